@@ -40,7 +40,7 @@ impl Stage {
     fn act_as<T>(&self, name: &str, work: impl FnOnce(&Op) -> T) -> T {
         let globals = GlobalOptions {
             mesh: Some(self.scratch.mesh().to_str().unwrap().to_string()),
-            speaker: Some(AgentName::new(name).unwrap()),
+            acting_as: Some(AgentName::new(name).unwrap()),
             cwd: Some(self.scratch.home().to_path_buf()),
             ..GlobalOptions::default()
         };

@@ -17,7 +17,7 @@ pub struct NotableRuns {
 pub struct TestRun {
     /// Short form: `cargo test`.
     pub shown: String,
-    tells: OutcomeEvidence,
+    evidence: OutcomeEvidence,
 }
 
 /// A `git commit`.
@@ -27,7 +27,7 @@ pub struct GitCommit {
     pub dir: Option<String>,
     /// The first line of its message, if the command contains it.
     pub subject: Option<String>,
-    tells: OutcomeEvidence,
+    evidence: OutcomeEvidence,
 }
 
 impl NotableRuns {
@@ -35,9 +35,9 @@ impl NotableRuns {
         let tests: Vec<&Run> = runs.iter().filter(|run| is_test(run)).collect();
         let test = tests.first().map(|first| TestRun {
             shown: shown(first),
-            tells: OutcomeEvidence {
-                success: tests.iter().all(|run| run.tells.success),
-                failure: tests.iter().all(|run| run.tells.failure),
+            evidence: OutcomeEvidence {
+                success: tests.iter().all(|run| run.evidence.success),
+                failure: tests.iter().all(|run| run.evidence.failure),
             },
         });
         Self { test, commit: runs.iter().rev().find_map(commit) }
@@ -47,39 +47,41 @@ impl NotableRuns {
 impl TestRun {
     /// Whether the tests passed; `None` if the outcome of the whole command does not say.
     pub fn passed(&self, outcome: Option<ToolOutcome>) -> Option<bool> {
-        went_well(self.tells, outcome)
+        went_well(self.evidence, outcome)
     }
 }
 
 impl GitCommit {
     /// Whether the commit was made; `None` if the outcome of the whole command does not say.
     pub fn was_made(&self, outcome: Option<ToolOutcome>) -> Option<bool> {
-        went_well(self.tells, outcome)
+        went_well(self.evidence, outcome)
     }
 }
 
-fn went_well(tells: OutcomeEvidence, outcome: Option<ToolOutcome>) -> Option<bool> {
+fn went_well(evidence: OutcomeEvidence, outcome: Option<ToolOutcome>) -> Option<bool> {
     match outcome? {
-        ToolOutcome::Succeeded => tells.success.then_some(true),
-        ToolOutcome::Failed => tells.failure.then_some(false),
+        ToolOutcome::Succeeded => evidence.success.then_some(true),
+        ToolOutcome::Failed => evidence.failure.then_some(false),
     }
 }
 
 /// The activity of an agent that uses this tool. `shorten` turns a path into its short form for people.
 pub fn activity(tool: &ToolUse, runs: &[Run], shorten: impl Fn(&str) -> String) -> ActivityChange {
     if let Some(path) = tool.edits.first() {
-        return ActivityChange::At(format!("editing {}", shorten(path)));
+        return ActivityChange::Set(format!("editing {}", shorten(path)));
     }
     if let Some(path) = tool.reads.first() {
-        return ActivityChange::At(format!("reading {}", shorten(path)));
+        return ActivityChange::Set(format!("reading {}", shorten(path)));
     }
-    let errands = NotableRuns::of(runs);
-    match errands {
-        NotableRuns { commit: Some(_), .. } => ActivityChange::At("committing".to_string()),
-        NotableRuns { test: Some(_), .. } => ActivityChange::At("running tests".to_string()),
+    let notable = NotableRuns::of(runs);
+    match notable {
+        NotableRuns { commit: Some(_), .. } => ActivityChange::Set("committing".to_string()),
+        NotableRuns { test: Some(_), .. } => ActivityChange::Set("running tests".to_string()),
         _ => {
             let first = runs.iter().find(|run| !is_small(run) && is_plain(&run.program));
-            first.map_or(ActivityChange::Same, |run| ActivityChange::At(format!("running {}", shown(run))))
+            first.map_or(ActivityChange::Unchanged, |run| {
+                ActivityChange::Set(format!("running {}", shown(run)))
+            })
         }
     }
 }
@@ -247,7 +249,7 @@ fn commit(run: &Run) -> Option<GitCommit> {
     }
     let rest: Vec<Option<&str>> = words.collect();
     let asks = |word: &Option<&str>| matches!(word, Some("--dry-run" | "--help" | "-h"));
-    (!rest.iter().any(asks)).then(|| GitCommit { dir, subject: subject(&rest), tells: run.tells })
+    (!rest.iter().any(asks)).then(|| GitCommit { dir, subject: subject(&rest), evidence: run.evidence })
 }
 
 fn joined(dir: Option<&str>, to: Option<&str>) -> Option<String> {

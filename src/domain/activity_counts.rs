@@ -22,22 +22,22 @@ impl ActivityCounts {
     }
 
     /// Adds something that happened after everything counted so far.
-    pub fn add(&mut self, deed: ActivityDelta) {
-        self.tool_calls = self.tool_calls.saturating_add(deed.tool_calls);
-        self.tokens = self.tokens.saturating_add(deed.tokens);
-        for file in deed.files {
+    pub fn add(&mut self, delta: ActivityDelta) {
+        self.tool_calls = self.tool_calls.saturating_add(delta.tool_calls);
+        self.tokens = self.tokens.saturating_add(delta.tokens);
+        for file in delta.files {
             self.files_modified.retain(|known| *known != file);
             self.files_modified.push(file);
         }
         let surplus = self.files_modified.len().saturating_sub(MOST_FILES);
         self.files_modified.drain(..surplus);
-        match deed.activity {
-            ActivityChange::Same => {}
-            ActivityChange::At(activity) => self.activity = Some(activity),
-            ActivityChange::Nothing => self.activity = None,
+        match delta.activity {
+            ActivityChange::Unchanged => {}
+            ActivityChange::Set(activity) => self.activity = Some(activity),
+            ActivityChange::Clear => self.activity = None,
         }
-        if deed.last_tool_call.is_some() {
-            self.last_tool_call = deed.last_tool_call;
+        if delta.last_tool_call.is_some() {
+            self.last_tool_call = delta.last_tool_call;
         }
     }
 }
@@ -57,10 +57,10 @@ pub struct ActivityDelta {
 pub enum ActivityChange {
     /// Unchanged.
     #[default]
-    Same,
-    At(String),
+    Unchanged,
+    Set(String),
     /// The turn is over.
-    Nothing,
+    Clear,
 }
 
 #[cfg(test)]
@@ -69,31 +69,31 @@ mod tests {
 
     #[test]
     fn the_last_twenty_files_are_remembered_each_once() {
-        let mut tally = ActivityCounts::default();
+        let mut counts = ActivityCounts::default();
         let edit = |path: &str| ActivityDelta {
             files: vec![path.to_string()],
             tool_calls: 1,
             ..ActivityDelta::default()
         };
         for number in 0..25 {
-            tally.add(edit(&format!("f{number}")));
+            counts.add(edit(&format!("f{number}")));
         }
-        tally.add(edit("f10"));
-        assert_eq!(tally.tool_calls, 26);
-        assert_eq!(tally.files_modified.len(), MOST_FILES);
-        assert_eq!(tally.files_modified.first().map(String::as_str), Some("f5"));
-        assert_eq!(tally.files_modified.last().map(String::as_str), Some("f10"));
-        assert_eq!(tally.files_modified.iter().filter(|file| *file == "f10").count(), 1);
+        counts.add(edit("f10"));
+        assert_eq!(counts.tool_calls, 26);
+        assert_eq!(counts.files_modified.len(), MOST_FILES);
+        assert_eq!(counts.files_modified.first().map(String::as_str), Some("f5"));
+        assert_eq!(counts.files_modified.last().map(String::as_str), Some("f10"));
+        assert_eq!(counts.files_modified.iter().filter(|file| *file == "f10").count(), 1);
     }
 
     #[test]
     fn an_activity_lasts_until_the_turn_ends() {
-        let mut tally = ActivityCounts::default();
+        let mut counts = ActivityCounts::default();
         let at = |activity| ActivityDelta { activity, ..ActivityDelta::default() };
-        tally.add(at(ActivityChange::At("reading a".to_string())));
-        tally.add(at(ActivityChange::Same));
-        assert_eq!(tally.activity.as_deref(), Some("reading a"));
-        tally.add(at(ActivityChange::Nothing));
-        assert_eq!(tally.activity, None);
+        counts.add(at(ActivityChange::Set("reading a".to_string())));
+        counts.add(at(ActivityChange::Unchanged));
+        assert_eq!(counts.activity.as_deref(), Some("reading a"));
+        counts.add(at(ActivityChange::Clear));
+        assert_eq!(counts.activity, None);
     }
 }

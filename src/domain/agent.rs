@@ -29,7 +29,7 @@ pub struct Agent {
     /// Time of its last activity, if the registration has it; ours use `presence/` instead.
     pub last_activity: Option<Timestamp>,
     /// What it has done up to `last_activity`.
-    pub tally: ActivityCounts,
+    pub counts: ActivityCounts,
     pub reservations: Vec<Reservation>,
     /// Patterns it was refused; it is notified once when they are free.
     pub waits_for: Vec<PathWait>,

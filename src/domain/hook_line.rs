@@ -32,36 +32,36 @@ pub enum MsgProgram {
 pub struct HookLine {
     pub program: MsgProgram,
     pub harness: Harness,
-    pub errand: HookPurpose,
+    pub purpose: HookPurpose,
 }
 
 /// The purpose of one of our hooks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum HookPurpose {
     /// Report this event, by the harness's name for it.
-    Tell(String),
+    ReportEvent(String),
     /// Wait for mail beside an idle session.
-    Wait,
+    WaitForMail,
     /// Show the status line.
-    Show,
+    StatusLine,
 }
 
 impl HookLine {
-    pub fn new(program: &MsgProgram, harness: Harness, errand: HookPurpose) -> Self {
-        Self { program: program.clone(), harness, errand }
+    pub fn new(program: &MsgProgram, harness: Harness, purpose: HookPurpose) -> Self {
+        Self { program: program.clone(), harness, purpose }
     }
 
     pub fn telling(program: &MsgProgram, harness: Harness, event: &str) -> Self {
-        Self::new(program, harness, HookPurpose::Tell(event.to_string()))
+        Self::new(program, harness, HookPurpose::ReportEvent(event.to_string()))
     }
 
     pub fn render(&self) -> String {
         let (find, program) = self.found();
         let call = self.call();
-        match (&self.errand, self.harness) {
-            (HookPurpose::Wait, _) => format!("{find}{program} {call}{WAITER_TAIL}"),
+        match (&self.purpose, self.harness) {
+            (HookPurpose::WaitForMail, _) => format!("{find}{program} {call}{WAITER_TAIL}"),
             // Codex uses the user's login shell, which may not support this assignment.
-            (HookPurpose::Tell(_), Harness::Codex) => {
+            (HookPurpose::ReportEvent(_), Harness::Codex) => {
                 let (name, word) = match &self.program {
                     MsgProgram::OnPath => ("msg", String::new()),
                     MsgProgram::At(_) => ("\"$0\"", format!(" {program}")),
@@ -75,7 +75,7 @@ impl HookLine {
     /// The line as earlier versions wrote it.
     fn render_earlier(&self) -> String {
         let (find, program) = self.found();
-        let tail = if self.errand == HookPurpose::Wait { WAITER_TAIL } else { EARLIER_TAIL };
+        let tail = if self.purpose == HookPurpose::WaitForMail { WAITER_TAIL } else { EARLIER_TAIL };
         format!("{find}{program} {}{tail}", self.call())
     }
 
@@ -88,10 +88,10 @@ impl HookLine {
     }
 
     fn call(&self) -> String {
-        match &self.errand {
-            HookPurpose::Tell(event) => format!("hook {} {event}", self.harness),
-            HookPurpose::Wait => format!("waiter {}", self.harness),
-            HookPurpose::Show => SHOW.to_string(),
+        match &self.purpose {
+            HookPurpose::ReportEvent(event) => format!("hook {} {event}", self.harness),
+            HookPurpose::WaitForMail => format!("waiter {}", self.harness),
+            HookPurpose::StatusLine => SHOW.to_string(),
         }
     }
 
@@ -108,13 +108,15 @@ impl HookLine {
         let call = call.or_else(|| Some(unquote(rest)?.1))?;
         let end = [call.find(" 2>"), call.find(WAITER_TAIL)].into_iter().flatten().min()?;
         let words: Vec<&str> = call[..end].split(' ').skip(1).collect();
-        let (harness, errand) = match words.as_slice() {
-            ["hook", harness, event] => (Harness::parse(harness)?, HookPurpose::Tell((*event).to_string())),
-            ["waiter", harness] => (Harness::parse(harness)?, HookPurpose::Wait),
-            _ if words.join(" ") == SHOW => (Harness::Claude, HookPurpose::Show),
+        let (harness, purpose) = match words.as_slice() {
+            ["hook", harness, event] => {
+                (Harness::parse(harness)?, HookPurpose::ReportEvent((*event).to_string()))
+            }
+            ["waiter", harness] => (Harness::parse(harness)?, HookPurpose::WaitForMail),
+            _ if words.join(" ") == SHOW => (Harness::Claude, HookPurpose::StatusLine),
             _ => return None,
         };
-        let found = Self::new(&program, harness, errand);
+        let found = Self::new(&program, harness, purpose);
         [found.render(), found.render_earlier()].iter().any(|known| known == line).then_some(found)
     }
 }
@@ -170,7 +172,7 @@ mod tests {
                 r#"[ -x '/it'\''s/msg' ] && sh -c 'o=$("$0" hook codex Stop 2>/dev/null) && printf %s "$o"' '/it'\''s/msg' || :"#,
             ),
             (
-                HookLine::new(&MsgProgram::OnPath, Harness::Claude, HookPurpose::Show).render(),
+                HookLine::new(&MsgProgram::OnPath, Harness::Claude, HookPurpose::StatusLine).render(),
                 r#"command -v msg >/dev/null 2>&1 && o=$(msg statusline --color always 2>/dev/null) && printf %s "$o" || :"#,
             ),
         ] {
@@ -192,13 +194,13 @@ mod tests {
         let programs =
             paths.map(|path| MsgProgram::At(path.to_string())).into_iter().chain([MsgProgram::OnPath]);
         for program in programs {
-            for (harness, errand) in [
-                (Harness::Gemini, HookPurpose::Tell("BeforeTool".to_string())),
-                (Harness::Codex, HookPurpose::Tell("Stop".to_string())),
-                (Harness::Claude, HookPurpose::Wait),
-                (Harness::Claude, HookPurpose::Show),
+            for (harness, purpose) in [
+                (Harness::Gemini, HookPurpose::ReportEvent("BeforeTool".to_string())),
+                (Harness::Codex, HookPurpose::ReportEvent("Stop".to_string())),
+                (Harness::Claude, HookPurpose::WaitForMail),
+                (Harness::Claude, HookPurpose::StatusLine),
             ] {
-                let line = HookLine::new(&program, harness, errand);
+                let line = HookLine::new(&program, harness, purpose);
                 assert_eq!(HookLine::parse(&line.render()), Some(line.clone()), "{}", line.render());
                 assert_eq!(
                     HookLine::parse(&line.render_earlier()),

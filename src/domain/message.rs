@@ -118,7 +118,7 @@ impl fmt::Display for MessageId {
 pub struct MessageStamp {
     millis: u64,
     /// The six characters after the hyphen, as a base-36 number.
-    letters: u32,
+    short_id: u32,
 }
 
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
@@ -136,28 +136,28 @@ impl MessageStamp {
 
     pub fn new(micros: u64, chance: u32) -> Self {
         let millis = (micros / 1000).min(MAX_MILLIS);
-        Self { millis, letters: (micros % 1000) as u32 * CHANCES + chance % CHANCES }
+        Self { millis, short_id: (micros % 1000) as u32 * CHANCES + chance % CHANCES }
     }
 
     /// Parses a file name without its extension. Foreign names have the same form, but all six characters are random.
     pub fn parse(stem: &str) -> Option<Self> {
-        let (millis, letters) = stem.split_once('-')?;
-        if millis.len() != 13 || letters.len() != 6 || !millis.bytes().all(|byte| byte.is_ascii_digit()) {
+        let (millis, short_id) = stem.split_once('-')?;
+        if millis.len() != 13 || short_id.len() != 6 || !millis.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
         let digit = |byte: u8| DIGITS.iter().position(|digit| *digit == byte);
-        let letters = letters.bytes().try_fold(0_u32, |sum, byte| Some(sum * 36 + digit(byte)? as u32))?;
-        Some(Self { millis: millis.parse().ok()?, letters })
+        let short_id = short_id.bytes().try_fold(0_u32, |sum, byte| Some(sum * 36 + digit(byte)? as u32))?;
+        Some(Self { millis: millis.parse().ok()?, short_id })
     }
 
-    pub fn letters(self) -> String {
-        let mut rest = self.letters;
-        let mut letters = [0; 6];
-        for letter in letters.iter_mut().rev() {
+    pub fn short_id(self) -> String {
+        let mut rest = self.short_id;
+        let mut short_id = [0; 6];
+        for letter in short_id.iter_mut().rev() {
             *letter = DIGITS[(rest % 36) as usize];
             rest /= 36;
         }
-        String::from_utf8_lossy(&letters).into_owned()
+        String::from_utf8_lossy(&short_id).into_owned()
     }
 
     pub fn timestamp(self) -> Timestamp {
@@ -167,12 +167,12 @@ impl MessageStamp {
     /// The UUID (version 8) that encodes the stamp.
     pub fn id(self) -> MessageId {
         let millis = self.millis.to_be_bytes();
-        let letters = self.letters.to_be_bytes();
+        let short_id = self.short_id.to_be_bytes();
         let mark = MARK.to_be_bytes();
         let mut bytes = [0; 16];
         bytes[..6].copy_from_slice(&millis[2..]);
         bytes[6..8].copy_from_slice(&mark);
-        bytes[12..].copy_from_slice(&letters);
+        bytes[12..].copy_from_slice(&short_id);
         MessageId(uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string())
     }
 
@@ -183,16 +183,16 @@ impl MessageStamp {
         millis[2..].copy_from_slice(&bytes[..6]);
         let stamp = Self {
             millis: u64::from_be_bytes(millis),
-            letters: u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
+            short_id: u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]),
         };
-        let fits = stamp.millis <= MAX_MILLIS && stamp.letters < ALL_LETTERS;
+        let fits = stamp.millis <= MAX_MILLIS && stamp.short_id < ALL_LETTERS;
         (fits && stamp.id() == *id).then_some(stamp)
     }
 }
 
 impl fmt::Display for MessageStamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:013}-{}", self.millis, self.letters())
+        write!(f, "{:013}-{}", self.millis, self.short_id())
     }
 }
 

@@ -35,10 +35,10 @@ pub use message::{Importance, MAX_TEXT, Message, MessageId, MessageIdError, Mess
 pub use name::{AgentName, MAX_NAME, NameError};
 pub use notice::Notice;
 pub use peer_text::{MARK, PeerText, visible_line};
-pub use presence::{Presence, PresenceFacts, spelled};
+pub use presence::{Presence, PresenceFacts, format_duration};
 pub use process::{Liveness, Pid, PidScope, ProcessIdentity, RecordedProcess};
 pub use reservation::{ChangeTarget, Conflict, PathWait, Reservation, TaskRef, TaskWait};
 pub use session::{SessionId, SessionIdError};
 pub use shell_word::shell_word;
 pub use suggest::nearest;
-pub use visible::{called, quoted, said, visible, visible_json};
+pub use visible::{quote_code, quote_name, quote_sentence, visible, visible_json};

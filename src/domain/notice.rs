@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use super::name::AgentName;
 use super::peer_text::PeerText;
-use super::presence::spelled;
+use super::presence::format_duration;
 use super::shell_word::shell_word;
 use super::visible::visible;
 
@@ -56,7 +56,7 @@ impl Notice {
 
     #[must_use]
     pub fn duration(self, duration: SignedDuration) -> Self {
-        self.with(&spelled(duration))
+        self.with(&format_duration(duration))
     }
 
     /// Appends a peer's sentence in quotation marks.

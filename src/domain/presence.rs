@@ -70,7 +70,7 @@ impl PresenceFacts<'_> {
     pub fn status(&self) -> Option<String> {
         match self.presence {
             Presence::Gone | Presence::Unknown => None,
-            Presence::Away | Presence::Stuck => Some(format!("quiet for {}", spelled(self.quiet))),
+            Presence::Away | Presence::Stuck => Some(format!("quiet for {}", format_duration(self.quiet))),
             Presence::Active | Presence::Idle => {
                 let arrived = || (self.here_for < ACTIVE).then(|| "just arrived".to_string());
                 let task = || self.task.map(|task| format!("on {task}"));
@@ -81,7 +81,7 @@ impl PresenceFacts<'_> {
 }
 
 /// Formats a duration as a whole number of its largest unit, such as `5min`. A negative duration is `0s`.
-pub fn spelled(duration: SignedDuration) -> String {
+pub fn format_duration(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     match seconds {
         0..60 => format!("{seconds}s"),
@@ -154,7 +154,7 @@ mod tests {
         for (seconds, expected) in
             [(-5, "0s"), (59, "59s"), (60, "1min"), (3599, "59min"), (3600, "1h"), (90_000, "1d")]
         {
-            assert_eq!(spelled(SECOND(seconds)), expected);
+            assert_eq!(format_duration(SECOND(seconds)), expected);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Identifies processes and decides whether a recorded one is still alive.
 //!
 //! A pid alone is not enough: it is reused, it means another process in another container, and after a reboot it
-//! means nothing. [`ProcessIdentity`] identifies a process uniquely. [`judge`] is the only place that decides whether a
+//! means nothing. [`ProcessIdentity`] identifies a process uniquely. [`liveness_of`] is the only place that decides whether a
 //! process is alive, from the record and what can be observed now.
 
 use std::fmt;
@@ -130,7 +130,7 @@ pub enum PidLocality {
     Elsewhere,
 }
 
-pub fn jurisdiction(recorded: &PidScope, here: &PidScope) -> PidLocality {
+pub fn pid_locality(recorded: &PidScope, here: &PidScope) -> PidLocality {
     fn same(a: &Option<String>, b: &Option<String>) -> bool {
         a.is_some() && a == b
     }
@@ -147,7 +147,7 @@ pub fn jurisdiction(recorded: &PidScope, here: &PidScope) -> PidLocality {
 }
 
 /// Decides whether `recorded` is alive, given where we are and a function that looks up a pid.
-pub fn judge(
+pub fn liveness_of(
     recorded: &RecordedProcess,
     here: &PidScope,
     look: impl FnOnce(Pid) -> ProcessStatus,
@@ -157,7 +157,7 @@ pub fn judge(
             ProcessStatus::Absent | ProcessStatus::Zombie => Liveness::Gone,
             ProcessStatus::Running { .. } | ProcessStatus::Hidden => Liveness::Alive,
         },
-        RecordedProcess::Pinned(identity) => match jurisdiction(&identity.place, here) {
+        RecordedProcess::Pinned(identity) => match pid_locality(&identity.place, here) {
             PidLocality::EarlierBoot => Liveness::Gone,
             PidLocality::Elsewhere => Liveness::Unknown,
             PidLocality::Here => match look(identity.pid) {
@@ -186,7 +186,7 @@ mod tests {
             start_ticks: 100,
             place: recorded_place.clone(),
         });
-        let verdict = judge(&recorded, &place("b1", "m1", "ns1"), |_| sighting);
+        let verdict = liveness_of(&recorded, &place("b1", "m1", "ns1"), |_| sighting);
         assert_eq!(verdict, expected, "{recorded_place:?}, {sighting:?}");
     }
 
@@ -213,17 +213,20 @@ mod tests {
             start_ticks: 1,
             place: PidScope::default(),
         });
-        assert_eq!(judge(&recorded, &PidScope::default(), |_| ProcessStatus::Absent), Liveness::Unknown);
+        assert_eq!(
+            liveness_of(&recorded, &PidScope::default(), |_| ProcessStatus::Absent),
+            Liveness::Unknown
+        );
     }
 
     #[test]
     fn a_bare_pid_is_judged_as_pi_judges_it() {
         let bare = RecordedProcess::bare(Pid(7));
         let here = place("b1", "m1", "ns1");
-        assert_eq!(judge(&bare, &here, |_| ProcessStatus::Absent), Liveness::Gone);
-        assert_eq!(judge(&bare, &here, |_| ProcessStatus::Zombie), Liveness::Gone);
-        assert_eq!(judge(&bare, &here, |_| ProcessStatus::Hidden), Liveness::Alive);
-        assert_eq!(judge(&bare, &here, |_| ProcessStatus::Running { start_ticks: 3 }), Liveness::Alive);
+        assert_eq!(liveness_of(&bare, &here, |_| ProcessStatus::Absent), Liveness::Gone);
+        assert_eq!(liveness_of(&bare, &here, |_| ProcessStatus::Zombie), Liveness::Gone);
+        assert_eq!(liveness_of(&bare, &here, |_| ProcessStatus::Hidden), Liveness::Alive);
+        assert_eq!(liveness_of(&bare, &here, |_| ProcessStatus::Running { start_ticks: 3 }), Liveness::Alive);
     }
 
     #[test]

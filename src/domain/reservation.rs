@@ -57,19 +57,19 @@ pub struct PathWait {
 /// Whether a reservation conflicts with something.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Conflict {
-    No,
+    None,
     /// The comparison takes too long, so it counts as a conflict.
     Assumed,
-    Yes,
+    Certain,
 }
 
 impl Conflict {
     /// Whether any of `these` overlaps any of `those`.
     pub fn of(these: &[Pattern], those: &[Pattern], budget: &Budget) -> Self {
-        let mut hit = Self::No;
+        let mut hit = Self::None;
         for (this, that) in these.iter().flat_map(|this| those.iter().map(move |that| (this, that))) {
             match this.overlap(that, budget) {
-                Overlap::At(_) => return Self::Yes,
+                Overlap::At(_) => return Self::Certain,
                 Overlap::TooComplex => hit = Self::Assumed,
                 Overlap::Apart => {}
             }
@@ -97,8 +97,8 @@ impl ChangeTarget {
     pub fn hit_by(&self, pattern: &Pattern, budget: &Budget) -> Conflict {
         match self {
             Self::File(spellings) => match spellings.iter().any(|path| pattern.covers(path)) {
-                true => Conflict::Yes,
-                false => Conflict::No,
+                true => Conflict::Certain,
+                false => Conflict::None,
             },
             Self::Area(areas) => Conflict::of(areas, std::slice::from_ref(pattern), budget),
         }

@@ -63,17 +63,17 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
 }
 
 /// Short for [`PeerText::code`].
-pub fn quoted(text: &str) -> String {
+pub fn quote_code(text: &str) -> String {
     PeerText::new(text).code()
 }
 
-/// Short for [`PeerText::quoted`].
-pub fn said(text: &str) -> String {
+/// Short for [`PeerText::quote_code`].
+pub fn quote_sentence(text: &str) -> String {
     PeerText::new(text).quoted()
 }
 
 /// Short for [`PeerText::name`].
-pub fn called(name: &str) -> String {
+pub fn quote_name(name: &str) -> String {
     PeerText::new(name).name()
 }
 

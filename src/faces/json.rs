@@ -189,7 +189,7 @@ pub(super) fn sent(accepted: &Accepted) -> Value {
         "to": accepted.to.as_str(),
         "id": accepted.id.as_str(),
         "state": "stored",
-        "wake": accepted.rung.name(),
+        "wake": accepted.route.name(),
     })
 }
 

@@ -17,11 +17,11 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 pub struct GlobalOptions {
     pub mesh: Option<String>,
     /// `--as`: the agent that the caller claims to be.
-    pub speaker: Option<AgentName>,
+    pub acting_as: Option<AgentName>,
     /// The directory it is about, if not the working directory of the process.
     pub cwd: Option<PathBuf>,
     /// A limit for waiting for locks, whatever is configured.
-    pub patience: Option<Duration>,
+    pub lock_timeout: Option<Duration>,
     /// The client, if one process serves it for long.
     pub client: Option<Client>,
 }
@@ -39,9 +39,9 @@ pub struct Context {
     pub cwd: PathBuf,
     pub settings: Settings,
     pub location: MeshLocation,
-    pub speaker: Option<AgentName>,
+    pub acting_as: Option<AgentName>,
     pub(super) client: Option<Client>,
-    patience: Option<Duration>,
+    lock_timeout: Option<Duration>,
     /// Warnings about the configuration files.
     pub(super) warnings: Vec<String>,
     /// Opened once, when it is first needed: most hooks don't need it, `join` may have to create it, and opening it
@@ -72,21 +72,21 @@ impl Context {
         }
         let (home, cwd) = match globals.cwd {
             Some(cwd) => (Home::find()?, cwd),
-            None => surroundings()?,
+            None => home_and_cwd()?,
         };
         let loaded = config::load(&home, &cwd, globals.mesh.as_deref());
         let location = MeshLocation::find(&loaded.settings, &home)?;
         let errors: Vec<CommandError> = loaded.errors.into_iter().map(CommandError::from).collect();
         let unknown_mesh = errors.first().filter(|_| loaded.mesh_is_unknown).cloned();
-        let GlobalOptions { speaker, patience, client, .. } = globals;
+        let GlobalOptions { acting_as, lock_timeout, client, .. } = globals;
         let ctx = Self {
             home,
             cwd,
             settings: loaded.settings,
             location,
-            speaker,
+            acting_as,
             client,
-            patience,
+            lock_timeout,
             warnings: loaded.warnings,
             mesh: OnceCell::new(),
             broken_config: loaded.broken,
@@ -128,7 +128,7 @@ impl Context {
 
     fn options(&self) -> MeshOptions {
         let configured = self.settings.lock_timeout();
-        let lock_timeout = self.patience.map_or(configured, |patience| patience.min(configured));
+        let lock_timeout = self.lock_timeout.map_or(configured, |lock_timeout| lock_timeout.min(configured));
         MeshOptions { durability: self.settings.durability(), lock_timeout }
     }
 
@@ -143,7 +143,7 @@ impl Context {
 }
 
 /// Home and working directory.
-pub(super) fn surroundings() -> Result<(Home, PathBuf), CommandError> {
+pub(super) fn home_and_cwd() -> Result<(Home, PathBuf), CommandError> {
     let cwd = environment::cwd().map_err(|source| {
         let text = format!("the working directory can't be read: {source}");
         CommandError::new(CommandErrorKind::Io, text).hint("was it removed? go to another one")

@@ -55,8 +55,8 @@ fn look_at_everything(op: &Op, errors: Vec<CommandError>, repair: bool) -> Vec<H
     match op.mesh() {
         Ok(Some(mesh)) => {
             checks.push(permissions(op, &mesh, repair));
-            let visit = DoctorRun { op, mesh: &mesh, repair };
-            checks.extend(visit.checks());
+            let run = DoctorRun { op, mesh: &mesh, repair };
+            checks.extend(run.checks());
         }
         Ok(None) => checks.push(HealthCheck::ok("permissions", "there is no mesh yet: nobody has joined")),
         Err(error) => checks.push(HealthCheck::failed("permissions", error)),
@@ -169,7 +169,7 @@ impl DoctorRun<'_> {
             }
             Some(SwarmLockState::Stale(why)) if self.repair => {
                 drop(self.mesh.lock_with_swarm()?);
-                HealthCheck::mended(NAME, format!("a stale one was removed: {why}"))
+                HealthCheck::repaired(NAME, format!("a stale one was removed: {why}"))
             }
             Some(SwarmLockState::Stale(why)) => HealthCheck::warn(
                 NAME,
@@ -186,7 +186,7 @@ impl DoctorRun<'_> {
         if self.repair {
             let locked = self.mesh.lock()?;
             buried = bury_dead(&locked, &settled_census(&locked)?, clock::now())?;
-            waiting::tell_or_note(self.op, self.mesh, &locked);
+            waiting::notify_waiting_or_warn(self.op, self.mesh, &locked);
             census = locked.census()?;
         }
         let (mut live, mut checks) = (0, Vec::new());
@@ -238,7 +238,7 @@ impl DoctorRun<'_> {
             text = format!("{text}; buried: {}", names.join(", "));
         }
         let check =
-            if buried.is_empty() { HealthCheck::ok(NAME, text) } else { HealthCheck::mended(NAME, text) };
+            if buried.is_empty() { HealthCheck::ok(NAME, text) } else { HealthCheck::repaired(NAME, text) };
         checks.insert(0, check);
         Ok(checks)
     }
@@ -373,7 +373,7 @@ impl DoctorRun<'_> {
             0 => HealthCheck::ok(NAME, "none left by dead processes"),
             _ if self.repair => {
                 let swept = self.mesh.lock()?.sweep()?;
-                HealthCheck::mended(NAME, format!("{swept} left by dead processes were removed"))
+                HealthCheck::repaired(NAME, format!("{swept} left by dead processes were removed"))
             }
             _ => HealthCheck::warn(
                 NAME,

@@ -28,16 +28,16 @@ pub struct HealthCheck {
     /// What to do about it.
     pub fix: Option<String>,
     /// It was wrong, and `--repair` has repaired it.
-    pub is_mended: bool,
+    pub is_repaired: bool,
 }
 
 impl HealthCheck {
     pub(in crate::ops) fn ok(name: &'static str, message: impl Into<String>) -> Self {
-        Self { name, state: CheckState::Ok, message: message.into(), fix: None, is_mended: false }
+        Self { name, state: CheckState::Ok, message: message.into(), fix: None, is_repaired: false }
     }
 
-    pub(in crate::ops) fn mended(name: &'static str, message: impl Into<String>) -> Self {
-        Self { is_mended: true, ..Self::ok(name, message) }
+    pub(in crate::ops) fn repaired(name: &'static str, message: impl Into<String>) -> Self {
+        Self { is_repaired: true, ..Self::ok(name, message) }
     }
 
     pub(in crate::ops) fn warn(name: &'static str, message: impl Into<String>, fix: &str) -> Self {
@@ -46,7 +46,7 @@ impl HealthCheck {
             state: CheckState::Warn,
             message: message.into(),
             fix: Some(fix.to_string()),
-            is_mended: false,
+            is_repaired: false,
         }
     }
 
@@ -56,13 +56,13 @@ impl HealthCheck {
             state: CheckState::Fail,
             message: message.into(),
             fix: Some(fix.to_string()),
-            is_mended: false,
+            is_repaired: false,
         }
     }
 
     pub(in crate::ops) fn failed(name: &'static str, error: impl Into<CommandError>) -> Self {
         let CommandError { message, hints, .. } = error.into();
-        Self { name, state: CheckState::Fail, message, fix: hints.into_iter().next(), is_mended: false }
+        Self { name, state: CheckState::Fail, message, fix: hints.into_iter().next(), is_repaired: false }
     }
 }
 

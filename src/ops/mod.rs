@@ -48,4 +48,4 @@ pub use reservations::release::{Released, release};
 pub use reservations::reserve::{Granted, MAX_RESERVATIONS, ReserveRequest, reserve, time_to_live};
 pub use runner::{OpOutcome, carry_out, run, run_at_hook};
 pub use statusline::{StatusLine, StatusLineSubject, statusline};
-pub use watcher::changes::{MeshChange, look_out};
+pub use watcher::changes::{MeshChange, watch_changes};

@@ -9,7 +9,7 @@ use crate::domain::{Agent, AgentName, Conflict, Liveness, Reservation};
 use crate::store::{Mesh, patterns};
 use crate::sys::{clock, process};
 
-use crate::ops::agents::list::{AgentFilter, look_around};
+use crate::ops::agents::list::{AgentFilter, agents_without_sign_of_life};
 use crate::ops::agents::profile::Profile;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
@@ -42,7 +42,7 @@ pub struct MeshOverview {
 pub fn overview(op: &Op) -> Result<MeshOverview, CommandError> {
     let gone = || CommandError::new(CommandErrorKind::NotJoined, "you are no longer in this mesh");
     let mesh = op.mesh()?.ok_or_else(gone)?;
-    let listing = look_around(op, AgentFilter::default())?;
+    let listing = agents_without_sign_of_life(op, AgentFilter::default())?;
     let me = listing.me.as_ref().ok_or_else(gone)?;
     let (mut mine, mut peers): (Vec<Profile>, Vec<Profile>) =
         listing.agents.into_iter().partition(|profile| profile.agent.name.is_spelled_as(me));
@@ -92,7 +92,7 @@ fn refused(agents: &[&Agent], holder: &Agent, reservation: &Reservation, budget:
     let waits = |agent: &&&Agent| {
         agent.waits_for.iter().any(|wait| {
             holder.name.as_str().eq_ignore_ascii_case(&wait.holder)
-                && Conflict::of(&covered, &[wait.read(&agent.cwd)], budget) != Conflict::No
+                && Conflict::of(&covered, &[wait.read(&agent.cwd)], budget) != Conflict::None
         })
     };
     waiting.filter(waits).map(|agent| agent.name.clone()).collect()

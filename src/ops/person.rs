@@ -76,7 +76,7 @@ pub(super) fn required_for_another(
     agent: &Agent,
     line: impl FnOnce() -> String,
 ) -> Result<(), CommandError> {
-    let is_named = ctx.speaker.is_some() || variable("MSG_AGENT").is_some();
+    let is_named = ctx.acting_as.is_some() || variable("MSG_AGENT").is_some();
     match harness() {
         Some(inside) if is_named && !is_caller(ctx, agent) => Err(refusal(&inside, &line())),
         _ => Ok(()),

@@ -38,7 +38,7 @@ pub fn run_at_hook<T>(
     let op = Op::new(ctx);
     let outcome = work(&op);
     let Told { wakes, failures } = tell(&op);
-    let resting = wake::resting(&op, wakes);
+    let resting = wake::idle_agents(&op, wakes);
     if !resting.is_empty() {
         hand_on(&op, &resting);
     }
@@ -49,7 +49,7 @@ pub fn run_at_hook<T>(
 pub fn carry_out(op: &Op) {
     let Told { wakes, failures } = tell(op);
     failures.into_iter().for_each(|failure| op.warn(failure));
-    wake::those_who_were_told(op, &wakes).into_iter().for_each(|failure| op.warn(failure));
+    wake::wake_notified(op, &wakes).into_iter().for_each(|failure| op.warn(failure));
 }
 
 struct Told {

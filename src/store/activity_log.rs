@@ -31,7 +31,7 @@ const REWRITE_EVERY: SignedDuration = SignedDuration::from_secs(10);
 /// Size in bytes above which the lines are replaced by their sum.
 const LONG: u64 = 4096;
 /// How long to wait for the lock on the file. Nobody holds it longer than it takes to write a line.
-const PATIENCE: Duration = Duration::from_millis(300);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
 /// How many edited paths are kept with the time at which the feed last reported them, and for how long.
 const MOST_TOLD: usize = 64;
 const TOLD_FOR: SignedDuration = SignedDuration::from_secs(10);
@@ -67,7 +67,7 @@ fn is_zero(number: &u64) -> bool {
 /// The sum of all lines.
 #[derive(Clone, Debug, Default)]
 struct Sum {
-    tally: ActivityCounts,
+    counts: ActivityCounts,
     told: BTreeMap<String, i64>,
     commit: Option<String>,
 }
@@ -80,11 +80,17 @@ impl Sum {
         for line in lines.filter_map(|line| serde_json::from_slice::<Line>(line).ok()) {
             let Line { calls, tokens, files, now, rests, last, told, commit } = line;
             let activity = match (now, rests) {
-                (Some(now), _) => ActivityChange::At(now),
-                (None, true) => ActivityChange::Nothing,
-                (None, false) => ActivityChange::Same,
+                (Some(now), _) => ActivityChange::Set(now),
+                (None, true) => ActivityChange::Clear,
+                (None, false) => ActivityChange::Unchanged,
             };
-            sum.tally.add(ActivityDelta { tool_calls: calls, tokens, files, activity, last_tool_call: last });
+            sum.counts.add(ActivityDelta {
+                tool_calls: calls,
+                tokens,
+                files,
+                activity,
+                last_tool_call: last,
+            });
             sum.told.extend(told);
             sum.commit = commit.or(sum.commit);
         }
@@ -93,7 +99,7 @@ impl Sum {
 
     /// The sum as one line. Reports older than `TOLD_FOR` are dropped.
     fn line(self, now: Timestamp) -> Line {
-        let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = self.tally;
+        let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = self.counts;
         let mut told: Vec<(String, i64)> = self.told.into_iter().collect();
         told.retain(|(_, at)| {
             now.as_millisecond().abs_diff(*at) < TOLD_FOR.unsigned_abs().as_millis() as u64
@@ -114,12 +120,12 @@ impl Sum {
 }
 
 impl From<ActivityDelta> for Line {
-    fn from(deed: ActivityDelta) -> Self {
-        let ActivityDelta { tool_calls, tokens, files, activity, last_tool_call } = deed;
+    fn from(delta: ActivityDelta) -> Self {
+        let ActivityDelta { tool_calls, tokens, files, activity, last_tool_call } = delta;
         let (now, rests) = match activity {
-            ActivityChange::Same => (None, false),
-            ActivityChange::At(now) => (Some(now), false),
-            ActivityChange::Nothing => (None, true),
+            ActivityChange::Unchanged => (None, false),
+            ActivityChange::Set(now) => (Some(now), false),
+            ActivityChange::Clear => (None, true),
         };
         Self { calls: tool_calls, tokens, files, now, rests, last: last_tool_call, ..Self::default() }
     }
@@ -159,8 +165,8 @@ impl LockedActivityLog<'_> {
     }
 
     /// Appends the activity and what was reported to the feed.
-    pub fn enter(mut self, deed: ActivityDelta) -> Result<(), StoreError> {
-        let line = Line { told: self.told, commit: self.commit, ..Line::from(deed) };
+    pub fn enter(mut self, delta: ActivityDelta) -> Result<(), StoreError> {
+        let line = Line { told: self.told, commit: self.commit, ..Line::from(delta) };
         let length = self.ledger.add(&text(&line))?;
         add_up(self.mesh, self.ledger, length)
     }
@@ -177,30 +183,30 @@ impl Mesh {
 
     /// Appends an activity, which is also a sign of life. `false`: the lock was held by another process for the whole
     /// wait, and the activity is not counted.
-    pub fn count(&self, name: &AgentName, deed: ActivityDelta) -> Result<bool, StoreError> {
+    pub fn count(&self, name: &AgentName, delta: ActivityDelta) -> Result<bool, StoreError> {
         let Some(mut ledger) = self.ledger(name)? else { return Ok(false) };
-        let length = ledger.add(&text(&Line::from(deed)))?;
+        let length = ledger.add(&text(&Line::from(delta)))?;
         add_up(self, ledger, length)?;
         Ok(true)
     }
 
     /// The agent's counts so far: from its activity log, or from its registration if the log has no lines.
-    pub fn tally(&self, agent: &Agent) -> Result<ActivityCounts, StoreError> {
+    pub fn activity_counts(&self, agent: &Agent) -> Result<ActivityCounts, StoreError> {
         let path = self.layout.presence(&agent.name);
         let has_lines = files::metadata(&path)?.is_some_and(|metadata| metadata.len() > 0);
         if agent.is_foreign() || !has_lines {
-            return Ok(agent.tally.clone());
+            return Ok(agent.counts.clone());
         }
-        Ok(Sum::of(&files::read_note(&path)?.unwrap_or_default()).tally)
+        Ok(Sum::of(&files::read_note(&path)?.unwrap_or_default()).counts)
     }
 
     fn ledger(&self, name: &AgentName) -> Result<Option<Ledger>, StoreError> {
         let path = self.layout.presence(name);
-        let turn = LockOrderGuard::begin(LockRank::Presence, PATIENCE);
-        match Ledger::open(&path, turn.left()) {
+        let order = LockOrderGuard::begin(LockRank::Presence, LOCK_TIMEOUT);
+        match Ledger::open(&path, order.left()) {
             Err(_) if !files::exists(&self.layout.directory("presence"))? => {
                 files::create_dir(&self.layout.directory("presence"))?;
-                Ok(Ledger::open(&path, turn.left())?)
+                Ok(Ledger::open(&path, order.left())?)
             }
             opened => Ok(opened?),
         }
@@ -238,7 +244,7 @@ impl LockedMesh<'_> {
         if !is_rewrite_due(&record.agent, now) {
             return Ok(false);
         }
-        record.agent.tally = self.mesh.tally(&record.agent)?;
+        record.agent.counts = self.mesh.activity_counts(&record.agent)?;
         record.agent.last_activity = Some(now);
         record.agent.drop_expired(now);
         let path = self.mesh.layout.registration(&record.agent.name);
@@ -287,20 +293,20 @@ mod tests {
         let (mesh, name) = (mesh(&dir), AgentName::new("Alice").unwrap());
         let mut expected = ActivityCounts::default();
         for number in 0..500 {
-            let deed = ActivityDelta {
+            let delta = ActivityDelta {
                 tool_calls: 1,
                 tokens: 7,
                 files: vec![format!("src/file{}.rs", number % 30)],
                 activity: if number % 7 == 0 {
-                    ActivityChange::Nothing
+                    ActivityChange::Clear
                 } else {
-                    ActivityChange::At(format!("editing {number}"))
+                    ActivityChange::Set(format!("editing {number}"))
                 },
                 last_tool_call: (number % 3 == 0).then(|| format!("edit: {number}")),
             };
-            expected.add(deed.clone());
-            assert!(mesh.count(&name, deed).unwrap());
-            assert_eq!(sum(&mesh, &name).tally, expected);
+            expected.add(delta.clone());
+            assert!(mesh.count(&name, delta).unwrap());
+            assert_eq!(sum(&mesh, &name).counts, expected);
         }
         let length = files::metadata(&mesh.layout.presence(&name)).unwrap().unwrap().len();
         assert!(length <= LONG + 1024, "{length}");
@@ -336,6 +342,6 @@ mod tests {
     fn what_is_no_line_is_left_out() {
         let sum =
             Sum::of(b"\n{\"calls\":2}\n\n{\"calls\":\nnonsense\n[1]\n{\"calls\":3,\"later\":1}\n{\"cal");
-        assert_eq!(sum.tally.tool_calls, 5);
+        assert_eq!(sum.counts.tool_calls, 5);
     }
 }

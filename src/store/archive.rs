@@ -81,7 +81,7 @@ impl Mesh {
             }
         }
         let is_whole = |filed: &StoredMessage| {
-            filed.stem.letters().eq_ignore_ascii_case(text)
+            filed.stem.short_id().eq_ignore_ascii_case(text)
                 || filed.message.id.as_str().eq_ignore_ascii_case(text)
         };
         if found.iter().any(is_whole) {

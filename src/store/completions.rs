@@ -34,7 +34,7 @@ pub struct Completion {
 pub struct Completions {
     specs: Vec<SpecCompletions>,
     /// Unpaired surrogates that other programs wrote.
-    halves: SurrogateEscapes,
+    escapes: SurrogateEscapes,
 }
 
 /// The finished tasks of one spec.
@@ -56,7 +56,7 @@ impl SpecCompletions {
 
 impl Completions {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let (whole, halves): (Members<Members<Box<RawValue>>>, SurrogateEscapes) =
+        let (whole, escapes): (Members<Members<Box<RawValue>>>, SurrogateEscapes) =
             SurrogateEscapes::read(bytes).map_err(|error| error.to_string())?;
         let specs: Vec<SpecCompletions> =
             whole.list.into_iter().map(|(spec, tasks)| SpecCompletions { spec, tasks }).collect();
@@ -65,12 +65,12 @@ impl Completions {
                 format!("the completion of `{}` can't be understood: {error}", task.escape_debug())
             })?;
         }
-        Ok(Self { specs, halves })
+        Ok(Self { specs, escapes })
     }
 
     /// The valid entries of a damaged file, and the number of invalid ones.
     pub(super) fn salvage(bytes: &[u8]) -> (Self, usize) {
-        let (mut document, halves): (Map<String, Value>, SurrogateEscapes) =
+        let (mut document, escapes): (Map<String, Value>, SurrogateEscapes) =
             SurrogateEscapes::read(bytes).unwrap_or_default();
         let mut dropped = 0;
         document.retain(|_, tasks| {
@@ -85,12 +85,12 @@ impl Completions {
             });
             true
         });
-        let whole = Self::parse(&halves.written(pretty(&document))).unwrap_or_default();
+        let whole = Self::parse(&escapes.written(pretty(&document))).unwrap_or_default();
         (whole, dropped)
     }
 
     pub(super) fn bytes(&self) -> Vec<u8> {
-        self.halves.written(pretty(self))
+        self.escapes.written(pretty(self))
     }
 
     /// The specs that have finished tasks, in the order of the file.

@@ -18,14 +18,14 @@ pub(super) enum DirectoryKind {
     /// It has the marks of a mesh, ours or pi-messenger's.
     Mesh,
     /// It is empty, or contains only empty directories of a mesh that was being created.
-    Free,
+    Empty,
     /// It contains something else.
     Foreign,
 }
 
 /// Takes one `stat` for a mesh of ours; the directory is listed only if it has no marks.
 pub(super) fn examine(dir: &Path) -> Result<DirectoryKind, FileError> {
-    if bears_marks(dir)? {
+    if looks_like_mesh(dir)? {
         return Ok(DirectoryKind::Mesh);
     }
     let is_among = |names: &[&str], name: &OsStr| names.iter().any(|known| OsStr::new(known) == name);
@@ -34,10 +34,10 @@ pub(super) fn examine(dir: &Path) -> Result<DirectoryKind, FileError> {
         is_among(&NOT_CONTENT, name) || (is_part && is_empty_dir(&dir.join(name)))
     };
     if files::all_names(dir, is_ours)? {
-        return Ok(DirectoryKind::Free);
+        return Ok(DirectoryKind::Empty);
     }
     // Another process may have made it a mesh since the first check: the marks of a mesh come before any content.
-    Ok(if bears_marks(dir)? { DirectoryKind::Mesh } else { DirectoryKind::Foreign })
+    Ok(if looks_like_mesh(dir)? { DirectoryKind::Mesh } else { DirectoryKind::Foreign })
 }
 
 /// Whether it is an empty directory, not a link to one. `false` if it cannot be examined.
@@ -48,7 +48,7 @@ fn is_empty_dir(path: &Path) -> bool {
 
 /// Whether it has the marks of a mesh: `mesh.lock`, which only we create, or `registry/` and `inbox/`, which
 /// pi-messenger has even before our first command.
-pub(super) fn bears_marks(dir: &Path) -> Result<bool, FileError> {
+pub(super) fn looks_like_mesh(dir: &Path) -> Result<bool, FileError> {
     let is_there = |name: &str| Ok::<_, FileError>(files::link_metadata(&dir.join(name))?.is_some());
     let is_dir = |name: &str| {
         Ok::<_, FileError>(files::metadata(&dir.join(name))?.is_some_and(|metadata| metadata.is_dir()))

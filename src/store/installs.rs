@@ -21,7 +21,7 @@ use crate::sys::files::{self, Files};
 use crate::sys::flock::FileLock;
 
 /// How long to wait for the lock. An install takes an instant, unless its process is stopped.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The current format. The first one had no number, and contained a copy of the whole file.
 const FORMAT: u64 = 2;
 
@@ -163,7 +163,7 @@ impl Installs {
         if !files::exists(&self.dir)? {
             files::create_dir(&self.dir)?;
         }
-        let held = FileLock::acquire(&self.dir.join("lock"), PATIENCE)?;
+        let held = FileLock::acquire(&self.dir.join("lock"), LOCK_TIMEOUT)?;
         let files = Files::new(self.dir.join("tmp"), Durability::Power);
         files.sweep()?;
         Ok(InstallsLock { installs: self.clone(), files, _held: held })

@@ -34,8 +34,8 @@ pub struct LockedMesh<'m> {
 }
 
 impl<'m> LockedMesh<'m> {
-    pub(super) fn new(mesh: &'m Mesh, held: FileLock, turn: LockOrderGuard) -> Self {
-        Self { mesh, held, swarm: RefCell::new(None), _turn: turn }
+    pub(super) fn new(mesh: &'m Mesh, held: FileLock, order: LockOrderGuard) -> Self {
+        Self { mesh, held, swarm: RefCell::new(None), _turn: order }
     }
 
     /// Takes `swarm.lock` for [`LockedMesh::swarm`], without waiting for it.

@@ -8,7 +8,7 @@
 //! inbox/<To>/.<stem>.<process>,<ms>,<via>,<turn>       offered to the model of that process (see `offers`)
 //! inbox/<To>/.<stem>.parked                            parked: repeatedly could not be handed over
 //! seen/<To>/<stem>,<ms>,<via>[,<ms acked>].json        surfaced
-//! sent/<From>/<stem>,<To>[,<rung>].json                sent, and how the recipient was notified
+//! sent/<From>/<stem>,<To>[,<route>].json                sent, and how the recipient was notified
 //! ```
 
 use std::fmt;
@@ -42,15 +42,15 @@ impl Stem {
     }
 
     /// The short id that people use for the message: its last letters.
-    pub fn letters(&self) -> &str {
+    pub fn short_id(&self) -> &str {
         self.0.rsplit('-').next().unwrap_or(&self.0)
     }
 
     /// Whether `text` refers to this message, as far as the file name shows: the letters, or a prefix of them or of our
     /// id.
     pub(super) fn is_meant_by(&self, text: &str) -> bool {
-        self.letters().eq_ignore_ascii_case(text)
-            || is_prefix(text, self.letters())
+        self.short_id().eq_ignore_ascii_case(text)
+            || is_prefix(text, self.short_id())
             || self.stamp().is_some_and(|stamp| is_prefix(text, stamp.id().as_str()))
     }
 
@@ -218,23 +218,23 @@ pub struct SentRecord {
     pub stem: Stem,
     pub to: AgentName,
     /// How the recipient was to be notified, as one word.
-    pub rung: Option<String>,
+    pub route: Option<String>,
 }
 
 impl SentRecord {
     pub(super) fn of_file(name: &str) -> Option<Self> {
         let mut parts = name.strip_suffix(".json")?.split(',');
-        let (stem, to, rung) = (parts.next()?, parts.next()?, parts.next().map(str::to_string));
+        let (stem, to, route) = (parts.next()?, parts.next()?, parts.next().map(str::to_string));
         let is_word = |text: &String| text.bytes().all(|byte| byte.is_ascii_lowercase());
-        if parts.next().is_some() || !rung.iter().all(is_word) {
+        if parts.next().is_some() || !route.iter().all(is_word) {
             return None;
         }
-        Some(Self { stem: Stem::of_file(&format!("{stem}.json"))?, to: AgentName::new(to).ok()?, rung })
+        Some(Self { stem: Stem::of_file(&format!("{stem}.json"))?, to: AgentName::new(to).ok()?, route })
     }
 
     pub(super) fn file(&self) -> String {
-        let rung = self.rung.as_deref().map_or(String::new(), |rung| format!(",{rung}"));
-        format!("{},{}{rung}.json", self.stem, self.to)
+        let route = self.route.as_deref().map_or(String::new(), |route| format!(",{route}"));
+        format!("{},{}{route}.json", self.stem, self.to)
     }
 }
 
@@ -259,8 +259,8 @@ mod tests {
             SeenRecord { via: Via::new("read"), ..seen }.may_owe_ack(),
             "of older records only the message tells"
         );
-        for rung in [None, Some("rewake".to_string())] {
-            let sent = SentRecord { stem: stem.clone(), to: AgentName::new("SwiftRaven").unwrap(), rung };
+        for route in [None, Some("rewake".to_string())] {
+            let sent = SentRecord { stem: stem.clone(), to: AgentName::new("SwiftRaven").unwrap(), route };
             assert_eq!(SentRecord::of_file(&sent.file()), Some(sent));
         }
         assert_eq!(SentRecord::of_file("1794700676113-gpvjoz,SwiftRaven,a,b.json"), None);

@@ -124,16 +124,16 @@ impl Mesh {
     /// Waits for `mesh.lock`, for `limit` at most.
     pub fn lock_within(&self, limit: Duration) -> Result<LockedMesh<'_>, StoreError> {
         self.tighten()?;
-        let turn = LockOrderGuard::begin(LockRank::Mesh, limit.min(self.options.lock_timeout));
-        let held = FileLock::acquire(&self.layout.mesh_lock(), turn.left())?;
-        Ok(LockedMesh::new(self, held, turn))
+        let order = LockOrderGuard::begin(LockRank::Mesh, limit.min(self.options.lock_timeout));
+        let held = FileLock::acquire(&self.layout.mesh_lock(), order.left())?;
+        Ok(LockedMesh::new(self, held, order))
     }
 
     /// Takes `mesh.lock` if it is free now.
     pub fn try_lock(&self) -> Result<Option<LockedMesh<'_>>, StoreError> {
-        let turn = LockOrderGuard::begin(LockRank::Mesh, self.options.lock_timeout);
+        let order = LockOrderGuard::begin(LockRank::Mesh, self.options.lock_timeout);
         let held = FileLock::try_acquire(&self.layout.mesh_lock())?;
-        Ok(held.map(|held| LockedMesh::new(self, held, turn)))
+        Ok(held.map(|held| LockedMesh::new(self, held, order)))
     }
 
     /// Takes `mesh.lock` together with `swarm.lock`, so that [`LockedMesh::swarm`] need not wait. While waiting for
@@ -358,7 +358,7 @@ impl Mesh {
 fn distrusted(distrust: UnsafeDirectory) -> StoreError {
     let dir = distrust.path();
     // A directory that cannot be examined has no marks.
-    let is_mesh = ground::bears_marks(dir).unwrap_or(false);
+    let is_mesh = ground::looks_like_mesh(dir).unwrap_or(false);
     let is_mine = matches!(distrust, UnsafeDirectory::OthersWrite { .. }) || trust::is_in_mine(dir);
     let remedy = distrust.remedy().filter(|_| is_mesh && is_mine);
     StoreError::Unsafe { distrust, remedy }

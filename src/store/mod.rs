@@ -61,7 +61,7 @@ pub use offers::Offered;
 pub use orphans::Orphaned;
 pub use outbox::{Outbox, Posted};
 pub use registry::{Census, Registration, UnreadableFile};
-pub use retrying_read::be_quick;
+pub use retrying_read::limit_read_retries;
 pub use session_activity::{SessionServer, SessionState};
 pub use sessions::{Eviction, SessionRecord, Sessions};
 pub use swarm::{Claim, Claims, LockedClaims, Salvaged};

@@ -34,16 +34,16 @@ pub struct Posted {
 
 impl Mesh {
     /// Records in `sent/` how the recipient is notified.
-    pub fn note_rung(
+    pub fn record_wake_route(
         &self,
         from: &AgentName,
         to: &AgentName,
         stem: &Stem,
-        rung: &str,
+        route: &str,
     ) -> Result<(), StoreError> {
         let dir = self.layout.sent(from);
-        let plain = SentRecord { stem: stem.clone(), to: to.clone(), rung: None };
-        let noted = SentRecord { rung: Some(rung.to_string()), ..plain.clone() };
+        let plain = SentRecord { stem: stem.clone(), to: to.clone(), route: None };
+        let noted = SentRecord { route: Some(route.to_string()), ..plain.clone() };
         self.files.take(&dir.join(plain.file()), &dir.join(noted.file()))?;
         Ok(())
     }
@@ -51,7 +51,7 @@ impl Mesh {
     /// Whether there is a record in `sent/` of this message by `from`.
     pub fn has_sent(&self, from: &AgentName, message: &Message, stem: &Stem) -> Result<bool, StoreError> {
         let Ok(to) = AgentName::new(message.to.as_str()) else { return Ok(false) };
-        let sent = SentRecord { stem: stem.clone(), to, rung: None };
+        let sent = SentRecord { stem: stem.clone(), to, route: None };
         Ok(files::exists(&self.layout.sent(from).join(sent.file()))?)
     }
 
@@ -63,7 +63,7 @@ impl Mesh {
 
     /// Removes the record of a message that was taken back.
     pub fn forget_sent(&self, from: &AgentName, to: &AgentName, posted: &Posted) -> Result<(), StoreError> {
-        let sent = SentRecord { stem: posted.stem.clone(), to: to.clone(), rung: None };
+        let sent = SentRecord { stem: posted.stem.clone(), to: to.clone(), route: None };
         files::remove(&self.layout.sent(from).join(sent.file()))?;
         Ok(())
     }
@@ -84,12 +84,12 @@ impl Mesh {
             files::create_dir(&dir)?;
         }
         let path = self.layout.stamp(from);
-        let turn = LockOrderGuard::begin(LockRank::Stamp, self.options.lock_timeout);
+        let order = LockOrderGuard::begin(LockRank::Stamp, self.options.lock_timeout);
         loop {
-            let held = FileLock::acquire(&path, turn.left())?;
+            let held = FileLock::acquire(&path, order.left())?;
             let last = files::read_note(&path)?.map_or(0, |text| last_stamp(&text));
             if !files::has_second_name(&path)? {
-                return Ok(Outbox { mesh: self, from: from.clone(), last, _held: held, _turn: turn });
+                return Ok(Outbox { mesh: self, from: from.clone(), last, _held: held, _turn: order });
             }
             // The stamp file is written in place, which would also change the file with the other name. A new file is
             // ours alone; a process that waits for the lock on the old one notices that it is gone.
@@ -155,7 +155,7 @@ impl Outbox<'_> {
         message: Message,
     ) -> Result<Option<Posted>, StoreError> {
         let stem = Stem::of_stamp(stamp);
-        let sent = SentRecord { stem: stem.clone(), to: to.clone(), rung: None };
+        let sent = SentRecord { stem: stem.clone(), to: to.clone(), route: None };
         let record = self.mesh.layout.sent(&self.from).join(sent.file());
         let target = dir.join(stem.file());
         match self.mesh.files.publish_twice(&target, &record, &message::bytes(&message))? {

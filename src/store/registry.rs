@@ -46,13 +46,13 @@ impl Registration {
     /// Fails if the document cannot be written again. Reading skips fields that we don't know, so one of them may be
     /// invalid, such as a number that is too large.
     pub(super) fn bytes(&self, path: &Path) -> Result<Vec<u8>, StoreError> {
-        let (mut document, halves): (Map<String, Value>, SurrogateEscapes) =
+        let (mut document, escapes): (Map<String, Value>, SurrogateEscapes) =
             SurrogateEscapes::read(&self.whole).map_err(|error| {
                 let reason = format!("what others wrote into it can't be kept: {error}");
                 StoreError::Corrupt { path: path.to_path_buf(), reason }
             })?;
         registration::overlay(&mut document, &self.agent);
-        Ok(halves.written(super::wire::pretty(&document)))
+        Ok(escapes.written(super::wire::pretty(&document)))
     }
 
     /// The same for a copy elsewhere. If the document cannot be written again, only the fields that we know are in it;

@@ -24,7 +24,7 @@ static IN_A_HURRY: AtomicBool = AtomicBool::new(false);
 const HURRIED: Duration = Duration::from_millis(30);
 
 /// From now on, waits at most 30 ms for a half-written file, which is a little more than writing one takes.
-pub fn be_quick() {
+pub fn limit_read_retries() {
     IN_A_HURRY.store(true, Ordering::Relaxed);
 }
 
@@ -46,9 +46,9 @@ pub(super) enum RetryBudget {
 static USED: Mutex<Option<(Instant, Duration)>> = Mutex::new(None);
 
 /// Pauses before the next attempt. `false`: the budget is used up.
-fn pause(patience: RetryBudget) -> bool {
+fn pause(budget: RetryBudget) -> bool {
     let now = Instant::now();
-    if patience == RetryBudget::Shared {
+    if budget == RetryBudget::Shared {
         let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
         let (since, spent) = used
             .filter(|(since, _)| now.duration_since(*since) < RENEWED_AFTER)
@@ -75,7 +75,7 @@ fn is_young(modified: SystemTime) -> bool {
 /// Reads and parses a file. `None`: there is no such file. The inner error says why it cannot be parsed.
 pub(super) fn read<T>(
     path: &Path,
-    patience: RetryBudget,
+    budget: RetryBudget,
     parse: impl Fn(&[u8]) -> Result<T, String>,
 ) -> Result<Option<Result<T, String>>, FileError> {
     let give_up = Instant::now() + if IN_A_HURRY.load(Ordering::Relaxed) { HURRIED } else { YOUNG };
@@ -94,7 +94,7 @@ pub(super) fn read<T>(
         let reason = match parse(&bytes) {
             Ok(value) => {
                 // It was half written and is whole now, so nobody keeps it broken: start the budget again.
-                if has_paused && patience == RetryBudget::Shared {
+                if has_paused && budget == RetryBudget::Shared {
                     *USED.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 }
                 return Ok(Some(Ok(value)));
@@ -106,7 +106,7 @@ pub(super) fn read<T>(
         let young = modified.is_none_or(is_young);
         // A pipe stays empty, however old it is.
         let is_file = metadata.is_none_or(|metadata| metadata.is_file());
-        if !is_file || !young || Instant::now() >= give_up || !pause(patience) {
+        if !is_file || !young || Instant::now() >= give_up || !pause(budget) {
             return Ok(Some(Err(reason)));
         }
         has_paused = true;

@@ -35,7 +35,7 @@ const ROUSING: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SessionState {
     Working,
-    Resting,
+    Idle,
     /// No hook has reported anything.
     Unknown,
 }
@@ -66,10 +66,10 @@ struct AttendantKeys {
 impl Mesh {
     pub fn activity(&self, session: &SessionId) -> Result<SessionState, StoreError> {
         if files::exists(&self.hook_file(session, "resting"))? {
-            return Ok(SessionState::Resting);
+            return Ok(SessionState::Idle);
         }
         if let Some(age) = self.roused_for(session)? {
-            return Ok(if age > ROUSING { SessionState::Resting } else { SessionState::Working });
+            return Ok(if age > ROUSING { SessionState::Idle } else { SessionState::Working });
         }
         let is_working = files::exists(&self.hook_file(session, "working"))?;
         Ok(if is_working { SessionState::Working } else { SessionState::Unknown })
@@ -273,7 +273,7 @@ mod tests {
         mesh.note_resting(&session).unwrap();
         assert!(mesh.rouse(&session).unwrap());
         assert!(mesh.rest_again(&session).unwrap());
-        assert_eq!(mesh.activity(&session).unwrap(), SessionState::Resting);
+        assert_eq!(mesh.activity(&session).unwrap(), SessionState::Idle);
         assert!(mesh.rouse(&session).unwrap());
         mesh.note_working(&session).unwrap();
         assert!(!mesh.rest_again(&session).unwrap());

@@ -25,7 +25,7 @@ use crate::sys::{files, seams};
 pub struct Claims {
     document: Map<String, Value>,
     /// Half characters in what others wrote.
-    halves: SurrogateEscapes,
+    escapes: SurrogateEscapes,
 }
 
 /// What was saved of a damaged file.
@@ -63,7 +63,7 @@ struct ClaimKeys {
 
 impl Claims {
     fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let (document, halves): (Map<String, Value>, SurrogateEscapes) =
+        let (document, escapes): (Map<String, Value>, SurrogateEscapes) =
             SurrogateEscapes::read(bytes).map_err(|error| error.to_string())?;
         for (spec, tasks) in &document {
             let tasks = tasks
@@ -75,12 +75,12 @@ impl Claims {
                 })?;
             }
         }
-        Ok(Self { document, halves })
+        Ok(Self { document, escapes })
     }
 
     /// The valid entries of a damaged file, and the number of invalid ones.
     fn salvage(bytes: &[u8]) -> (Self, usize) {
-        let (mut document, halves): (Map<String, Value>, SurrogateEscapes) =
+        let (mut document, escapes): (Map<String, Value>, SurrogateEscapes) =
             SurrogateEscapes::read(bytes).unwrap_or_default();
         let mut dropped = 0;
         document.retain(|spec, tasks| {
@@ -95,7 +95,7 @@ impl Claims {
             });
             true
         });
-        (Self { document, halves }, dropped)
+        (Self { document, escapes }, dropped)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Claim> {
@@ -213,16 +213,16 @@ impl Drop for LockedClaims<'_> {
 impl<'l> LockedClaims<'l> {
     pub(super) fn lock(locked: &'l LockedMesh<'l>) -> Result<Self, StoreError> {
         let mesh = locked.mesh;
-        let turn = LockOrderGuard::begin(LockRank::Swarm, mesh.options.lock_timeout);
-        let held = locked.swarm_lock(turn.left())?;
-        Ok(Self { locked, held: Some(held), is_lent: false, _turn: turn })
+        let order = LockOrderGuard::begin(LockRank::Swarm, mesh.options.lock_timeout);
+        let held = locked.swarm_lock(order.left())?;
+        Ok(Self { locked, held: Some(held), is_lent: false, _turn: order })
     }
 
     pub(super) fn try_lock(locked: &'l LockedMesh<'l>) -> Result<Option<Self>, StoreError> {
-        let turn = LockOrderGuard::begin(LockRank::Swarm, Duration::ZERO);
+        let order = LockOrderGuard::begin(LockRank::Swarm, Duration::ZERO);
         let is_lent = locked.has_swarm_lock();
         match locked.swarm_lock(Duration::ZERO) {
-            Ok(held) => Ok(Some(Self { locked, held: Some(held), is_lent, _turn: turn })),
+            Ok(held) => Ok(Some(Self { locked, held: Some(held), is_lent, _turn: order })),
             Err(StoreError::SwarmLockTimedOut { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -288,7 +288,7 @@ impl<'l> LockedClaims<'l> {
 
     pub fn write(&self, claims: &Claims) -> Result<(), StoreError> {
         let path = self.locked.mesh.layout.claims();
-        let bytes = claims.halves.written(super::wire::pretty(&claims.document));
+        let bytes = claims.escapes.written(super::wire::pretty(&claims.document));
         Ok(self.locked.mesh.files.replace(&path, &bytes)?)
     }
 }
@@ -344,7 +344,7 @@ mod tests {
             format!(r#"{{"/s.md": {{"T-1": {{"agent": "Pia", {claimed}, "reason": "done \ud83d"}}}}}}"#);
         let claims = Claims::parse(text.as_bytes()).unwrap();
         assert_eq!(claims.iter().next().unwrap().reason.as_deref(), Some("done \u{fffd}"));
-        let written = claims.halves.written(super::super::wire::pretty(&claims.document));
+        let written = claims.escapes.written(super::super::wire::pretty(&claims.document));
         assert!(String::from_utf8(written).unwrap().contains(r#""reason": "done \ud83d""#));
     }
 

@@ -16,9 +16,9 @@ pub enum WatchTarget<'a> {
     /// An agent's unread, seen and sent mail.
     Mail(&'a Agent),
     /// Registrations, presence and claims.
-    Crowd,
+    Agents,
     /// That any of these agents received something.
-    Readers(&'a [AgentName]),
+    Recipients(&'a [AgentName]),
     /// The files that [`Mesh::marks`] looks at.
     Fingerprint(Option<&'a Agent>),
     /// The mesh's feed, and that of the project.
@@ -27,23 +27,23 @@ pub enum WatchTarget<'a> {
 
 impl Mesh {
     /// Starts a watch. It must be started before the directories are read, so that no change is missed.
-    pub fn watch(&self, spot: WatchTarget<'_>) -> Result<Result<DirWatch, WatchError>, StoreError> {
-        let interest = match spot {
+    pub fn watch(&self, target: WatchTarget<'_>) -> Result<Result<DirWatch, WatchError>, StoreError> {
+        let interest = match target {
             WatchTarget::Inbox(_) | WatchTarget::Feed(_) => Interest::Arrivals,
             _ => Interest::Changes,
         };
-        Ok(DirWatch::arm(&self.directories(spot)?, interest))
+        Ok(DirWatch::arm(&self.directories(target)?, interest))
     }
 
     /// Whether the watch still covers the right directories.
-    pub fn is_sound(&self, watch: &DirWatch, spot: WatchTarget<'_>) -> Result<bool, StoreError> {
-        Ok(watch.is_sound(&self.directories(spot)?))
+    pub fn is_sound(&self, watch: &DirWatch, target: WatchTarget<'_>) -> Result<bool, StoreError> {
+        Ok(watch.is_sound(&self.directories(target)?))
     }
 
     /// The directories to watch. The first one must exist. Others may appear later, so they are looked up each time.
-    fn directories(&self, spot: WatchTarget<'_>) -> Result<Vec<PathBuf>, StoreError> {
+    fn directories(&self, target: WatchTarget<'_>) -> Result<Vec<PathBuf>, StoreError> {
         let layout = &self.layout;
-        let mut dirs = match spot {
+        let mut dirs = match target {
             WatchTarget::Inbox(agent) => {
                 self.mailboxes(agent)?.iter().map(|name| layout.inbox(name)).collect()
             }
@@ -56,10 +56,10 @@ impl Mesh {
                 let sent = sent.into_iter().find(|dir| dir.is_dir());
                 inboxes.chain(handed_over).chain(sent).collect()
             }
-            WatchTarget::Crowd => {
+            WatchTarget::Agents => {
                 vec![layout.registry(), layout.directory("presence"), layout.root().to_path_buf()]
             }
-            WatchTarget::Readers(names) => {
+            WatchTarget::Recipients(names) => {
                 let handed_over = names.iter().map(|name| layout.seen(name));
                 let around = [layout.root().to_path_buf(), layout.directory("seen")];
                 around.into_iter().chain(handed_over).collect::<Vec<PathBuf>>()

@@ -34,7 +34,7 @@ pub fn walk() -> (Vec<ProcessDetails>, bool) {
         }
         next = parent;
     }
-    (chain, process::sees_the_first())
+    (chain, process::sees_init_process())
 }
 
 /// That process and its ancestors, nearest first.
@@ -85,5 +85,9 @@ pub fn named_host(pid: Pid) -> Option<Host> {
 }
 
 fn identity(details: &ProcessDetails) -> ProcessIdentity {
-    ProcessIdentity { pid: details.pid, start_ticks: details.start_ticks, place: process::place().clone() }
+    ProcessIdentity {
+        pid: details.pid,
+        start_ticks: details.start_ticks,
+        place: process::pid_scope().clone(),
+    }
 }

@@ -16,7 +16,7 @@ use crate::domain::Pid;
 /// How often a wait checks whether it should stop.
 const LOOK_UP: Duration = Duration::from_millis(20);
 /// How long a process that closed its output or was killed may take to end.
-const LAST_BREATH: Duration = Duration::from_secs(10);
+const EXIT_GRACE: Duration = Duration::from_secs(10);
 
 /// How long to spin, instead of sleeping, before an exact point in time.
 const AWAKE: Duration = Duration::from_millis(10);
@@ -25,9 +25,9 @@ const AWAKE: Duration = Duration::from_millis(10);
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CapturedOutput {
     /// Standard output.
-    Answer,
+    Stdout,
     /// Standard output and standard error, as a person in a terminal sees them.
-    Everything,
+    StdoutAndStderr,
 }
 
 /// The standard input of the child.
@@ -63,8 +63,8 @@ impl Child {
     pub fn start(command: &mut Command, input: ChildInput, hear: CapturedOutput) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         let errors = match hear {
-            CapturedOutput::Answer => Stdio::null(),
-            CapturedOutput::Everything => writer.try_clone()?.into(),
+            CapturedOutput::Stdout => Stdio::null(),
+            CapturedOutput::StdoutAndStderr => writer.try_clone()?.into(),
         };
         let stdin = if matches!(input, ChildInput::Nothing) { Stdio::null() } else { Stdio::piped() };
         // Ctrl-C should reach only us; we then end the children.
@@ -100,7 +100,7 @@ impl Child {
             }
             match self.heard.recv_deadline(deadline.min(Instant::now() + LOOK_UP)) {
                 Ok(bytes) => self.said.extend(bytes),
-                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !stop.is_asked() => {}
+                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !stop.is_requested() => {}
                 Err(_) => return None,
             }
         }
@@ -125,7 +125,7 @@ impl Child {
         loop {
             match self.heard.recv_deadline(deadline.min(Instant::now() + LOOK_UP)) {
                 Ok(bytes) => self.said.extend(bytes),
-                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !stop.is_asked() => {}
+                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !stop.is_requested() => {}
                 Err(RecvTimeoutError::Timeout) => {
                     killed = true;
                     self.inner.kill()?;
@@ -134,7 +134,7 @@ impl Child {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        let ends_at = if killed { Instant::now() + LAST_BREATH } else { deadline };
+        let ends_at = if killed { Instant::now() + EXIT_GRACE } else { deadline };
         let status = loop {
             match self.inner.try_wait()? {
                 Some(status) => break status,
@@ -149,7 +149,7 @@ impl Child {
         let took = self.started.elapsed();
         // If it ended by itself at the same moment, it was not killed.
         killed &= status.code().is_none();
-        while let Ok(bytes) = self.heard.recv_timeout(LAST_BREATH) {
+        while let Ok(bytes) = self.heard.recv_timeout(EXIT_GRACE) {
             self.said.extend(bytes);
         }
         let said = std::mem::take(&mut self.said);
@@ -215,7 +215,7 @@ fn listen(mut reader: PipeReader, sender: &crossbeam_channel::Sender<Vec<u8>>) {
 
 /// Waits until a signal has taken effect, which the kernel does a moment later.
 fn wait_until(is_so: impl Fn() -> bool) -> io::Result<()> {
-    let deadline = Instant::now() + LAST_BREATH;
+    let deadline = Instant::now() + EXIT_GRACE;
     while !is_so() {
         if Instant::now() >= deadline {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "a signal to a process had no effect"));

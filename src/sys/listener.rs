@@ -10,12 +10,12 @@ use std::os::fd::AsFd;
 
 /// Whether the pipe that our shell writes to has lost its reader. `false` if unknown.
 #[cfg(target_os = "linux")]
-pub fn is_shell_unheard(input: &impl AsFd, output: &impl AsFd) -> bool {
+pub fn is_shell_output_closed(input: &impl AsFd, output: &impl AsFd) -> bool {
     is_pipe_of_shell_unheard(input, output).unwrap_or(false)
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn is_shell_unheard(_: &impl AsFd, _: &impl AsFd) -> bool {
+pub fn is_shell_output_closed(_: &impl AsFd, _: &impl AsFd) -> bool {
     false
 }
 

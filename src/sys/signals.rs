@@ -32,19 +32,19 @@ pub fn end_with_success_after(seconds: u32) -> io::Result<()> {
 impl Stop {
     /// Handles SIGINT and SIGTERM: from now on they do not end the process by themselves.
     pub fn listen() -> io::Result<Self> {
-        let (stop, asker) = Self::by_hand();
-        on_signals(&[SIGINT, SIGTERM], move || asker.ask())?;
+        let (stop, asker) = Self::manual();
+        on_signals(&[SIGINT, SIGTERM], move || asker.trigger())?;
         Ok(stop)
     }
 
     /// A `Stop` that handles no signals, and its [`StopTrigger`].
-    pub fn by_hand() -> (Self, StopTrigger) {
+    pub fn manual() -> (Self, StopTrigger) {
         let asked = Arc::new(AtomicBool::new(false));
         let (sender, wake) = bounded(1);
         (Self { asked: Arc::clone(&asked), wake }, StopTrigger { asked, sender })
     }
 
-    pub fn is_asked(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.asked.load(Ordering::SeqCst)
     }
 
@@ -108,7 +108,7 @@ pub struct StopTrigger {
 }
 
 impl StopTrigger {
-    pub fn ask(&self) {
+    pub fn trigger(&self) {
         self.asked.store(true, Ordering::SeqCst);
         let _ = self.sender.try_send(());
     }

@@ -287,8 +287,8 @@ fn reading_a_file_outside_the_working_directory() {
     let outside = outside.display().to_string();
     for file in [outside.as_str(), "../secret", "link", "up/secret", "sub/../../secret", "~/x/../../secret"] {
         for command in ["send Carol", "broadcast", &format!("reply {id}"), "set-status"] {
-            for speaker in ["", " --as Alice"] {
-                let ended = shell.run(&format!("msg {command} --file {file}{speaker} --json"));
+            for acting_as in ["", " --as Alice"] {
+                let ended = shell.run(&format!("msg {command} --file {file}{acting_as} --json"));
                 assert_ne!(ended.code, Some(0), "{command} {file}: {ended}");
                 let expected = if file.starts_with('~') { "invalid_value" } else { "in_harness" };
                 assert_eq!(ended.kind(), expected, "{command} {file}: {ended}");
@@ -363,11 +363,11 @@ fn a_spec_outside_the_work_tree() {
             format!("msg complete TASK-1 --tick --spec {file}"),
             format!("msg join Carol --spec {file}"),
         ] {
-            for speaker in ["", " --as Alice"] {
-                if line.starts_with("msg join") && !speaker.is_empty() {
+            for acting_as in ["", " --as Alice"] {
+                if line.starts_with("msg join") && !acting_as.is_empty() {
                     continue;
                 }
-                let ended = shell.run(&format!("{line}{speaker} --json"));
+                let ended = shell.run(&format!("{line}{acting_as} --json"));
                 assert_eq!(ended.kind(), "in_harness", "{line}: {ended}");
                 assert!(!ended.to_string().contains("the secret"), "{line}: {ended}");
             }

@@ -184,7 +184,7 @@ impl Nemesis {
         let Some(name) = self.name() else { return };
         let inbox = self.place.mesh().join("inbox").join(&name);
         let completed = self.chance.one_in(2);
-        let (millis, letters) = (jiff::Timestamp::now().as_millisecond(), self.letters());
+        let (millis, letters) = (jiff::Timestamp::now().as_millisecond(), self.short_id());
         let stem = format!("{millis}-{letters}");
         let token = format!("foreign.{letters}");
         let text = json!({
@@ -201,7 +201,7 @@ impl Nemesis {
         }
     }
 
-    fn letters(&mut self) -> String {
+    fn short_id(&mut self) -> String {
         (0..6)
             .map(|_| char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[self.chance.below(36) as usize]))
             .collect()

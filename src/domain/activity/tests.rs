@@ -206,7 +206,8 @@ fn what_an_agent_is_at() {
         ("", None),
         ("\"a b\" c", None),
     ] {
-        let expected = expected.map_or(ActivityChange::Same, |text| ActivityChange::At(text.to_string()));
+        let expected =
+            expected.map_or(ActivityChange::Unchanged, |text| ActivityChange::Set(text.to_string()));
         assert_eq!(shell(command), expected, "{command}");
     }
     let paths = |edits: &[&str], reads: &[&str]| {
@@ -214,7 +215,7 @@ fn what_an_agent_is_at() {
         let tool = ToolUse { edits: owned(edits), reads: owned(reads), ..ToolUse::default() };
         activity(&tool, &[], |path| path.trim_start_matches("/w/").to_string())
     };
-    assert_eq!(paths(&["/w/src/a.rs", "/w/b"], &[]), ActivityChange::At("editing src/a.rs".to_string()));
-    assert_eq!(paths(&[], &["/w/src/a.rs"]), ActivityChange::At("reading src/a.rs".to_string()));
-    assert_eq!(paths(&[], &[]), ActivityChange::Same);
+    assert_eq!(paths(&["/w/src/a.rs", "/w/b"], &[]), ActivityChange::Set("editing src/a.rs".to_string()));
+    assert_eq!(paths(&[], &["/w/src/a.rs"]), ActivityChange::Set("reading src/a.rs".to_string()));
+    assert_eq!(paths(&[], &[]), ActivityChange::Unchanged);
 }

@@ -166,7 +166,7 @@ pub fn trap(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &Program
     {
         if script.is_known() {
             let follow = |reader: &mut ShellReader<'_>| reader.script(&mut state.clone(), &script.text);
-            reader.telling(super::OutcomeEvidence::NOTHING, follow);
+            reader.with_evidence(super::OutcomeEvidence::NOTHING, follow);
         } else {
             reader.set_opaque();
         }

@@ -201,14 +201,14 @@ impl ShellReader<'_> {
             }
             WordPart::Output { list, quoted } => {
                 let follow = |reader: &mut Self| reader.list(&mut state.clone(), list);
-                let output = self.telling(OutcomeEvidence::NOTHING, |reader| reader.deeper(follow));
+                let output = self.with_evidence(OutcomeEvidence::NOTHING, |reader| reader.deeper(follow));
                 let output = output.filter(|text| self.spend(text.len() / BYTES_PER_STEP));
                 let output = output.map(|text| VariableValue::literal(text.trim_end_matches('\n')));
                 builder.push_value(output.as_ref(), *quoted);
             }
             WordPart::Process(list) => {
                 let follow = |reader: &mut Self| reader.list(&mut state.clone(), list);
-                self.telling(OutcomeEvidence::NOTHING, |reader| reader.deeper(follow));
+                self.with_evidence(OutcomeEvidence::NOTHING, |reader| reader.deeper(follow));
                 builder.push("/dev/fd/63", true);
             }
             WordPart::Other(word) => {

@@ -106,8 +106,9 @@ fn run_on_each(reader: &mut ShellReader<'_>, state: &mut ShellState, command: &[
         }
         let words: Vec<Field> = command.iter().map(|word| word.replace("{}", one)).collect();
         if let Some((name, arguments)) = words.split_first() {
-            reader
-                .telling(OutcomeEvidence::NOTHING, |reader| reader.call(&mut state.clone(), name, arguments));
+            reader.with_evidence(OutcomeEvidence::NOTHING, |reader| {
+                reader.call(&mut state.clone(), name, arguments)
+            });
         }
     }
 }
@@ -194,6 +195,8 @@ fn run(reader: &mut ShellReader<'_>, state: &mut ShellState, words: &[Field]) {
         return;
     }
     if let Some((name, arguments)) = words.split_first() {
-        reader.telling(OutcomeEvidence::NOTHING, |reader| reader.call(&mut state.clone(), name, arguments));
+        reader.with_evidence(OutcomeEvidence::NOTHING, |reader| {
+            reader.call(&mut state.clone(), name, arguments)
+        });
     }
 }

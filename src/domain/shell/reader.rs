@@ -69,7 +69,7 @@ pub struct ShellReader<'w> {
     pub unknown: usize,
     pub runs: Vec<Run>,
     /// What the outcome of the whole command line says about the part being followed.
-    pub tells: OutcomeEvidence,
+    pub evidence: OutcomeEvidence,
 }
 
 impl<'w> ShellReader<'w> {
@@ -89,7 +89,7 @@ impl<'w> ShellReader<'w> {
             noted: 0,
             unknown: 0,
             runs: Vec::new(),
-            tells: OutcomeEvidence::ALL,
+            evidence: OutcomeEvidence::ALL,
         };
         let mut state = ShellState {
             dir: Some(cwd.to_string()),
@@ -165,8 +165,8 @@ impl<'w> ShellReader<'w> {
         for (at, chain) in list.iter().enumerate() {
             let outer = std::mem::take(&mut state.doubted);
             // The outcome of a list is that of its last command.
-            let tells = if at + 1 == list.len() { self.tells } else { OutcomeEvidence::NOTHING };
-            output = self.telling(tells, |reader| reader.chain(state, chain));
+            let evidence = if at + 1 == list.len() { self.evidence } else { OutcomeEvidence::NOTHING };
+            output = self.with_evidence(evidence, |reader| reader.chain(state, chain));
             state.settle();
             state.doubted = outer;
         }
@@ -176,7 +176,7 @@ impl<'w> ShellReader<'w> {
     fn chain(&mut self, state: &mut ShellState, chain: &Chain) -> Option<String> {
         if chain.in_background {
             let mut own = state.clone();
-            self.telling(OutcomeEvidence::NOTHING, |reader| reader.joined(&mut own, chain));
+            self.with_evidence(OutcomeEvidence::NOTHING, |reader| reader.joined(&mut own, chain));
             return None;
         }
         self.joined(state, chain)
@@ -184,12 +184,12 @@ impl<'w> ShellReader<'w> {
 
     fn joined(&mut self, state: &mut ShellState, chain: &Chain) -> Option<String> {
         let mut before = state.clone();
-        let outer = self.tells;
-        let tells = of_parts(chain, outer);
-        self.tells = tells[0];
+        let outer = self.evidence;
+        let evidence = of_parts(chain, outer);
+        self.evidence = evidence[0];
         let output = self.node(state, &chain.first);
-        for ((join, node), tells) in chain.rest.iter().zip(&tells[1..]) {
-            self.tells = *tells;
+        for ((join, node), evidence) in chain.rest.iter().zip(&evidence[1..]) {
+            self.evidence = *evidence;
             match join {
                 // Runs only if the command before succeeded.
                 Join::And => {
@@ -211,7 +211,7 @@ impl<'w> ShellReader<'w> {
                 }
             }
         }
-        self.tells = outer;
+        self.evidence = outer;
         output.filter(|_| chain.rest.is_empty())
     }
 
@@ -234,7 +234,9 @@ impl<'w> ShellReader<'w> {
                 Rc::make_mut(&mut state.functions).insert(name.clone(), Rc::clone(body));
                 None
             }
-            ShellNode::Not(node) => self.telling(OutcomeEvidence::NOTHING, |reader| reader.node(state, node)),
+            ShellNode::Not(node) => {
+                self.with_evidence(OutcomeEvidence::NOTHING, |reader| reader.node(state, node))
+            }
         }
     }
 
@@ -245,8 +247,8 @@ impl<'w> ShellReader<'w> {
             let mut own = ShellState { stdin, ..state.clone() };
             let before = std::mem::replace(&mut self.is_piped, stages.get(at + 1).is_some_and(uses_stdin));
             let is_last = at + 1 == stages.len();
-            let tells = if is_last { self.tells.of_last_stage() } else { OutcomeEvidence::NOTHING };
-            output = self.telling(tells, |reader| reader.node(&mut own, stage));
+            let evidence = if is_last { self.evidence.of_last_stage() } else { OutcomeEvidence::NOTHING };
+            output = self.with_evidence(evidence, |reader| reader.node(&mut own, stage));
             self.is_piped = before;
             stdin = output.as_deref().map_or(Stdin::Unknown, |text| Stdin::Text(Rc::from(text)));
         }
@@ -259,7 +261,7 @@ impl<'w> ShellReader<'w> {
             Compound::Group(list) => self.list(state, list),
             // Which parts run, and how often, is unknown.
             other => {
-                self.telling(OutcomeEvidence::NOTHING, |reader| reader.branches(state, other));
+                self.with_evidence(OutcomeEvidence::NOTHING, |reader| reader.branches(state, other));
                 None
             }
         }

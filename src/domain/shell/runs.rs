@@ -11,7 +11,7 @@ use super::syntax::{Chain, Join, ShellNode, WordPart};
 const MOST_RUNS: usize = 100;
 
 /// Commands that practically never fail: if a chain failed, it was not because of them.
-const SURE: [&str; 13] =
+const NEVER_FAIL: [&str; 13] =
     ["cd", "pushd", "export", "echo", "printf", "true", ":", "pwd", "set", "unset", "sleep", "date", "umask"];
 
 /// One program that is run, if the command gets that far.
@@ -23,7 +23,7 @@ pub struct Run {
     pub arguments: Vec<Option<String>>,
     /// Its working directory, if known.
     pub dir: Option<String>,
-    pub tells: OutcomeEvidence,
+    pub evidence: OutcomeEvidence,
 }
 
 /// What the outcome of the whole command line says about a part of it.
@@ -53,11 +53,11 @@ impl Run {
 }
 
 impl ShellReader<'_> {
-    /// Follows something about which the outcome of the whole says `tells`.
-    pub fn telling<T>(&mut self, tells: OutcomeEvidence, what: impl FnOnce(&mut Self) -> T) -> T {
-        let before = std::mem::replace(&mut self.tells, tells);
+    /// Follows something about which the outcome of the whole says `evidence`.
+    pub fn with_evidence<T>(&mut self, evidence: OutcomeEvidence, what: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.evidence, evidence);
         let result = what(self);
-        self.tells = before;
+        self.evidence = before;
         result
     }
 
@@ -69,15 +69,16 @@ impl ShellReader<'_> {
         let text = |field: &Field| (field.is_known() && field.pattern.is_none()).then(|| field.text.clone());
         let program = name.text.rsplit('/').next().unwrap_or(&name.text).to_string();
         let dir = state.dir.clone().filter(|_| state.instead.is_empty());
-        let mut tells = self.tells;
+        let mut evidence = self.evidence;
         // Whether it ran at all depends on whether its directory exists.
-        tells.failure &= dir.as_deref().is_some_and(|dir| self.made.contains(dir) || self.world.is_dir(dir));
-        self.runs.push(Run { program, arguments: arguments.iter().map(text).collect(), dir, tells });
+        evidence.failure &=
+            dir.as_deref().is_some_and(|dir| self.made.contains(dir) || self.world.is_dir(dir));
+        self.runs.push(Run { program, arguments: arguments.iter().map(text).collect(), dir, evidence });
     }
 }
 
-/// What the outcome says about each part of a chain, if it says `tells` about the whole chain.
-pub fn of_parts(chain: &Chain, tells: OutcomeEvidence) -> Vec<OutcomeEvidence> {
+/// What the outcome says about each part of a chain, if it says `evidence` about the whole chain.
+pub fn of_parts(chain: &Chain, evidence: OutcomeEvidence) -> Vec<OutcomeEvidence> {
     let count = chain.rest.len() + 1;
     if chain.rest.iter().any(|(join, _)| *join == Join::Or) {
         return vec![OutcomeEvidence::NOTHING; count];
@@ -85,11 +86,11 @@ pub fn of_parts(chain: &Chain, tells: OutcomeEvidence) -> Vec<OutcomeEvidence> {
     let nodes = || std::iter::once(&chain.first).chain(chain.rest.iter().map(|(_, node)| node));
     let unsure = nodes().filter(|node| !is_sure(node)).count();
     let of_part = |node: &ShellNode| OutcomeEvidence {
-        failure: tells.failure && unsure == 1 && !is_sure(node),
-        ..tells
+        failure: evidence.failure && unsure == 1 && !is_sure(node),
+        ..evidence
     };
     match count {
-        1 => vec![tells],
+        1 => vec![evidence],
         _ => nodes().map(of_part).collect(),
     }
 }
@@ -99,7 +100,7 @@ fn is_sure(node: &ShellNode) -> bool {
     match simple.words.first().map(Vec::as_slice) {
         // Assignments only.
         None => simple.redirects.is_empty(),
-        Some([WordPart::Bare(name)]) => simple.redirects.is_empty() && SURE.contains(&name.as_str()),
+        Some([WordPart::Bare(name)]) => simple.redirects.is_empty() && NEVER_FAIL.contains(&name.as_str()),
         Some(_) => false,
     }
 }

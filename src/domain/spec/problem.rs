@@ -74,9 +74,10 @@ pub fn find(tasks: &[Task]) -> Vec<Problem> {
         .iter()
         .map(|task| task.depends_on.iter().filter_map(|id| places.get(id.as_str()).copied()).collect())
         .collect();
-    for knot in knots(&needs) {
-        let ids: Vec<String> = round(&knot, &needs).into_iter().map(|at| tasks[at].id.clone()).collect();
-        problems.extend(knot.first().map(|at| Problem::Cycle { ids, line: tasks[*at].line }));
+    for component in cyclic_components(&needs) {
+        let ids: Vec<String> =
+            shortest_cycle(&component, &needs).into_iter().map(|at| tasks[at].id.clone()).collect();
+        problems.extend(component.first().map(|at| Problem::Cycle { ids, line: tasks[*at].line }));
     }
     problems
 }
@@ -105,11 +106,11 @@ fn unknown(tasks: &[Task], places: &HashMap<&str, usize>) -> Vec<Problem> {
 }
 
 /// The strongly connected components that contain a cycle, each sorted: Tarjan's algorithm with an explicit stack.
-fn knots(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
+fn cyclic_components(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let (mut order, mut low) = (vec![UNSEEN; needs.len()], vec![UNSEEN; needs.len()]);
     let mut is_open = vec![false; needs.len()];
-    let (mut open, mut path, mut seen, mut knots) = (Vec::new(), Vec::new(), 0, Vec::new());
+    let (mut open, mut path, mut seen, mut components) = (Vec::new(), Vec::new(), 0, Vec::new());
     for root in 0..needs.len() {
         if order[root] == UNSEEN {
             path.push((root, 0));
@@ -134,22 +135,22 @@ fn knots(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
                 path.push((needs[task][next + fresh], 0));
             } else if low[task] == order[task] {
                 let start = open.iter().rposition(|other| *other == task).unwrap_or_default();
-                let mut knot = open.split_off(start);
-                knot.iter().for_each(|task| is_open[*task] = false);
-                knot.sort_unstable();
-                if knot.len() > 1 || needs[task].contains(&task) {
-                    knots.push(knot);
+                let mut component = open.split_off(start);
+                component.iter().for_each(|task| is_open[*task] = false);
+                component.sort_unstable();
+                if component.len() > 1 || needs[task].contains(&task) {
+                    components.push(component);
                 }
             }
         }
     }
-    knots
+    components
 }
 
 /// The shortest cycle through the first task of a component.
-fn round(knot: &[usize], needs: &[Vec<usize>]) -> Vec<usize> {
-    let Some(&first) = knot.first() else { return Vec::new() };
-    let members: HashSet<usize> = knot.iter().copied().collect();
+fn shortest_cycle(component: &[usize], needs: &[Vec<usize>]) -> Vec<usize> {
+    let Some(&first) = component.first() else { return Vec::new() };
+    let members: HashSet<usize> = component.iter().copied().collect();
     let mut came_from: HashMap<usize, usize> = HashMap::new();
     let mut queue = VecDeque::from([first]);
     while let Some(task) = queue.pop_front() {
@@ -166,5 +167,5 @@ fn round(knot: &[usize], needs: &[Vec<usize>]) -> Vec<usize> {
             }
         }
     }
-    knot.to_vec()
+    component.to_vec()
 }

@@ -93,7 +93,7 @@ pub(super) struct GlobalArgs {
     pub(super) mesh: Option<String>,
     /// Act as this agent
     #[arg(long = "as", global = true, value_name = "NAME", help_heading = "Global options")]
-    pub(super) speaker: Option<String>,
+    pub(super) acting_as: Option<String>,
     /// Answer with one JSON object
     #[arg(long, global = true, help_heading = "Global options")]
     pub(super) json: bool,

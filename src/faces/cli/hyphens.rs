@@ -14,7 +14,7 @@ const TEXT: &str = "TEXT";
 
 /// Rewrites the arguments so that the parser reads every such text as text: the value of an option is joined to it by
 /// `=`, and positional arguments are moved behind `--`. Arguments without such a text are returned unchanged.
-pub(super) fn settle(words: Vec<OsString>) -> Vec<OsString> {
+pub(super) fn protect_hyphen_texts(words: Vec<OsString>) -> Vec<OsString> {
     if words.iter().skip(1).all(|word| !is_hyphenated(word) || is_plain_global(word)) {
         return words;
     }
@@ -174,11 +174,11 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use super::settle;
+    use super::protect_hyphen_texts;
 
     fn settled(line: &[&str]) -> Vec<String> {
         let words = std::iter::once("msg").chain(line.iter().copied()).map(Into::into).collect();
-        settle(words).into_iter().skip(1).map(|word| word.into_string().unwrap()).collect()
+        protect_hyphen_texts(words).into_iter().skip(1).map(|word| word.into_string().unwrap()).collect()
     }
 
     #[test]

@@ -39,25 +39,25 @@ impl DraftArgs {
 }
 
 /// A message for programs, with its short id.
-pub(super) fn json(message: &Message, letters: &str) -> Value {
-    with_letters(json::message(message), letters)
+pub(super) fn json(message: &Message, short_id: &str) -> Value {
+    with_letters(json::message(message), short_id)
 }
 
 fn accepted(accepted: &Accepted) -> Value {
-    with_letters(json::sent(accepted), accepted.stem.letters())
+    with_letters(json::sent(accepted), accepted.stem.short_id())
 }
 
-fn with_letters(mut value: Value, letters: &str) -> Value {
+fn with_letters(mut value: Value, short_id: &str) -> Value {
     if let Value::Object(members) = &mut value {
         let after_id = members.keys().position(|key| key == "id").map_or(0, |at| at + 1);
-        members.shift_insert(after_id, "short".to_string(), letters.into());
+        members.shift_insert(after_id, "short".to_string(), short_id.into());
     }
     value
 }
 
 /// A message for a person at a terminal.
-pub(super) fn show(page: &mut Page, message: &Message, letters: &str, note: &str, now: Timestamp) {
-    let mut about = format!("{} ago  {letters}", age(message.timestamp, now));
+pub(super) fn show(page: &mut Page, message: &Message, short_id: &str, note: &str, now: Timestamp) {
+    let mut about = format!("{} ago  {short_id}", age(message.timestamp, now));
     if message.importance != Importance::Normal {
         about.push_str(&format!("  {}", message.importance.name()));
     }
@@ -80,28 +80,29 @@ pub(super) fn show(page: &mut Page, message: &Message, letters: &str, note: &str
 
 /// Messages that `read` or `wait` delivered.
 pub(super) struct DeliveredMessages<'a> {
-    pub(super) letters: &'a [RenderedMessage],
+    pub(super) messages: &'a [RenderedMessage],
     pub(super) for_person: bool,
     pub(super) now: Timestamp,
 }
 
 impl Report for DeliveredMessages<'_> {
     fn json(&self) -> Map<String, Value> {
-        let messages = self.letters.iter().map(|letter| json(&letter.message, &letter.letters)).collect();
+        let messages =
+            self.messages.iter().map(|rendered| json(&rendered.message, &rendered.short_id)).collect();
         Map::from_iter([("messages".to_string(), messages)])
     }
 
     fn text(&self, page: &mut Page) {
-        for letter in self.letters {
+        for rendered in self.messages {
             if self.for_person {
                 let note =
-                    letter.introduction.as_deref().map_or(String::new(), |text| visible(text).into_owned());
-                show(page, &letter.message, &letter.letters, &note, self.now);
+                    rendered.introduction.as_deref().map_or(String::new(), |text| visible(text).into_owned());
+                show(page, &rendered.message, &rendered.short_id, &note, self.now);
             } else {
-                page.line(letter.for_model());
+                page.line(rendered.for_model());
             }
         }
-        if self.letters.is_empty() && self.for_person {
+        if self.messages.is_empty() && self.for_person {
             page.line("No mail.");
         }
     }
@@ -126,11 +127,11 @@ impl Report for SentReport {
     fn text(&self, page: &mut Page) {
         for accepted in &self.0.sent {
             let done = if accepted.held { "Kept for" } else { "Sent to" };
-            let how = accepted.rung.explained().map_or(String::new(), |how| format!(": {how}"));
+            let how = accepted.route.explained().map_or(String::new(), |how| format!(": {how}"));
             page.line(format!(
                 "{done} {} as {}{how}.",
                 style::bold(accepted.to.as_str()),
-                accepted.stem.letters()
+                accepted.stem.short_id()
             ));
         }
         if self.0.sent.is_empty() && self.0.failed.is_empty() {

@@ -60,7 +60,7 @@ fn parse_and_run(words: Vec<OsString>, manner: OutputFormat, screen: RunChat) ->
     if words.len() == 2 && (words[1] == "--version" || words[1] == "-V") {
         return Ui::plain(manner).print_version();
     }
-    let words = hyphens::settle(usage::help_as_flag(words));
+    let words = hyphens::protect_hyphen_texts(usage::help_as_flag(words));
     match Cli::parse_words(&words) {
         Ok(cli) => dispatch(cli, screen),
         Err(error) => usage::answer(&error, &words, &Ui::plain(manner)),
@@ -69,8 +69,8 @@ fn parse_and_run(words: Vec<OsString>, manner: OutputFormat, screen: RunChat) ->
 
 fn dispatch(cli: Cli, screen: RunChat) -> ExitCode {
     let ui = Ui::new(&cli.global);
-    let speaker = match cli.global.speaker.map(AgentName::new).transpose() {
-        Ok(speaker) => speaker,
+    let acting_as = match cli.global.acting_as.map(AgentName::new).transpose() {
+        Ok(acting_as) => acting_as,
         Err(error) => return ui.finish(Err(error.into()), &[]),
     };
     if let Some(text) = seams::value(seams::PANIC) {
@@ -78,7 +78,7 @@ fn dispatch(cli: Cli, screen: RunChat) -> ExitCode {
     }
     // Otherwise exceeding the file size limit would kill the process.
     drop(signals::survive_file_size_limit());
-    let globals = GlobalOptions { mesh: cli.global.mesh, speaker, ..GlobalOptions::default() };
+    let globals = GlobalOptions { mesh: cli.global.mesh, acting_as, ..GlobalOptions::default() };
     let Some(command) = cli.command else {
         return match welcome::run(globals) {
             Ok((outcome, notices)) => ui.finish(Ok(outcome), &notices),

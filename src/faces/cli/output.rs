@@ -184,36 +184,36 @@ impl Ui {
     pub(super) fn say(&self, text: &str) -> HandoverOutcome {
         seams::step();
         match self.put(text) {
-            Ok(()) => HandoverOutcome::Yes,
+            Ok(()) => HandoverOutcome::Delivered,
             Err(error) => {
                 self.is_lost(&error);
-                HandoverOutcome::No
+                HandoverOutcome::ReaderGone
             }
         }
     }
 
     /// [`Ui::say`] for mail. Output that is closed or goes to `/dev/null` reaches nobody.
     pub(super) fn hand_over(&self, text: &str) -> HandoverOutcome {
-        if files::leads_nowhere(&io::stdout()) {
+        if files::is_dev_null(&io::stdout()) {
             let text = "nobody reads standard output, so the mail stays unread";
             self.complain(&format!("{}: {text}", style::bad("error")));
             // Sets the exit code, so that a polling script does not take this for mail.
             self.lost.set(true);
-            return HandoverOutcome::No;
+            return HandoverOutcome::ReaderGone;
         }
         self.say(text)
     }
 
     /// [`Ui::hand_over`] of messages, in JSON as one object with `ok`. If there are none, the output may go nowhere.
-    pub(super) fn hand_over_letters(&self, letters: &[RenderedMessage]) -> HandoverOutcome {
-        let report = DeliveredMessages { letters, for_person: self.is_terminal(), now: clock::now() };
+    pub(super) fn hand_over_messages(&self, messages: &[RenderedMessage]) -> HandoverOutcome {
+        let report = DeliveredMessages { messages, for_person: self.is_terminal(), now: clock::now() };
         let text = if self.json { json_text(Some(&report), None) } else { self.text(Some(&report)) };
-        if letters.is_empty() { self.say(&text) } else { self.hand_over(&text) }
+        if messages.is_empty() { self.say(&text) } else { self.hand_over(&text) }
     }
 
     /// The kind of reader that gets the output.
     pub(super) fn reader(&self) -> ReaderKind {
-        if self.json { ReaderKind::Program } else { ReaderKind::Mind }
+        if self.json { ReaderKind::Program } else { ReaderKind::PersonOrModel }
     }
 
     pub(super) fn is_json(&self) -> bool {

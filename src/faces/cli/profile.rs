@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Presence, spelled, visible};
+use crate::domain::{Presence, format_duration, visible};
 use crate::ops::Profile;
 use crate::sys::environment::Home;
 
@@ -114,5 +114,5 @@ fn changed(files: &[String]) -> String {
 
 /// The time between two moments, in the largest suitable unit.
 pub(super) fn duration(now: Timestamp, then: Timestamp) -> String {
-    spelled(now.duration_since(then))
+    format_duration(now.duration_since(then))
 }

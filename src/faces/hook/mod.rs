@@ -24,7 +24,7 @@ use crate::domain::hook::{HookAnswer, HookMoment};
 use crate::domain::{AgentName, Harness};
 use crate::faces::json;
 use crate::ops::hook::{
-    HookCall, hook, is_about_to_change, leave_trouble, report_broken_config, surroundings,
+    HookCall, hook, hook_context, is_about_to_change, log_hook_failure, report_broken_config,
 };
 use crate::ops::{
     self, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, Op, OpOutcome,
@@ -49,7 +49,7 @@ pub fn recognise(args: &[OsString]) -> Option<Arguments> {
         match arg.as_str() {
             "--mesh" => arguments.globals.mesh = rest.next(),
             // An invalid name means no speaker.
-            "--as" => arguments.globals.speaker = rest.next().and_then(|name| AgentName::new(name).ok()),
+            "--as" => arguments.globals.acting_as = rest.next().and_then(|name| AgentName::new(name).ok()),
             "--color" => drop(rest.next()),
             "--json" => arguments.json = true,
             // A person asks for help. Once a harness is named, the caller is a harness, and no flag makes the call
@@ -60,7 +60,7 @@ pub fn recognise(args: &[OsString]) -> Option<Arguments> {
                 arguments.globals.mesh = Some(flag["--mesh=".len()..].to_string());
             }
             flag if flag.starts_with("--as=") => {
-                arguments.globals.speaker = AgentName::new(&flag["--as=".len()..]).ok();
+                arguments.globals.acting_as = AgentName::new(&flag["--as=".len()..]).ok();
             }
             flag if flag.starts_with('-') => {}
             word if arguments.words.is_empty() && !matches!(word, "hook" | "waiter") => return None,
@@ -108,7 +108,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         complain("hook", &error);
         // This must not fail loudly either.
         drop(std::panic::catch_unwind(AssertUnwindSafe(|| {
-            leave_trouble(&globals, &harness, &event, &error);
+            log_hook_failure(&globals, &harness, &event, &error);
         })));
     }
     ExitCode::SUCCESS
@@ -141,9 +141,9 @@ fn answer(arguments: Arguments) -> Result<(), String> {
     if call.event.moment == HookMoment::Other {
         return Ok(());
     }
-    let ctx = surroundings(&globals, &call).map_err(|error| error.message)?;
+    let ctx = hook_context(&globals, &call).map_err(|error| error.message)?;
     let may_refuse = ctx.settings.is_on("strict") && may_change(&ctx, &call);
-    let voice = Arc::new(HookResponder {
+    let responder = Arc::new(HookResponder {
         harness,
         event: event.clone(),
         may_refuse,
@@ -151,12 +151,12 @@ fn answer(arguments: Arguments) -> Result<(), String> {
         spoken: Mutex::default(),
     });
     let _deadline =
-        needs_deadline(&call, may_refuse).then(|| Watchdog::start(LIMIT, last_words(&globals, &voice)));
-    let mut say = |answer: &HookAnswer| voice.say(answer);
+        needs_deadline(&call, may_refuse).then(|| Watchdog::start(LIMIT, last_words(&globals, &responder)));
+    let mut say = |answer: &HookAnswer| responder.say(answer);
     let work = |op: &Op| {
         let decided = std::panic::catch_unwind(AssertUnwindSafe(|| {
             if let Some(text) = seams::value(seams::PANIC) {
-                panic_as_told(&text);
+                panic_for_test(&text);
             }
             hook(op, &call, &mut say)
         }));
@@ -164,14 +164,14 @@ fn answer(arguments: Arguments) -> Result<(), String> {
     };
     let OpOutcome { outcome: (decided, reported), warnings } = ops::run_at_hook(ctx, work, rouse::hand_on);
     for untold in warnings {
-        leave_trouble(&globals, harness.name(), event, &untold);
+        log_hook_failure(&globals, harness.name(), event, &untold);
     }
     let failure = match decided {
-        Ok(Ok(())) => return voice.unheard().map_or(reported, Err),
+        Ok(Ok(())) => return responder.unheard().map_or(reported, Err),
         Ok(Err(error)) => error.message,
         Err(panic) => format!("a bug in msg: {}", panic_text(&*panic)),
     };
-    voice.fail(&failure);
+    responder.fail(&failure);
     Err(failure)
 }
 
@@ -199,12 +199,12 @@ fn read(harness: Harness, event: &str) -> Result<HookCall, String> {
 }
 
 /// Runs when the deadline passes: the tool call is allowed, unless settings want a refusal on failure.
-fn last_words(globals: &GlobalOptions, voice: &Arc<HookResponder>) -> impl FnOnce() + Send + 'static {
-    let (globals, voice) = (globals.clone(), Arc::clone(voice));
+fn last_words(globals: &GlobalOptions, responder: &Arc<HookResponder>) -> impl FnOnce() + Send + 'static {
+    let (globals, responder) = (globals.clone(), Arc::clone(responder));
     move || {
         let failure = format!("it took more than {} s", LIMIT.as_secs_f64());
-        voice.fail(&failure);
-        leave_trouble(&globals, voice.harness.name(), &voice.event, &failure);
+        responder.fail(&failure);
+        log_hook_failure(&globals, responder.harness.name(), &responder.event, &failure);
     }
 }
 
@@ -230,18 +230,21 @@ impl HookResponder {
             self.is_decided.store(true, Ordering::Release);
         }
         let mut spoken = self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(text) = codec::encode(self.harness, &self.event, answer) else { return HandoverOutcome::No };
+        let Some(text) = codec::encode(self.harness, &self.event, answer) else {
+            return HandoverOutcome::ReaderGone;
+        };
         if spoken.is_some() {
-            return HandoverOutcome::No;
+            return HandoverOutcome::ReaderGone;
         }
         seams::step();
         let mut stdout = io::stdout().lock();
         let written = stdout.write_all(format!("{text}\n").as_bytes()).and_then(|()| stdout.flush());
         seams::step();
-        let is_lost = || files::leads_nowhere(&stdout) || listener::is_shell_unheard(&io::stdin(), &stdout);
+        let is_lost =
+            || files::is_dev_null(&stdout) || listener::is_shell_output_closed(&io::stdin(), &stdout);
         let is_heard = written.is_ok() && !is_lost();
         *spoken = Some(written);
-        if is_heard { HandoverOutcome::Yes } else { HandoverOutcome::No }
+        if is_heard { HandoverOutcome::Delivered } else { HandoverOutcome::ReaderGone }
     }
 
     /// Why the answer could not be written, if it could not.
@@ -273,6 +276,6 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 #[expect(clippy::panic, reason = "a test wants to see what happens")]
-fn panic_as_told(text: &str) {
+fn panic_for_test(text: &str) {
     panic!("{text}");
 }

@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use crate::domain::AgentName;
-use crate::ops::hook::leave_trouble;
+use crate::ops::hook::log_hook_failure;
 use crate::ops::{self, Context, GlobalOptions, wake};
 use crate::sys::program;
 
@@ -30,14 +30,14 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let Arguments { globals, words, .. } = arguments;
     let names: Vec<AgentName> = words.iter().skip(2).filter_map(|name| AgentName::new(name).ok()).collect();
     for failure in wake_all(&globals, &names) {
-        leave_trouble(&globals, "hook", WORD, &failure);
+        log_hook_failure(&globals, "hook", WORD, &failure);
     }
     ExitCode::SUCCESS
 }
 
 fn wake_all(globals: &GlobalOptions, names: &[AgentName]) -> Vec<String> {
     match Context::tolerant(globals.clone()) {
-        Ok((ctx, _)) => ops::run(ctx, |op| wake::those(op, names)).warnings,
+        Ok((ctx, _)) => ops::run(ctx, |op| wake::wake_if_unread(op, names)).warnings,
         Err(error) => vec![error.message],
     }
 }

@@ -10,7 +10,7 @@ use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use crate::domain::Harness;
-use crate::ops::hook::leave_trouble;
+use crate::ops::hook::log_hook_failure;
 use crate::ops::wake::{self, WaiterEnd};
 use crate::sys::signals::{self, Stop};
 use crate::sys::stdin;
@@ -32,7 +32,7 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
     };
     complain("waiter", &failure);
     drop(std::panic::catch_unwind(AssertUnwindSafe(|| {
-        leave_trouble(&globals, &harness, "waiter", &failure);
+        log_hook_failure(&globals, &harness, "waiter", &failure);
     })));
     ExitCode::SUCCESS
 }

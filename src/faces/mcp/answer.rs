@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Map, Value};
 
-use crate::domain::{quoted, said, visible};
+use crate::domain::{quote_code, quote_sentence, visible};
 use crate::faces::json;
 use crate::ops::{self, CommandError};
 
@@ -118,21 +118,21 @@ fn tame(name: &str, value: &mut Value) {
         "text" => return,
         // Our own sentences, in which text from peers is quoted.
         "message" | "hints" => visible(text).into_owned(),
-        "reason" | "statusMessage" | "activity" | "lastToolCall" | "preview" => said(text),
+        "reason" | "statusMessage" | "activity" | "lastToolCall" | "preview" => quote_sentence(text),
         // Too long for one line.
         "notes" => ops::quotation(text),
         // Our own words, and paths, which may contain spaces.
         "" | "autoStatus" | "sessionId" | "cwd" | "root" | "spec" | "pattern" | "path" | "filesModified" => {
             match visible(text) {
                 Cow::Borrowed(_) => return,
-                Cow::Owned(_) => quoted(text),
+                Cow::Owned(_) => quote_code(text),
             }
         }
         // A name, an id or a time: quote it if it could be a sentence.
-        _ if text.contains(|c: char| c.is_whitespace() || "`“”".contains(c)) => quoted(text),
+        _ if text.contains(|c: char| c.is_whitespace() || "`“”".contains(c)) => quote_code(text),
         _ => match visible(text) {
             Cow::Borrowed(_) => return,
-            Cow::Owned(_) => quoted(text),
+            Cow::Owned(_) => quote_code(text),
         },
     };
 }

@@ -67,13 +67,13 @@ impl Channel for ChannelNotifier {
     }
 
     fn tell(&self, text: &str) -> HandoverOutcome {
-        let Some(peer) = self.peer() else { return HandoverOutcome::No };
+        let Some(peer) = self.peer() else { return HandoverOutcome::ReaderGone };
         let notification = CustomNotification::new(METHOD, Some(json!({ "content": text })));
         let notification = ServerNotification::CustomNotification(notification);
         let sent = async { tokio::time::timeout(LIMIT, peer.send_notification(notification)).await };
         match self.runtime.block_on(sent) {
-            Ok(Ok(())) => HandoverOutcome::Yes,
-            Ok(Err(_)) | Err(_) => HandoverOutcome::No,
+            Ok(Ok(())) => HandoverOutcome::Delivered,
+            Ok(Err(_)) | Err(_) => HandoverOutcome::ReaderGone,
         }
     }
 }

@@ -64,13 +64,13 @@ impl AckReceiver {
     /// Waits until the answer was written or never will be.
     pub(super) fn outcome(self, closing: &Receiver<()>) -> HandoverOutcome {
         let given_up = select! {
-            recv(self.outcome) -> outcome => return outcome.unwrap_or(HandoverOutcome::No),
+            recv(self.outcome) -> outcome => return outcome.unwrap_or(HandoverOutcome::ReaderGone),
             recv(closing) -> _ => AckState::Withdrawn,
             recv(after(LIMIT)) -> _ => AckState::Withdrawn,
         };
         advance(&self.standing, given_up);
         // It may have been written just now.
-        self.outcome.try_recv().unwrap_or(HandoverOutcome::No)
+        self.outcome.try_recv().unwrap_or(HandoverOutcome::ReaderGone)
     }
 }
 
@@ -106,15 +106,15 @@ mod tests {
     fn what_was_written_reached_its_reader() {
         let (ticket, stub) = issue();
         assert!(ticket.begin());
-        ticket.end(HandoverOutcome::Yes);
-        assert_eq!(stub.outcome(&crossbeam_channel::never()), HandoverOutcome::Yes);
+        ticket.end(HandoverOutcome::Delivered);
+        assert_eq!(stub.outcome(&crossbeam_channel::never()), HandoverOutcome::Delivered);
     }
 
     #[test]
     fn an_answer_that_is_dropped_reached_nobody() {
         let (ticket, stub) = issue();
         drop(ticket);
-        assert_eq!(stub.outcome(&crossbeam_channel::never()), HandoverOutcome::No);
+        assert_eq!(stub.outcome(&crossbeam_channel::never()), HandoverOutcome::ReaderGone);
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
         let (ticket, stub) = issue();
         let (closer, closing) = bounded::<()>(0);
         drop(closer);
-        assert_eq!(stub.outcome(&closing), HandoverOutcome::No);
+        assert_eq!(stub.outcome(&closing), HandoverOutcome::ReaderGone);
         assert!(!ticket.begin());
     }
 }

@@ -47,13 +47,13 @@ pub fn recognise(args: &[OsString]) -> Option<GlobalOptions> {
     while let Some(arg) = rest.next() {
         match arg? {
             "--mesh" => globals.mesh = Some(rest.next()??.to_string()),
-            "--as" => globals.speaker = Some(AgentName::new(rest.next()??).ok()?),
+            "--as" => globals.acting_as = Some(AgentName::new(rest.next()??).ok()?),
             "mcp" if !is_it => is_it = true,
             flag if flag.starts_with("--mesh=") => {
                 globals.mesh = Some(flag["--mesh=".len()..].to_string());
             }
             flag if flag.starts_with("--as=") => {
-                globals.speaker = Some(AgentName::new(&flag["--as=".len()..]).ok()?);
+                globals.acting_as = Some(AgentName::new(&flag["--as=".len()..]).ok()?);
             }
             _ => return None,
         }
@@ -78,14 +78,14 @@ pub fn run(globals: GlobalOptions) -> ExitCode {
 
 fn serve(globals: GlobalOptions) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let desk = OpThread::open(globals)?;
+    let op_thread = OpThread::open(globals)?;
     let tickets = PendingAcks::default();
-    let end = Shutdown::new(desk.closer());
+    let end = Shutdown::new(op_thread.closer());
     let wire = StdioTransport::open(io::stdin(), io::stdout(), tickets.clone(), &end)?;
     end.arm()?;
     let line = ChannelNotifier::new(runtime.handle().clone());
-    desk.handle().attend(line.clone())?;
-    let server = McpServer::new(desk.handle(), tickets, line);
+    op_thread.handle().attend(line.clone())?;
+    let server = McpServer::new(op_thread.handle(), tickets, line);
     runtime.block_on(async {
         // A client that disconnects before it introduced itself is not an error, and for any other error there is
         // nobody to report it to.
@@ -93,13 +93,13 @@ fn serve(globals: GlobalOptions) -> io::Result<()> {
             drop(running.waiting().await);
         }
     });
-    desk.close();
+    op_thread.close();
     runtime.shutdown_background();
     Ok(())
 }
 
 /// Parses the same arguments for every tool and ignores errors. For fuzzing.
-pub fn takes_arguments(arguments: serde_json::Map<String, serde_json::Value>) {
+pub fn parse_with_every_tool(arguments: serde_json::Map<String, serde_json::Value>) {
     for tool in tools::all() {
         drop(tools::ToolCall::parse(&tool.name, arguments.clone()));
     }

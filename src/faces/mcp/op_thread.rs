@@ -34,7 +34,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// Delay before the attendant is retried after an error.
 const PAUSE: Duration = Duration::from_secs(30);
 /// How long shutdown waits for mail that is held to be put back.
-const PARTING: Duration = Duration::from_secs(2);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -83,10 +83,10 @@ impl OpThread {
         self.closer.clone()
     }
 
-    /// Waits up to [`PARTING`] until no mail is held any more. The next reader puts back what is left then.
+    /// Waits up to [`SHUTDOWN_GRACE`] until no mail is held any more. The next reader puts back what is left then.
     pub(super) fn close(self) {
         self.closer.close();
-        let give_up = Instant::now() + PARTING;
+        let give_up = Instant::now() + SHUTDOWN_GRACE;
         let is_done = || self.thread.is_finished() && self.handle.waiting.is_empty();
         while !is_done() && Instant::now() < give_up {
             std::thread::sleep(Duration::from_millis(1));
@@ -149,7 +149,7 @@ impl OpThreadHandle {
         sessions: Vec<SessionId>,
         work: impl FnOnce(&Op, &mut ReplySender, &Stop) -> Result<ToolAnswer, CommandError> + Send + 'static,
     ) -> Result<(oneshot::Receiver<Reply>, StopTrigger), CommandError> {
-        let (stop, asker) = Stop::by_hand();
+        let (stop, asker) = Stop::manual();
         let place = WaitingCalls::take_place(&self.waiting, asker.clone())?;
         let (visit, reply) = self.visit(sessions);
         let run = move || {
@@ -171,12 +171,12 @@ impl OpThreadHandle {
         let (reply, _) = self.run_beside(sessions, move |op, _, stop| {
             let mut said = None;
             // Retry on failure: otherwise a subscriber would silently hear nothing more.
-            while let Err(error) = ops::look_out(op, stop, &mut tell) {
+            while let Err(error) = ops::watch_changes(op, stop, &mut tell) {
                 if said.as_ref() != Some(&error.message) {
                     complain(&error.message);
                     said = Some(error.message);
                 }
-                if stop.wake().recv_timeout(LOOK_AGAIN).is_ok() || stop.is_asked() {
+                if stop.wake().recv_timeout(LOOK_AGAIN).is_ok() || stop.is_requested() {
                     break;
                 }
                 // Anything may have changed meanwhile.
@@ -190,7 +190,7 @@ impl OpThreadHandle {
     /// Runs the attendant of the session that the server belongs to, until the server ends. An error is logged once.
     pub(super) fn attend(&self, channel: ChannelNotifier) -> io::Result<()> {
         let globals = GlobalOptions { client: Some(Client::default()), ..self.globals.clone() };
-        let (stop, asker) = Stop::by_hand();
+        let (stop, asker) = Stop::manual();
         let place = WaitingCalls::take_attendants_place(&self.waiting, asker);
         let run = move || {
             let mut said = None;
@@ -199,7 +199,7 @@ impl OpThreadHandle {
                     complain(&error.message);
                     said = Some(error.message);
                 }
-                if stop.wake().recv_timeout(PAUSE).is_ok() || stop.is_asked() {
+                if stop.wake().recv_timeout(PAUSE).is_ok() || stop.is_requested() {
                     break;
                 }
             }
@@ -232,7 +232,7 @@ struct WaitSlots {
 impl WaitSlots {
     fn fill(&mut self, number: usize, asker: StopTrigger) {
         if self.is_over {
-            asker.ask();
+            asker.trigger();
         }
         self.taken[number] = Some(asker);
     }
@@ -261,7 +261,7 @@ impl WaitingCalls {
     fn stop(&self) {
         let mut places = self.places();
         places.is_over = true;
-        places.taken.iter().flatten().for_each(StopTrigger::ask);
+        places.taken.iter().flatten().for_each(StopTrigger::trigger);
     }
 
     fn places(&self) -> MutexGuard<'_, WaitSlots> {
@@ -338,10 +338,10 @@ impl ReplySender {
     /// Sends the answer now, and waits until it was written or never will be.
     pub(super) fn hand_over(&mut self, answer: ToolAnswer) -> HandoverOutcome {
         let (ticket, stub) = delivery_ack::issue();
-        let Some(reply) = self.reply.take() else { return HandoverOutcome::No };
+        let Some(reply) = self.reply.take() else { return HandoverOutcome::ReaderGone };
         match reply.send(Reply { answer, ticket: Some(ticket) }) {
             Ok(()) => stub.outcome(&self.closing),
-            Err(_) => HandoverOutcome::No,
+            Err(_) => HandoverOutcome::ReaderGone,
         }
     }
 

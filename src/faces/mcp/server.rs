@@ -35,23 +35,23 @@ const ABOUT: &str =
 const METHODS: [&str; 4] = ["tools/call", "tools/list", "resources/read", "resources/list"];
 
 pub(super) struct McpServer {
-    desk: OpThreadHandle,
+    op_thread: OpThreadHandle,
     tickets: PendingAcks,
     subscriptions: Subscriptions,
     line: ChannelNotifier,
 }
 
 impl McpServer {
-    pub(super) fn new(desk: OpThreadHandle, tickets: PendingAcks, line: ChannelNotifier) -> Self {
-        let subscriptions = Subscriptions::new(desk.clone());
-        Self { desk, tickets, subscriptions, line }
+    pub(super) fn new(op_thread: OpThreadHandle, tickets: PendingAcks, line: ChannelNotifier) -> Self {
+        let subscriptions = Subscriptions::new(op_thread.clone());
+        Self { op_thread, tickets, subscriptions, line }
     }
 
     async fn call(&self, call: ToolCall, context: &RequestContext<RoleServer>) -> ToolAnswer {
         let sessions = tools::sessions(&context.meta);
         match call.wait() {
             Ok(None) => {
-                self.finish(self.desk.run(sessions, |op, outlet| call.run(op, outlet)), context).await
+                self.finish(self.op_thread.run(sessions, |op, outlet| call.run(op, outlet)), context).await
             }
             Ok(Some(wait)) => self.wait(wait, context).await,
             Err(error) => error.into(),
@@ -63,7 +63,7 @@ impl McpServer {
     async fn wait(&self, wait: InboxWait, context: &RequestContext<RoleServer>) -> ToolAnswer {
         let most = wait.most;
         let sessions = tools::sessions(&context.meta);
-        let begun = self.desk.run_beside(sessions, |op, outlet, stop| wait.run(op, outlet, stop));
+        let begun = self.op_thread.run_beside(sessions, |op, outlet, stop| wait.run(op, outlet, stop));
         let (reply, asker) = match begun {
             Ok(begun) => begun,
             Err(error) => return error.into(),
@@ -75,7 +75,7 @@ impl McpServer {
             tokio::select! {
                 answer = &mut finished => return answer,
                 () = context.ct.cancelled() => {
-                    asker.ask();
+                    asker.trigger();
                     return finished.await;
                 }
                 _ = ticks.tick() => progress(context, start.elapsed(), most).await,
@@ -177,7 +177,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let topic = topic(&request.uri)?;
-        let reply = self.desk.run(tools::sessions(&context.meta), move |op, _| topic.read(op));
+        let reply = self.op_thread.run(tools::sessions(&context.meta), move |op, _| topic.read(op));
         let answer = reply.await.map_or_else(|_| closed(), |reply| reply.answer);
         match answer.complaint() {
             None => Ok(ReadResourceResult::new(vec![topic.contents(&answer)]).into()),

@@ -34,27 +34,27 @@ impl Shutdown {
     }
 
     /// The client sends no more requests. Those already sent are still answered.
-    pub(super) fn is_near(&self) {
+    pub(super) fn begin(&self) {
         self.closer.stop_waiting();
     }
 
     /// There is nobody left to answer.
-    pub(super) fn is_here(&self) {
-        self.is_near();
+    pub(super) fn finish(&self) {
+        self.begin();
         self.token.cancel();
     }
 
     /// Ends the server on signals and with its client from now on.
     pub(super) fn arm(&self) -> io::Result<()> {
         let end = self.clone();
-        signals::on_end(move || end.is_here())?;
+        signals::on_end(move || end.finish())?;
         let end = self.clone();
         let watch = move || {
             let Some(client) = client() else { return };
             while process::liveness(&client) != Liveness::Gone {
                 std::thread::sleep(LOOK_EVERY);
             }
-            end.is_here();
+            end.finish();
         };
         std::thread::Builder::new()
             .name("mcp client".to_string())

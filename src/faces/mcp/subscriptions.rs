@@ -22,8 +22,8 @@ use super::tools;
 const QUEUE: usize = 16;
 
 pub(super) struct Subscriptions {
-    desk: OpThreadHandle,
-    lookout: Mutex<Option<SubscriptionWatcher>>,
+    op_thread: OpThreadHandle,
+    watcher: Mutex<Option<SubscriptionWatcher>>,
     wanted: Arc<Mutex<SubscribedTopics>>,
 }
 
@@ -42,8 +42,8 @@ struct SubscriptionWatcher {
 }
 
 impl Subscriptions {
-    pub(super) fn new(desk: OpThreadHandle) -> Self {
-        Self { desk, lookout: Mutex::default(), wanted: Arc::default() }
+    pub(super) fn new(op_thread: OpThreadHandle) -> Self {
+        Self { op_thread, watcher: Mutex::default(), wanted: Arc::default() }
     }
 
     pub(super) fn add(&self, topic: Topic, context: &RequestContext<RoleServer>) -> Result<(), CommandError> {
@@ -82,15 +82,15 @@ impl Subscriptions {
     }
 
     fn changes(&self, sessions: Vec<SessionId>) -> Result<broadcast::Receiver<Topic>, CommandError> {
-        let mut lookout = self.lookout.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lookout) = lookout.as_ref() {
-            return Ok(lookout.changes.subscribe());
+        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(watcher) = watcher.as_ref() {
+            return Ok(watcher.changes.subscribe());
         }
         let (changes, receiver) = broadcast::channel(QUEUE);
         let told = changes.clone();
         // An error means that nobody listens any more.
-        let end = self.desk.look_out(sessions, move |matter| drop(told.send(Topic::of(matter))))?;
-        *lookout = Some(SubscriptionWatcher { changes, _end: end });
+        let end = self.op_thread.look_out(sessions, move |matter| drop(told.send(Topic::of(matter))))?;
+        *watcher = Some(SubscriptionWatcher { changes, _end: end });
         Ok(receiver)
     }
 }

@@ -132,7 +132,7 @@ impl StdioTransport {
         spawn("mcp input", move || {
             read_all(BufReader::new(input), &sender);
             // The client has gone, so calls that wait for mail are stopped.
-            near.is_near();
+            near.begin();
         })?;
         let (out, parcels) = mpsc::channel(QUEUE);
         let end = end.clone();
@@ -226,10 +226,14 @@ fn write_all(mut output: impl Write, mut parcels: mpsc::Receiver<OutgoingLine>, 
         let bytes = if may { bytes } else { instead };
         let outcome = output.write_all(&bytes).and_then(|()| output.flush());
         if let Some(ticket) = ticket {
-            ticket.end(if may && outcome.is_ok() { HandoverOutcome::Yes } else { HandoverOutcome::No });
+            ticket.end(if may && outcome.is_ok() {
+                HandoverOutcome::Delivered
+            } else {
+                HandoverOutcome::ReaderGone
+            });
         }
         if outcome.is_err() {
-            end.is_here();
+            end.finish();
         }
         // The SDK may have ended meanwhile.
         drop(written.send(outcome));

@@ -14,7 +14,7 @@ use super::message_view::{self, MessageLayout};
 use super::model::{ChatMessage, MessageStatus, ReceiptView, SentCopy};
 
 /// Copies of one broadcast are sent within this time.
-const ONE_BREATH: SignedDuration = SignedDuration::from_secs(5);
+const BROADCAST_WINDOW: SignedDuration = SignedDuration::from_secs(5);
 
 #[derive(Clone, Debug)]
 pub(super) struct Conversation {
@@ -71,7 +71,7 @@ impl Conversation {
     /// The ids of messages that were read and ask for an ack.
     pub(super) fn owed_acks(&self) -> Vec<String> {
         let owed = self.notes.iter().filter(|note| note.wants_ack && note.standing == MessageStatus::Read);
-        owed.map(|note| note.letters().to_string()).collect()
+        owed.map(|note| note.short_id().to_string()).collect()
     }
 
     pub(super) fn is_at_end(&self) -> bool {
@@ -110,7 +110,7 @@ impl Conversation {
                 |kept: &SentCopy| copies.iter().all(|copy| copy.to != kept.to || copy.key == kept.key);
             kept.iter().all(is_other)
                 && known.text == note.text
-                && known.at.duration_since(note.at).abs() <= ONE_BREATH
+                && known.at.duration_since(note.at).abs() <= BROADCAST_WINDOW
         };
         self.notes.iter_mut().rev().find(is_same)
     }

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_what_people_take_for_letters() {
+    fn short_id_are_what_people_take_for_letters() {
         let mut draft = draft("ae\u{301}漢");
         draft.left();
         draft.backspace();

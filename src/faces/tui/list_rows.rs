@@ -101,7 +101,7 @@ pub(super) fn count(state: &ChatState) -> usize {
         // One more for the heading.
         Tab::Reservations => holds(state).len() + 1,
         Tab::Feed => events(state).len(),
-        Tab::Talk(_) | Tab::All => 0,
+        Tab::Conversation(_) | Tab::All => 0,
     }
 }
 

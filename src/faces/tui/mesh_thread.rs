@@ -24,13 +24,13 @@ use super::view_model;
 /// Interval of checks for what no file-system event reports: agents whose process ended, and presence that fades.
 const TICK: Duration = Duration::from_secs(5);
 /// Polling interval when file-system events are not available for everything.
-const DEAF_TICK: Duration = Duration::from_millis(250);
-/// Minimum pause between two reads of a busy mesh; the pause is longer if [`RESPITE`] times the last read's duration is
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Minimum pause between two reads of a busy mesh; the pause is longer if [`READ_PAUSE_FACTOR`] times the last read's duration is
 /// more.
 const PAUSE: Duration = Duration::from_millis(40);
-const RESPITE: u32 = 4;
+const READ_PAUSE_FACTOR: u32 = 4;
 /// Age after which agents are read again although nothing changed, because presence fades with time.
-const FADE: Duration = Duration::from_secs(30);
+const PRESENCE_REFRESH: Duration = Duration::from_secs(30);
 
 /// Number of feed events that are loaded at first.
 const EVENTS: usize = 500;
@@ -62,13 +62,13 @@ pub(super) enum MeshThreadEnd {
 /// Runs until the chat is closed or the agent is renamed. An error means that it cannot continue.
 pub(super) fn work(
     op: &Op,
-    errands: &Receiver<MeshRequest>,
+    requests: &Receiver<MeshRequest>,
     post: &Sender<OutgoingMessage>,
     news: &Sender<ChatUpdate>,
 ) -> Result<MeshThreadEnd, CommandError> {
     let gone = || CommandError::new(CommandErrorKind::NotJoined, "the mesh is gone");
     let mesh = op.mesh()?.ok_or_else(gone)?;
-    let mut desk = MeshThread {
+    let mut mesh_thread = MeshThread {
         op,
         post,
         news,
@@ -79,25 +79,25 @@ pub(super) fn work(
         unseen: Vec::new(),
         cursor: None,
     };
-    let mut lookout = ScreenWatcher::new(op, &mesh);
+    let mut watcher = ScreenWatcher::new(op, &mesh);
     loop {
-        for what in lookout.arm(desk.chat.agent(), &desk.chat.readers())? {
-            desk.look_at(what)?;
+        for what in watcher.arm(mesh_thread.chat.agent(), &mesh_thread.chat.readers())? {
+            mesh_thread.look_at(what)?;
         }
-        desk.settle();
-        let tick = if lookout.hears_all() { TICK } else { DEAF_TICK };
+        mesh_thread.settle();
+        let tick = if watcher.sees_all_changes() { TICK } else { POLL_INTERVAL };
         let tick = Instant::now() + tick;
-        match lookout.wait(errands, desk.crowd_due.map_or(tick, |due| due.min(tick))) {
+        match watcher.wait(requests, mesh_thread.crowd_due.map_or(tick, |due| due.min(tick))) {
             ScreenSignal::Closed => return Ok(MeshThreadEnd::Closed),
-            ScreenSignal::Errand(errand) => desk.run(errand)?,
-            ScreenSignal::Something(MeshPart::Crowd) => desk.note_crowd(),
-            ScreenSignal::Something(what) => desk.look_at(what)?,
-            ScreenSignal::Nothing if lookout.hears_all() => desk.tick()?,
-            ScreenSignal::Nothing => desk.look_at_everything()?,
+            ScreenSignal::Request(request) => mesh_thread.run(request)?,
+            ScreenSignal::Changed(MeshPart::Agents) => mesh_thread.note_crowd(),
+            ScreenSignal::Changed(what) => mesh_thread.look_at(what)?,
+            ScreenSignal::TimedOut if watcher.sees_all_changes() => mesh_thread.tick()?,
+            ScreenSignal::TimedOut => mesh_thread.look_at_everything()?,
         }
-        desk.look_when_due()?;
-        let name = &desk.chat.agent().name;
-        if op.speaker.as_ref() != Some(name) {
+        mesh_thread.look_when_due()?;
+        let name = &mesh_thread.chat.agent().name;
+        if op.acting_as.as_ref() != Some(name) {
             return Ok(MeshThreadEnd::Renamed(name.clone()));
         }
     }
@@ -120,7 +120,7 @@ struct MeshThread<'a> {
 
 impl MeshThread<'_> {
     fn tell(&self, news: ChatUpdate) {
-        // If nobody listens any more, the next wait for an errand returns `Closed`.
+        // If nobody listens any more, the next wait for a request returns `Closed`.
         drop(self.news.send(news));
     }
 
@@ -157,8 +157,8 @@ impl MeshThread<'_> {
     fn look_at(&mut self, what: MeshPart) -> Result<(), CommandError> {
         match what {
             MeshPart::Mail => self.look_at_mail(),
-            MeshPart::Crowd => self.look_at_crowd(),
-            MeshPart::Readers => self.look_at_fates(),
+            MeshPart::Agents => self.look_at_crowd(),
+            MeshPart::Receipts => self.look_at_fates(),
             MeshPart::Feed => self.look_at_feed(),
         }
     }
@@ -209,13 +209,13 @@ impl MeshThread<'_> {
         self.crowd_due = None;
         let took = started.elapsed();
         // Earliest time of the next read.
-        self.looked_at = Instant::now() + PAUSE.max(took * RESPITE);
+        self.looked_at = Instant::now() + PAUSE.max(took * READ_PAUSE_FACTOR);
         self.unless_gone(seen)
     }
 
     /// Checks for what no file-system event reports: processes that ended, and presence that fades.
     fn tick(&mut self) -> Result<(), CommandError> {
-        let is_old = self.looked_at.elapsed() >= FADE;
+        let is_old = self.looked_at.elapsed() >= PRESENCE_REFRESH;
         if is_old || self.last.as_ref().is_none_or(MeshOverview::is_anyone_gone) {
             self.look_at_crowd()?;
         }
@@ -258,14 +258,14 @@ impl MeshThread<'_> {
         self.unless_gone(fates)
     }
 
-    fn run(&mut self, errand: MeshRequest) -> Result<(), CommandError> {
-        match errand {
+    fn run(&mut self, request: MeshRequest) -> Result<(), CommandError> {
+        match request {
             MeshRequest::Send { to, text, written } => {
                 self.hand_in(OutgoingMessage { from: self.chat.agent().name.clone(), to, text, written });
                 Ok(())
             }
             MeshRequest::Surface(shown) => self.surface(shown),
-            MeshRequest::Ack(letters) => self.ack(&letters),
+            MeshRequest::Ack(messages) => self.ack(&messages),
             MeshRequest::Older => {
                 let changes = self.chat.older(self.op);
                 self.tell_changes(changes)?;
@@ -275,8 +275,8 @@ impl MeshThread<'_> {
         }
     }
 
-    fn hand_in(&self, letter: OutgoingMessage) {
-        if let Err(unsent) = self.post.send(letter) {
+    fn hand_in(&self, message: OutgoingMessage) {
+        if let Err(unsent) = self.post.send(message) {
             let why = "this is a bug in msg: the thread that sends messages has ended".to_string();
             self.tell(ChatUpdate::NotSent { why, written: unsent.into_inner().written });
         }
@@ -302,8 +302,8 @@ impl MeshThread<'_> {
         self.look_at_mail()
     }
 
-    fn ack(&mut self, letters: &[String]) -> Result<(), CommandError> {
-        let done = crate::ops::ack(self.op, letters).map(drop);
+    fn ack(&mut self, messages: &[String]) -> Result<(), CommandError> {
+        let done = crate::ops::ack(self.op, messages).map(drop);
         self.unless_gone(done)?;
         self.look_at_mail()
     }

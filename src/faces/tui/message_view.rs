@@ -73,9 +73,9 @@ fn text_rows(note: &ChatMessage, width: usize) -> Vec<String> {
         return wrap(text, width);
     }
     let end = text.floor_char_boundary(LONGEST);
-    let letters = note.letters();
+    let short_id = note.short_id();
     // A message that was not shown completely stays in the inbox.
-    let way = if note.is_unread() { "read".to_string() } else { format!("show {letters}") };
+    let way = if note.is_unread() { "read".to_string() } else { format!("show {short_id}") };
     let mut rows = wrap(&text[..end], width);
     rows.extend(wrap(&format!("… {} more bytes: `msg {way}`", text.len() - end), width));
     rows
@@ -100,7 +100,7 @@ fn header(note: &ChatMessage, look: MessageLayout) -> Line<'static> {
     if note.wants_ack && !note.is_mine() {
         spans.push(Span::styled(" · wants an ack (Ctrl-A)", theme.unread()));
     }
-    spans.push(Span::styled(format!(" · {}", note.letters()), theme.faint()));
+    spans.push(Span::styled(format!(" · {}", note.short_id()), theme.faint()));
     if note.is_unread() {
         spans.push(Span::styled(" · new", theme.unread()));
     }

@@ -34,7 +34,7 @@ use crossbeam_channel::{Receiver, Sender, after, bounded, select, unbounded};
 use crossterm::event::{self, Event};
 use ratatui::layout::Size;
 
-use crate::domain::{AgentName, Harness, said};
+use crate::domain::{AgentName, Harness, quote_sentence};
 use crate::ops::{self, CommandError, CommandErrorKind, Context, GlobalOptions, JoinRequest, Op};
 use crate::sys::signals::{self, TerminalSignal};
 use crate::sys::{clock, environment, process, seams, stdin};
@@ -46,11 +46,11 @@ use theme::Theme;
 use update::ChatInput;
 
 /// Redraw interval when nothing happens. Ages are shown in minutes, so they need no more than that.
-const AGES: Duration = Duration::from_secs(30);
+const REDRAW_INTERVAL: Duration = Duration::from_secs(30);
 /// Minimum interval between signs of life that are recorded for a person who is typing.
-const LIFE: Duration = Duration::from_secs(10);
+const SIGN_OF_LIFE_INTERVAL: Duration = Duration::from_secs(10);
 /// Wait for further events of the same read.
-const SAME_BREATH: Duration = Duration::from_millis(1);
+const BURST_WAIT: Duration = Duration::from_millis(1);
 /// Maximum number of queued events that are processed before the next redraw.
 const AT_ONCE: usize = 256;
 
@@ -69,7 +69,7 @@ pub fn run(globals: GlobalOptions, name: Option<AgentName>, colour: bool) -> Res
         .hint("use `msg agents`, `msg feed`, `msg read` and `msg send` instead"));
     }
     let seat = ops::run(Context::new(globals.clone())?, |op| sit_down(op, name)).outcome?;
-    let globals = GlobalOptions { speaker: Some(seat.name), ..globals };
+    let globals = GlobalOptions { acting_as: Some(seat.name), ..globals };
     let shown = show(globals.clone(), Theme { colour });
     if !seat.joined_for_this {
         return shown;
@@ -91,11 +91,11 @@ struct Seat {
 fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
     let known = match ops::caller(op) {
         Ok((_, caller)) => Some(caller.agent),
-        Err(error) if error.kind == CommandErrorKind::NotJoined && op.speaker.is_none() => None,
+        Err(error) if error.kind == CommandErrorKind::NotJoined && op.acting_as.is_none() => None,
         Err(error) => return Err(error),
     };
     match known {
-        Some(agent) if !agent.is_human && op.speaker.is_none() => {
+        Some(agent) if !agent.is_human && op.acting_as.is_none() => {
             let text = format!("`tui` is for people, and here it would read the mail of {}", agent.name);
             Err(CommandError::new(CommandErrorKind::InHarness, text)
                 .hint(format!("`msg tui --as {}` does that", agent.name)))
@@ -124,27 +124,27 @@ fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
 fn show(globals: GlobalOptions, theme: Theme) -> Result<(), CommandError> {
     let asked =
         signals::listen_with_terminal().map_err(|error| failure("cannot listen for signals", &error))?;
-    let (errands, for_desk) = unbounded();
-    let (letters, for_post) = unbounded();
+    let (requests, for_desk) = unbounded();
+    let (messages, for_post) = unbounded();
     let (tell, news) = unbounded();
     let (told, spoken_for) = (tell.clone(), globals.clone());
     let post = start("post", move || send_thread::work(&spoken_for, &for_post, &told))?;
-    let desk = start("desk", move || {
+    let mesh_thread = start("desk", move || {
         let mut globals = globals;
         loop {
             let ctx = Context::new(globals.clone())?;
-            match ops::run(ctx, |op| mesh_thread::work(op, &for_desk, &letters, &tell)).outcome? {
+            match ops::run(ctx, |op| mesh_thread::work(op, &for_desk, &messages, &tell)).outcome? {
                 MeshThreadEnd::Closed => return Ok(()),
-                MeshThreadEnd::Renamed(name) => globals.speaker = Some(name),
+                MeshThreadEnd::Renamed(name) => globals.acting_as = Some(name),
             }
         }
     })?;
     let screen = TerminalScreen::open().map_err(|error| failure("cannot take over the terminal", &error))?;
     let unheard = news.clone();
-    let ended = Show { screen, theme, errands, news, asked, alive_at: Cell::default() }.run();
-    // The errand channel is closed now, so the mesh thread ends. That closes the letter channel, and the send thread
+    let ended = Show { screen, theme, requests, news, asked, alive_at: Cell::default() }.run();
+    // The request channel is closed now, so the mesh thread ends. That closes the message channel, and the send thread
     // ends after sending what is still queued.
-    let worked = desk.join().unwrap_or_else(|_| Err(bug()));
+    let worked = mesh_thread.join().unwrap_or_else(|_| Err(bug()));
     let posted = post.join().map_err(|_| bug());
     // If the chat is closed right after Enter, the user must still learn that the message was not sent.
     let unsent = unheard.try_iter().find_map(|news| match news {
@@ -156,7 +156,7 @@ fn show(globals: GlobalOptions, theme: Theme) -> Result<(), CommandError> {
 
 fn not_sent(why: &str, text: &str) -> CommandError {
     let start: String = text.chars().take(60).collect();
-    CommandError::new(CommandErrorKind::NotAllSent, format!("{} was not sent: {why}", said(&start)))
+    CommandError::new(CommandErrorKind::NotAllSent, format!("{} was not sent: {why}", quote_sentence(&start)))
 }
 
 fn start<T: Send + 'static>(
@@ -179,7 +179,7 @@ fn failure(what: &str, error: &io::Error) -> CommandError {
 struct Show {
     screen: TerminalScreen,
     theme: Theme,
-    errands: Sender<MeshRequest>,
+    requests: Sender<MeshRequest>,
     news: Receiver<ChatUpdate>,
     asked: Receiver<TerminalSignal>,
     /// When the mesh thread was last sent a sign of life.
@@ -228,7 +228,7 @@ impl Show {
                 Ok(TerminalSignal::Stop) => return Err(CommandError::new(CommandErrorKind::Interrupted, "interrupted")),
                 Ok(TerminalSignal::HangUp) | Err(_) => return Ok(Next::End),
             },
-            recv(after(AGES)) -> _ => {}
+            recv(after(REDRAW_INTERVAL)) -> _ => {}
         }
         for _ in 0..AT_ONCE {
             if let Ok(event) = keys.try_recv() {
@@ -264,14 +264,16 @@ impl Show {
 
     fn carry_out(&self, effects: Vec<ChatEffect>) -> Next {
         for effect in effects {
-            let errand = match effect {
+            let request = match effect {
                 ChatEffect::Quit => return Next::End,
                 ChatEffect::Suspend | ChatEffect::Redraw => continue,
                 ChatEffect::Send { to, text, written } => MeshRequest::Send { to, text, written },
                 ChatEffect::Surface(shown) => MeshRequest::Surface(shown),
                 ChatEffect::Ack(keys) => MeshRequest::Ack(keys),
                 ChatEffect::LoadOlder => MeshRequest::Older,
-                ChatEffect::SignOfLife if self.alive_at.get().is_some_and(|at| at.elapsed() < LIFE) => {
+                ChatEffect::SignOfLife
+                    if self.alive_at.get().is_some_and(|at| at.elapsed() < SIGN_OF_LIFE_INTERVAL) =>
+                {
                     continue;
                 }
                 ChatEffect::SignOfLife => {
@@ -281,7 +283,7 @@ impl Show {
                 ChatEffect::Focus => MeshRequest::SignOfLife,
             };
             // If the mesh thread has ended, its news channel is closed too, which the next wait notices.
-            drop(self.errands.send(errand));
+            drop(self.requests.send(request));
         }
         Next::GoOn
     }
@@ -315,7 +317,7 @@ fn read_keys() -> io::Result<Receiver<Event>> {
                     return;
                 }
                 // Further events that were read together with it.
-                let Ok(true) = event::poll(SAME_BREATH) else { break };
+                let Ok(true) = event::poll(BURST_WAIT) else { break };
             }
         }
     })?;

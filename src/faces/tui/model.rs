@@ -127,7 +127,7 @@ impl ChatMessage {
     }
 
     /// The short id that commands take.
-    pub(super) fn letters(&self) -> &str {
+    pub(super) fn short_id(&self) -> &str {
         self.key.rsplit('-').next().unwrap_or(&self.key)
     }
 

@@ -21,10 +21,10 @@ pub(super) struct OutgoingMessage {
 }
 
 /// Sends messages in order until the channel is closed.
-pub(super) fn work(globals: &GlobalOptions, letters: &Receiver<OutgoingMessage>, news: &Sender<ChatUpdate>) {
-    for letter in letters {
-        let OutgoingMessage { from, to, text, written } = letter;
-        let sent = dispatch(GlobalOptions { speaker: Some(from), ..globals.clone() }, &to, text, news);
+pub(super) fn work(globals: &GlobalOptions, messages: &Receiver<OutgoingMessage>, news: &Sender<ChatUpdate>) {
+    for rendered in messages {
+        let OutgoingMessage { from, to, text, written } = rendered;
+        let sent = dispatch(GlobalOptions { acting_as: Some(from), ..globals.clone() }, &to, text, news);
         // The message was sent even if nobody listens for the result.
         drop(news.send(answer(sent, written)));
     }

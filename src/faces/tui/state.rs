@@ -21,7 +21,7 @@ pub(super) enum Tab {
     #[default]
     Agents,
     /// The conversation with this agent.
-    Talk(String),
+    Conversation(String),
     /// Broadcasts.
     All,
     Tasks,
@@ -111,7 +111,7 @@ pub(super) struct ChatState {
     /// Whether the mesh has been read yet.
     pub(super) is_loaded: bool,
     /// In the order of their tabs.
-    pub(super) talks: Vec<Conversation>,
+    pub(super) conversations: Vec<Conversation>,
     pub(super) all: Conversation,
     pub(super) events: Vec<FeedLine>,
     pub(super) has_older: bool,
@@ -135,7 +135,7 @@ impl ChatState {
         Self {
             world: MeshSnapshot::default(),
             is_loaded: false,
-            talks: Vec::new(),
+            conversations: Vec::new(),
             all: Conversation::new("all"),
             events: Vec::new(),
             has_older: false,
@@ -155,16 +155,19 @@ impl ChatState {
 
     /// Every tab, from left to right.
     pub(super) fn tabs(&self) -> Vec<Tab> {
-        let talks = self.talks.iter().map(|talk| Tab::Talk(talk.with.clone()));
+        let conversations =
+            self.conversations.iter().map(|conversation| Tab::Conversation(conversation.with.clone()));
         let fixed = [Tab::Agents, Tab::All, Tab::Tasks, Tab::Reservations, Tab::Feed];
-        fixed.into_iter().chain(talks).collect()
+        fixed.into_iter().chain(conversations).collect()
     }
 
     /// The conversation that is open, if one is.
     pub(super) fn talk(&self) -> Option<&Conversation> {
         match &self.tab {
             Tab::All => Some(&self.all),
-            Tab::Talk(name) => self.talks.iter().find(|talk| talk.is_with(name)),
+            Tab::Conversation(name) => {
+                self.conversations.iter().find(|conversation| conversation.is_with(name))
+            }
             _ => None,
         }
     }
@@ -172,7 +175,9 @@ impl ChatState {
     pub(super) fn talk_mut(&mut self) -> Option<&mut Conversation> {
         match &self.tab {
             Tab::All => Some(&mut self.all),
-            Tab::Talk(name) => self.talks.iter_mut().find(|talk| talk.is_with(name)),
+            Tab::Conversation(name) => {
+                self.conversations.iter_mut().find(|conversation| conversation.is_with(name))
+            }
             _ => None,
         }
     }
@@ -196,13 +201,13 @@ impl ChatState {
     }
 
     pub(super) fn unread(&self) -> usize {
-        self.talks.iter().chain([&self.all]).map(Conversation::unread).sum()
+        self.conversations.iter().chain([&self.all]).map(Conversation::unread).sum()
     }
 
     /// Opens a conversation.
     pub(super) fn open(&mut self, name: &str) {
         let with = self.talk_with(name).with.clone();
-        self.go_to(Tab::Talk(with));
+        self.go_to(Tab::Conversation(with));
     }
 
     pub(super) fn go_to(&mut self, tab: Tab) {
@@ -214,14 +219,14 @@ impl ChatState {
     }
 
     fn talk_with(&mut self, name: &str) -> &mut Conversation {
-        let place = match self.talks.iter().position(|talk| talk.is_with(name)) {
+        let place = match self.conversations.iter().position(|conversation| conversation.is_with(name)) {
             Some(place) => place,
             None => {
-                self.talks.push(Conversation::new(name));
-                self.talks.len() - 1
+                self.conversations.push(Conversation::new(name));
+                self.conversations.len() - 1
             }
         };
-        &mut self.talks[place]
+        &mut self.conversations[place]
     }
 
     /// Applies a report from the mesh.
@@ -237,8 +242,8 @@ impl ChatState {
                 self.awaits_older = false;
             }
             ChatUpdate::Forget(keys) => {
-                for talk in self.talks.iter_mut().chain([&mut self.all]) {
-                    talk.forget(&keys);
+                for conversation in self.conversations.iter_mut().chain([&mut self.all]) {
+                    conversation.forget(&keys);
                 }
             }
             ChatUpdate::Events(events) => {
@@ -254,8 +259,8 @@ impl ChatState {
                 self.events.drain(..excess);
             }
             ChatUpdate::Receipts(receipts) => {
-                for talk in self.talks.iter_mut().chain([&mut self.all]) {
-                    talk.note_receipts(&receipts);
+                for conversation in self.conversations.iter_mut().chain([&mut self.all]) {
+                    conversation.note_receipts(&receipts);
                 }
             }
             ChatUpdate::Sent(told) => self.say(told),
@@ -264,8 +269,8 @@ impl ChatState {
                 self.complain(why);
             }
             ChatUpdate::Unseen(keys) => {
-                for talk in self.talks.iter_mut().chain([&mut self.all]) {
-                    talk.mark_unseen(&keys);
+                for conversation in self.conversations.iter_mut().chain([&mut self.all]) {
+                    conversation.mark_unseen(&keys);
                 }
             }
             ChatUpdate::Notice(text) => self.complain(text),

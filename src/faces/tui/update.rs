@@ -277,11 +277,11 @@ impl ChatState {
                 ));
                 return Vec::new();
             }
-            (Ok(None), Tab::Talk(name)) if AgentName::is_program(name) => {
+            (Ok(None), Tab::Conversation(name)) if AgentName::is_program(name) => {
                 self.complain("these are notices from msg itself: there is nobody to answer");
                 return Vec::new();
             }
-            (Ok(None), Tab::Talk(name)) => (Recipients::Named(vec![name.clone()]), text),
+            (Ok(None), Tab::Conversation(name)) => (Recipients::Named(vec![name.clone()]), text),
             (Ok(None), Tab::All) => (Recipients::All, text),
             (Ok(None), _) => {
                 self.complain("to whom? `@Name text` or `@all text`");
@@ -304,8 +304,8 @@ impl ChatState {
         let written = TypedMessage { tab: self.tab.clone(), text: self.draft_mut().take() };
         let effect = ChatEffect::Send { to, text, written };
         self.completion = None;
-        if let Some(talk) = self.talk_mut() {
-            talk.go_to_end();
+        if let Some(conversation) = self.talk_mut() {
+            conversation.go_to_end();
         }
         vec![effect]
     }
@@ -342,7 +342,7 @@ impl ChatState {
     fn scroll(&mut self, by: isize) -> Vec<ChatEffect> {
         let height = usize::from(areas(self).body.height);
         match self.tab {
-            Tab::Talk(_) | Tab::All => return self.scroll_talk(by),
+            Tab::Conversation(_) | Tab::All => return self.scroll_talk(by),
             Tab::Agents => {
                 let count = list_rows::choosable(self).len();
                 self.list_mut().step(by, count);
@@ -362,17 +362,17 @@ impl ChatState {
     fn scroll_talk(&mut self, by: isize) -> Vec<ChatEffect> {
         let filter = self.filter.text.clone();
         let window = self.window(&filter);
-        let Some(talk) = self.talk_mut() else { return Vec::new() };
+        let Some(conversation) = self.talk_mut() else { return Vec::new() };
         let is_at_start = match by {
             isize::MIN => {
-                talk.go_to_start(window);
+                conversation.go_to_start(window);
                 true
             }
             isize::MAX => {
-                talk.go_to_end();
+                conversation.go_to_end();
                 false
             }
-            by => talk.scroll(by, window),
+            by => conversation.scroll(by, window),
         };
         // Do not ask again until they arrive.
         if !is_at_start || by >= 0 || !self.has_older || self.awaits_older {
@@ -396,7 +396,7 @@ impl ChatState {
         }
         let filter = self.filter.text.clone();
         let window = self.window(&filter);
-        let seen = self.talk_mut().map(|talk| talk.mark_seen(window)).unwrap_or_default();
+        let seen = self.talk_mut().map(|conversation| conversation.mark_seen(window)).unwrap_or_default();
         if seen.is_empty() { Vec::new() } else { vec![ChatEffect::Surface(seen)] }
     }
 

@@ -158,9 +158,9 @@ pub(super) fn happening(event: &Event) -> FeedLine {
 /// The text shown after sending.
 pub(super) fn sent(report: &SendReport) -> String {
     match report.sent.as_slice() {
-        [one] => match one.rung {
+        [one] => match one.route {
             WakeRoute::None | WakeRoute::Prompt => format!("stored for {}", one.to),
-            rung => format!("stored for {}, which is notified ({})", one.to, rung.name()),
+            route => format!("stored for {}, which is notified ({})", one.to, route.name()),
         },
         many => format!("stored for {}", many.len()),
     }

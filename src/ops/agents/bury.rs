@@ -78,6 +78,6 @@ pub(in crate::ops) fn bury_dead_of(locked: &LockedMesh<'_>, session: &SessionId)
 pub(in crate::ops) fn bury_in_passing(op: &Op, mesh: &Mesh) -> Result<Vec<AgentName>, StoreError> {
     let Some(locked) = mesh.try_lock()? else { return Ok(Vec::new()) };
     let buried = bury_dead(&locked, &settled_census(&locked)?, clock::now())?;
-    waiting::tell_or_note(op, mesh, &locked);
+    waiting::notify_waiting_or_warn(op, mesh, &locked);
     Ok(buried)
 }

@@ -62,7 +62,7 @@ pub fn evict(op: &Op, name: &AgentName, force: bool) -> Result<Evicted, CommandE
     let profile = Profile::with_liveness(op, &mesh, agent.clone(), &locked.claims()?, liveness)?;
     let unclaimed = claims::give_up(&locked, agent)?;
     locked.bury(record, GoneReason::Evicted, now, by.as_ref().map(|by| by.name.as_str()))?;
-    waiting::tell_or_note(op, &mesh, &locked);
+    waiting::notify_waiting_or_warn(op, &mesh, &locked);
     let teller = by.map_or_else(AgentName::of_program, |by| by.name);
     op.feed(EventKind::Evict, &teller, Some(agent.name.as_str()), None);
     Ok(Evicted { profile, unclaimed })
@@ -74,7 +74,7 @@ fn evictor(op: &Op) -> Result<(Rc<Mesh>, Option<Agent>), CommandError> {
         Ok((mesh, caller)) => Ok((mesh, Some(caller.agent))),
         Err(error)
             if error.kind == CommandErrorKind::NotJoined
-                && op.speaker.is_none()
+                && op.acting_as.is_none()
                 && person::harness().is_none() =>
         {
             Ok((op.mesh()?.ok_or(error)?, None))

@@ -12,7 +12,7 @@ mod traces;
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use crate::domain::{Agent, AgentName, Liveness, RecordedProcess, SessionId, spelled};
+use crate::domain::{Agent, AgentName, Liveness, RecordedProcess, SessionId, format_duration};
 use crate::store::{
     Census, LockedMesh, Mesh, Registration, RegistryQuery, SessionRecord, StoreError, Survey,
 };
@@ -52,7 +52,7 @@ pub fn caller(op: &Op) -> Result<(Rc<Mesh>, Caller), CommandError> {
         Some(found) => found,
         None => revive(op, &mesh, &traces)?.ok_or_else(not_joined)?,
     };
-    let found = mend(&mesh, &census, &traces, found)?;
+    let found = finish_interrupted(&mesh, &census, &traces, found)?;
     if let Err(error) = mesh.touch(&found.agent.name) {
         op.warn(format!("your presence could not be recorded: {error}"));
     }
@@ -79,7 +79,7 @@ pub(in crate::ops) fn at_statusline(
     survey: &Survey<'_>,
     told: Option<&SessionId>,
 ) -> Result<Option<Agent>, CommandError> {
-    let told = told.filter(|_| ctx.speaker.is_none());
+    let told = told.filter(|_| ctx.acting_as.is_none());
     if let Some(agent) = told.map(|session| registered(mesh, session)).transpose()?.flatten() {
         return Ok(Some(agent));
     }
@@ -106,7 +106,7 @@ pub fn whoami(op: &Op) -> Result<(Profile, String), CommandError> {
 }
 
 /// The caller, if that is certain; for commands that only read.
-pub(in crate::ops) fn glance(ctx: &Context, mesh: &Mesh, census: &Census) -> Option<Agent> {
+pub(in crate::ops) fn caller_if_certain(ctx: &Context, mesh: &Mesh, census: &Census) -> Option<Agent> {
     let mut traces = CallerTraces::of_caller(ctx);
     traces.choose(ctx, census);
     let found = find(ctx, mesh, census, &traces).ok()??;
@@ -119,7 +119,7 @@ fn find(
     census: &Census,
     traces: &CallerTraces,
 ) -> Result<Option<Caller>, CommandError> {
-    if let Some(name) = &ctx.speaker {
+    if let Some(name) = &ctx.acting_as {
         return by_name(census, name, "`--as`");
     }
     let alive = |record: &&Registration| process::liveness(&record.agent.process) != Liveness::Gone;
@@ -197,7 +197,7 @@ fn revive(op: &Op, mesh: &Mesh, traces: &CallerTraces) -> Result<Option<Caller>,
     let agent = &known.last.agent;
     if let Some(eviction) = &known.evicted {
         let by = eviction.by.as_deref().unwrap_or("somebody");
-        let ago = spelled(clock::now().duration_since(eviction.at));
+        let ago = format_duration(clock::now().duration_since(eviction.at));
         let text = format!("{} was evicted by {by} {ago} ago", agent.name);
         return Err(CommandError::new(CommandErrorKind::Evicted, text)
             .hint("run `msg join` to come back, with your mail"));
@@ -222,7 +222,7 @@ fn revive(op: &Op, mesh: &Mesh, traces: &CallerTraces) -> Result<Option<Caller>,
     }
     let mut record = known.last.clone();
     let held = record.agent.reservations.clone();
-    let lost = rules::regain(mesh, &census, &mut record.agent, held, now);
+    let lost = rules::restore_reservations(mesh, &census, &mut record.agent, held, now);
     if locked.register(&record)? == crate::sys::files::Published::Exists {
         return Ok(None);
     }
@@ -241,14 +241,14 @@ fn remembered(
 ) -> Result<Option<SessionRecord>, CommandError> {
     let alive = |known: &SessionRecord| process::liveness(&known.last.agent.process) == Liveness::Alive;
     let wanted = wanted_name(ctx)?;
-    if ctx.speaker.is_none()
+    if ctx.acting_as.is_none()
         && let Some((session, _)) = traces.session.as_ref().filter(|(_, teller)| !teller.may_be_old())
         && let Some(known) = mesh.session(session)?.filter(alive)
     {
         return Ok(Some(known));
     }
     let sessions = mesh.sessions()?.records;
-    let fits = |known: &SessionRecord| match &ctx.speaker {
+    let fits = |known: &SessionRecord| match &ctx.acting_as {
         Some(name) => known.last.agent.name == *name,
         None => {
             let agent = &known.last.agent;
@@ -268,7 +268,7 @@ fn remembered(
 }
 
 fn wanted_name(ctx: &Context) -> Result<Option<AgentName>, CommandError> {
-    match (&ctx.speaker, variable("MSG_AGENT")) {
+    match (&ctx.acting_as, variable("MSG_AGENT")) {
         (Some(name), _) => Ok(Some(name.clone())),
         (None, Some(text)) => Ok(Some(AgentName::new(text)?)),
         (None, None) => Ok(None),
@@ -276,7 +276,12 @@ fn wanted_name(ctx: &Context) -> Result<Option<AgentName>, CommandError> {
 }
 
 /// Finishes what was cut short: a rename, a return from the grave, a changed session id.
-fn mend(mesh: &Mesh, census: &Census, traces: &CallerTraces, caller: Caller) -> Result<Caller, CommandError> {
+fn finish_interrupted(
+    mesh: &Mesh,
+    census: &Census,
+    traces: &CallerTraces,
+    caller: Caller,
+) -> Result<Caller, CommandError> {
     let agent = &caller.agent;
     if agent.is_foreign() {
         return Ok(caller);
@@ -333,7 +338,7 @@ fn not_joined() -> CommandError {
 
 fn unknown_speaker(ctx: &Context, mesh: &Mesh, name: &AgentName) -> Result<CommandError, CommandError> {
     let census = mesh.census()?;
-    let from = if ctx.speaker.is_none() { " (from $MSG_AGENT)" } else { "" };
+    let from = if ctx.acting_as.is_none() { " (from $MSG_AGENT)" } else { "" };
     let text = format!("no agent is called {name}{from}");
     Ok(names::with_nearest(CommandError::new(CommandErrorKind::NotJoined, text), name, &census))
 }

@@ -88,14 +88,14 @@ pub fn join(op: &Op, request: &JoinRequest) -> Result<Joined, CommandError> {
     }
     locked.probe()?;
     locked.sweep()?;
-    let visit =
+    let run =
         JoinAttempt { op, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, own_session, spec };
-    let (agent, arrival, lost) = match visit.find_self(&settled_census(&locked)?)? {
-        Some(record) => (visit.stay(record)?, JoinKind::Already, Vec::new()),
-        None => visit.arrive(default_name)?,
+    let (agent, arrival, lost) = match run.find_self(&settled_census(&locked)?)? {
+        Some(record) => (run.stay(record)?, JoinKind::Already, Vec::new()),
+        None => run.arrive(default_name)?,
     };
     if arrival != JoinKind::Already {
-        waiting::tell_or_note(op, &mesh, &locked);
+        waiting::notify_waiting_or_warn(op, &mesh, &locked);
     }
     drop(locked);
     // From here on it has joined, whatever else fails.
@@ -252,7 +252,7 @@ impl JoinAttempt<'_> {
             let waits = known.as_ref().map(waited_before).unwrap_or_default();
             let mut record = self.record(name, known, now);
             (record.agent.waits_for, record.agent.waits_for_tasks) = waits;
-            let lost = rules::regain(self.mesh, &census, &mut record.agent, held, now);
+            let lost = rules::restore_reservations(self.mesh, &census, &mut record.agent, held, now);
             let graves = self.mesh.graves_of(&record.agent.session)?;
             record.agent.restores = graves.first().map(|grave| grave.to_string());
             if self.locked.register(&record)? == Published::Exists {
@@ -300,7 +300,7 @@ impl JoinAttempt<'_> {
         now: Timestamp,
     ) -> Result<AgentName, CommandError> {
         let is_taken = |name: &AgentName| holder(census, name, None, now).is_some();
-        if let Some(name) = self.request.name.as_ref().or(self.op.speaker.as_ref()) {
+        if let Some(name) = self.request.name.as_ref().or(self.op.acting_as.as_ref()) {
             return holder(census, name, None, now)
                 .map_or(Ok(name.clone()), |text| Err(name_taken(name, &text)));
         }
@@ -350,7 +350,7 @@ impl JoinAttempt<'_> {
             status: last.and_then(|last| last.status),
             tmux: newcomer.is_ours.then(tmux_pane).flatten(),
             last_activity: Some(now),
-            tally: ActivityCounts::default(),
+            counts: ActivityCounts::default(),
             reservations: Vec::new(),
             waits_for: Vec::new(),
             waits_for_tasks: Vec::new(),

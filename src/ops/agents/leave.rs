@@ -28,11 +28,11 @@ pub fn leave(op: &Op) -> Result<LeaveOutcome, CommandError> {
     person::required_for_another(op, &caller.agent, || {
         person::with_mesh(op, &format!("msg leave --as {}", caller.agent.name))
     })?;
-    part(op, &mesh, &caller.agent)
+    leave_as(op, &mesh, &caller.agent)
 }
 
 /// Makes that agent leave.
-pub(in crate::ops) fn part(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<LeaveOutcome, CommandError> {
+pub(in crate::ops) fn leave_as(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<LeaveOutcome, CommandError> {
     if agent.is_foreign() {
         return Err(StoreError::Foreign(agent.name.to_string()).into());
     }
@@ -41,7 +41,7 @@ pub(in crate::ops) fn part(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<LeaveO
     let unclaimed = claims::give_up(&locked, &record.agent)?;
     let unread = mesh.unread(&record.agent)?;
     locked.bury(&record, GoneReason::Left, clock::now(), None)?;
-    waiting::tell_or_note(op, mesh, &locked);
+    waiting::notify_waiting_or_warn(op, mesh, &locked);
     op.feed(EventKind::Leave, &record.agent.name, None, None);
     let now = clock::now();
     let released = record.agent.reservations.iter().filter(|reservation| reservation.binds(now)).count();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName, Liveness, spelled};
+use crate::domain::{Agent, AgentName, Liveness, format_duration};
 use crate::store::{Census, GoneReason, Grave, Mesh, Registration, UnreadableFile};
 use crate::sys::{clock, process};
 
@@ -57,7 +57,10 @@ pub fn agents(op: &Op, filter: AgentFilter) -> Result<Listing, CommandError> {
 }
 
 /// Like [`agents`], for a screen that refreshes by itself: that is not a sign of life.
-pub(in crate::ops) fn look_around(op: &Op, filter: AgentFilter) -> Result<Listing, CommandError> {
+pub(in crate::ops) fn agents_without_sign_of_life(
+    op: &Op,
+    filter: AgentFilter,
+) -> Result<Listing, CommandError> {
     look(op, filter, |_, _, _| {})
 }
 
@@ -71,7 +74,7 @@ fn look(
         return Ok(Listing::default());
     };
     let census = mesh.census()?;
-    let me = identity::glance(op, &mesh, &census).map(|agent| agent.name);
+    let me = identity::caller_if_certain(op, &mesh, &census).map(|agent| agent.name);
     show_life(op, &mesh, me.as_ref());
     let is_owed = waiting::is_owed(&mesh, &census).unwrap_or_else(|error| {
         op.warn(format!("agents waiting for a task could not be notified: {error}"));
@@ -96,7 +99,7 @@ fn look(
             listing.agents.push(Profile::with_liveness(op, &mesh, agent, &claims, liveness)?);
         }
     }
-    stuck::notice(op, &mesh, &listing.agents);
+    stuck::report(op, &mesh, &listing.agents);
     if (needs_tidying || is_owed)
         && let Err(error) = bury_in_passing(op, &mesh)
     {
@@ -144,10 +147,10 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError>
     let known =
         census.find(name, clock::now()).or_else(|| census.odd().find(|record| record.agent.name == *name));
     if let Some(record) = known.filter(|record| record.is_live()) {
-        let me = identity::glance(op, &mesh, &census).map(|agent| agent.name);
+        let me = identity::caller_if_certain(op, &mesh, &census).map(|agent| agent.name);
         show_life(op, &mesh, me.as_ref());
         let profile = Profile::look(op, &mesh, record.agent.clone())?;
-        stuck::notice(op, &mesh, [&profile]);
+        stuck::report(op, &mesh, [&profile]);
         return Ok((profile, me.is_some_and(|me| me.is_spelled_as(&record.agent.name))));
     }
     if let Some(file) = census.unreadable(name) {
@@ -162,7 +165,7 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError>
     }
     if let Some((agent, grave)) = grave_of(&mesh, name)? {
         let (name, verb, age) =
-            (&agent.name, verb(grave.why), spelled(clock::now().duration_since(grave.at)));
+            (&agent.name, verb(grave.why), format_duration(clock::now().duration_since(grave.at)));
         let text = format!("{name} is gone: it {verb} {age} ago");
         return Err(CommandError::new(CommandErrorKind::NotRunning, text)
             .hint("`msg agents --gone` lists everyone who left")

@@ -66,8 +66,8 @@ impl Profile {
         let is_silent = agent.is_foreign() && last_sign == agent.started_at;
         let stuck_after = (holds && !is_silent).then(|| ctx.settings.stuck_threshold());
         let presence = Presence::of(liveness, quiet, stuck_after);
-        let tally = mesh.tally(&agent)?;
-        let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = tally;
+        let counts = mesh.activity_counts(&agent)?;
+        let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = counts;
         let signs = PresenceFacts {
             presence,
             quiet,

@@ -19,7 +19,7 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::tasks::claims;
 
 /// How long the old name stays taken and leads to the new one.
-const FOLLOWED: SignedDuration = SignedDuration::from_mins(10);
+const FORMER_NAME_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
 /// Returns the agent and its former name.
 pub fn rename(op: &Op, new: &AgentName) -> Result<(Profile, AgentName), CommandError> {
@@ -64,7 +64,7 @@ fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, Command
             formerly.push(former.clone());
         }
     }
-    formerly.push(FormerName { name: old.agent.name.clone(), until: now + FOLLOWED });
+    formerly.push(FormerName { name: old.agent.name.clone(), until: now + FORMER_NAME_LIFETIME });
     renamed.agent.formerly = formerly;
     mesh.carry_stamp(&old.agent.name, new)?;
     if locked.register(&renamed)? == Published::Exists {

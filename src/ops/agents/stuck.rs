@@ -24,7 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 const MOST_HELD: usize = 3;
 
 /// Reports stuck agents among these profiles.
-pub(in crate::ops) fn notice<'a>(op: &Op, mesh: &Mesh, profiles: impl IntoIterator<Item = &'a Profile>) {
+pub(in crate::ops) fn report<'a>(op: &Op, mesh: &Mesh, profiles: impl IntoIterator<Item = &'a Profile>) {
     let stuck: Vec<&Agent> =
         profiles.into_iter().filter(|one| is_news(mesh, one)).map(|one| &one.agent).collect();
     if stuck.is_empty() {
@@ -35,8 +35,8 @@ pub(in crate::ops) fn notice<'a>(op: &Op, mesh: &Mesh, profiles: impl IntoIterat
     }
 }
 
-/// Like [`notice`], for callers that have no profiles. Only agents that hold something are checked.
-pub(in crate::ops) fn look(
+/// Like [`report`], for callers that have no profiles. Only agents that hold something are checked.
+pub(in crate::ops) fn report_from_census(
     op: &Op,
     mesh: &Mesh,
     census: &Census,
@@ -50,14 +50,14 @@ pub(in crate::ops) fn look(
             profiles.push(Profile::of_record(op, mesh, record, claims)?);
         }
     }
-    notice(op, mesh, &profiles);
+    report(op, mesh, &profiles);
     Ok(())
 }
 
-/// Like [`look`], for hooks: only if no hook of any agent did it within the last minute.
-pub(in crate::ops) fn look_now_and_then(op: &Op, mesh: &Mesh) -> Result<(), CommandError> {
+/// Like [`report_from_census`], for hooks: only if no hook of any agent did it within the last minute.
+pub(in crate::ops) fn report_occasionally(op: &Op, mesh: &Mesh) -> Result<(), CommandError> {
     match mesh.is_time_to_look(LOOK_EVERY)? {
-        true => look(op, mesh, &mesh.census()?, &mesh.claims()?),
+        true => report_from_census(op, mesh, &mesh.census()?, &mesh.claims()?),
         false => Ok(()),
     }
 }

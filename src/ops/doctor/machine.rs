@@ -19,7 +19,7 @@ pub(super) fn permissions(op: &Op, mesh: &Mesh, repair: bool) -> HealthCheck {
             let said = op.take_warnings().into_iter().next();
             said.map_or_else(
                 || HealthCheck::ok(NAME, "only you can open it"),
-                |said| HealthCheck::mended(NAME, said),
+                |said| HealthCheck::repaired(NAME, said),
             )
         }
     }

@@ -36,16 +36,16 @@ pub fn follow(
         }
     };
     let project = Project::of(&op.cwd);
-    let mut ear = MeshWatcher::new(op, &mesh);
+    let mut watcher = MeshWatcher::new(op, &mesh);
     loop {
-        ear.arm(WatchTarget::Feed(&project))?;
+        watcher.arm(WatchTarget::Feed(&project))?;
         let news = since(op, &cursor)?;
         news.complain(op);
         cursor = news.cursor;
-        if !news.events.is_empty() && hand_over(&news.events) == HandoverOutcome::No {
+        if !news.events.is_empty() && hand_over(&news.events) == HandoverOutcome::ReaderGone {
             return Ok(WatchEnd::Closed);
         }
-        if ear.wait(stop, None) == WatchWakeup::Stopped {
+        if watcher.wait(stop, None) == WatchWakeup::Stopped {
             return Ok(WatchEnd::Stopped);
         }
     }

@@ -31,66 +31,66 @@ const KEPT: Duration = Duration::from_secs(24 * 3600);
 const SWEEP_ONE_IN: u32 = 256;
 
 /// Records what reserved files look like before the command runs.
-pub(super) fn note(visit: &HookRun<'_>, tool: &ToolUse) -> Result<(), CommandError> {
-    let Some(session) = &visit.call.event.session else { return Ok(()) };
-    let watched = watched(visit)?;
+pub(super) fn note(run: &HookRun<'_>, tool: &ToolUse) -> Result<(), CommandError> {
+    let Some(session) = &run.call.event.session else { return Ok(()) };
+    let watched = watched(run)?;
     if watched.is_empty() {
         return Ok(());
     }
     let at = clock::from_system(clock::machine_time());
     let (files, partial) = look(&watched);
     let before = StampsBefore { at, files, partial };
-    visit.mesh.keep_before(session, &call_id(tool), &before)?;
-    visit.mesh.sweep_hooks(KEPT, SWEEP_ONE_IN)?;
+    run.mesh.keep_before(session, &call_id(tool), &before)?;
+    run.mesh.sweep_hooks(KEPT, SWEEP_ONE_IN)?;
     Ok(())
 }
 
 /// Reports files reserved by others that changed while the command ran: returns a notice for the model, and notifies
 /// the holders.
-pub(super) fn compare(visit: &HookRun<'_>, tool: &ToolUse) -> Result<Option<Notice>, CommandError> {
-    let (Some(session), Some(command)) = (&visit.call.event.session, &tool.command) else { return Ok(None) };
-    let before = visit.mesh.take_before(session, &call_id(tool))?;
+pub(super) fn compare(run: &HookRun<'_>, tool: &ToolUse) -> Result<Option<Notice>, CommandError> {
+    let (Some(session), Some(command)) = (&run.call.event.session, &tool.command) else { return Ok(None) };
+    let before = run.mesh.take_before(session, &call_id(tool))?;
     let now = clock::from_system(clock::machine_time());
     let ran_for = tool.duration_ms.map(|ms| SignedDuration::from_millis(ms.try_into().unwrap_or(i64::MAX)));
     let start = before.as_ref().map(|before| before.at).or_else(|| now.checked_sub(ran_for?).ok());
     let changed: Vec<(String, AgentName)> = match (&tool.changed, before) {
-        (Some(changed), _) => of_harness(visit, changed)?,
-        (None, Some(before)) => of_look(visit, &before)?,
+        (Some(changed), _) => of_harness(run, changed)?,
+        (None, Some(before)) => of_look(run, &before)?,
         (None, None) => return Ok(None),
     };
     let start = start.unwrap_or(now);
     let mut told = Vec::new();
     for (path, holder) in changed {
-        if last_sign(visit, &holder)?.is_none_or(|seen| seen < start) {
+        if last_sign(run, &holder)?.is_none_or(|seen| seen < start) {
             told.push((path, holder));
         }
     }
     if told.is_empty() {
         return Ok(None);
     }
-    tell_holders(visit, &told, command);
-    Ok(Some(words(visit, &told)))
+    tell_holders(run, &told, command);
+    Ok(Some(words(run, &told)))
 }
 
 /// When the holder was last active. A pi-messenger agent leaves no such trace, but may write it into its registration.
-fn last_sign(visit: &HookRun<'_>, holder: &AgentName) -> Result<Option<Timestamp>, CommandError> {
-    let touched = visit.mesh.last_touch(holder)?;
-    let written = visit.mesh.registration(holder)?.and_then(|record| record.agent.last_activity);
+fn last_sign(run: &HookRun<'_>, holder: &AgentName) -> Result<Option<Timestamp>, CommandError> {
+    let touched = run.mesh.last_touch(holder)?;
+    let written = run.mesh.registration(holder)?.and_then(|record| record.agent.last_activity);
     Ok(touched.max(written))
 }
 
 /// Changes reported by the harness itself.
-fn of_harness(visit: &HookRun<'_>, changed: &[String]) -> Result<Vec<(String, AgentName)>, CommandError> {
-    let targets: Vec<_> = changed.iter().map(|path| check::file(visit.cwd(), path)).collect();
-    let look = |near: &RegistryQuery<'_>| visit.survey.near(near);
-    let judged = check::judge(visit.mesh, visit.me.as_ref(), &targets, HardLinkPolicy::Given, look)?;
+fn of_harness(run: &HookRun<'_>, changed: &[String]) -> Result<Vec<(String, AgentName)>, CommandError> {
+    let targets: Vec<_> = changed.iter().map(|path| check::file(run.cwd(), path)).collect();
+    let look = |near: &RegistryQuery<'_>| run.survey.near(near);
+    let judged = check::judge(run.mesh, run.me.as_ref(), &targets, HardLinkPolicy::Ignore, look)?;
     let held = changed.iter().zip(judged.holdings);
     Ok(held.filter_map(|(path, holding)| Some((path.clone(), holding?.holder.name.clone()))).collect())
 }
 
 /// Changes found by looking again.
-fn of_look(visit: &HookRun<'_>, before: &StampsBefore) -> Result<Vec<(String, AgentName)>, CommandError> {
-    let watched = watched(visit)?;
+fn of_look(run: &HookRun<'_>, before: &StampsBefore) -> Result<Vec<(String, AgentName)>, CommandError> {
+    let watched = watched(run)?;
     let (after, partial) = look(&watched);
     let is_new = |path: &String| !before.partial && !before.files.contains_key(path);
     let has_changed = |path: &String, stamp: &FileStamp| match before.files.get(path) {
@@ -116,13 +116,13 @@ struct Watch {
     holder: AgentName,
 }
 
-fn watched(visit: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
+fn watched(run: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
     let now = clock::now();
-    let place = PatternBase::here(visit.op);
+    let place = PatternBase::here(run.op);
     let mut watched = Vec::new();
-    for record in visit.mesh.census()?.records {
+    for record in run.mesh.census()?.records {
         let agent: &Agent = &record.agent;
-        let is_mine = visit.me.as_ref().is_some_and(|me| me.is_same_agent(agent));
+        let is_mine = run.me.as_ref().is_some_and(|me| me.is_same_agent(agent));
         if is_mine || agent.reservations.is_empty() || !record.is_live() {
             continue;
         }
@@ -160,8 +160,8 @@ fn call_id(tool: &ToolUse) -> String {
     tool.call.clone().unwrap_or_else(|| tool.command.clone().unwrap_or_default())
 }
 
-fn words(visit: &HookRun<'_>, told: &[(String, AgentName)]) -> Notice {
-    let place = PatternBase::here(visit.op);
+fn words(run: &HookRun<'_>, told: &[(String, AgentName)]) -> Notice {
+    let place = PatternBase::here(run.op);
     let mut notice = Notice::new().say("Reserved by others, and changed while your command ran: ");
     for (number, (path, holder)) in told.iter().take(MOST_TOLD).enumerate() {
         notice = if number > 0 { notice.say(", ") } else { notice };
@@ -174,8 +174,8 @@ fn words(visit: &HookRun<'_>, told: &[(String, AgentName)]) -> Notice {
 }
 
 /// Notifies the holders. If that fails, the agent is still told.
-fn tell_holders(visit: &HookRun<'_>, told: &[(String, AgentName)], command: &str) {
-    let place = PatternBase::here(visit.op);
+fn tell_holders(run: &HookRun<'_>, told: &[(String, AgentName)], command: &str) {
+    let place = PatternBase::here(run.op);
     let command = PeerText::new(command);
     let mut holders: Vec<&AgentName> = told.iter().map(|(_, holder)| holder).collect();
     holders.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
@@ -184,11 +184,11 @@ fn tell_holders(visit: &HookRun<'_>, told: &[(String, AgentName)], command: &str
         let own = told.iter().filter(|(_, other)| other == holder).take(MOST_TOLD);
         let paths: Vec<PeerText> = own.map(|(path, _)| PeerText::new(place.shorten(path))).collect();
         let notice = Notice::new().say("Reserved by you, and changed while a command of ");
-        let notice = match &visit.me {
+        let notice = match &run.me {
             Some(me) => notice.name(&me.name),
             None => notice.say("an agent that has not joined"),
         };
         let notice = notice.say(" ran: ").codes(&paths).say("\nThe command: ").quote(&command);
-        visit.op.notify(holder, notice, format!("could not tell {holder}"));
+        run.op.notify(holder, notice, format!("could not tell {holder}"));
     }
 }

@@ -9,7 +9,7 @@
 
 use crate::domain::hook::{HookAnswer, ToolUse};
 use crate::domain::pattern::Budget;
-use crate::domain::{Conflict, EventKind, PathWait, quoted, said};
+use crate::domain::{Conflict, EventKind, PathWait, quote_code, quote_sentence};
 use crate::ops::agents::identity::RecognisedAgent;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::rendered_message::age;
@@ -21,7 +21,7 @@ use crate::store::{RegistryQuery, patterns};
 use crate::sys::clock;
 
 use super::commands::{PlannedChange, ToolPlan};
-use super::{AnswerFn, HookRun, PATIENCE, aftermath};
+use super::{AnswerFn, HookRun, LOCK_TIMEOUT, aftermath};
 
 /// What the registrations say about a plan.
 #[derive(Default)]
@@ -67,7 +67,7 @@ impl HookRun<'_> {
         }
         let targets: Vec<_> = plan.changes.iter().map(|change| change.target.clone()).collect();
         let look = |near: &RegistryQuery<'_>| self.survey.near_and_learn(near);
-        let judged = check::judge(self.mesh, self.me.as_ref(), &targets, HardLinkPolicy::All, look)?;
+        let judged = check::judge(self.mesh, self.me.as_ref(), &targets, HardLinkPolicy::Include, look)?;
         let place = PatternBase::here(self.op);
         let mut doubts = judged.doubts(|number| plan.changes[number].shown(&place));
         doubts.extend(unread);
@@ -128,7 +128,7 @@ impl HookRun<'_> {
         }
         let is_watched = plan.is_opaque || judgement.has_uncompared;
         let noted = if is_watched { aftermath::note(self, tool) } else { Ok(()) };
-        let results = [noted, self.hand_over(None, say), self.begins(tool, &plan.runs)];
+        let results = [noted, self.hand_over(None, say), self.record_tool_start(tool, &plan.runs)];
         for error in results.into_iter().filter_map(Result::err) {
             self.leave_trouble(&error);
         }
@@ -137,7 +137,7 @@ impl HookRun<'_> {
     /// Records that the agent was refused this. If that fails, it is not told when it becomes free.
     fn remember(&self, wait: PathWait) -> Result<(), CommandError> {
         let Some(me) = self.me.as_ref().filter(|me| !me.is_foreign()) else { return Ok(()) };
-        let locked = self.mesh.lock_within(PATIENCE)?;
+        let locked = self.mesh.lock_within(LOCK_TIMEOUT)?;
         let me = locked.own_record(me)?.agent;
         waiting::remember(&locked, &me, vec![wait])
     }
@@ -168,7 +168,7 @@ fn wait_for(change: &PlannedChange, holding: &Holding, place: &PatternBase) -> P
 /// Whether the reservation applies only through a hard link.
 fn is_other_name(change: &PlannedChange, holding: &Holding) -> bool {
     let patterns = patterns(&holding.holder, &holding.reservation);
-    patterns.iter().all(|pattern| change.target.hit_by(pattern, &Budget::for_one_pair()) == Conflict::No)
+    patterns.iter().all(|pattern| change.target.hit_by(pattern, &Budget::for_one_pair()) == Conflict::None)
 }
 
 /// The text of a refusal for the model. The holder's reason is quoted, because it is a peer's text.
@@ -181,32 +181,32 @@ fn refusal(
     let Holding { holder, reservation, .. } = holding;
     let name = &holder.name;
     let reason = reservation.reason.as_deref().filter(|reason| !reason.trim().is_empty());
-    let reason = reason.map_or(String::new(), |reason| format!(", who says: {}", said(reason)));
-    let pattern = quoted(&reservation.pattern);
+    let reason = reason.map_or(String::new(), |reason| format!(", who says: {}", quote_sentence(reason)));
+    let pattern = quote_code(&reservation.pattern);
     let since = age(reservation.since, clock::now());
     let is_above = patterns(holder, reservation).iter().any(|pattern| change.lies_above(pattern.head()));
     let what = match change.by.as_deref() {
         // For example `git switch`, which changes every file that differs.
         Some(by) if is_above => {
-            let (shown, by) = (quoted(shown), quoted(by));
+            let (shown, by) = (quote_code(shown), quote_code(by));
             format!(
                 "This command would change files in {shown} ({by}), and {pattern} in it is reserved (for {since})"
             )
         }
         Some(by) if is_other_name(change, holding) => {
-            let (shown, by) = (quoted(shown), quoted(by));
+            let (shown, by) = (quote_code(shown), quote_code(by));
             format!(
                 "This command would change {shown} ({by}), a file which is reserved under another name ({pattern}, \
                  for {since})"
             )
         }
         Some(by) => {
-            let (shown, by) = (quoted(shown), quoted(by));
+            let (shown, by) = (quote_code(shown), quote_code(by));
             format!("This command would change {shown} ({by}), which is reserved ({pattern}, for {since})")
         }
         None => {
             let other = if is_other_name(change, holding) { " under another name" } else { "" };
-            format!("{} is reserved{other} ({pattern}, for {since})", quoted(shown))
+            format!("{} is reserved{other} ({pattern}, for {since})", quote_code(shown))
         }
     };
     let ask = match (is_known, is_told) {

@@ -48,9 +48,8 @@ impl HookRun<'_> {
         let next = MailTurns { count: turns.count + 1, said: turns.said.clone() };
         self.mesh.set_turns(session, &next)?;
         let said = match self.call.as_user {
-            true => {
-                (say(&HookAnswer::GoOn(NUDGE.to_string())) == HandoverOutcome::Yes).then(|| NUDGE.to_string())
-            }
+            true => (say(&HookAnswer::GoOn(NUDGE.to_string())) == HandoverOutcome::Delivered)
+                .then(|| NUDGE.to_string()),
             false => self.speak(None, HookAnswer::GoOn, say)?,
         };
         match said {
@@ -156,8 +155,9 @@ impl HookRun<'_> {
         let via = Via::new(&format!("hook {} {}", self.call.harness, self.call.name));
         let turn = self.call.event.turn.as_deref();
         let kept = if self.call.is_kept { OfferRetention::Always } else { OfferRetention::in_turn(turn) };
-        let mut desk = InboxReader::new(self.op, self.mesh, me.clone(), via, ReaderKind::Mind).offering(kept);
-        let mut waiting = desk.scan()?.waiting;
+        let mut reader =
+            InboxReader::new(self.op, self.mesh, me.clone(), via, ReaderKind::PersonOrModel).offering(kept);
+        let mut waiting = reader.scan()?.waiting;
         let room = room.saturating_sub(text.chars().count() + GAP.len() + NOTE);
         let rest = waiting.split_off(self.how_many_fit(me, &waiting, room)?).len();
         let delivery = self.mesh.take(waiting)?;
@@ -165,15 +165,15 @@ impl HookRun<'_> {
             return Ok(None);
         }
         let mut said = None;
-        desk.finish(delivery, false, &mut |letters: &[RenderedMessage]| {
-            let whole = page(text, letters, rest, room);
+        reader.finish(delivery, false, &mut |messages: &[RenderedMessage]| {
+            let whole = page(text, messages, rest, room);
             let reached = say(&answer(whole.clone()));
-            if reached == HandoverOutcome::Yes {
+            if reached == HandoverOutcome::Delivered {
                 said = Some(whole);
             }
             reached
         })?;
-        desk.prune()?;
+        reader.prune()?;
         Ok(said)
     }
 
@@ -189,19 +189,21 @@ impl HookRun<'_> {
         }
         let first = waiting.iter().take(MOST).map(|waiting| (&waiting.stem, &waiting.message));
         let first: Vec<(&Stem, &Message)> = first.collect();
-        let (letters, _) = rendered_message::write(self.op, self.mesh, (me, ReaderKind::Mind), &first)?;
+        let (messages, _) =
+            rendered_message::write(self.op, self.mesh, (me, ReaderKind::PersonOrModel), &first)?;
         let mut used = SLACK;
-        let fits = |letter: &&RenderedMessage| {
-            used += letter.for_model().chars().count() + GAP.len();
+        let fits = |rendered: &&RenderedMessage| {
+            used += rendered.for_model().chars().count() + GAP.len();
             used <= room
         };
-        Ok(letters.iter().take_while(fits).count().max(1))
+        Ok(messages.iter().take_while(fits).count().max(1))
     }
 }
 
-fn page(text: &str, letters: &[RenderedMessage], rest: usize, room: usize) -> String {
-    let alone = letters.len() == 1;
-    let mail = letters.iter().map(|letter| letter.for_model_within(if alone { room } else { usize::MAX }));
+fn page(text: &str, messages: &[RenderedMessage], rest: usize, room: usize) -> String {
+    let alone = messages.len() == 1;
+    let mail =
+        messages.iter().map(|rendered| rendered.for_model_within(if alone { room } else { usize::MAX }));
     let mut parts: Vec<String> = (!text.is_empty()).then(|| text.to_string()).into_iter().collect();
     parts.extend(mail);
     match rest {

@@ -30,7 +30,7 @@ use crate::ops::reservations::waiting;
 use commands::ToolPlan;
 
 /// Time limit for a lock while a harness waits for the hook.
-const PATIENCE: Duration = Duration::from_millis(300);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// One hook call.
 #[derive(Clone, Debug)]
@@ -65,38 +65,38 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
     let Some(mesh) = op.mesh()? else { return Ok(()) };
     let survey = mesh.survey()?;
     let recognised = identity::recognise(op, &mesh, &survey, &call.sessions());
-    let mut visit = HookRun { op, mesh: &mesh, survey, me: recognised.agent.clone(), call };
+    let mut run = HookRun { op, mesh: &mesh, survey, me: recognised.agent.clone(), call };
     if let HookMoment::BeforeTool(tool) = &call.event.moment {
-        return visit.before(tool, recognised, say);
+        return run.before(tool, recognised, say);
     }
-    visit.settle(recognised);
-    if visit.is_forged() {
+    run.settle(recognised);
+    if run.is_forged() {
         return Ok(());
     }
     let answered = match &call.event.moment {
-        HookMoment::AfterTool(tool) => visit.after(tool, say),
-        HookMoment::PromptSubmitted { prompt } => visit.prompted(prompt, say),
-        HookMoment::Stopping => visit.stopping(say),
-        HookMoment::SessionEnded { goes_on } => visit.ended(*goes_on),
+        HookMoment::AfterTool(tool) => run.after(tool, say),
+        HookMoment::PromptSubmitted { prompt } => run.prompted(prompt, say),
+        HookMoment::Stopping => run.stopping(say),
+        HookMoment::SessionEnded { goes_on } => run.ended(*goes_on),
         HookMoment::SessionStarted
         | HookMoment::AskingLeave(_)
         | HookMoment::BeforeTool(_)
         | HookMoment::Other => Ok(()),
     };
     let noted = match &call.event.moment {
-        HookMoment::AfterTool(tool) => visit.has_used(tool),
-        HookMoment::PromptSubmitted { .. } => visit.is_asked(),
-        HookMoment::Stopping if !call.event.in_subagent => visit.rests(),
+        HookMoment::AfterTool(tool) => run.record_tool_end(tool),
+        HookMoment::PromptSubmitted { .. } => run.record_prompt(),
+        HookMoment::Stopping if !call.event.in_subagent => run.record_turn_end(),
         _ => Ok(()),
     };
     if let Err(error) = noted {
-        visit.leave_trouble(&error);
+        run.leave_trouble(&error);
     }
     answered
 }
 
 /// Logs a line for `doctor`. If even that fails, `doctor` will find the cause itself.
-pub fn leave_trouble(globals: &GlobalOptions, harness: &str, event: &str, error: &str) {
+pub fn log_hook_failure(globals: &GlobalOptions, harness: &str, event: &str, error: &str) {
     let written = Context::tolerant(globals.clone()).and_then(|(ctx, _)| {
         let Some(mesh) = ctx.mesh()? else { return Ok(()) };
         let [harness, event, error] = [harness, event, error].map(|text| visible(text).into_owned());
@@ -118,7 +118,7 @@ pub fn report_broken_config(ctx: &Context, harness: &str, event: &str) -> Result
     Ok(mesh.log_trouble(&HookFailure { ts: clock::now(), harness, event, error })?)
 }
 
-/// Like [`leave_trouble`], for an error that does not end the call.
+/// Like [`log_hook_failure`], for an error that does not end the call.
 fn note_trouble(op: &Op, mesh: &Mesh, call: &HookCall, error: &CommandError) {
     let (harness, event) = (call.harness.to_string(), call.name.clone());
     let error = visible(&error.message).into_owned();
@@ -137,10 +137,10 @@ fn ignored(agent: &Agent) -> CommandError {
 
 /// The context of a hook: the session's directory, wherever the harness starts its hooks. If the user's configuration
 /// can't be read, the mesh and `strict` are the last known ones.
-pub fn surroundings(globals: &GlobalOptions, call: &HookCall) -> Result<Context, CommandError> {
+pub fn hook_context(globals: &GlobalOptions, call: &HookCall) -> Result<Context, CommandError> {
     let cwd = call.event.cwd.as_ref().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
-    crate::store::be_quick();
-    let globals = GlobalOptions { cwd, patience: Some(PATIENCE), ..globals.clone() };
+    crate::store::limit_read_retries();
+    let globals = GlobalOptions { cwd, lock_timeout: Some(LOCK_TIMEOUT), ..globals.clone() };
     Ok(Context::tolerant(globals)?.0)
 }
 
@@ -226,7 +226,7 @@ impl HookRun<'_> {
     /// Tells the agent what became free if its holder died or did not say so. An error here does not hold up other
     /// mail.
     fn tell_of_freed(&self, me: &Agent) {
-        if let Err(error) = waiting::tell_if_owed(self.mesh, me) {
+        if let Err(error) = waiting::notify_if_free(self.mesh, me) {
             self.leave_trouble(&error);
         }
     }

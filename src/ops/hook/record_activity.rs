@@ -27,7 +27,7 @@ use crate::sys::git::WorkTree;
 use super::{HookRun, commands};
 
 /// Edits of one path by one agent within this time are one event.
-const GATHERED: SignedDuration = SignedDuration::from_secs(5);
+const EDIT_EVENT_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
 /// A commit may be this old if the harness doesn't report how long the command ran. The clocks may differ by `SLACK`,
 /// because git's knows only whole seconds.
 const RECENT: SignedDuration = SignedDuration::from_mins(10);
@@ -35,47 +35,51 @@ const SLACK: SignedDuration = SignedDuration::from_secs(2);
 
 impl HookRun<'_> {
     /// Records that a tool call begins that was not refused.
-    pub(super) fn begins(&self, tool: &ToolUse, runs: &[Run]) -> Result<(), CommandError> {
+    pub(super) fn record_tool_start(&self, tool: &ToolUse, runs: &[Run]) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         let activity = self.activity(tool, runs);
-        if activity != ActivityChange::Same {
+        if activity != ActivityChange::Unchanged {
             self.count(me, ActivityDelta { activity, ..ActivityDelta::default() })?;
         }
         Ok(())
     }
 
     /// Records a finished tool call.
-    pub(super) fn has_used(&self, tool: &ToolUse) -> Result<(), CommandError> {
+    pub(super) fn record_tool_end(&self, tool: &ToolUse) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         let runs = commands::runs(self.op, tool);
-        let errands = NotableRuns::of(&runs);
+        let notable = NotableRuns::of(&runs);
         let files = self.changed(tool);
-        let mut deed = ActivityDelta {
+        let mut delta = ActivityDelta {
             tool_calls: 1,
             tokens: self.call.event.tokens,
             activity: self.activity(tool, &runs),
             last_tool_call: files.last().map(|file| format!("edit: {file}")),
             files,
         };
-        if deed.files.is_empty() && errands == NotableRuns::default() {
-            self.count(me, deed)?;
+        if delta.files.is_empty() && notable == NotableRuns::default() {
+            self.count(me, delta)?;
             return refresh(self.mesh, me);
         }
         // The lock is held from the check to the new line, so that of several processes only one reports an event.
         match self.mesh.account(&me.name)? {
             Some(mut account) => {
                 let now = clock::now();
-                let told: Vec<String> =
-                    deed.files.iter().filter(|file| account.is_due(file, now, GATHERED)).cloned().collect();
-                if let Some(test) = &errands.test {
-                    deed.last_tool_call = Some(self.tell_of_test(me, test, tool));
+                let told: Vec<String> = delta
+                    .files
+                    .iter()
+                    .filter(|file| account.is_due(file, now, EDIT_EVENT_INTERVAL))
+                    .cloned()
+                    .collect();
+                if let Some(test) = &notable.test {
+                    delta.last_tool_call = Some(self.tell_of_test(me, test, tool));
                 }
-                if let Some(commit) = &errands.commit {
-                    deed.last_tool_call =
-                        self.tell_of_commit(me, &mut account, commit, tool).or(deed.last_tool_call);
+                if let Some(commit) = &notable.commit {
+                    delta.last_tool_call =
+                        self.tell_of_commit(me, &mut account, commit, tool).or(delta.last_tool_call);
                 }
                 // Write the count first: appending to the feed may have to wait, the count should not.
-                account.enter(deed)?;
+                account.enter(delta)?;
                 for file in &told {
                     self.op.feed(EventKind::Edit, &me.name, Some(file), None);
                 }
@@ -86,24 +90,24 @@ impl HookRun<'_> {
     }
 
     /// Records the end of a turn.
-    pub(super) fn rests(&self) -> Result<(), CommandError> {
+    pub(super) fn record_turn_end(&self) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         let tokens = self.call.event.tokens;
         self.count(
             me,
-            ActivityDelta { activity: ActivityChange::Nothing, tokens, ..ActivityDelta::default() },
+            ActivityDelta { activity: ActivityChange::Clear, tokens, ..ActivityDelta::default() },
         )?;
         refresh(self.mesh, me)
     }
 
     /// Records that a prompt was submitted.
-    pub(super) fn is_asked(&self) -> Result<(), CommandError> {
+    pub(super) fn record_prompt(&self) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
         if self.call.event.tokens > 0 {
             self.count(me, ActivityDelta { tokens: self.call.event.tokens, ..ActivityDelta::default() })?;
         }
         refresh(self.mesh, me)?;
-        stuck::look_now_and_then(self.op, self.mesh)
+        stuck::report_occasionally(self.op, self.mesh)
     }
 
     /// The agent, unless it is pi-messenger's, which counts its own agents' activity.
@@ -111,8 +115,8 @@ impl HookRun<'_> {
         self.me.as_ref().filter(|me| !me.is_foreign())
     }
 
-    fn count(&self, me: &Agent, deed: ActivityDelta) -> Result<(), CommandError> {
-        match self.mesh.count(&me.name, deed)? {
+    fn count(&self, me: &Agent, delta: ActivityDelta) -> Result<(), CommandError> {
+        match self.mesh.count(&me.name, delta)? {
             true => Ok(()),
             false => {
                 self.was_busy(me);

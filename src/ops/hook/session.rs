@@ -1,6 +1,6 @@
 //! Handles the start and the end of a session.
 
-use crate::domain::{Agent, Liveness, quoted};
+use crate::domain::{Agent, Liveness, quote_code};
 use crate::ops::agents::identity;
 use crate::ops::agents::join::{JoinRequest, join};
 use crate::ops::agents::leave;
@@ -65,9 +65,9 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
             mesh.note_resting(session)?;
         }
     }
-    let visit = HookRun { op, mesh: &mesh, survey: mesh.survey()?, me, call };
-    visit.hand_over(text, say)?;
-    stuck::look_now_and_then(op, &mesh)
+    let run = HookRun { op, mesh: &mesh, survey: mesh.survey()?, me, call };
+    run.hand_over(text, say)?;
+    stuck::report_occasionally(op, &mesh)
 }
 
 /// Whether this session continues after its former process died.
@@ -153,7 +153,7 @@ fn describe(ctx: &Context, other: &Agent) -> String {
     let harness = other.harness.map_or("pi", |harness| harness.name());
     let folder = match std::path::Path::new(&other.cwd) == ctx.cwd {
         true => String::new(),
-        false => format!(" in {}", quoted(&ctx.home.shorten(&other.cwd))),
+        false => format!(" in {}", quote_code(&ctx.home.shorten(&other.cwd))),
     };
     format!("{} ({harness}{folder})", other.name)
 }
@@ -168,7 +168,7 @@ fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
         let here = here.filter(|reservation| {
             patterns(other, reservation).iter().any(|pattern| place.is_near(pattern.head()))
         });
-        held.extend(here.map(|here| format!("{} ({})", quoted(&here.pattern), other.name)));
+        held.extend(here.map(|here| format!("{} ({})", quote_code(&here.pattern), other.name)));
     }
     held
 }
@@ -188,7 +188,7 @@ impl HookRun<'_> {
         }
         match &self.me {
             Some(me) if !goes_on && !self.call.event.in_subagent && !me.is_foreign() => {
-                leave::part(self.op, self.mesh, me).map(drop)
+                leave::leave_as(self.op, self.mesh, me).map(drop)
             }
             _ => Ok(()),
         }

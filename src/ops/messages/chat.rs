@@ -238,11 +238,11 @@ impl Chat {
     /// Takes and records messages that were on the screen. What another reader took meanwhile is left to it.
     pub fn surface(&self, op: &Op, shown: &[String]) -> Result<(), CommandError> {
         let mesh = overview::mesh(op)?;
-        let desk = InboxReader::new(op, &mesh, self.agent.clone(), Via::new("tui"), ReaderKind::Program);
-        let scan = desk.scan()?;
+        let reader = InboxReader::new(op, &mesh, self.agent.clone(), Via::new("tui"), ReaderKind::Program);
+        let scan = reader.scan()?;
         let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
         waiting.retain(|waiting| shown.iter().any(|key| key == waiting.stem.as_str()));
-        mesh.take(waiting)?.record(&desk.via, clock::now(), false)?;
-        Ok(desk.prune()?)
+        mesh.take(waiting)?.record(&reader.via, clock::now(), false)?;
+        Ok(reader.prune()?)
     }
 }

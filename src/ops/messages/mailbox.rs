@@ -108,7 +108,7 @@ fn must_be_ackable(filed: &StoredMessage, is_offered: bool) -> Result<(), Comman
         MessageLocation::InHand if is_offered => Ok(()),
         MessageLocation::InHand => Err(in_hand(&filed.stem)),
         MessageLocation::Sent(_) => {
-            let text = format!("{} is a message that you sent", filed.stem.letters());
+            let text = format!("{} is a message that you sent", filed.stem.short_id());
             Err(CommandError::new(CommandErrorKind::UnknownMessage, text)
                 .hint("only messages you received can be acknowledged"))
         }
@@ -125,7 +125,7 @@ pub(in crate::ops) fn refuse_notice(message: &Message) -> Result<(), CommandErro
 }
 
 fn in_hand(stem: &Stem) -> CommandError {
-    let text = format!("{} is being handed over right now", stem.letters());
+    let text = format!("{} is being handed over right now", stem.short_id());
     CommandError::new(CommandErrorKind::UnknownMessage, text).hint("acknowledge it after that")
 }
 
@@ -183,7 +183,7 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
         }
         SentMessageLocation::Nowhere => nowhere(&mesh, &sent.to)?,
     };
-    let wake = sent.rung.clone();
+    let wake = sent.route.clone();
     Ok(Receipt { stem: sent.stem.clone(), message: filed.message, state, at, via, reason, wake })
 }
 

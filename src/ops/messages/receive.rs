@@ -31,9 +31,9 @@ const BATCH: usize = 64;
 /// Whether messages reached their reader.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HandoverOutcome {
-    Yes,
+    Delivered,
     /// Nobody reads any more: they are put back.
-    No,
+    ReaderGone,
 }
 
 /// Gives messages to a reader.
@@ -60,10 +60,10 @@ pub fn read(
     hand_over: &mut HandoverFn<'_>,
 ) -> Result<usize, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
-    let mut desk =
+    let mut reader =
         InboxReader::new(op, &mesh, caller.agent, Via::new(selection.via.unwrap_or("read")), reader);
-    let done = desk.deliver_together(selection, hand_over)?;
-    desk.prune()?;
+    let done = reader.deliver_together(selection, hand_over)?;
+    reader.prune()?;
     Ok(done)
 }
 
@@ -147,11 +147,12 @@ impl<'a> InboxReader<'a> {
         while !waiting.is_empty() && go_on() {
             let rest = waiting.split_off(waiting.len().min(BATCH));
             let delivery = self.mesh.take(std::mem::replace(&mut waiting, rest))?;
-            if !delivery.is_empty() && self.finish(delivery, false, hand_over)? == HandoverOutcome::No {
-                return Ok(HandoverOutcome::No);
+            if !delivery.is_empty() && self.finish(delivery, false, hand_over)? == HandoverOutcome::ReaderGone
+            {
+                return Ok(HandoverOutcome::ReaderGone);
             }
         }
-        Ok(HandoverOutcome::Yes)
+        Ok(HandoverOutcome::Delivered)
     }
 
     pub(in crate::ops) fn finish(
@@ -167,15 +168,15 @@ impl<'a> InboxReader<'a> {
             return Err(StoreError::NoRegistration(self.agent.name.to_string()).into());
         }
         let messages: Vec<(&Stem, &Message)> = delivery.messages().collect();
-        let (letters, contacts) =
+        let (messages, contacts) =
             rendered_message::write(self.op, self.mesh, (&self.agent, self.reader), &messages)?;
         if seams::has_bug(Bug::DeleteBeforeDeliver) {
             delivery.record(&self.via, clock::now(), ack)?;
-            return Ok(hand_over(&letters));
+            return Ok(hand_over(&messages));
         }
-        let reached = hand_over(&letters);
+        let reached = hand_over(&messages);
         match reached {
-            HandoverOutcome::Yes => {
+            HandoverOutcome::Delivered => {
                 match &self.offers {
                     None => delivery.record(&self.via, clock::now(), ack)?,
                     Some(kept) => delivery.offer(&self.agent.process, &self.via, clock::now(), kept)?,
@@ -187,7 +188,7 @@ impl<'a> InboxReader<'a> {
                     self.op.warn(format!("could not record who wrote: {error}"));
                 }
             }
-            HandoverOutcome::No => delivery.put_back()?,
+            HandoverOutcome::ReaderGone => delivery.put_back()?,
         }
         Ok(reached)
     }

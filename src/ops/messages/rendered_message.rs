@@ -5,7 +5,9 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName, Importance, MARK, Message, PeerText, spelled, visible, visible_line};
+use crate::domain::{
+    Agent, AgentName, Importance, MARK, Message, PeerText, format_duration, visible, visible_line,
+};
 use crate::store::{Contacts, Mesh, Stem};
 use crate::sys::clock;
 
@@ -22,7 +24,7 @@ const MAX_BRANCH: usize = 40;
 #[derive(Clone, Debug)]
 pub struct RenderedMessage {
     pub message: Message,
-    pub letters: String,
+    pub short_id: String,
     pub age: String,
     /// Describes the sender, the first time its session writes.
     pub introduction: Option<String>,
@@ -44,7 +46,7 @@ pub enum ReaderKind {
     /// A program, which takes the message as it is.
     Program,
     /// A person or a model, who wants to know who the sender is.
-    Mind,
+    PersonOrModel,
 }
 
 /// Renders messages. Also returns the known contacts, if they changed.
@@ -55,10 +57,10 @@ pub(in crate::ops) fn write(
     messages: &[(&Stem, &Message)],
 ) -> Result<(Vec<RenderedMessage>, Option<Contacts>), CommandError> {
     let (agent, kind) = reader;
-    let introduces = kind == ReaderKind::Mind && ctx.settings.is_on("senderDetailsOnFirstContact");
+    let introduces = kind == ReaderKind::PersonOrModel && ctx.settings.is_on("senderDetailsOnFirstContact");
     let before = if introduces { mesh.contacts(&agent.name)? } else { Contacts::default() };
     let mut contacts = before.clone();
-    let mut letters = Vec::new();
+    let mut short_id = Vec::new();
     let mut met: Vec<&str> = Vec::new();
     for (stem, message) in messages {
         let is_new = introduces && !met.contains(&message.from.as_str());
@@ -70,9 +72,9 @@ pub(in crate::ops) fn write(
             met.push(&message.from);
         }
         let is_notice = message.is_notice() && mesh.has_sent(&AgentName::of_program(), message, stem)?;
-        letters.push(RenderedMessage {
+        short_id.push(RenderedMessage {
             message: (*message).clone(),
-            letters: stem.letters().to_string(),
+            short_id: stem.short_id().to_string(),
             age: age(message.timestamp, clock::now()),
             introduction,
             // The program itself takes no answers.
@@ -81,7 +83,7 @@ pub(in crate::ops) fn write(
         });
     }
     let changed = (contacts != before).then_some(contacts);
-    Ok((letters, changed))
+    Ok((short_id, changed))
 }
 
 /// Introduces a sender whose session is new to the reader.
@@ -157,12 +159,12 @@ impl RenderedMessage {
                 .map(|thread| format!("thread {thread}")),
         );
         about.push(match (self.reply_hint, message.ack_required) {
-            (_, true) if means == ReplyMethod::Tools => format!("id {}, wants an ack", self.letters),
-            (_, false) if means == ReplyMethod::Tools => format!("id {}", self.letters),
-            (true, false) => format!("msg reply {} TEXT", self.letters),
-            (true, true) => format!("msg reply|ack {}", self.letters),
-            (false, true) => format!("msg ack {}", self.letters),
-            (false, false) => self.letters.clone(),
+            (_, true) if means == ReplyMethod::Tools => format!("id {}, wants an ack", self.short_id),
+            (_, false) if means == ReplyMethod::Tools => format!("id {}", self.short_id),
+            (true, false) => format!("msg reply {} TEXT", self.short_id),
+            (true, true) => format!("msg reply|ack {}", self.short_id),
+            (false, true) => format!("msg ack {}", self.short_id),
+            (false, false) => self.short_id.clone(),
         });
         format!("[peer {}, {}]", sender(&message.from), about.join(", "))
     }
@@ -171,8 +173,8 @@ impl RenderedMessage {
     fn quoted(&self, room: usize, means: ReplyMethod) -> String {
         let text = self.message.text.trim_end();
         let note = |rest: usize| match means {
-            ReplyMethod::Shell => format!("[{rest} more characters: msg show {}]", self.letters),
-            ReplyMethod::Tools => format!("[{rest} more characters: inbox with id {}]", self.letters),
+            ReplyMethod::Shell => format!("[{rest} more characters: msg show {}]", self.short_id),
+            ReplyMethod::Tools => format!("[{rest} more characters: inbox with id {}]", self.short_id),
         };
         let whole = fitting(text, room);
         let shown = match whole == text.len() {
@@ -228,7 +230,7 @@ fn is_plain(thread: &str) -> bool {
 
 /// How long ago, in one short word.
 pub fn age(then: Timestamp, now: Timestamp) -> String {
-    spelled(now.duration_since(then))
+    format_duration(now.duration_since(then))
 }
 
 #[cfg(test)]
@@ -251,7 +253,7 @@ mod tests {
         };
         RenderedMessage {
             message,
-            letters: "k3x9ab".into(),
+            short_id: "k3x9ab".into(),
             age: "2min".into(),
             introduction: None,
             reply_hint: true,

@@ -8,7 +8,8 @@ mod report;
 use std::path::Path;
 
 use crate::domain::{
-    Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, MessageStamp, spelled,
+    Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, MessageStamp,
+    format_duration,
 };
 use crate::store::{Census, LockedMesh, Mesh, Outbox, Posted, iso};
 use crate::sys::{clock, process};
@@ -195,11 +196,11 @@ impl<'a> Post<'a> {
             }
         }
         // Not left to the runner: the answer says how each recipient is told. No lock is held any more.
-        match wake::on_arrival(op, self.mesh, &arrivals, self.draft.importance) {
-            Ok(WakeResults { rungs, failures }) => {
+        match wake::wake_recipients(op, self.mesh, &arrivals, self.draft.importance) {
+            Ok(WakeResults { routes, failures }) => {
                 failures.into_iter().for_each(|failure| op.warn(failure));
-                for (number, rung) in numbers.into_iter().zip(rungs) {
-                    note_rung(op, self.mesh, self.from, &mut report.sent[number], rung);
+                for (number, route) in numbers.into_iter().zip(routes) {
+                    record_wake_route(op, self.mesh, self.from, &mut report.sent[number], route);
                 }
             }
             Err(error) => {
@@ -279,18 +280,18 @@ impl<'a> Post<'a> {
         if is_self {
             self.op.warn(format!("{} is you: the message is in your own inbox", agent.name));
         }
-        let rung = match is_self {
+        let route = match is_self {
             true => WakeRoute::None,
-            false => wake::rung(self.op, self.mesh, agent, self.draft.importance)?,
+            false => wake::route(self.op, self.mesh, agent, self.draft.importance)?,
         };
         let (stamp, message) = self.message(outbox, &agent.name)?;
         let Some(posted) = outbox.post(stamp, &agent.name, message)? else {
-            return Ok(CopyOutcome::Postponed(Postponed::NoInbox(agent.clone(), rung)));
+            return Ok(CopyOutcome::Postponed(Postponed::NoInbox(agent.clone(), route)));
         };
         // The recipient may have been buried between our look at it and the arrival of the message.
         match self.mesh.registration(&agent.name)?.is_some_and(|there| is_of(&there.agent, agent)) {
-            true => Ok(self.sent(agent, posted, rung)),
-            false => Ok(CopyOutcome::Postponed(Postponed::Unsure(agent.clone(), posted, rung))),
+            true => Ok(self.sent(agent, posted, route)),
+            false => Ok(CopyOutcome::Postponed(Postponed::Unsure(agent.clone(), posted, route))),
         }
     }
 
@@ -363,8 +364,8 @@ impl<'a> Post<'a> {
         for copy in std::mem::take(&mut self.copies) {
             let outcome = match (copy.outcome, &locked) {
                 (CopyOutcome::Postponed(what), Ok(locked)) => self.send_locked(locked, what),
-                (CopyOutcome::Postponed(Postponed::Unsure(agent, posted, rung)), Err(error)) => {
-                    self.withdraw(&agent, posted, rung, error.clone())
+                (CopyOutcome::Postponed(Postponed::Unsure(agent, posted, route)), Err(error)) => {
+                    self.withdraw(&agent, posted, route, error.clone())
                 }
                 (CopyOutcome::Postponed(_), Err(error)) => Err(error.clone()),
                 (outcome, _) => Ok(outcome),
@@ -386,7 +387,7 @@ impl<'a> Post<'a> {
     fn send_locked(&self, locked: &LockedMesh<'_>, what: Postponed) -> Result<CopyOutcome, CommandError> {
         match what {
             Postponed::Hold(name) => self.hold(&name),
-            Postponed::NoInbox(agent, rung) => {
+            Postponed::NoInbox(agent, route) => {
                 let just_left = || not_running(&agent.name, "it has just left", clock::now());
                 // A pi-messenger agent may have renamed itself and removed its old inbox.
                 let agent = locked.own_record(&agent).map_err(|_| just_left())?.agent;
@@ -395,17 +396,17 @@ impl<'a> Post<'a> {
                 let mut outbox = self.mesh.outbox(&self.from.name)?;
                 let (stamp, message) = self.message(&mut outbox, &agent.name)?;
                 let posted = outbox.post(stamp, &agent.name, message)?.ok_or_else(just_left)?;
-                Ok(self.sent(&agent, posted, rung))
+                Ok(self.sent(&agent, posted, route))
             }
             // Either the recipient's mail, including this message, was moved to its grave or its new name, or this
             // message is where nobody will look: then it is taken back.
-            Postponed::Unsure(agent, posted, rung) => match self.is_there(locked, &agent) {
-                Ok(true) => Ok(self.sent(&agent, posted, rung)),
+            Postponed::Unsure(agent, posted, route) => match self.is_there(locked, &agent) {
+                Ok(true) => Ok(self.sent(&agent, posted, route)),
                 Ok(false) if self.take_back(&agent.name, &posted)? => {
                     Err(not_running(&agent.name, "it has just left", clock::now()))
                 }
-                Ok(false) => Ok(self.sent(&agent, posted, rung)),
-                Err(error) => self.withdraw(&agent, posted, rung, error),
+                Ok(false) => Ok(self.sent(&agent, posted, route)),
+                Err(error) => self.withdraw(&agent, posted, route, error),
             },
         }
     }
@@ -436,7 +437,7 @@ impl<'a> Post<'a> {
         &self,
         agent: &Agent,
         posted: Posted,
-        rung: WakeRoute,
+        route: WakeRoute,
         why: CommandError,
     ) -> Result<CopyOutcome, CommandError> {
         match self.take_back(&agent.name, &posted) {
@@ -446,15 +447,15 @@ impl<'a> Post<'a> {
         }
         let name = &agent.name;
         self.op.warn(format!("the message was sent, but it is unclear whether {name} has left: {why}"));
-        Ok(self.sent(agent, posted, rung))
+        Ok(self.sent(agent, posted, route))
     }
 
-    fn sent(&self, agent: &Agent, posted: Posted, rung: WakeRoute) -> CopyOutcome {
+    fn sent(&self, agent: &Agent, posted: Posted, route: WakeRoute) -> CopyOutcome {
         let held = process::liveness(&agent.process) == Liveness::Gone;
         let is_woken = !held && !agent.is_same_session(self.from);
-        let arrival = is_woken.then(|| ArrivedMessage { agent: agent.clone(), before: rung });
+        let arrival = is_woken.then(|| ArrivedMessage { agent: agent.clone(), before: route });
         let (to, id, stem) = (agent.name.clone(), posted.message.id, posted.stem);
-        CopyOutcome::Sent(Accepted { to, id, stem, held, rung }, arrival)
+        CopyOutcome::Sent(Accepted { to, id, stem, held, route }, arrival)
     }
 
     fn hold(&self, name: &AgentName) -> Result<CopyOutcome, CommandError> {
@@ -464,7 +465,7 @@ impl<'a> Post<'a> {
         let (stamp, message) = self.message(&mut outbox, name)?;
         let posted = outbox.hold(&grave.id, stamp, name, message)?.ok_or_else(came_back)?;
         let (to, id, stem) = (name.clone(), posted.message.id, posted.stem);
-        Ok(CopyOutcome::Sent(Accepted { to, id, stem, held: true, rung: WakeRoute::None }, None))
+        Ok(CopyOutcome::Sent(Accepted { to, id, stem, held: true, route: WakeRoute::None }, None))
     }
 }
 
@@ -485,12 +486,12 @@ fn recipient(to: &str) -> Result<AgentName, CommandError> {
 }
 
 /// Records the wake route for the receipt.
-fn note_rung(op: &Op, mesh: &Mesh, from: &Agent, sent: &mut Accepted, rung: WakeRoute) {
-    sent.rung = rung;
-    if rung == WakeRoute::None {
+fn record_wake_route(op: &Op, mesh: &Mesh, from: &Agent, sent: &mut Accepted, route: WakeRoute) {
+    sent.route = route;
+    if route == WakeRoute::None {
         return;
     }
-    if let Err(error) = mesh.note_rung(&from.name, &sent.to, &sent.stem, rung.name()) {
+    if let Err(error) = mesh.record_wake_route(&from.name, &sent.to, &sent.stem, route.name()) {
         op.warn(format!("the receipt won't show how {} is woken: {error}", sent.to));
     }
 }
@@ -498,7 +499,7 @@ fn note_rung(op: &Op, mesh: &Mesh, from: &Agent, sent: &mut Accepted, rung: Wake
 fn not_running(name: &AgentName, why: &str, since: jiff::Timestamp) -> CommandError {
     CommandError::new(
         CommandErrorKind::NotRunning,
-        format!("{name} has been gone for {}: {why}", spelled(clock::now().duration_since(since))),
+        format!("{name} has been gone for {}: {why}", format_duration(clock::now().duration_since(since))),
     )
     .hint("`--hold` keeps the message until it comes back")
     .fact("agent", name.as_str())

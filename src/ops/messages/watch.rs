@@ -46,7 +46,9 @@ pub fn watch(
     let mut follower = Follower::new(InboxReader::new(op, &mesh, caller.agent, Via::new("watch"), reader));
     loop {
         let waiting = follower.look()?;
-        if follower.desk.deliver_in_batches(waiting, hand_over, || !stop.is_asked())? == HandoverOutcome::No {
+        if follower.reader.deliver_in_batches(waiting, hand_over, || !stop.is_requested())?
+            == HandoverOutcome::ReaderGone
+        {
             return Ok(WatchEnd::Closed);
         }
         if follower.wait(stop, None) == WatchWakeup::Stopped {
@@ -75,11 +77,11 @@ pub fn watch_each(
         let all = follower.look()?;
         failures.keep(&all);
         for waiting in all {
-            if stop.is_asked() {
+            if stop.is_requested() {
                 break;
             }
             if failures.may_try(&waiting.stem) {
-                run_one(&mut follower.desk, &mut failures, waiting, run)?;
+                run_one(&mut follower.reader, &mut failures, waiting, run)?;
             }
         }
         if follower.wait(stop, failures.next_try()) == WatchWakeup::Stopped {
@@ -96,7 +98,7 @@ fn refuse_in_harness() -> Result<(), CommandError> {
 }
 
 fn run_one(
-    desk: &mut InboxReader<'_>,
+    reader: &mut InboxReader<'_>,
     failures: &mut Failures,
     waiting: UnreadMessage,
     run: &mut dyn FnMut(&RenderedMessage) -> bool,
@@ -104,22 +106,23 @@ fn run_one(
     let stem = waiting.stem.clone();
     let mut ran = false;
     let mut succeeded = false;
-    desk.deliver_in_batches(
+    reader.deliver_in_batches(
         vec![waiting.clone()],
-        &mut |letters| {
+        &mut |messages| {
             ran = true;
-            succeeded = letters.iter().all(&mut *run);
-            if succeeded { HandoverOutcome::Yes } else { HandoverOutcome::No }
+            succeeded = messages.iter().all(&mut *run);
+            if succeeded { HandoverOutcome::Delivered } else { HandoverOutcome::ReaderGone }
         },
         || true,
     )?;
     if succeeded {
         failures.forget(&stem);
     } else if ran && failures.count(&stem) >= TRIES {
-        desk.mesh.take(vec![waiting])?.park()?;
+        reader.mesh.take(vec![waiting])?.park()?;
         failures.forget(&stem);
-        desk.op
-            .warn(format!("{} failed {TRIES} times and is set aside: `msg inbox` shows it", stem.letters()));
+        reader
+            .op
+            .warn(format!("{} failed {TRIES} times and is set aside: `msg inbox` shows it", stem.short_id()));
     }
     Ok(())
 }
@@ -144,12 +147,12 @@ pub fn wait(
         follower.refresh()?;
         follower.arm()?;
         let mut closed = false;
-        let count = follower.desk.deliver_together(selection, &mut |letters| {
-            if letters.is_empty() {
-                return HandoverOutcome::Yes;
+        let count = follower.reader.deliver_together(selection, &mut |messages| {
+            if messages.is_empty() {
+                return HandoverOutcome::Delivered;
             }
-            let reached = hand_over(letters);
-            closed = reached == HandoverOutcome::No;
+            let reached = hand_over(messages);
+            closed = reached == HandoverOutcome::ReaderGone;
             reached
         })?;
         if count > 0 || closed {
@@ -180,31 +183,31 @@ pub fn from_sender(name: Option<AgentName>) -> Selection {
 
 /// A desk that watches its inbox.
 struct Follower<'a> {
-    desk: InboxReader<'a>,
-    ear: MeshWatcher<'a>,
+    reader: InboxReader<'a>,
+    watcher: MeshWatcher<'a>,
     /// When a path that the agent waits for may become free without anybody else reporting it.
     free_at: Option<Instant>,
 }
 
 impl<'a> Follower<'a> {
-    fn new(desk: InboxReader<'a>) -> Self {
-        let ear = MeshWatcher::new(desk.op, desk.mesh);
-        Self { desk, ear, free_at: None }
+    fn new(reader: InboxReader<'a>) -> Self {
+        let watcher = MeshWatcher::new(reader.op, reader.mesh);
+        Self { reader, watcher, free_at: None }
     }
 
     /// Arms the watch. The caller has to look afterwards.
     fn arm(&mut self) -> Result<(), CommandError> {
-        self.ear.arm(WatchTarget::Inbox(&self.desk.agent)).map(drop)
+        self.watcher.arm(WatchTarget::Inbox(&self.reader.agent)).map(drop)
     }
 
     fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> WatchWakeup {
-        self.ear.wait(stop, deadline.into_iter().chain(self.free_at).min())
+        self.watcher.wait(stop, deadline.into_iter().chain(self.free_at).min())
     }
 
     /// What waits now. The agent may have been renamed or be gone, and another may have its name.
     fn look(&mut self) -> Result<Vec<UnreadMessage>, CommandError> {
         if seams::has_bug(Bug::ScanBeforeWatch) {
-            let waiting = self.desk.look()?.waiting;
+            let waiting = self.reader.look()?.waiting;
             self.arm()?;
             return Ok(waiting);
         }
@@ -212,22 +215,22 @@ impl<'a> Follower<'a> {
         if self.refresh()? {
             self.arm()?;
         }
-        Ok(self.desk.look()?.waiting)
+        Ok(self.reader.look()?.waiting)
     }
 
     /// Reads the agent's registration again; returns whether its name changed. The caller has to look afterwards.
     fn refresh(&mut self) -> Result<bool, CommandError> {
         self.free_at = None;
-        let Some(now) = current(self.desk.mesh, &self.desk.agent)? else { return Ok(false) };
-        let renamed = now.name != self.desk.agent.name;
-        self.desk.agent = now;
+        let Some(now) = current(self.reader.mesh, &self.reader.agent)? else { return Ok(false) };
+        let renamed = now.name != self.reader.agent.name;
+        self.reader.agent = now;
         self.free_at = self.next_end();
         Ok(renamed)
     }
 
     /// When the next reservation in the agent's way ends. If that can't be found out, the slow tick has to do.
     fn next_end(&self) -> Option<Instant> {
-        let end = waiting::next_end(self.desk.mesh, &self.desk.agent).ok().flatten()?;
+        let end = waiting::next_end(self.reader.mesh, &self.reader.agent).ok().flatten()?;
         let left = Duration::try_from(end.duration_since(clock::now())).unwrap_or_default();
         Instant::now().checked_add(left)
     }

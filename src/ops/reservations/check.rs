@@ -13,7 +13,7 @@ use crate::sys::{clock, paths};
 
 use super::hard_links;
 use super::holdings::{Holding, OtherReservations, stand_ins};
-use super::reserve::{in_the_way, others};
+use super::reserve::{describe_conflict, others};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -38,7 +38,7 @@ pub fn check(op: &Op, paths: &[String]) -> Result<Vec<PathVerdict>, CommandError
         );
     }
     let target = |path: &String| (path.clone(), whole(&op.cwd, path));
-    let (verdicts, judged) = for_caller(op, paths.iter().map(target).collect(), HardLinkPolicy::All)?;
+    let (verdicts, judged) = for_caller(op, paths.iter().map(target).collect(), HardLinkPolicy::Include)?;
     judged.doubts(|number| verdicts[number].path.clone()).into_iter().for_each(|doubt| op.warn(doubt));
     Ok(verdicts)
 }
@@ -53,7 +53,7 @@ pub(in crate::ops) fn for_caller(
     let mut judged = CheckResult::default();
     if let Some(mesh) = op.mesh()? {
         let census = mesh.census()?;
-        let me = identity::glance(op, &mesh, &census);
+        let me = identity::caller_if_certain(op, &mesh, &census);
         judged = judge(&mesh, me.as_ref(), &targets, names, |_| Ok(Cow::Borrowed(&census)))?;
     } else {
         op.note_absent_mesh();
@@ -67,9 +67,9 @@ pub(in crate::ops) fn for_caller(
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::ops) enum HardLinkPolicy {
     /// Only the given one: a commit changes an entry, whatever other names the file has.
-    Given,
+    Ignore,
     /// Hard links too.
-    All,
+    Include,
 }
 
 /// The result of [`judge`].
@@ -119,7 +119,7 @@ pub(in crate::ops) fn judge<'s>(
     let judge = |target: &ChangeTarget| others.first(|pattern| target.hit_by(pattern, &budget));
     let holdings = targets.iter().map(judge).collect();
     let mut judged = CheckResult { holdings, unreadable: unknown, ..CheckResult::default() };
-    if names == HardLinkPolicy::All {
+    if names == HardLinkPolicy::Include {
         compare_links(mesh, me, targets, &mut judged);
     }
     Ok(judged)
@@ -172,7 +172,7 @@ pub fn verdict(verdicts: &[PathVerdict]) -> Option<CommandError> {
         verdicts.iter().filter_map(|verdict| Some((verdict, verdict.holding.as_ref()?))).collect();
     let (first, holding) = held.first()?;
     let more = others(held.iter().skip(1).map(|(_, holding)| *holding));
-    let text = format!("{}{more}", in_the_way(&first.path, holding, clock::now()));
+    let text = format!("{}{more}", describe_conflict(&first.path, holding, clock::now()));
     let name = &holding.holder.name;
     Some(CommandError::new(CommandErrorKind::Reserved, text).hint(format!("ask: `msg send {name} \"…\"`")))
 }
@@ -199,7 +199,7 @@ mod tests {
         std::fs::hard_link(dir.path().join("a"), dir.path().join("b")).unwrap();
         let targets = [file(dir.path(), "free"), file(dir.path(), "a")];
         let judged =
-            judge(&mesh, None, &targets, HardLinkPolicy::All, |_| Ok(Cow::Borrowed(&census))).unwrap();
+            judge(&mesh, None, &targets, HardLinkPolicy::Include, |_| Ok(Cow::Borrowed(&census))).unwrap();
         assert_eq!(judged.holdings.len(), 2);
         let doubts = judged.doubts(|number| number.to_string());
         assert!(doubts.len() == 1 && doubts[0].contains("`1` has other names"), "{doubts:?}");

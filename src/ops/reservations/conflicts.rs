@@ -118,7 +118,7 @@ impl WantedReservations {
         let theirs = patterns(holder, held);
         let hit = |mine: &Vec<Pattern>| Conflict::of(mine, &theirs, budget);
         let all = self.patterns.iter().map(hit).enumerate();
-        let hits: Hits = all.filter(|(_, hit)| *hit != Conflict::No).collect();
+        let hits: Hits = all.filter(|(_, hit)| *hit != Conflict::None).collect();
         self.known.borrow_mut().insert(key, Rc::clone(&hits));
         hits
     }

@@ -114,7 +114,7 @@ impl Other<'_> {
     /// Checks whether the holder is alive only if there is a conflict.
     fn held(&self, hit: impl Fn(&Pattern) -> Conflict) -> impl Iterator<Item = Holding> {
         let hits = self.holds.iter().filter_map(move |(reservation, patterns)| {
-            let hit = patterns.iter().map(&hit).max().filter(|hit| *hit != Conflict::No)?;
+            let hit = patterns.iter().map(&hit).max().filter(|hit| *hit != Conflict::None)?;
             Some((*reservation, hit))
         });
         hits.map_while(move |(reservation, hit)| {

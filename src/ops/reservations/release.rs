@@ -36,7 +36,7 @@ pub fn release(op: &Op, patterns: &[String]) -> Result<Released, CommandError> {
         locked.edit(&me, |agent| agent.reservations.retain(|held| !released.contains(held)))?;
     }
     // Also if nothing was left to release: the process that released it may have died before it told anyone.
-    waiting::tell_or_note(op, &mesh, &locked);
+    waiting::notify_waiting_or_warn(op, &mesh, &locked);
     drop(locked);
     let now = clock::now();
     released.retain(|reservation| reservation.binds(now));

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{Budget, PathForm, Pattern, PatternError, has_wildcard, literal_head};
-use crate::domain::{Agent, AgentName, Conflict, EventKind, PathWait, Reservation, quoted, said};
+use crate::domain::{
+    Agent, AgentName, Conflict, EventKind, PathWait, Reservation, quote_code, quote_sentence,
+};
 use crate::store::{LockedMesh, Mesh, Registration, iso};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, files, paths};
@@ -13,7 +15,7 @@ use crate::sys::{clock, files, paths};
 use super::conflicts::{STEPS_UNDER_LOCK, WantedReservations};
 use super::expired::drop_expired;
 use super::holdings::{Holding, stand_ins};
-use super::rules::{same_place, wait_no_longer_for};
+use super::rules::{drop_waits_for, same_place};
 use super::waiting;
 use crate::ops::agents::{identity, names};
 use crate::ops::context::Context;
@@ -46,9 +48,9 @@ pub struct Granted {
     pub renewed: usize,
 }
 
-pub fn reserve(op: &Op, wish: &ReserveRequest) -> Result<Granted, CommandError> {
+pub fn reserve(op: &Op, request: &ReserveRequest) -> Result<Granted, CommandError> {
     let now = clock::now();
-    let wanted = drafts(op, wish, now)?;
+    let wanted = drafts(op, request, now)?;
     let (mesh, caller) = identity::own_caller(op)?;
     let wanted = WantedReservations::new(wanted, &caller.cwd);
     wanted.compare(&mesh.census()?.records, &caller, now);
@@ -82,15 +84,15 @@ pub fn time_to_live(text: &str) -> Result<SignedDuration, CommandError> {
 /// The reservations that the patterns stand for here.
 pub(in crate::ops) fn drafts(
     ctx: &Context,
-    wish: &ReserveRequest,
+    request: &ReserveRequest,
     now: Timestamp,
 ) -> Result<Vec<Reservation>, CommandError> {
     let place = PatternBase::here(ctx);
-    let reason = reason(wish.reason.as_deref())?;
+    let reason = reason(request.reason.as_deref())?;
     let mut wanted: Vec<Reservation> = Vec::new();
-    for text in &wish.patterns {
-        let reservation = place.draft(ctx, text, wish.force_broad)?;
-        let expires_at = wish.ttl.map(|ttl| now + ttl);
+    for text in &request.patterns {
+        let reservation = place.draft(ctx, text, request.force_broad)?;
+        let expires_at = request.ttl.map(|ttl| now + ttl);
         if !wanted.iter().any(|other| other.pattern == reservation.pattern) {
             wanted.push(Reservation { reason: reason.clone(), expires_at, since: now, ..reservation });
         }
@@ -187,7 +189,7 @@ fn grant(
                 None => agent.reservations.push(wanted.clone()),
             }
         }
-        wait_no_longer_for(agent, wanted);
+        drop_waits_for(agent, wanted);
     })?;
     Ok((record.agent, wanted.len() - new))
 }
@@ -217,7 +219,7 @@ fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> CommandErro
     // A whole work tree is named by its path.
     let whole = wanted.root.as_deref().filter(|_| wanted.pattern == ".");
     let more = others(conflicts.iter().skip(1).map(|(_, holding)| holding));
-    let text = format!("{}{more}", in_the_way(whole.unwrap_or(&wanted.pattern), first, now));
+    let text = format!("{}{more}", describe_conflict(whole.unwrap_or(&wanted.pattern), first, now));
     let rows = conflicts.iter().map(|(wanted, holding)| {
         let theirs = &holding.reservation;
         vec![
@@ -238,18 +240,21 @@ fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> CommandErro
 }
 
 /// Describes who is in the way of `wanted`, since when and why.
-pub(in crate::ops) fn in_the_way(wanted: &str, holding: &Holding, now: Timestamp) -> String {
+pub(in crate::ops) fn describe_conflict(wanted: &str, holding: &Holding, now: Timestamp) -> String {
     let Holding { holder, reservation, .. } = holding;
-    let reason = reservation.reason.as_deref().map_or(String::new(), |reason| format!(": {}", said(reason)));
-    let pattern = quoted(&reservation.pattern);
+    let reason =
+        reservation.reason.as_deref().map_or(String::new(), |reason| format!(": {}", quote_sentence(reason)));
+    let pattern = quote_code(&reservation.pattern);
     let held = format!("{} holds {pattern} ({})", holder.name, age(reservation.since, now));
     let caveat = holding.caveat();
     let prefix = reservation.pattern.trim_end_matches('/');
     let is_inside = |rest: &str| rest.is_empty() || rest.starts_with('/');
     match wanted.strip_prefix(prefix) {
         Some("" | "/") => format!("{held}{reason}{caveat}"),
-        Some(rest) if is_inside(rest) => format!("{held}, which covers {}{reason}{caveat}", quoted(wanted)),
-        _ => format!("{held}, which overlaps {}{reason}{caveat}", quoted(wanted)),
+        Some(rest) if is_inside(rest) => {
+            format!("{held}, which covers {}{reason}{caveat}", quote_code(wanted))
+        }
+        _ => format!("{held}, which overlaps {}{reason}{caveat}", quote_code(wanted)),
     }
 }
 
@@ -258,7 +263,7 @@ pub(in crate::ops) fn others<'h>(holdings: impl Iterator<Item = &'h Holding>) ->
     const MOST: usize = 3;
     let mut named: Vec<String> = holdings
         .map(|Holding { holder, reservation, .. }| {
-            format!("{} ({})", holder.name, quoted(&reservation.pattern))
+            format!("{} ({})", holder.name, quote_code(&reservation.pattern))
         })
         .collect();
     named.dedup();
@@ -390,7 +395,7 @@ impl PatternBase {
                 let here = Reservation { root: Some(self.root.to_string()), head: None, ..theirs.clone() };
                 let here = here.patterns(&record.agent.cwd);
                 let meets = |mine: &Pattern| {
-                    Conflict::of(std::slice::from_ref(mine), &here, &budget) == Conflict::Yes
+                    Conflict::of(std::slice::from_ref(mine), &here, &budget) == Conflict::Certain
                 };
                 let Some((mine, _)) = wanted.as_read().find(|(_, mine)| meets(mine)) else { continue };
                 let there = WorkTree::containing(Path::new(root)).and_then(|tree| tree.repository());

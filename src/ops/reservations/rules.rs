@@ -10,7 +10,7 @@ use super::conflicts::WantedReservations;
 use super::holdings::stand_ins;
 
 /// Gives the agent back what it held, as far as that would be granted now. Returns what would not.
-pub(in crate::ops) fn regain(
+pub(in crate::ops) fn restore_reservations(
     mesh: &Mesh,
     census: &Census,
     agent: &mut Agent,
@@ -35,7 +35,7 @@ pub(in crate::ops) fn regain(
 }
 
 /// Removes the waits for paths that the agent now holds.
-pub(in crate::ops) fn wait_no_longer_for(agent: &mut Agent, held: &[Reservation]) {
+pub(in crate::ops) fn drop_waits_for(agent: &mut Agent, held: &[Reservation]) {
     let patterns: Vec<Pattern> = held.iter().flat_map(|held| held.patterns(&agent.cwd)).collect();
     let Agent { cwd, waits_for, .. } = agent;
     waits_for.retain(|wait| {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use crate::domain::pattern::{Budget, PathForm, Pattern};
-use crate::domain::{Agent, Conflict, Notice, PathWait, PeerText, TaskRef, TaskWait, quoted};
+use crate::domain::{Agent, Conflict, Notice, PathWait, PeerText, TaskRef, TaskWait, quote_code};
 use crate::store::{Census, Claim, Claims, Completions, LockedMesh, Mesh, Registration, RegistryQuery};
 use crate::sys::{clock, paths};
 
@@ -81,7 +81,7 @@ pub(in crate::ops) fn forget_task(op: &Op, locked: &LockedMesh<'_>, agent: &Agen
         return;
     }
     if let Err(error) = locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !is_it(wait))) {
-        op.warn(format!("{} is still recorded as waiting for {}: {error}", agent.name, quoted(&task.id)));
+        op.warn(format!("{} is still recorded as waiting for {}: {error}", agent.name, quote_code(&task.id)));
     }
 }
 
@@ -212,7 +212,7 @@ fn is_told(record: &Registration) -> bool {
 /// Tells the agent what it waits for and is free by now: if the holder died or the reservation expired, nobody else may
 /// ever do it. If the lock is taken, the next call does it. Costs nothing if the agent waits for nothing. Wakes nobody,
 /// because the caller is about to look.
-pub(in crate::ops) fn tell_if_owed(mesh: &Mesh, agent: &Agent) -> Result<(), CommandError> {
+pub(in crate::ops) fn notify_if_free(mesh: &Mesh, agent: &Agent) -> Result<(), CommandError> {
     if !is_waiting(agent) || !is_owed_to(mesh, agent)? {
         return Ok(());
     }
@@ -224,7 +224,7 @@ pub(in crate::ops) fn tell_if_owed(mesh: &Mesh, agent: &Agent) -> Result<(), Com
     tasks.and(paths).map(drop)
 }
 
-/// [`tell_if_owed`] for a caller that looks again and again: an error does not hold up mail, and it is not tried again
+/// [`notify_if_free`] for a caller that looks again and again: an error does not hold up mail, and it is not tried again
 /// at every look.
 #[derive(Debug, Default)]
 pub(in crate::ops) struct WaitNotifier {
@@ -237,7 +237,7 @@ impl WaitNotifier {
             return;
         }
         self.failed.set(None);
-        if let Err(error) = tell_if_owed(mesh, agent) {
+        if let Err(error) = notify_if_free(mesh, agent) {
             self.failed.set(Some(Instant::now()));
             op.warn(format!(
                 "cannot check which paths and tasks {} is waiting for are free: {error}",
@@ -258,7 +258,11 @@ fn is_owed_to(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
 }
 
 /// Tells everyone who waits for something that is free by now, once.
-pub(in crate::ops) fn tell(op: &Op, mesh: &Mesh, locked: &LockedMesh<'_>) -> Result<(), CommandError> {
+pub(in crate::ops) fn notify_waiting(
+    op: &Op,
+    mesh: &Mesh,
+    locked: &LockedMesh<'_>,
+) -> Result<(), CommandError> {
     let census = locked.census()?;
     drop_expired(locked, &census, clock::now())?;
     let held = HeldSnapshot::new(mesh, &census);
@@ -317,9 +321,9 @@ fn tell_of_tasks(
     Ok(true)
 }
 
-/// Like [`tell`], for callers whose own work is done: an error is only a warning.
-pub(in crate::ops) fn tell_or_note(op: &Op, mesh: &Mesh, locked: &LockedMesh<'_>) {
-    if let Err(error) = tell(op, mesh, locked) {
+/// Like [`notify_waiting`], for callers whose own work is done: an error is only a warning.
+pub(in crate::ops) fn notify_waiting_or_warn(op: &Op, mesh: &Mesh, locked: &LockedMesh<'_>) {
+    if let Err(error) = notify_waiting(op, mesh, locked) {
         op.warn(format!("agents waiting for what is now free could not be notified: {error}"));
     }
 }

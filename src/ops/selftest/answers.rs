@@ -11,24 +11,24 @@ use super::owners::hold;
 use super::stage::{CheckEnvironment, LIMIT, PromiseBroken, PromiseKept, demand};
 
 /// The lock timeout that commands get here.
-const PATIENCE: Duration = Duration::from_millis(300);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
 /// Added to a limit because starting a process takes time too, and the machine may be busy.
 const SLACK: Duration = Duration::from_secs(5);
 /// A message reported later than this was found by the slow tick (5 s), not by a file system event.
 const AT_ONCE: Duration = Duration::from_secs(3);
 /// A message not reported within this time counts as never reported.
-const AT_LAST: Duration = Duration::from_secs(12);
+const REPORT_LIMIT: Duration = Duration::from_secs(12);
 const LETTERS: usize = 5;
 
-pub(super) fn come(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
+pub(super) fn run(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let _host = stage.join("Ada")?;
     let holder = hold(stage, &stage.mesh().join("mesh.lock"))?;
     holder.stop()?;
     let args = ["set-status", "busy", "--as", "Ada"];
     let mut command = stage.command(&args);
-    command.env("MSG_LOCK_TIMEOUT", PATIENCE.as_secs_f64().to_string());
+    command.env("MSG_LOCK_TIMEOUT", LOCK_TIMEOUT.as_secs_f64().to_string());
     let answer = stage.run(&mut command, &args, LIMIT)?.expect_kind(5, "lock_timeout")?;
-    demand(answer.took < PATIENCE + SLACK, || {
+    demand(answer.took < LOCK_TIMEOUT + SLACK, || {
         format!("a limit of 0.3 s took {} ms", answer.took.as_millis())
     })?;
     let told = answer.json["error"]["holder"].clone();
@@ -52,7 +52,7 @@ pub(super) fn come(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseB
     Ok(PromiseKept::with(format!(
         "a stopped lock holder is named after {} ms (limit {}); a dead one delays nobody ({} ms)",
         answer.took.as_millis(),
-        PATIENCE.as_millis(),
+        LOCK_TIMEOUT.as_millis(),
         slowest.as_millis()
     )))
 }
@@ -60,14 +60,17 @@ pub(super) fn come(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseB
 pub(super) fn watching(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let (_ada, _ben) = (stage.join("Ada")?, stage.join("Ben")?);
     let mut command = stage.command(&["watch", "--as", "Ben", "--json"]);
-    let mut watcher = Child::start(&mut command, ChildInput::Nothing, CapturedOutput::Answer)?;
+    let mut watcher = Child::start(&mut command, ChildInput::Nothing, CapturedOutput::Stdout)?;
     let mut send = |text: &str| -> Result<Duration, PromiseBroken> {
         let sent = Instant::now();
         stage.msg(&["send", "Ben", text, "--as", "Ada"])?.expect(0)?;
         let has_it = |said: &[u8]| String::from_utf8_lossy(said).contains(text);
-        let heard = watcher.hear(has_it, AT_LAST, stage.stop);
+        let heard = watcher.hear(has_it, REPORT_LIMIT, stage.stop);
         let heard = heard.ok_or_else(|| {
-            PromiseBroken(format!("whoever follows its inbox was not told within {} s", AT_LAST.as_secs()))
+            PromiseBroken(format!(
+                "whoever follows its inbox was not told within {} s",
+                REPORT_LIMIT.as_secs()
+            ))
         })?;
         Ok(heard.duration_since(sent))
     };

@@ -17,7 +17,7 @@ const BAD_NAMES: [&str; 8] =
 /// Characters that a terminal would interpret, or that hide text from a reader.
 const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}evil\r\u{8}";
 
-pub(super) fn holds(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
+pub(super) fn run(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let (_ada, _ben) = (stage.join("Ada")?, stage.join("Ben")?);
     let precious = stage.dir().join("precious.json");
     stage.put(&precious, b"{}")?;
@@ -39,16 +39,16 @@ fn names(stage: &CheckEnvironment<'_>) -> Result<usize, PromiseBroken> {
     let pid = host.pid().to_string();
     let mut refused = 0;
     for name in BAD_NAMES {
-        let speaker = format!("--as={name}");
+        let acting_as = format!("--as={name}");
         for args in [
             &["join", "--pid", &pid, "--", name][..],
             &["rename", "--as", "Ada", "--", name],
             &["whois", "--", name],
-            &[&speaker, "whoami"],
+            &[&acting_as, "whoami"],
         ] {
             // `--json` comes first because the arguments end in `--`.
             let args = [&["--json"], args].concat();
-            let answer = stage.speak(&args, ChildInput::Nothing, CapturedOutput::Answer)?;
+            let answer = stage.speak(&args, ChildInput::Nothing, CapturedOutput::Stdout)?;
             answer.expect_kind(2, "invalid_name")?;
             refused += 1;
         }
@@ -73,7 +73,7 @@ fn escapes(stage: &CheckEnvironment<'_>) -> Result<usize, PromiseBroken> {
         (true, &["history", "--as", "Ben"]),
         (false, &["feed"]),
     ] {
-        let answer = stage.speak(args, ChildInput::Nothing, CapturedOutput::Everything)?;
+        let answer = stage.speak(args, ChildInput::Nothing, CapturedOutput::StdoutAndStderr)?;
         // Without the text on the screen, the test below would prove nothing.
         let is_shown = !shows_text || answer.said.contains("evil");
         demand(is_shown, || format!("`{}` does not show what was said", answer.line))?;

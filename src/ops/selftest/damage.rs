@@ -16,7 +16,7 @@ const DAMAGED: [(&str, &[u8]); 6] = [
     ("completions.json", b"not json at all"),
 ];
 
-pub(super) fn stops(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
+pub(super) fn run(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     // A damaged file is read again for a second while it is young, in case it is half written. In parallel, all
     // of that takes one second.
     let stopped: Vec<Result<(), PromiseBroken>> = std::thread::scope(|scope| {

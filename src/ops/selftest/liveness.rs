@@ -7,7 +7,7 @@ use crate::sys::process;
 
 use super::stage::{CheckEnvironment, PromiseBroken, PromiseKept, demand};
 
-pub(super) fn is_proven(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
+pub(super) fn run(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let expect = |name: &str, is_there: bool, who: &str| -> Result<(), PromiseBroken> {
         let found = stage.names()?.contains(name);
         let told = if found { "said to be there" } else { "said to be gone" };
@@ -23,7 +23,7 @@ pub(super) fn is_proven(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, Pro
     expect("Ada", false, "was killed and reaped")?;
 
     let _far = stage.join("Far")?;
-    let here = process::place();
+    let here = process::pid_scope();
     let mut judged = 4;
     let mut pretend = |key: &str, value: Value, is_there: bool, who: &str| -> Result<(), PromiseBroken> {
         judged += 1;

@@ -54,7 +54,7 @@ impl Book {
     }
 }
 
-pub(super) fn survive(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
+pub(super) fn run(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let mut hosts = vec![stage.join("Cleo")?];
     for sender in SENDERS {
         hosts.push(stage.join(sender)?);

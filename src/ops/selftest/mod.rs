@@ -83,30 +83,30 @@ type Play = fn(&CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken>;
 
 /// All checks, in the order of the promises.
 const CHECKS: [(u8, &str, Play); 11] = [
-    (1, "messages", messages::survive),
+    (1, "messages", messages::run),
     (2, "locks", owners::locks),
     (2, "names", owners::names),
     (2, "tasks", owners::tasks),
     (2, "paths", owners::paths),
-    (3, "liveness", liveness::is_proven),
-    (4, "damage", damage::stops),
-    (5, "answers", answers::come),
+    (3, "liveness", liveness::run),
+    (4, "damage", damage::run),
+    (5, "answers", answers::run),
     (5, "watching", answers::watching),
-    (6, "confinement", confinement::holds),
-    (7, "hooks", hooks::are_harmless),
+    (6, "confinement", confinement::run),
+    (7, "hooks", hooks::run),
 ];
 
 /// Runs the checks. Broken promises are in the result; an error means that nothing could be tested.
 pub fn selftest(
     globals: &GlobalOptions,
-    wish: &SelftestOptions,
+    options: &SelftestOptions,
     stop: &Stop,
     tell: &mut dyn FnMut(SelftestProgress),
 ) -> Result<SelftestResults, CommandError> {
-    let directory = place(globals, wish)?;
+    let directory = place(globals, options)?;
     let scratch = Scratch::make_in(&directory).map_err(|error| no_place(&directory, &error))?;
     let kind = filesystem::kind(scratch.path());
-    let is_wanted = |promise: u8| wish.promises.is_empty() || wish.promises.contains(&promise);
+    let is_wanted = |promise: u8| options.promises.is_empty() || options.promises.contains(&promise);
     let wanted: Vec<_> = CHECKS.into_iter().filter(|(promise, ..)| is_wanted(*promise)).collect();
     let mut checks = Vec::new();
     for (done, &(promise, name, play)) in wanted.iter().enumerate() {
@@ -114,7 +114,7 @@ pub fn selftest(
         let started = Instant::now();
         let played = CheckEnvironment::set(scratch.path(), name, stop).and_then(|stage| play(&stage));
         let took = started.elapsed();
-        if stop.is_asked() {
+        if stop.is_requested() {
             // The interruption itself may have broken the check: waits end at once, and the processes waited
             // for are killed.
             scratch.remove()?;
@@ -131,7 +131,7 @@ pub fn selftest(
         checks.push(PromiseCheck { promise, name, state, message, fix, took });
     }
     let broke = checks.iter().any(|check| check.state == CheckState::Fail);
-    let kept = if broke && wish.keep { Some(scratch.keep()?) } else { scratch.remove().map(|()| None)? };
+    let kept = if broke && options.keep { Some(scratch.keep()?) } else { scratch.remove().map(|()| None)? };
     Ok(SelftestResults { directory, file_system: kind.map(|kind| kind.name), checks, kept })
 }
 
@@ -160,10 +160,10 @@ pub fn verdict(tested: &SelftestResults) -> Option<CommandError> {
 }
 
 /// The directory for the throw-away meshes: `--in`, or one on the disk of the mesh.
-fn place(globals: &GlobalOptions, wish: &SelftestOptions) -> Result<PathBuf, CommandError> {
+fn place(globals: &GlobalOptions, options: &SelftestOptions) -> Result<PathBuf, CommandError> {
     // `doctor` reports settings that can't be read.
     let (ctx, _) = Context::tolerant(globals.clone())?;
-    let directory = match &wish.place {
+    let directory = match &options.place {
         Some(place) => std::path::absolute(ctx.cwd.join(place)).map_err(FileError::from)?,
         None => ctx.location.on_same_disk(),
     };

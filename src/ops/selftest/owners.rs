@@ -58,7 +58,7 @@ pub(super) fn locks(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, Promise
 pub(super) fn hold(stage: &CheckEnvironment<'_>, path: &std::path::Path) -> Result<Child, PromiseBroken> {
     let path = path.to_string_lossy();
     let mut command = stage.command(&["selftest", "--role", "holder", "--lock", &path]);
-    let mut holder = Child::start(&mut command, ChildInput::Lifeline, CapturedOutput::Answer)?;
+    let mut holder = Child::start(&mut command, ChildInput::Lifeline, CapturedOutput::Stdout)?;
     let held = holder.hear(|said| said.starts_with(HELD.as_bytes()), LIMIT, stage.stop);
     demand(held.is_some(), || "a process could not lock a file".to_string())?;
     Ok(holder)

@@ -26,7 +26,7 @@ impl Rounds {
     /// Starts another round if there is one.
     pub(super) fn next(&mut self, stage: &CheckEnvironment<'_>) -> bool {
         let has_time = self.count < self.most && Instant::now() < self.until;
-        let goes_on = (has_time || self.count < self.least) && !stage.stop.is_asked();
+        let goes_on = (has_time || self.count < self.least) && !stage.stop.is_requested();
         self.count += usize::from(goes_on);
         goes_on
     }

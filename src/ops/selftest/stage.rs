@@ -165,7 +165,7 @@ impl<'a> CheckEnvironment<'a> {
     ) -> Result<MsgOutput, PromiseBroken> {
         let Some(instant) = instant else { return self.msg(args) };
         let child =
-            Child::start(self.command(args).arg("--json"), ChildInput::Nothing, CapturedOutput::Answer)?;
+            Child::start(self.command(args).arg("--json"), ChildInput::Nothing, CapturedOutput::Stdout)?;
         Ok(MsgOutput::new(line(args), child.kill_at(instant, self.stop)?))
     }
 
@@ -176,7 +176,7 @@ impl<'a> CheckEnvironment<'a> {
         args: &[&str],
         limit: Duration,
     ) -> Result<MsgOutput, PromiseBroken> {
-        let child = Child::start(command.arg("--json"), ChildInput::Nothing, CapturedOutput::Answer)?;
+        let child = Child::start(command.arg("--json"), ChildInput::Nothing, CapturedOutput::Stdout)?;
         Ok(MsgOutput::new(line(args), child.end_within(limit, self.stop)?))
     }
 
@@ -194,7 +194,7 @@ impl<'a> CheckEnvironment<'a> {
     /// Starts a process that lives until it is killed or we end.
     pub(super) fn host(&self) -> Result<Child, PromiseBroken> {
         let mut command = self.command(&["selftest", "--role", "host"]);
-        Ok(Child::start(&mut command, ChildInput::Lifeline, CapturedOutput::Answer)?)
+        Ok(Child::start(&mut command, ChildInput::Lifeline, CapturedOutput::Stdout)?)
     }
 
     /// Registers an agent of that name; it lives as long as the returned process.

@@ -1,6 +1,8 @@
 //! `msg claim`: takes a task. An agent has at most one task, and a task at most one owner.
 
-use crate::domain::{Agent, EventKind, Reservation, TaskRef, TaskWait, called, quoted, said, shell_word};
+use crate::domain::{
+    Agent, EventKind, Reservation, TaskRef, TaskWait, quote_code, quote_name, quote_sentence, shell_word,
+};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -14,7 +16,7 @@ use crate::sys::clock;
 use super::locked_tasks::{LockedTasks, look_up};
 use super::spec_key::SpecRef;
 use super::states::{ParsedSpec, TaskBoard};
-use super::task_ref::{check_id, let_go_of_paths, task_of};
+use super::task_ref::{check_id, release_task_paths, task_of};
 
 /// Which task is wanted.
 #[derive(Clone, Debug)]
@@ -50,13 +52,13 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
         check_id(id)?;
     }
     let reason = reserve::reason(request.reason.as_deref())?;
-    let wish = ReserveRequest {
+    let paths_wanted = ReserveRequest {
         patterns: request.reserve.clone(),
         reason: reason.clone(),
         force_broad: request.force_broad,
         ..ReserveRequest::default()
     };
-    let paths = reserve::drafts(op, &wish, clock::now())?;
+    let paths = reserve::drafts(op, &paths_wanted, clock::now())?;
     let (mesh, caller) = identity::own_caller(op)?;
     let place = SpecRef::find(op, request.spec.as_deref(), Some(&caller))?;
     let wanted = WantedReservations::new(paths, &caller.cwd);
@@ -87,7 +89,7 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
     let task = TaskRef { spec: sheet.place.key.clone(), id: id.clone() };
     // Reservations left over from this task when a command died would bind again with the claim, whoever holds those
     // paths now.
-    let me = let_go_of_paths(&locked, &table.me, &task)?;
+    let me = release_task_paths(&locked, &table.me, &task)?;
     let wanted = wanted.with_task(&task);
     // They are written first but bind only with the claim: one replacement of the claims decides about both.
     let taken = take(&me, &wanted)?;
@@ -235,10 +237,14 @@ impl ClaimAttempt<'_> {
     }
 
     fn claimed(&self, claim: &Claim) -> CommandError {
-        let reason = claim.reason.as_deref().map_or(String::new(), |reason| format!(": {}", said(reason)));
+        let reason =
+            claim.reason.as_deref().map_or(String::new(), |reason| format!(": {}", quote_sentence(reason)));
         let ago = age(claim.claimed_at, self.table.now);
-        let text =
-            format!("{} is claimed by {} ({ago} ago){reason}", quoted(&claim.task), called(&claim.agent));
+        let text = format!(
+            "{} is claimed by {} ({ago} ago){reason}",
+            quote_code(&claim.task),
+            quote_name(&claim.agent)
+        );
         CommandError::new(CommandErrorKind::AlreadyClaimed, text)
             .hint("take the next ready task with `msg claim --next`; you will get a message when this one is free")
             .fact("agent", claim.agent.as_str())
@@ -249,9 +255,12 @@ impl ClaimAttempt<'_> {
         let (text, by) = match self.board.completion(id) {
             Some(done) => {
                 let ago = age(done.at, self.table.now);
-                (format!("{} is already done ({}, {ago} ago)", quoted(id), called(&done.by)), Some(done.by))
+                (
+                    format!("{} is already done ({}, {ago} ago)", quote_code(id), quote_name(&done.by)),
+                    Some(done.by),
+                )
             }
-            None => (format!("{} is already done: its box is ticked in the spec", quoted(id)), None),
+            None => (format!("{} is already done: its box is ticked in the spec", quote_code(id)), None),
         };
         let error = CommandError::new(CommandErrorKind::AlreadyCompleted, text)
             .hint("`msg claim --next` takes the next ready task");
@@ -262,8 +271,8 @@ impl ClaimAttempt<'_> {
     }
 
     fn blocked(&self, id: &str, missing: Vec<String>) -> CommandError {
-        let names: Vec<String> = missing.iter().map(|id| quoted(id)).collect();
-        let text = format!("{} waits for {}", quoted(id), names.join(", "));
+        let names: Vec<String> = missing.iter().map(|id| quote_code(id)).collect();
+        let text = format!("{} waits for {}", quote_code(id), names.join(", "));
         CommandError::new(CommandErrorKind::Blocked, text)
             .hint("`msg claim --next` takes one that is ready")
             .facts("blockedBy", missing)

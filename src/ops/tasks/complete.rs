@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::domain::spec::tick;
-use crate::domain::{Agent, EventKind, Notice, PeerText, Presence, quoted};
+use crate::domain::{Agent, EventKind, Notice, PeerText, Presence, quote_code};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -17,7 +17,7 @@ use crate::sys::{clock, files, process};
 
 use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
 use super::states::ParsedSpec;
-use super::task_ref::{check_id, check_notes, let_go_of_paths, task_of};
+use super::task_ref::{check_id, check_notes, release_task_paths, task_of};
 
 /// How often ticking a box is tried while others write the spec.
 const TRIES: usize = 20;
@@ -81,7 +81,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
     tell_idle(&table, &sheet, &unblocked);
     op.feed(EventKind::Complete, &table.me.name, Some(&completion.task), completion.notes.as_deref());
     let me = table.close();
-    give_back(op, &mesh, &locked, &me, &claim)?;
+    release_and_notify(op, &mesh, &locked, &me, &claim)?;
     drop(locked);
     // Ticking may take a while, and others wait to hear of it.
     carry_out(op);
@@ -90,15 +90,15 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
 }
 
 /// Releases the paths that were taken with the task, and tells those who wait for any of this.
-pub(super) fn give_back(
+pub(super) fn release_and_notify(
     op: &Op,
     mesh: &Mesh,
     locked: &LockedMesh<'_>,
     me: &Agent,
     claim: &Claim,
 ) -> Result<(), CommandError> {
-    let_go_of_paths(locked, me, &task_of(claim))?;
-    waiting::tell_or_note(op, mesh, locked);
+    release_task_paths(locked, me, &task_of(claim))?;
+    waiting::notify_waiting_or_warn(op, mesh, locked);
     Ok(())
 }
 
@@ -135,17 +135,17 @@ fn tick_box(op: &Op, mesh: &Mesh, sheet: &ParsedSpec, id: &str) -> bool {
         match try_to_tick(mesh, sheet, file, id) {
             Ok(Tick::Done) => return true,
             Ok(Tick::NoBox) => {
-                op.warn(format!("{} has no box to tick", quoted(id)));
+                op.warn(format!("{} has no box to tick", quote_code(id)));
                 return false;
             }
             Ok(Tick::Changed) => {}
             Err(error) => {
-                op.warn(format!("the box of {} is not ticked: {error}", quoted(id)));
+                op.warn(format!("the box of {} is not ticked: {error}", quote_code(id)));
                 return false;
             }
         }
     }
-    op.warn(format!("the spec keeps changing: the box of {} is not ticked", quoted(id)));
+    op.warn(format!("the spec keeps changing: the box of {} is not ticked", quote_code(id)));
     false
 }
 

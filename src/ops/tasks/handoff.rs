@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::domain::pattern::{Budget, Pattern};
 use crate::domain::{
-    Agent, AgentName, Conflict, EventKind, Message, Notice, PeerText, Reservation, TaskRef, quoted,
+    Agent, AgentName, Conflict, EventKind, Message, Notice, PeerText, Reservation, TaskRef, quote_code,
     shell_word,
 };
 use crate::ops::agents::identity;
@@ -13,13 +13,13 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::notices::no_inbox;
 use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
-use crate::ops::reservations::rules::{contains, wait_no_longer_for};
+use crate::ops::reservations::rules::{contains, drop_waits_for};
 use crate::ops::reservations::waiting;
 use crate::store::{Claim, LockedMesh, Mesh};
 
-use super::complete::give_back;
+use super::complete::release_and_notify;
 use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
-use super::task_ref::{check_id, check_notes, let_go_of_paths, task_of};
+use super::task_ref::{check_id, check_notes, release_task_paths, task_of};
 
 /// Gives up the named task, else the one that the caller has.
 pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim, CommandError> {
@@ -43,7 +43,7 @@ pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim,
     table.write_claims()?;
     op.feed(EventKind::Unclaim, &table.me.name, Some(&claim.task), None);
     let me = table.close();
-    give_back(op, &mesh, &locked, &me, &claim)?;
+    release_and_notify(op, &mesh, &locked, &me, &claim)?;
     Ok(claim)
 }
 
@@ -93,7 +93,7 @@ pub fn handoff(
     table.claims.insert(&passed);
     table.write_claims()?;
     let me = table.close();
-    let_go_of_paths(&locked, &me, &task_ref)?;
+    release_task_paths(&locked, &me, &task_ref)?;
     waiting::forget_task(op, &locked, &heir, &task_ref);
     forget_paths(op, &locked, &heir, &paths);
     drop(locked);
@@ -134,7 +134,7 @@ fn send_notes(
 ) -> Result<(), CommandError> {
     let mut outbox = mesh.outbox(from)?;
     let stamp = outbox.stamp()?;
-    let text = format!("Notes on {}:\n{}", quoted(task), notes.raw());
+    let text = format!("Notes on {}:\n{}", quote_code(task), notes.raw());
     let posted = outbox.post(stamp, to, Message::new(stamp, from, to, text))?;
     posted.map(|_| ()).ok_or_else(|| no_inbox(to))
 }
@@ -145,7 +145,7 @@ fn forget_paths(op: &Op, locked: &LockedMesh<'_>, heir: &Agent, paths: &[Reserva
     if heir.waits_for.is_empty() || paths.is_empty() {
         return;
     }
-    if let Err(error) = locked.edit(heir, |heir| wait_no_longer_for(heir, paths)) {
+    if let Err(error) = locked.edit(heir, |heir| drop_waits_for(heir, paths)) {
         op.warn(format!("{} is still recorded as waiting for what it has: {error}", heir.name));
     }
 }
@@ -165,12 +165,12 @@ fn held_besides(
     let mut covered = Vec::new();
     for held in me.reservations.iter().filter(|held| held.task.is_none() && held.binds(now)) {
         let own = patterns(held);
-        let meets = |path: &[Pattern]| Conflict::of(path, &own, &budget) != Conflict::No;
+        let meets = |path: &[Pattern]| Conflict::of(path, &own, &budget) != Conflict::None;
         let Some((met, _)) = read.iter().find(|(_, path)| meets(path)) else { continue };
         if !own.iter().all(|own| given.iter().any(|given| contains(given, own))) {
-            let (own, met) = (quoted(&held.pattern), quoted(&met.pattern));
+            let (own, met) = (quote_code(&held.pattern), quote_code(&met.pattern));
             let text =
-                format!("{met} goes with {}, but you hold {own} independently of it", quoted(&task.id));
+                format!("{met} goes with {}, but you hold {own} independently of it", quote_code(&task.id));
             return Err(CommandError::new(CommandErrorKind::Reserved, text)
                 .hint(format!(
                     "run `msg release {}` first: a path can have only one holder",
@@ -200,13 +200,13 @@ fn bequeath(
         return Err(CommandError::new(CommandErrorKind::InvalidValue, "you can't hand a task to yourself"));
     }
     if let Some(other) = table.claims.of(heir).first() {
-        let text = format!("{} works on {} already", heir.name, quoted(&other.task));
+        let text = format!("{} works on {} already", heir.name, quote_code(&other.task));
         return Err(
             CommandError::new(CommandErrorKind::AlreadyHaveClaim, text).fact("task", other.task.as_str())
         );
     }
     // Reservations left over from this task when a command of the new owner died would bind again.
-    let heir = let_go_of_paths(table.locked, &table.locked.own_record(heir)?.agent, task)?;
+    let heir = release_task_paths(table.locked, &table.locked.own_record(heir)?.agent, task)?;
     match paths {
         [] => Ok(heir),
         _ => Ok(table.locked.edit(&heir, |agent| agent.reservations.extend(paths.to_vec()))?.agent),

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName, EventKind, called, spec};
+use crate::domain::{Agent, AgentName, EventKind, quote_name, spec};
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -204,8 +204,11 @@ impl<'l> LockedTasks<'l> {
     pub(super) fn own_claim(&self, board: &TaskBoard<'_>, task: &str) -> Result<Claim, CommandError> {
         let shown = task.escape_debug().to_string();
         if let Some(done) = board.completion(task) {
-            let text =
-                format!("`{shown}` is already done ({}, {} ago)", called(&done.by), age(done.at, self.now));
+            let text = format!(
+                "`{shown}` is already done ({}, {} ago)",
+                quote_name(&done.by),
+                age(done.at, self.now)
+            );
             return Err(
                 CommandError::new(CommandErrorKind::AlreadyCompleted, text).fact("agent", done.by.as_str())
             );
@@ -218,7 +221,7 @@ impl<'l> LockedTasks<'l> {
             return Ok(claim.clone());
         }
         if let Some(claim) = board.claim(task) {
-            let text = format!("`{shown}` is {}'s", called(&claim.agent));
+            let text = format!("`{shown}` is {}'s", quote_name(&claim.agent));
             let error =
                 CommandError::new(CommandErrorKind::NotYours, text).fact("agent", claim.agent.as_str());
             return Err(match AgentName::new(claim.agent.as_str()) {

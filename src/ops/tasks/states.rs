@@ -296,7 +296,7 @@ pub fn tasks(op: &Op, named: Option<&str>) -> Result<TaskList, CommandError> {
     let (census, me) = match &mesh {
         Some(mesh) => {
             let census = mesh.census()?;
-            let me = identity::glance(op, mesh, &census);
+            let me = identity::caller_if_certain(op, mesh, &census);
             (census, me)
         }
         None => (Census::default(), None),
@@ -308,7 +308,9 @@ pub fn tasks(op: &Op, named: Option<&str>) -> Result<TaskList, CommandError> {
     };
     let place = SpecRef::find(op, named, me.as_ref())?;
     let (claims, completions) = ledgers(mesh.as_deref())?;
-    if let Some(Err(error)) = mesh.as_deref().map(|mesh| stuck::look(op, mesh, &census, &claims)) {
+    if let Some(Err(error)) =
+        mesh.as_deref().map(|mesh| stuck::report_from_census(op, mesh, &census, &claims))
+    {
         op.warn(format!("cannot tell who is stuck: {error}"));
     }
     look(place, &Ledgers { claims: &claims, completions: &completions, census: &census }, me)

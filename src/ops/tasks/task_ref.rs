@@ -42,7 +42,7 @@ pub(super) fn task_of(claim: &Claim) -> TaskRef {
 }
 
 /// Removes the reservations that were taken with a task. Without its claim they bind nobody.
-pub(super) fn let_go_of_paths(
+pub(super) fn release_task_paths(
     locked: &LockedMesh<'_>,
     me: &Agent,
     task: &TaskRef,

@@ -57,7 +57,7 @@ fn stay_with_whoever_comes(
     channel: &dyn Channel,
     stop: &Stop,
 ) -> Result<(), CommandError> {
-    while !stop.is_asked() {
+    while !stop.is_requested() {
         if let Some((mesh, me)) = find(op)? {
             let reminder = WaitNotifier::default();
             Round { globals, op, mesh: &mesh, channel, reminder }.stay(me, stop)?;
@@ -75,7 +75,7 @@ pub(super) fn is_there(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool
     let attendant = mesh.attendant(&agent.session)?;
     let Some(SessionServer { process, has_channel }) = attendant else { return Ok(false) };
     let lives = process::liveness(&process) == Liveness::Alive && is_within(agent, process.pid());
-    Ok(lives && (has_channel || socket::check(ctx, mesh, agent, PostOrigin::Within).is_ok()))
+    Ok(lives && (has_channel || socket::check(ctx, mesh, agent, PostOrigin::OwnProcess).is_ok()))
 }
 
 /// Whether that process is one of the session's own. Claude Code treats a process with another parent as a stranger.
@@ -101,10 +101,10 @@ struct Round<'a> {
 impl Round<'_> {
     /// Stays with the agent until it leaves.
     fn stay(&self, mut me: Agent, stop: &Stop) -> Result<(), CommandError> {
-        let mut ear = MeshWatcher::new(self.op, self.mesh);
+        let mut watcher = MeshWatcher::new(self.op, self.mesh);
         let mut pace = Pace { not_before: Instant::now(), left_to_others: None };
         loop {
-            ear.arm(WatchTarget::Inbox(&me))?;
+            watcher.arm(WatchTarget::Inbox(&me))?;
             match current(self.mesh, &me) {
                 Ok(now) => me = now.unwrap_or(me),
                 Err(error) if error.kind == CommandErrorKind::NotJoined => return Ok(()),
@@ -114,7 +114,7 @@ impl Round<'_> {
             if Instant::now() >= pace.not_before {
                 self.wake(&me, &mut pace)?;
             }
-            if ear.wait(stop, Some(Instant::now() + TICK)) == WatchWakeup::Stopped {
+            if watcher.wait(stop, Some(Instant::now() + TICK)) == WatchWakeup::Stopped {
                 return Ok(());
             }
         }
@@ -124,7 +124,7 @@ impl Round<'_> {
     fn wake(&self, me: &Agent, pace: &mut Pace) -> Result<(), CommandError> {
         let (mesh, session) = (self.mesh, &me.session);
         let since = pace.left_to_others.take();
-        let is_idle = mesh.activity(session)? == SessionState::Resting && !is_waited_beside(mesh, me)?;
+        let is_idle = mesh.activity(session)? == SessionState::Idle && !is_waited_beside(mesh, me)?;
         if !is_idle {
             return Ok(());
         }
@@ -144,7 +144,7 @@ impl Round<'_> {
                 return Ok(());
             }
         }
-        let inbox = socket::check(&ctx, mesh, me, PostOrigin::Within);
+        let inbox = socket::check(&ctx, mesh, me, PostOrigin::OwnProcess);
         let has_way = inbox.is_ok() || self.channel.is_open();
         if !has_way || !mesh.rouse(session)? {
             return Ok(());
@@ -153,8 +153,8 @@ impl Round<'_> {
         let said = match inbox {
             Ok(inbox) => inbox.post(me, NUDGE),
             Err(reason) => match self.channel.tell(NUDGE) {
-                HandoverOutcome::Yes => Ok(()),
-                HandoverOutcome::No => Err(Failure::Unsaid(reason)),
+                HandoverOutcome::Delivered => Ok(()),
+                HandoverOutcome::ReaderGone => Err(Failure::Unsaid(reason)),
             },
         };
         if let Err(Failure::Unsaid(_)) = said {

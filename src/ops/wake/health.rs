@@ -7,7 +7,7 @@ use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::store::{Mesh, SessionState};
 
-use super::{WakeRoute, queue, rung, socket};
+use super::{WakeRoute, queue, route, socket};
 
 /// How long a waiter may take to answer.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -20,14 +20,14 @@ pub(in crate::ops) fn describe(
     agent: &Agent,
 ) -> Result<(String, bool), CommandError> {
     let harness = agent.harness.map_or("pi-messenger", Harness::name);
-    let rung = rung(ctx, mesh, agent, Importance::Normal)?;
+    let route = route(ctx, mesh, agent, Importance::Normal)?;
     let activity = match mesh.activity(&agent.session)? {
-        SessionState::Working if rung == WakeRoute::Prompt => "was interrupted by its user",
+        SessionState::Working if route == WakeRoute::Prompt => "was interrupted by its user",
         SessionState::Working => "is busy",
-        SessionState::Resting => "rests",
+        SessionState::Idle => "rests",
         SessionState::Unknown => "has not run a hook yet, so msg cannot tell whether it is idle",
     };
-    let how = match rung {
+    let how = match route {
         WakeRoute::Hook => "mail arrives at its next step",
         WakeRoute::Waiter(_) => "a background `msg waiter` wakes it",
         WakeRoute::Queue => "the sender wakes it by `codex queue`",
@@ -37,15 +37,15 @@ pub(in crate::ops) fn describe(
         WakeRoute::Prompt => "nothing wakes it: mail arrives with its next prompt",
         WakeRoute::None => "nothing wakes it",
     };
-    let why = why_not(ctx, mesh, agent, rung).map_or(String::new(), |why| format!(" ({why})"));
-    let is_woken = !matches!(rung, WakeRoute::Prompt | WakeRoute::None);
+    let why = why_not(ctx, mesh, agent, route).map_or(String::new(), |why| format!(" ({why})"));
+    let is_woken = !matches!(route, WakeRoute::Prompt | WakeRoute::None);
     Ok((format!("{} ({harness}) {activity}; {how}{why}", agent.name), is_woken))
 }
 
 /// Why an idle Claude Code session without a waiter can't be woken through its socket either.
-fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, rung: WakeRoute) -> Option<String> {
-    let rests = mesh.activity(&agent.session).is_ok_and(|activity| activity == SessionState::Resting);
-    if rung != WakeRoute::Prompt || !rests || agent.harness != Some(Harness::Claude) {
+fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, route: WakeRoute) -> Option<String> {
+    let rests = mesh.activity(&agent.session).is_ok_and(|activity| activity == SessionState::Idle);
+    if route != WakeRoute::Prompt || !rests || agent.harness != Some(Harness::Claude) {
         return None;
     }
     socket::check(ctx, mesh, agent, socket::PostOrigin::Outside).err()
@@ -54,7 +54,7 @@ fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, rung: WakeRoute) -> Option
 /// Tries the route without costing the agent a turn. The error says what does not work.
 pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<String, String> {
     let failed = |error: CommandError| error.message;
-    match rung(ctx, mesh, agent, Importance::Normal).map_err(failed)? {
+    match route(ctx, mesh, agent, Importance::Normal).map_err(failed)? {
         WakeRoute::Waiter(_) => answers(mesh, agent)
             .map_err(failed)?
             .map(|time| format!("{}'s waiter answered after {} ms", agent.name, time.as_millis())),

@@ -17,7 +17,7 @@ const KEY: &str = "crossSessionInbound";
 const ACCEPT: &str = "accept";
 /// A running session may not have read settings that changed less than this ago.
 const SETTLED: Duration = Duration::from_secs(10);
-const UNASKED: &str = "bypassPermissions";
+const BYPASS_PERMISSIONS: &str = "bypassPermissions";
 /// Directories of the administrator's settings.
 const MANAGED: [&str; 2] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];
 /// Arguments that bring in settings which we don't read.
@@ -86,7 +86,7 @@ impl Found {
         }
         let settings: Value =
             serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
-        self.may_act_unasked |= settings["permissions"]["defaultMode"] == UNASKED;
+        self.may_act_unasked |= settings["permissions"]["defaultMode"] == BYPASS_PERMISSIONS;
         match &settings[KEY] {
             Value::Null => Ok(false),
             value if value == ACCEPT => Ok(true),
@@ -160,13 +160,13 @@ mod tests {
     #[test]
     fn one_that_may_not_ask_holds_it() {
         const ACCEPTED: &str = "{\"crossSessionInbound\": \"accept\"}";
-        const UNASKED: &str = "{\"permissions\": {\"defaultMode\": \"bypassPermissions\"}}";
+        const BYPASS_PERMISSIONS: &str = "{\"permissions\": {\"defaultMode\": \"bypassPermissions\"}}";
         let cases = [
             (&["claude", "--dangerously-skip-permissions"][..], "", "", false),
             (&["claude", "--allow-dangerously-skip-permissions"], "", "", false),
             (&["claude", "--permission-mode=bypassPermissions"], "", "", false),
-            (&["claude"], UNASKED, "", false),
-            (&["claude"], "", UNASKED, false),
+            (&["claude"], BYPASS_PERMISSIONS, "", false),
+            (&["claude"], "", BYPASS_PERMISSIONS, false),
             (&["claude"], "", "", true),
             // A repository can't accept on behalf of its user.
             (&["claude"], "", ACCEPTED, true),

@@ -2,7 +2,7 @@
 //!
 //! Hooks report whether a session is idle. A harness that can keep a process of ours (a *waiter*) beside an idle
 //! session is woken by that; one that takes prompts from outside is woken by the sender. In either case only the
-//! process that renames `resting` to `roused` wakes the session. The mail itself is never in what wakes: the hook of
+//! process that renames `idle_agents` to `roused` wakes the session. The mail itself is never in what wakes: the hook of
 //! the turn that begins hands it over, marked as a peer's. Every wake counts towards the limit `mailTurns`.
 
 mod attendant;
@@ -82,7 +82,7 @@ impl WakeRoute {
 
     /// The inverse of [`WakeRoute::name`].
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|rung| rung.name() == name)
+        Self::ALL.into_iter().find(|route| route.name() == name)
     }
 
     pub fn name(self) -> &'static str {
@@ -102,7 +102,7 @@ impl WakeRoute {
     }
 
     /// What the sender has to do, if anything.
-    fn errand(self, ctx: &Context, agent: &Agent) -> Option<WakeAction> {
+    fn action(self, ctx: &Context, agent: &Agent) -> Option<WakeAction> {
         match self {
             Self::Queue => {
                 Some(Box::new(|_, agent, text| queue::prompt(agent, text).map_err(Failure::Unsaid)))
@@ -130,7 +130,7 @@ impl WakeRoute {
 }
 
 /// How a message would get to the recipient's attention at present.
-pub(super) fn rung(
+pub(super) fn route(
     ctx: &Context,
     mesh: &Mesh,
     agent: &Agent,
@@ -144,7 +144,7 @@ pub(super) fn rung(
         // An agent that its user has interrupted is not woken by others.
         SessionState::Working if is_interrupted(ctx, mesh, agent)? => return Ok(WakeRoute::Prompt),
         SessionState::Working => return Ok(WakeRoute::Hook),
-        SessionState::Resting => {}
+        SessionState::Idle => {}
     }
     if mesh.turns(&agent.session)?.count >= ctx.settings.mail_turns() {
         return Ok(WakeRoute::Prompt);
@@ -187,36 +187,36 @@ pub(super) struct ArrivedMessage {
 /// How messages get to their recipients' attention.
 pub(super) struct WakeResults {
     /// One per arrival.
-    pub(super) rungs: Vec<WakeRoute>,
+    pub(super) routes: Vec<WakeRoute>,
     /// Why agents could not be woken, one text each.
     pub(super) failures: Vec<String>,
 }
 
 /// Does the sender's part once messages have arrived, for all of them in parallel. It may take seconds, so no lock is
 /// held.
-pub(super) fn on_arrival(
+pub(super) fn wake_recipients(
     ctx: &Context,
     mesh: &Mesh,
     arrivals: &[ArrivedMessage],
     importance: Importance,
 ) -> Result<WakeResults, CommandError> {
     debug_assert!(!holds_a_lock(), "nobody is woken while a lock is held: see ops/effects.rs");
-    let (mut rungs, mut reasons) = (Vec::new(), Vec::new());
-    let (mut errands, mut roused) = (Vec::new(), Vec::new());
+    let (mut routes, mut reasons) = (Vec::new(), Vec::new());
+    let (mut actions, mut roused) = (Vec::new(), Vec::new());
     for ArrivedMessage { agent, before } in arrivals {
         let is_seen_to = matches!(before, WakeRoute::Waiter(_) | WakeRoute::Server);
-        let rung = if is_seen_to { *before } else { rung(ctx, mesh, agent, importance)? };
+        let route = if is_seen_to { *before } else { route(ctx, mesh, agent, importance)? };
         // If another message is waking it, this one is handed over in the same turn.
-        if let Some(errand) = rung.errand(ctx, agent)
+        if let Some(action) = route.action(ctx, agent)
             && mesh.rouse(&agent.session)?
         {
-            errands.push(errand);
-            roused.push((rungs.len(), agent, count_turn(mesh, &agent.session)?));
+            actions.push(action);
+            roused.push((routes.len(), agent, count_turn(mesh, &agent.session)?));
         }
-        rungs.push(rung);
+        routes.push(route);
     }
     let agents = roused.iter().map(|(_, agent, _)| *agent);
-    let failures = run_all(mesh, errands.into_iter().zip(agents));
+    let failures = run_all(mesh, actions.into_iter().zip(agents));
     for ((number, agent, turns), failure) in roused.iter().zip(failures) {
         let reason = match failure {
             None => continue,
@@ -228,24 +228,24 @@ pub(super) fn on_arrival(
             Some(Failure::Unheard(reason)) => reason,
         };
         reasons.push(format!("{} could not be woken: {reason}", agent.name));
-        rungs[*number] = WakeRoute::Prompt;
+        routes[*number] = WakeRoute::Prompt;
     }
-    Ok(WakeResults { rungs, failures: reasons })
+    Ok(WakeResults { routes, failures: reasons })
 }
 
-/// Runs all errands in parallel: each may take seconds.
-fn run_all<'a>(mesh: &Mesh, errands: impl Iterator<Item = (WakeAction, &'a Agent)>) -> Vec<Option<Failure>> {
+/// Runs all actions in parallel: each may take seconds.
+fn run_all<'a>(mesh: &Mesh, actions: impl Iterator<Item = (WakeAction, &'a Agent)>) -> Vec<Option<Failure>> {
     std::thread::scope(|scope| {
         let start =
-            |(errand, agent): (WakeAction, &'a Agent)| scope.spawn(move || errand(mesh, agent, NUDGE).err());
-        let started: Vec<_> = errands.map(start).collect();
+            |(action, agent): (WakeAction, &'a Agent)| scope.spawn(move || action(mesh, agent, NUDGE).err());
+        let started: Vec<_> = actions.map(start).collect();
         let a_bug = || Some(Failure::Unsaid("a bug in msg".to_string()));
         started.into_iter().map(|it| it.join().unwrap_or_else(|_| a_bug())).collect()
     })
 }
 
 /// Wakes agents to which the program itself wrote while a command ran. Returns what failed.
-pub(super) fn those_who_were_told(ctx: &Context, told: &[AgentName]) -> Vec<String> {
+pub(super) fn wake_notified(ctx: &Context, told: &[AgentName]) -> Vec<String> {
     if told.is_empty() {
         return Vec::new();
     }
@@ -256,27 +256,27 @@ pub(super) fn those_who_were_told(ctx: &Context, told: &[AgentName]) -> Vec<Stri
         let agents = census.records.into_iter().filter(|record| is_told(&record)).map(|record| record.agent);
         let arrivals: Vec<ArrivedMessage> =
             agents.map(|agent| ArrivedMessage { agent, before: WakeRoute::None }).collect();
-        Ok(on_arrival(ctx, &mesh, &arrivals, Importance::Normal)?.failures)
+        Ok(wake_recipients(ctx, &mesh, &arrivals, Importance::Normal)?.failures)
     });
     woken.unwrap_or_else(|error| vec![format!("agents that were notified could not be woken: {error}")])
 }
 
 /// The idle ones among them: somebody has to wake them.
-pub(super) fn resting(ctx: &Context, told: Vec<AgentName>) -> Vec<AgentName> {
+pub(super) fn idle_agents(ctx: &Context, told: Vec<AgentName>) -> Vec<AgentName> {
     if told.is_empty() || !is_wanted(ctx) {
         return Vec::new();
     }
     let Ok(Some(mesh)) = ctx.mesh() else { return Vec::new() };
     let is_resting = |name: &AgentName| {
         let agent = mesh.registration(name).ok().flatten().map(|record| record.agent);
-        agent.is_some_and(|agent| mesh.activity(&agent.session).is_ok_and(|it| it == SessionState::Resting))
+        agent.is_some_and(|agent| mesh.activity(&agent.session).is_ok_and(|it| it == SessionState::Idle))
     };
     told.into_iter().filter(is_resting).collect()
 }
 
 /// Wakes agents that another process of ours wrote to, if they still have mail: they may have read it by now, and
 /// anybody can call this with any name.
-pub fn those(op: &Op, names: &[AgentName]) {
+pub fn wake_if_unread(op: &Op, names: &[AgentName]) {
     for name in names {
         match has_mail(op, name) {
             Ok(true) => op.wake(name),

@@ -208,7 +208,7 @@ impl Pane {
         let told = self.tmux(&["display-message", "-p", "-t", &self.id, "#{pane_pid} #{pane_in_mode}"])?;
         let (pid, mode) = told.trim().split_once(' ').ok_or("tmux did not report its pane")?;
         let above = ancestry::above(agent.process.pid());
-        let is_in_front = process::is_in_front(agent.process.pid());
+        let is_in_front = process::is_in_foreground(agent.process.pid());
         if !is_in_front || !above.iter().any(|ancestor| ancestor.to_string() == pid) {
             return Err("its pane shows another program".to_string());
         }

@@ -51,7 +51,7 @@ pub(super) struct ClaudeSession {
 pub(super) enum PostOrigin {
     Outside,
     /// One of the session's own processes.
-    Within,
+    OwnProcess,
 }
 
 /// Whether a message would be taken up there without asking the user. The error says why not.
@@ -74,7 +74,7 @@ pub(super) fn check(
         cwd: &session.cwd,
         args: &args,
         unasked,
-        is_within: poster == PostOrigin::Within,
+        is_within: poster == PostOrigin::OwnProcess,
     })?;
     Ok(session)
 }
@@ -153,5 +153,5 @@ fn config_of(variables: &[(String, String)]) -> Option<PathBuf> {
 }
 
 fn said_of(status: &str) -> String {
-    if status.is_empty() { "something unknown".to_string() } else { crate::domain::quoted(status) }
+    if status.is_empty() { "something unknown".to_string() } else { crate::domain::quote_code(status) }
 }

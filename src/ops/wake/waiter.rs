@@ -50,11 +50,11 @@ fn wait_beside(
     let started = Instant::now();
     let Some((mesh, mut me)) = find(op, session, stop)? else { return Ok(WaiterEnd::Over) };
     mesh.begin_waiting(session)?;
-    let mut ear = MeshWatcher::new(op, &mesh);
+    let mut watcher = MeshWatcher::new(op, &mesh);
     let reminder = WaitNotifier::default();
     let mut has_rested = false;
     loop {
-        ear.arm(WatchTarget::Inbox(&me))?;
+        watcher.arm(WatchTarget::Inbox(&me))?;
         if !mesh.is_waiting(session)? {
             return Ok(WaiterEnd::Over);
         }
@@ -65,7 +65,7 @@ fn wait_beside(
         }
         mesh.answer_ping(session)?;
         match mesh.activity(session)? {
-            SessionState::Resting => has_rested = true,
+            SessionState::Idle => has_rested = true,
             // The hook of our own session may not have reported yet that it is idle.
             SessionState::Working | SessionState::Unknown if !has_rested && started.elapsed() < GRACE => {}
             SessionState::Working | SessionState::Unknown => return Ok(WaiterEnd::Over),
@@ -76,7 +76,7 @@ fn wait_beside(
                 return Ok(WaiterEnd::Wake(NUDGE));
             }
         }
-        if ear.wait(stop, Some(Instant::now() + TICK)) == WatchWakeup::Stopped {
+        if watcher.wait(stop, Some(Instant::now() + TICK)) == WatchWakeup::Stopped {
             return Ok(WaiterEnd::Over);
         }
     }
@@ -85,7 +85,7 @@ fn wait_beside(
 /// The mesh and the agent of that session. At the start of a session, the hook that joins it runs at the same time.
 fn find(op: &Op, session: &SessionId, stop: &Stop) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
     let started = Instant::now();
-    while is_wanted(op) && !stop.is_asked() && started.elapsed() < GRACE {
+    while is_wanted(op) && !stop.is_requested() && started.elapsed() < GRACE {
         if let Some(mesh) = op.mesh()?
             && let Some(me) = identity::at_hook(op, &mesh, slice::from_ref(session))?
         {

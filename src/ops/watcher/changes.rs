@@ -26,13 +26,17 @@ pub enum MeshChange {
 }
 
 /// Reports each change until it is stopped.
-pub fn look_out(ctx: &Context, stop: &Stop, tell: &mut dyn FnMut(MeshChange)) -> Result<(), CommandError> {
+pub fn watch_changes(
+    ctx: &Context,
+    stop: &Stop,
+    tell: &mut dyn FnMut(MeshChange),
+) -> Result<(), CommandError> {
     let mut watch: Option<DirWatch> = None;
     let mut before: Option<Fingerprint> = None;
-    while !stop.is_asked() {
+    while !stop.is_requested() {
         // There may be no mesh yet, and the caller need not have joined it.
         if let Some(mesh) = ctx.mesh()? {
-            let me = identity::glance(ctx, &mesh, &mesh.census()?);
+            let me = identity::caller_if_certain(ctx, &mesh, &mesh.census()?);
             let is_sound = match &watch {
                 Some(watch) => mesh.is_sound(watch, WatchTarget::Fingerprint(me.as_ref()))?,
                 None => false,

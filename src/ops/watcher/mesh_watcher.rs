@@ -53,10 +53,10 @@ impl<'a> MeshWatcher<'a> {
 
     /// Arms the watch if there is none or if the present one has missed something. `true`: it was armed just now, so
     /// the caller has to look.
-    pub(in crate::ops) fn arm(&mut self, spot: WatchTarget<'_>) -> Result<bool, CommandError> {
+    pub(in crate::ops) fn arm(&mut self, target: WatchTarget<'_>) -> Result<bool, CommandError> {
         let was_armed = self.watch.is_some();
         if let Some(watch) = &self.watch
-            && !self.mesh.is_sound(watch, spot)?
+            && !self.mesh.is_sound(watch, target)?
         {
             self.watch = None;
         }
@@ -66,7 +66,7 @@ impl<'a> MeshWatcher<'a> {
         if self.watch.is_some() || Instant::now() < self.retry_at {
             return Ok(false);
         }
-        match self.mesh.watch(spot)? {
+        match self.mesh.watch(target)? {
             Ok(watch) => {
                 self.watch = Some(watch);
                 self.retry = FIRST_RETRY;
@@ -85,7 +85,7 @@ impl<'a> MeshWatcher<'a> {
     }
 
     /// Whether every change raises an event here.
-    pub(in crate::ops) fn hears_all(&self) -> bool {
+    pub(in crate::ops) fn sees_all_changes(&self) -> bool {
         self.watch.is_some() && !self.is_on_network
     }
 
@@ -96,10 +96,10 @@ impl<'a> MeshWatcher<'a> {
 
     /// Waits for a reason to look, until `deadline` at the latest.
     pub(in crate::ops) fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> WatchWakeup {
-        if stop.is_asked() {
+        if stop.is_requested() {
             return WatchWakeup::Stopped;
         }
-        let tick = match self.hears_all() {
+        let tick = match self.sees_all_changes() {
             // The slow tick would hide the bug.
             true if seams::has_bug(Bug::ScanBeforeWatch) => Duration::MAX,
             true if seams::value(seams::NO_SLOW_TICK).is_some() => Duration::MAX,

@@ -27,7 +27,7 @@ pub use project::{Project, ProjectFeedPosition};
 pub use read::{EventBatch, FeedPosition};
 
 /// How long a writer waits for the lock: longer than it is ever held, unless its holder was stopped.
-const TURN: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Attempts for a writer without the lock, in case its segment is deleted under it.
 const TRIES: usize = 8;
 /// Segment size in bytes per event to keep: about a third of an event, so that the feed has a few segments and exceeds
@@ -43,8 +43,8 @@ impl Mesh {
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;
         }
-        let turn = LockOrderGuard::begin(LockRank::Feed, TURN.min(self.options.lock_timeout));
-        let _held = match FileLock::acquire(&dir.join(".lock"), turn.left()) {
+        let order = LockOrderGuard::begin(LockRank::Feed, LOCK_TIMEOUT.min(self.options.lock_timeout));
+        let _held = match FileLock::acquire(&dir.join(".lock"), order.left()) {
             Err(LockError::TimedOut { .. }) => return self.append_out_of_turn(event),
             held => held?,
         };

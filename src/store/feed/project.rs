@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::StoreError;
-use super::read::{EventBatch, gather, patiently};
+use super::read::{EventBatch, gather, retry_while_shrinking};
 use crate::domain::Event;
 use crate::sys::files::{FileError, LineFile, LinePosition};
 use crate::sys::git::WorkTree;
@@ -60,7 +60,7 @@ impl Project {
                 given.events.reverse();
                 Ok(Some((given, lines.end()?, last.events.first().map(|event| event.at))))
             };
-            if let Some((more, end, newest)) = unless_refused(patiently(read))?.flatten() {
+            if let Some((more, end, newest)) = unless_refused(retry_while_shrinking(read))?.flatten() {
                 given.merge(more);
                 place.0.push(ProjectFilePosition { file, place: end, newest });
             }
@@ -77,26 +77,27 @@ impl Project {
     pub fn news(&self, place: &mut ProjectFeedPosition) -> Result<EventBatch, StoreError> {
         let mut given = EventBatch::default();
         for file in self.files() {
-            let index = place.0.iter().position(|spot| spot.file == file);
-            let mut spot = match index {
+            let index = place.0.iter().position(|position| position.file == file);
+            let mut position = match index {
                 Some(index) => place.0.swap_remove(index),
                 None => ProjectFilePosition { file, place: LinePosition::default(), newest: None },
             };
-            let read = || LineFile::open(&spot.file)?.map(|lines| lines.since(&spot.place)).transpose();
-            if let Some(since) = unless_refused(patiently(read))?.flatten() {
+            let read =
+                || LineFile::open(&position.file)?.map(|lines| lines.since(&position.place)).transpose();
+            if let Some(since) = unless_refused(retry_while_shrinking(read))?.flatten() {
                 let mut more = EventBatch::default();
                 since.lines.iter().for_each(|line| more.add(line));
                 if since.is_lost {
                     more.unreadable = 0;
-                    more.events.retain(|event| Some(event.at) > spot.newest);
+                    more.events.retain(|event| Some(event.at) > position.newest);
                 }
                 if !since.is_lost || !more.events.is_empty() {
-                    spot.place = since.end;
-                    spot.newest = more.events.iter().map(|event| event.at).max().max(spot.newest);
+                    position.place = since.end;
+                    position.newest = more.events.iter().map(|event| event.at).max().max(position.newest);
                 }
                 given.merge(more);
             }
-            place.0.push(spot);
+            place.0.push(position);
         }
         Ok(given)
     }

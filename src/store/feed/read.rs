@@ -129,7 +129,7 @@ impl Mesh {
             let Some(lines) = LineFile::open(&self.path_of(segment))? else { return Ok(None) };
             Ok(Some((lines.since(place)?, lines.is_cut_short())))
         };
-        Ok(patiently(read)?)
+        Ok(retry_while_shrinking(read)?)
     }
 }
 
@@ -165,7 +165,7 @@ fn understand(line: &FileLine) -> Option<Result<Event, BadLine>> {
 }
 
 /// Retries while the file becomes shorter during the read.
-pub(super) fn patiently<T>(read: impl Fn() -> Result<T, FileError>) -> Result<T, FileError> {
+pub(super) fn retry_while_shrinking<T>(read: impl Fn() -> Result<T, FileError>) -> Result<T, FileError> {
     for _ in 1..TRIES {
         match read() {
             Err(error) if error.is_shrunk() => {}

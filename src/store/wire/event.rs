@@ -40,7 +40,7 @@ pub(in crate::store) fn line(event: &Event) -> Vec<u8> {
 /// Parses a line, whoever wrote it; `None` if it is not an event.
 pub fn parse(line: &[u8]) -> Option<Event> {
     let event = |line: &[u8]| serde_json::from_slice(line).ok().map(event_of);
-    event(line).or_else(|| event(&surrogates::mended(line)?))
+    event(line).or_else(|| event(&surrogates::with_surrogates_replaced(line)?))
 }
 
 fn event_of(file: EventFile<'_>) -> Event {

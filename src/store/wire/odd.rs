@@ -50,7 +50,7 @@ pub(in crate::store) fn parse(bytes: &[u8], stem: &str) -> Option<Agent> {
         status: text("statusMessage"),
         tmux: None,
         last_activity: document.get("activity").and_then(last_activity),
-        tally: ActivityCounts::default(),
+        counts: ActivityCounts::default(),
         waits_for: Vec::new(),
         waits_for_tasks: Vec::new(),
         formerly: Vec::new(),

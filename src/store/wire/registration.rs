@@ -198,7 +198,7 @@ fn agent_of(known: Known) -> Result<Agent, String> {
         status: known.status_message,
         tmux: known.tmux,
         last_activity: known.activity.as_ref().and_then(|activity| activity.last_activity_at),
-        tally: tally_of(known.session.as_ref(), known.activity.as_ref()),
+        counts: tally_of(known.session.as_ref(), known.activity.as_ref()),
         reservations: known.reservations.unwrap_or_default().into_iter().map(Into::into).collect(),
         waits_for: known.waits_for.unwrap_or_default().into_iter().map(Into::into).collect(),
         waits_for_tasks: known.waits_for_tasks.unwrap_or_default().into_iter().map(Into::into).collect(),
@@ -305,7 +305,7 @@ fn overlay_process(document: &mut Map<String, Value>, agent: &Agent) {
 /// Writes the counts, once there is a last activity.
 fn overlay_tally(document: &mut Map<String, Value>, agent: &Agent) {
     let Some(last) = agent.last_activity else { return };
-    let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = &agent.tally;
+    let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = &agent.counts;
     let session = [
         ("toolCalls", Some(Value::from(*tool_calls))),
         ("tokens", Some(Value::from(*tokens))),

@@ -11,20 +11,20 @@ const REPLACEMENT: &[u8; 6] = b"\\ufffd";
 
 /// Parses JSON, with unpaired surrogates as U+FFFD.
 pub(in crate::store) fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
-    serde_json::from_slice(bytes).or_else(|error| match mended(bytes) {
+    serde_json::from_slice(bytes).or_else(|error| match with_surrogates_replaced(bytes) {
         Some(mended) => serde_json::from_slice(&mended),
         None => Err(error),
     })
 }
 
 /// The text with U+FFFD for each unpaired surrogate; `None` if there is none.
-pub(in crate::store) fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
-    let halves = halves(bytes);
-    if halves.is_empty() {
+pub(in crate::store) fn with_surrogates_replaced(bytes: &[u8]) -> Option<Vec<u8>> {
+    let escapes = halves(bytes);
+    if escapes.is_empty() {
         return None;
     }
     let mut mended = bytes.to_vec();
-    for (at, _) in halves {
+    for (at, _) in escapes {
         mended[at..at + REPLACEMENT.len()].copy_from_slice(REPLACEMENT);
     }
     Some(mended)
@@ -41,8 +41,8 @@ impl SurrogateEscapes {
             Ok(document) => return Ok((document, Self(false))),
             Err(error) => error,
         };
-        let halves = halves(bytes);
-        if halves.is_empty() {
+        let escapes = halves(bytes);
+        if escapes.is_empty() {
             return Err(error);
         }
         // The text already uses these characters, so they could not be told from surrogates.
@@ -51,7 +51,7 @@ impl SurrogateEscapes {
         }
         let mut text = Vec::with_capacity(bytes.len());
         let mut rest = 0;
-        for (at, unit) in halves {
+        for (at, unit) in escapes {
             text.extend_from_slice(&bytes[rest..at]);
             text.extend_from_slice(&carrier(unit));
             rest = at + REPLACEMENT.len();
@@ -158,8 +158,8 @@ mod tests {
     #[test]
     fn a_document_is_written_with_the_halves_that_it_had() {
         let text = r#"{"a":"x \ud83d y","b":["\udfff","😀"],"\ud800":1}"#;
-        let (document, halves) = SurrogateEscapes::read::<Map<String, Value>>(text.as_bytes()).unwrap();
-        let written = halves.written(serde_json::to_vec(&document).unwrap());
+        let (document, escapes) = SurrogateEscapes::read::<Map<String, Value>>(text.as_bytes()).unwrap();
+        let written = escapes.written(serde_json::to_vec(&document).unwrap());
         assert_eq!(String::from_utf8(written).unwrap(), text);
         assert_eq!(readable(document["a"].as_str().unwrap()), "x \u{fffd} y");
     }
@@ -167,8 +167,8 @@ mod tests {
     #[test]
     fn characters_that_are_used_are_not_taken_for_halves() {
         for text in ["{\"a\":\"\u{10f83d}\"}", "{\"a\":\"\u{10f83d} \\ud83d\"}"] {
-            let (document, halves) = SurrogateEscapes::read::<Map<String, Value>>(text.as_bytes()).unwrap();
-            let written = halves.written(serde_json::to_vec(&document).unwrap());
+            let (document, escapes) = SurrogateEscapes::read::<Map<String, Value>>(text.as_bytes()).unwrap();
+            let written = escapes.written(serde_json::to_vec(&document).unwrap());
             assert!(String::from_utf8(written).unwrap().contains('\u{10f83d}'), "{text}");
         }
     }

@@ -8,7 +8,7 @@ pub fn own_mark() -> &'static str {
     use std::sync::OnceLock;
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| {
-        let place = process::place();
+        let place = process::pid_scope();
         let start_ticks = process::identify(process::own_pid()).map_or(0, |own| own.start_ticks);
         mark_of(&ProcessIdentity { pid: process::own_pid(), start_ticks, place: place.clone() })
     })
@@ -31,7 +31,7 @@ pub fn owner_of(file_name: &str) -> Option<ProcessIdentity> {
     let mut words = file_name.split('.');
     let pid = Pid::new(words.next()?.parse().ok()?).ok()?;
     let start_ticks = words.next()?.parse().ok()?;
-    let here = process::place();
+    let here = process::pid_scope();
     // A component that equals our own in the short form gets its full form back, so that places can be compared.
     let mut restore = |ours: &Option<String>| -> Option<Option<String>> {
         let word = words.next()?;
@@ -54,6 +54,6 @@ mod tests {
         let owner = owner_of("12.34..ns.machine").unwrap();
         assert_eq!(owner.place.boot_id, None);
         assert_eq!(owner.place.pid_ns.as_deref(), Some("ns"));
-        assert_eq!(owner_of(own_mark()).unwrap().place, *process::place());
+        assert_eq!(owner_of(own_mark()).unwrap().place, *process::pid_scope());
     }
 }

@@ -148,7 +148,7 @@ pub fn linked(path: &Path) -> Option<FileId> {
 }
 
 /// Whether that is `/dev/null`, which a standard output that was closed before we started becomes.
-pub fn leads_nowhere(output: &impl AsFd) -> bool {
+pub fn is_dev_null(output: &impl AsFd) -> bool {
     let (ours, null) = (stat::fstat(output), stat::stat("/dev/null"));
     let is_device =
         |file: &stat::FileStat| stat::SFlag::from_bits_truncate(file.st_mode).contains(stat::SFlag::S_IFCHR);

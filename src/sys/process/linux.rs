@@ -38,7 +38,7 @@ fn line(path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_string())
 }
 
-pub(super) fn sight(pid: Pid) -> ProcessStatus {
+pub(super) fn process_status(pid: Pid) -> ProcessStatus {
     match read_stat(pid) {
         Some(stat) if stat.zombie => ProcessStatus::Zombie,
         Some(stat) => ProcessStatus::Running { start_ticks: stat.start_ticks },

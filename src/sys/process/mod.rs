@@ -19,7 +19,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use nix::errno::Errno;
 
-use crate::domain::process::{ProcessStatus, is_reused, judge};
+use crate::domain::process::{ProcessStatus, is_reused, liveness_of};
 use crate::domain::{Liveness, Pid, PidScope, ProcessIdentity, ProcessTraits, RecordedProcess};
 
 use super::clock;
@@ -38,7 +38,7 @@ pub struct ProcessDetails {
 }
 
 /// The machine, boot and pid namespace that this process runs in.
-pub fn place() -> &'static PidScope {
+pub fn pid_scope() -> &'static PidScope {
     static PLACE: OnceLock<PidScope> = OnceLock::new();
     PLACE.get_or_init(|| PidScope { machine_id: imp::machine_id(), ..boot().clone() })
 }
@@ -50,7 +50,7 @@ fn boot() -> &'static PidScope {
 }
 
 /// Whether process 1 is the first of the machine. In a pid namespace of its own it is only the first in there.
-pub fn sees_the_first() -> bool {
+pub fn sees_init_process() -> bool {
     imp::is_first_namespace(boot().pid_ns.as_deref())
 }
 
@@ -67,9 +67,9 @@ pub fn own_pid() -> Pid {
 
 /// The identity of the running process `pid`; `None` if there is none or it has ended.
 pub fn identify(pid: Pid) -> Option<ProcessIdentity> {
-    match imp::sight(pid) {
+    match imp::process_status(pid) {
         ProcessStatus::Running { start_ticks } => {
-            Some(ProcessIdentity { pid, start_ticks, place: place().clone() })
+            Some(ProcessIdentity { pid, start_ticks, place: pid_scope().clone() })
         }
         ProcessStatus::Absent | ProcessStatus::Zombie | ProcessStatus::Hidden => None,
     }
@@ -83,7 +83,7 @@ pub fn liveness(recorded: &RecordedProcess) -> Liveness {
         }
         RecordedProcess::Bare { .. } => true,
     };
-    let liveness = judge(recorded, if is_of_this_boot { boot() } else { place() }, sight);
+    let liveness = liveness_of(recorded, if is_of_this_boot { boot() } else { pid_scope() }, sight);
     match recorded {
         RecordedProcess::Bare { pid, ran_at: Some(ran_at) }
             if liveness == Liveness::Alive && has_gone_to_another(*pid, *ran_at) =>
@@ -118,7 +118,7 @@ pub fn started_at(pid: Pid) -> Option<Timestamp> {
 }
 
 /// Whether it is in the foreground of its terminal. `false` if unknown.
-pub fn is_in_front(pid: Pid) -> bool {
+pub fn is_in_foreground(pid: Pid) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
     // Its process group, and the foreground process group of its terminal.
@@ -131,7 +131,7 @@ pub fn is_stopped(pid: Pid) -> bool {
 }
 
 /// Whether the process was started with that variable set to that value. `false` if unknown.
-pub fn began_with(pid: Pid, name: &str, value: &str) -> bool {
+pub fn was_started_with(pid: Pid, name: &str, value: &str) -> bool {
     let wanted = format!("{name}={value}");
     imp::first_environment(pid)
         .is_some_and(|all| all.split(|&byte| byte == 0).any(|one| one == wanted.as_bytes()))
@@ -143,14 +143,14 @@ pub fn owner(pid: Pid) -> Option<u32> {
 }
 
 fn sight(pid: Pid) -> ProcessStatus {
-    match imp::sight(pid) {
+    match imp::process_status(pid) {
         // `/proc` may be mounted so that processes of other users are hidden. The kernel still answers for the pid.
         ProcessStatus::Absent => match nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.get()), None) {
             Err(Errno::ESRCH) => ProcessStatus::Absent,
             Err(_) => ProcessStatus::Hidden,
             // It can be signalled, so we may examine it. One that has just started is found now; one that is just
             // ending counts as hidden, and is gone at the next check.
-            Ok(()) => match imp::sight(pid) {
+            Ok(()) => match imp::process_status(pid) {
                 ProcessStatus::Absent => ProcessStatus::Hidden,
                 seen => seen,
             },
@@ -177,7 +177,7 @@ mod tests {
         let recorded = RecordedProcess::Pinned(identify(pid).unwrap());
         assert_eq!(liveness(&recorded), Liveness::Alive);
         child.kill().unwrap();
-        while !matches!(imp::sight(pid), ProcessStatus::Zombie) {
+        while !matches!(imp::process_status(pid), ProcessStatus::Zombie) {
             std::thread::yield_now();
         }
         assert_eq!(liveness(&recorded), Liveness::Gone, "a zombie");
@@ -242,6 +242,6 @@ mod tests {
         assert!(apart <= jiff::SignedDuration::from_secs(2), "{apart}");
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(ps::sight(pid), ProcessStatus::Absent);
+        assert_eq!(ps::process_status(pid), ProcessStatus::Absent);
     }
 }

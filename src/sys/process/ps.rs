@@ -32,7 +32,7 @@ pub(super) fn is_first_namespace(_: Option<&str>) -> bool {
     true
 }
 
-pub(super) fn sight(pid: Pid) -> ProcessStatus {
+pub(super) fn process_status(pid: Pid) -> ProcessStatus {
     match details(pid) {
         Some(details) if details.zombie => ProcessStatus::Zombie,
         Some(details) => ProcessStatus::Running { start_ticks: details.start_ticks },

@@ -14,7 +14,7 @@ use ravenry::domain::pattern::{Budget, Overlap, PathForm, Pattern};
 use ravenry::domain::shell::{CommandPrediction, ShellEnvironment, read_command};
 use ravenry::domain::{AnyEventKind, Harness, visible};
 use ravenry::faces::hook::codec::{decode, encode, room};
-use ravenry::faces::mcp::takes_arguments;
+use ravenry::faces::mcp::parse_with_every_tool;
 use ravenry::faces::mcp::transport::{InputLine, parse, read_line};
 use ravenry::store::parse_event;
 
@@ -391,7 +391,7 @@ pub fn mcp(data: &[u8]) {
             InputLine::Nothing => {}
         }
         if let Ok(serde_json::Value::Object(arguments)) = serde_json::from_slice(line) {
-            takes_arguments(arguments);
+            parse_with_every_tool(arguments);
         }
     }
 }

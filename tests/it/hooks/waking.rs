@@ -325,7 +325,7 @@ fn a_new_session_rests() {
     };
     let mesh = env.store();
     wait_until("it waits", || mesh.waiter(&session).unwrap().is_some());
-    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Resting);
+    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Idle);
     let name = env.names().into_iter().find(|name| name != "Alice").unwrap();
     let sent = env.ok(&["send", &name, "good morning", "--as", "Alice"]);
     assert_eq!(sent["sent"][0]["wake"], "rewake");
@@ -353,7 +353,7 @@ fn a_session_that_was_killed_at_work_rests_when_it_comes_back() {
     drop(claude);
     let mut claude = harness(&env, "claude");
     of("claude/SessionStart").with("/source", "resume").answer_in(&env, &mut claude);
-    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Resting);
+    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Idle);
     of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
     of("claude/SessionStart").with("/source", "compact").answer_in(&env, &mut claude);
     assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working, "it is the same process still");
@@ -374,7 +374,7 @@ fn who_is_not_woken_after_all_rests_again() {
     let roused =
         files.into_iter().find(|path| path.extension().is_some_and(|kind| kind == "roused")).unwrap();
     date(&roused, SystemTime::now() - Duration::from_secs(60));
-    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Resting);
+    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Idle);
     assert!(mesh.rouse(&session).unwrap() && !mesh.rouse(&session).unwrap());
     prompt(&env, "hello again");
     assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
@@ -523,7 +523,7 @@ fn an_answer_that_leads_nowhere_is_none() {
         say_to_nobody("claude/UserPromptSubmit");
         say_to_nobody("claude/Stop");
         assert_eq!(receipt(&env, &id).0, "stored", "{place}");
-        assert_eq!(env.store().activity(&session).unwrap(), SessionState::Resting, "{place}");
+        assert_eq!(env.store().activity(&session).unwrap(), SessionState::Idle, "{place}");
         assert_eq!(env.store().turns(&session).unwrap().count, 0, "{place}: that was no turn");
         let HookAnswer::GoOn(mail) = stop(&env) else { panic!("{place}: it stops") };
         assert!(mail.ends_with("> is anybody there?"), "{mail}");
@@ -542,7 +542,7 @@ fn who_can_not_be_woken_rests_on() {
     assert_eq!(sent.json()["sent"][0]["wake"], "prompt");
     assert!(sent.stderr.contains("Bob could not be woken"), "{}", sent.stderr);
     let session = SessionId::new(session_of("Bob")).unwrap();
-    assert_eq!(env.store().activity(&session).unwrap(), SessionState::Resting);
+    assert_eq!(env.store().activity(&session).unwrap(), SessionState::Idle);
     assert_eq!(env.store().turns(&session).unwrap().count, 0, "that was no turn");
 }
 

@@ -35,7 +35,7 @@ fn a_wait_that_is_cancelled_takes_nothing_and_says_nothing() {
         client.ok("agents", json!({}));
         env.ok(&["send", &me, &format!("after {round}"), "--as", "Peer"]);
         let said = client.ok("inbox", json!({ "wait": 60 }));
-        assert_eq!(said.letters(), [format!("after {round}")]);
+        assert_eq!(said.short_id(), [format!("after {round}")]);
     }
     client.is_silent_for(Duration::from_millis(50));
 }

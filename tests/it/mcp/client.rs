@@ -219,7 +219,7 @@ pub struct Said {
 
 impl Said {
     /// The quoted lines, which are text from peers.
-    pub fn letters(&self) -> Vec<String> {
+    pub fn short_id(&self) -> Vec<String> {
         self.text.lines().filter_map(|line| line.strip_prefix("> ")).map(str::to_string).collect()
     }
 }

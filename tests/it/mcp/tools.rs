@@ -95,7 +95,7 @@ fn reserve() {
     assert!(list.text.contains("Peer holds `docs/`: “mine\" now”"), "{}", list.text);
     let mut listed = env.ok(&["reservations"])["reservations"].clone();
     for row in listed.as_array_mut().unwrap() {
-        row["reason"] = json!(ravenry::domain::said(row["reason"].as_str().unwrap()));
+        row["reason"] = json!(ravenry::domain::quote_sentence(row["reason"].as_str().unwrap()));
     }
     assert_eq!(list.structured["reservations"], listed, "the same as `msg reservations --json`, but quoted");
     assert_eq!(client.fails("reserve", json!({})), "usage");

@@ -217,7 +217,7 @@ fn where_nobody_opened_a_channel_nothing_is_said() {
         assert_eq!(env.ok(&["send", &me, "hello?", "--as", "Alice"])["sent"][0]["wake"], "prompt");
         client.ok("agents", json!({}));
         assert!(client.take_kept(is_channel).is_none());
-        assert_eq!(client.ok("inbox", json!({})).letters(), ["hello?"]);
+        assert_eq!(client.ok("inbox", json!({})).short_id(), ["hello?"]);
         assert!(client.take_kept(is_channel).is_none());
     }
 }

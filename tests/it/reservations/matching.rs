@@ -195,7 +195,7 @@ fn physical(path: &Path, links: usize) -> Option<PathBuf> {
 fn context(env: &TestEnvironment, name: &str, cwd: &Path) -> Context {
     let globals = GlobalOptions {
         mesh: Some(env.mesh().to_str().unwrap().to_string()),
-        speaker: Some(AgentName::new(name).unwrap()),
+        acting_as: Some(AgentName::new(name).unwrap()),
         ..GlobalOptions::default()
     };
     let (mut ctx, _) = Context::tolerant(globals).unwrap();

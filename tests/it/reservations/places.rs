@@ -251,7 +251,7 @@ fn links_that_lead_nowhere_yet() {
 }
 
 #[test]
-fn letters_are_the_same_however_they_were_typed() {
+fn short_id_are_the_same_however_they_were_typed() {
     let env = two();
     let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}");
     reserve(&env, "Alice", &[&format!("{composed}/"), &format!("{decomposed}s/*.md")]);

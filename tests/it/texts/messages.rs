@@ -70,7 +70,7 @@ impl Scene {
 
 fn letters(id: &Value) -> String {
     let id = MessageId::new(id.as_str().unwrap()).unwrap();
-    MessageStamp::of_id(&id).expect("an id of ours").letters()
+    MessageStamp::of_id(&id).expect("an id of ours").short_id()
 }
 
 /// What a command shows in a terminal, with plain line ends.

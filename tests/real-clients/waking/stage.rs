@@ -66,14 +66,14 @@ pub struct Sent {
 }
 
 /// Waits for a state.
-pub fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> Checked<T> {
-    let give_up = Instant::now() + patience;
+pub fn until<T>(what: &str, lock_timeout: Duration, mut look: impl FnMut() -> Option<T>) -> Checked<T> {
+    let give_up = Instant::now() + lock_timeout;
     loop {
         if let Some(found) = look() {
             return Ok(found);
         }
         if Instant::now() > give_up {
-            return Err(format!("in vain for {} s: {what}", patience.as_secs()));
+            return Err(format!("in vain for {} s: {what}", lock_timeout.as_secs()));
         }
         std::thread::sleep(Duration::from_millis(20));
     }

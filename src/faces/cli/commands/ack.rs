@@ -33,15 +33,15 @@ struct Owed(Vec<StoredMessage>);
 
 impl Report for Owed {
     fn json(&self) -> Map<String, Value> {
-        let owed = self.0.iter().map(|filed| messages::json(&filed.message, filed.stem.letters())).collect();
+        let owed = self.0.iter().map(|filed| messages::json(&filed.message, filed.stem.short_id())).collect();
         Map::from_iter([("acked".to_string(), json!([])), ("oweAck".to_string(), owed)])
     }
 
     fn text(&self, page: &mut Page) {
         for filed in &self.0 {
             match page.quiet {
-                true => page.line(filed.stem.letters()),
-                false => messages::show(page, &filed.message, filed.stem.letters(), "", clock::now()),
+                true => page.line(filed.stem.short_id()),
+                false => messages::show(page, &filed.message, filed.stem.short_id(), "", clock::now()),
             }
         }
         if self.0.is_empty() && !page.quiet {

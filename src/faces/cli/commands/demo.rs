@@ -85,7 +85,7 @@ impl Stage {
     /// A process that stands in for a harness; it ends when the demo is over, however it ends.
     fn actor(&self) -> Result<Child, CommandError> {
         let mut command = self.command(&["selftest", "--role", "host"]);
-        Child::start(&mut command, ChildInput::Lifeline, CapturedOutput::Answer)
+        Child::start(&mut command, ChildInput::Lifeline, CapturedOutput::Stdout)
             .map_err(|error| failed(&error))
     }
 
@@ -118,7 +118,7 @@ impl Stage {
     }
 
     fn check_interrupt(&self) -> Result<(), CommandError> {
-        match self.stop.is_asked() {
+        match self.stop.is_requested() {
             true => {
                 Err(CommandError::new(CommandErrorKind::Interrupted, "interrupted; nothing is left behind"))
             }
@@ -129,7 +129,7 @@ impl Stage {
     fn expect(&self, code: i32, args: &[&str], hidden: &[&str]) -> Result<Line, CommandError> {
         self.check_interrupt()?;
         let all: Vec<&str> = args.iter().chain(hidden).copied().collect();
-        let ended = self.end(self.start(&all, ChildInput::Nothing, CapturedOutput::Everything)?)?;
+        let ended = self.end(self.start(&all, ChildInput::Nothing, CapturedOutput::StdoutAndStderr)?)?;
         let line = Line {
             command: shown(args),
             exit: ended.code,
@@ -232,7 +232,7 @@ fn play(stage: &Stage) -> Result<Vec<Step>, CommandError> {
 /// One sends, the other follows its inbox.
 fn talk(stage: &Stage) -> Result<Vec<Line>, CommandError> {
     let mut follower =
-        stage.start(&["watch", "--as", "SilverHeron"], ChildInput::Nothing, CapturedOutput::Answer)?;
+        stage.start(&["watch", "--as", "SilverHeron"], ChildInput::Nothing, CapturedOutput::Stdout)?;
     let sent = stage.msg(
         &["send", "GoldFalcon", "the login flow is ready for review", "--as", "Robin", "--want-ack"],
         &[],
@@ -294,7 +294,7 @@ fn refusal(stage: &Stage, tool: &str, input: &str, shown: &str) -> Result<Line, 
         "tool_input": { "command": input },
     });
     let input = ChildInput::Bytes(payload.to_string().into_bytes());
-    let ended = stage.end(stage.start(&["hook", "codex", "PreToolUse"], input, CapturedOutput::Answer)?)?;
+    let ended = stage.end(stage.start(&["hook", "codex", "PreToolUse"], input, CapturedOutput::Stdout)?)?;
     let answer: Value = serde_json::from_slice(&ended.said).unwrap_or_default();
     let decision = &answer["hookSpecificOutput"];
     match (decision["permissionDecision"].as_str(), decision["permissionDecisionReason"].as_str()) {
@@ -313,7 +313,7 @@ fn race(stage: &Stage) -> Result<Line, CommandError> {
     let mut runners = Vec::new();
     for actor in &actors {
         let args = ["join", "KeenOtter", "--pid", &actor.pid().to_string()];
-        runners.push(stage.start(&args, ChildInput::Nothing, CapturedOutput::Answer)?);
+        runners.push(stage.start(&args, ChildInput::Nothing, CapturedOutput::Stdout)?);
     }
     let mut winners = 0;
     for runner in runners {

@@ -58,7 +58,7 @@ impl Report for DoctorReport {
             CheckState::Ok => 2,
         });
         let is_shown = |check: &&HealthCheck| {
-            check.state != CheckState::Ok || (!page.quiet && (page.verbose || check.is_mended))
+            check.state != CheckState::Ok || (!page.quiet && (page.verbose || check.is_repaired))
         };
         let mut table = Table::default();
         for check in checks.into_iter().filter(is_shown) {

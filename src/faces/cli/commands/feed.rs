@@ -83,11 +83,11 @@ fn follow(op: &Op, ui: &Ui, limit: usize, wanted: &FeedFilter) -> Result<Command
         op.take_warnings().iter().for_each(|notice| ui.note(notice));
         let said: String =
             events.iter().filter(|event| wanted.is(event)).map(|event| line(ui, event)).collect();
-        if said.is_empty() { HandoverOutcome::Yes } else { ui.say(&said) }
+        if said.is_empty() { HandoverOutcome::Delivered } else { ui.say(&said) }
     };
     let end = match hand_over(&recent.events) {
-        HandoverOutcome::No => WatchEnd::Closed,
-        HandoverOutcome::Yes => feed::follow(op, recent.cursor, &stop, &mut hand_over)?,
+        HandoverOutcome::ReaderGone => WatchEnd::Closed,
+        HandoverOutcome::Delivered => feed::follow(op, recent.cursor, &stop, &mut hand_over)?,
     };
     Ok(CommandOutput::said(match end {
         WatchEnd::Closed => None,

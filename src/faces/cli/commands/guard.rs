@@ -3,7 +3,7 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use crate::domain::{quoted, said, visible};
+use crate::domain::{quote_code, quote_sentence, visible};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json;
@@ -108,12 +108,12 @@ impl Report for CheckReport {
         }
         let mut table = Table::default();
         for (verdict, holding) in held.iter().take(MOST) {
-            let reason = holding.reservation.reason.as_deref().map_or(String::new(), said);
+            let reason = holding.reservation.reason.as_deref().map_or(String::new(), quote_sentence);
             table.row(vec![
                 TableCell::styled("held", style::bad),
                 TableCell::plain(&visible(&verdict.path)),
                 TableCell::styled(holding.holder.name.as_str(), style::bold),
-                TableCell::plain(&quoted(&holding.reservation.pattern)),
+                TableCell::plain(&quote_code(&holding.reservation.pattern)),
                 TableCell::plain(&reason),
             ]);
         }

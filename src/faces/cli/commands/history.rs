@@ -35,7 +35,7 @@ struct HistoryReport(Vec<StoredMessage>);
 impl Report for HistoryReport {
     fn json(&self) -> Map<String, Value> {
         let listed =
-            self.0.iter().map(|filed| messages::json(&filed.message, filed.stem.letters())).collect();
+            self.0.iter().map(|filed| messages::json(&filed.message, filed.stem.short_id())).collect();
         Map::from_iter([("messages".to_string(), listed)])
     }
 
@@ -47,8 +47,8 @@ impl Report for HistoryReport {
                 _ => "",
             };
             match page.quiet {
-                true => page.line(filed.stem.letters()),
-                false => messages::show(page, &filed.message, filed.stem.letters(), note, now),
+                true => page.line(filed.stem.short_id()),
+                false => messages::show(page, &filed.message, filed.stem.short_id(), note, now),
             }
         }
         if self.0.is_empty() && !page.quiet {

@@ -31,19 +31,19 @@ impl Report for Look {
                 "messages".to_string(),
                 scan.waiting
                     .iter()
-                    .map(|waiting| messages::json(&waiting.message, waiting.stem.letters()))
+                    .map(|waiting| messages::json(&waiting.message, waiting.stem.short_id()))
                     .collect(),
             ),
             (
                 "parked".to_string(),
                 scan.parked
                     .iter()
-                    .map(|waiting| messages::json(&waiting.message, waiting.stem.letters()))
+                    .map(|waiting| messages::json(&waiting.message, waiting.stem.short_id()))
                     .collect(),
             ),
             (
                 "oweAck".to_string(),
-                owe_ack.iter().map(|filed| messages::json(&filed.message, filed.stem.letters())).collect(),
+                owe_ack.iter().map(|filed| messages::json(&filed.message, filed.stem.short_id())).collect(),
             ),
         ])
     }
@@ -52,20 +52,20 @@ impl Report for Look {
         let InboxReport { scan, owe_ack } = &self.0;
         if page.quiet {
             let waiting = scan.waiting.iter().chain(&scan.parked).map(|waiting| &waiting.stem);
-            waiting.for_each(|stem| page.line(stem.letters()));
+            waiting.for_each(|stem| page.line(stem.short_id()));
             return;
         }
         let now = clock::now();
         for waiting in &scan.waiting {
-            messages::show(page, &waiting.message, waiting.stem.letters(), "", now);
+            messages::show(page, &waiting.message, waiting.stem.short_id(), "", now);
         }
         for waiting in &scan.parked {
-            messages::show(page, &waiting.message, waiting.stem.letters(), "parked", now);
+            messages::show(page, &waiting.message, waiting.stem.short_id(), "parked", now);
         }
         for filed in owe_ack {
-            let letters = filed.stem.letters();
+            let short_id = filed.stem.short_id();
             page.line(style::dim(&format!(
-                "{letters} from {} needs an ack: `msg ack {letters}`",
+                "{short_id} from {} needs an ack: `msg ack {short_id}`",
                 visible(&filed.message.from)
             )));
         }

@@ -38,7 +38,7 @@ pub(in crate::faces::cli) struct InstallArgs {
     #[arg(value_name = "HARNESS", value_parser = which())]
     harness: Option<Which>,
     #[command(flatten)]
-    wish: InstallScopeArgs,
+    options: InstallScopeArgs,
     /// Let sessions join by themselves: sets `autoRegister` for you
     #[arg(long)]
     join: bool,
@@ -104,40 +104,41 @@ pub(super) fn run(
         }
         return Ok(HarnessStates(install::overview(ctx)).into());
     };
-    let wish = InstallOptions {
+    let options = InstallOptions {
         statusline: args.statusline,
         mcp: !args.no_mcp,
         join: args.join,
-        ..args.wish.wish(which)
+        ..args.options.wish(which)
     };
-    if wish.join && wish.recipient == Some(Recipient::Tmux) {
+    if options.join && options.recipient == Some(Recipient::Tmux) {
         return Err(CommandError::new(
             CommandErrorKind::Usage,
             "`--join` is about sessions of a harness: tmux has none",
         ));
     }
     let has_none = |recipient: Recipient| recipient != Recipient::Harness(Harness::Claude);
-    if let Some(recipient) = wish.recipient.filter(|recipient| wish.statusline && has_none(*recipient)) {
+    if let Some(recipient) = options.recipient.filter(|recipient| options.statusline && has_none(*recipient))
+    {
         let text = format!("{recipient} has no status line that could be told what to show");
         return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
             .hint("`msg install tmux` shows it beneath whatever runs in a pane"));
     }
     // With `--join`, install nothing if the setting cannot be changed afterwards.
     let is_broken = !errors.is_empty();
-    if wish.join && !wish.dry_run {
+    if options.join && !options.dry_run {
         errors.into_iter().next().map_or(Ok(()), Err)?;
     }
-    let done = install::install(wish)?;
+    let done = install::install(options)?;
     let is_harness = |recipient: &Recipient| matches!(recipient, Recipient::Harness(_));
-    let is_asked = !wish.dry_run && done.recipients.iter().any(is_harness);
-    let (joining, error) = match is_asked.then(|| let_join(ctx, wish.join, is_broken, ui)) {
+    let is_asked = !options.dry_run && done.recipients.iter().any(is_harness);
+    let (joining, error) = match is_asked.then(|| let_join(ctx, options.join, is_broken, ui)) {
         None => (None, None),
         Some(Ok(joining)) => (Some(joining), None),
         Some(Err(error)) => (Some(Joining::Off), Some(error)),
     };
     let error = install::verdict(&done).or(error);
     let overriding = config::keeps_sessions_out(ctx).filter(|_| joining.is_some());
-    let report = InstallReport { done, wish, words: &WORDS, joining, overriding };
+    let report = InstallReport { done, options, words: &WORDS, joining, overriding };
     Ok(CommandOutput { report: Some(Box::new(report)), error })
 }
 
@@ -159,7 +160,8 @@ fn wants_to_join(ui: &Ui) -> bool {
     if ui.is_json() || !ui.is_terminal() || !std::io::stdin().is_terminal() {
         return false;
     }
-    if ui.say("Let sessions join by themselves (setting autoRegister)? [Y/n] ") == HandoverOutcome::No {
+    if ui.say("Let sessions join by themselves (setting autoRegister)? [Y/n] ") == HandoverOutcome::ReaderGone
+    {
         return false;
     }
     let mut answer = String::new();
@@ -217,19 +219,19 @@ pub(super) struct InstallTexts {
 
 pub(super) fn outcome(
     done: InstallOutcome,
-    wish: InstallOptions,
+    options: InstallOptions,
     words: &'static InstallTexts,
 ) -> CommandOutput {
     let error = install::verdict(&done);
     CommandOutput {
-        report: Some(Box::new(InstallReport { done, wish, words, joining: None, overriding: None })),
+        report: Some(Box::new(InstallReport { done, options, words, joining: None, overriding: None })),
         error,
     }
 }
 
 struct InstallReport {
     done: InstallOutcome,
-    wish: InstallOptions,
+    options: InstallOptions,
     words: &'static InstallTexts,
     /// `None` if the command does not concern that.
     joining: Option<Joining>,
@@ -255,7 +257,7 @@ impl Report for InstallReport {
         if let Some((_, source)) = &self.overriding {
             object.insert("overriddenBy".to_string(), json!(from(source)));
         }
-        if self.wish.dry_run {
+        if self.options.dry_run {
             let diff = |change: &FileChange| json!({ "path": path(change), "diff": diff::unified(change) });
             object.insert("diffs".to_string(), self.done.changes.iter().map(diff).collect());
         }
@@ -263,7 +265,7 @@ impl Report for InstallReport {
     }
 
     fn text(&self, page: &mut Page) {
-        if self.wish.dry_run {
+        if self.options.dry_run {
             self.done
                 .changes
                 .iter()
@@ -276,7 +278,7 @@ impl Report for InstallReport {
             if changes.peek().is_none() {
                 page.line(format!("{name} {}", self.words.unchanged));
             }
-            for change in changes.filter(|_| !self.wish.dry_run) {
+            for change in changes.filter(|_| !self.options.dry_run) {
                 page.line(format!("{name}: {}", told(change)));
             }
         }
@@ -286,8 +288,8 @@ impl Report for InstallReport {
         for (harness, reason) in &self.done.skipped {
             page.line(style::dim(&format!("{harness}: skipped ({})", visible(reason))));
         }
-        if !self.wish.dry_run && !self.done.changes.is_empty() {
-            let is_tmux = self.wish.recipient == Some(Recipient::Tmux);
+        if !self.options.dry_run && !self.done.changes.is_empty() {
+            let is_tmux = self.options.recipient == Some(Recipient::Tmux);
             page.line(style::dim(if is_tmux { self.words.last_of_tmux } else { self.words.last }));
         }
         match self.joining {
@@ -304,7 +306,7 @@ impl Report for InstallReport {
     }
 
     fn is_answer(&self) -> bool {
-        self.wish.dry_run
+        self.options.dry_run
     }
 }
 

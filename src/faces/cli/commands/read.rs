@@ -25,6 +25,6 @@ pub(in crate::faces::cli) struct ReadArgs {
 
 pub(super) fn run(op: &Op, args: ReadArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     let selection = Selection { limit: args.limit, ack: args.ack, parked: true, ..Selection::default() };
-    ops::read(op, ui.reader(), &selection, &mut |letters| ui.hand_over_letters(letters))?;
+    ops::read(op, ui.reader(), &selection, &mut |messages| ui.hand_over_messages(messages))?;
     Ok(CommandOutput::said(None))
 }

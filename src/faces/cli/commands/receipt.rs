@@ -58,7 +58,7 @@ impl Report for ReceiptReport {
         let wake = wake.map_or(String::new(), |how| format!("; {how}"));
         page.line(format!(
             "{} to {}: {}{at}{via}{reason}{wake}",
-            stem.letters(),
+            stem.short_id(),
             visible(&message.to),
             style::bold(state)
         ));

@@ -36,9 +36,9 @@ pub(in crate::faces::cli) struct ReserveArgs {
 
 pub(super) fn run(op: &Op, args: ReserveArgs) -> Result<CommandOutput, CommandError> {
     let ttl = args.ttl.as_deref().map(ops::time_to_live).transpose()?;
-    let wish =
+    let request =
         ReserveRequest { patterns: args.patterns, reason: args.reason, ttl, force_broad: args.force_broad };
-    Ok(ReserveReport(ops::reserve(op, &wish)?).into())
+    Ok(ReserveReport(ops::reserve(op, &request)?).into())
 }
 
 struct ReserveReport(Granted);

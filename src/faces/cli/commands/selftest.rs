@@ -66,8 +66,8 @@ pub(super) fn run(
         return Ok(CommandOutput::said(None));
     }
     let stop = Stop::listen().map_err(FileError::from)?;
-    let wish = SelftestOptions { place: args.place, promises: args.promises, keep: args.keep };
-    let tested = selftest::selftest(globals, &wish, &stop, &mut |progress| {
+    let options = SelftestOptions { place: args.place, promises: args.promises, keep: args.keep };
+    let tested = selftest::selftest(globals, &options, &stop, &mut |progress| {
         ui.progress(progress.done, progress.of, progress.name);
     });
     ui.end_progress();

@@ -26,13 +26,13 @@ struct Shown(StoredMessage);
 impl Report for Shown {
     fn json(&self) -> Map<String, Value> {
         Map::from_iter([
-            ("message".to_string(), messages::json(&self.0.message, self.0.stem.letters())),
+            ("message".to_string(), messages::json(&self.0.message, self.0.stem.short_id())),
             ("place".to_string(), json!(place(&self.0.place))),
         ])
     }
 
     fn text(&self, page: &mut Page) {
-        messages::show(page, &self.0.message, self.0.stem.letters(), place(&self.0.place), clock::now());
+        messages::show(page, &self.0.message, self.0.stem.short_id(), place(&self.0.place), clock::now());
     }
 }
 

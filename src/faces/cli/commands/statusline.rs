@@ -40,7 +40,7 @@ pub(in crate::faces::cli) struct StatuslineArgs {
 }
 
 pub(super) fn run(call: &Invocation<'_>, args: StatuslineArgs) -> Result<CommandOutput, CommandError> {
-    let told = match (&args.pane, &call.globals.speaker) {
+    let told = match (&args.pane, &call.globals.acting_as) {
         (None, None) => told(),
         _ => Told::default(),
     };

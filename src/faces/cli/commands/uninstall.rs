@@ -20,12 +20,12 @@ pub(in crate::faces::cli) struct UninstallArgs {
     #[arg(value_name = "HARNESS", value_parser = which())]
     harness: Which,
     #[command(flatten)]
-    wish: InstallScopeArgs,
+    options: InstallScopeArgs,
 }
 
 pub(super) fn run(args: &UninstallArgs) -> Result<CommandOutput, CommandError> {
-    let wish = args.wish.wish(args.harness);
-    Ok(outcome(install::uninstall(wish)?, wish, &WORDS))
+    let options = args.options.wish(args.harness);
+    Ok(outcome(install::uninstall(options)?, options, &WORDS))
 }
 
 const WORDS: InstallTexts = InstallTexts {

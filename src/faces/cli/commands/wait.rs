@@ -28,8 +28,9 @@ pub(super) fn run(op: &Op, args: WaitArgs, ui: &Ui) -> Result<CommandOutput, Com
     let from = args.from.map(AgentName::new).transpose()?;
     let stop = Stop::listen().map_err(FileError::from)?;
     let selection = ops::from_sender(from);
-    let found =
-        ops::wait(op, ui.reader(), &stop, &selection, timeout, &mut |letters| ui.hand_over_letters(letters))?;
+    let found = ops::wait(op, ui.reader(), &stop, &selection, timeout, &mut |messages| {
+        ui.hand_over_messages(messages)
+    })?;
     match found {
         Some(_) => Ok(CommandOutput::said(None)),
         None => Err(CommandError::new(CommandErrorKind::TimedOut, "timed out: no mail")),

@@ -30,13 +30,13 @@ pub(in crate::faces::cli) struct WatchArgs {
 pub(super) fn run(op: &Op, args: WatchArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     let stop = Stop::listen().map_err(FileError::from)?;
     let end = match &args.exec {
-        Some(command) => ops::watch_each(op, &stop, &mut |letter| {
+        Some(command) => ops::watch_each(op, &stop, &mut |rendered| {
             tell(op, ui);
-            execute(command, letter)
+            execute(command, rendered)
         })?,
-        None => ops::watch(op, ui.reader(), &stop, &mut |letters| {
+        None => ops::watch(op, ui.reader(), &stop, &mut |messages| {
             tell(op, ui);
-            print(ui, letters)
+            print(ui, messages)
         })?,
     };
     Ok(CommandOutput::said(match end {
@@ -50,23 +50,23 @@ fn tell(op: &Op, ui: &Ui) {
     op.take_warnings().iter().for_each(|notice| ui.note(notice));
 }
 
-fn print(ui: &Ui, letters: &[RenderedMessage]) -> HandoverOutcome {
+fn print(ui: &Ui, messages: &[RenderedMessage]) -> HandoverOutcome {
     if !ui.is_json() {
-        return ui.hand_over_letters(letters);
+        return ui.hand_over_messages(messages);
     }
-    let lines: String = letters
+    let lines: String = messages
         .iter()
-        .map(|letter| format!("{}\n", messages::json(&letter.message, &letter.letters)))
+        .map(|rendered| format!("{}\n", messages::json(&rendered.message, &rendered.short_id)))
         .collect();
     ui.hand_over(&lines)
 }
 
 /// Runs the command with the message on its standard input. A command need not read it.
-fn execute(command: &str, letter: &RenderedMessage) -> bool {
+fn execute(command: &str, rendered: &RenderedMessage) -> bool {
     let child = Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).spawn();
     let Ok(mut child) = child else { return false };
     if let Some(mut stdin) = child.stdin.take() {
-        drop(writeln!(stdin, "{}", messages::json(&letter.message, &letter.letters)));
+        drop(writeln!(stdin, "{}", messages::json(&rendered.message, &rendered.short_id)));
     }
     child.wait().is_ok_and(|status| status.success())
 }

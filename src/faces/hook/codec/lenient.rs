@@ -14,7 +14,8 @@ use serde::{Deserialize, de};
 /// Parses a payload, which must be an object.
 pub(super) fn object<T: DeserializeOwned>(input: &[u8]) -> Result<T, String> {
     let read = |input: &[u8]| serde_json::from_slice::<Maybe<Object<T>>>(input);
-    let read = read(input).or_else(|error| mended(input).map_or(Err(error), |text| read(text.as_bytes())));
+    let read =
+        read(input).or_else(|error| repaired_json(input).map_or(Err(error), |text| read(text.as_bytes())));
     match read {
         Ok(Maybe(Some(Object(payload)))) => Ok(payload),
         Ok(Maybe(None)) => Err("the payload is not a JSON object".to_string()),
@@ -159,7 +160,7 @@ impl<'de, T: Keep> Visitor<'de> for Look<T> {
 
 /// The payload with U+FFFD in place of invalid text: broken UTF-8, and unpaired surrogates, which JavaScript writes if
 /// a text was cut in the middle of a character. `None` if there is nothing to replace.
-fn mended(input: &[u8]) -> Option<String> {
+fn repaired_json(input: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(input);
     let mut mended = String::with_capacity(text.len());
     let mut rest: &str = &text;

@@ -9,7 +9,7 @@ use super::tool::{ToolInput, ToolTouches};
 use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
 
 /// The mode in which the user is not asked for permission.
-const UNASKED: &str = "bypassPermissions";
+const BYPASS_PERMISSIONS: &str = "bypassPermissions";
 
 /// Gemini CLI's response text if its model said nothing.
 const NOTHING: [&str; 2] = ["", "[no response text]"];
@@ -100,7 +100,7 @@ impl ClaudePayload {
             in_subagent: self.agent_id.0.is_some(),
             turn: self.prompt_id.0.or(self.turn_id.0),
             is_silent: self.prompt_response.0.as_deref().is_some_and(|said| NOTHING.contains(&said.trim())),
-            is_unasked: self.permission_mode.0.as_deref() == Some(UNASKED),
+            is_unasked: self.permission_mode.0.as_deref() == Some(BYPASS_PERMISSIONS),
             cwd: self.cwd.0,
             model: self.model.0,
             tokens: 0,

@@ -4,7 +4,7 @@ use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::domain::{AgentName, quoted, said};
+use crate::domain::{AgentName, quote_code, quote_sentence};
 use crate::faces::json;
 use crate::faces::mcp::answer::ToolAnswer;
 use crate::ops::{self, AgentFilter, CommandError, Context, Op, Profile};
@@ -84,25 +84,25 @@ fn line(ctx: &Context, profile: &Profile, is_me: bool) -> String {
     let agent = &profile.agent;
     let me = if is_me { " (you)" } else { "" };
     let branch =
-        agent.git_branch.as_deref().map_or(String::new(), |branch| format!(" on {}", quoted(branch)));
-    let folder = quoted(&ctx.home.shorten(&agent.cwd));
+        agent.git_branch.as_deref().map_or(String::new(), |branch| format!(" on {}", quote_code(branch)));
+    let folder = quote_code(&ctx.home.shorten(&agent.cwd));
     let mut line =
         format!("{}{me}: {}, {} in {folder}{branch}", agent.name, profile.presence, json::harness(profile));
     for claim in &profile.claims {
-        line.push_str(&format!(", works on {}", quoted(&claim.task)));
+        line.push_str(&format!(", works on {}", quote_code(&claim.task)));
     }
     match agent.reservations.as_slice() {
         [] => {}
-        [one] => line.push_str(&format!(", holds {}", quoted(&one.pattern))),
+        [one] => line.push_str(&format!(", holds {}", quote_code(&one.pattern))),
         [first, rest @ ..] => {
-            line.push_str(&format!(", holds {} and {} more", quoted(&first.pattern), rest.len()));
+            line.push_str(&format!(", holds {} and {} more", quote_code(&first.pattern), rest.len()));
         }
     }
     if profile.unread > 0 {
         line.push_str(&format!(", {} unread", profile.unread));
     }
     if let Some(status) = &agent.status {
-        line.push_str(&format!(", says {}", said(status)));
+        line.push_str(&format!(", says {}", quote_sentence(status)));
     }
     line
 }

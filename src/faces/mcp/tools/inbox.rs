@@ -90,9 +90,9 @@ pub(super) fn run(
     let selection = args.selection()?;
     let (mesh, me) = as_agent(op, ops::caller)?;
     let unread = mesh.unread(&me.agent)?;
-    ops::read(op, ReaderKind::Mind, &selection, &mut |letters| match letters {
-        [] => HandoverOutcome::Yes,
-        letters => outlet.hand_over(handed_over(letters, unread).noting(&op.take_warnings())),
+    ops::read(op, ReaderKind::PersonOrModel, &selection, &mut |messages| match messages {
+        [] => HandoverOutcome::Delivered,
+        messages => outlet.hand_over(handed_over(messages, unread).noting(&op.take_warnings())),
     })?;
     Ok(ToolAnswer::new("no mail").with("messages", Vec::<Value>::new()))
 }
@@ -107,9 +107,10 @@ impl InboxWait {
     ) -> Result<ToolAnswer, CommandError> {
         let selection = self.args.selection()?;
         as_agent(op, ops::caller)?;
-        let found = ops::wait(op, ReaderKind::Mind, stop, &selection, Some(self.most), &mut |letters| {
-            outlet.hand_over(handed_over(letters, letters.len()).noting(&op.take_warnings()))
-        })?;
+        let found =
+            ops::wait(op, ReaderKind::PersonOrModel, stop, &selection, Some(self.most), &mut |messages| {
+                outlet.hand_over(handed_over(messages, messages.len()).noting(&op.take_warnings()))
+            })?;
         match found {
             Some(_) => Ok(ToolAnswer::default()),
             None => Err(CommandError::new(CommandErrorKind::TimedOut, "timed out: no mail")),
@@ -117,14 +118,14 @@ impl InboxWait {
     }
 }
 
-fn handed_over(letters: &[RenderedMessage], unread: usize) -> ToolAnswer {
-    let mut parts: Vec<String> = letters.iter().map(RenderedMessage::for_tools).collect();
-    match unread.saturating_sub(letters.len()) {
+fn handed_over(messages: &[RenderedMessage], unread: usize) -> ToolAnswer {
+    let mut parts: Vec<String> = messages.iter().map(RenderedMessage::for_tools).collect();
+    match unread.saturating_sub(messages.len()) {
         0 => {}
         1 => parts.push("[1 more message]".to_string()),
         rest => parts.push(format!("[{rest} more messages]")),
     }
-    let messages: Vec<Value> = letters.iter().map(|letter| without_text(&letter.message)).collect();
+    let messages: Vec<Value> = messages.iter().map(|rendered| without_text(&rendered.message)).collect();
     ToolAnswer::new(parts.join("\n\n")).with("messages", messages)
 }
 
@@ -132,7 +133,7 @@ fn show(op: &Op, id: &str) -> Result<ToolAnswer, CommandError> {
     let filed = as_agent(op, |op| ops::show(op, id))?;
     let message = &filed.message;
     let (from, to) = (sender(message), visible(&message.to));
-    let text = format!("[{from} to {to}, id {}]\n{}", filed.stem.letters(), ops::quotation(&message.text));
+    let text = format!("[{from} to {to}, id {}]\n{}", filed.stem.short_id(), ops::quotation(&message.text));
     Ok(ToolAnswer::new(text).with("message", without_text(message)))
 }
 

@@ -111,8 +111,8 @@ fn draft(args: MessageToolArgs) -> Result<MessageDraft, CommandError> {
 fn sent(report: SendReport) -> ToolAnswer {
     let accepted = report.sent.iter().map(|accepted| {
         let done = if accepted.held { "kept for" } else { "sent to" };
-        let how = accepted.rung.explained().map_or(String::new(), |how| format!(": {how}"));
-        format!("{done} {} as {}{how}", accepted.to, accepted.stem.letters())
+        let how = accepted.route.explained().map_or(String::new(), |how| format!(": {how}"));
+        format!("{done} {} as {}{how}", accepted.to, accepted.stem.short_id())
     });
     let mut lines: Vec<String> = accepted.collect();
     if report.sent.is_empty() && report.failed.is_empty() {

@@ -4,7 +4,7 @@ use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{quoted, said};
+use crate::domain::{quote_code, quote_sentence};
 use crate::faces::json;
 use crate::faces::mcp::answer::ToolAnswer;
 use crate::ops::{self, CommandError, Holding, Op, ReserveRequest};
@@ -60,7 +60,7 @@ pub(super) fn run(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandE
             let mut lines: Vec<String> = released
                 .reservations
                 .iter()
-                .map(|freed| format!("{} is free", quoted(&freed.pattern)))
+                .map(|freed| format!("{} is free", quote_code(&freed.pattern)))
                 .collect();
             if lines.is_empty() {
                 lines.push("you had no reservations".to_string());
@@ -72,8 +72,8 @@ pub(super) fn run(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandE
             let paths = paths(args.paths, "check")?;
             let verdicts = ops::check(op, &paths)?;
             let lines = verdicts.iter().map(|verdict| match &verdict.holding {
-                None => format!("{} is free", quoted(&verdict.path)),
-                Some(holding) => format!("{} is held by {}", quoted(&verdict.path), holding.holder.name),
+                None => format!("{} is free", quote_code(&verdict.path)),
+                Some(holding) => format!("{} is held by {}", quote_code(&verdict.path), holding.holder.name),
             });
             let rows: Vec<Value> = verdicts.iter().map(json::verdict).collect();
             Ok(ToolAnswer::lines(lines).with("paths", rows).failing(ops::verdict(&verdicts)))
@@ -83,15 +83,15 @@ pub(super) fn run(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandE
 }
 
 fn reserve(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
-    let wish = ReserveRequest {
+    let request = ReserveRequest {
         patterns: paths(args.paths, "reserve")?,
         reason: args.reason,
         ttl: args.ttl.as_deref().map(ops::time_to_live).transpose()?,
         force_broad: args.force_broad.unwrap_or(false),
     };
-    let granted = as_agent(op, |op| ops::reserve(op, &wish))?;
+    let granted = as_agent(op, |op| ops::reserve(op, &request))?;
     let holder = granted.holder.as_str();
-    let lines = granted.reservations.iter().map(|taken| format!("{} is yours", quoted(&taken.pattern)));
+    let lines = granted.reservations.iter().map(|taken| format!("{} is yours", quote_code(&taken.pattern)));
     let taken = granted.reservations.iter().map(|taken| json::reservation(taken, holder));
     Ok(ToolAnswer::lines(lines).with("reservations", taken.collect::<Vec<_>>()))
 }
@@ -99,8 +99,9 @@ fn reserve(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
 fn list(op: &Op) -> Result<ToolAnswer, CommandError> {
     let holdings = ops::reservations(op, false)?;
     let line = |Holding { holder, reservation, .. }: &Holding| {
-        let reason = reservation.reason.as_deref().map_or(String::new(), |text| format!(": {}", said(text)));
-        format!("{} holds {}{reason}", holder.name, quoted(&reservation.pattern))
+        let reason =
+            reservation.reason.as_deref().map_or(String::new(), |text| format!(": {}", quote_sentence(text)));
+        format!("{} holds {}{reason}", holder.name, quote_code(&reservation.pattern))
     };
     let mut lines: Vec<String> = holdings.iter().map(line).collect();
     if lines.is_empty() {

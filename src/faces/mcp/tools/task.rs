@@ -4,7 +4,7 @@ use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{AgentName, quoted};
+use crate::domain::{AgentName, quote_code};
 use crate::faces::json;
 use crate::faces::mcp::answer::ToolAnswer;
 use crate::ops::tasks::{
@@ -77,7 +77,7 @@ pub(super) fn run(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandErro
         Action::Complete => complete(op, args),
         Action::Unclaim => {
             let claim = as_agent(op, |op| tasks::unclaim(op, args.id.as_deref(), spec))?;
-            let text = format!("{} is free again", quoted(&claim.task));
+            let text = format!("{} is free again", quote_code(&claim.task));
             Ok(ToolAnswer::new(text).with("claim", json::claim(&claim, &[])))
         }
         Action::Handoff => {
@@ -85,14 +85,14 @@ pub(super) fn run(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandErro
             let to = AgentName::new(needed(args.to.as_deref(), "to", "handoff")?)?;
             let notes = args.notes.as_deref();
             let done = as_agent(op, |op| tasks::handoff(op, id, &to, spec, notes))?;
-            let text = format!("{} is {}'s now", quoted(&done.claim.task), done.claim.agent);
+            let text = format!("{} is {}'s now", quote_code(&done.claim.task), done.claim.agent);
             Ok(ToolAnswer::new(text).with("claim", json::claim(&done.claim, &done.reservations)))
         }
         Action::Spec => {
             let used = as_agent(op, |op| tasks::spec(op, spec))?;
             used.problems.iter().for_each(|problem| op.warn(problem.clone()));
             let text = match &used.path {
-                Some(path) => format!("{}, {} tasks", quoted(path), used.tasks),
+                Some(path) => format!("{}, {} tasks", quote_code(path), used.tasks),
                 None => "you have no spec".to_string(),
             };
             Ok(ToolAnswer::new(text).with("spec", used.path))
@@ -111,9 +111,9 @@ fn claim(op: &Op, choice: Choice, args: TaskToolArgs) -> Result<ToolAnswer, Comm
     };
     let Claimed { claim, title, reservations, again } = as_agent(op, |op| tasks::claim(op, &request))?;
     let already = if again { " already" } else { "" };
-    let title_shown = if title.is_empty() { String::new() } else { format!(": {}", quoted(&title)) };
-    let mut lines = vec![format!("{} is yours{already}{title_shown}", quoted(&claim.task))];
-    lines.extend(reservations.iter().map(|taken| format!("{} is yours with it", quoted(&taken.pattern))));
+    let title_shown = if title.is_empty() { String::new() } else { format!(": {}", quote_code(&title)) };
+    let mut lines = vec![format!("{} is yours{already}{title_shown}", quote_code(&claim.task))];
+    lines.extend(reservations.iter().map(|taken| format!("{} is yours with it", quote_code(&taken.pattern))));
     Ok(ToolAnswer::lines(lines).with("claim", json::claim(&claim, &reservations)).with("title", title))
 }
 
@@ -124,9 +124,9 @@ fn complete(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
     let done = as_agent(op, |op| tasks::complete(op, &request))?;
     let ready = match done.unblocked.as_slice() {
         [] => String::new(),
-        unblocked => format!("; ready now: {}", quoted(&unblocked.join(", "))),
+        unblocked => format!("; ready now: {}", quote_code(&unblocked.join(", "))),
     };
-    Ok(ToolAnswer::new(format!("{} is done{ready}", quoted(&done.completion.task)))
+    Ok(ToolAnswer::new(format!("{} is done{ready}", quote_code(&done.completion.task)))
         .with("completion", json::completion(&done.completion))
         .with("unblocked", done.unblocked)
         .with("ticked", done.ticked))
@@ -149,11 +149,11 @@ pub(in crate::faces::mcp) fn list(op: &Op, spec: Option<&str>) -> Result<ToolAns
 
 fn line(task: &TaskView) -> String {
     let about = match &task.state {
-        TaskState::Blocked(by) => format!(" by {}", quoted(&by.join(", "))),
+        TaskState::Blocked(by) => format!(" by {}", quote_code(&by.join(", "))),
         TaskState::Claimed | TaskState::Done => {
-            json::owner(task).map_or(String::new(), |owner| format!(" by {}", quoted(owner)))
+            json::owner(task).map_or(String::new(), |owner| format!(" by {}", quote_code(owner)))
         }
         TaskState::Open => String::new(),
     };
-    format!("{} {}{about}: {}", quoted(&task.id), task.state.name(), quoted(&task.title))
+    format!("{} {}{about}: {}", quote_code(&task.id), task.state.name(), quote_code(&task.title))
 }

@@ -158,7 +158,7 @@ fn a_receipt_changes_and_copies_are_one_message() {
 fn messages_go_where_they_belong() {
     let mut state = full(80, 24);
     assert_eq!(
-        state.talks.iter().map(|talk| talk.with.as_str()).collect::<Vec<_>>(),
+        state.conversations.iter().map(|conversation| conversation.with.as_str()).collect::<Vec<_>>(),
         ["SwiftRaven", "GoldFalcon"]
     );
     assert_eq!(state.all.notes.len(), 2);

@@ -100,7 +100,7 @@ fn names_are_completed() {
     type_in(&mut state, "@s");
     press(&mut state, KeyCode::Enter);
     assert_eq!(press(&mut state, KeyCode::Enter), [], "a name alone opens the conversation");
-    assert_eq!(state.tab, Tab::Talk("SwiftRaven".to_string()));
+    assert_eq!(state.tab, Tab::Conversation("SwiftRaven".to_string()));
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn an_agent_is_chosen_and_opened() {
     press(&mut state, KeyCode::Down);
     press(&mut state, KeyCode::Down);
     press(&mut state, KeyCode::Enter);
-    assert_eq!(state.tab, Tab::Talk("CalmOwl".to_string()), "those without a spec come last");
+    assert_eq!(state.tab, Tab::Conversation("CalmOwl".to_string()), "those without a spec come last");
     assert_eq!(state.tabs().len(), 8, "it has a tab now");
 }
 
@@ -312,7 +312,7 @@ fn the_mouse_chooses_opens_and_scrolls() {
     state.update(click(5, 4));
     assert_eq!(state.list().at, 1);
     state.update(click(5, 4));
-    assert_eq!(state.tab, Tab::Talk("SwiftRaven".to_string()));
+    assert_eq!(state.tab, Tab::Conversation("SwiftRaven".to_string()));
     let row = picture(&state).lines().nth(1).unwrap().to_string();
     let column = row[..row.find("Feed").unwrap()].chars().count();
     state.update(click(u16::try_from(column).unwrap(), 1));

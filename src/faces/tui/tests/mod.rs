@@ -187,7 +187,7 @@ fn type_in(state: &mut ChatState, text: &str) {
 fn go(state: &mut ChatState, name: &str) {
     for _ in 0..state.tabs().len() {
         let open = match &state.tab {
-            super::state::Tab::Talk(with) => with.clone(),
+            super::state::Tab::Conversation(with) => with.clone(),
             tab => format!("{tab:?}"),
         };
         if open == name {

@@ -9,17 +9,17 @@ use crate::faces::tui::state::{ChatState, Tab};
 use crate::faces::tui::theme::Theme;
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
-    let Some(talk) = state.talk() else { return };
+    let Some(conversation) = state.talk() else { return };
     let window = state.window(&state.filter.text);
     let window =
         Window { look: crate::faces::tui::message_view::MessageLayout { theme, ..window.look }, ..window };
-    let pieces = talk.pieces(window);
+    let pieces = conversation.pieces(window);
     if pieces.is_empty() {
         let text = match (&state.tab, state.filter.text.is_empty()) {
             (_, false) => "No message matches.".to_string(),
             (Tab::All, true) => "No broadcasts yet. Anything you type here goes to everyone.".to_string(),
             (_, true) => {
-                format!("No messages yet. Anything you type here goes to {}.", visible(&talk.with))
+                format!("No messages yet. Anything you type here goes to {}.", visible(&conversation.with))
             }
         };
         return super::put_empty(buffer, area, &text, theme);

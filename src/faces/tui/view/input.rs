@@ -32,7 +32,7 @@ pub(super) fn draw_rule(buffer: &mut Buffer, area: Rect, state: &ChatState, them
 
 fn hint(state: &ChatState) -> String {
     let more = match state.talk() {
-        Some(talk) if !talk.is_at_end() => " · End: the latest",
+        Some(conversation) if !conversation.is_at_end() => " · End: the latest",
         _ => "",
     };
     let what = match &state.tab {
@@ -40,8 +40,8 @@ fn hint(state: &ChatState) -> String {
         _ if !state.filter.text.is_empty() => {
             format!("filter: {} · Esc clear", visible(&state.filter.text))
         }
-        Tab::Talk(name) if AgentName::is_program(name) => "notices from msg itself".to_string(),
-        Tab::Talk(name) => format!("to {}", visible(name)),
+        Tab::Conversation(name) if AgentName::is_program(name) => "notices from msg itself".to_string(),
+        Tab::Conversation(name) => format!("to {}", visible(name)),
         Tab::All => "to all".to_string(),
         Tab::Agents => "Enter opens · @Name text · / filter".to_string(),
         _ => "@Name text · / filter".to_string(),

@@ -28,7 +28,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ChatState, theme: Theme) {
     tabs::draw(buffer, areas.tabs, state, theme);
     match &state.tab {
         Tab::Agents => agents::draw(buffer, areas.body, state, theme),
-        Tab::Talk(_) | Tab::All => chat::draw(buffer, areas.body, state, theme),
+        Tab::Conversation(_) | Tab::All => chat::draw(buffer, areas.body, state, theme),
         Tab::Tasks => tasks::draw(buffer, areas.body, state, theme),
         Tab::Reservations => reservations::draw(buffer, areas.body, state, theme),
         Tab::Feed => feed::draw(buffer, areas.body, state, theme),

@@ -53,8 +53,12 @@ fn labels(state: &ChatState, theme: Theme) -> Vec<Label> {
             Tab::Tasks => "Tasks".to_string(),
             Tab::Reservations => "Reservations".to_string(),
             Tab::Feed => "Feed".to_string(),
-            Tab::Talk(name) => {
-                unread = state.talks.iter().find(|talk| talk.is_with(name)).map_or(0, |talk| talk.unread());
+            Tab::Conversation(name) => {
+                unread = state
+                    .conversations
+                    .iter()
+                    .find(|conversation| conversation.is_with(name))
+                    .map_or(0, |conversation| conversation.unread());
                 mark = Some(match state.world.peer(name) {
                     Some(peer) => Span::styled(dot(peer.presence), theme.presence(peer.presence)),
                     None => Span::styled("·", theme.faint()),

@@ -14,7 +14,7 @@ use crate::store::{Census, Mesh, Registration, RegistryQuery, Survey};
 use crate::sys::process;
 
 use crate::ops::agents::identity::{
-    Caller, CallerTraces, SessionSource, find, found, is_host, mend, revive, wanted_name,
+    Caller, CallerTraces, SessionSource, find, finish_interrupted, found, is_host, revive, wanted_name,
 };
 
 /// The agent that a hook is about, as far as it can be known without a lock.
@@ -30,7 +30,7 @@ pub(in crate::ops) struct RecognisedAgent {
 enum Todo {
     Nothing,
     /// The agent is registered. Its session id may have changed, or a rename or a return may be unfinished.
-    Mend(Box<(Census, CallerTraces)>),
+    FinishInterrupted(Box<(Census, CallerTraces)>),
     /// The session is known but not registered.
     Revive(Box<(Census, CallerTraces)>),
 }
@@ -51,7 +51,7 @@ pub(in crate::ops) fn recognise(
     sessions: &[SessionId],
 ) -> RecognisedAgent {
     // An agent that `--as` names is not looked up by its session.
-    let own: &[SessionId] = if ctx.speaker.is_some() { &[] } else { sessions };
+    let own: &[SessionId] = if ctx.acting_as.is_some() { &[] } else { sessions };
     // If a session record can't be read, the long search is used.
     let known = own.iter().find_map(|session| registered(mesh, session).ok().flatten());
     match known {
@@ -86,9 +86,9 @@ impl RecognisedAgent {
         let Self { agent, todo, error } = self;
         let has_changed = !matches!(todo, Todo::Nothing);
         let done = match (agent.clone(), todo) {
-            (Some(agent), Todo::Mend(around)) => {
+            (Some(agent), Todo::FinishInterrupted(around)) => {
                 let caller = Caller { agent, how: SessionSource::Hook.to_string() };
-                mend(mesh, &around.0, &around.1, caller).map(|caller| Some(caller.agent))
+                finish_interrupted(mesh, &around.0, &around.1, caller).map(|caller| Some(caller.agent))
             }
             (None, Todo::Revive(around)) => written_again(op, mesh, &around.0, &around.1),
             (agent, _) => Ok(agent),
@@ -113,7 +113,7 @@ fn written_again(
     traces: &CallerTraces,
 ) -> Result<Option<Agent>, CommandError> {
     let revived = revive(op, mesh, traces).or_else(stranger)?;
-    let mended = revived.map(|caller| mend(mesh, census, traces, caller)).transpose()?;
+    let mended = revived.map(|caller| finish_interrupted(mesh, census, traces, caller)).transpose()?;
     Ok(mended.map(|caller| caller.agent))
 }
 
@@ -122,7 +122,7 @@ fn written_again(
 /// known, the session id is believed: a resumed session may have moved to a process that is not registered.
 pub(in crate::ops) fn is_called_by_another(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool {
     // `--as` is believed.
-    ctx.speaker.is_none() && is_tool_of_another(&CallerTraces::gather(), survey, agent)
+    ctx.acting_as.is_none() && is_tool_of_another(&CallerTraces::gather(), survey, agent)
 }
 
 /// Whether the traces say that another live agent of the nearest harness process runs this.
@@ -190,7 +190,7 @@ fn search(
     let may_be_revived = found.is_none() && is_known(mesh, sessions);
     let around = Box::new((census.into_owned(), traces));
     let todo = match &found {
-        Some(_) => Todo::Mend(around),
+        Some(_) => Todo::FinishInterrupted(around),
         None if may_be_revived => Todo::Revive(around),
         None => Todo::Nothing,
     };

@@ -53,7 +53,7 @@ impl fmt::Display for SessionSource {
 impl CallerTraces {
     /// The traces of a command's caller; none if `--as` names the agent.
     pub(super) fn of_caller(ctx: &Context) -> Self {
-        match (&ctx.speaker, &ctx.client) {
+        match (&ctx.acting_as, &ctx.client) {
             (Some(_), _) => Self { ancestors: Vec::new(), harness: None, session: None },
             (None, Some(client)) => Self::of_client(client),
             (None, None) => Self::gather(),
@@ -117,7 +117,7 @@ impl CallerTraces {
 /// is not its own: a tool of another session started it, or its terminal, and its hooks inherit the variable.
 fn told_session(host: &Host) -> Option<(SessionId, SessionSource)> {
     host.harness.session_variables().iter().find_map(|name| {
-        let told = variable(name).filter(|told| !process::began_with(host.process.pid, name, told))?;
+        let told = variable(name).filter(|told| !process::was_started_with(host.process.pid, name, told))?;
         Some((SessionId::new(told).ok()?, SessionSource::Variable(name)))
     })
 }
@@ -141,7 +141,9 @@ pub(in crate::ops) fn is_host(agent: &Agent, pid: Pid, start_ticks: u64) -> bool
                     .is_none_or(|started| started.duration_since(agent.started_at) <= SLACK)
         }
         RecordedProcess::Pinned(identity) => {
-            identity.pid == pid && identity.start_ticks == start_ticks && identity.place == *process::place()
+            identity.pid == pid
+                && identity.start_ticks == start_ticks
+                && identity.place == *process::pid_scope()
         }
     }
 }

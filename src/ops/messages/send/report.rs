@@ -14,7 +14,7 @@ pub struct Accepted {
     /// It is kept until the recipient comes back.
     pub held: bool,
     /// How it gets to the recipient's attention.
-    pub rung: WakeRoute,
+    pub route: WakeRoute,
 }
 
 /// A copy that was refused, and why.

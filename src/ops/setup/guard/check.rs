@@ -40,7 +40,7 @@ fn look(ctx: &Op) -> Result<CommitCheck, CommandError> {
         return Ok(CommitCheck::default());
     }
     let targets = targets(&repository.root, &staged);
-    let (verdicts, judged) = paths_check::for_caller(ctx, targets, HardLinkPolicy::Given)?;
+    let (verdicts, judged) = paths_check::for_caller(ctx, targets, HardLinkPolicy::Ignore)?;
     let refusal = paths_check::verdict(&verdicts).map(|error| with_ways_out(error, &verdicts));
     if let (None, Some(file), true) = (&refusal, judged.unreadable.first(), ctx.settings.is_on("strict")) {
         return Err(names::unknown_reservations(file));

@@ -211,7 +211,7 @@ fn refuse_shared(place: &HookLocation, repository: &Repository) -> Result<(), Co
     let dir = place.shown(place.dir());
     let (text, hint) = match place.audience(repository)? {
         HookSharing::ThisRepository => return Ok(()),
-        HookSharing::WhoeverPulls => (
+        HookSharing::Committed => (
             format!(
                 "git looks for hooks in `{dir}`, and what is there is committed: everyone would get the guard"
             ),

@@ -65,7 +65,7 @@ pub(super) enum PreviousHook {
 pub(super) enum HookSharing {
     ThisRepository,
     /// It would be committed.
-    WhoeverPulls,
+    Committed,
     /// It is neither in the repository nor in the work tree.
     OtherRepositories,
 }
@@ -217,7 +217,7 @@ impl HookLocation {
             return Ok(HookSharing::OtherRepositories);
         };
         match repository.would_commit(&Path::new(inside).join(HOOK))? {
-            true => Ok(HookSharing::WhoeverPulls),
+            true => Ok(HookSharing::Committed),
             false => Ok(HookSharing::ThisRepository),
         }
     }

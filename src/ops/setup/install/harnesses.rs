@@ -235,7 +235,7 @@ impl InstallContext<'_> {
         if self.mcp && matches!(self.scope, InstallScope::User) {
             entries.push(SettingsFileEntry::Item { list, text: "mcp__ravenry".to_string() });
         }
-        let shown = HookLine::new(&self.program, harness, HookPurpose::Show).render();
+        let shown = HookLine::new(&self.program, harness, HookPurpose::StatusLine).render();
         let value = Json::object([("type", "command".into()), ("command", shown.as_str().into())]);
         entries.push(SettingsFileEntry::StatusLine { value, wanted: self.statusline });
         // Claude Code silently ignores the whole file if it contains a comment.
@@ -358,7 +358,7 @@ impl InstallContext<'_> {
     /// The process that Claude Code keeps running beside an idle session. A version that doesn't know `asyncRewake`
     /// still knows `async`; its sessions are just not woken.
     fn waiter(&self, event: &str) -> Hook {
-        let line = HookLine::new(&self.program, Harness::Claude, HookPurpose::Wait).render();
+        let line = HookLine::new(&self.program, Harness::Claude, HookPurpose::WaitForMail).render();
         let handler = Json::object([
             ("type", Json::from("command")),
             ("command", line.as_str().into()),

@@ -50,7 +50,7 @@ fn copies(installs: &Installs, repair: bool) -> Result<Option<HealthCheck>, Stor
         let current = if is_file { files::read_large(path)? } else { None };
         outline::without_copy(record, current.as_deref()).map_or(Ok(()), |record| lock.note(&record))?;
     }
-    Ok(Some(HealthCheck::mended(RECORDS, format!("{count} copies of settings files were removed"))))
+    Ok(Some(HealthCheck::repaired(RECORDS, format!("{count} copies of settings files were removed"))))
 }
 
 /// The harnesses that have something of ours installed, named as `install` takes them.
@@ -145,7 +145,7 @@ fn look(place: &InstallContext<'_>, harness: Harness, installs: &Installs) -> Fo
     }
     let is_project = matches!(place.scope, InstallScope::Project(_));
     let mend = format!("`msg install {}`", place.name(harness));
-    let plan = InstallPlan { recipient: harness.into(), targets, tree: None, way: InstallDirection::In };
+    let plan = InstallPlan { recipient: harness.into(), targets, tree: None, way: InstallDirection::Install };
     let steps = match plan.steps(installs) {
         Ok(steps) => steps,
         Err(error) => {

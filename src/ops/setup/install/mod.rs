@@ -25,7 +25,7 @@ use crate::sys::files;
 use crate::sys::git::WorkTree;
 use crate::sys::program::on_path;
 
-use crate::ops::context::surroundings;
+use crate::ops::context::home_and_cwd;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person;
 use harnesses::{InstallContext, InstallScope};
@@ -92,7 +92,7 @@ pub struct InstallOptions {
 impl InstallOptions {
     /// The command line as a person would type it.
     fn line(self, way: InstallDirection) -> String {
-        let verb = if way == InstallDirection::In { "install" } else { "uninstall" };
+        let verb = if way == InstallDirection::Install { "install" } else { "uninstall" };
         let mut line = format!("msg {verb} {}", self.recipient.map_or("all", Recipient::name));
         for (is_wanted, flag) in [
             (self.join, " --join"),
@@ -121,22 +121,22 @@ pub struct InstallOutcome {
 }
 
 /// Puts our hooks into one harness, or into every one on this machine.
-pub fn install(wish: InstallOptions) -> Result<InstallOutcome, CommandError> {
-    run(wish, InstallDirection::In)
+pub fn install(options: InstallOptions) -> Result<InstallOutcome, CommandError> {
+    run(options, InstallDirection::Install)
 }
 
 /// Takes them out again.
-pub fn uninstall(wish: InstallOptions) -> Result<InstallOutcome, CommandError> {
-    run(wish, InstallDirection::Out)
+pub fn uninstall(options: InstallOptions) -> Result<InstallOutcome, CommandError> {
+    run(options, InstallDirection::Uninstall)
 }
 
-fn run(wish: InstallOptions, way: InstallDirection) -> Result<InstallOutcome, CommandError> {
-    person::required(|| wish.line(way))?;
-    let (home, cwd) = surroundings()?;
+fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome, CommandError> {
+    person::required(|| options.line(way))?;
+    let (home, cwd) = home_and_cwd()?;
     let tree = WorkTree::containing(&cwd);
     let root = tree.as_ref().map_or(cwd, |tree| tree.root.clone());
-    let scope = if wish.project { InstallScope::Project(&root) } else { InstallScope::User };
-    if wish.project && root == home.home {
+    let scope = if options.project { InstallScope::Project(&root) } else { InstallScope::User };
+    if options.project && root == home.home {
         return Err(CommandError::new(
             CommandErrorKind::NoProjectSettings,
             "your home directory is not a project",
@@ -147,15 +147,15 @@ fn run(wish: InstallOptions, way: InstallDirection) -> Result<InstallOutcome, Co
         home: &home,
         scope,
         program: program::find()?,
-        statusline: wish.statusline,
-        mcp: wish.mcp,
+        statusline: options.statusline,
+        mcp: options.mcp,
     };
     let installs = Installs::of(&home);
     let mut done = InstallOutcome::default();
-    let one = wish.recipient;
+    let one = options.recipient;
     for recipient in one.map_or(HARNESSES.map(Recipient::from).to_vec(), |recipient| vec![recipient]) {
         if one.is_none()
-            && way == InstallDirection::In
+            && way == InstallDirection::Install
             && let Some(reason) = absence(recipient, &home)
         {
             done.skipped.push((recipient, reason));
@@ -168,23 +168,24 @@ fn run(wish: InstallOptions, way: InstallDirection) -> Result<InstallOutcome, Co
             }
             targets => targets.map_err(|instead| no_project_settings(recipient, &instead)),
         };
-        let notes = if way == InstallDirection::In {
+        let notes = if way == InstallDirection::Install {
             denials(recipient, targets.as_deref().unwrap_or_default())
         } else {
             vec![]
         };
-        let tree = tree.as_ref().filter(|_| wish.project);
+        let tree = tree.as_ref().filter(|_| options.project);
         let plan = targets.map(|targets| InstallPlan { recipient, targets, tree, way });
         let carried_out = plan.and_then(|plan| {
-            let mut changes = plan.carry_out(&installs, wish.dry_run)?;
+            let mut changes = plan.carry_out(&installs, options.dry_run)?;
             // Remove a server that was installed before and is not wanted now.
             if let Recipient::Harness(harness) = recipient
-                && !wish.mcp
-                && way == InstallDirection::In
+                && !options.mcp
+                && way == InstallDirection::Install
             {
                 let targets = place.server_targets(harness);
-                let unwanted = InstallPlan { recipient, targets, tree: None, way: InstallDirection::Out };
-                changes.extend(unwanted.carry_out(&installs, wish.dry_run)?);
+                let unwanted =
+                    InstallPlan { recipient, targets, tree: None, way: InstallDirection::Uninstall };
+                changes.extend(unwanted.carry_out(&installs, options.dry_run)?);
             }
             Ok(changes)
         });

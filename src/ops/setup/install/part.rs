@@ -365,7 +365,7 @@ fn status_line() -> [String; 1] {
 /// Our command line in the status line, if it is ours.
 fn shown_by(node: &JsonNode) -> Option<HookLine> {
     let line = HookLine::parse(node.member("command")?.text()?)?;
-    (line.errand == HookPurpose::Show).then_some(line)
+    (line.purpose == HookPurpose::StatusLine).then_some(line)
 }
 
 /// `None` if the file was created for us and is now empty.
@@ -479,10 +479,10 @@ impl Hook {
         let is_ours = |node: &JsonNode| {
             let line = node.member(self.field).and_then(JsonNode::text).and_then(HookLine::parse);
             line.is_some_and(|line| {
-                let is_same = match line.errand {
-                    HookPurpose::Tell(_) => !self.waits,
-                    HookPurpose::Wait => self.waits,
-                    HookPurpose::Show => false,
+                let is_same = match line.purpose {
+                    HookPurpose::ReportEvent(_) => !self.waits,
+                    HookPurpose::WaitForMail => self.waits,
+                    HookPurpose::StatusLine => false,
                 };
                 line.harness == harness && is_same
             })

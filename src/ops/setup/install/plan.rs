@@ -17,8 +17,8 @@ use crate::ops::setup::install::{Recipient, exclusion, outline, shown};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum InstallDirection {
-    In,
-    Out,
+    Install,
+    Uninstall,
 }
 
 /// A file that changes. `None` as content: there is no file.
@@ -77,8 +77,8 @@ impl InstallPlan<'_> {
         let lock = installs.lock()?;
         let steps = self.steps(installs)?;
         match self.way {
-            InstallDirection::In => steps.iter().try_for_each(|step| step.put(&lock))?,
-            InstallDirection::Out => steps.iter().rev().try_for_each(|step| step.take(&lock))?,
+            InstallDirection::Install => steps.iter().try_for_each(|step| step.put(&lock))?,
+            InstallDirection::Uninstall => steps.iter().rev().try_for_each(|step| step.take(&lock))?,
         }
         Ok(self.changes(&steps))
     }
@@ -121,7 +121,7 @@ impl InstallPlan<'_> {
             None => None,
         };
         let after = match self.way {
-            InstallDirection::In => {
+            InstallDirection::Install => {
                 // A file that is ours alone is replaced, whichever version wrote it.
                 let is_old =
                     matches!(target.part, InstalledPart::Own(_)) && is_untouched(record.as_ref(), &before);
@@ -131,7 +131,7 @@ impl InstallPlan<'_> {
                 }
                 Some(target.part.put(current, Original::of(kept.as_ref()), &view).map_err(refused)?)
             }
-            InstallDirection::Out => original.clone(),
+            InstallDirection::Uninstall => original.clone(),
         };
         Ok(PlannedFile { target: target.clone(), before, after, record, original })
     }
@@ -146,17 +146,21 @@ impl InstallPlan<'_> {
         view: FileLookup<'_>,
     ) -> Result<Option<Vec<u8>>, EditError> {
         // In a file that other harnesses use too, only our own part is removed.
-        let is_whole = !(part.is_shared() && self.way == InstallDirection::Out);
+        let is_whole = !(part.is_shared() && self.way == InstallDirection::Uninstall);
         if let Some(first) = record.filter(|_| is_whole).and_then(|record| record.original(bytes)) {
             return Ok(first);
         }
         let kept = record.map(outline::kept);
         // Without a record, what looks like ours may be the user's own.
-        if self.way == InstallDirection::In && record.is_none() && !part.is_in(bytes)? {
+        if self.way == InstallDirection::Install && record.is_none() && !part.is_in(bytes)? {
             return Ok(Some(bytes.to_vec()));
         }
         match part.take(bytes, Original::of(kept.as_ref()), view) {
-            Err(_) if self.way == InstallDirection::Out && record.is_none() && !part.is_mentioned(bytes) => {
+            Err(_)
+                if self.way == InstallDirection::Uninstall
+                    && record.is_none()
+                    && !part.is_mentioned(bytes) =>
+            {
                 Ok(Some(bytes.to_vec()))
             }
             rest => rest,
@@ -167,7 +171,7 @@ impl InstallPlan<'_> {
     fn keep_out_of_repository(&mut self) -> Result<(), CommandError> {
         let Some(tree) = self.tree else { return Ok(()) };
         for InstallTarget { path, part } in self.targets.clone() {
-            if self.way == InstallDirection::In && tree.tracks(&path) {
+            if self.way == InstallDirection::Install && tree.tracks(&path) {
                 let text = format!(
                     "`{}` is committed to the repository, so what is in it is not yours alone",
                     shown(&path)
@@ -177,7 +181,7 @@ impl InstallPlan<'_> {
                     self.recipient
                 )));
             }
-            if self.way == InstallDirection::Out && is_elsewhere(tree, &path, &part)? {
+            if self.way == InstallDirection::Uninstall && is_elsewhere(tree, &path, &part)? {
                 continue;
             }
             if let Some((file, line)) = exclusion(tree, &path) {
@@ -228,7 +232,7 @@ impl PlannedFile {
     fn is_settled(&self, way: InstallDirection) -> bool {
         let is_copy =
             self.record.as_ref().is_some_and(|record| matches!(record.before, OriginalFile::Copy(_)));
-        self.before == self.after && !is_copy && (way == InstallDirection::In || self.record.is_none())
+        self.before == self.after && !is_copy && (way == InstallDirection::Install || self.record.is_none())
     }
 
     fn put(&self, lock: &InstallsLock) -> Result<(), CommandError> {

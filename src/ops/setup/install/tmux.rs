@@ -36,9 +36,9 @@ pub(super) fn line(program: &MsgProgram) -> Result<String, CommandError> {
 pub(super) fn files(home: &Home, way: InstallDirection) -> Vec<PathBuf> {
     let (old, new) = (home.home.join(".tmux.conf"), home.config.join("tmux/tmux.conf"));
     match way {
-        InstallDirection::Out => vec![old, new],
-        InstallDirection::In if new.exists() && !old.exists() => vec![new],
-        InstallDirection::In => vec![old],
+        InstallDirection::Uninstall => vec![old, new],
+        InstallDirection::Install if new.exists() && !old.exists() => vec![new],
+        InstallDirection::Install => vec![old],
     }
 }
 
