@@ -10,21 +10,21 @@
 //! | file in the mesh | module |
 //! | --- | --- |
 //! | `registry/<Name>.json` | `store::registry`, `store::wire::registration` |
-//! | `inbox/<Name>/` | `store::inbox` (taking), `store::offers` (mail given to a model), `store::outbox` (posting), `store::locked` (moving it with its owner) |
+//! | `inbox/<Name>/` | `store::inbox` (taking), `store::offers` (mail given to a model), `store::outbox` (posting), `store::locked_mesh` (moving it with its owner) |
 //! | `seen/<Name>/.owner` | `store::orphans` |
 //! | `registry/.<Name>.taken` | `store::burial` |
-//! | `seen/<Name>/`, `sent/<Name>/` | `store::archive`; file names: `store::mail` |
+//! | `seen/<Name>/`, `sent/<Name>/` | `store::archive`; file names: `store::message_files` |
 //! | `feed/<number>.jsonl`, `feed/.lock` | `store::feed`; format of a line: `store::wire::event` |
 //! | `quarantine/` | `store::quarantine` |
 //! | `sessions/<hash>.json` | `store::sessions` |
 //! | `graves/<Name>-<hash>/` | `store::graves` |
 //! | `presence/<Name>` | modification time: `store::mesh`; lines with the agent's activity: `store::activity_log`, based on the ledger of `sys::files` |
-//! | `presence/<Name>.stuck`, `presence/.looked` | `store::stuck` |
+//! | `presence/<Name>.stuck`, `presence/.looked` | `store::stuck_reports` |
 //! | `index` | `store::index` |
-//! | `hooks/`, `trouble.jsonl` | `store::hooks`; activity of a session and its waiter: `store::session_activity` |
-//! | `claims.json` | `store::swarm` |
-//! | `completions.json` | `store::completions`, `store::swarm` |
-//! | `mesh.lock` | `store::locked`, based on `sys::flock` |
+//! | `hooks/`, `trouble.jsonl` | `store::hook_state`; activity of a session and its waiter: `store::session_activity` |
+//! | `claims.json` | `store::claims` |
+//! | `completions.json` | `store::completions`, `store::claims` |
+//! | `mesh.lock` | `store::locked_mesh`, based on `sys::flock` |
 //! | `swarm.lock` | `store::swarm_lock` |
 //! | `tmp/` | `sys::files` |
 //!

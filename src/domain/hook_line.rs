@@ -1,4 +1,4 @@
-//! The command line that harnesses run as a hook.
+//! Builds and recognises the shell command that `install` writes into a harness as a hook.
 //!
 //! If the binary was removed, moved or broken, the line prints nothing and exits 0: some harnesses treat anything
 //! else as a refusal of every tool. `sh`, `bash`, `zsh` and `fish` all accept it.

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use jiff::SignedDuration;
 
+use super::escape::visible;
 use super::name::AgentName;
 use super::peer_text::PeerText;
 use super::presence::format_duration;
-use super::shell_word::shell_word;
-use super::visible::visible;
+use super::shell_quote::shell_word;
 
 /// A text from `msg` itself. Its words are constants of the program; text from a peer enters as [`PeerText`] and is
 /// always quoted.

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::escape::visible;
 use super::name::AgentName;
-use super::shell_word::shell_word;
-use super::visible::visible;
+use super::shell_quote::shell_word;
 
 /// Prefix of each line when a peer's text is shown line by line.
 pub const MARK: &str = "> ";

@@ -1,7 +1,7 @@
 //! Identifies processes and decides whether a recorded one is still alive.
 //!
-//! A pid alone is not enough: it is reused, it means another process in another container, and after a reboot it
-//! means nothing. [`ProcessIdentity`] identifies a process uniquely. [`liveness_of`] is the only place that decides whether a
+//! A pid alone is not enough: it is reused, it means another process in another container, and after a reboot it means
+//! nothing. [`ProcessIdentity`] identifies a process uniquely. [`liveness_of`] is the only place that decides whether a
 //! process is alive, from the record and what can be observed now.
 
 use std::fmt;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
+use super::name_words::{BUILT_IN, NameTheme, WordsError};
 use super::pattern::{PathForm, Pattern};
-use super::words::{BUILT_IN, NameTheme, WordsError};
 
 /// An unchecked value from a JSON file, an environment variable or an argument.
 #[derive(Clone, Debug, PartialEq)]

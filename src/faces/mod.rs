@@ -1,5 +1,7 @@
-//! The faces: command line, hooks, MCP server and terminal chat. Each turns input from outside into a call of an op, and
-//! the result into output. No face knows another; `json` is what those that speak JSON share.
+//! The interfaces of `msg`: command line, hooks, MCP server and terminal chat. Each translates its input into ops and
+//! their results into its output; none imports another.
+//!
+//! In the code such an interface is called a *face*. `json` is what those that speak JSON share.
 
 pub mod cli;
 pub mod hook;

@@ -1,7 +1,7 @@
 //! `msg doctor`: finds out what is wrong with the mesh and repairs what can be repaired without risk.
 
 mod machine;
-mod peers;
+mod pi_messenger;
 
 use std::time::Duration;
 
@@ -219,14 +219,14 @@ impl DoctorRun<'_> {
         }
         for file in &census.unreadable {
             if let Some(record) = &file.told {
-                checks.push(peers::odd_registration(file, record));
+                checks.push(pi_messenger::odd_registration(file, record));
                 continue;
             }
             let text = format!("`{}` can't be read: {}", file.path, file.reason);
             checks.push(HealthCheck::fail(NAME, text, "inspect the file, then repair or remove it"));
         }
-        checks.extend(peers::differ_in_case(&census));
-        checks.extend(peers::orphans(self.mesh, &census)?);
+        checks.extend(pi_messenger::differ_in_case(&census));
+        checks.extend(pi_messenger::orphans(self.mesh, &census)?);
         for old in &census.superseded {
             let text =
                 format!("the former registration {} of a renamed agent is still there", old.agent.name);

@@ -1,5 +1,7 @@
-//! What `msg` can do: one folder per capability, one file per use case. An op decides; the store below it keeps the
-//! data, the faces above it print.
+//! The operations of `msg`, one folder per capability and one file per command. An op decides; `store` keeps the data,
+//! `faces` print.
+//!
+//! An op decides; the store below it keeps the data, the faces above it print.
 
 pub mod agents;
 mod context;
@@ -13,7 +15,7 @@ pub mod hook;
 pub mod messages;
 mod notices;
 pub mod overview;
-mod person;
+mod person_required;
 pub mod reservations;
 mod runner;
 pub mod selftest;
@@ -40,7 +42,7 @@ pub use messages::receive::{HandoverFn, HandoverOutcome, Selection, read};
 pub use messages::rendered_message::{ReaderKind, RenderedMessage, age, quotation};
 pub use messages::send::{Accepted, MessageDraft, Refused, SendReport, broadcast, importance, reply, send};
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};
-pub use person::text_file;
+pub use person_required::text_file;
 pub use reservations::check::{PathVerdict, check, verdict};
 pub use reservations::holdings::Holding;
 pub use reservations::list::reservations;

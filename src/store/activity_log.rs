@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
 use super::lock_order::{LockOrderGuard, LockRank};
-use super::locked::LockedMesh;
+use super::locked_mesh::LockedMesh;
 use super::mesh::Mesh;
 use crate::domain::{ActivityChange, ActivityCounts, ActivityDelta, Agent, AgentName};
 use crate::sys::clock;

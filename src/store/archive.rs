@@ -1,4 +1,4 @@
-//! Messages that were sent and messages that were seen: history, receipts, and finding a message by a short id.
+//! `seen/` and `sent/`: history, receipts, acks, and finding a message by its short id.
 
 use std::path::PathBuf;
 
@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::error::StoreError;
 use super::inbox::MAX_FILE;
-use super::mail::{DotFile, Offer, SeenRecord, SentRecord, Stem, is_prefix};
 use super::mesh::Mesh;
+use super::message_files::{DotFile, Offer, SeenRecord, SentRecord, Stem, is_prefix};
 use super::wire::message;
 use crate::domain::{Agent, AgentName, Message};
 use crate::sys::files::{self, FileError};

@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::error::StoreError;
 use super::graves::{GoneReason, GraveHeader, GraveId};
-use super::locked::LockedMesh;
+use super::locked_mesh::LockedMesh;
 use super::registry::{self, Registration};
 use super::sessions::{Eviction, SessionRecord};
 use crate::domain::{Agent, AgentName, Liveness};

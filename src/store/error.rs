@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::sys::directory_trust::UnsafeDirectory;
 use crate::sys::files::FileError;
 use crate::sys::flock::LockError;
-use crate::sys::trust::UnsafeDirectory;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::error::StoreError;
-use super::mail::{DotFile, Offer, OfferRetention, SeenRecord, Stem, Via};
 use super::mesh::Mesh;
+use super::message_files::{DotFile, Offer, OfferRetention, SeenRecord, Stem, Via};
 use super::wire::{message, pretty};
 use crate::domain::{Agent, AgentName, Liveness, Message, RecordedProcess};
 use crate::sys::files::{self, DirectoryEntry, FileError};

@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 
 use super::error::StoreError;
 use super::wire::pretty;
-use crate::domain::edit::undo::{UndoSpan, undo, undone};
 use crate::domain::settings::Durability;
+use crate::domain::text_edit::undo::{UndoSpan, undo, undone};
 use crate::sys::environment::Home;
 use crate::sys::files::{self, Files};
 use crate::sys::flock::FileLock;

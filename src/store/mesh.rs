@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::claims::{self, Claims};
+use super::directory_kind::{self, DirectoryKind};
 use super::error::StoreError;
 use super::graves::{self, GraveId, Graves};
-use super::ground::{self, DirectoryKind};
 use super::inbox::dropped_by_dead;
 use super::layout::{DIRECTORIES, Layout};
-use super::locate::MeshLocation;
+use super::location::MeshLocation;
 use super::lock_order::{LockOrderGuard, LockRank};
-use super::locked::LockedMesh;
+use super::locked_mesh::LockedMesh;
 use super::registry::{self, Census, Registration};
 use super::sessions::{self, SessionRecord, Sessions};
-use super::swarm::{self, Claims};
 use super::swarm_lock;
 use crate::domain::settings::Durability;
 use crate::domain::{Agent, AgentName, SessionId, TaskRef};
 use crate::sys::clock;
+use crate::sys::directory_trust::{self, Privacy, SafeDirectory, UnsafeDirectory};
 use crate::sys::files::{self, Files, LeftoverFile, LinkableFile};
 use crate::sys::filesystem;
 use crate::sys::flock::FileLock;
-use crate::sys::trust::{self, Privacy, SafeDirectory, UnsafeDirectory};
 
 /// Settings for using a mesh.
 #[derive(Clone, Copy, Debug)]
@@ -57,9 +57,9 @@ impl Mesh {
     /// Opens the mesh at that location; `None` if there is none yet. Fails if other users could write to it, or if the
     /// directory contains something else. Changes nothing.
     pub fn open(location: &MeshLocation, options: MeshOptions) -> Result<Option<Self>, StoreError> {
-        let Some(verdict) = trust::inspect(&location.dir)? else { return Ok(None) };
+        let Some(verdict) = directory_trust::inspect(&location.dir)? else { return Ok(None) };
         let SafeDirectory { real, privacy } = verdict.map_err(distrusted)?;
-        if ground::examine(&real)? == DirectoryKind::Foreign {
+        if directory_kind::examine(&real)? == DirectoryKind::Foreign {
             return Err(StoreError::NotAMesh(real));
         }
         // Symbolic links on the way were checked once. From here on the real path is used, so they cannot redirect us.
@@ -244,12 +244,12 @@ impl Mesh {
 
     /// All readable claims.
     pub fn claims(&self) -> Result<Claims, StoreError> {
-        swarm::read_claims(&self.layout)
+        claims::read_claims(&self.layout)
     }
 
     /// All readable completions.
     pub fn completions(&self) -> Result<super::Completions, StoreError> {
-        swarm::read_completions(&self.layout)
+        claims::read_completions(&self.layout)
     }
 
     /// The agent's last sign of life: the latest of its presence file's time, its last activity and its start.
@@ -358,8 +358,8 @@ impl Mesh {
 fn distrusted(distrust: UnsafeDirectory) -> StoreError {
     let dir = distrust.path();
     // A directory that cannot be examined has no marks.
-    let is_mesh = ground::looks_like_mesh(dir).unwrap_or(false);
-    let is_mine = matches!(distrust, UnsafeDirectory::OthersWrite { .. }) || trust::is_in_mine(dir);
+    let is_mesh = directory_kind::looks_like_mesh(dir).unwrap_or(false);
+    let is_mine = matches!(distrust, UnsafeDirectory::OthersWrite { .. }) || directory_trust::is_in_mine(dir);
     let remedy = distrust.remedy().filter(|_| is_mesh && is_mine);
     StoreError::Unsafe { distrust, remedy }
 }

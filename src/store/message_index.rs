@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use super::archive::{MessageLocation, SentMessageLocation, StoredMessage};
 use super::error::StoreError;
-use super::mail::{DotFile, Offer, SeenRecord, Stem};
 use super::mesh::Mesh;
+use super::message_files::{DotFile, Offer, SeenRecord, Stem};
 use crate::domain::{Agent, AgentName};
 use crate::sys::files;
 

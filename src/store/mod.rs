@@ -1,4 +1,4 @@
-//! The mesh on disk: how things are stored, not whether they should be.
+//! The mesh on disk: its files, their formats and the locks that protect them. Decisions are made in `ops`.
 //!
 //! Nothing outside this layer knows a path inside the mesh. Operations that need a lock are methods of the guard that
 //! taking the lock returns: [`LockedMesh`] for names and registrations, [`LockedClaims`] for claims.
@@ -6,24 +6,25 @@
 mod activity_log;
 mod archive;
 mod burial;
+mod claims;
 mod completions;
 pub mod config;
+mod directory_kind;
 mod error;
 mod feed;
 mod fingerprint;
 mod graves;
-mod ground;
-mod hooks;
+mod hook_state;
 mod inbox;
 mod index;
 mod installs;
 mod last_good;
 mod layout;
-mod locate;
+mod location;
 mod lock_order;
-mod locked;
-mod mail;
+mod locked_mesh;
 mod mesh;
+mod message_files;
 mod message_index;
 mod offers;
 mod orphans;
@@ -34,28 +35,28 @@ mod registry;
 mod retrying_read;
 mod session_activity;
 mod sessions;
-mod stuck;
-mod swarm;
+mod stuck_reports;
 mod swarm_lock;
 mod watch_target;
 mod wire;
 
 pub use activity_log::{LockedActivityLog, is_rewrite_due};
 pub use archive::{MessageLocation, SentMessageLocation, StoredMessage};
+pub use claims::{Claim, Claims, LockedClaims, Salvaged};
 pub use completions::{Completion, Completions, SpecCompletions};
 pub use error::StoreError;
 pub use feed::{EventBatch, FeedPosition, Project, ProjectFeedPosition};
 pub use fingerprint::Fingerprint;
 pub use graves::{GoneReason, Grave, GraveId, Graves};
-pub use hooks::{HookFailure, MailTurns, StampsBefore};
+pub use hook_state::{HookFailure, MailTurns, StampsBefore};
 pub use inbox::{Contacts, Delivery, InboxScan, UnparsableFile, UnreadMessage};
 pub use index::{ListedAgent, RegistryQuery, Survey, patterns};
 pub use installs::{Install, Installs, InstallsLock, KnownFile, OriginalFile, WrittenFile, hash};
-pub use locate::{LocationReason, MeshLocation};
+pub use location::{LocationReason, MeshLocation};
 pub use lock_order::holds_a_lock;
-pub use locked::LockedMesh;
-pub use mail::{Offer, OfferRetention, SeenRecord, SentRecord, Stem, Via};
+pub use locked_mesh::LockedMesh;
 pub use mesh::{Mesh, MeshOptions, PermissionChange};
+pub use message_files::{Offer, OfferRetention, SeenRecord, SentRecord, Stem, Via};
 pub use message_index::MessageRef;
 pub use offers::Offered;
 pub use orphans::Orphaned;
@@ -64,7 +65,6 @@ pub use registry::{Census, Registration, UnreadableFile};
 pub use retrying_read::limit_read_retries;
 pub use session_activity::{SessionServer, SessionState};
 pub use sessions::{Eviction, SessionRecord, Sessions};
-pub use swarm::{Claim, Claims, LockedClaims, Salvaged};
 pub use swarm_lock::{SwarmLock, SwarmLockState};
 pub use watch_target::WatchTarget;
 pub use wire::event::parse as parse_event;

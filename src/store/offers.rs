@@ -9,8 +9,8 @@
 //! The later hook may belong to a tool call of the same batch, which the model requested before it could read the mail.
 
 use super::error::StoreError;
-use super::mail::{Offer, OfferRetention, SeenRecord, Stem};
 use super::mesh::Mesh;
+use super::message_files::{Offer, OfferRetention, SeenRecord, Stem};
 use crate::domain::{Agent, AgentName};
 use crate::sys::files;
 

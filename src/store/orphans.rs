@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
-use super::locked::LockedMesh;
+use super::locked_mesh::LockedMesh;
 use super::mesh::Mesh;
 use super::registry::{Census, Registration};
 use super::sessions;

@@ -7,8 +7,8 @@
 use super::error::StoreError;
 use super::graves::GraveId;
 use super::lock_order::{LockOrderGuard, LockRank};
-use super::mail::{SentRecord, Stem};
 use super::mesh::Mesh;
+use super::message_files::{SentRecord, Stem};
 use super::wire::message;
 use crate::domain::{AgentName, Message, MessageStamp};
 use crate::sys::files::{self, Published};

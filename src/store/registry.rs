@@ -8,7 +8,7 @@ use super::error::StoreError;
 use super::layout::Layout;
 use super::retrying_read::{self, RetryBudget};
 use super::wire::surrogates::{self, SurrogateEscapes};
-use super::wire::{odd, registration};
+use super::wire::{odd_registration, registration};
 use crate::domain::{Agent, AgentName, Liveness};
 use crate::sys::files::{self, FileError};
 use crate::sys::{process, seams};
@@ -198,7 +198,7 @@ pub(super) fn read(
     // An odd registration is not half written, so it is not read again.
     let parse = |bytes: &[u8]| match understand(bytes) {
         Ok(record) => Ok(Ok(record)),
-        Err(reason) => match odd::parse(bytes, stem) {
+        Err(reason) => match odd_registration::parse(bytes, stem) {
             Some(agent) => Ok(Err(unreadable(reason, Some(Registration { agent, whole: bytes.to_vec() })))),
             None => Err(reason),
         },

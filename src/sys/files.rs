@@ -14,7 +14,7 @@ mod foreign_files;
 mod ledger;
 mod lines;
 mod mtime;
-mod process_tag;
+mod process_mark;
 mod read;
 mod scratch;
 #[cfg(test)]
@@ -45,7 +45,7 @@ pub use foreign_files::{
 pub use ledger::Ledger;
 pub use lines::{FileLine, LineFile, LinePosition, LinesSince, MAX_LINE};
 pub use mtime::{refresh, touch, touch_dir};
-pub use process_tag::{mark_of, own_mark, owner_of};
+pub use process_mark::{mark_of, own_mark, owner_of};
 pub use read::{
     DirectoryEntry, FileId, FileStamp, all_names, entries, exists, has_second_name, is_dev_null,
     link_metadata, linked, list, list_from, metadata, read, read_at_most, read_large, read_note, stamps,

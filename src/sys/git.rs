@@ -1,6 +1,6 @@
 //! Finds the git work tree of a directory and its branch, usually without starting `git`.
 
-mod head;
+mod last_commit;
 mod repository;
 
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use super::files;
 
-pub use head::LastCommit;
+pub use last_commit::LastCommit;
 pub use repository::{GitError, Repository, Staged};
 
 /// A work tree: the main one or a linked one.

@@ -1,4 +1,4 @@
-//! Programs: this one, and those on `PATH`; running a program with a time limit.
+//! Finds executables (this one, and those on `PATH`) and runs them with a time limit.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -1,4 +1,5 @@
-//! Hooks for tests: time, randomness, ancestors, a crash before any change to the file system, and deliberate faults.
+//! Switches for tests: fixed time and randomness, a crash before any file change, deliberate faults. Absent from
+//! release builds.
 //!
 //! They work only with `debug_assertions`. In a release build every variable counts as not set, and the compiler
 //! removes the code that depends on it.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::{files, trust};
+use super::{directory_trust, files};
 use crate::domain::Pid;
 
 /// A connection to a verified process, with a deadline.
@@ -80,7 +80,7 @@ fn checked(path: &Path) -> Result<PathBuf, String> {
     let (Some(dir), Some(name)) = (path.parent().filter(|_| path.is_absolute()), path.file_name()) else {
         return Err("its socket has no place".to_string());
     };
-    let inspected = trust::inspect(dir).map_err(|error| error.to_string())?;
+    let inspected = directory_trust::inspect(dir).map_err(|error| error.to_string())?;
     let safe = inspected.ok_or("there is no socket")?.map_err(|distrust| distrust.to_string())?;
     let path = safe.real.join(name);
     let metadata = files::link_metadata(&path).map_err(|error| error.to_string())?;

@@ -146,6 +146,56 @@ fn every_file_that_the_architecture_names_exists() {
 }
 
 /// The README is for newcomers; the rest is in `docs/`, and the README names every page.
+/// The code spans of a page.
+fn spans(text: &str) -> impl Iterator<Item = &str> {
+    let is_outside = |(at, _): &(usize, &str)| at % 2 == 0;
+    let prose = text.split("```").enumerate().filter(is_outside).map(|(_, prose)| prose);
+    prose.flat_map(|prose| prose.split('`').skip(1).step_by(2))
+}
+
+/// Whether one of the files defines what the page calls `Type::item`, `module::function` or `function`.
+fn is_defined(name: &str, sources: &[(PathBuf, String)]) -> bool {
+    let has_item = |text: &str, item: &str| {
+        let lines = || text.lines().map(str::trim_start);
+        let is_variant = || lines().any(|line| line.split([',', '(', ' ']).next() == Some(item));
+        text.contains(&format!("fn {item}(")) || text.contains(&format!("fn {item}<")) || is_variant()
+    };
+    let Some((owner, item)) = name.rsplit_once("::") else {
+        return sources.iter().any(|(_, text)| has_item(text, name));
+    };
+    let owner = owner.rsplit("::").next().unwrap_or(owner);
+    sources.iter().any(|(path, text)| {
+        let stem = path.file_stem().filter(|stem| *stem != "mod");
+        let module = stem.or_else(|| path.parent()?.file_name());
+        let is_type = || text.contains(&format!(" {owner} {{")) || text.contains(&format!(" {owner}<"));
+        let is_reexported = || text.contains("pub use ") && text.contains(item);
+        (module.is_some_and(|module| module == owner) && (has_item(text, item) || is_reexported()))
+            || (is_type() && has_item(text, item))
+    })
+}
+
+#[test]
+fn every_function_that_the_walk_names_exists() {
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+    let files = files_in(&root().join("src")).into_iter().filter(is_rust);
+    let sources: Vec<(PathBuf, String)> =
+        files.map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect();
+    let mut named = 0;
+    for page in ["docs/walk.md", "ARCHITECTURE.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let is_name = |span: &&str| {
+            let is_path = span.contains("::") && !span.starts_with("std::");
+            is_path && span.chars().all(|c| c.is_alphanumeric() || "_:".contains(c))
+        };
+        for name in spans(&text).filter(is_name) {
+            assert!(is_defined(name, &sources), "{page} names `{name}`, which does not exist");
+            named += 1;
+        }
+    }
+    assert!(named > 40, "only {named} names were found");
+    assert!(!is_defined("Mesh::brew_tea", &sources) && !is_defined("teapot::run", &sources));
+}
+
 #[test]
 fn the_readme_is_short_and_names_every_page() {
     let text = readme();

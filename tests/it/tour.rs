@@ -1,5 +1,5 @@
-//! The tour (`docs/tour.md`), followed word for word: each command is typed into bash on a real terminal, in order, and must
-//! print what the page shows. Times, ids, process numbers and the home directory may differ.
+//! The tour (`docs/tour.md`), followed word for word: each command is typed into bash on a real terminal, in order, and
+//! must print what the page shows. Times, ids, process numbers and the home directory may differ.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

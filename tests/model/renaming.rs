@@ -9,10 +9,10 @@ const LOCKS: Action = Action::ours("gets mesh.lock", "sys/flock.rs", "acquire");
 const ASKS: Action = Action::ours("asks whether the name is free", "ops/agents/names.rs", "holder");
 const IS_REFUSED: Action =
     Action::ours("is told that the name is taken", "ops/agents/names.rs", "name_taken");
-const PUBLISHES: Action = Action::ours("publishes the new registration", "store/locked.rs", "register");
-const CARRIES: Action = Action::ours("writes the new name into the claims", "store/swarm.rs", "carry_over");
-const REMOVES: Action = Action::ours("removes the old registration", "store/locked.rs", "unregister");
-const JOINS: Action = Action::ours("takes the name", "store/locked.rs", "register");
+const PUBLISHES: Action = Action::ours("publishes the new registration", "store/locked_mesh.rs", "register");
+const CARRIES: Action = Action::ours("writes the new name into the claims", "store/claims.rs", "carry_over");
+const REMOVES: Action = Action::ours("removes the old registration", "store/locked_mesh.rs", "unregister");
+const JOINS: Action = Action::ours("takes the name", "store/locked_mesh.rs", "register");
 const LISTS: Action = Action::ours("lists the registry", "store/registry.rs", "take_census");
 const READS: Action = Action::ours("reads a registration", "store/registry.rs", "read");
 const LISTS_AGAIN: Action = Action::ours("finds one gone and lists again", "store/registry.rs", "census");

@@ -13,7 +13,7 @@ const JUDGES: Action = Action::ours("asks whether its holder lives", "store/swar
 const COMPARES: Action =
     Action::ours("looks whether it is still that file", "store/swarm_lock.rs", "acquire");
 const BREAKS: Action = Action::ours("removes what lies there", "store/swarm_lock.rs", "acquire");
-const WORKS: Action = Action::ours("has changed the claims", "store/swarm.rs", "write");
+const WORKS: Action = Action::ours("has changed the claims", "store/claims.rs", "write");
 const COMPARES_OWN: Action =
     Action::ours("looks whether the lock is its own", "store/swarm_lock.rs", "release");
 const RELEASES: Action = Action::ours("removes the lock", "store/swarm_lock.rs", "release");

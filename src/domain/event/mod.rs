@@ -1,6 +1,6 @@
 //! Events of the feed: what happened on the mesh.
 
-mod phrase;
+mod sentence;
 
 use jiff::Timestamp;
 

@@ -5,20 +5,20 @@
 //! decided by a search in the product of both automata, so the answer is exact; patterns whose search would take too
 //! many steps count as overlapping.
 
-mod machine;
-mod outline;
+mod automaton;
+mod intersection;
+mod literals;
 mod path;
-mod product;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
 
-use machine::Automaton;
-use outline::GlobLiterals;
+use automaton::Automaton;
+use intersection::SearchResult;
+pub use intersection::{Budget, STEPS_PER_PAIR};
+use literals::GlobLiterals;
 pub use path::PathForm;
-use product::SearchResult;
-pub use product::{Budget, STEPS_PER_PAIR};
 
 /// Maximum length of a pattern, in bytes. Longer ones are mistakes and slow to compare.
 pub const MAX_PATTERN: usize = 1024;
@@ -191,7 +191,7 @@ impl Pattern {
         let graphs =
             (near.machine(fold).and_then(Automaton::graph), far.machine(fold).and_then(Automaton::graph));
         let (Some(near), Some(far)) = graphs else { return Overlap::TooComplex };
-        match product::meet(near, between, far, budget) {
+        match intersection::meet(near, between, far, budget) {
             SearchResult::At(rest) => match String::from_utf8(rest) {
                 Ok(rest) if path::composed(&rest) == rest => {
                     Overlap::At(far_head.join(rest.trim_start_matches('/')))

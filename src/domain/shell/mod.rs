@@ -1,11 +1,12 @@
 //! Predicts which paths a command line writes and which programs it runs, without running it.
 //!
-//! The text is parsed by the shell grammar (`parse`, `words`, `redirects`) and then followed as a shell would run it
-//! (`reader`, `state`, `expand`): changes of directory, variables, branches and loops. One table (`programs`) says
-//! what each program does with its arguments.
+//! The text is parsed by the shell grammar (`parse`, `word_parser`, `redirect_parser`) and then followed as a shell
+//! would run it (`reader`, `state`, `expand`): changes of directory, variables, branches and loops. One table
+//! (`programs`) says what each program does with its arguments.
 //!
 //! A reported path is really written if the command gets that far. Anything that cannot be predicted, because it
-//! depends on an unknown program or on text known only at run time, makes the reading [`opaque`](Reading::opaque).
+//! depends on an unknown program or on text known only at run time, makes the reading
+//! [`opaque`](CommandPrediction::opaque).
 //!
 //! # Why the parser is ours
 //!
@@ -27,33 +28,33 @@
 
 mod brace;
 mod builtins;
+mod control_flow;
 mod copies;
 mod editors;
 mod expand;
 mod field;
 mod finders;
-mod flow;
 mod git;
 mod links;
 mod options;
 mod parse;
 mod patches;
-mod plain;
 mod programs;
 mod reader;
-mod redirects;
+mod redirect_parser;
 mod runs;
 mod scripts;
+mod single_call;
 mod state;
 mod syntax;
 #[cfg(test)]
 mod tests;
 mod transfers;
-mod words;
+mod word_parser;
 mod wrappers;
 
-pub use plain::plain_words;
 pub use runs::{OutcomeEvidence, Run};
+pub use single_call::plain_words;
 
 /// What the reader may query about the file system and the environment.
 pub trait ShellEnvironment {

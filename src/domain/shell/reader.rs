@@ -1,4 +1,4 @@
-//! Follows commands as a shell would run them, and notes what they write.
+//! Interprets a parsed command without running it, and records which paths it writes.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

@@ -1,13 +1,13 @@
 //! Reads the tasks of a Markdown spec, their dependencies and the errors in them.
 //!
-//! `outline` splits the Markdown into blocks of plain text, `draft` finds the tasks, `phrase` reads their
+//! `markdown` splits the Markdown into blocks of plain text, `find_tasks` finds the tasks, `dependencies` reads their
 //! dependencies, and `problem` checks the result for consistency. Everything runs in (nearly) linear time and without
 //! recursion, because a spec is untrusted text.
 
-mod draft;
+mod dependencies;
+mod find_tasks;
 mod id;
-mod outline;
-mod phrase;
+mod markdown;
 mod problem;
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 pub use id::{MAX_ID, meant};
 pub use problem::Problem;
 
-use draft::TaskDraft;
+use find_tasks::TaskDraft;
 use id::KnownIds;
 
 /// The content of a spec, in file order.
@@ -55,8 +55,8 @@ pub struct Task {
 /// assert!(spec.tasks[0].done && spec.problems.is_empty());
 /// ```
 pub fn read(text: &str) -> Spec {
-    let outline = outline::read(text);
-    let (drafts, boxes_without_id) = draft::find(text, &outline.blocks);
+    let outline = markdown::read(text);
+    let (drafts, boxes_without_id) = find_tasks::find(text, &outline.blocks);
     let (drafts, mut problems) = without_duplicates(drafts);
     problems.extend(outline.too_deep.map(|line| Problem::TooDeep { line }));
     let known = KnownIds::new(drafts.iter().map(|draft| draft.id.as_str()));
@@ -105,7 +105,7 @@ fn without_duplicates(drafts: Vec<TaskDraft>) -> (Vec<TaskDraft>, Vec<Problem>) 
 }
 
 fn finish(draft: &TaskDraft, text: &str, known: &KnownIds) -> Task {
-    let (title, depends_on) = phrase::read(draft, known);
+    let (title, depends_on) = dependencies::read(draft, known);
     let tick = draft.check.map(|check| check.at);
     let (start, line) = tick.and_then(|at| line_around(text, at)).unwrap_or_default();
     let box_line = (start, line.to_string());

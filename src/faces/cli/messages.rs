@@ -1,4 +1,4 @@
-//! Shows messages, and reports on sending them.
+//! Prints messages and the results of sending, for several commands; also the arguments that they share.
 
 use clap::Args;
 use jiff::Timestamp;

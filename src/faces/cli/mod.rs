@@ -3,21 +3,21 @@
 //! A thin wrapper around the ops: `commands/` has a file for each command with its arguments, whose doc comments are
 //! the help, and its output. `output` prints everything, as text or JSON.
 
+mod agent_text;
 mod args;
 mod commands;
 mod diff;
-mod error;
+#[cfg(test)]
+mod docs_test;
+mod exit_code;
 mod hyphens;
 mod messages;
 mod output;
-mod profile;
-#[cfg(test)]
-mod reference;
 mod reservations;
 mod table;
-mod text;
+mod text_arg;
 mod usage;
-mod values;
+mod value_parsers;
 mod welcome;
 
 use std::ffi::OsString;

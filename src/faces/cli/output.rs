@@ -17,7 +17,7 @@ use crate::ops::{CommandError, ErrorDetail, HandoverOutcome, ReaderKind, Rendere
 use crate::sys::{clock, files, seams};
 
 use super::args::{ColorWhen, GlobalArgs};
-use super::error::exit_code;
+use super::exit_code::exit_code;
 use super::messages::DeliveredMessages;
 use super::usage::OutputFormat;
 

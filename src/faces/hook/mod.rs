@@ -9,8 +9,8 @@
 //! timeout must become a refusal; `alarm` is the last resort.
 
 pub mod codec;
-mod rouse;
 mod waiter;
+mod wake_process;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -29,8 +29,8 @@ use crate::ops::hook::{
 use crate::ops::{
     self, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, Op, OpOutcome,
 };
-use crate::sys::deadline::Watchdog;
-use crate::sys::{files, listener, seams, signals, stdin};
+use crate::sys::watchdog::Watchdog;
+use crate::sys::{files, seams, shell_pipe, signals, stdin};
 
 /// Maximum size of a payload in bytes.
 const MAX_INPUT: usize = 16 * 1024 * 1024;
@@ -89,8 +89,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
     let word = |place: usize| arguments.words.get(place).cloned().unwrap_or_default();
     let (harness, event) = (word(1), word(2));
-    if harness == rouse::WORD {
-        return rouse::run(arguments);
+    if harness == wake_process::WORD {
+        return wake_process::run(arguments);
     }
     // Otherwise exceeding the file size limit would kill the process.
     drop(signals::survive_file_size_limit());
@@ -162,7 +162,8 @@ fn answer(arguments: Arguments) -> Result<(), String> {
         }));
         (decided, report_broken_config(op, harness.name(), event).map_err(|error| error.message))
     };
-    let OpOutcome { outcome: (decided, reported), warnings } = ops::run_at_hook(ctx, work, rouse::hand_on);
+    let OpOutcome { outcome: (decided, reported), warnings } =
+        ops::run_at_hook(ctx, work, wake_process::hand_on);
     for untold in warnings {
         log_hook_failure(&globals, harness.name(), event, &untold);
     }
@@ -241,7 +242,7 @@ impl HookResponder {
         let written = stdout.write_all(format!("{text}\n").as_bytes()).and_then(|()| stdout.flush());
         seams::step();
         let is_lost =
-            || files::is_dev_null(&stdout) || listener::is_shell_output_closed(&io::stdin(), &stdout);
+            || files::is_dev_null(&stdout) || shell_pipe::is_shell_output_closed(&io::stdin(), &stdout);
         let is_heard = written.is_ok() && !is_lost();
         *spoken = Some(written);
         if is_heard { HandoverOutcome::Delivered } else { HandoverOutcome::ReaderGone }

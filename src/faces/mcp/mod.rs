@@ -9,7 +9,6 @@
 //! A server does not outlive its client: it ends when its input ends, on a signal, or when the client's process is
 //! gone, and puts back any mail it holds.
 
-mod answer;
 mod channel;
 mod delivery_ack;
 mod hints;
@@ -18,6 +17,7 @@ mod resources;
 mod server;
 mod shutdown;
 mod subscriptions;
+mod tool_answer;
 mod tools;
 pub mod transport;
 

@@ -20,10 +20,10 @@ use crate::ops::{
 use crate::sys::seams;
 use crate::sys::signals::{Stop, StopTrigger};
 
-use super::answer::ToolAnswer;
 use super::channel::ChannelNotifier;
 use super::complain;
 use super::delivery_ack::{self, AckSender};
+use super::tool_answer::ToolAnswer;
 
 /// Maximum number of calls that wait for mail or watch for changes at once.
 const MAX_WAITING: usize = 5;

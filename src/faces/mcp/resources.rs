@@ -4,7 +4,7 @@ use rmcp::model::{Resource, ResourceContents};
 
 use crate::ops::{CommandError, MeshChange, Op};
 
-use super::answer::ToolAnswer;
+use super::tool_answer::ToolAnswer;
 use super::tools;
 
 /// A resource that can be read and subscribed to.

@@ -16,12 +16,12 @@ use tokio::sync::oneshot;
 
 use crate::ops::{CommandError, CommandErrorKind};
 
-use super::answer::ToolAnswer;
 use super::channel::{self, ChannelNotifier};
 use super::delivery_ack::PendingAcks;
 use super::op_thread::{OpThreadHandle, Reply};
 use super::resources::Topic;
 use super::subscriptions::Subscriptions;
+use super::tool_answer::ToolAnswer;
 use super::tools::{self, InboxWait, ToolCall};
 
 /// Interval of progress notifications while a call waits.

@@ -19,14 +19,14 @@ use crate::sys::tmux;
 
 use super::send_thread::OutgoingMessage;
 use super::state::{ChatUpdate, Recipients, TypedMessage};
-use super::view_model;
+use super::to_model;
 
 /// Interval of checks for what no file-system event reports: agents whose process ended, and presence that fades.
 const TICK: Duration = Duration::from_secs(5);
 /// Polling interval when file-system events are not available for everything.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// Minimum pause between two reads of a busy mesh; the pause is longer if [`READ_PAUSE_FACTOR`] times the last read's duration is
-/// more.
+/// Minimum pause between two reads of a busy mesh; the pause is longer if [`READ_PAUSE_FACTOR`] times the last read's
+/// duration is more.
 const PAUSE: Duration = Duration::from_millis(40);
 const READ_PAUSE_FACTOR: u32 = 4;
 /// Age after which agents are read again although nothing changed, because presence fades with time.
@@ -177,7 +177,7 @@ impl MeshThread<'_> {
         let told = recent.map(|recent| {
             self.cursor = Some(recent.cursor);
             if !recent.events.is_empty() {
-                self.tell(ChatUpdate::Events(recent.events.iter().map(view_model::happening).collect()));
+                self.tell(ChatUpdate::Events(recent.events.iter().map(to_model::happening).collect()));
             }
         });
         self.unless_gone(told)
@@ -201,7 +201,7 @@ impl MeshThread<'_> {
     fn look_at_crowd(&mut self) -> Result<(), CommandError> {
         let started = Instant::now();
         let seen = overview(self.op).map(|seen| {
-            self.tell(ChatUpdate::World(Box::new(view_model::world(self.op, &seen))));
+            self.tell(ChatUpdate::World(Box::new(to_model::world(self.op, &seen))));
             self.last = Some(seen);
         });
         // Reading the overview may have posted notices to others.
@@ -239,7 +239,7 @@ impl MeshThread<'_> {
                 let keys = changes.gone.iter().map(|stem| stem.to_string()).collect();
                 self.tell(ChatUpdate::Forget(keys));
             }
-            let notes: Vec<_> = changes.messages.iter().map(view_model::note).collect();
+            let notes: Vec<_> = changes.messages.iter().map(to_model::note).collect();
             if !notes.is_empty() {
                 self.tell(ChatUpdate::Notes(notes));
             }
@@ -250,7 +250,7 @@ impl MeshThread<'_> {
     fn look_at_fates(&mut self) -> Result<(), CommandError> {
         let fates = self.chat.fates(self.op).map(|fates| {
             let fates: Vec<_> =
-                fates.into_iter().map(|(stem, fate)| (stem.to_string(), view_model::receipt(fate))).collect();
+                fates.into_iter().map(|(stem, fate)| (stem.to_string(), to_model::receipt(fate))).collect();
             if !fates.is_empty() {
                 self.tell(ChatUpdate::Receipts(fates));
             }

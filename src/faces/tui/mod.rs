@@ -4,22 +4,22 @@
 //! draws the state and changes nothing. `mesh_thread` reads the mesh and carries out requests; `send_thread` sends
 //! messages. This module connects them and restores the terminal at the end.
 
-mod complete;
 mod conversation;
-mod draft;
-mod geometry;
-mod list;
+mod input_buffer;
+mod layout;
 mod list_rows;
+mod list_state;
 mod mesh_thread;
 mod message_view;
 mod model;
+mod name_completion;
 mod send_thread;
 mod state;
 mod terminal;
 mod theme;
+mod to_model;
 mod update;
 mod view;
-mod view_model;
 mod wrap;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::ops::{
 };
 
 use super::state::{ChatUpdate, Recipients, TypedMessage};
-use super::view_model;
+use super::to_model;
 
 /// A message to be sent, and the text as it was typed.
 #[derive(Debug)]
@@ -50,16 +50,16 @@ fn dispatch(
 fn answer(sent: Result<SendReport, CommandError>, written: TypedMessage) -> ChatUpdate {
     let report = match sent {
         Ok(report) => report,
-        Err(error) => return ChatUpdate::NotSent { why: view_model::complaint(&error), written },
+        Err(error) => return ChatUpdate::NotSent { why: to_model::complaint(&error), written },
     };
     match report.error() {
         Some(error) if report.sent.is_empty() => {
-            ChatUpdate::NotSent { why: view_model::complaint(&error), written }
+            ChatUpdate::NotSent { why: to_model::complaint(&error), written }
         }
-        Some(error) => ChatUpdate::Notice(view_model::complaint(&error)),
+        Some(error) => ChatUpdate::Notice(to_model::complaint(&error)),
         None if report.sent.is_empty() => {
             ChatUpdate::NotSent { why: "nobody else is here".to_string(), written }
         }
-        None => ChatUpdate::Sent(view_model::sent(&report)),
+        None => ChatUpdate::Sent(to_model::sent(&report)),
     }
 }

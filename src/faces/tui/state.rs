@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use ratatui::layout::Size;
 
-use super::complete::NameCompletion;
 use super::conversation::Conversation;
-use super::draft::InputBuffer;
-use super::list::ListState;
+use super::input_buffer::InputBuffer;
+use super::list_state::ListState;
 use super::model::{ChatMessage, FeedLine, MeshSnapshot, ReceiptView};
+use super::name_completion::NameCompletion;
 
 /// Maximum number of feed events that are kept.
 const EVENTS_KEPT: usize = 2_000;

@@ -8,12 +8,12 @@ use ratatui::layout::{Position, Size};
 
 use crate::domain::AgentName;
 
-use super::complete::{NameCompletion, addressed};
 use super::conversation::{Conversation, Window};
-use super::draft::LONGEST;
-use super::geometry::areas;
+use super::input_buffer::LONGEST;
+use super::layout::areas;
 use super::list_rows;
 use super::message_view::MessageLayout;
+use super::name_completion::{NameCompletion, addressed};
 use super::state::{ChatEffect, ChatState, ChatUpdate, Recipients, Tab, TypedMessage};
 use super::theme::Theme;
 use super::view::{help, tabs};

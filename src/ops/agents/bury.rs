@@ -9,7 +9,7 @@ use crate::sys::{clock, process};
 use crate::ops::effects::Op;
 use crate::ops::reservations::expired::drop_expired;
 use crate::ops::reservations::waiting;
-use crate::ops::tasks::claims;
+use crate::ops::tasks::claim_upkeep;
 
 /// Finishes renames that were cut short. The old registration is removed last, so a crash before that only repeats
 /// this.
@@ -17,7 +17,7 @@ pub(in crate::ops) fn finish_renames(locked: &LockedMesh<'_>, census: &Census) -
     for old in &census.superseded {
         let renamed = census.records.iter().find(|record| old.agent.is_superseded_by(&record.agent));
         let Some(Registration { agent, .. }) = renamed else { continue };
-        match claims::try_to_carry_over(locked, agent) {
+        match claim_upkeep::try_to_carry_over(locked, agent) {
             Ok(true) => locked.unregister(&old.agent.name, &agent.name)?,
             // pi-messenger holds `swarm.lock`. Nobody else should wait for that: the next caller goes on.
             Ok(false) => {}

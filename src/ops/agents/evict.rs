@@ -11,9 +11,9 @@ use super::names::{self, with_nearest};
 use super::profile::Profile;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::person;
+use crate::ops::person_required;
 use crate::ops::reservations::waiting;
-use crate::ops::tasks::claims;
+use crate::ops::tasks::claim_upkeep;
 
 #[derive(Clone, Debug)]
 pub struct Evicted {
@@ -26,7 +26,7 @@ pub struct Evicted {
 /// it, and its mail waits for it.
 pub fn evict(op: &Op, name: &AgentName, force: bool) -> Result<Evicted, CommandError> {
     if force {
-        person::required(|| person::with_mesh(op, &format!("msg evict {name} --force")))?;
+        person_required::required(|| person_required::with_mesh(op, &format!("msg evict {name} --force")))?;
     }
     let (mesh, by) = evictor(op)?;
     let now = clock::now();
@@ -50,8 +50,8 @@ pub fn evict(op: &Op, name: &AgentName, force: bool) -> Result<Evicted, CommandE
     let liveness = process::liveness(&agent.process);
     if liveness == Liveness::Alive && !force {
         let text = format!("{} is alive: process {} runs", agent.name, agent.process.pid());
-        let line = person::with_mesh(op, &format!("msg evict {} --force", agent.name));
-        let hint = match person::harness() {
+        let line = person_required::with_mesh(op, &format!("msg evict {} --force", agent.name));
+        let hint = match person_required::harness() {
             Some(_) => format!("if it must go, ask a person to type this at a terminal: {line}"),
             None => format!("`{line}` takes its name, tasks and paths all the same"),
         };
@@ -60,7 +60,7 @@ pub fn evict(op: &Op, name: &AgentName, force: bool) -> Result<Evicted, CommandE
             .fact("agent", agent.name.as_str()));
     }
     let profile = Profile::with_liveness(op, &mesh, agent.clone(), &locked.claims()?, liveness)?;
-    let unclaimed = claims::give_up(&locked, agent)?;
+    let unclaimed = claim_upkeep::give_up(&locked, agent)?;
     locked.bury(record, GoneReason::Evicted, now, by.as_ref().map(|by| by.name.as_str()))?;
     waiting::notify_waiting_or_warn(op, &mesh, &locked);
     let teller = by.map_or_else(AgentName::of_program, |by| by.name);
@@ -75,7 +75,7 @@ fn evictor(op: &Op) -> Result<(Rc<Mesh>, Option<Agent>), CommandError> {
         Err(error)
             if error.kind == CommandErrorKind::NotJoined
                 && op.acting_as.is_none()
-                && person::harness().is_none() =>
+                && person_required::harness().is_none() =>
         {
             Ok((op.mesh()?.ok_or(error)?, None))
         }

@@ -6,8 +6,8 @@
 //! followed up to the nearest harness and no further: above it is the person who started it, and a model must not speak
 //! as that person because it left, was evicted or never joined.
 
-mod at_hook;
-mod traces;
+mod caller_traces;
+mod hook_agent;
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -19,20 +19,20 @@ use crate::store::{
 use crate::sys::environment::variable;
 use crate::sys::{clock, process};
 
-use super::activity::refresh;
 use super::bury::{bury_dead_of, finish_renames, settled_census};
 use super::names;
 use super::profile::Profile;
+use super::publish_activity::refresh;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::rules;
-use crate::ops::tasks::claims;
-pub(in crate::ops) use at_hook::{
+use crate::ops::tasks::claim_upkeep;
+pub(in crate::ops) use caller_traces::{CallerTraces, SessionSource, is_host};
+pub(in crate::ops) use hook_agent::{
     RecognisedAgent, at_hook, is_called_by_another, is_tool_of_another, recognise,
 };
-use at_hook::{registered, stranger};
-pub(in crate::ops) use traces::{CallerTraces, SessionSource, is_host};
+use hook_agent::{registered, stranger};
 
 /// The agent that a command acts for, and how it was found.
 #[derive(Clone, Debug)]
@@ -298,7 +298,7 @@ fn finish_interrupted(
     let session = new_session.unwrap_or_else(|| agent.session.clone());
     let after = Agent { session: session.clone(), ..agent.clone() };
     if agent.restores.is_some() || session != agent.session {
-        claims::carry_over(&locked, &agent, &after)?;
+        claim_upkeep::carry_over(&locked, &agent, &after)?;
         bury_dead_of(&locked, &after.session)?;
         collect_mail(mesh, &locked, &agent)?;
         collect_mail(mesh, &locked, &after)?;

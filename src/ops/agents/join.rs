@@ -7,7 +7,7 @@ mod newcomer;
 
 use jiff::Timestamp;
 
-use crate::domain::words::NameTheme;
+use crate::domain::name_words::NameTheme;
 use crate::domain::{
     ActivityCounts, Agent, AgentName, EventKind, Harness, Liveness, PathWait, Reservation, SessionId,
     TaskWait,
@@ -26,9 +26,9 @@ use super::prune;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::person;
+use crate::ops::person_required;
 use crate::ops::reservations::{rules, waiting};
-use crate::ops::tasks::claims;
+use crate::ops::tasks::claim_upkeep;
 use newcomer::{Newcomer, not_there};
 
 /// How often registering is tried.
@@ -131,7 +131,7 @@ fn spec_path(ctx: &Context, path: &str) -> Result<String, CommandError> {
         return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
             .hint("`--spec` takes the path of a Markdown file"));
     }
-    person::check_spec(ctx, &full)?;
+    person_required::check_spec(ctx, &full)?;
     let full = fs_err::canonicalize(full).map_err(files::FileError::from)?;
     Ok(full.to_string_lossy().into_owned())
 }
@@ -213,7 +213,7 @@ impl JoinAttempt<'_> {
         after.restores = None;
         let moved = !agent.is_same_session(&after);
         if moved {
-            claims::carry_over(self.locked, agent, &after)?;
+            claim_upkeep::carry_over(self.locked, agent, &after)?;
         }
         if moved || agent.restores.is_some() {
             identity::collect_mail(self.mesh, self.locked, agent)?;

@@ -10,9 +10,9 @@ use crate::sys::clock;
 use super::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::person;
+use crate::ops::person_required;
 use crate::ops::reservations::waiting;
-use crate::ops::tasks::claims;
+use crate::ops::tasks::claim_upkeep;
 
 #[derive(Clone, Debug)]
 pub struct LeaveOutcome {
@@ -25,8 +25,8 @@ pub struct LeaveOutcome {
 
 pub fn leave(op: &Op) -> Result<LeaveOutcome, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
-    person::required_for_another(op, &caller.agent, || {
-        person::with_mesh(op, &format!("msg leave --as {}", caller.agent.name))
+    person_required::required_for_another(op, &caller.agent, || {
+        person_required::with_mesh(op, &format!("msg leave --as {}", caller.agent.name))
     })?;
     leave_as(op, &mesh, &caller.agent)
 }
@@ -38,7 +38,7 @@ pub(in crate::ops) fn leave_as(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<Le
     }
     let locked = mesh.lock_for(agent)?;
     let record = locked.own_record(agent)?;
-    let unclaimed = claims::give_up(&locked, &record.agent)?;
+    let unclaimed = claim_upkeep::give_up(&locked, &record.agent)?;
     let unread = mesh.unread(&record.agent)?;
     locked.bury(&record, GoneReason::Left, clock::now(), None)?;
     waiting::notify_waiting_or_warn(op, mesh, &locked);

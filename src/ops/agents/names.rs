@@ -1,4 +1,4 @@
-//! Decides whether a name is free, and clears what is left under it before an agent takes it.
+//! Decides whether an agent name is free, and clears mail and counts of its last owner.
 
 use jiff::Timestamp;
 

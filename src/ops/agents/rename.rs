@@ -16,7 +16,7 @@ use super::names::{self, holder, name_taken};
 use super::profile::Profile;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::tasks::claims;
+use crate::ops::tasks::claim_upkeep;
 
 /// How long the old name stays taken and leads to the new one.
 const FORMER_NAME_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
@@ -70,7 +70,7 @@ fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, Command
     if locked.register(&renamed)? == Published::Exists {
         return Err(name_taken(new, "an agent of pi-messenger, who was faster"));
     }
-    claims::carry_over(&locked, &old.agent, &renamed.agent)?;
+    claim_upkeep::carry_over(&locked, &old.agent, &renamed.agent)?;
     locked.unregister(&old.agent.name, new)?;
     // A `watch` of this agent has two inboxes to watch from now on.
     locked.nudge(&old.agent.name)?;

@@ -3,8 +3,8 @@
 //! Any command that looks at agents reports it, if the lock is free at once. It checks again under the lock, and
 //! records the report after it was made: after a crash, twice is better than never.
 //!
-//! The last sign of life at the time of a report is kept (`store::stuck`), so an agent is reported again only after
-//! another sign of life. All hooks together check once a minute, never before a tool.
+//! The last sign of life at the time of a report is kept (`store::stuck_reports`), so an agent is reported again only
+//! after another sign of life. All hooks together check once a minute, never before a tool.
 
 use std::time::Duration;
 

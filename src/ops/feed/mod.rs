@@ -1,7 +1,7 @@
 //! The feed: makes events, reads them and follows them.
 //!
 //! It is the mesh's feed together with the one that pi-messenger keeps in the project. A reader starts with [`recent`]
-//! and goes on with [`since`], from the [`FeedCursor`] that [`recent`] returned: each event is given once. [`follow`]
+//! and goes on with [`since`], from the [`FeedCursor`] that [`recent`] returned: each event is given once. [`follow()`]
 //! does that in a loop, and waits in between.
 
 pub(super) mod event;

@@ -1,4 +1,4 @@
-//! Hands mail to a working agent at the next hook that can carry it, as much as fits.
+//! Delivers mail to a working agent through the answer of its next hook, as much as the harness accepts.
 //!
 //! Mail that a hook gives is only *offered* until a later hook shows that the harness went on with it
 //! (`store::offers`). No mail is given where it might not arrive: before a command that may ask for mail itself, and
@@ -12,7 +12,7 @@ use crate::ops::messages::rendered_message::{self, ReaderKind, RenderedMessage};
 use crate::ops::wake::{self, NUDGE};
 use crate::store::{MailTurns, OfferRetention, Stem, UnreadMessage, Via};
 
-use super::{AnswerFn, HookRun, commands};
+use super::{AnswerFn, HookRun, planned_changes};
 
 /// The separator between two messages, and the room kept for the note that more messages wait.
 const GAP: &str = "\n\n";
@@ -108,7 +108,7 @@ impl HookRun<'_> {
     /// no result that could carry any.
     fn may_carry_mail(&self) -> bool {
         match &self.call.event.moment {
-            HookMoment::BeforeTool(tool) => !commands::may_ask_for_mail(tool),
+            HookMoment::BeforeTool(tool) => !planned_changes::may_ask_for_mail(tool),
             HookMoment::AfterTool(tool) => !tool.was_interrupted,
             _ => true,
         }

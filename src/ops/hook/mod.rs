@@ -2,15 +2,15 @@
 //! translate events and answers.
 //!
 //! A hook delays somebody's work, so it does as little as it can: nothing here waits for long, and an error lets the
-//! tool call through. Before a tool the decision comes first (`before`): it takes no lock, and nothing that fails later
-//! changes it.
+//! tool call through. Before a tool the decision comes first (`tool_decision`): it takes no lock, and nothing that
+//! fails later changes it.
 
-mod aftermath;
-mod before;
-mod commands;
+mod changed_files;
 mod mail;
+mod planned_changes;
 mod record_activity;
 mod session;
+mod tool_decision;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,7 +27,7 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::receive::HandoverOutcome;
 use crate::ops::reservations::waiting;
 
-use commands::ToolPlan;
+use planned_changes::ToolPlan;
 
 /// Time limit for a lock while a harness waits for the hook.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
@@ -57,7 +57,7 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
         return session::start(op, call, say);
     }
     if let HookMoment::AskingLeave(tool) = &call.event.moment {
-        if tool.command.as_deref().is_some_and(commands::is_ours) {
+        if tool.command.as_deref().is_some_and(planned_changes::is_ours) {
             say(&HookAnswer::Allow);
         }
         return Ok(());
@@ -197,7 +197,7 @@ impl HookRun<'_> {
     }
 
     fn after(&self, tool: &ToolUse, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
-        let mut changed = aftermath::compare(self, tool)?;
+        let mut changed = changed_files::compare(self, tool)?;
         // If nothing can be said now, send a notice, which is delivered as soon as something can be said.
         if self.call.room.is_none()
             && let (Some(notice), Some(me)) = (&changed, self.me.as_ref().filter(|me| !me.is_foreign()))

@@ -16,7 +16,7 @@ use crate::domain::activity::{GitCommit, NotableRuns, TestRun, activity};
 use crate::domain::hook::{ToolOutcome, ToolUse};
 use crate::domain::shell::Run;
 use crate::domain::{ActivityChange, ActivityDelta, Agent, EventKind};
-use crate::ops::agents::activity::refresh;
+use crate::ops::agents::publish_activity::refresh;
 use crate::ops::agents::stuck;
 use crate::ops::error::CommandError;
 use crate::ops::reservations::reserve::PatternBase;
@@ -24,7 +24,7 @@ use crate::store::LockedActivityLog;
 use crate::sys::clock;
 use crate::sys::git::WorkTree;
 
-use super::{HookRun, commands};
+use super::{HookRun, planned_changes};
 
 /// Edits of one path by one agent within this time are one event.
 const EDIT_EVENT_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
@@ -47,7 +47,7 @@ impl HookRun<'_> {
     /// Records a finished tool call.
     pub(super) fn record_tool_end(&self, tool: &ToolUse) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
-        let runs = commands::runs(self.op, tool);
+        let runs = planned_changes::runs(self.op, tool);
         let notable = NotableRuns::of(&runs);
         let files = self.changed(tool);
         let mut delta = ActivityDelta {

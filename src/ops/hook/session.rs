@@ -8,7 +8,7 @@ use crate::ops::agents::stuck;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::person;
+use crate::ops::person_required;
 use crate::ops::reservations::reserve::PatternBase;
 use crate::store::{Mesh, Registration, SessionState, patterns};
 use crate::sys::{clock, process};
@@ -176,7 +176,7 @@ fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
 impl HookRun<'_> {
     /// Leaves, unless another session follows in the same process: that is the same agent.
     pub(super) fn ended(&self, goes_on: bool) -> Result<(), CommandError> {
-        if let Some(me) = self.me.as_ref().filter(|me| !person::may_end(self.op, &self.survey, me)) {
+        if let Some(me) = self.me.as_ref().filter(|me| !person_required::may_end(self.op, &self.survey, me)) {
             self.leave_trouble(&super::ignored(me));
             return Ok(());
         }

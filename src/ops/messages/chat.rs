@@ -1,4 +1,4 @@
-//! An agent's mail on a screen: the latest messages, older ones on request, and what changes about them.
+//! The messages of one agent for a screen: the latest, older ones on request, and changes of their delivery status.
 //!
 //! Looking takes nothing. Messages that were really on the screen are taken and recorded as surfaced afterwards.
 

@@ -1,4 +1,4 @@
-//! `inbox`, `show`, `ack`, `receipt`, `history`: looks at messages that were sent or received.
+//! `msg inbox`, `show`, `ack`, `receipt` and `history`: reads stored messages without handing them over.
 
 use jiff::Timestamp;
 

@@ -18,7 +18,7 @@ use super::rendered_message::{ReaderKind, RenderedMessage};
 use crate::ops::agents::{identity, names};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::person;
+use crate::ops::person_required;
 use crate::ops::reservations::waiting;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
 
@@ -92,7 +92,7 @@ pub fn watch_each(
 
 /// Refuses `--exec` inside a harness: a model may run `msg` without asking, and that must not let it run anything else.
 fn refuse_in_harness() -> Result<(), CommandError> {
-    let Some(inside) = person::harness() else { return Ok(()) };
+    let Some(inside) = person_required::harness() else { return Ok(()) };
     let text = format!("`--exec` runs commands, and inside {inside} that is for its own tools");
     Err(inside.refusal(text, "`msg watch --json` prints each message instead".to_string()))
 }

@@ -1,4 +1,4 @@
-//! Rules about patterns alone: which of them cover which, and what an agent may get back.
+//! Pure rules about reserved patterns: which contains which, and what an agent that returns may get back.
 
 use jiff::Timestamp;
 

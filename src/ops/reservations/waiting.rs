@@ -1,4 +1,4 @@
-//! Remembers who was refused what, and tells them when it is free.
+//! Records which agents were refused a path or task, and notifies them once it is free.
 //!
 //! Nothing here has to happen in time: whether something is free follows from the registrations alone, so the next
 //! process with the lock reports what a crash left unreported, including the death of a holder.
@@ -224,8 +224,8 @@ pub(in crate::ops) fn notify_if_free(mesh: &Mesh, agent: &Agent) -> Result<(), C
     tasks.and(paths).map(drop)
 }
 
-/// [`notify_if_free`] for a caller that looks again and again: an error does not hold up mail, and it is not tried again
-/// at every look.
+/// [`notify_if_free`] for a caller that looks again and again: an error does not hold up mail, and it is not tried
+/// again at every look.
 #[derive(Debug, Default)]
 pub(in crate::ops) struct WaitNotifier {
     failed: Cell<Option<Instant>>,

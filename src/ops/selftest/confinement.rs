@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::sys::children::{CapturedOutput, ChildInput};
 use crate::sys::files::{self, Published, Walk};
 
-use super::stage::{CheckEnvironment, PromiseBroken, PromiseKept, demand};
+use super::check_environment::{CheckEnvironment, PromiseBroken, PromiseKept, demand};
 
 /// Names that must be rejected.
 const BAD_NAMES: [&str; 8] =

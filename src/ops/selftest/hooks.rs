@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::domain::Harness;
 use crate::sys::children::{CapturedOutput, ChildInput};
 
-use super::owners::hold;
-use super::stage::{CheckEnvironment, PromiseBroken, PromiseKept, demand};
+use super::check_environment::{CheckEnvironment, PromiseBroken, PromiseKept, demand};
+use super::single_owner::hold;
 
 /// No hook may take longer, even on the slowest machine.
 const SLOW: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::sys::files;
 use crate::sys::process;
 
-use super::stage::{CheckEnvironment, PromiseBroken, PromiseKept, demand};
+use super::check_environment::{CheckEnvironment, PromiseBroken, PromiseKept, demand};
 
 pub(super) fn run(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken> {
     let expect = |name: &str, is_there: bool, who: &str| -> Result<(), PromiseBroken> {

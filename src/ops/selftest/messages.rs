@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::check_environment::{CheckEnvironment, MsgOutput, PromiseBroken, PromiseKept, demand};
 use super::race::{Rounds, Tempo, crashed};
-use super::stage::{CheckEnvironment, MsgOutput, PromiseBroken, PromiseKept, demand};
 
 const TIME: Duration = Duration::from_millis(1500);
 const SENDERS: [&str; 2] = ["Ada", "Ben"];

@@ -9,15 +9,15 @@
 //! `tests/it/selftest.rs` breaks each promise in turn, with a program that does one thing wrong, and the check must see
 //! it.
 
-mod answers;
+mod bounded_time;
+mod check_environment;
 mod confinement;
-mod damage;
 mod hooks;
 mod liveness;
 mod messages;
-mod owners;
 mod race;
-mod stage;
+mod single_owner;
+mod unreadable_state;
 mod worker;
 
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::health_check::CheckState;
 
-use stage::{CheckEnvironment, PromiseBroken, PromiseKept};
+use check_environment::{CheckEnvironment, PromiseBroken, PromiseKept};
 
 pub use worker::{WorkerRole, work};
 
@@ -84,14 +84,14 @@ type Play = fn(&CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBroken>;
 /// All checks, in the order of the promises.
 const CHECKS: [(u8, &str, Play); 11] = [
     (1, "messages", messages::run),
-    (2, "locks", owners::locks),
-    (2, "names", owners::names),
-    (2, "tasks", owners::tasks),
-    (2, "paths", owners::paths),
+    (2, "locks", single_owner::locks),
+    (2, "names", single_owner::names),
+    (2, "tasks", single_owner::tasks),
+    (2, "paths", single_owner::paths),
     (3, "liveness", liveness::run),
-    (4, "damage", damage::run),
-    (5, "answers", answers::run),
-    (5, "watching", answers::watching),
+    (4, "damage", unreadable_state::run),
+    (5, "answers", bounded_time::run),
+    (5, "watching", bounded_time::watching),
     (6, "confinement", confinement::run),
     (7, "hooks", hooks::run),
 ];

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::sys::random;
 
-use super::stage::{CheckEnvironment, MsgOutput, PromiseBroken};
+use super::check_environment::{CheckEnvironment, MsgOutput, PromiseBroken};
 
 /// One racer in this many is killed, so that two or more of the four usually survive.
 const KILLED: u32 = 3;

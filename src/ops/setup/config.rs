@@ -6,7 +6,7 @@ use crate::store::config::{self, ConfigScope};
 
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::person;
+use crate::ops::person_required;
 
 /// A value and where it comes from.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub fn set(
     name: &str,
     text: &str,
 ) -> Result<(ConfigEntry, String), CommandError> {
-    person::required(|| line(&["set", name, text], scope))?;
+    person_required::required(|| line(&["set", name, text], scope))?;
     let (_, key) = find_key(name).map_err(|_| unknown(name))?;
     refuse_for_project(scope, key.project_may_set, name)?;
     let text = if name == "mesh" { absolute(ctx, text) } else { text.to_string() };
@@ -53,7 +53,7 @@ pub fn set(
 }
 
 pub fn unset(ctx: &Context, scope: ConfigScope, name: &str) -> Result<(ConfigEntry, String), CommandError> {
-    person::required(|| line(&["unset", name], scope))?;
+    person_required::required(|| line(&["unset", name], scope))?;
     find_key(name).map_err(|_| unknown(name))?;
     let file = config::unset(&ctx.home, &ctx.cwd, scope, name)?;
     Ok((reloaded(ctx, name)?, file))

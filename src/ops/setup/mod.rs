@@ -1,4 +1,4 @@
-//! Setup: settings, the hooks of harnesses, the git guard.
+//! Setup: the settings, `msg install` (hooks and plugins in harnesses) and `msg guard` (git's pre-commit hook).
 
 pub mod config;
 pub mod guard;

@@ -14,9 +14,9 @@ use crate::store::Claim;
 use crate::sys::clock;
 
 use super::locked_tasks::{LockedTasks, look_up};
-use super::spec_key::SpecRef;
-use super::states::{ParsedSpec, TaskBoard};
-use super::task_ref::{check_id, release_task_paths, task_of};
+use super::spec_ref::SpecRef;
+use super::task_args::{check_id, release_task_paths, task_of};
+use super::task_board::{ParsedSpec, TaskBoard};
 
 /// Which task is wanted.
 #[derive(Clone, Debug)]

@@ -16,8 +16,8 @@ use crate::store::{Claim, Completion, LockedMesh, Mesh};
 use crate::sys::{clock, files, process};
 
 use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
-use super::states::ParsedSpec;
-use super::task_ref::{check_id, check_notes, release_task_paths, task_of};
+use super::task_args::{check_id, check_notes, release_task_paths, task_of};
+use super::task_board::ParsedSpec;
 
 /// How often ticking a box is tried while others write the spec.
 const TRIES: usize = 20;

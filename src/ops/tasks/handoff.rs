@@ -19,7 +19,7 @@ use crate::store::{Claim, LockedMesh, Mesh};
 
 use super::complete::release_and_notify;
 use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
-use super::task_ref::{check_id, check_notes, release_task_paths, task_of};
+use super::task_args::{check_id, check_notes, release_task_paths, task_of};
 
 /// Gives up the named task, else the one that the caller has.
 pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim, CommandError> {

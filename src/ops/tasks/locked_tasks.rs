@@ -1,4 +1,5 @@
-//! The common start of every change to tasks: both locks held, claims of the dead dropped, all ledgers read.
+//! Reads claims, completions and registrations with both locks held, and drops claims of dead agents: the start of
+//! every change to tasks.
 //!
 //! A project's files are read before the locks are taken (`PreloadedSpec`); under the locks a `stat` shows whether the
 //! spec is still the same, and it is read again only if it is not. `work_done::a_project_is_not_read_under_a_lock`
@@ -19,10 +20,10 @@ use crate::store::{
 };
 use crate::sys::clock;
 
-use super::spec_key::SpecRef;
-use super::spellings::Spellings;
-use super::stale::is_stale;
-use super::states::{ParsedSpec, TaskBoard};
+use super::spec_key::Spellings;
+use super::spec_ref::SpecRef;
+use super::stale_claims::is_stale;
+use super::task_board::{ParsedSpec, TaskBoard};
 
 /// Data read before the locks are taken: a project's files may be slow to read, and nobody else should wait for
 /// them.

@@ -8,24 +8,24 @@
 //! the others). So one write decides about a task and its paths, and handing a task over moves both at once.
 
 mod claim;
-pub(super) mod claims;
+pub(super) mod claim_upkeep;
 mod complete;
 mod handoff;
 mod locked_tasks;
 mod spec;
 mod spec_key;
-mod spellings;
-mod stale;
-mod states;
-mod task_ref;
+mod spec_ref;
+mod stale_claims;
+mod task_args;
+mod task_board;
 
 pub use claim::{Choice, ClaimRequest, Claimed, claim};
 pub use complete::{CompleteRequest, Completed, complete};
 pub use handoff::{HandedOff, handoff, unclaim};
 pub use spec::{SpecInUse, spec};
-pub use states::{ActiveSpec, SpecProgress, TaskList, TaskState, TaskView, tasks};
+pub use task_board::{ActiveSpec, SpecProgress, TaskList, TaskState, TaskView, tasks};
 
 pub(super) use spec::problems;
-pub(super) use spellings::Spellings;
-pub(super) use stale::is_stale;
-pub(super) use states::boards;
+pub(super) use spec_key::Spellings;
+pub(super) use stale_claims::is_stale;
+pub(super) use task_board::boards;

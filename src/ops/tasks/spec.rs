@@ -7,7 +7,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::sys::paths;
 
-use super::spec_key::SpecRef;
+use super::spec_ref::SpecRef;
 
 /// The spec that an agent works on.
 #[derive(Clone, Debug)]

@@ -1,103 +1,59 @@
-//! Finds the spec that is meant, and reads it.
+//! The canonical key of a spec, and the comparison of paths that lead to the same spec.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::domain::Agent;
-use crate::domain::spec::{self, Spec};
-use crate::ops::context::Context;
-use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::person;
-use crate::store::holds_a_lock;
-use crate::sys::files::{self, FileError};
+use crate::store::{Claims, Completion, Completions, SpecCompletions, holds_a_lock};
 use crate::sys::git::WorkTree;
-use crate::sys::seams;
+use crate::sys::{paths, seams};
 
-use super::spellings::{Spellings, key};
-
-/// Larger files are not accepted as specs (in bytes).
-const MAX_SPEC: u64 = 64 * 1024 * 1024;
-
-/// A spec: its key and its file.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(in crate::ops) struct SpecRef {
-    /// The key of its claims and completions: absolute, links resolved, and for a linked work tree the path in the main
-    /// one, because it is the same spec.
-    pub(super) key: String,
-    /// The file it is read from; `None` if there is none, and tasks are ad hoc.
-    pub(super) file: Option<PathBuf>,
+/// The one key of a spec, however it is spelled and whichever work tree it is in.
+pub(super) fn key(path: &Path) -> String {
+    seams::count(if holds_a_lock() { "path-under-lock" } else { "path" });
+    let real = PathBuf::from(paths::resolve(path).as_str());
+    let in_main = || {
+        // Without a spec, a folder acts as one: it may be the whole work tree.
+        let tree = WorkTree::containing(if real.is_dir() { &real } else { real.parent()? })?;
+        let main = tree.main_root()?;
+        let rest = real.strip_prefix(paths::resolve(&tree.root).as_str()).ok()?;
+        Some(if rest.as_os_str().is_empty() { main } else { main.join(rest) })
+    };
+    in_main().unwrap_or(real).to_string_lossy().into_owned()
 }
 
-impl SpecRef {
-    /// The named spec, else the agent's own; without either, the folder acts as one.
-    pub(super) fn find(
-        ctx: &Context,
-        named: Option<&str>,
-        agent: Option<&Agent>,
-    ) -> Result<Self, CommandError> {
-        if let Some(text) = named {
-            return Self::named(ctx, text);
+/// Compares keys of specs by what they refer to. Each is resolved once.
+#[derive(Debug, Default)]
+pub(in crate::ops) struct Spellings(RefCell<HashMap<String, String>>);
+
+impl Spellings {
+    pub(in crate::ops) fn are_same(&self, one: &str, other: &str) -> bool {
+        one == other || self.meaning(one) == self.meaning(other)
+    }
+
+    pub(super) fn meaning(&self, spelled: &str) -> String {
+        let mut known = self.0.borrow_mut();
+        known.entry(spelled.to_string()).or_insert_with(|| key(Path::new(spelled))).clone()
+    }
+
+    /// Resolves all keys in claims and completions. That may be slow, so it is done before a lock is taken.
+    pub(super) fn look_up(&self, claims: &Claims, completions: &Completions) {
+        for claim in claims.iter() {
+            self.meaning(&claim.spec);
         }
-        match agent.and_then(|agent| agent.spec.as_deref()) {
-            Some(path) => Ok(Self { key: key(Path::new(path)), file: Some(PathBuf::from(path)) }),
-            None => {
-                let root = WorkTree::containing(&ctx.cwd).map_or_else(|| ctx.cwd.clone(), |tree| tree.root);
-                Ok(Self { key: key(&root), file: None })
-            }
+        for done in completions.specs() {
+            self.meaning(done.spec());
         }
     }
 
-    /// The spec of an agent or a claim, by the path recorded there.
-    pub(super) fn worked_on(path: &str) -> Self {
-        let file = Some(PathBuf::from(path)).filter(|file| !file.is_dir());
-        Self { key: key(Path::new(path)), file }
-    }
-
-    pub(super) fn named(ctx: &Context, text: &str) -> Result<Self, CommandError> {
-        let full = ctx.cwd.join(ctx.home.expand(text));
-        if !full.is_file() {
-            let what = if full.exists() { "not a file" } else { "no such file" };
-            let text = format!("{what}: `{}`", full.display());
-            return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
-                .hint("give the path of a Markdown file"));
-        }
-        person::check_spec(ctx, &full)?;
-        Ok(Self { key: key(&full), file: Some(full) })
-    }
-
-    /// The present text of the file.
-    pub(super) fn text(&self) -> Result<String, CommandError> {
-        let Some(file) = &self.file else { return Ok(String::new()) };
-        seams::count(if holds_a_lock() { "spec-under-lock" } else { "spec" });
-        let unreadable = |error: FileError| {
-            let text = format!("the spec can't be read: {error}");
-            CommandError::new(CommandErrorKind::InvalidValue, text).hint("set it with `msg spec PATH`")
-        };
-        let metadata = fs_err::metadata(file).map_err(|error| unreadable(error.into()))?;
-        if !metadata.is_file() {
-            let text = format!("the spec `{}` is not a plain file", file.display());
-            return Err(
-                CommandError::new(CommandErrorKind::InvalidValue, text).hint("set it with `msg spec PATH`")
-            );
-        }
-        let size = metadata.len();
-        if size > MAX_SPEC {
-            let text = format!("the spec `{}` has {size} bytes; {MAX_SPEC} is the most", file.display());
-            return Err(CommandError::new(CommandErrorKind::TooLarge, text));
-        }
-        let bytes = files::read_large(file).map(Option::unwrap_or_default).map_err(unreadable)?;
-        String::from_utf8(bytes).map_err(|_| {
-            let text = format!("the spec `{}` is not UTF-8 text", file.display());
-            CommandError::new(CommandErrorKind::InvalidValue, text)
-        })
-    }
-
-    /// Parses the present text.
-    pub(super) fn read(&self) -> Result<Spec, CommandError> {
-        Ok(spec::read(&self.text()?))
-    }
-
-    /// Whether that key is another spelling of this spec. pi-messenger doesn't resolve links.
-    pub(super) fn is_meant_by(&self, other: &str, spellings: &Spellings) -> bool {
-        other == self.key || spellings.meaning(other) == self.key
+    /// The completion of that task of that spec, under any spelling.
+    pub(in crate::ops) fn completion(
+        &self,
+        completions: &Completions,
+        spec: &str,
+        task: &str,
+    ) -> Option<Completion> {
+        let is_there = |done: &&SpecCompletions| done.has(task) && self.are_same(done.spec(), spec);
+        completions.specs().find(is_there).and_then(|done| completions.find(done, task))
     }
 }

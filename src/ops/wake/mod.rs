@@ -2,15 +2,15 @@
 //!
 //! Hooks report whether a session is idle. A harness that can keep a process of ours (a *waiter*) beside an idle
 //! session is woken by that; one that takes prompts from outside is woken by the sender. In either case only the
-//! process that renames `idle_agents` to `roused` wakes the session. The mail itself is never in what wakes: the hook of
+//! process that renames `resting` to `roused` wakes the session. The mail itself is never in what wakes: the hook of
 //! the turn that begins hands it over, marked as a peer's. Every wake counts towards the limit `mailTurns`.
 
-mod attendant;
-mod health;
-mod inbound;
-mod paste;
-mod queue;
-mod socket;
+mod claude_inbound;
+mod claude_socket;
+mod codex_queue;
+mod doctor_checks;
+mod session_server;
+mod tmux_paste;
 mod waiter;
 
 use crate::domain::settings::SettingValue;
@@ -22,10 +22,10 @@ use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
-use socket::PostOrigin;
+use claude_socket::PostOrigin;
 
-pub use attendant::{Channel, attend};
-pub(super) use health::{describe, probe};
+pub(super) use doctor_checks::{describe, probe};
+pub use session_server::{Channel, attend};
 pub use waiter::{WaiterEnd, wait};
 
 /// The text that wakes an agent; a harness may show it as its user's words. The mail itself comes by the hook of the
@@ -105,13 +105,13 @@ impl WakeRoute {
     fn action(self, ctx: &Context, agent: &Agent) -> Option<WakeAction> {
         match self {
             Self::Queue => {
-                Some(Box::new(|_, agent, text| queue::prompt(agent, text).map_err(Failure::Unsaid)))
+                Some(Box::new(|_, agent, text| codex_queue::prompt(agent, text).map_err(Failure::Unsaid)))
             }
             Self::Socket => {
-                let session = socket::ClaudeSession::of(ctx, agent);
+                let session = claude_socket::ClaudeSession::of(ctx, agent);
                 Some(Box::new(|_, agent, text| session.map_err(Failure::Unsaid)?.post(agent, text)))
             }
-            Self::Paste => Some(Box::new(paste::paste)),
+            Self::Paste => Some(Box::new(tmux_paste::paste)),
             Self::Hook | Self::Waiter(_) | Self::Server | Self::Prompt | Self::None => None,
         }
     }
@@ -154,11 +154,11 @@ pub(super) fn route(
     }
     Ok(match agent.harness {
         Some(Harness::Codex) => WakeRoute::Queue,
-        Some(Harness::Claude) if socket::check(ctx, mesh, agent, PostOrigin::Outside).is_ok() => {
+        Some(Harness::Claude) if claude_socket::check(ctx, mesh, agent, PostOrigin::Outside).is_ok() => {
             WakeRoute::Socket
         }
-        Some(Harness::Claude) if attendant::is_there(ctx, mesh, agent)? => WakeRoute::Server,
-        _ if may_paste(ctx) && paste::is_possible(agent) => WakeRoute::Paste,
+        Some(Harness::Claude) if session_server::is_there(ctx, mesh, agent)? => WakeRoute::Server,
+        _ if may_paste(ctx) && tmux_paste::is_possible(agent) => WakeRoute::Paste,
         _ => WakeRoute::Prompt,
     })
 }
@@ -175,7 +175,7 @@ fn is_interrupted(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, Com
         return Ok(false);
     }
     let since = mesh.working_since(&agent.session)?;
-    Ok(since.is_some_and(|since| socket::is_interrupted(ctx, agent, since)))
+    Ok(since.is_some_and(|since| claude_socket::is_interrupted(ctx, agent, since)))
 }
 
 /// A message that has arrived, and the route before it did: a waiter or a server may have been faster than we are.

@@ -9,7 +9,7 @@
 //! so the loss of a new event with an old segment. Lines are whole without it. So a writer that does not get the lock
 //! in time, because its holder was stopped, appends anyway and does not clean up.
 
-mod project;
+mod project_feed;
 mod read;
 
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use crate::domain::Event;
 use crate::sys::files::{self, LineFile};
 use crate::sys::flock::{FileLock, LockError};
 
-pub use project::{Project, ProjectFeedPosition};
+pub use project_feed::{Project, ProjectFeedPosition};
 pub use read::{EventBatch, FeedPosition};
 
 /// How long a writer waits for the lock: longer than it is ever held, unless its holder was stopped.

@@ -2,7 +2,7 @@
 
 pub mod event;
 pub(super) mod message;
-pub(super) mod odd;
+pub(super) mod odd_registration;
 pub(super) mod process;
 pub(super) mod registration;
 pub(super) mod surrogates;

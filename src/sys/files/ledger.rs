@@ -1,5 +1,4 @@
-//! A file of lines that several processes append to, and that any of them may replace by a shorter one with the same
-//! meaning.
+//! A locked file of lines that several processes append to and any may compact.
 //!
 //! A writer holds the file's own lock, so that no line is appended to a file that has been replaced. A reader needs no
 //! lock: a line is appended by one write, and a replacement is a whole file.

@@ -6,12 +6,12 @@
 
 use std::collections::HashSet;
 
-use ravenry::domain::edit::json::{Dialect, Document, EntrySlot, Json, JsonNode, NodeKind};
-use ravenry::domain::edit::toml::Tables;
 use ravenry::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
 use ravenry::domain::pattern::{Budget, Overlap, PathForm, Pattern};
 use ravenry::domain::shell::{CommandPrediction, ShellEnvironment, read_command};
+use ravenry::domain::text_edit::json::{Dialect, Document, EntrySlot, Json, JsonNode, NodeKind};
+use ravenry::domain::text_edit::toml::Tables;
 use ravenry::domain::{AnyEventKind, Harness, visible};
 use ravenry::faces::hook::codec::{decode, encode, room};
 use ravenry::faces::mcp::parse_with_every_tool;

@@ -1,3 +1,5 @@
+//! `msg ack`: acknowledges received messages, or lists those that need it.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 

@@ -1,9 +1,11 @@
+//! `msg agents`: lists live or gone agents.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
+use crate::faces::cli::agent_text::{self, AgentJson};
 use crate::faces::cli::output::{CommandOutput, JsonMembers, Page, Report, style};
-use crate::faces::cli::profile::{self, AgentJson};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::ops::{self, AgentFilter, CommandError, GoneAgent, Listing, Op};
 use crate::store::{GoneReason, iso};
@@ -83,11 +85,11 @@ impl Report for AgentsReport {
                 let star = if self.listing.is_me(&agent.name) { "*" } else { "" };
                 table.row(vec![
                     TableCell::styled(&format!("{}{star}", agent.name), style::bold),
-                    profile::presence_cell(profile.presence),
-                    TableCell::plain(profile::harness(profile)),
+                    agent_text::presence_cell(profile.presence),
+                    TableCell::plain(agent_text::harness(profile)),
                     TableCell::plain(&visible(&self.home.shorten(&agent.cwd))),
                     TableCell::plain(&visible(agent.git_branch.as_deref().unwrap_or_default())),
-                    TableCell::plain(&profile::notes(profile)),
+                    TableCell::plain(&agent_text::notes(profile)),
                 ]);
             }
         }
@@ -113,7 +115,7 @@ pub(in crate::faces::cli) fn gone_json(gone: &GoneAgent) -> Value {
 
 fn gone_row(gone: &GoneAgent) -> Vec<TableCell> {
     let by = gone.by.as_deref().map_or(String::new(), |by| format!(" by {}", visible(by)));
-    let ago = profile::duration(clock::now(), gone.at);
+    let ago = agent_text::duration(clock::now(), gone.at);
     let mail = if gone.unread > 0 { format!("{} unread", gone.unread) } else { String::new() };
     vec![
         TableCell::styled(&gone.name, style::bold),

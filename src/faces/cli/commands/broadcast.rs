@@ -1,8 +1,10 @@
+//! `msg broadcast`: sends a message to every agent.
+
 use clap::Args;
 
 use crate::faces::cli::messages::{self, DraftArgs};
 use crate::faces::cli::output::CommandOutput;
-use crate::faces::cli::text::TextArgs;
+use crate::faces::cli::text_arg::TextArgs;
 use crate::ops::{self, CommandError, Op};
 
 /// Send a message to everyone

@@ -1,3 +1,5 @@
+//! `msg check`: tells whether the caller may change paths.
+
 use clap::Args;
 use serde_json::{Map, Value};
 

@@ -1,9 +1,11 @@
+//! `msg claim`: claims a task.
+
 use clap::{ArgGroup, Args};
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
+use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::profile;
 use crate::ops::tasks::{self, Choice, ClaimRequest, Claimed};
 use crate::ops::{CommandError, Op};
 
@@ -55,7 +57,7 @@ struct ClaimReport(Claimed);
 impl Report for ClaimReport {
     fn json(&self) -> Map<String, Value> {
         let mut object = Map::new();
-        object.insert("claim".to_string(), profile::claim_json(&self.0.claim, &self.0.reservations));
+        object.insert("claim".to_string(), agent_text::claim_json(&self.0.claim, &self.0.reservations));
         object.insert("title".to_string(), json!(self.0.title));
         object
     }

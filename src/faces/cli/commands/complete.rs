@@ -1,3 +1,5 @@
+//! `msg complete`: marks a task as done.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 

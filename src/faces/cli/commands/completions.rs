@@ -1,3 +1,5 @@
+//! `msg completions`: prints shell completion scripts (not task completions).
+
 use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};
 use serde_json::{Map, Value, json};

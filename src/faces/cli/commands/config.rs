@@ -1,3 +1,5 @@
+//! `msg config`: shows and changes settings.
+
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value as Json, json};
 

@@ -1,3 +1,5 @@
+//! `msg doctor`: checks the mesh and repairs what is safe to repair.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 

@@ -1,9 +1,11 @@
+//! `msg evict`: removes an agent.
+
 use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::{AgentName, visible};
+use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, Evicted, Op};
 
 /// Remove an agent whose process cannot be checked
@@ -32,10 +34,10 @@ struct EvictReport(Evicted);
 impl Report for EvictReport {
     fn json(&self) -> Map<String, Value> {
         Map::from_iter([
-            ("agent".to_string(), profile::json(&self.0.profile, false)),
+            ("agent".to_string(), agent_text::json(&self.0.profile, false)),
             (
                 "unclaimed".to_string(),
-                self.0.unclaimed.iter().map(|claim| profile::claim_json(claim, &[])).collect(),
+                self.0.unclaimed.iter().map(|claim| agent_text::claim_json(claim, &[])).collect(),
             ),
         ])
     }

@@ -1,3 +1,5 @@
+//! `msg feed`: shows or follows the feed of events.
+
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -5,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::{AnyEventKind, Event, EventKind, nearest};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
-use crate::faces::cli::values::count_or_none;
+use crate::faces::cli::value_parsers::count_or_none;
 use crate::faces::json::event as event_json;
 use crate::ops::feed::{self, FeedFilter, RecentEvents};
 use crate::ops::{CommandError, CommandErrorKind, HandoverOutcome, Op, WatchEnd, age};

@@ -1,3 +1,5 @@
+//! `msg guard`: installs, removes and runs the git guard.
+
 use std::path::Path;
 
 use clap::{Args, Subcommand};

@@ -1,9 +1,11 @@
+//! `msg handoff`: passes a task and its paths to another agent.
+
 use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::{AgentName, visible};
+use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::profile;
 use crate::ops::tasks::{self, HandedOff};
 use crate::ops::{CommandError, Op};
 
@@ -36,7 +38,7 @@ struct HandoffReport(HandedOff);
 
 impl Report for HandoffReport {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([("claim".to_string(), profile::claim_json(&self.0.claim, &self.0.reservations))])
+        Map::from_iter([("claim".to_string(), agent_text::claim_json(&self.0.claim, &self.0.reservations))])
     }
 
     fn text(&self, page: &mut Page) {

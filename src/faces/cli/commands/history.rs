@@ -1,10 +1,12 @@
+//! `msg history`: shows a conversation, oldest first.
+
 use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::AgentName;
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{CommandOutput, Page, Report};
-use crate::faces::cli::values::count;
+use crate::faces::cli::value_parsers::count;
 use crate::ops::{self, CommandError, Op};
 use crate::store::{MessageLocation, StoredMessage};
 use crate::sys::clock;

@@ -1,3 +1,5 @@
+//! `msg hook`: help text only; real hooks are answered in `faces::hook` before arguments are parsed.
+
 use clap::Args;
 
 use crate::faces::cli::output::CommandOutput;

@@ -1,3 +1,5 @@
+//! `msg inbox`: shows unread mail without taking it.
+
 use clap::Args;
 use serde_json::{Map, Value};
 

@@ -1,3 +1,5 @@
+//! `msg install`: installs hooks, plugins and the MCP server into harnesses.
+
 use std::io::IsTerminal;
 
 use clap::Args;

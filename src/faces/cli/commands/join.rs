@@ -1,9 +1,11 @@
+//! `msg join`: registers the caller as an agent.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{AgentName, Harness, SessionId, visible};
+use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, CommandErrorKind, JoinKind, JoinRequest, Joined, Op};
 
 /// Join the mesh, under a name you choose or a generated one
@@ -72,7 +74,7 @@ struct JoinReport {
 impl Report for JoinReport {
     fn json(&self) -> Map<String, Value> {
         let mut object = Map::new();
-        object.insert("agent".to_string(), profile::json(&self.joined.profile, true));
+        object.insert("agent".to_string(), agent_text::json(&self.joined.profile, true));
         let arrival = match self.joined.arrival {
             JoinKind::New => "new",
             JoinKind::Already => "already",

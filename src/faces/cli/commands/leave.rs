@@ -1,9 +1,11 @@
+//! `msg leave`: unregisters the caller.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
+use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, LeaveOutcome, Op};
 
 /// Leave the mesh: tasks and paths become free, unread mail is kept
@@ -28,7 +30,7 @@ impl Report for LeaveReport {
         object.insert("name".to_string(), json!(self.0.name.as_str()));
         object.insert(
             "unclaimed".to_string(),
-            self.0.unclaimed.iter().map(|claim| profile::claim_json(claim, &[])).collect(),
+            self.0.unclaimed.iter().map(|claim| agent_text::claim_json(claim, &[])).collect(),
         );
         object.insert("released".to_string(), json!(self.0.released));
         object.insert("unread".to_string(), json!(self.0.unread));

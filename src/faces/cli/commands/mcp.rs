@@ -1,3 +1,5 @@
+//! `msg mcp`: help text only; the real server starts in `faces::mcp`.
+
 use clap::Args;
 
 use crate::faces::cli::output::CommandOutput;

@@ -1,7 +1,9 @@
+//! `msg read`: takes unread mail and prints it.
+
 use clap::Args;
 
 use crate::faces::cli::output::{CommandOutput, Ui};
-use crate::faces::cli::values::count;
+use crate::faces::cli::value_parsers::count;
 use crate::ops::{self, CommandError, Op, Selection};
 
 /// Take your unread mail

@@ -1,3 +1,5 @@
+//! `msg receipt`: shows the delivery status of a sent message.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 

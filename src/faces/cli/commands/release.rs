@@ -1,3 +1,5 @@
+//! `msg release`: releases reserved paths.
+
 use clap::Args;
 use serde_json::{Map, Value};
 

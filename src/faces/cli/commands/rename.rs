@@ -1,9 +1,11 @@
+//! `msg rename`: changes the caller's name.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::AgentName;
+use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, Op, Profile};
 
 /// Change your name; mail, tasks and paths are kept
@@ -32,7 +34,7 @@ struct RenameReport {
 impl Report for RenameReport {
     fn json(&self) -> Map<String, Value> {
         Map::from_iter([
-            ("agent".to_string(), profile::json(&self.profile, true)),
+            ("agent".to_string(), agent_text::json(&self.profile, true)),
             ("was".to_string(), json!(self.old.as_str())),
         ])
     }

@@ -1,9 +1,11 @@
+//! `msg reservations`: lists who holds which paths.
+
 use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::visible;
+use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::profile;
 use crate::faces::cli::reservations::{json as reservation_json, until};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::ops::{self, CommandError, Holding, Op};
@@ -52,7 +54,7 @@ impl Report for ReservationsReport {
             table.row(vec![
                 TableCell::styled(&visible(&reservation.pattern), style::bold),
                 TableCell::plain(if self.mine { "" } else { holder.name.as_str() }),
-                TableCell::plain(&profile::duration(now, reservation.since)),
+                TableCell::plain(&agent_text::duration(now, reservation.since)),
                 TableCell::plain(&visible(&self.home.shorten(root))),
                 TableCell::plain(&until(reservation, now).unwrap_or_default()),
                 TableCell::plain(&visible(reservation.reason.as_deref().unwrap_or_default())),

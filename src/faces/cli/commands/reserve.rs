@@ -1,3 +1,5 @@
+//! `msg reserve`: reserves paths.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 

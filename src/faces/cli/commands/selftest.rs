@@ -1,3 +1,5 @@
+//! `msg selftest`: tests the promises on this disk.
+
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};

@@ -1,10 +1,12 @@
+//! `msg set-status`: sets the status shown next to the caller's name.
+
 use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::visible;
+use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::profile;
-use crate::faces::cli::text::TextArgs;
+use crate::faces::cli::text_arg::TextArgs;
 use crate::ops::{self, CommandError, Op, Profile};
 
 /// Set the status shown next to your name (no text clears it)
@@ -27,7 +29,7 @@ struct StatusReport(Profile);
 
 impl Report for StatusReport {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([("agent".to_string(), profile::json(&self.0, true))])
+        Map::from_iter([("agent".to_string(), agent_text::json(&self.0, true))])
     }
 
     fn text(&self, page: &mut Page) {

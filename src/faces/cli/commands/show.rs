@@ -1,3 +1,5 @@
+//! `msg show`: prints one message in full.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 

@@ -1,3 +1,5 @@
+//! `msg spec`: shows or sets the caller's spec.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 

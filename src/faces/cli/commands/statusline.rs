@@ -1,3 +1,5 @@
+//! `msg statusline`: prints one line for a status bar.
+
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,9 +1,11 @@
+//! `msg tasks`: lists the tasks of a spec.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{AgentName, visible};
+use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::profile;
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json::{owner, task as task_json};
 use crate::ops::tasks::{self, SpecProgress, TaskList, TaskState};
@@ -98,7 +100,7 @@ impl Report for TasksReport {
             let about = match &task.state {
                 TaskState::Blocked(by) => format!("waits for {}", by.join(", ")),
                 TaskState::Claimed => task.claim.as_ref().map_or(String::new(), |claim| {
-                    format!("{} for {}", claim.agent, profile::duration(now, claim.claimed_at))
+                    format!("{} for {}", claim.agent, agent_text::duration(now, claim.claimed_at))
                 }),
                 TaskState::Done => {
                     task.completion.as_ref().map_or("ticked".to_string(), |done| done.by.clone())

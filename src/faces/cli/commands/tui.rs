@@ -1,3 +1,5 @@
+//! `msg tui`: starts the terminal chat.
+
 use clap::Args;
 
 use crate::domain::AgentName;

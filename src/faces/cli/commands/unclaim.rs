@@ -1,9 +1,11 @@
+//! `msg unclaim`: gives a task back.
+
 use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::visible;
+use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::profile;
 use crate::ops::tasks;
 use crate::ops::{CommandError, Op};
 use crate::store::Claim;
@@ -30,7 +32,7 @@ struct UnclaimReport(Claim);
 
 impl Report for UnclaimReport {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([("claim".to_string(), profile::claim_json(&self.0, &[]))])
+        Map::from_iter([("claim".to_string(), agent_text::claim_json(&self.0, &[]))])
     }
 
     fn text(&self, page: &mut Page) {

@@ -1,3 +1,5 @@
+//! `msg uninstall`: removes what `install` added.
+
 use clap::Args;
 
 use super::install::{InstallScopeArgs, InstallTexts, Which, outcome, which};

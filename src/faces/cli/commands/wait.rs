@@ -1,3 +1,5 @@
+//! `msg wait`: blocks until there is mail, then takes it.
+
 use clap::Args;
 
 use crate::domain::AgentName;

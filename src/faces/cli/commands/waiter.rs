@@ -1,3 +1,5 @@
+//! `msg waiter`: help text only; the real waiter runs in `faces::hook::waiter`.
+
 use clap::Args;
 
 use crate::faces::cli::output::CommandOutput;

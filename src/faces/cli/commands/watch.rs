@@ -1,3 +1,5 @@
+//! `msg watch`: follows the inbox and prints or handles each message.
+
 use std::io::Write;
 use std::process::{Command, Stdio};
 

@@ -1,9 +1,11 @@
+//! `msg whoami`: shows the calling agent.
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{RecordedProcess, visible};
+use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, Op, Profile};
 use crate::sys::clock;
 use crate::sys::environment::Home;
@@ -50,7 +52,7 @@ struct WhoamiReport {
 impl Report for WhoamiReport {
     fn json(&self) -> Map<String, Value> {
         let mut object = Map::new();
-        object.insert("agent".to_string(), profile::json(&self.profile, true));
+        object.insert("agent".to_string(), agent_text::json(&self.profile, true));
         object.insert("how".to_string(), json!(self.how));
         object.insert("mesh".to_string(), json!(self.mesh));
         if let Some(host) = &self.host {
@@ -64,7 +66,7 @@ impl Report for WhoamiReport {
             page.line(self.profile.agent.name.as_str());
             return;
         }
-        profile::text(page, &self.profile, &self.home, clock::now());
+        agent_text::text(page, &self.profile, &self.home, clock::now());
         if let Some(host) = &self.host {
             let mut row = |label: &str, value: &str| {
                 page.line(format!("  {}  {}", style::dim(&format!("{label:<8}")), visible(value)));

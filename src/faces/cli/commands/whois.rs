@@ -1,9 +1,11 @@
+//! `msg whois`: shows one agent in full.
+
 use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::domain::AgentName;
+use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report};
-use crate::faces::cli::profile;
 use crate::ops::{self, CommandError, Op, Profile};
 use crate::sys::clock;
 use crate::sys::environment::Home;
@@ -32,7 +34,7 @@ struct WhoisReport {
 
 impl Report for WhoisReport {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([("agent".to_string(), profile::json(&self.profile, self.is_me))])
+        Map::from_iter([("agent".to_string(), agent_text::json(&self.profile, self.is_me))])
     }
 
     fn text(&self, page: &mut Page) {
@@ -40,6 +42,6 @@ impl Report for WhoisReport {
             page.line(self.profile.agent.name.as_str());
             return;
         }
-        profile::text(page, &self.profile, &self.home, clock::now());
+        agent_text::text(page, &self.profile, &self.home, clock::now());
     }
 }

@@ -1,17 +1,17 @@
 //! Codec of Claude Code.
 
-use super::lenient::Maybe;
-use super::payload::ClaudePayload;
-use super::tool::{ToolInput, ToolTouches};
-use super::words::AnswerFormat;
-use super::{AcceptedAnswers, Codec, ending, lenient};
+use super::answer_format::AnswerFormat;
+use super::claude_payload::ClaudePayload;
+use super::lenient_json::Maybe;
+use super::tool_input::{ToolInput, ToolTouches};
+use super::{AcceptedAnswers, Codec, lenient_json, tool_outcome};
 use crate::domain::hook::HookEvent;
 
 pub(super) struct Claude;
 
 impl Codec for Claude {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-        Ok(lenient::object::<ClaudePayload>(input)?.event(event, touch, ending::of_claude))
+        Ok(lenient_json::object::<ClaudePayload>(input)?.event(event, touch, tool_outcome::of_claude))
     }
 
     fn can(&self, event: &str) -> AcceptedAnswers {

@@ -1,16 +1,16 @@
 //! Codec of Codex, whose hooks are Claude Code's, with `apply_patch` for all edits.
 
-use super::payload::ClaudePayload;
-use super::tool::{ToolCommand, ToolInput, ToolTouches};
-use super::words::AnswerFormat;
-use super::{AcceptedAnswers, Codec, claude, ending, lenient};
+use super::answer_format::AnswerFormat;
+use super::claude_payload::ClaudePayload;
+use super::tool_input::{ToolCommand, ToolInput, ToolTouches};
+use super::{AcceptedAnswers, Codec, claude, lenient_json, tool_outcome};
 use crate::domain::hook::HookEvent;
 
 pub(super) struct Codex;
 
 impl Codec for Codex {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-        Ok(lenient::object::<ClaudePayload>(input)?.event(event, touch, ending::of_codex))
+        Ok(lenient_json::object::<ClaudePayload>(input)?.event(event, touch, tool_outcome::of_codex))
     }
 
     fn can(&self, event: &str) -> AcceptedAnswers {

@@ -3,12 +3,12 @@
 
 use serde::Deserialize;
 
-use super::ending::{self, TextExcerpt, ToolReport};
-use super::lenient::{Maybe, Object};
-use super::payload::ClaudePayload;
-use super::tool::{ToolCommand, ToolInput, ToolTouches};
-use super::words::AnswerFormat;
-use super::{AcceptedAnswers, Codec, lenient, session};
+use super::answer_format::AnswerFormat;
+use super::claude_payload::ClaudePayload;
+use super::lenient_json::{Maybe, Object};
+use super::tool_input::{ToolCommand, ToolInput, ToolTouches};
+use super::tool_outcome::{self, TextExcerpt, ToolReport};
+use super::{AcceptedAnswers, Codec, lenient_json, session};
 use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
 
 pub(super) struct Copilot;
@@ -36,9 +36,13 @@ struct ToolResult {
 impl Codec for Copilot {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         if is_pascal(event) {
-            return Ok(lenient::object::<ClaudePayload>(input)?.event(event, touch, ending::of_copilot));
+            return Ok(lenient_json::object::<ClaudePayload>(input)?.event(
+                event,
+                touch,
+                tool_outcome::of_copilot,
+            ));
         }
-        let payload: CamelPayload = lenient::object(input)?;
+        let payload: CamelPayload = lenient_json::object(input)?;
         let moment = match event {
             "sessionStart" => HookMoment::SessionStarted,
             "sessionEnd" => HookMoment::SessionEnded { goes_on: false },
@@ -55,7 +59,7 @@ impl Codec for Copilot {
                     ..ToolReport::default()
                 };
                 let tool = tool_use(payload.tool_name, payload.tool_args);
-                HookMoment::AfterTool(ToolUse { outcome: ending::of_copilot(&ending, &tool), ..tool })
+                HookMoment::AfterTool(ToolUse { outcome: tool_outcome::of_copilot(&ending, &tool), ..tool })
             }
             "permissionRequest" => HookMoment::AskingLeave(tool_use(payload.tool_name, payload.tool_input)),
             "agentStop" => HookMoment::Stopping,

@@ -1,16 +1,16 @@
 //! Codec of Gemini CLI.
 
-use super::payload::ClaudePayload;
-use super::tool::{ToolInput, ToolTouches};
-use super::words::AnswerFormat;
-use super::{AcceptedAnswers, Codec, ending, lenient};
+use super::answer_format::AnswerFormat;
+use super::claude_payload::ClaudePayload;
+use super::tool_input::{ToolInput, ToolTouches};
+use super::{AcceptedAnswers, Codec, lenient_json, tool_outcome};
 use crate::domain::hook::{HookEvent, HookMoment};
 
 pub(super) struct Gemini;
 
 impl Codec for Gemini {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-        let mut payload: ClaudePayload = lenient::object(input)?;
+        let mut payload: ClaudePayload = lenient_json::object(input)?;
         let moment = match event {
             "SessionStart" => HookMoment::SessionStarted,
             "SessionEnd" => payload.session_ended(),
@@ -18,7 +18,7 @@ impl Codec for Gemini {
                 HookMoment::PromptSubmitted { prompt: without_hook_context(&payload.prompt()).to_string() }
             }
             "BeforeTool" => HookMoment::BeforeTool(payload.tool_use(touch)),
-            "AfterTool" => HookMoment::AfterTool(payload.used(touch, ending::of_gemini, false)),
+            "AfterTool" => HookMoment::AfterTool(payload.used(touch, tool_outcome::of_gemini, false)),
             "AfterAgent" => HookMoment::Stopping,
             _ => HookMoment::Other,
         };

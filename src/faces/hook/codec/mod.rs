@@ -3,25 +3,25 @@
 //! A codec only translates. It knows the names of events, tools and fields, and which answers a harness accepts; what
 //! follows from an event is decided by the engine in `ops::hook`, which knows no harness.
 
+mod answer_format;
 mod claude;
+mod claude_payload;
 mod codex;
 mod copilot;
-mod ending;
 mod gemini;
-mod lenient;
+mod lenient_json;
 mod opencode;
-mod payload;
 mod pi;
-mod tool;
-mod words;
+mod tool_input;
+mod tool_outcome;
 
 #[cfg(test)]
 mod tests;
 
 use crate::domain::hook::{HookAnswer, HookEvent};
 use crate::domain::{Harness, SessionId};
-use lenient::Maybe;
-use words::AnswerFormat;
+use answer_format::AnswerFormat;
+use lenient_json::Maybe;
 
 /// Decodes a payload into an event. `event` is the harness's name for it; the name in the payload is ignored. The error
 /// says why the payload cannot be read; unknown fields are ignored, fields of an unexpected type count as missing, and

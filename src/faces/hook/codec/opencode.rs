@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::lenient::{Maybe, Object};
-use super::tool::{ToolInput, ToolTouches};
-use super::words::AnswerFormat;
-use super::{AcceptedAnswers, Codec, ending, lenient, session};
+use super::answer_format::AnswerFormat;
+use super::lenient_json::{Maybe, Object};
+use super::tool_input::{ToolInput, ToolTouches};
+use super::{AcceptedAnswers, Codec, lenient_json, session, tool_outcome};
 use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
 
 pub(super) struct Opencode;
@@ -97,7 +97,7 @@ struct Info {
 
 impl Codec for Opencode {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-        let mut payload: OpencodePayload = lenient::object(input)?;
+        let mut payload: OpencodePayload = lenient_json::object(input)?;
         let kind = payload.r#type.0.take();
         let event = if event == "event" { kind.as_deref().unwrap_or_default() } else { event };
         let moment = match event {
@@ -109,7 +109,7 @@ impl Codec for Opencode {
                 let args = payload.input.0.args.0.take();
                 let tool = payload.tool_use(args);
                 let exit = payload.output.0.metadata.0.exit.0;
-                HookMoment::AfterTool(ToolUse { outcome: ending::of_opencode(exit, &tool), ..tool })
+                HookMoment::AfterTool(ToolUse { outcome: tool_outcome::of_opencode(exit, &tool), ..tool })
             }
             "chat.message" => HookMoment::PromptSubmitted { prompt: payload.prompt() },
             "session.created" => HookMoment::SessionStarted,

@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::ending::{self, TextExcerpt, ToolReport};
-use super::lenient::{Maybe, Object};
-use super::tool::{ToolInput, ToolTouches};
-use super::words::AnswerFormat;
-use super::{AcceptedAnswers, Codec, lenient, session};
+use super::answer_format::AnswerFormat;
+use super::lenient_json::{Maybe, Object};
+use super::tool_input::{ToolInput, ToolTouches};
+use super::tool_outcome::{self, TextExcerpt, ToolReport};
+use super::{AcceptedAnswers, Codec, lenient_json, session};
 use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
 
 pub(super) struct Pi;
@@ -48,7 +48,7 @@ struct PiContext {
 
 impl Codec for Pi {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-        let PiPayload { event: Object(said), ctx: Object(context) } = lenient::object(input)?;
+        let PiPayload { event: Object(said), ctx: Object(context) } = lenient_json::object(input)?;
         let tokens = said.tokens.0.unwrap_or(0);
         let moment = match event {
             "session_start" => HookMoment::SessionStarted,
@@ -105,7 +105,7 @@ impl PiEvent {
         let ending = ToolReport { text: said.next_back(), ..ToolReport::default() };
         let is_error = self.is_error.0;
         let tool = self.tool_use();
-        ToolUse { outcome: ending::of_pi(&ending, &tool, is_error), ..tool }
+        ToolUse { outcome: tool_outcome::of_pi(&ending, &tool, is_error), ..tool }
     }
 }
 

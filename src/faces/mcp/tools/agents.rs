@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::domain::{AgentName, quote_code, quote_sentence};
 use crate::faces::json;
-use crate::faces::mcp::answer::ToolAnswer;
+use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::{self, AgentFilter, CommandError, Context, Op, Profile};
 
 use super::{as_agent, describe};

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::domain::Event;
 use crate::faces::json;
-use crate::faces::mcp::answer::ToolAnswer;
+use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::feed::{self, FeedFilter};
 use crate::ops::{CommandError, Op, age};
 use crate::sys::clock;

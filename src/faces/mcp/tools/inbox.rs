@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::domain::{AgentName, Message, visible};
 use crate::faces::json;
-use crate::faces::mcp::answer::ToolAnswer;
 use crate::faces::mcp::op_thread::ReplySender;
+use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::{
     self, CommandError, CommandErrorKind, HandoverOutcome, Op, ReaderKind, RenderedMessage, Selection,
 };

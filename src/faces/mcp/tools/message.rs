@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::domain::visible;
 use crate::faces::json;
-use crate::faces::mcp::answer::ToolAnswer;
+use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::{self, CommandError, MessageDraft, Op, SendReport};
 use crate::store::iso;
 

@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 use crate::domain::SessionId;
 use crate::ops::{self, CommandError, CommandErrorKind, JoinKind, JoinRequest, Op};
 
-use super::answer::ToolAnswer;
 use super::op_thread::ReplySender;
+use super::tool_answer::ToolAnswer;
 
 pub(super) use inbox::{InboxWait, look};
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{quote_code, quote_sentence};
 use crate::faces::json;
-use crate::faces::mcp::answer::ToolAnswer;
+use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::{self, CommandError, Holding, Op, ReserveRequest};
 
 use super::{as_agent, describe, needed};

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{AgentName, quote_code};
 use crate::faces::json;
-use crate::faces::mcp::answer::ToolAnswer;
+use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::tasks::{
     self, Choice, ClaimRequest, Claimed, CompleteRequest, SpecProgress, TaskState, TaskView,
 };

@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::domain::visible;
-use crate::faces::tui::list::ListState;
 use crate::faces::tui::list_rows::{AgentRow, agents};
+use crate::faces::tui::list_state::ListState;
 use crate::faces::tui::message_view::ago;
 use crate::faces::tui::model::PeerItem;
 use crate::faces::tui::state::ChatState;

@@ -7,7 +7,7 @@ use ratatui::widgets::{Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{AgentName, visible};
-use crate::faces::tui::geometry::{Areas, PROMPT, input_width};
+use crate::faces::tui::layout::{Areas, PROMPT, input_width};
 use crate::faces::tui::state::{ChatState, Tab};
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::cut;

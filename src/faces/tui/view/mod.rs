@@ -16,7 +16,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::geometry::areas;
+use super::layout::areas;
 use super::state::{ChatState, Tab};
 use super::theme::Theme;
 

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use crate::domain::settings::SettingSource;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::person;
+use crate::ops::person_required;
 use crate::store::LocationReason;
 use crate::sys::files::{self, Published};
 use crate::sys::git::Repository;
 use crate::sys::program;
 
-use crate::ops::setup::guard::place::{self, ExistingHook, HookLocation, HookSharing, is_executable};
+use crate::ops::setup::guard::hook_location::{self, ExistingHook, HookLocation, HookSharing, is_executable};
 use crate::ops::setup::guard::script::{self, GuardCommand, GuardShape};
 
 /// Mode of a hook file that only we wrote.
@@ -52,10 +52,10 @@ pub struct Installed {
 }
 
 pub fn install(ctx: &Op, order: GuardInstallOptions) -> Result<Installed, CommandError> {
-    person::required(|| {
+    person_required::required(|| {
         let shared = if order.shared { " --shared" } else { "" };
         let dry_run = if order.dry_run { " --dry-run" } else { "" };
-        person::with_mesh(ctx, &format!("msg guard install{shared}{dry_run}"))
+        person_required::with_mesh(ctx, &format!("msg guard install{shared}{dry_run}"))
     })?;
     let repository = Repository::here(&ctx.cwd)?;
     let place = HookLocation::of(ctx, &repository)?;
@@ -176,10 +176,10 @@ fn keep(place: &HookLocation) -> Result<(), CommandError> {
     place.tidy()?;
     create_dir(&place.kept_in)?;
     let text = match files::read_link(&place.hook)? {
-        Some(text) => place::from_below(&text),
+        Some(text) => hook_location::from_below(&text),
         None => {
             let _ = files::link(&place.hook, &place.kept_file)?;
-            place::to_file()
+            hook_location::to_file()
         }
     };
     let _ = files::publish_link(&place.kept, &text)?;

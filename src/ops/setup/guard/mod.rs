@@ -4,8 +4,8 @@
 //! git runs and what it contains; `install` and `uninstall` change it.
 
 mod check;
+mod hook_location;
 mod install;
-mod place;
 mod script;
 mod uninstall;
 

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::person;
+use crate::ops::person_required;
 use crate::sys::files;
 use crate::sys::git::Repository;
 
-use crate::ops::setup::guard::place::{ExistingHook, HookLocation, PreviousHook};
+use crate::ops::setup::guard::hook_location::{ExistingHook, HookLocation, PreviousHook};
 use crate::ops::setup::guard::script::{self, GuardShape, SHEBANG};
 
 #[derive(Clone, Debug)]
@@ -30,8 +30,11 @@ pub struct TakenOut {
 }
 
 pub fn uninstall(ctx: &Op, dry_run: bool) -> Result<Uninstalled, CommandError> {
-    person::required(|| {
-        person::with_mesh(ctx, &format!("msg guard uninstall{}", if dry_run { " --dry-run" } else { "" }))
+    person_required::required(|| {
+        person_required::with_mesh(
+            ctx,
+            &format!("msg guard uninstall{}", if dry_run { " --dry-run" } else { "" }),
+        )
     })?;
     let repository = Repository::here(&ctx.cwd)?;
     let place = HookLocation::of(ctx, &repository)?;

@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::edit::json::{Dialect, Json, quoted};
+use crate::domain::text_edit::json::{Dialect, Json, quoted};
 use crate::domain::{Harness, HookLine, HookPurpose, MsgProgram};
 use crate::ops::error::CommandError;
 use crate::sys::environment::{Home, variable};
 use crate::sys::files;
 use crate::sys::program::{on_path, own};
 
-use crate::ops::setup::install::part::{Hook, InstallTarget, InstalledPart, SettingsFileEntry};
+use crate::ops::setup::install::codex_trust::{Trust, Trusted};
+use crate::ops::setup::install::installed_part::{Hook, InstallTarget, InstalledPart, SettingsFileEntry};
+use crate::ops::setup::install::mcp_entry::ServerEntry;
 use crate::ops::setup::install::plan::InstallDirection;
-use crate::ops::setup::install::server::ServerEntry;
-use crate::ops::setup::install::tmux;
-use crate::ops::setup::install::trust::{Trust, Trusted};
+use crate::ops::setup::install::tmux_status;
 
 /// The harnesses that can be installed into.
 pub const HARNESSES: [Harness; 6] =
@@ -97,9 +97,9 @@ impl InstallContext<'_> {
 
     /// tmux's configuration files, or `Err` if our line can't be written in them.
     pub(super) fn tmux(&self, way: InstallDirection) -> Result<Vec<InstallTarget>, CommandError> {
-        let line = tmux::line(&self.program)?;
+        let line = tmux_status::line(&self.program)?;
         let target = |path| InstallTarget::new(path, InstalledPart::Tmux(line.clone()));
-        Ok(tmux::files(self.home, way).into_iter().map(target).collect())
+        Ok(tmux_status::files(self.home, way).into_iter().map(target).collect())
     }
 
     /// The files of a harness, in the order in which they are written; `Err` says why there are none for a project.

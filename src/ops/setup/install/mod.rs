@@ -1,20 +1,20 @@
 //! `msg install` and `msg uninstall`: put our hooks, plugins and permissions into harnesses, and take them out.
 //!
-//! `harnesses` says what goes where, `part` puts it into a file's content and takes it out again, `plan` decides what
-//! to do with the files that exist, and this file is the use case. Nothing of a harness is written before all of it is
-//! known to fit; each record is written before the file that it describes.
+//! `harnesses` says what goes where, `installed_part` puts it into a file's content and takes it out again, `plan`
+//! decides what to do with the files that exist, and this file is the use case. Nothing of a harness is written before
+//! all of it is known to fit; each record is written before the file that it describes.
 
+mod codex_trust;
+mod doctor_checks;
 mod harnesses;
-mod health;
-mod leave;
-mod login;
-mod outline;
-mod part;
+mod installed_part;
+mod login_shell;
+mod mcp_entry;
+mod msg_program;
+mod opencode_permission;
+mod original_file;
 mod plan;
-mod program;
-mod server;
-mod tmux;
-mod trust;
+mod tmux_status;
 
 use std::path::PathBuf;
 
@@ -27,15 +27,15 @@ use crate::sys::program::on_path;
 
 use crate::ops::context::home_and_cwd;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::person;
+use crate::ops::person_required;
 use harnesses::{InstallContext, InstallScope};
-use part::InstallTarget;
+use installed_part::InstallTarget;
 use plan::{InstallDirection, InstallPlan};
 
+pub(in crate::ops) use doctor_checks::checks;
+pub use doctor_checks::{installed, overview};
 pub use harnesses::HARNESSES;
 pub(in crate::ops) use harnesses::config_dir;
-pub(in crate::ops) use health::checks;
-pub use health::{installed, overview};
 pub use plan::FileChange;
 
 /// What `install` can install into.
@@ -131,7 +131,7 @@ pub fn uninstall(options: InstallOptions) -> Result<InstallOutcome, CommandError
 }
 
 fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome, CommandError> {
-    person::required(|| options.line(way))?;
+    person_required::required(|| options.line(way))?;
     let (home, cwd) = home_and_cwd()?;
     let tree = WorkTree::containing(&cwd);
     let root = tree.as_ref().map_or(cwd, |tree| tree.root.clone());
@@ -146,7 +146,7 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
     let place = InstallContext {
         home: &home,
         scope,
-        program: program::find()?,
+        program: msg_program::find()?,
         statusline: options.statusline,
         mcp: options.mcp,
     };

@@ -6,14 +6,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::edit::EditError;
+use crate::domain::text_edit::EditError;
 use crate::store::{Install, Installs, InstallsLock, OriginalFile, StoreError, WrittenFile};
 use crate::sys::files;
 use crate::sys::git::WorkTree;
 
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::setup::install::part::{FileLookup, InstallTarget, InstalledPart, Original};
-use crate::ops::setup::install::{Recipient, exclusion, outline, shown};
+use crate::ops::setup::install::installed_part::{FileLookup, InstallTarget, InstalledPart, Original};
+use crate::ops::setup::install::{Recipient, exclusion, original_file, shown};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum InstallDirection {
@@ -112,8 +112,8 @@ impl InstallPlan<'_> {
         let is_theirs = record.is_none() && done.iter().any(|step| step.record.is_some());
         let part = if is_theirs { target.part.without_leave() } else { target.part.clone() };
         let kept = match (&record, &before) {
-            (Some(record), _) => Some(outline::kept(record)),
-            (None, Some(bytes)) if is_theirs => Some(OriginalFile::Known(outline::known(bytes))),
+            (Some(record), _) => Some(original_file::kept(record)),
+            (None, Some(bytes)) if is_theirs => Some(OriginalFile::Known(original_file::known(bytes))),
             (None, _) => None,
         };
         let original = match &before {
@@ -150,7 +150,7 @@ impl InstallPlan<'_> {
         if let Some(first) = record.filter(|_| is_whole).and_then(|record| record.original(bytes)) {
             return Ok(first);
         }
-        let kept = record.map(outline::kept);
+        let kept = record.map(original_file::kept);
         // Without a record, what looks like ours may be the user's own.
         if self.way == InstallDirection::Install && record.is_none() && !part.is_in(bytes)? {
             return Ok(Some(bytes.to_vec()));
@@ -252,7 +252,7 @@ impl PlannedFile {
         lock.note(&Install {
             path: shown(path),
             before: original
-                .map_or(OriginalFile::Nothing, |bytes| OriginalFile::Known(outline::known(bytes))),
+                .map_or(OriginalFile::Nothing, |bytes| OriginalFile::Known(original_file::known(bytes))),
             wrote: std::iter::once(WrittenFile::new(after, original)).chain(self.earlier()).collect(),
             made,
         })?;
@@ -272,7 +272,7 @@ impl PlannedFile {
     /// Removes the copy of the whole file that a record of the first format holds.
     fn drop_copy(&self, lock: &InstallsLock) -> Result<(), CommandError> {
         let record = self.record.as_ref();
-        let rest = record.and_then(|record| outline::without_copy(record, self.before.as_deref()));
+        let rest = record.and_then(|record| original_file::without_copy(record, self.before.as_deref()));
         Ok(rest.map_or(Ok(()), |record| lock.note(&record))?)
     }
 

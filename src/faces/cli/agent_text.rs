@@ -1,0 +1,118 @@
+//! Formats an agent for the terminal: presence, activity, tasks, reservations.
+
+use jiff::Timestamp;
+
+use crate::domain::{Presence, format_duration, visible};
+use crate::ops::Profile;
+use crate::sys::environment::Home;
+
+use super::output::{Page, style};
+use super::table::TableCell;
+
+/// Maximum number of changed files that are listed.
+const MOST_CHANGED: usize = 5;
+
+pub(super) use crate::faces::json::{AgentJson, agent as json, claim as claim_json, harness};
+
+pub(super) fn presence_cell(presence: Presence) -> TableCell {
+    let style = match presence {
+        Presence::Active => style::good,
+        Presence::Idle => style::bold,
+        Presence::Away | Presence::Gone => style::dim,
+        Presence::Stuck | Presence::Unknown => style::warn,
+    };
+    TableCell::styled(presence.name(), style)
+}
+
+/// What an agent is doing, in a few words.
+pub(super) fn notes(profile: &Profile) -> String {
+    let agent = &profile.agent;
+    let mut notes = Vec::new();
+    notes.extend(profile.claims.iter().map(|claim| format!("on {}", visible(&claim.task))));
+    match agent.reservations.as_slice() {
+        [] => {}
+        [one] => notes.push(format!("holds {}", visible(&one.pattern))),
+        [first, rest @ ..] => {
+            notes.push(format!("holds {} and {} more", visible(&first.pattern), rest.len()));
+        }
+    }
+    if profile.unread > 0 {
+        notes.push(format!("{} unread", profile.unread));
+    }
+    notes.extend(agent.status.iter().map(|status| format!("“{}”", visible(status))));
+    // Leave it out if the task was already mentioned.
+    let is_new = |status: &String| !notes.contains(status);
+    let status = profile.auto_status.as_ref().map(|status| visible(status).into_owned()).filter(is_new);
+    notes.extend(status);
+    notes.join(", ")
+}
+
+/// One agent in full.
+pub(super) fn text(page: &mut Page, profile: &Profile, home: &Home, now: Timestamp) {
+    let agent = &profile.agent;
+    page.line(format!("{}  {}", style::bold(agent.name.as_str()), profile.presence));
+    let mut row =
+        |label: &str, value: String| page.line(format!("  {}  {value}", style::dim(&format!("{label:<8}"))));
+    let branch =
+        agent.git_branch.as_deref().map_or(String::new(), |branch| format!(" on {}", visible(branch)));
+    let model = match agent.model.as_str() {
+        "unknown" | "human" => String::new(),
+        model => format!(" ({})", visible(model)),
+    };
+    row("harness", format!("{}{model}, process {}", harness(profile), agent.process.pid()));
+    row("folder", format!("{}{branch}", visible(&home.shorten(&agent.cwd))));
+    row("here for", duration(now, agent.started_at));
+    if let Some(spec) = &agent.spec {
+        row("spec", visible(&home.shorten(spec)).into_owned());
+    }
+    for claim in &profile.claims {
+        let reason =
+            claim.reason.as_deref().map_or(String::new(), |reason| format!(" – {}", visible(reason)));
+        row("task", format!("{} for {}{reason}", visible(&claim.task), duration(now, claim.claimed_at)));
+    }
+    for reservation in &agent.reservations {
+        let reason =
+            reservation.reason.as_deref().map_or(String::new(), |reason| format!(" – {}", visible(reason)));
+        row("holds", format!("{}{reason}", visible(&reservation.pattern)));
+    }
+    if profile.unread > 0 {
+        row("unread", profile.unread.to_string());
+    }
+    if let Some(status) = &agent.status {
+        row("status", visible(status).into_owned());
+    }
+    match profile.presence {
+        Presence::Active | Presence::Idle => {
+            profile.activity.iter().for_each(|activity| row("now", visible(activity).into_owned()));
+        }
+        Presence::Away | Presence::Stuck => row("quiet", duration(now, profile.last_sign)),
+        Presence::Unknown | Presence::Gone => {}
+    }
+    if profile.tool_calls > 0 {
+        let last = profile.last_tool_call.as_deref();
+        let last = last.map_or(String::new(), |last| format!(", the last: {}", visible(last)));
+        let calls = if profile.tool_calls == 1 { "call" } else { "calls" };
+        row("tools", format!("{} {calls}{last}", profile.tool_calls));
+    }
+    if !profile.files_modified.is_empty() {
+        row("changed", changed(&profile.files_modified));
+    }
+    for former in agent.formerly.iter().filter(|former| former.until > now) {
+        row("formerly", former.name.to_string());
+    }
+}
+
+/// The latest changed files.
+fn changed(files: &[String]) -> String {
+    let latest: Vec<String> =
+        files.iter().rev().take(MOST_CHANGED).map(|file| visible(file).into_owned()).collect();
+    match files.len() - latest.len() {
+        0 => latest.join(", "),
+        rest => format!("{} and {rest} more", latest.join(", ")),
+    }
+}
+
+/// The time between two moments, in the largest suitable unit.
+pub(super) fn duration(now: Timestamp, then: Timestamp) -> String {
+    format_duration(now.duration_since(then))
+}

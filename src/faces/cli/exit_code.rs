@@ -1,0 +1,65 @@
+//! The exit code for each kind of error.
+
+use crate::ops::CommandErrorKind;
+
+/// The exit code of an error. These codes are part of the contract.
+pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
+    match kind {
+        CommandErrorKind::AllDone
+        | CommandErrorKind::AlreadyClaimed
+        | CommandErrorKind::AlreadyCompleted
+        | CommandErrorKind::AlreadyHaveClaim
+        | CommandErrorKind::AlreadyJoined
+        | CommandErrorKind::Blocked
+        | CommandErrorKind::NotClaimed
+        | CommandErrorKind::NothingReady
+        | CommandErrorKind::NotYours
+        | CommandErrorKind::UnknownTask
+        | CommandErrorKind::AmbiguousMessage
+        | CommandErrorKind::ForeignAgent
+        | CommandErrorKind::HookInTheWay
+        | CommandErrorKind::InHarness
+        | CommandErrorKind::NameTaken
+        | CommandErrorKind::NoNameLeft
+        | CommandErrorKind::NotAllSent
+        | CommandErrorKind::NotChecked
+        | CommandErrorKind::NotReserved
+        | CommandErrorKind::NotRunning
+        | CommandErrorKind::Reserved
+        | CommandErrorKind::SharedHooks
+        | CommandErrorKind::StatusLineInUse
+        | CommandErrorKind::StillAlive
+        | CommandErrorKind::TooMany
+        | CommandErrorKind::UnknownAgent
+        | CommandErrorKind::UnknownMessage => 1,
+        CommandErrorKind::Empty
+        | CommandErrorKind::InvalidName
+        | CommandErrorKind::InvalidPattern
+        | CommandErrorKind::InvalidValue
+        | CommandErrorKind::NoProjectSettings
+        | CommandErrorKind::NoRepository
+        | CommandErrorKind::TooBroad
+        | CommandErrorKind::TooLarge
+        | CommandErrorKind::UnknownKey
+        | CommandErrorKind::NoTerminal
+        | CommandErrorKind::Usage => 2,
+        CommandErrorKind::AmbiguousCaller
+        | CommandErrorKind::Evicted
+        | CommandErrorKind::NoHost
+        | CommandErrorKind::NotJoined => 3,
+        CommandErrorKind::BadConfig
+        | CommandErrorKind::BrokenPromise
+        | CommandErrorKind::Corrupt
+        | CommandErrorKind::DiskFull
+        | CommandErrorKind::Io
+        | CommandErrorKind::NoFlock
+        | CommandErrorKind::NotAMesh
+        | CommandErrorKind::NotAllInstalled
+        | CommandErrorKind::ReadOnly
+        | CommandErrorKind::UnhealthyMesh
+        | CommandErrorKind::UnsafeMesh => 4,
+        CommandErrorKind::LockTimeout | CommandErrorKind::TimedOut => 5,
+        CommandErrorKind::Bug => 70,
+        CommandErrorKind::Interrupted => 130,
+    }
+}

@@ -1,0 +1,159 @@
+//! The payload of Claude Code, which Codex, Gemini CLI and Copilot CLI adopted with other tools.
+
+use serde::Deserialize;
+
+use super::lenient_json::{Maybe, Object};
+use super::session;
+use super::tool_input::{ToolInput, ToolTouches};
+use super::tool_outcome::{TextExcerpt, ToolReport};
+use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
+
+/// The mode in which the user is not asked for permission.
+const BYPASS_PERMISSIONS: &str = "bypassPermissions";
+
+/// Gemini CLI's response text if its model said nothing.
+const NOTHING: [&str; 2] = ["", "[no response text]"];
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ClaudePayload {
+    session_id: Maybe<String>,
+    /// The subagent that the event belongs to.
+    agent_id: Maybe<String>,
+    permission_mode: Maybe<String>,
+    /// The turn's id, of Claude Code and of Codex.
+    prompt_id: Maybe<String>,
+    turn_id: Maybe<String>,
+    cwd: Maybe<String>,
+    model: Maybe<String>,
+    prompt: Maybe<String>,
+    /// The response of Gemini CLI's model in the turn that ends.
+    prompt_response: Maybe<String>,
+    reason: Maybe<String>,
+    tool_name: Maybe<String>,
+    tool_use_id: Maybe<String>,
+    tool_input: Maybe<ToolInput>,
+    tool_response: Object<ToolResponse>,
+    duration_ms: Maybe<u64>,
+    /// Why a tool failed.
+    error: Maybe<TextExcerpt>,
+    is_interrupt: Maybe<bool>,
+    /// Copilot CLI's name for `tool_response`.
+    tool_result: Object<ToolResult>,
+    #[serde(skip)]
+    in_background: bool,
+}
+
+/// Determines a tool's outcome from what the harness reports.
+type Judge = fn(&ToolReport, &ToolUse) -> Option<ToolOutcome>;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ToolResponse {
+    bash_edit_diff: Object<BashEditDiff>,
+    interrupted: Maybe<bool>,
+    background_task_id: Maybe<String>,
+    // Of Gemini CLI.
+    llm_content: Maybe<TextExcerpt>,
+    error: Object<ToolError>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ToolError {
+    message: Maybe<TextExcerpt>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ToolResult {
+    result_type: Maybe<String>,
+    text_result_for_llm: Maybe<TextExcerpt>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct BashEditDiff {
+    changed_files: Maybe<Vec<String>>,
+}
+
+impl ClaudePayload {
+    /// Makes the event, for harnesses with Claude Code's event names. `read` says what a tool touches.
+    pub fn event(mut self, event: &str, read: fn(&str, ToolInput) -> ToolTouches, ends: Judge) -> HookEvent {
+        let moment = match event {
+            "SessionStart" => HookMoment::SessionStarted,
+            "SessionEnd" => self.session_ended(),
+            "UserPromptSubmit" => HookMoment::PromptSubmitted { prompt: self.prompt() },
+            "PreToolUse" => HookMoment::BeforeTool(self.tool_use(read)),
+            "PostToolUse" => HookMoment::AfterTool(self.used(read, ends, false)),
+            "PostToolUseFailure" => HookMoment::AfterTool(self.used(read, ends, true)),
+            "Stop" => HookMoment::Stopping,
+            _ => HookMoment::Other,
+        };
+        self.at(moment)
+    }
+
+    pub fn at(self, moment: HookMoment) -> HookEvent {
+        HookEvent {
+            session: session(self.session_id),
+            parent: None,
+            in_subagent: self.agent_id.0.is_some(),
+            turn: self.prompt_id.0.or(self.turn_id.0),
+            is_silent: self.prompt_response.0.as_deref().is_some_and(|said| NOTHING.contains(&said.trim())),
+            is_unasked: self.permission_mode.0.as_deref() == Some(BYPASS_PERMISSIONS),
+            cwd: self.cwd.0,
+            model: self.model.0,
+            tokens: 0,
+            moment,
+        }
+    }
+
+    pub fn session_ended(&self) -> HookMoment {
+        HookMoment::SessionEnded { goes_on: matches!(self.reason.0.as_deref(), Some("clear" | "resume")) }
+    }
+
+    pub fn prompt(&mut self) -> String {
+        self.prompt.0.take().unwrap_or_default()
+    }
+
+    pub fn tool_use(&mut self, read: fn(&str, ToolInput) -> ToolTouches) -> ToolUse {
+        let tool = self.tool_name.0.take().unwrap_or_default();
+        let touch = read(&tool, self.tool_input.0.take().unwrap_or_default());
+        self.cwd.0 = touch.cwd(self.cwd.0.take());
+        self.in_background = touch.in_background;
+        let changed = self.tool_response.0.bash_edit_diff.0.changed_files.0.take();
+        ToolUse {
+            tool,
+            call: self.tool_use_id.0.take(),
+            edits: touch.edits,
+            reads: touch.reads,
+            command: touch.command,
+            changed: changed.map(|files| files.into_iter().filter(|file| !file.is_empty()).collect()),
+            duration_ms: self.duration_ms.0,
+            outcome: None,
+            was_interrupted: false,
+        }
+    }
+
+    /// A tool use after the tool, with its outcome.
+    pub fn used(
+        &mut self,
+        read: fn(&str, ToolInput) -> ToolTouches,
+        ends: Judge,
+        is_failure: bool,
+    ) -> ToolUse {
+        let tool = self.tool_use(read);
+        let ToolResponse { interrupted, background_task_id, llm_content, error, .. } =
+            std::mem::take(&mut self.tool_response.0);
+        let ToolResult { result_type, text_result_for_llm } = std::mem::take(&mut self.tool_result.0);
+        let is_interrupted = interrupted.0 == Some(true) || self.is_interrupt.0 == Some(true);
+        let ending = ToolReport {
+            is_failure,
+            is_open: is_interrupted || background_task_id.0.is_some() || self.in_background,
+            error: self.error.0.take().or(error.0.message.0),
+            text: llm_content.0.or(text_result_for_llm.0),
+            kind: result_type.0,
+        };
+        ToolUse { outcome: ends(&ending, &tool), was_interrupted: is_interrupted, ..tool }
+    }
+}

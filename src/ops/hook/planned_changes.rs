@@ -1,0 +1,167 @@
+//! Predicts which paths a tool call will change: those that it edits and those that its shell command writes.
+
+use std::path::Path;
+
+use crate::domain::hook::ToolUse;
+use crate::domain::pattern::{PathForm, Pattern, has_wildcard};
+use crate::domain::shell::{self, CommandPrediction, Extent, PathWrite, Run, ShellEnvironment};
+use crate::domain::{ChangeTarget, visible};
+use crate::ops::context::Context;
+use crate::ops::reservations::check;
+use crate::ops::reservations::reserve::PatternBase;
+use crate::sys::environment::variable;
+use crate::sys::git::WorkTree;
+use crate::sys::{files, paths};
+
+/// At most this many paths of a command are checked. The rest counts as unknown, and is compared after the command.
+const MOST_CHANGES: usize = 4_000;
+/// Patches longer than this (in bytes) are not read.
+const MAX_PATCH: u64 = 1024 * 1024;
+
+/// Whether this is a call of `msg` and nothing else. Then no permission is needed, unless it starts other programs.
+pub(super) fn is_ours(command: &str) -> bool {
+    shell::plain_words(command).is_some_and(|words| {
+        words[0] == "msg" && !words.iter().any(|word| word == "--exec" || word.starts_with("--exec="))
+    })
+}
+
+/// Whether this may be one of our commands or tools that asks for mail. If so, the mail must stay where it looks.
+pub(super) fn may_ask_for_mail(tool: &ToolUse) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "_./-".contains(c);
+    let is_msg = |word: &str| word == "msg" || word.ends_with("/msg");
+    let calls_msg = |command: &String| command.split(|c| !is_part(c)).any(is_msg);
+    tool.tool.contains("ravenry") || tool.command.as_ref().is_some_and(calls_msg)
+}
+
+/// What a tool will change, as far as it can be known beforehand.
+pub(super) struct ToolPlan {
+    pub(super) changes: Vec<PlannedChange>,
+    /// It may change more than that.
+    pub(super) is_opaque: bool,
+    /// Why a part of the command was not checked, if it was too long.
+    pub(super) unread: Option<String>,
+    /// The programs that it will run.
+    pub(super) runs: Vec<Run>,
+}
+
+/// One thing that will be changed.
+pub(super) struct PlannedChange {
+    pub(super) target: ChangeTarget,
+    /// The part of a command that does it.
+    pub(super) by: Option<String>,
+    /// The path or pattern itself, absolute.
+    path: String,
+    is_pattern: bool,
+    /// It only removes a name of a file.
+    pub(super) removes: bool,
+}
+
+impl ToolPlan {
+    pub(super) fn of(ctx: &Context, tool: &ToolUse) -> Self {
+        let mut changes: Vec<PlannedChange> =
+            tool.edits.iter().map(|path| PlannedChange::edit(ctx, path)).collect();
+        let mut is_opaque = false;
+        let mut runs = Vec::new();
+        let mut unread = None;
+        if let Some(command) = &tool.command {
+            let reading = read(ctx, command);
+            is_opaque = reading.opaque || reading.writes.len() > MOST_CHANGES;
+            if reading.is_cut_short {
+                unread = Some("the command is too long to be read to its end".to_string());
+            } else if reading.writes.len() > MOST_CHANGES {
+                unread = Some(format!("the command changes more than {MOST_CHANGES} paths"));
+            }
+            for written in reading.writes.into_iter().take(MOST_CHANGES) {
+                match PlannedChange::write(ctx, written) {
+                    Some(change) => changes.push(change),
+                    None => is_opaque = true,
+                }
+            }
+            runs = reading.runs;
+        }
+        Self { changes, is_opaque, unread, runs }
+    }
+}
+
+/// The programs that a tool ran.
+pub(super) fn runs(ctx: &Context, tool: &ToolUse) -> Vec<Run> {
+    tool.command.as_deref().map(|command| read(ctx, command).runs).unwrap_or_default()
+}
+
+fn read(ctx: &Context, command: &str) -> CommandPrediction {
+    shell::read_command(command, &ctx.cwd.to_string_lossy(), &RealEnvironment { ctx })
+}
+
+impl PlannedChange {
+    fn edit(ctx: &Context, path: &str) -> Self {
+        // Some harnesses expand `~`. For the others this does no harm: nobody has reserved a directory of that name.
+        let full = ctx.cwd.join(ctx.home.expand(path)).to_string_lossy().into_owned();
+        Self { target: check::file(&ctx.cwd, &full), by: None, path: full, is_pattern: false, removes: false }
+    }
+
+    /// `None`: the pattern can't be resolved.
+    fn write(ctx: &Context, written: PathWrite) -> Option<Self> {
+        let removes = written.removes_a_name();
+        let PathWrite { path, extent, is_pattern, by } = written;
+        let target = match (is_pattern, extent) {
+            (false, Extent::File) => check::file(&ctx.cwd, &path),
+            (false, Extent::Tree) => ChangeTarget::tree(paths::spellings(&ctx.cwd, &path)),
+            (true, extent) => {
+                let slash = if extent == Extent::Tree && !path.ends_with('/') { "/" } else { "" };
+                let read = Pattern::new(&format!("{path}{slash}"), &PathForm::absolute("/")).ok()?;
+                let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
+                ChangeTarget::Area(if led == read { vec![read] } else { vec![read, led] })
+            }
+        };
+        Some(Self { target, by: Some(by), path, is_pattern, removes })
+    }
+
+    /// Whether it is a directory that contains `path`.
+    pub(super) fn lies_above(&self, path: &PathForm) -> bool {
+        let own = PathForm::absolute(&self.path);
+        !self.is_pattern && *path != own && path.is_within(&own)
+    }
+
+    /// The path as it is shown to people here.
+    pub(super) fn shown(&self, place: &PatternBase) -> String {
+        visible(&place.shorten(&self.path)).into_owned()
+    }
+
+    /// What the agent waits for if this is refused: the pattern, its root, and whether it is a plain path.
+    pub(super) fn wanted(&self, place: &PatternBase) -> (String, String, bool) {
+        let pattern = place.shorten(&self.path);
+        let literal = !self.is_pattern && has_wildcard(&pattern);
+        (pattern, place.root().to_string(), literal)
+    }
+}
+
+/// What the shell reader may ask about the file system.
+struct RealEnvironment<'a> {
+    ctx: &'a Context,
+}
+
+impl ShellEnvironment for RealEnvironment<'_> {
+    fn is_dir(&self, path: &str) -> bool {
+        Path::new(path).is_dir()
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        let path = Path::new(path);
+        // Not a pipe, which might block.
+        let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+        let bytes = is_file.then(|| files::read_at_most(path, MAX_PATCH).ok()).flatten()???;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn work_tree(&self, dir: &str) -> Option<String> {
+        Some(WorkTree::containing(Path::new(dir))?.root.to_string_lossy().into_owned())
+    }
+
+    fn home(&self) -> Option<String> {
+        Some(self.ctx.home.home.to_string_lossy().into_owned())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        variable(name)
+    }
+}

@@ -1,0 +1,218 @@
+//! Decides whether a tool call may go ahead, by the reservations of other agents (PreToolUse).
+//!
+//! The decision comes first. It takes no lock and needs only registrations that can be read. Housekeeping, mail and
+//! notes come after it and can't undo it. A refusal is said before anything is written, so it holds whatever fails or
+//! is killed afterwards.
+//!
+//! A known limit: the command line that `install` writes passes on the output of `msg` only if `msg` exits with 0. If
+//! `msg` is killed after it printed a refusal, the harness doesn't get it.
+
+use crate::domain::hook::{HookAnswer, ToolUse};
+use crate::domain::pattern::Budget;
+use crate::domain::{Conflict, EventKind, PathWait, quote_code, quote_sentence};
+use crate::ops::agents::identity::RecognisedAgent;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::messages::rendered_message::age;
+use crate::ops::reservations::check::{self, HardLinkPolicy};
+use crate::ops::reservations::holdings::Holding;
+use crate::ops::reservations::reserve::PatternBase;
+use crate::ops::reservations::waiting;
+use crate::store::{RegistryQuery, patterns};
+use crate::sys::clock;
+
+use super::planned_changes::{PlannedChange, ToolPlan};
+use super::{AnswerFn, HookRun, LOCK_TIMEOUT, changed_files};
+
+/// What the registrations say about a plan.
+#[derive(Default)]
+struct Judgement {
+    /// The first change that is refused: its index, and the reservation.
+    refused: Option<(usize, Holding)>,
+    /// What could not be found out.
+    doubts: Vec<String>,
+    /// A file has other hard links that were not compared with everything.
+    has_uncompared: bool,
+}
+
+impl HookRun<'_> {
+    pub(super) fn before(
+        &mut self,
+        tool: &ToolUse,
+        recognised: RecognisedAgent,
+        say: &mut AnswerFn<'_>,
+    ) -> Result<(), CommandError> {
+        let plan = ToolPlan::of(self.op, tool);
+        let judgement = self.judge(&plan)?;
+        match judgement.refused {
+            Some((number, holding)) => {
+                self.refuse(&plan.changes[number], &holding, recognised, say);
+                Ok(())
+            }
+            None => {
+                if let Some(doubt) = judgement.doubts.first().filter(|_| self.op.settings.is_on("strict")) {
+                    let error = CommandError::new(CommandErrorKind::Corrupt, doubt.clone());
+                    return Err(error.hint("run `msg doctor` for details"));
+                }
+                self.let_through(tool, &plan, recognised, &judgement, say);
+                Ok(())
+            }
+        }
+    }
+
+    /// Finds out which change is refused. Takes no lock.
+    fn judge(&self, plan: &ToolPlan) -> Result<Judgement, CommandError> {
+        let unread = plan.unread.clone().into_iter();
+        if plan.changes.is_empty() {
+            return Ok(Judgement { doubts: unread.collect(), ..Judgement::default() });
+        }
+        let targets: Vec<_> = plan.changes.iter().map(|change| change.target.clone()).collect();
+        let look = |near: &RegistryQuery<'_>| self.survey.near_and_learn(near);
+        let judged = check::judge(self.mesh, self.me.as_ref(), &targets, HardLinkPolicy::Include, look)?;
+        let place = PatternBase::here(self.op);
+        let mut doubts = judged.doubts(|number| plan.changes[number].shown(&place));
+        doubts.extend(unread);
+        let has_uncompared = judged.uncompared.is_some();
+        let mut holdings = judged.holdings.into_iter().enumerate();
+        let refused = holdings.find_map(|(number, held)| {
+            let change = &plan.changes[number];
+            // Removing one name of a file leaves the file and its other names as they are.
+            let holding = held.filter(|held| !(change.removes && is_other_name(change, held)))?;
+            Some((number, holding))
+        });
+        Ok(Judgement { refused, doubts, has_uncompared })
+    }
+
+    fn refuse(
+        &mut self,
+        change: &PlannedChange,
+        holding: &Holding,
+        recognised: RecognisedAgent,
+        say: &mut AnswerFn<'_>,
+    ) {
+        let place = PatternBase::here(self.op);
+        let shown = change.shown(&place);
+        let is_told = self.me.as_ref().is_some_and(|me| !me.is_foreign());
+        let known = (recognised.is_known(), is_told);
+        say(&HookAnswer::Deny(refusal(change, &shown, holding, known)));
+        self.survey.learn();
+        self.settle(recognised);
+        if self.is_forged() {
+            return;
+        }
+        if let Err(error) = self.remember(wait_for(change, holding, &place)) {
+            self.leave_trouble(&error);
+        }
+        if let Some(me) = &self.me {
+            self.op.feed(EventKind::Refused, &me.name, Some(&shown), None);
+        }
+    }
+
+    /// Lets the tool call through. From here on, errors are only logged for `doctor`.
+    fn let_through(
+        &mut self,
+        tool: &ToolUse,
+        plan: &ToolPlan,
+        recognised: RecognisedAgent,
+        judgement: &Judgement,
+        say: &mut AnswerFn<'_>,
+    ) {
+        say(&HookAnswer::Silence);
+        self.survey.learn();
+        for doubt in &judgement.doubts {
+            let text = format!("a tool call was let through, but {doubt}");
+            self.leave_trouble(&CommandError::new(CommandErrorKind::Corrupt, text));
+        }
+        self.settle(recognised);
+        if self.is_forged() {
+            return;
+        }
+        let is_watched = plan.is_opaque || judgement.has_uncompared;
+        let noted = if is_watched { changed_files::note(self, tool) } else { Ok(()) };
+        let results = [noted, self.hand_over(None, say), self.record_tool_start(tool, &plan.runs)];
+        for error in results.into_iter().filter_map(Result::err) {
+            self.leave_trouble(&error);
+        }
+    }
+
+    /// Records that the agent was refused this. If that fails, it is not told when it becomes free.
+    fn remember(&self, wait: PathWait) -> Result<(), CommandError> {
+        let Some(me) = self.me.as_ref().filter(|me| !me.is_foreign()) else { return Ok(()) };
+        let locked = self.mesh.lock_within(LOCK_TIMEOUT)?;
+        let me = locked.own_record(me)?.agent;
+        waiting::remember(&locked, &me, vec![wait])
+    }
+}
+
+/// What the agent waits for: the path it wanted, or, for a hard link, the reserved name of the same file. It is told by
+/// the name that it used.
+fn wait_for(change: &PlannedChange, holding: &Holding, place: &PatternBase) -> PathWait {
+    let Holding { holder, reservation, .. } = holding;
+    let (wanted, place, is_plain) = change.wanted(place);
+    let (pattern, named, root, literal) = match is_other_name(change, holding) {
+        true => {
+            let root = reservation.root.clone().unwrap_or_else(|| holder.cwd.clone());
+            (reservation.pattern.clone(), Some(wanted), root, reservation.literal)
+        }
+        false => (wanted, None, place, is_plain),
+    };
+    PathWait {
+        pattern,
+        named,
+        root: Some(root),
+        literal,
+        holder: holder.name.to_string(),
+        since: clock::now(),
+    }
+}
+
+/// Whether the reservation applies only through a hard link.
+fn is_other_name(change: &PlannedChange, holding: &Holding) -> bool {
+    let patterns = patterns(&holding.holder, &holding.reservation);
+    patterns.iter().all(|pattern| change.target.hit_by(pattern, &Budget::for_one_pair()) == Conflict::None)
+}
+
+/// The text of a refusal for the model. The holder's reason is quoted, because it is a peer's text.
+fn refusal(
+    change: &PlannedChange,
+    shown: &str,
+    holding: &Holding,
+    (is_known, is_told): (bool, bool),
+) -> String {
+    let Holding { holder, reservation, .. } = holding;
+    let name = &holder.name;
+    let reason = reservation.reason.as_deref().filter(|reason| !reason.trim().is_empty());
+    let reason = reason.map_or(String::new(), |reason| format!(", who says: {}", quote_sentence(reason)));
+    let pattern = quote_code(&reservation.pattern);
+    let since = age(reservation.since, clock::now());
+    let is_above = patterns(holder, reservation).iter().any(|pattern| change.lies_above(pattern.head()));
+    let what = match change.by.as_deref() {
+        // For example `git switch`, which changes every file that differs.
+        Some(by) if is_above => {
+            let (shown, by) = (quote_code(shown), quote_code(by));
+            format!(
+                "This command would change files in {shown} ({by}), and {pattern} in it is reserved (for {since})"
+            )
+        }
+        Some(by) if is_other_name(change, holding) => {
+            let (shown, by) = (quote_code(shown), quote_code(by));
+            format!(
+                "This command would change {shown} ({by}), a file which is reserved under another name ({pattern}, \
+                 for {since})"
+            )
+        }
+        Some(by) => {
+            let (shown, by) = (quote_code(shown), quote_code(by));
+            format!("This command would change {shown} ({by}), which is reserved ({pattern}, for {since})")
+        }
+        None => {
+            let other = if is_other_name(change, holding) { " under another name" } else { "" };
+            format!("{} is reserved{other} ({pattern}, for {since})", quote_code(shown))
+        }
+    };
+    let ask = match (is_known, is_told) {
+        (true, true) => format!("ask with `msg send {name} \"…\"`; you should get a message when it is free"),
+        (true, false) => format!("ask with `msg send {name} \"…\"`"),
+        (false, _) => format!("`msg join`, then ask with `msg send {name} \"…\"`"),
+    };
+    format!("{what} by {name}{reason}{}. Work on something else, or {ask}.", holding.caveat())
+}

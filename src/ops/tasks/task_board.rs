@@ -1,0 +1,378 @@
+//! The tasks of a spec with their states (open, blocked, claimed, done), as `msg tasks` shows them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::rc::Rc;
+
+use crate::domain::Agent;
+use crate::domain::spec::{self, Spec, Task};
+use crate::ops::agents::{identity, stuck};
+use crate::ops::effects::Op;
+use crate::ops::error::CommandError;
+use crate::store::{Census, Claim, Claims, Completion, Completions, Mesh, SpecCompletions};
+use crate::sys::files;
+
+use super::spec_key::Spellings;
+use super::spec_ref::SpecRef;
+use super::stale_claims::is_stale;
+
+/// The state of a task.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum TaskState {
+    Open,
+    /// These have to be done first.
+    Blocked(Vec<String>),
+    Claimed,
+    Done,
+}
+
+impl TaskState {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Blocked(_) => "blocked",
+            Self::Claimed => "claimed",
+            Self::Done => "done",
+        }
+    }
+}
+
+/// A task with its state.
+#[derive(Clone, Debug)]
+pub struct TaskView {
+    pub id: String,
+    pub title: String,
+    pub state: TaskState,
+    pub claim: Option<Claim>,
+    pub completion: Option<Completion>,
+    pub depends_on: Vec<String>,
+    /// `None`: it is not in the spec.
+    pub line: Option<usize>,
+}
+
+/// The progress of a spec: how many tasks are in each state.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct SpecProgress {
+    pub done: usize,
+    pub claimed: usize,
+    pub open: usize,
+    pub blocked: usize,
+}
+
+impl SpecProgress {
+    fn of<'a>(states: impl IntoIterator<Item = &'a TaskState>) -> Self {
+        let mut progress = Self::default();
+        for state in states {
+            *match state {
+                TaskState::Done => &mut progress.done,
+                TaskState::Claimed => &mut progress.claimed,
+                TaskState::Open => &mut progress.open,
+                TaskState::Blocked(_) => &mut progress.blocked,
+            } += 1;
+        }
+        progress
+    }
+
+    pub fn total(&self) -> usize {
+        self.done + self.claimed + self.open + self.blocked
+    }
+}
+
+thread_local! {
+    /// The spec that was read last. A process that goes on, a screen or a server, reads the same one again and again,
+    /// and most of the work is in parsing it.
+    static LAST: RefCell<Option<Rc<ParsedSpec>>> = const { RefCell::new(None) };
+}
+
+/// A spec as it was read.
+#[derive(Debug)]
+pub(super) struct ParsedSpec {
+    pub(super) place: SpecRef,
+    pub(super) spec: Spec,
+    /// Needed to tick a box.
+    pub(super) text: String,
+    /// What `stat` reported of the file before it was last read.
+    mark: Cell<Option<FileMark>>,
+    /// The index of each task in the spec.
+    numbers: HashMap<String, usize>,
+}
+
+impl ParsedSpec {
+    /// Reads the file. The same text of the same spec is parsed only once.
+    pub(super) fn read(place: SpecRef) -> Result<Rc<Self>, CommandError> {
+        let mark = place.file.as_deref().and_then(file_mark);
+        let text = place.text()?;
+        let is_same = |sheet: &&Rc<Self>| sheet.place == place && sheet.text == text;
+        if let Some(sheet) = LAST.with_borrow(|last| last.as_ref().filter(is_same).cloned()) {
+            sheet.mark.set(mark);
+            return Ok(sheet);
+        }
+        let spec = spec::read(&text);
+        let numbers = spec.tasks.iter().enumerate().map(|(number, task)| (task.id.clone(), number)).collect();
+        let sheet = Rc::new(Self { place, spec, text, mark: Cell::new(mark), numbers });
+        LAST.set(Some(Rc::clone(&sheet)));
+        Ok(sheet)
+    }
+
+    /// The same spec as it is now, for use after waiting for a lock: it is read again only if the file has changed.
+    pub(super) fn refreshed(self: Rc<Self>) -> Result<Rc<Self>, CommandError> {
+        match self.place.file.as_deref().and_then(file_mark) == self.mark.get() {
+            true => Ok(self),
+            false => Self::read(self.place.clone()),
+        }
+    }
+
+    pub(super) fn task(&self, id: &str) -> Option<&Task> {
+        self.numbers.get(id).map(|number| &self.spec.tasks[*number])
+    }
+}
+
+/// Identifies a version of a file: device, inode, length, modification and change time.
+type FileMark = (u64, u64, u64, i64, i64, i64, i64);
+
+fn file_mark(path: &Path) -> Option<FileMark> {
+    let there = files::metadata(path).ok().flatten()?;
+    let (modified, changed) = ((there.mtime(), there.mtime_nsec()), (there.ctime(), there.ctime_nsec()));
+    Some((there.dev(), there.ino(), there.len(), modified.0, modified.1, changed.0, changed.1))
+}
+
+/// A spec, with all that is known of its tasks.
+pub(super) struct TaskBoard<'t> {
+    pub(super) sheet: &'t ParsedSpec,
+    claims: HashMap<String, Claim>,
+    completions: &'t Completions,
+    /// The completions of this spec, under any spelling.
+    finished: Vec<&'t SpecCompletions>,
+}
+
+impl<'t> TaskBoard<'t> {
+    pub(super) fn new(
+        sheet: &'t ParsedSpec,
+        claims: &Claims,
+        completions: &'t Completions,
+        census: &Census,
+        spellings: &Spellings,
+    ) -> Self {
+        let place = &sheet.place;
+        let is_it = |spec: &str| place.is_meant_by(spec, spellings);
+        let finished = completions.specs().filter(|done| is_it(done.spec())).collect();
+        let mut board = Self { sheet, claims: HashMap::new(), completions, finished };
+        for claim in claims.iter().filter(|claim| is_it(&claim.spec)) {
+            // A finished task is no longer worked on: completing it was cut short.
+            if !board.is_finished(&claim.task) && !is_stale(&claim, census) {
+                board.claims.insert(claim.task.clone(), claim);
+            }
+        }
+        board
+    }
+
+    /// The id that was typed, as it is written in the spec or in a claim.
+    pub(super) fn meant(&self, typed: &str) -> String {
+        let ids = self.sheet.spec.tasks.iter().map(|task| task.id.as_str());
+        let meant = spec::meant(typed, ids.chain(self.claims.keys().map(String::as_str)));
+        meant.unwrap_or(typed).to_string()
+    }
+
+    pub(super) fn claim(&self, id: &str) -> Option<&Claim> {
+        self.claims.get(id)
+    }
+
+    pub(super) fn completion(&self, id: &str) -> Option<Completion> {
+        self.finished.iter().find_map(|finished| self.completions.find(finished, id))
+    }
+
+    /// Whether somebody completed it.
+    pub(super) fn is_finished(&self, id: &str) -> bool {
+        self.finished.iter().any(|finished| finished.has(id))
+    }
+
+    /// Whether somebody completed it or its box is ticked.
+    pub(super) fn is_done(&self, id: &str) -> bool {
+        self.is_finished(id) || self.sheet.task(id).is_some_and(|task| task.done)
+    }
+
+    /// Its dependencies that are not done. One that does not exist is never done: that is reported, and the setting
+    /// `dependencies = advisory` ignores it.
+    pub(super) fn missing(&self, task: &Task) -> Vec<String> {
+        task.depends_on.iter().filter(|id| !self.is_done(id)).cloned().collect()
+    }
+
+    /// Tasks that wait only for this one, and can be started once it is done.
+    pub(super) fn unblocked_by(&self, id: &str) -> Vec<String> {
+        let waits = |task: &&Task| {
+            task.depends_on.iter().any(|dependency| dependency == id)
+                && self.missing(task).iter().all(|missing| missing == id)
+                && !self.missing(task).is_empty()
+        };
+        let is_free =
+            |task: &&Task| task.id != id && !self.is_done(&task.id) && self.claim(&task.id).is_none();
+        let tasks = self.sheet.spec.tasks.iter().filter(waits).filter(is_free);
+        tasks.map(|task| task.id.clone()).collect()
+    }
+
+    fn state(&self, task: &Task) -> TaskState {
+        if self.is_done(&task.id) {
+            return TaskState::Done;
+        }
+        if self.claims.contains_key(&task.id) {
+            return TaskState::Claimed;
+        }
+        match self.missing(task) {
+            missing if missing.is_empty() => TaskState::Open,
+            missing => TaskState::Blocked(missing),
+        }
+    }
+
+    /// The first task that can be started now. With `advisory`, a task whose dependencies are not done is better than
+    /// none.
+    pub(super) fn next(&self, advisory: bool) -> Option<&Task> {
+        let open = |task: &&Task| self.state(task) == TaskState::Open;
+        let blocked = |task: &&Task| matches!(self.state(task), TaskState::Blocked(_));
+        let first = self.sheet.spec.tasks.iter().find(open);
+        first.or_else(|| self.sheet.spec.tasks.iter().find(|task| advisory && blocked(task)))
+    }
+
+    /// The progress of the spec, without tasks that are not in it.
+    pub(super) fn progress(&self) -> SpecProgress {
+        let states: Vec<TaskState> = self.sheet.spec.tasks.iter().map(|task| self.state(task)).collect();
+        SpecProgress::of(&states)
+    }
+
+    /// The tasks in the spec, in its order, then the others by id.
+    pub(super) fn views(&self) -> Vec<TaskView> {
+        let done = self.finished.iter().flat_map(|finished| self.completions.of(finished));
+        let done: HashMap<String, Completion> = done.map(|done| (done.task.clone(), done)).collect();
+        let sheet = self.sheet;
+        let mut views: Vec<TaskView> = sheet.spec.tasks.iter().map(|task| self.view(task, &done)).collect();
+        let mut others: Vec<&String> =
+            self.claims.keys().chain(done.keys()).filter(|id| sheet.task(id).is_none()).collect();
+        others.sort_unstable();
+        others.dedup();
+        views.extend(others.into_iter().map(|id| TaskView {
+            id: id.clone(),
+            title: String::new(),
+            state: if done.contains_key(id) { TaskState::Done } else { TaskState::Claimed },
+            claim: self.claims.get(id).cloned(),
+            completion: done.get(id).cloned(),
+            depends_on: Vec::new(),
+            line: None,
+        }));
+        views
+    }
+
+    fn view(&self, task: &Task, done: &HashMap<String, Completion>) -> TaskView {
+        TaskView {
+            id: task.id.clone(),
+            title: task.title.clone(),
+            state: self.state(task),
+            claim: self.claims.get(&task.id).cloned(),
+            completion: done.get(&task.id).cloned(),
+            depends_on: task.depends_on.clone(),
+            line: Some(task.line),
+        }
+    }
+}
+
+/// What `tasks` shows.
+#[derive(Clone, Debug)]
+pub struct TaskList {
+    /// `None`: there is no spec, only ad hoc tasks.
+    pub spec: Option<String>,
+    pub tasks: Vec<TaskView>,
+    /// Of all listed tasks, including those that are not in the spec.
+    pub progress: SpecProgress,
+    /// Checkboxes in the spec that are not tasks because they have no id.
+    pub boxes_without_id: usize,
+    pub problems: Vec<String>,
+    /// The caller, if known.
+    pub me: Option<Agent>,
+}
+
+/// Every task of the named spec, else of the caller's.
+pub fn tasks(op: &Op, named: Option<&str>) -> Result<TaskList, CommandError> {
+    let mesh = op.mesh()?;
+    let (census, me) = match &mesh {
+        Some(mesh) => {
+            let census = mesh.census()?;
+            let me = identity::caller_if_certain(op, mesh, &census);
+            (census, me)
+        }
+        None => (Census::default(), None),
+    };
+    // Without a name, the caller's spec is needed.
+    let me = match (named, me) {
+        (None, None) => Some(identity::caller(op)?.1.agent),
+        (_, me) => me,
+    };
+    let place = SpecRef::find(op, named, me.as_ref())?;
+    let (claims, completions) = ledgers(mesh.as_deref())?;
+    if let Some(Err(error)) =
+        mesh.as_deref().map(|mesh| stuck::report_from_census(op, mesh, &census, &claims))
+    {
+        op.warn(format!("cannot tell who is stuck: {error}"));
+    }
+    look(place, &Ledgers { claims: &claims, completions: &completions, census: &census }, me)
+}
+
+/// The ledgers, read once for several specs.
+struct Ledgers<'a> {
+    claims: &'a Claims,
+    completions: &'a Completions,
+    census: &'a Census,
+}
+
+/// A spec that somebody works on, and its tasks or why they can't be read.
+#[derive(Clone, Debug)]
+pub struct ActiveSpec {
+    /// Its path, or that of the folder that acts as one.
+    pub spec: String,
+    pub tasks: Result<TaskList, CommandError>,
+}
+
+/// The tasks of every spec that an agent works on or has a claim in, each once; at most `most` specs.
+pub(in crate::ops) fn boards(
+    mesh: &Mesh,
+    census: &Census,
+    most: usize,
+) -> Result<Vec<ActiveSpec>, CommandError> {
+    let (claims, completions) = ledgers(Some(mesh))?;
+    let ledgers = Ledgers { claims: &claims, completions: &completions, census };
+    let mut specs: Vec<String> =
+        census.records.iter().filter_map(|record| record.agent.spec.clone()).collect();
+    specs.extend(claims.iter().filter(|claim| !is_stale(claim, census)).map(|claim| claim.spec));
+    specs.sort();
+    specs.dedup();
+    let mut places: Vec<(String, SpecRef)> = Vec::new();
+    for spec in specs {
+        let place = SpecRef::worked_on(&spec);
+        if places.len() < most && !places.iter().any(|(_, known)| known.key == place.key) {
+            places.push((spec, place));
+        }
+    }
+    let board = |(spec, place)| ActiveSpec { spec, tasks: look(place, &ledgers, None) };
+    Ok(places.into_iter().map(board).collect())
+}
+
+fn look(place: SpecRef, ledgers: &Ledgers<'_>, me: Option<Agent>) -> Result<TaskList, CommandError> {
+    let sheet = ParsedSpec::read(place)?;
+    let spellings = Spellings::default();
+    let board = TaskBoard::new(&sheet, ledgers.claims, ledgers.completions, ledgers.census, &spellings);
+    let tasks = board.views();
+    Ok(TaskList {
+        spec: sheet.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+        progress: SpecProgress::of(tasks.iter().map(|task| &task.state)),
+        tasks,
+        boxes_without_id: sheet.spec.boxes_without_id,
+        problems: sheet.spec.problems.iter().map(ToString::to_string).collect(),
+        me,
+    })
+}
+
+fn ledgers(mesh: Option<&Mesh>) -> Result<(Claims, Completions), CommandError> {
+    match mesh {
+        Some(mesh) => Ok((mesh.claims()?, mesh.completions()?)),
+        None => Ok((Claims::default(), Completions::default())),
+    }
+}

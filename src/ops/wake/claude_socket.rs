@@ -1,0 +1,157 @@
+//! Wakes Claude Code through the inbox socket that it keeps for each session.
+//!
+//! A message posted there starts a turn, and is shown as another session's words, not as the user's. This route is for
+//! a session without a waiter: the waiter was killed, or has waited for as long as a hook may run.
+//!
+//! Claude Code's own record of the session names the socket. The record must be of this very session, the socket must
+//! be the user's in a directory where nobody else could have put it, and the agent's process must be the one that
+//! listens (`SO_PEERCRED`; `sys::socket`). Connecting, writing and being heard have two seconds together. A text that
+//! was written but not heard stays counted, so it is not sent twice.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::domain::{Agent, Harness};
+use crate::ops::context::Context;
+use crate::ops::setup::install;
+use crate::store::{Mesh, iso};
+use crate::sys::socket::{self, SocketSendResult};
+use crate::sys::{clock, files, process, program};
+
+use super::{Failure, claude_inbound};
+
+/// Time limit of posting, in all.
+const LIMIT: Duration = Duration::from_secs(2);
+/// Size limit of a session record, in bytes.
+const MOST: u64 = 256 * 1024;
+/// Variables that say where the agent's own Claude Code keeps its files.
+const VARIABLES: [&str; 2] = ["CLAUDE_CONFIG_DIR", "HOME"];
+
+/// The states, by Claude Code's own record, in which a session that is idle by its hooks takes a message. For a moment
+/// after the last hook of a turn it is still busy, or the user's command runs in the background; it takes the message
+/// as soon as it can.
+const TAKES: [&str; 3] = ["idle", "busy", "shell"];
+
+/// Claude Code's record of a running session.
+#[derive(Debug)]
+pub(super) struct ClaudeSession {
+    /// The directory of the user's settings.
+    config: PathBuf,
+    cwd: PathBuf,
+    socket: PathBuf,
+    status: String,
+    /// Since when it has this status.
+    since: Option<SystemTime>,
+}
+
+/// The sender of the post.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum PostOrigin {
+    Outside,
+    /// One of the session's own processes.
+    OwnProcess,
+}
+
+/// Whether a message would be taken up there without asking the user. The error says why not.
+pub(super) fn check(
+    ctx: &Context,
+    mesh: &Mesh,
+    agent: &Agent,
+    poster: PostOrigin,
+) -> Result<ClaudeSession, String> {
+    let session = ClaudeSession::of(ctx, agent)?;
+    // At a dialog it waits for its user, and is left alone.
+    if !TAKES.contains(&session.status.as_str()) {
+        return Err(format!("Claude Code says that it is {}", said_of(&session.status)));
+    }
+    let args = process::details(agent.process.pid()).map(|details| details.look.args);
+    let args = args.ok_or("its process can't be seen")?;
+    let unasked = mesh.is_unasked(&agent.session).map_err(|error| error.to_string())?;
+    claude_inbound::check(&claude_inbound::InboundContext {
+        config: &session.config,
+        cwd: &session.cwd,
+        args: &args,
+        unasked,
+        is_within: poster == PostOrigin::OwnProcess,
+    })?;
+    Ok(session)
+}
+
+/// Whether it became idle without a hook, as when its user interrupts it. `since` is when its turn began.
+pub(super) fn is_interrupted(ctx: &Context, agent: &Agent, since: SystemTime) -> bool {
+    let session = ClaudeSession::of(ctx, agent);
+    session.is_ok_and(|session| session.status == "idle" && session.since.is_some_and(|idle| idle > since))
+}
+
+impl ClaudeSession {
+    /// Reads the record of the agent's session.
+    pub(super) fn of(ctx: &Context, agent: &Agent) -> Result<Self, String> {
+        let pid = agent.process.pid();
+        let name = format!("sessions/{pid}.json");
+        let mut dirs = vec![install::config_dir(Harness::Claude, &ctx.home)];
+        dirs.extend(config_of(&program::variables_of(pid, &VARIABLES)));
+        for config in dirs {
+            let Some(read) =
+                files::read_at_most(&config.join(&name), MOST).map_err(|error| error.to_string())?
+            else {
+                continue;
+            };
+            let record = read.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+            let record = record.ok_or("Claude Code's record of it can't be read")?;
+            return Self::from_record(agent, config, &record);
+        }
+        Err("Claude Code has no record of it".to_string())
+    }
+
+    fn from_record(agent: &Agent, config: PathBuf, record: &Value) -> Result<Self, String> {
+        let text = |key: &str| record[key].as_str().unwrap_or_default();
+        let is_its_own = record["pid"].as_i64() == Some(agent.process.pid().get().into())
+            && text("sessionId") == agent.session.as_str();
+        if !is_its_own || text("kind") != "interactive" {
+            return Err("Claude Code's record is of another session".to_string());
+        }
+        let since = record["statusUpdatedAt"].as_u64();
+        Ok(Self {
+            config,
+            cwd: text("cwd").into(),
+            socket: text("messagingSocketPath").into(),
+            status: text("status").to_string(),
+            since: since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(since))),
+        })
+    }
+
+    /// Posts the text with the time appended: Claude Code drops a text that the same process posts twice within 30 s.
+    pub(super) fn post(&self, agent: &Agent, text: &str) -> Result<(), Failure> {
+        let text = format!("{text} ({})", iso(clock::now()));
+        let line = json!({ "type": "user", "message": { "role": "user", "content": text } });
+        let connection = self.connect(agent).map_err(Failure::Unsaid)?;
+        match connection.say(&format!("{line}\n")).map_err(Failure::Unsaid)? {
+            SocketSendResult::Heard => Ok(()),
+            SocketSendResult::Unheard => {
+                Err(Failure::Unheard("it does not read what is sent to it".to_string()))
+            }
+        }
+    }
+
+    /// Whether somebody listens there. Nothing is posted.
+    pub(super) fn probe(&self, agent: &Agent) -> Result<(), String> {
+        self.connect(agent).map(drop)
+    }
+
+    fn connect(&self, agent: &Agent) -> Result<socket::Connection, String> {
+        socket::connect(&self.socket, agent.process.pid(), LIMIT)
+            .map_err(|reason| format!("the socket of its inbox: {reason}"))
+    }
+}
+
+fn config_of(variables: &[(String, String)]) -> Option<PathBuf> {
+    let value = |name: &str| variables.iter().find(|(key, _)| key == name).map(|(_, value)| Path::new(value));
+    let config = value("CLAUDE_CONFIG_DIR").filter(|path| path.is_absolute()).map(Path::to_path_buf);
+    config.or_else(|| value("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".claude")))
+}
+
+fn said_of(status: &str) -> String {
+    if status.is_empty() { "something unknown".to_string() } else { crate::domain::quote_code(status) }
+}

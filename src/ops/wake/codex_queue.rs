@@ -1,0 +1,39 @@
+//! Wakes Codex with `codex queue`, which submits a prompt to a thread.
+
+use std::process::Command;
+use std::time::Duration;
+
+use crate::domain::{Agent, Harness, Liveness};
+use crate::sys::{process, program};
+
+/// Time limit of the command.
+const LIMIT: Duration = Duration::from_secs(5);
+/// Variables that tell Codex where its state is: the agent's own values are used, not the sender's.
+const VARIABLES: [&str; 4] = ["HOME", "CODEX_HOME", "PATH", "XDG_RUNTIME_DIR"];
+
+/// Gives the agent's thread that prompt. The error says why that was not possible.
+pub(super) fn prompt(agent: &Agent, text: &str) -> Result<(), String> {
+    run(agent, &["--thread", agent.session.as_str(), "--message", text])
+}
+
+/// Whether the command can be run at all.
+pub(super) fn probe(agent: &Agent) -> Result<(), String> {
+    run(agent, &["--help"])
+}
+
+fn run(agent: &Agent, args: &[&str]) -> Result<(), String> {
+    if process::liveness(&agent.process) == Liveness::Gone {
+        return Err("its process is gone".to_string());
+    }
+    let pid = agent.process.pid();
+    let look = process::details(pid).map(|details| details.look);
+    if look.and_then(|look| Harness::recognise(&look)).is_none_or(|(harness, _)| harness != Harness::Codex) {
+        return Err("its process is not Codex".to_string());
+    }
+    // Use the very program that runs: another version may not know the thread.
+    let program = program::of_process(pid).ok_or("its program is unknown")?;
+    let mut command = Command::new(program);
+    command.arg("queue").args(args);
+    command.env_clear().envs(program::variables_of(pid, &VARIABLES)).current_dir("/");
+    program::run_within(&mut command, LIMIT).map(drop)
+}

@@ -1,0 +1,90 @@
+//! Describes for `msg doctor` how an agent would be woken, and tests that route.
+
+use std::time::{Duration, Instant};
+
+use crate::domain::{Agent, Harness, Importance};
+use crate::ops::context::Context;
+use crate::ops::error::CommandError;
+use crate::store::{Mesh, SessionState};
+
+use super::{WakeRoute, claude_socket, codex_queue, route};
+
+/// How long a waiter may take to answer.
+const LIMIT: Duration = Duration::from_secs(3);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Describes how an agent would be woken at present, and returns whether it would be.
+pub(in crate::ops) fn describe(
+    ctx: &Context,
+    mesh: &Mesh,
+    agent: &Agent,
+) -> Result<(String, bool), CommandError> {
+    let harness = agent.harness.map_or("pi-messenger", Harness::name);
+    let route = route(ctx, mesh, agent, Importance::Normal)?;
+    let activity = match mesh.activity(&agent.session)? {
+        SessionState::Working if route == WakeRoute::Prompt => "was interrupted by its user",
+        SessionState::Working => "is busy",
+        SessionState::Idle => "rests",
+        SessionState::Unknown => "has not run a hook yet, so msg cannot tell whether it is idle",
+    };
+    let how = match route {
+        WakeRoute::Hook => "mail arrives at its next step",
+        WakeRoute::Waiter(_) => "a background `msg waiter` wakes it",
+        WakeRoute::Queue => "the sender wakes it by `codex queue`",
+        WakeRoute::Socket => "the sender wakes it by a line to its inbox socket",
+        WakeRoute::Server => "the MCP server among its own processes wakes it",
+        WakeRoute::Paste => "the sender wakes it by pasting into its tmux pane",
+        WakeRoute::Prompt => "nothing wakes it: mail arrives with its next prompt",
+        WakeRoute::None => "nothing wakes it",
+    };
+    let why = why_not(ctx, mesh, agent, route).map_or(String::new(), |why| format!(" ({why})"));
+    let is_woken = !matches!(route, WakeRoute::Prompt | WakeRoute::None);
+    Ok((format!("{} ({harness}) {activity}; {how}{why}", agent.name), is_woken))
+}
+
+/// Why an idle Claude Code session without a waiter can't be woken through its socket either.
+fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, route: WakeRoute) -> Option<String> {
+    let rests = mesh.activity(&agent.session).is_ok_and(|activity| activity == SessionState::Idle);
+    if route != WakeRoute::Prompt || !rests || agent.harness != Some(Harness::Claude) {
+        return None;
+    }
+    claude_socket::check(ctx, mesh, agent, claude_socket::PostOrigin::Outside).err()
+}
+
+/// Tries the route without costing the agent a turn. The error says what does not work.
+pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<String, String> {
+    let failed = |error: CommandError| error.message;
+    match route(ctx, mesh, agent, Importance::Normal).map_err(failed)? {
+        WakeRoute::Waiter(_) => answers(mesh, agent)
+            .map_err(failed)?
+            .map(|time| format!("{}'s waiter answered after {} ms", agent.name, time.as_millis())),
+        WakeRoute::Queue => codex_queue::probe(agent)
+            .map(|()| format!("`codex queue` of {}'s own Codex can be run", agent.name))
+            .map_err(|reason| format!("`codex queue` can't be run: {reason}")),
+        WakeRoute::Socket => claude_socket::ClaudeSession::of(ctx, agent)
+            .and_then(|session| session.probe(agent))
+            .map(|()| format!("{}'s inbox socket accepts connections; nothing was posted", agent.name)),
+        WakeRoute::Server => {
+            Ok(format!("{}'s MCP server is there; it can't be tried without a turn", agent.name))
+        }
+        WakeRoute::Paste => {
+            Ok(format!("{} is in a tmux pane; a paste can't be tried without a turn", agent.name))
+        }
+        WakeRoute::Hook | WakeRoute::Prompt | WakeRoute::None => {
+            Err(format!("nothing to test: {}", describe(ctx, mesh, agent).map_err(failed)?.0))
+        }
+    }
+}
+
+fn answers(mesh: &Mesh, agent: &Agent) -> Result<Result<Duration, String>, CommandError> {
+    let started = Instant::now();
+    mesh.ping(agent)?;
+    while !mesh.take_pong(&agent.session)? {
+        if started.elapsed() > LIMIT {
+            mesh.take_back_ping(&agent.session)?;
+            return Ok(Err(format!("{}'s waiter did not answer in {} s", agent.name, LIMIT.as_secs())));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(Ok(started.elapsed()))
+}

@@ -1,0 +1,175 @@
+//! Wakes a Claude Code session through our own MCP server, which Claude Code started and whose posts it always accepts.
+//!
+//! It wakes last: only if the session has no waiter, and, where senders could post themselves, only what they leave
+//! undone. It is recorded in the mesh, so that senders know of it; as everywhere, the process that renames `resting`
+//! first wakes the session.
+//!
+//! Where senders can post, it waits two seconds for them. Where the inbox takes nothing, a channel notification is the
+//! last way (`faces::mcp::channel`), because Claude Code does not say whether it listens.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{after, select};
+
+use crate::domain::{Agent, Harness, Liveness, Pid};
+use crate::ops::agents::identity;
+use crate::ops::context::{Context, GlobalOptions};
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::messages::receive::HandoverOutcome;
+use crate::ops::reservations::waiting::WaitNotifier;
+use crate::ops::runner::run;
+use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
+use crate::store::{Mesh, SessionServer, SessionState, WatchTarget};
+use crate::sys::signals::Stop;
+use crate::sys::{ancestry, process};
+
+use super::claude_socket::{self, PostOrigin};
+use super::{Failure, NUDGE, count_turn, is_waited_beside, is_wanted, is_worth_a_turn, uncount_turn};
+
+/// How often to look for what raises no event: a session that joined, or a waiter that died.
+const TICK: Duration = Duration::from_secs(2);
+/// How long a session is left alone after it could not be woken.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// A way to tell a session something through its client.
+pub trait Channel {
+    /// Whether its user wants that.
+    fn is_open(&self) -> bool;
+    fn tell(&self, text: &str) -> HandoverOutcome;
+}
+
+/// Attends the session that this process belongs to, until it is stopped. If there is none yet, it waits for one; if
+/// the harness has no such inbox, it returns at once.
+pub fn attend(globals: &GlobalOptions, channel: &dyn Channel, stop: &Stop) -> Result<(), CommandError> {
+    let host = ancestry::nearest_harness(&ancestry::ancestors());
+    if host.is_some_and(|host| host.harness != Harness::Claude) {
+        return Ok(());
+    }
+    run(Context::new(globals.clone())?, |op| stay_with_whoever_comes(op, globals, channel, stop)).outcome
+}
+
+fn stay_with_whoever_comes(
+    op: &Op,
+    globals: &GlobalOptions,
+    channel: &dyn Channel,
+    stop: &Stop,
+) -> Result<(), CommandError> {
+    while !stop.is_requested() {
+        if let Some((mesh, me)) = find(op)? {
+            let reminder = WaitNotifier::default();
+            Round { globals, op, mesh: &mesh, channel, reminder }.stay(me, stop)?;
+        }
+        select! {
+            recv(stop.wake()) -> _ => return Ok(()),
+            recv(after(TICK)) -> _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a live attendant of that agent could wake it.
+pub(super) fn is_there(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
+    let attendant = mesh.attendant(&agent.session)?;
+    let Some(SessionServer { process, has_channel }) = attendant else { return Ok(false) };
+    let lives = process::liveness(&process) == Liveness::Alive && is_within(agent, process.pid());
+    Ok(lives && (has_channel || claude_socket::check(ctx, mesh, agent, PostOrigin::OwnProcess).is_ok()))
+}
+
+/// Whether that process is one of the session's own. Claude Code treats a process with another parent as a stranger.
+fn is_within(agent: &Agent, pid: Pid) -> bool {
+    ancestry::above(pid).contains(&agent.process.pid())
+}
+
+fn find(ctx: &Context) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
+    let Some(mesh) = ctx.mesh()? else { return Ok(None) };
+    let found = identity::at_statusline(ctx, &mesh, &mesh.survey()?, None)?;
+    let is_ours = |me: &Agent| me.harness == Some(Harness::Claude) && is_within(me, process::own_pid());
+    Ok(found.filter(is_ours).map(|me| (mesh, me)))
+}
+
+struct Round<'a> {
+    globals: &'a GlobalOptions,
+    op: &'a Op,
+    mesh: &'a Mesh,
+    channel: &'a dyn Channel,
+    reminder: WaitNotifier,
+}
+
+impl Round<'_> {
+    /// Stays with the agent until it leaves.
+    fn stay(&self, mut me: Agent, stop: &Stop) -> Result<(), CommandError> {
+        let mut watcher = MeshWatcher::new(self.op, self.mesh);
+        let mut pace = Pace { not_before: Instant::now(), left_to_others: None };
+        loop {
+            watcher.arm(WatchTarget::Inbox(&me))?;
+            match current(self.mesh, &me) {
+                Ok(now) => me = now.unwrap_or(me),
+                Err(error) if error.kind == CommandErrorKind::NotJoined => return Ok(()),
+                Err(error) => return Err(error),
+            }
+            self.mesh.attend(&me.session, self.channel.is_open())?;
+            if Instant::now() >= pace.not_before {
+                self.wake(&me, &mut pace)?;
+            }
+            if watcher.wait(stop, Some(Instant::now() + TICK)) == WatchWakeup::Stopped {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Wakes the agent if there is a reason and this process wins the right to.
+    fn wake(&self, me: &Agent, pace: &mut Pace) -> Result<(), CommandError> {
+        let (mesh, session) = (self.mesh, &me.session);
+        let since = pace.left_to_others.take();
+        let is_idle = mesh.activity(session)? == SessionState::Idle && !is_waited_beside(mesh, me)?;
+        if !is_idle {
+            return Ok(());
+        }
+        self.reminder.tell_if_owed(self.op, mesh, me);
+        if !is_worth_a_turn(mesh, me)? {
+            return Ok(());
+        }
+        // Read the settings again: we may have started days ago.
+        let ctx = Context::new(self.globals.clone())?;
+        if !is_wanted(&ctx) || mesh.turns(session)?.count >= ctx.settings.mail_turns() {
+            return Ok(());
+        }
+        if claude_socket::check(&ctx, mesh, me, PostOrigin::Outside).is_ok() {
+            let since = since.unwrap_or_else(Instant::now);
+            if since.elapsed() < TICK {
+                pace.left_to_others = Some(since);
+                return Ok(());
+            }
+        }
+        let inbox = claude_socket::check(&ctx, mesh, me, PostOrigin::OwnProcess);
+        let has_way = inbox.is_ok() || self.channel.is_open();
+        if !has_way || !mesh.rouse(session)? {
+            return Ok(());
+        }
+        let turns = count_turn(mesh, session)?;
+        let said = match inbox {
+            Ok(inbox) => inbox.post(me, NUDGE),
+            Err(reason) => match self.channel.tell(NUDGE) {
+                HandoverOutcome::Delivered => Ok(()),
+                HandoverOutcome::ReaderGone => Err(Failure::Unsaid(reason)),
+            },
+        };
+        if let Err(Failure::Unsaid(_)) = said {
+            uncount_turn(mesh, session, &turns)?;
+        }
+        if said.is_err() {
+            pace.not_before = Instant::now() + PAUSE;
+        }
+        Ok(())
+    }
+}
+
+/// When to wake.
+struct Pace {
+    /// After a failure, don't try again before this.
+    not_before: Instant,
+    /// Since when there is a reason to wake that is left to the senders.
+    left_to_others: Option<Instant>,
+}

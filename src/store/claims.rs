@@ -1,0 +1,375 @@
+//! `claims.json`: which agent works on which task. Changes need `mesh.lock` and `swarm.lock`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::completions::Completions;
+use super::error::StoreError;
+use super::layout::Layout;
+use super::lock_order::{LockOrderGuard, LockRank};
+use super::locked_mesh::LockedMesh;
+use super::retrying_read::{self, RetryBudget};
+use super::swarm_lock::SwarmLock;
+use super::wire::process::{ProcessKey, recorded};
+use super::wire::surrogates::{SurrogateEscapes, readable};
+use super::wire::time;
+use crate::domain::{Agent, RecordedProcess, TaskRef};
+use crate::sys::{files, seams};
+
+/// The content of `claims.json`, fully parsed.
+#[derive(Clone, Debug, Default)]
+pub struct Claims {
+    document: Map<String, Value>,
+    /// Half characters in what others wrote.
+    escapes: SurrogateEscapes,
+}
+
+/// What was saved of a damaged file.
+#[derive(Clone, Debug)]
+pub struct Salvaged {
+    pub kept: usize,
+    pub dropped: usize,
+    /// The path of the original in quarantine.
+    pub aside: String,
+}
+
+/// A task with the agent that works on it.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    pub spec: String,
+    pub task: String,
+    pub agent: String,
+    pub session: String,
+    pub process: RecordedProcess,
+    pub claimed_at: Timestamp,
+    pub reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaimKeys {
+    agent: String,
+    session_id: String,
+    pid: i64,
+    #[serde(with = "time")]
+    claimed_at: Timestamp,
+    reason: Option<String>,
+    process: Option<ProcessKey>,
+}
+
+impl Claims {
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let (document, escapes): (Map<String, Value>, SurrogateEscapes) =
+            SurrogateEscapes::read(bytes).map_err(|error| error.to_string())?;
+        for (spec, tasks) in &document {
+            let tasks = tasks
+                .as_object()
+                .ok_or_else(|| format!("the value of `{}` is not an object", spec.escape_debug()))?;
+            for (task, entry) in tasks {
+                claim(spec, task, entry).map_err(|reason| {
+                    format!("the claim of `{}` can't be understood: {reason}", task.escape_debug())
+                })?;
+            }
+        }
+        Ok(Self { document, escapes })
+    }
+
+    /// The valid entries of a damaged file, and the number of invalid ones.
+    fn salvage(bytes: &[u8]) -> (Self, usize) {
+        let (mut document, escapes): (Map<String, Value>, SurrogateEscapes) =
+            SurrogateEscapes::read(bytes).unwrap_or_default();
+        let mut dropped = 0;
+        document.retain(|spec, tasks| {
+            let Some(tasks) = tasks.as_object_mut() else {
+                dropped += 1;
+                return false;
+            };
+            tasks.retain(|task, entry| {
+                let whole = claim(spec, task, entry).is_ok();
+                dropped += usize::from(!whole);
+                whole
+            });
+            true
+        });
+        (Self { document, escapes }, dropped)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Claim> {
+        self.document.iter().flat_map(|(spec, tasks)| {
+            let tasks = tasks.as_object().into_iter().flatten();
+            tasks.filter_map(move |(task, entry)| claim(spec, task, entry).ok())
+        })
+    }
+
+    /// The claims of an agent, under any of its names.
+    pub fn of(&self, agent: &Agent) -> Vec<Claim> {
+        self.iter().filter(|claim| claim.is_of(agent)).collect()
+    }
+
+    /// Whether the agent works on that task.
+    pub fn has(&self, agent: &Agent, task: &TaskRef) -> bool {
+        let entry = self.document.get(&task.spec).and_then(|tasks| tasks.get(&task.id));
+        entry.is_some_and(|entry| claim(&task.spec, &task.id, entry).is_ok_and(|claim| claim.is_of(agent)))
+    }
+
+    /// Adds a claim. The task must be free.
+    pub fn insert(&mut self, claim: &Claim) {
+        let mut entry = Map::new();
+        entry.insert("agent".to_string(), Value::from(claim.agent.as_str()));
+        entry.insert("sessionId".to_string(), Value::from(claim.session.as_str()));
+        entry.insert("pid".to_string(), Value::from(claim.process.pid().get()));
+        entry.insert("claimedAt".to_string(), Value::from(time::iso(claim.claimed_at)));
+        entry
+            .extend(claim.reason.as_ref().map(|reason| ("reason".to_string(), Value::from(reason.as_str()))));
+        let process = ProcessKey::of(&claim.process).and_then(|key| serde_json::to_value(key).ok());
+        entry.extend(process.map(|process| ("process".to_string(), process)));
+        let tasks = self.document.entry(claim.spec.clone()).or_insert_with(|| Value::Object(Map::new()));
+        if let Some(tasks) = tasks.as_object_mut() {
+            tasks.insert(claim.task.clone(), Value::Object(entry));
+        }
+    }
+
+    pub fn remove(&mut self, claim: &Claim) {
+        if let Some(tasks) = self.document.get_mut(&claim.spec).and_then(Value::as_object_mut) {
+            tasks.shift_remove(&claim.task);
+            if tasks.is_empty() {
+                self.document.shift_remove(&claim.spec);
+            }
+        }
+    }
+
+    /// Removes the agent's claims. Returns them.
+    pub fn give_up(&mut self, agent: &Agent) -> Vec<Claim> {
+        let had = self.of(agent);
+        had.iter().for_each(|claim| self.remove(claim));
+        had
+    }
+
+    /// Updates the agent's claims after its name, session or process has changed.
+    pub fn carry_over(&mut self, before: &Agent, after: &Agent) {
+        let had = self.of(before);
+        for claim in &had {
+            let entry = self.document.get_mut(&claim.spec).and_then(|tasks| tasks.get_mut(&claim.task));
+            if let Some(entry) = entry.and_then(Value::as_object_mut) {
+                entry.insert("agent".to_string(), Value::from(after.name.as_str()));
+                entry.insert("sessionId".to_string(), Value::from(after.session.as_str()));
+                entry.insert("pid".to_string(), Value::from(after.process.pid().get()));
+                let process = ProcessKey::of(&after.process).and_then(|key| serde_json::to_value(key).ok());
+                entry.extend(process.map(|process| ("process".to_string(), process)));
+            }
+        }
+    }
+}
+
+impl Claim {
+    fn is_of(&self, agent: &Agent) -> bool {
+        // The session id may change within a process. A bare pid identifies nothing without it.
+        let same = match self.process {
+            RecordedProcess::Pinned(_) => self.process == agent.process,
+            RecordedProcess::Bare { pid, .. } => {
+                pid == agent.process.pid() && self.session == agent.session.as_str()
+            }
+        };
+        same && agent.all_names().any(|name| name.as_str().eq_ignore_ascii_case(&self.agent))
+    }
+}
+
+fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, String> {
+    let keys = ClaimKeys::deserialize(entry).map_err(|error| error.to_string())?;
+    Ok(Claim {
+        spec: spec.to_string(),
+        task: task.to_string(),
+        agent: keys.agent,
+        session: keys.session_id,
+        process: recorded(keys.pid, keys.process, None).map_err(|error| error.to_string())?,
+        claimed_at: keys.claimed_at,
+        reason: keys.reason.as_deref().map(readable),
+    })
+}
+
+/// Both locks held, which allows changes to claims and completions.
+#[derive(Debug)]
+#[must_use = "the lock is free again as soon as this is dropped"]
+pub struct LockedClaims<'l> {
+    locked: &'l LockedMesh<'l>,
+    held: Option<SwarmLock>,
+    /// Whether the lock was taken together with `mesh.lock` for another purpose, and goes back there.
+    is_lent: bool,
+    _turn: LockOrderGuard,
+}
+
+impl Drop for LockedClaims<'_> {
+    fn drop(&mut self) {
+        if let Some(held) = self.held.take().filter(|_| self.is_lent) {
+            self.locked.keep_swarm_lock(held);
+        }
+    }
+}
+
+impl<'l> LockedClaims<'l> {
+    pub(super) fn lock(locked: &'l LockedMesh<'l>) -> Result<Self, StoreError> {
+        let mesh = locked.mesh;
+        let order = LockOrderGuard::begin(LockRank::Swarm, mesh.options.lock_timeout);
+        let held = locked.swarm_lock(order.left())?;
+        Ok(Self { locked, held: Some(held), is_lent: false, _turn: order })
+    }
+
+    pub(super) fn try_lock(locked: &'l LockedMesh<'l>) -> Result<Option<Self>, StoreError> {
+        let order = LockOrderGuard::begin(LockRank::Swarm, Duration::ZERO);
+        let is_lent = locked.has_swarm_lock();
+        match locked.swarm_lock(Duration::ZERO) {
+            Ok(held) => Ok(Some(Self { locked, held: Some(held), is_lent, _turn: order })),
+            Err(StoreError::SwarmLockTimedOut { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub fn claims(&self) -> Result<Claims, StoreError> {
+        read_claims(&self.locked.mesh.layout)
+    }
+
+    /// Repairs a file that cannot be parsed: valid entries are kept, and the original goes to quarantine. `None`:
+    /// nothing was wrong.
+    pub fn salvage(&self) -> Result<Option<Salvaged>, StoreError> {
+        let path = self.locked.mesh.layout.claims();
+        let Some(bytes) = damaged(&path)? else { return Ok(None) };
+        if Claims::parse(&bytes).is_ok() {
+            return Ok(None);
+        }
+        let (mut claims, dropped) = Claims::salvage(&bytes);
+        self.drop_done(&mut claims);
+        let kept = claims.iter().count();
+        let Some(aside) = self.locked.mesh.put_aside(&path, "claims", "it could not be read")? else {
+            return Ok(None);
+        };
+        self.write(&claims)?;
+        Ok(Some(Salvaged { kept, dropped, aside }))
+    }
+
+    /// Drops claims on completed tasks, which an interrupted completion leaves behind. They are recognised by
+    /// `claims.json` being the older file. So every other writer of claims must call this first, or the paths reserved
+    /// with those tasks would bind again.
+    pub fn drop_done(&self, claims: &mut Claims) {
+        let Some(done) = self.locked.mesh.done_since_claims() else { return };
+        let is_done = |claim: &Claim| done.has(&claim.spec, &claim.task);
+        for claim in claims.iter().filter(is_done).collect::<Vec<_>>() {
+            claims.remove(&claim);
+        }
+    }
+
+    pub fn completions(&self) -> Result<Completions, StoreError> {
+        read_completions(&self.locked.mesh.layout)
+    }
+
+    pub fn write_completions(&self, completions: &Completions) -> Result<(), StoreError> {
+        let path = self.locked.mesh.layout.completions();
+        Ok(self.locked.mesh.files.replace(&path, &completions.bytes())?)
+    }
+
+    /// [`LockedClaims::salvage`] for the completions.
+    pub fn salvage_completions(&self) -> Result<Option<Salvaged>, StoreError> {
+        let path = self.locked.mesh.layout.completions();
+        let Some(bytes) = damaged(&path)? else { return Ok(None) };
+        if Completions::parse(&bytes).is_ok() {
+            return Ok(None);
+        }
+        let (completions, dropped) = Completions::salvage(&bytes);
+        let kept = completions.count();
+        let Some(aside) = self.locked.mesh.put_aside(&path, "completions", "it could not be read")? else {
+            return Ok(None);
+        };
+        self.write_completions(&completions)?;
+        Ok(Some(Salvaged { kept, dropped, aside }))
+    }
+
+    pub fn write(&self, claims: &Claims) -> Result<(), StoreError> {
+        let path = self.locked.mesh.layout.claims();
+        let bytes = claims.escapes.written(super::wire::pretty(&claims.document));
+        Ok(self.locked.mesh.files.replace(&path, &bytes)?)
+    }
+}
+
+/// The bytes of a damaged file. A file too large to be read counts as empty, because nothing of it can be kept.
+fn damaged(path: &Path) -> Result<Option<Vec<u8>>, files::FileError> {
+    match files::read(path) {
+        Err(error) if error.is_oversized() => Ok(Some(Vec::new())),
+        read => read,
+    }
+}
+
+/// Reads the claims. No file means no claims, but a file that cannot be parsed is an error: unreadable state is never
+/// treated as empty.
+pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
+    let path = layout.claims();
+    seams::count("claims");
+    match retrying_read::read(&path, RetryBudget::Own, Claims::parse)? {
+        None => Ok(Claims::default()),
+        Some(Ok(claims)) => Ok(claims),
+        Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
+    }
+}
+
+/// Like `read_claims`, for completions.
+pub(super) fn read_completions(layout: &Layout) -> Result<Completions, StoreError> {
+    let path = layout.completions();
+    match retrying_read::read(&path, RetryBudget::Own, Completions::parse)? {
+        None => Ok(Completions::default()),
+        Some(Ok(completions)) => Ok(completions),
+        Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PI: &str = include_str!("../../fixtures/pi-messenger/claims.json");
+
+    #[test]
+    fn what_pi_messenger_writes_is_read() {
+        let claims = Claims::parse(PI.as_bytes()).unwrap();
+        let claim = claims.iter().next().unwrap();
+        assert_eq!((claim.task.as_str(), claim.agent.as_str()), ("TASK-01", "RedIce"));
+        assert_eq!(claim.reason.as_deref(), Some("Implementing login flow"));
+    }
+
+    #[test]
+    fn half_a_character_costs_nobody_a_claim_and_is_written_as_it_was() {
+        let claimed = r#""sessionId": "s", "pid": 7, "claimedAt": "2026-11-15T22:00:00.000Z""#;
+        let text =
+            format!(r#"{{"/s.md": {{"T-1": {{"agent": "Pia", {claimed}, "reason": "done \ud83d"}}}}}}"#);
+        let claims = Claims::parse(text.as_bytes()).unwrap();
+        assert_eq!(claims.iter().next().unwrap().reason.as_deref(), Some("done \u{fffd}"));
+        let written = claims.escapes.written(super::super::wire::pretty(&claims.document));
+        assert!(String::from_utf8(written).unwrap().contains(r#""reason": "done \ud83d""#));
+    }
+
+    #[test]
+    fn what_is_whole_is_salvaged() {
+        let mut document: Value = serde_json::from_str(PI).unwrap();
+        document["/home/dev/proj/spec.md"]["TASK-02"] = Value::Null;
+        document["/other.md"] = Value::Array(Vec::new());
+        let (claims, dropped) = Claims::salvage(document.to_string().as_bytes());
+        assert_eq!((claims.iter().count(), dropped), (1, 2));
+        assert_eq!(Claims::salvage(b"{\"a\"").0.iter().count(), 0);
+    }
+
+    #[test]
+    fn what_is_no_claims_file() {
+        for bad in [
+            "",
+            "[]",
+            "null",
+            "{\"spec\": []}",
+            "{\"spec\": {\"T\": null}}",
+            "{\"spec\": {\"T\": {}}}",
+            "{\"a\"",
+        ] {
+            assert!(Claims::parse(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `hooks/` and `trouble.jsonl`: the state that hooks keep between calls, and the log of failed calls.
+//!
+//! ```text
+//! hooks/<session>.turns           how often mail has kept that session going since its user last spoke
+//! hooks/<session>.<call>.before   stamps of reserved files before a command ran
+//! trouble.jsonl                   hook calls that failed and let the tool through, for `doctor`
+//! ```
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use super::layout::session_hash;
+use super::mesh::Mesh;
+use super::wire::{pretty, time};
+use crate::domain::SessionId;
+use crate::sys::files::{self, FileStamp};
+use crate::sys::{clock, random};
+
+/// Size in bytes above which a new log is started. One old log is kept.
+const MAX_TROUBLE: u64 = 128 * 1024;
+/// The state of a session is kept this many times as long as other files.
+const SESSIONS_LAST: u32 = 60;
+
+/// How often mail has kept a session going since its user last spoke.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MailTurns {
+    pub count: u32,
+    /// The start of the text that kept it going last: some harnesses present it as if the user had said it.
+    pub said: String,
+}
+
+/// The stamps of reserved files before a command ran.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StampsBefore {
+    #[serde(with = "time")]
+    pub at: Timestamp,
+    pub files: BTreeMap<String, FileStamp>,
+    /// Whether there were too many files to examine them all.
+    pub partial: bool,
+}
+
+/// A hook call that failed.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct HookFailure {
+    #[serde(with = "time")]
+    pub ts: Timestamp,
+    pub harness: String,
+    pub event: String,
+    pub error: String,
+}
+
+impl Mesh {
+    pub fn turns(&self, session: &SessionId) -> Result<MailTurns, StoreError> {
+        let bytes = files::read_note(&self.hook_file(session, "turns"))?;
+        // If it cannot be read, counting starts again.
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+    }
+
+    pub fn set_turns(&self, session: &SessionId, turns: &MailTurns) -> Result<(), StoreError> {
+        let path = self.hook_file(session, "turns");
+        if *turns == MailTurns::default() {
+            files::remove(&path)?;
+            return Ok(());
+        }
+        self.make_hooks_dir()?;
+        Ok(self.files.replace(&path, &pretty(turns))?)
+    }
+
+    /// Keeps the stamps taken before that tool call.
+    pub fn keep_before(
+        &self,
+        session: &SessionId,
+        call: &str,
+        before: &StampsBefore,
+    ) -> Result<(), StoreError> {
+        self.make_hooks_dir()?;
+        let path = self.layout.hooks().join(before_name(session, call));
+        Ok(self.files.replace(&path, &pretty(before))?)
+    }
+
+    /// The stamps kept before that tool call. Removes them.
+    pub fn take_before(&self, session: &SessionId, call: &str) -> Result<Option<StampsBefore>, StoreError> {
+        let path = self.layout.hooks().join(before_name(session, call));
+        let Some(bytes) = files::read_note(&path)? else { return Ok(None) };
+        files::remove(&path)?;
+        Ok(serde_json::from_slice(&bytes).ok())
+    }
+
+    /// Removes the files of a session that ends.
+    pub fn forget_hooks(&self, session: &SessionId) -> Result<(), StoreError> {
+        let own = format!("{}.", session_hash(session));
+        for name in files::list(&self.layout.hooks())? {
+            if name.starts_with(&own) {
+                files::remove(&self.layout.hooks().join(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes old files of sessions that ended without notice, in one of `one_in` calls on average.
+    pub fn sweep_hooks(&self, older_than: std::time::Duration, one_in: u32) -> Result<(), StoreError> {
+        if !random::number().is_multiple_of(one_in) {
+            return Ok(());
+        }
+        for name in files::list(&self.layout.hooks())? {
+            // The state of a session stays valid as long as the session, which may last for weeks.
+            let kinds = ["working", "resting", "roused", "unasked", "waiter", "server"];
+            let lasts = kinds.iter().any(|kind| name.ends_with(kind));
+            let limit = if lasts { older_than * SESSIONS_LAST } else { older_than };
+            let path = self.layout.hooks().join(name);
+            let modified = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
+            if modified.is_some_and(|modified| clock::age(modified) > limit) {
+                files::remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn log_trouble(&self, trouble: &HookFailure) -> Result<(), StoreError> {
+        let path = self.layout.trouble();
+        let mut line = serde_json::to_vec(trouble)
+            .map_err(|error| StoreError::Corrupt { path: path.clone(), reason: error.to_string() })?;
+        line.push(b'\n');
+        if files::metadata(&path)?.is_some_and(|metadata| metadata.len() > MAX_TROUBLE) {
+            self.files.take(&path, &path.with_extension("old.jsonl"))?;
+        }
+        Ok(files::append_line(&path, &line)?)
+    }
+
+    /// The hook calls that failed, oldest first.
+    pub fn troubles(&self) -> Result<Vec<HookFailure>, StoreError> {
+        let bytes = files::read_note(&self.layout.trouble())?.unwrap_or_default();
+        let lines = bytes.split(|byte| *byte == b'\n');
+        Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    }
+
+    pub fn forget_troubles(&self) -> Result<(), StoreError> {
+        files::remove(&self.layout.trouble())?;
+        files::remove(&self.layout.trouble().with_extension("old.jsonl"))?;
+        Ok(())
+    }
+
+    pub(super) fn make_hooks_dir(&self) -> Result<(), StoreError> {
+        let dir = self.layout.hooks();
+        if !files::exists(&dir)? {
+            files::create_dir(&dir)?;
+        }
+        Ok(())
+    }
+}
+
+/// The file name for a call. The call's id comes from the harness, so the name is a hash of it.
+fn before_name(session: &SessionId, call: &str) -> String {
+    let call = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, call.as_bytes()).simple();
+    format!("{}.{call}.before", session_hash(session))
+}

@@ -1,0 +1,271 @@
+//! `LockedMesh`: what may be done only while `mesh.lock` is held, such as taking, changing and giving up names.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::claims::{Claims, LockedClaims};
+use super::error::StoreError;
+use super::graves::{GoneReason, GraveHeader, GraveId};
+use super::inbox::dropped_by_dead;
+use super::lock_order::LockOrderGuard;
+use super::mesh::Mesh;
+use super::message_files::Offer;
+use super::registry::{self, Census, Registration};
+use super::sessions::{self, SessionRecord};
+use super::swarm_lock::SwarmLock;
+use super::wire;
+use crate::domain::{Agent, AgentName, SessionId};
+use crate::sys::clock;
+use crate::sys::files::{self, FileError, Published};
+use crate::sys::flock::FileLock;
+
+/// The mesh with its lock held, from the first read to the last write of a change.
+#[derive(Debug)]
+#[must_use = "the lock is free again as soon as this is dropped"]
+pub struct LockedMesh<'m> {
+    pub(super) mesh: &'m Mesh,
+    /// `swarm.lock`, if it was taken with this lock and nobody has used it yet. It is dropped first.
+    swarm: RefCell<Option<SwarmLock>>,
+    held: FileLock,
+    _turn: LockOrderGuard,
+}
+
+impl<'m> LockedMesh<'m> {
+    pub(super) fn new(mesh: &'m Mesh, held: FileLock, order: LockOrderGuard) -> Self {
+        Self { mesh, held, swarm: RefCell::new(None), _turn: order }
+    }
+
+    /// Takes `swarm.lock` for [`LockedMesh::swarm`], without waiting for it.
+    pub(super) fn take_swarm_lock(&self) -> Result<(), StoreError> {
+        let taken = self.swarm_lock(Duration::ZERO)?;
+        self.keep_swarm_lock(taken);
+        Ok(())
+    }
+
+    pub(super) fn swarm_lock(&self, limit: Duration) -> Result<SwarmLock, StoreError> {
+        match self.swarm.borrow_mut().take() {
+            Some(taken) => Ok(taken),
+            None => SwarmLock::acquire(&self.mesh.layout.swarm_lock(), self.mesh.swarm_token()?, limit),
+        }
+    }
+
+    pub(super) fn keep_swarm_lock(&self, held: SwarmLock) {
+        *self.swarm.borrow_mut() = Some(held);
+    }
+
+    pub(super) fn has_swarm_lock(&self) -> bool {
+        self.swarm.borrow().is_some()
+    }
+
+    /// Takes `swarm.lock`, which pi-messenger respects, to change claims. If [`Mesh::lock_with_swarm`] did not take it,
+    /// this waits for it with `mesh.lock` held.
+    pub fn swarm(&self) -> Result<LockedClaims<'_>, StoreError> {
+        LockedClaims::lock(self)
+    }
+
+    /// Like [`LockedMesh::swarm`] but without waiting, for work that another process may do later. `None`: the lock is
+    /// held.
+    pub fn try_swarm(&self) -> Result<Option<LockedClaims<'_>>, StoreError> {
+        LockedClaims::try_lock(self)
+    }
+
+    /// Checks that the lock keeps others out. On some file systems it does not.
+    pub fn probe(&self) -> Result<(), StoreError> {
+        Ok(self.held.probe(&self.mesh.layout.mesh_lock())?)
+    }
+
+    /// All registrations. While the lock is held, no process of ours changes them.
+    pub fn census(&self) -> Result<Census, StoreError> {
+        self.mesh.census()
+    }
+
+    /// All claims, for reading. To change them, use [`LockedMesh::swarm`].
+    pub fn claims(&self) -> Result<Claims, StoreError> {
+        self.mesh.claims()
+    }
+
+    /// Takes a free name. `Exists`: pi-messenger, which takes no lock, was first.
+    pub fn register(&self, record: &Registration) -> Result<Published, StoreError> {
+        let path = self.mesh.layout.registration(&record.agent.name);
+        self.make_inbox(&record.agent.name)?;
+        let published = self.mesh.files.publish(&path, &record.bytes(&path)?)?;
+        if published == Published::Done {
+            self.remember(SessionRecord { last: record.clone(), left: None, evicted: None })?;
+            // Mail that arrives from now on is not for an agent of pi-messenger that had the name.
+            self.mesh.forget_owner(&record.agent.name);
+        }
+        Ok(published)
+    }
+
+    pub fn make_inbox(&self, name: &AgentName) -> Result<(), StoreError> {
+        let inbox = self.mesh.layout.inbox(name);
+        if !files::exists(&inbox)? {
+            files::create_dir(&inbox)?;
+        }
+        Ok(())
+    }
+
+    /// Changes a registration of ours, starting from its current content on disk. It is found by session and process,
+    /// not by name: the agent may have been renamed, or its name may belong to another by now.
+    pub fn edit(&self, who: &Agent, change: impl FnOnce(&mut Agent)) -> Result<Registration, StoreError> {
+        let mut record = self.own_record(who)?;
+        if record.agent.is_foreign() {
+            return Err(StoreError::Foreign(record.agent.name.to_string()));
+        }
+        let path = self.mesh.layout.registration(&record.agent.name);
+        let session = record.agent.session.clone();
+        change(&mut record.agent);
+        // pi-messenger does not know that reservations can expire.
+        record.agent.drop_expired(clock::now());
+        self.mesh.files.replace(&path, &record.bytes(&path)?)?;
+        self.remember(SessionRecord { last: record.clone(), left: None, evicted: None })?;
+        if record.agent.session != session {
+            files::remove(&self.mesh.layout.session(&session))?;
+        }
+        Ok(record)
+    }
+
+    /// The registration of that session in that process, under whatever name it has now.
+    pub fn own_record(&self, who: &Agent) -> Result<Registration, StoreError> {
+        let path = self.mesh.layout.registration(&who.name);
+        match registry::read(&path, who.name.as_str())? {
+            Some(Ok(record)) if record.agent.is_same_session(who) => return Ok(record),
+            Some(Err(bad)) => return Err(StoreError::Corrupt { path, reason: bad.reason }),
+            _ => {}
+        }
+        let own = |record: &Registration| record.agent.is_same_session(who);
+        let found = self.census()?.records.into_iter().find(own);
+        found.ok_or_else(|| StoreError::NoRegistration(who.name.to_string()))
+    }
+
+    /// Makes watchers of that inbox look again.
+    pub fn nudge(&self, name: &AgentName) -> Result<(), StoreError> {
+        let inbox = self.mesh.layout.inbox(name);
+        if files::exists(&inbox)? {
+            files::touch_dir(&inbox)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the registration that a rename left under the old name. Its counts move to the new name.
+    pub fn unregister(&self, old: &AgentName, new: &AgentName) -> Result<(), StoreError> {
+        self.carry_tally(old, new)?;
+        files::remove(&self.mesh.layout.registration(old))?;
+        Ok(())
+    }
+
+    /// Removes the counts and the mail ownership of a name's previous agent, so that they don't pass to the next one.
+    pub fn forget_presence(&self, name: &AgentName) -> Result<(), StoreError> {
+        files::remove(&self.mesh.layout.presence(name))?;
+        files::remove(&self.mesh.layout.stuck(name))?;
+        self.mesh.forget_owner(name);
+        Ok(())
+    }
+
+    /// Moves mail from the inbox of an unregistered name into a grave, because it is not for the agent that takes the
+    /// name next. It is for the session that had the name last, if that is known: pi-messenger deletes the
+    /// registrations of dead agents.
+    pub fn bury_lost_mail(&self, name: &AgentName, at: Timestamp) -> Result<Option<GraveId>, StoreError> {
+        if !self.mesh.has_mail(name)? {
+            return Ok(None);
+        }
+        let owner = sessions::last_owner(&self.mesh.layout, name)?.map(|(_, known)| known);
+        let (grave, why) = match &owner {
+            Some(known) => (GraveId::of(&known.last.agent), GoneReason::Died),
+            None => (GraveId::of_lost_mail(name, at), GoneReason::Lost),
+        };
+        self.open_grave(&grave, &GraveHeader { why, at, by: None })?;
+        if let Some(known) = owner {
+            self.inscribe(&grave, &known.last)?;
+        }
+        self.move_mail(&self.mesh.layout.inbox(name), &self.mesh.layout.grave(&grave).join("inbox"))?;
+        Ok(Some(grave))
+    }
+
+    /// Moves mail that arrived under a former name to the agent's present inbox.
+    pub fn forward_mail(&self, from: &AgentName, to: &AgentName) -> Result<(), StoreError> {
+        let inbox = self.mesh.layout.inbox(from);
+        self.move_mail(&inbox, &self.mesh.layout.inbox(to))?;
+        files::remove_dir(&inbox)?;
+        Ok(())
+    }
+
+    /// Moves the mail of a grave to a registered agent and removes the grave. Returns the number of messages.
+    pub fn exhume(&self, grave: &GraveId, name: &AgentName) -> Result<usize, StoreError> {
+        let there = self.mesh.layout.grave(grave).join("inbox");
+        let moved = self.move_mail(&there, &self.mesh.layout.inbox(name))?;
+        self.close_grave(grave)?;
+        Ok(moved)
+    }
+
+    /// Removes a grave, unless it contains mail.
+    pub fn close_grave(&self, grave: &GraveId) -> Result<(), StoreError> {
+        let dir = self.mesh.layout.grave(grave);
+        files::remove_dir(&dir.join("inbox"))?;
+        if !files::exists(&dir.join("inbox"))? {
+            files::remove(&dir.join("registration.json"))?;
+            files::remove(&dir.join("grave.json"))?;
+            files::remove_dir(&dir)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the record of a session.
+    pub fn remember(&self, record: SessionRecord) -> Result<(), StoreError> {
+        let path = self.mesh.layout.session(&record.last.agent.session);
+        let before = files::read_note(&path)?.unwrap_or_default();
+        Ok(self.mesh.files.replace(&path, &record.bytes_over(&before))?)
+    }
+
+    /// Moves the unreadable record of a session to quarantine; if the session comes back it counts as new. `stem` is
+    /// the name of an existing file without its extension.
+    pub fn put_session_aside(&self, stem: &str) -> Result<Option<String>, StoreError> {
+        let path = self.mesh.layout.sessions().join(format!("{stem}.json"));
+        self.mesh.put_aside(&path, "session", "it could not be read")
+    }
+
+    /// Moves a registration to quarantine that an agent of pi-messenger left behind and that cannot be buried.
+    pub fn put_registration_aside(&self, name: &AgentName, reason: &str) -> Result<(), StoreError> {
+        self.mesh.put_aside(&self.mesh.layout.registration(name), "registration", reason)?;
+        Ok(())
+    }
+
+    pub fn forget(&self, session: &SessionId) -> Result<(), StoreError> {
+        files::remove(&self.mesh.layout.session(session))?;
+        Ok(())
+    }
+
+    /// Removes private files of processes that are gone.
+    pub fn sweep(&self) -> Result<usize, StoreError> {
+        Ok(self.mesh.files.sweep()?)
+    }
+
+    pub(super) fn open_grave(&self, grave: &GraveId, inscription: &GraveHeader) -> Result<(), FileError> {
+        let dir = self.mesh.layout.grave(grave);
+        files::create_dir(&dir.join("inbox"))?;
+        self.mesh.files.replace(&dir.join("grave.json"), &wire::pretty(inscription))
+    }
+
+    /// Writes the registration into the grave, unless there is one.
+    pub(super) fn inscribe(&self, grave: &GraveId, record: &Registration) -> Result<(), StoreError> {
+        let path = self.mesh.layout.grave(grave).join("registration.json");
+        let copy = wire::pretty(&record.copy());
+        let (Published::Done | Published::Exists) = self.mesh.files.publish(&path, &copy)?;
+        Ok(())
+    }
+
+    /// Moves all files of one directory into another, which is created if necessary. Messages that dead readers had
+    /// taken, and messages that were offered to a model, become unread again.
+    pub(super) fn move_mail(&self, from: &Path, to: &Path) -> Result<usize, FileError> {
+        let mut moved = 0;
+        for file in files::list(from)? {
+            let dropped = dropped_by_dead(&file).or_else(|| Offer::of_file(&file).map(|offer| offer.stem));
+            let target = dropped.map_or_else(|| file.clone(), |stem| stem.file());
+            moved += usize::from(self.mesh.files.take_into(&from.join(&file), to, &to.join(target))?);
+        }
+        Ok(moved)
+    }
+}

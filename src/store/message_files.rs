@@ -1,0 +1,305 @@
+//! Builds and parses the file names of messages, which encode their state: unread, taken, offered, seen or sent.
+//!
+//! As in Maildir, the name is the record: surfacing or acking a message is one rename.
+//!
+//! ```text
+//! inbox/<To>/<stem>.json                               stored
+//! inbox/<To>/.<stem>.<process>                         taken by that process
+//! inbox/<To>/.<stem>.<process>,<ms>,<via>,<turn>       offered to the model of that process (see `offers`)
+//! inbox/<To>/.<stem>.parked                            parked: repeatedly could not be handed over
+//! seen/<To>/<stem>,<ms>,<via>[,<ms acked>].json        surfaced
+//! sent/<From>/<stem>,<To>[,<route>].json                sent, and how the recipient was notified
+//! ```
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::domain::{AgentName, MessageStamp};
+
+/// A message's file name without its extension. Ours contain the time of sending; foreign ones are arbitrary, as long
+/// as they can be part of another file name.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Stem(String);
+
+impl Stem {
+    pub(super) fn of_file(name: &str) -> Option<Self> {
+        let stem = name.strip_suffix(".json")?;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        ((1..=80).contains(&stem.len()) && stem.bytes().all(plain)).then(|| Self(stem.to_string()))
+    }
+
+    pub(super) fn of_stamp(stamp: MessageStamp) -> Self {
+        Self(stamp.to_string())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn stamp(&self) -> Option<MessageStamp> {
+        MessageStamp::parse(&self.0)
+    }
+
+    /// The short id that people use for the message: its last letters.
+    pub fn short_id(&self) -> &str {
+        self.0.rsplit('-').next().unwrap_or(&self.0)
+    }
+
+    /// Whether `text` refers to this message, as far as the file name shows: the letters, or a prefix of them or of our
+    /// id.
+    pub(super) fn is_meant_by(&self, text: &str) -> bool {
+        self.short_id().eq_ignore_ascii_case(text)
+            || is_prefix(text, self.short_id())
+            || self.stamp().is_some_and(|stamp| is_prefix(text, stamp.id().as_str()))
+    }
+
+    /// `.<stem>.<process>`
+    pub(super) fn taken_by(&self, mark: &str) -> String {
+        format!(".{}.{mark}", self.0)
+    }
+
+    pub(super) fn parked(&self) -> String {
+        format!(".{}.parked", self.0)
+    }
+
+    pub(super) fn file(&self) -> String {
+        format!("{}.json", self.0)
+    }
+}
+
+impl fmt::Display for Stem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether `text` is a prefix of `id`, of at least four characters, so that a word does not match by chance. Ignores
+/// case.
+pub(super) fn is_prefix(text: &str, id: &str) -> bool {
+    text.len() >= 4 && id.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text))
+}
+
+/// The meaning of a dot-file in an inbox.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) enum DotFile {
+    Parked(Stem),
+    /// Taken by, or offered to, the process that the mark names.
+    Taken(Stem, String),
+}
+
+impl DotFile {
+    pub(super) fn of_file(name: &str) -> Option<Self> {
+        let (stem, rest) = name.strip_prefix('.')?.split_once('.')?;
+        let stem = Stem::of_file(&format!("{stem}.json"))?;
+        // The part after a comma is for `Offer`.
+        let mark = rest.split(',').next().unwrap_or(rest);
+        Some(if rest == "parked" { Self::Parked(stem) } else { Self::Taken(stem, mark.to_string()) })
+    }
+}
+
+/// How a message was handed over: `read`, `watch`, `hook claude PostToolUse`. A trailing dot means that the sender
+/// asked for no ack, so the search for owed acks need not read the message.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Via(String);
+
+impl Via {
+    pub fn new(text: &str) -> Self {
+        let word = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '+' };
+        let text: String = text.chars().take(60).map(word).collect();
+        Self(text.trim_end_matches('.').to_string())
+    }
+
+    /// The same, for a message whose sender asked for no ack.
+    pub(super) fn without_ack(&self) -> Self {
+        Self(format!("{}.", self.0.trim_end_matches('.')))
+    }
+
+    pub fn text(&self) -> String {
+        self.0.trim_end_matches('.').replace('+', " ")
+    }
+}
+
+/// A message that a hook gave to a model, until something shows that the model has it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Offer {
+    pub stem: Stem,
+    /// The mark of the harness's process.
+    pub(super) mark: String,
+    pub at: Timestamp,
+    pub via: Via,
+    pub kept: OfferRetention,
+}
+
+/// Whether the harness keeps an offered message in the conversation when another prompt comes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum OfferRetention {
+    /// It is kept, whatever the user does.
+    Always,
+    /// It is kept if the prompt belongs to the same turn. Holds a part of the turn's hash.
+    InTurn(String),
+    /// It is not known to be kept.
+    Never,
+}
+
+impl OfferRetention {
+    pub fn in_turn(turn: Option<&str>) -> Self {
+        let hash =
+            |turn: &str| uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, turn.as_bytes()).simple().to_string();
+        turn.map_or(Self::Never, |turn| Self::InTurn(hash(turn)[..12].to_string()))
+    }
+
+    fn word(&self) -> &str {
+        match self {
+            Self::Always => "kept",
+            Self::InTurn(hash) => hash,
+            Self::Never => "-",
+        }
+    }
+}
+
+impl Offer {
+    pub(super) fn of_file(name: &str) -> Option<Self> {
+        let Some(DotFile::Taken(stem, mark)) = DotFile::of_file(name) else { return None };
+        let mut words = name.split(',').skip(1);
+        let at = Timestamp::from_millisecond(words.next()?.parse().ok()?).ok()?;
+        let via = Via(words.next()?.to_string());
+        let kept = match words.next()? {
+            "kept" => OfferRetention::Always,
+            "-" => OfferRetention::Never,
+            hash => OfferRetention::InTurn(hash.to_string()),
+        };
+        words.next().is_none().then_some(Self { stem, mark, at, via, kept })
+    }
+
+    pub(super) fn file(&self) -> String {
+        let taken = self.stem.taken_by(&self.mark);
+        format!("{taken},{},{},{}", self.at.as_millisecond(), self.via.0, self.kept.word())
+    }
+}
+
+/// A record in `seen/`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SeenRecord {
+    pub stem: Stem,
+    pub at: Timestamp,
+    pub via: Via,
+    pub acked: Option<Timestamp>,
+}
+
+impl SeenRecord {
+    /// `false`: it is acked, or no ack was asked for. `true`: the message itself has to be read.
+    pub(super) fn may_owe_ack(&self) -> bool {
+        self.acked.is_none() && !self.via.0.ends_with('.')
+    }
+
+    pub(super) fn of_file(name: &str) -> Option<Self> {
+        let mut words = name.strip_suffix(".json")?.split(',');
+        let stem = Stem::of_file(&format!("{}.json", words.next()?))?;
+        let time = |word: &str| Timestamp::from_millisecond(word.parse().ok()?).ok();
+        let at = time(words.next()?)?;
+        let via = Via(words.next()?.to_string());
+        let acked = words.next().map(time);
+        if acked == Some(None) || words.next().is_some() {
+            return None;
+        }
+        Some(Self { stem, at, via, acked: acked.flatten() })
+    }
+
+    pub(super) fn file(&self) -> String {
+        let acked = self.acked.map_or(String::new(), |at| format!(",{}", at.as_millisecond()));
+        format!("{},{},{}{acked}.json", self.stem, self.at.as_millisecond(), self.via.0)
+    }
+}
+
+/// A record in `sent/`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SentRecord {
+    pub stem: Stem,
+    pub to: AgentName,
+    /// How the recipient was to be notified, as one word.
+    pub route: Option<String>,
+}
+
+impl SentRecord {
+    pub(super) fn of_file(name: &str) -> Option<Self> {
+        let mut parts = name.strip_suffix(".json")?.split(',');
+        let (stem, to, route) = (parts.next()?, parts.next()?, parts.next().map(str::to_string));
+        let is_word = |text: &String| text.bytes().all(|byte| byte.is_ascii_lowercase());
+        if parts.next().is_some() || !route.iter().all(is_word) {
+            return None;
+        }
+        Some(Self { stem: Stem::of_file(&format!("{stem}.json"))?, to: AgentName::new(to).ok()?, route })
+    }
+
+    pub(super) fn file(&self) -> String {
+        let route = self.route.as_deref().map_or(String::new(), |route| format!(",{route}"));
+        format!("{},{}{route}.json", self.stem, self.to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_records_give_each_other() {
+        let stem = Stem::of_file("1794700676113-gpvjoz.json").unwrap();
+        let at = Timestamp::from_millisecond(1_794_700_676_200).unwrap();
+        for acked in [None, Some(at)] {
+            let seen = SeenRecord { stem: stem.clone(), at, via: Via::new("hook claude PostToolUse"), acked };
+            assert_eq!(SeenRecord::of_file(&seen.file()), Some(seen));
+        }
+        assert_eq!(Via::new("hook claude PostToolUse").text(), "hook claude PostToolUse");
+        let unasked = Via::new("read").without_ack();
+        let seen = SeenRecord { stem: stem.clone(), at, via: unasked.clone(), acked: None };
+        assert_eq!(SeenRecord::of_file(&seen.file()), Some(seen.clone()));
+        assert_eq!((unasked.text().as_str(), seen.may_owe_ack()), ("read", false));
+        assert!(
+            SeenRecord { via: Via::new("read"), ..seen }.may_owe_ack(),
+            "of older records only the message tells"
+        );
+        for route in [None, Some("rewake".to_string())] {
+            let sent = SentRecord { stem: stem.clone(), to: AgentName::new("SwiftRaven").unwrap(), route };
+            assert_eq!(SentRecord::of_file(&sent.file()), Some(sent));
+        }
+        assert_eq!(SentRecord::of_file("1794700676113-gpvjoz,SwiftRaven,a,b.json"), None);
+        assert_eq!(DotFile::of_file(&stem.parked()), Some(DotFile::Parked(stem.clone())));
+        let taken = DotFile::Taken(stem.clone(), "1.2.b.n.m".to_string());
+        assert_eq!(DotFile::of_file(&stem.taken_by("1.2.b.n.m")), Some(taken));
+        assert!(!stem.taken_by("1.2.b.n.m").ends_with(".json"), "pi-messenger reads every *.json, dots too");
+        for kept in [
+            OfferRetention::Always,
+            OfferRetention::Never,
+            OfferRetention::in_turn(Some("7")),
+            OfferRetention::in_turn(None),
+        ] {
+            let via = Via::new("hook opencode tool.execute.after");
+            let offer = Offer { stem: stem.clone(), mark: "1.2.b.n.m".to_string(), at, via, kept };
+            let taken = DotFile::Taken(stem.clone(), offer.mark.clone());
+            assert_eq!(DotFile::of_file(&offer.file()), Some(taken));
+            assert_eq!(Offer::of_file(&offer.file()), Some(offer));
+        }
+        assert_eq!(Offer::of_file(&stem.taken_by("1.2.b.n.m")), None);
+    }
+
+    #[test]
+    fn foreign_names_stay_in_their_place() {
+        for bad in [".json", "a,b.json", "a/b.json", "..json", "a.b.json", "x", "ü.json"] {
+            assert_eq!(Stem::of_file(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_people_call_a_message() {
+        let stamp = MessageStamp::new(1_794_700_676_113_042, 7);
+        let stem = Stem::of_stamp(stamp);
+        let id = stamp.id();
+        for text in ["160007", "16000", "1600", id.as_str(), &id.as_str()[..8], &id.as_str().to_uppercase()] {
+            assert!(stem.is_meant_by(text), "{text}");
+        }
+        for text in ["160", "60007", "1600070", "", "x", &id.as_str()[..3]] {
+            assert!(!stem.is_meant_by(text), "{text}");
+        }
+    }
+}
