@@ -226,7 +226,7 @@ fn effects_are_carried_out_in_one_place() {
     assert_eq!(files_with(&["append_event("]), ["ops/runner.rs"], "the feed");
     assert_eq!(files_with(&["notices::post("]), ["ops/runner.rs"], "notices");
     assert_eq!(
-        files_with(&["those_who_were_told(", "resting("]),
+        files_with(&["wake_notified(", "idle_agents("]),
         ["ops/runner.rs", "ops/wake/mod.rs"],
         "wakes"
     );
@@ -236,7 +236,7 @@ fn effects_are_carried_out_in_one_place() {
         "whoever makes an `Op` has to carry out its effects"
     );
     // The answer of `send` says how each recipient is told, so it can't be given before they are woken.
-    assert_eq!(files_with(&["on_arrival("]), ["ops/messages/send.rs", "ops/wake/mod.rs"], "wakes");
+    assert_eq!(files_with(&["wake_recipients("]), ["ops/messages/send.rs", "ops/wake/mod.rs"], "wakes");
     // Agents send in their own name; only `notices` sends in the program's.
     let senders = ["ops/messages/send.rs", "ops/notices.rs", "ops/tasks/handoff.rs"];
     assert_eq!(files_with(&["outbox("]), senders, "outboxes");

@@ -168,7 +168,7 @@ fn is_defined(name: &str, sources: &[(PathBuf, String)]) -> bool {
         let stem = path.file_stem().filter(|stem| *stem != "mod");
         let module = stem.or_else(|| path.parent()?.file_name());
         let is_type = || text.contains(&format!(" {owner} {{")) || text.contains(&format!(" {owner}<"));
-        let is_reexported = || text.contains("pub use ") && text.contains(item);
+        let is_reexported = || text.contains(" use ") && text.contains(item);
         (module.is_some_and(|module| module == owner) && (has_item(text, item) || is_reexported()))
             || (is_type() && has_item(text, item))
     })
@@ -177,7 +177,7 @@ fn is_defined(name: &str, sources: &[(PathBuf, String)]) -> bool {
 #[test]
 fn every_function_that_the_walk_names_exists() {
     let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
-    let files = files_in(&root().join("src")).into_iter().filter(is_rust);
+    let files = ["src", "tests"].into_iter().flat_map(|dir| files_in(&root().join(dir))).filter(is_rust);
     let sources: Vec<(PathBuf, String)> =
         files.map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect();
     let mut named = 0;
