@@ -169,7 +169,9 @@ fn is_defined(name: &str, sources: &[(PathBuf, String)]) -> bool {
         let module = stem.or_else(|| path.parent()?.file_name());
         let is_type = || text.contains(&format!(" {owner} {{")) || text.contains(&format!(" {owner}<"));
         let is_reexported = || text.contains(" use ") && text.contains(item);
-        (module.is_some_and(|module| module == owner) && (has_item(text, item) || is_reexported()))
+        let is_in_module =
+            || has_item(text, item) || is_reexported() || text.contains(&format!("mod {item};"));
+        (module.is_some_and(|module| module == owner) && is_in_module())
             || (is_type() && has_item(text, item))
     })
 }
