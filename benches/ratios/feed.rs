@@ -23,8 +23,8 @@ pub fn measure() -> Vec<Figure> {
     });
     let (short_mesh, long_mesh) = (short.open(), long.open());
     let library = compare(
-        || seconds(|| drop(long_mesh.last_events(20, |_| true).unwrap())),
-        || seconds(|| drop(short_mesh.last_events(20, |_| true).unwrap())),
+        || seconds(|| drop(long_mesh.feed().last(20, |_| true).unwrap())),
+        || seconds(|| drop(short_mesh.feed().last(20, |_| true).unwrap())),
     );
     let [mut of_long, mut of_short] = [&long, &short].map(|scratch| scratch.msg(&["feed", "--limit", "20"]));
     let command = compare(|| time(&mut of_long).as_secs_f64(), || time(&mut of_short).as_secs_f64());
@@ -41,7 +41,7 @@ fn append() -> Figure {
     let (event, bare) = (event(0), scratch.home().join("bare"));
     let line = [b'x'; 96];
     let pairs = compare(
-        || seconds(|| mesh.append_event(&event, KEEP).unwrap()),
+        || seconds(|| mesh.feed().append(&event, KEEP).unwrap()),
         || {
             seconds(|| {
                 let mut file = OpenOptions::new().append(true).create(true).open(&bare).unwrap();
@@ -64,7 +64,7 @@ fn event(number: usize) -> Event {
 
 fn fill(mesh: &Mesh, count: usize) {
     for number in 0..count {
-        mesh.append_event(&event(number), KEEP).unwrap();
+        mesh.feed().append(&event(number), KEEP).unwrap();
     }
 }
 

@@ -49,9 +49,9 @@ pub fn posting() -> Vec<Figure> {
     let mut bare = Bare::new(scratch.home(), content);
     let (mut held, mut opened, mut plain) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let mut outbox = mesh.outbox(&berta).unwrap();
+        let mut outbox = mesh.outboxes().lock(&berta).unwrap();
         held.push(rate(EACH, || post(&mut outbox, &berta, &anna)));
-        opened.push(rate(EACH, || post(&mut mesh.outbox(&dora).unwrap(), &dora, &carla)));
+        opened.push(rate(EACH, || post(&mut mesh.outboxes().lock(&dora).unwrap(), &dora, &carla)));
         plain.push(rate(EACH, || {
             bare.create();
             bare.link();

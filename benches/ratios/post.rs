@@ -25,7 +25,7 @@ pub fn post(outbox: &mut Outbox<'_>, from: &AgentName, to: &AgentName) {
 
 /// Posts that many messages at once, and returns the bytes of one.
 pub fn fill(mesh: &Mesh, dir: &Path, from: &AgentName, to: &AgentName, count: usize) -> Vec<u8> {
-    let mut outbox = mesh.outbox(from).unwrap();
+    let mut outbox = mesh.outboxes().lock(from).unwrap();
     (0..count).for_each(|_| post(&mut outbox, from, to));
     // The sender's copy, which is never taken.
     let sent = std::fs::read_dir(dir.join("sent").join(from.as_str())).unwrap();

@@ -53,7 +53,7 @@ pub fn measure() -> Vec<Figure> {
     screen.write("\x1b[F");
     screen.settle();
     let (mesh, friend, me) = (scratch.open(), name("Copy1"), name("Original"));
-    let mut outbox = mesh.outbox(&friend).unwrap();
+    let mut outbox = mesh.outboxes().lock(&friend).unwrap();
     let mut messages = Vec::new();
     for _ in 0..MESSAGES_SEEN {
         let before = Instant::now();
@@ -114,19 +114,19 @@ fn history() -> Scratch {
     let scratch = crowd(AGENTS);
     let mesh = scratch.open();
     let (me, friend) = (name("Original"), name("Copy1"));
-    let mut outbox = mesh.outbox(&me).unwrap();
+    let mut outbox = mesh.outboxes().lock(&me).unwrap();
     for number in 0..MESSAGES / 2 {
         post(&mut outbox, &me, &name(&format!("Copy{}", number % (AGENTS - 1) + 1)));
     }
     drop(outbox);
-    let mut outbox = mesh.outbox(&friend).unwrap();
+    let mut outbox = mesh.outboxes().lock(&friend).unwrap();
     (0..MESSAGES / 2).for_each(|_| post(&mut outbox, &friend, &me));
     drop(outbox);
     // Pruning runs at random and would remove some of it.
-    let agent = mesh.registration(&me).unwrap().unwrap().agent;
-    let waiting = mesh.look(&agent).unwrap().waiting;
+    let agent = mesh.registry().get(&me).unwrap().unwrap().agent;
+    let waiting = mesh.inboxes().scan(&agent).unwrap().waiting;
     let now = ravenry::sys::clock::now();
-    mesh.take(waiting).unwrap().record(&ravenry::store::Via::new("read"), now, false).unwrap();
+    mesh.inboxes().take(waiting).unwrap().record(&ravenry::store::Via::new("read"), now, false).unwrap();
     scratch
 }
 

@@ -31,7 +31,7 @@ pub fn hand_over() -> Vec<Figure> {
     let mut follower = Follower::bare(Way::Inotify, &bare.inbox());
     let mut by_notify = Bare::new(scratch.home(), content);
     let mut notified = Follower::bare(Way::Notify, &by_notify.inbox());
-    let mut outbox = mesh.outbox(&berta).unwrap();
+    let mut outbox = mesh.outboxes().lock(&berta).unwrap();
     let (mut ours, mut posting) = (Vec::new(), Vec::new());
     let (mut created, mut renamed, mut renamed_for_notify) = (Vec::new(), Vec::new(), Vec::new());
     let started = Instant::now();

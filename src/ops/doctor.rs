@@ -71,7 +71,7 @@ pub fn try_to_wake(globals: &GlobalOptions, name: &AgentName) -> Result<Vec<Heal
     let ctx = Context::new(globals.clone())?;
     let unknown = || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
     let mesh = ctx.mesh()?.ok_or_else(unknown)?;
-    let census = mesh.census()?;
+    let census = mesh.registry().census()?;
     let record = census.find(name, clock::now()).filter(|record| record.is_live());
     let record = record.ok_or_else(|| with_nearest(unknown(), name, &census))?;
     Ok(vec![match wake::probe(&ctx, &mesh, &record.agent) {
@@ -153,6 +153,7 @@ impl DoctorRun<'_> {
             None => {
                 let holder = self
                     .mesh
+                    .upkeep()
                     .lock_holder()
                     .map_or("another process".to_string(), |pid| format!("process {pid}"));
                 HealthCheck::ok(NAME, format!("held by {holder} at this moment"))
@@ -162,7 +163,7 @@ impl DoctorRun<'_> {
 
     fn swarm_lock(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "swarm.lock";
-        Ok(vec![match self.mesh.swarm_obstacle()? {
+        Ok(vec![match self.mesh.tasks().lock_state()? {
             None => HealthCheck::ok(NAME, "free"),
             Some(SwarmLockState::Held(holder)) => {
                 HealthCheck::ok(NAME, format!("held by {holder} at this moment"))
@@ -181,7 +182,7 @@ impl DoctorRun<'_> {
 
     fn registry(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "registry";
-        let mut census = self.mesh.census()?;
+        let mut census = self.mesh.registry().census()?;
         let mut buried = Vec::new();
         if self.repair {
             let locked = self.mesh.lock()?;
@@ -246,7 +247,7 @@ impl DoctorRun<'_> {
     fn sessions(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "sessions";
         let locked = if self.repair { Some(self.mesh.lock()?) } else { None };
-        let Sessions { records, unreadable } = self.mesh.sessions()?;
+        let Sessions { records, unreadable } = self.mesh.sessions().all()?;
         let mut checks = Vec::new();
         let mut forgotten = 0;
         let too_old = prune::too_old(self.op);
@@ -277,12 +278,12 @@ impl DoctorRun<'_> {
     }
 
     fn claims(&self) -> Result<Vec<HealthCheck>, StoreError> {
-        let whole = self.mesh.claims().map(|claims| count(claims.iter().count(), "claim"));
+        let whole = self.mesh.tasks().claims().map(|claims| count(claims.iter().count(), "claim"));
         self.ledger("claims", whole, |swarm| swarm.salvage())
     }
 
     fn completions(&self) -> Result<Vec<HealthCheck>, StoreError> {
-        let whole = self.mesh.completions().map(|done| count(done.count(), "completion"));
+        let whole = self.mesh.tasks().completions().map(|done| count(done.count(), "completion"));
         self.ledger("completions", whole, |swarm| swarm.salvage_completions())
     }
 
@@ -315,7 +316,7 @@ impl DoctorRun<'_> {
     /// Checks the specs that live agents work on.
     fn specs(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "specs";
-        let census = self.mesh.census()?;
+        let census = self.mesh.registry().census()?;
         let live = census.records.iter().filter(|record| record.is_live());
         let specs: std::collections::BTreeSet<&str> =
             live.filter_map(|record| record.agent.spec.as_deref()).collect();
@@ -339,7 +340,7 @@ impl DoctorRun<'_> {
     fn graves(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "graves";
         let locked = if self.repair { Some(self.mesh.lock()?) } else { None };
-        let Graves { graves, unreadable } = self.mesh.graves()?;
+        let Graves { graves, unreadable } = self.mesh.graves().all()?;
         let mail: usize = graves.iter().map(|grave| grave.unread).sum();
         let mut text = match graves.len() {
             0 => "none".to_string(),
@@ -366,7 +367,7 @@ impl DoctorRun<'_> {
 
     fn temporary_files(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "temporary files";
-        let strays = self.mesh.strays()?;
+        let strays = self.mesh.upkeep().leftover_files()?;
         let dead = strays.iter().filter(|stray| stray.liveness == Liveness::Gone).count();
         let unknown = strays.iter().filter(|stray| stray.liveness == Liveness::Unknown).count();
         let mut checks = vec![match dead {
@@ -390,7 +391,7 @@ impl DoctorRun<'_> {
 
     fn quarantine(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "quarantine";
-        let files = self.mesh.quarantined()?;
+        let files = self.mesh.upkeep().quarantined_files()?;
         Ok(vec![match files.first() {
             None => HealthCheck::ok(NAME, "empty"),
             Some(first) => {
@@ -407,7 +408,7 @@ impl DoctorRun<'_> {
     /// Reports failures of hooks: a hook fails silently, so nobody else sees them.
     fn hooks(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "hooks";
-        let troubles = self.mesh.troubles()?;
+        let troubles = self.mesh.hooks().failures()?;
         let Some(last) = troubles.last() else { return Ok(vec![HealthCheck::ok(NAME, "no call failed")]) };
         let what = [last.harness.as_str(), &last.event].map(visible).join(" ");
         let age = age(last.ts, clock::now());
@@ -419,12 +420,12 @@ impl DoctorRun<'_> {
         if !self.repair {
             return Ok(vec![HealthCheck::warn(NAME, text, "once fixed, `msg doctor --repair` clears this")]);
         }
-        self.mesh.forget_troubles()?;
+        self.mesh.hooks().forget_failures()?;
         Ok(vec![HealthCheck::warn(NAME, text, "cleared")])
     }
 
     fn waking(&self) -> Result<Vec<HealthCheck>, CommandError> {
-        let census = self.mesh.census()?;
+        let census = self.mesh.registry().census()?;
         let is_agent = |record: &&Registration| {
             let harness = record.agent.harness;
             record.is_live() && harness.is_some_and(|harness| install::HARNESSES.contains(&harness))

@@ -16,14 +16,14 @@ const PRUNE_ONE_IN: u32 = 64;
 /// Posts a notice. `false`: there is no such inbox. Only `runner` calls this, when no lock is held.
 pub(super) fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<bool, CommandError> {
     let from = AgentName::of_program();
-    let mut outbox = mesh.outbox(&from)?;
+    let mut outbox = mesh.outboxes().lock(&from)?;
     let stamp = outbox.stamp()?;
     let message = Message::new(stamp, &from, to, notice.text());
     let posted = outbox.post(stamp, to, message)?.is_some();
     drop(outbox);
     // Nobody reads as the program, so nobody else would prune this.
     if random::number().is_multiple_of(PRUNE_ONE_IN) {
-        mesh.prune(&from, clock::now() - KEPT, KEPT_AT_MOST)?;
+        mesh.archive().prune(&from, clock::now() - KEPT, KEPT_AT_MOST)?;
     }
     Ok(posted)
 }

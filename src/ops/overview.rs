@@ -50,7 +50,7 @@ pub fn overview(op: &Op) -> Result<MeshOverview, CommandError> {
     peers.sort_by(|a, b| a.agent.name.as_str().cmp(b.agent.name.as_str()));
     let everyone: Vec<&Agent> = std::iter::once(&me).chain(&peers).map(|profile| &profile.agent).collect();
     let held = held(&everyone, clock::now());
-    let boards = boards(&mesh, &mesh.census()?, BOARDS)?;
+    let boards = boards(&mesh, &mesh.registry().census()?, BOARDS)?;
     Ok(MeshOverview { me, peers, held, boards })
 }
 

@@ -85,7 +85,7 @@ fn tell(op: &Op) -> Told {
     }
     for event in feed.iter().filter(|_| keep > 0) {
         // A failure undoes nothing.
-        if let Err(error) = mesh.append_event(event, keep) {
+        if let Err(error) = mesh.feed().append(event, keep) {
             op.warn(format!("the feed could not be written: {error}"));
         }
     }

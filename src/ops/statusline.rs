@@ -31,13 +31,13 @@ pub struct StatusLine {
 
 pub fn statusline(ctx: &Context, asked: &StatusLineSubject) -> Result<StatusLine, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(StatusLine::default()) };
-    let survey = mesh.survey()?;
+    let survey = mesh.registry().query()?;
     let roll = survey.roll()?;
     let me = match asked.pane {
         Some(pane) => in_pane(&mesh, &roll, pane)?,
         None => identity::at_statusline(ctx, &mesh, &survey, asked.session.as_ref())?,
     };
-    let unread = me.as_ref().map(|me| mesh.unread(me)).transpose()?.unwrap_or(0);
+    let unread = me.as_ref().map(|me| mesh.inboxes().unread_count(me)).transpose()?.unwrap_or(0);
     let peers = peers(ctx, &mesh, roll, me.as_ref())?;
     Ok(StatusLine { name: me.map(|me| me.name), peers, unread })
 }
@@ -60,7 +60,7 @@ fn in_pane(mesh: &Mesh, roll: &[ListedAgent], pane: Pid) -> Result<Option<Agent>
     // Several agents in one process can't be told apart here.
     let is_alone = near.len() < 2 || near[0].0 < near[1].0;
     let Some((_, name)) = near.into_iter().next().filter(|_| is_alone) else { return Ok(None) };
-    let record = mesh.registration(&AgentName::new(name)?)?;
+    let record = mesh.registry().get(&AgentName::new(name)?)?;
     Ok(record.filter(Registration::is_live).map(|record| record.agent))
 }
 
@@ -73,7 +73,7 @@ fn peers(
     let is_me = |name: &str| me.is_some_and(|me| me.name.as_str() == name);
     if ctx.settings.scope_to_folder() {
         // The folder of an agent is only in its registration.
-        let all = mesh.census()?.records;
+        let all = mesh.registry().census()?.records;
         let is_peer = |agent: &Agent| {
             !is_me(agent.name.as_str())
                 && same_folder(Path::new(&agent.cwd), &ctx.cwd)
@@ -100,5 +100,5 @@ fn peers(
 /// An agent whose process can't be seen may be on another machine or in a container.
 fn is_registered_and_there(mesh: &Mesh, name: &str) -> Result<bool, CommandError> {
     let Ok(name) = AgentName::new(name) else { return Ok(false) };
-    Ok(mesh.registration(&name)?.is_some_and(|record| record.is_live()))
+    Ok(mesh.registry().get(&name)?.is_some_and(|record| record.is_live()))
 }

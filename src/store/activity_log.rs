@@ -12,6 +12,7 @@
 //! the file longer than `LONG` replaces its lines by their sum. So no count is lost, and the registration needs
 //! rewriting only every `REWRITE_EVERY`.
 
+use super::handles::ActivityLogs;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -172,27 +173,27 @@ impl LockedActivityLog<'_> {
     }
 }
 
-impl Mesh {
+impl<'m> ActivityLogs<'m> {
     /// Locks the agent's activity log, for a caller whose next line depends on its content. `None`: the lock was held
     /// by another process for the whole wait.
-    pub fn account(&self, name: &AgentName) -> Result<Option<LockedActivityLog<'_>>, StoreError> {
+    pub fn lock(self, name: &AgentName) -> Result<Option<LockedActivityLog<'m>>, StoreError> {
         let Some(mut ledger) = self.ledger(name)? else { return Ok(None) };
         let sum = Sum::of(&ledger.read()?);
-        Ok(Some(LockedActivityLog { mesh: self, ledger, sum, told: BTreeMap::new(), commit: None }))
+        Ok(Some(LockedActivityLog { mesh: self.mesh, ledger, sum, told: BTreeMap::new(), commit: None }))
     }
 
     /// Appends an activity, which is also a sign of life. `false`: the lock was held by another process for the whole
     /// wait, and the activity is not counted.
-    pub fn count(&self, name: &AgentName, delta: ActivityDelta) -> Result<bool, StoreError> {
+    pub fn append(self, name: &AgentName, delta: ActivityDelta) -> Result<bool, StoreError> {
         let Some(mut ledger) = self.ledger(name)? else { return Ok(false) };
         let length = ledger.add(&text(&Line::from(delta)))?;
-        add_up(self, ledger, length)?;
+        add_up(self.mesh, ledger, length)?;
         Ok(true)
     }
 
     /// The agent's counts so far: from its activity log, or from its registration if the log has no lines.
-    pub fn activity_counts(&self, agent: &Agent) -> Result<ActivityCounts, StoreError> {
-        let path = self.layout.presence(&agent.name);
+    pub fn counts(self, agent: &Agent) -> Result<ActivityCounts, StoreError> {
+        let path = self.mesh.layout.presence(&agent.name);
         let has_lines = files::metadata(&path)?.is_some_and(|metadata| metadata.len() > 0);
         if agent.is_foreign() || !has_lines {
             return Ok(agent.counts.clone());
@@ -200,12 +201,12 @@ impl Mesh {
         Ok(Sum::of(&files::read_note(&path)?.unwrap_or_default()).counts)
     }
 
-    fn ledger(&self, name: &AgentName) -> Result<Option<Ledger>, StoreError> {
-        let path = self.layout.presence(name);
+    fn ledger(self, name: &AgentName) -> Result<Option<Ledger>, StoreError> {
+        let path = self.mesh.layout.presence(name);
         let order = LockOrderGuard::begin(LockRank::Presence, LOCK_TIMEOUT);
         match Ledger::open(&path, order.left()) {
-            Err(_) if !files::exists(&self.layout.directory("presence"))? => {
-                files::create_dir(&self.layout.directory("presence"))?;
+            Err(_) if !files::exists(&self.mesh.layout.directory("presence"))? => {
+                files::create_dir(&self.mesh.layout.directory("presence"))?;
                 Ok(Ledger::open(&path, order.left())?)
             }
             opened => Ok(opened?),
@@ -244,7 +245,7 @@ impl LockedMesh<'_> {
         if !is_rewrite_due(&record.agent, now) {
             return Ok(false);
         }
-        record.agent.counts = self.mesh.activity_counts(&record.agent)?;
+        record.agent.counts = self.mesh.activity().counts(&record.agent)?;
         record.agent.last_activity = Some(now);
         record.agent.drop_expired(now);
         let path = self.mesh.layout.registration(&record.agent.name);
@@ -261,7 +262,7 @@ impl LockedMesh<'_> {
             return Ok(());
         }
         let line = Sum::of(&files::read_note(&old)?.unwrap_or_default()).line(clock::now());
-        if let Some(mut ledger) = self.mesh.ledger(to)? {
+        if let Some(mut ledger) = self.mesh.activity().ledger(to)? {
             let length = ledger.add(&text(&line))?;
             add_up(self.mesh, ledger, length)?;
         }
@@ -305,7 +306,7 @@ mod tests {
                 last_tool_call: (number % 3 == 0).then(|| format!("edit: {number}")),
             };
             expected.add(delta.clone());
-            assert!(mesh.count(&name, delta).unwrap());
+            assert!(mesh.activity().append(&name, delta).unwrap());
             assert_eq!(sum(&mesh, &name).counts, expected);
         }
         let length = files::metadata(&mesh.layout.presence(&name)).unwrap().unwrap().len();
@@ -319,7 +320,7 @@ mod tests {
         let gathered = SignedDuration::from_secs(5);
         let at = |seconds: i64| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(1_000_000 + seconds);
         let is_due = |path: &str, seconds: i64| {
-            let mut account = mesh.account(&name).unwrap().unwrap();
+            let mut account = mesh.activity().lock(&name).unwrap().unwrap();
             let is_due = account.is_due(path, at(seconds), gathered);
             account.enter(ActivityDelta::default()).unwrap();
             is_due
@@ -327,14 +328,14 @@ mod tests {
         assert!(is_due("a", 0) && !is_due("a", 1) && is_due("b", 1) && !is_due("a", 4));
         assert!(is_due("a", 5), "counted from when it was told");
         assert!(!is_due("a", 4) && is_due("a", -100), "a clock that was set back");
-        let mut account = mesh.account(&name).unwrap().unwrap();
-        assert!(account.is_new_commit("1") && mesh.ledger(&name).unwrap().is_none());
+        let mut account = mesh.activity().lock(&name).unwrap().unwrap();
+        assert!(account.is_new_commit("1") && mesh.activity().ledger(&name).unwrap().is_none());
         account.enter(ActivityDelta::default()).unwrap();
-        assert!(!mesh.account(&name).unwrap().unwrap().is_new_commit("1"));
+        assert!(!mesh.activity().lock(&name).unwrap().unwrap().is_new_commit("1"));
         for number in 0..200 {
             assert!(is_due(&format!("file{number}"), 10));
         }
-        assert!(!mesh.account(&name).unwrap().unwrap().is_new_commit("1"), "nor is it forgotten");
+        assert!(!mesh.activity().lock(&name).unwrap().unwrap().is_new_commit("1"), "nor is it forgotten");
         assert!(!is_due("file199", 11));
     }
 

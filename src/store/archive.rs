@@ -1,12 +1,12 @@
 //! `seen/` and `sent/`: history, receipts, acks, and finding a message by its short id.
 
+use super::handles::Archive;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 
 use super::error::StoreError;
 use super::inbox::MAX_FILE;
-use super::mesh::Mesh;
 use super::message_files::{DotFile, Offer, SeenRecord, SentRecord, Stem, is_prefix};
 use super::wire::message;
 use crate::domain::{Agent, AgentName, Message};
@@ -49,21 +49,21 @@ pub enum SentMessageLocation {
     Nowhere,
 }
 
-impl Mesh {
+impl Archive<'_> {
     /// The agent's messages that `text` may refer to: a whole id, the six letters, or a prefix of either. If `text` is
     /// a whole id or all six letters of some message, only exact matches are returned.
-    pub fn find_messages(&self, agent: &Agent, text: &str) -> Result<Vec<StoredMessage>, StoreError> {
-        self.find(agent, text, |_| true)
+    pub fn find(self, agent: &Agent, text: &str) -> Result<Vec<StoredMessage>, StoreError> {
+        self.find_in(agent, text, |_| true)
     }
 
     /// Like [`Self::find_messages`], but only messages that the agent sent. A message to itself is included; it is in
     /// its inbox too.
-    pub fn find_sent(&self, agent: &Agent, text: &str) -> Result<Vec<StoredMessage>, StoreError> {
-        self.find(agent, text, |place| matches!(place, MessageLocation::Sent(_)))
+    pub fn find_sent(self, agent: &Agent, text: &str) -> Result<Vec<StoredMessage>, StoreError> {
+        self.find_in(agent, text, |place| matches!(place, MessageLocation::Sent(_)))
     }
 
-    fn find(
-        &self,
+    fn find_in(
+        self,
         agent: &Agent,
         text: &str,
         is_wanted: impl Fn(&MessageLocation) -> bool,
@@ -95,7 +95,7 @@ impl Mesh {
     /// The agent's conversation, oldest first, with everyone or with one peer. At most `limit` messages, the latest
     /// ones.
     pub fn history(
-        &self,
+        self,
         agent: &Agent,
         peer: Option<&AgentName>,
         limit: usize,
@@ -130,7 +130,7 @@ impl Mesh {
 
     /// The agent's message files. With `from`, records in `seen/` and `sent/` that are older are left out.
     pub(super) fn files_of(
-        &self,
+        self,
         agent: &Agent,
         from: Option<&Stem>,
     ) -> Result<Vec<(PathBuf, Stem, MessageLocation)>, FileError> {
@@ -139,7 +139,7 @@ impl Mesh {
         let from = from.map_or("", Stem::as_str);
         let mut found = Vec::new();
         for name in agent.all_names() {
-            let dir = self.layout.inbox(name);
+            let dir = self.mesh.layout.inbox(name);
             for file in files::list(&dir)? {
                 let (stem, place) = match DotFile::of_file(&file) {
                     Some(DotFile::Parked(stem)) => (Some(stem), MessageLocation::Inbox),
@@ -148,14 +148,14 @@ impl Mesh {
                 };
                 found.extend(stem.map(|stem| (dir.join(&file), stem, place)));
             }
-            let dir = self.layout.seen(name);
+            let dir = self.mesh.layout.seen(name);
             for file in files::list_from(&dir, from)? {
                 found.extend(
                     SeenRecord::of_file(&file)
                         .map(|seen| (dir.join(&file), seen.stem.clone(), MessageLocation::Seen(seen))),
                 );
             }
-            let dir = self.layout.sent(name);
+            let dir = self.mesh.layout.sent(name);
             for file in files::list_from(&dir, from)? {
                 found.extend(
                     SentRecord::of_file(&file)
@@ -173,14 +173,14 @@ impl Mesh {
     }
 
     /// Acks a surfaced message, by one rename. `false`: it was acked already.
-    pub fn ack(&self, agent: &Agent, seen: &SeenRecord, at: Timestamp) -> Result<bool, StoreError> {
+    pub fn ack(self, agent: &Agent, seen: &SeenRecord, at: Timestamp) -> Result<bool, StoreError> {
         if seen.acked.is_some() {
             return Ok(false);
         }
         let acked = SeenRecord { acked: Some(at), ..seen.clone() };
         for name in agent.all_names() {
-            let dir = self.layout.seen(name);
-            if self.files.take(&dir.join(seen.file()), &dir.join(acked.file()))? {
+            let dir = self.mesh.layout.seen(name);
+            if self.mesh.files.take(&dir.join(seen.file()), &dir.join(acked.file()))? {
                 return Ok(true);
             }
         }
@@ -188,7 +188,7 @@ impl Mesh {
     }
 
     /// Messages that the agent received and has not acked although their senders asked for it.
-    pub fn owed_acks(&self, agent: &Agent) -> Result<Vec<StoredMessage>, StoreError> {
+    pub fn owed_acks(self, agent: &Agent) -> Result<Vec<StoredMessage>, StoreError> {
         let mut owed = Vec::new();
         for (path, stem, place) in self.files_of(agent, None)? {
             if matches!(&place, MessageLocation::Seen(seen) if seen.may_owe_ack())
@@ -202,9 +202,9 @@ impl Mesh {
     }
 
     /// Limits `seen/` and `sent/` in age and number. Undelivered mail is in other directories and is not touched.
-    pub fn prune(&self, name: &AgentName, oldest: Timestamp, most: usize) -> Result<usize, StoreError> {
+    pub fn prune(self, name: &AgentName, oldest: Timestamp, most: usize) -> Result<usize, StoreError> {
         let mut pruned = 0;
-        for dir in [self.layout.seen(name), self.layout.sent(name)] {
+        for dir in [self.mesh.layout.seen(name), self.mesh.layout.sent(name)] {
             let mut names: Vec<(Stem, String)> = files::list(&dir)?
                 .into_iter()
                 .filter_map(|file| {

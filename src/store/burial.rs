@@ -62,7 +62,7 @@ impl LockedMesh<'_> {
         if lives_on || !files::exists(&layout.session(&agent.session))? {
             self.remember(SessionRecord { last: record.clone(), left, evicted })?;
         }
-        let names = self.mesh.mailboxes(agent)?;
+        let names = self.mesh.inboxes().names_of(agent)?;
         // A registration that an interrupted rename left under a former name would bring the agent back.
         for name in names.iter().filter(|name| ***name != agent.name) {
             files::remove(&layout.registration(name))?;
@@ -195,6 +195,6 @@ impl LockedMesh<'_> {
         if is_gone || agent.is_foreign() {
             return Ok(is_gone);
         }
-        Ok(self.mesh.session(&agent.session)?.is_some_and(|known| !known.is_current()))
+        Ok(self.mesh.sessions().get(&agent.session)?.is_some_and(|known| !known.is_current()))
     }
 }

@@ -1,5 +1,7 @@
 //! `claims.json`: which agent works on which task. Changes need `mesh.lock` and `swarm.lock`.
 
+use super::handles::TaskRecords;
+use super::swarm_lock;
 use std::path::Path;
 use std::time::Duration;
 
@@ -178,6 +180,33 @@ impl Claim {
     }
 }
 
+impl TaskRecords<'_> {
+    /// The completions, unless they were certainly written before the claims. Completing a task may have been
+    /// interrupted, which leaves a claim on a completed task. Two writes within one tick of the clock have the same
+    /// time, so equal times count.
+    pub(super) fn done_since_claims(self) -> Option<super::Completions> {
+        let modified = |path: &Path| files::metadata(path).ok().flatten()?.modified().ok();
+        let (claims, done) =
+            (modified(&self.mesh.layout.claims())?, modified(&self.mesh.layout.completions())?);
+        if done >= claims { self.completions().ok() } else { None }
+    }
+
+    /// All readable claims.
+    pub fn claims(self) -> Result<Claims, StoreError> {
+        read_claims(&self.mesh.layout)
+    }
+
+    /// All readable completions.
+    pub fn completions(self) -> Result<super::Completions, StoreError> {
+        read_completions(&self.mesh.layout)
+    }
+
+    /// Whether `swarm.lock` is held or stale; `None` if there is no such file.
+    pub fn lock_state(self) -> Result<Option<super::SwarmLockState>, StoreError> {
+        swarm_lock::examine(&self.mesh.layout.swarm_lock())
+    }
+}
+
 fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, String> {
     let keys = ClaimKeys::deserialize(entry).map_err(|error| error.to_string())?;
     Ok(Claim {
@@ -254,7 +283,7 @@ impl<'l> LockedClaims<'l> {
     /// `claims.json` being the older file. So every other writer of claims must call this first, or the paths reserved
     /// with those tasks would bind again.
     pub fn drop_done(&self, claims: &mut Claims) {
-        let Some(done) = self.locked.mesh.done_since_claims() else { return };
+        let Some(done) = self.locked.mesh.tasks().done_since_claims() else { return };
         let is_done = |claim: &Claim| done.has(&claim.spec, &claim.task);
         for claim in claims.iter().filter(is_done).collect::<Vec<_>>() {
             claims.remove(&claim);

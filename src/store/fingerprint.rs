@@ -37,7 +37,7 @@ impl Mesh {
             let stamp = files::metadata(spec.as_ref())?.map(|metadata| FileStamp::of(&metadata));
             marks.tasks.push((spec, stamp));
         }
-        for name in agent.map(|agent| self.mailboxes(agent)).transpose()?.unwrap_or_default() {
+        for name in agent.map(|agent| self.inboxes().names_of(agent)).transpose()?.unwrap_or_default() {
             marks.mail.extend(files::list(&self.layout.inbox(name))?);
         }
         marks.mail.retain(|file| file.ends_with(".json"));

@@ -6,6 +6,8 @@
 //! inbox/               mail that it never read
 //! ```
 
+use super::error::StoreError;
+use super::handles::GraveRecords;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -80,6 +82,22 @@ impl GraveId {
 impl fmt::Display for GraveId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl GraveRecords<'_> {
+    pub fn all(self) -> Result<Graves, StoreError> {
+        Ok(all(&self.mesh.layout)?)
+    }
+
+    /// The graves of a session, under whatever names it had.
+    pub fn of_session(self, session: &SessionId) -> Result<Vec<GraveId>, StoreError> {
+        Ok(of_session(&self.mesh.layout, session)?)
+    }
+
+    /// The session that gets the lost mail of that grave when it comes back; `None` if it is not known.
+    pub fn lost_mail_owner(self, grave: &GraveId) -> Result<Option<SessionRecord>, StoreError> {
+        Ok(lost_mail_owner(&self.mesh.layout, grave)?)
     }
 }
 

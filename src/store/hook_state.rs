@@ -6,6 +6,7 @@
 //! trouble.jsonl                   hook calls that failed and let the tool through, for `doctor`
 //! ```
 
+use super::handles::HookStates;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -13,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
 use super::layout::session_hash;
-use super::mesh::Mesh;
 use super::wire::{pretty, time};
 use crate::domain::SessionId;
 use crate::sys::files::{self, FileStamp};
@@ -54,65 +54,65 @@ pub struct HookFailure {
     pub error: String,
 }
 
-impl Mesh {
-    pub fn turns(&self, session: &SessionId) -> Result<MailTurns, StoreError> {
-        let bytes = files::read_note(&self.hook_file(session, "turns"))?;
+impl HookStates<'_> {
+    pub fn mail_turns(self, session: &SessionId) -> Result<MailTurns, StoreError> {
+        let bytes = files::read_note(&self.file(session, "turns"))?;
         // If it cannot be read, counting starts again.
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
     }
 
-    pub fn set_turns(&self, session: &SessionId, turns: &MailTurns) -> Result<(), StoreError> {
-        let path = self.hook_file(session, "turns");
+    pub fn set_mail_turns(self, session: &SessionId, turns: &MailTurns) -> Result<(), StoreError> {
+        let path = self.file(session, "turns");
         if *turns == MailTurns::default() {
             files::remove(&path)?;
             return Ok(());
         }
-        self.make_hooks_dir()?;
-        Ok(self.files.replace(&path, &pretty(turns))?)
+        self.make_dir()?;
+        Ok(self.mesh.files.replace(&path, &pretty(turns))?)
     }
 
     /// Keeps the stamps taken before that tool call.
-    pub fn keep_before(
-        &self,
+    pub fn save_stamps(
+        self,
         session: &SessionId,
         call: &str,
         before: &StampsBefore,
     ) -> Result<(), StoreError> {
-        self.make_hooks_dir()?;
-        let path = self.layout.hooks().join(before_name(session, call));
-        Ok(self.files.replace(&path, &pretty(before))?)
+        self.make_dir()?;
+        let path = self.mesh.layout.hooks().join(before_name(session, call));
+        Ok(self.mesh.files.replace(&path, &pretty(before))?)
     }
 
     /// The stamps kept before that tool call. Removes them.
-    pub fn take_before(&self, session: &SessionId, call: &str) -> Result<Option<StampsBefore>, StoreError> {
-        let path = self.layout.hooks().join(before_name(session, call));
+    pub fn take_stamps(self, session: &SessionId, call: &str) -> Result<Option<StampsBefore>, StoreError> {
+        let path = self.mesh.layout.hooks().join(before_name(session, call));
         let Some(bytes) = files::read_note(&path)? else { return Ok(None) };
         files::remove(&path)?;
         Ok(serde_json::from_slice(&bytes).ok())
     }
 
     /// Removes the files of a session that ends.
-    pub fn forget_hooks(&self, session: &SessionId) -> Result<(), StoreError> {
+    pub fn remove(self, session: &SessionId) -> Result<(), StoreError> {
         let own = format!("{}.", session_hash(session));
-        for name in files::list(&self.layout.hooks())? {
+        for name in files::list(&self.mesh.layout.hooks())? {
             if name.starts_with(&own) {
-                files::remove(&self.layout.hooks().join(name))?;
+                files::remove(&self.mesh.layout.hooks().join(name))?;
             }
         }
         Ok(())
     }
 
     /// Removes old files of sessions that ended without notice, in one of `one_in` calls on average.
-    pub fn sweep_hooks(&self, older_than: std::time::Duration, one_in: u32) -> Result<(), StoreError> {
+    pub fn remove_old(self, older_than: std::time::Duration, one_in: u32) -> Result<(), StoreError> {
         if !random::number().is_multiple_of(one_in) {
             return Ok(());
         }
-        for name in files::list(&self.layout.hooks())? {
+        for name in files::list(&self.mesh.layout.hooks())? {
             // The state of a session stays valid as long as the session, which may last for weeks.
             let kinds = ["working", "resting", "roused", "unasked", "waiter", "server"];
             let lasts = kinds.iter().any(|kind| name.ends_with(kind));
             let limit = if lasts { older_than * SESSIONS_LAST } else { older_than };
-            let path = self.layout.hooks().join(name);
+            let path = self.mesh.layout.hooks().join(name);
             let modified = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
             if modified.is_some_and(|modified| clock::age(modified) > limit) {
                 files::remove(&path)?;
@@ -121,32 +121,32 @@ impl Mesh {
         Ok(())
     }
 
-    pub fn log_trouble(&self, trouble: &HookFailure) -> Result<(), StoreError> {
-        let path = self.layout.trouble();
+    pub fn log_failure(self, trouble: &HookFailure) -> Result<(), StoreError> {
+        let path = self.mesh.layout.trouble();
         let mut line = serde_json::to_vec(trouble)
             .map_err(|error| StoreError::Corrupt { path: path.clone(), reason: error.to_string() })?;
         line.push(b'\n');
         if files::metadata(&path)?.is_some_and(|metadata| metadata.len() > MAX_TROUBLE) {
-            self.files.take(&path, &path.with_extension("old.jsonl"))?;
+            self.mesh.files.take(&path, &path.with_extension("old.jsonl"))?;
         }
         Ok(files::append_line(&path, &line)?)
     }
 
     /// The hook calls that failed, oldest first.
-    pub fn troubles(&self) -> Result<Vec<HookFailure>, StoreError> {
-        let bytes = files::read_note(&self.layout.trouble())?.unwrap_or_default();
+    pub fn failures(self) -> Result<Vec<HookFailure>, StoreError> {
+        let bytes = files::read_note(&self.mesh.layout.trouble())?.unwrap_or_default();
         let lines = bytes.split(|byte| *byte == b'\n');
         Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
     }
 
-    pub fn forget_troubles(&self) -> Result<(), StoreError> {
-        files::remove(&self.layout.trouble())?;
-        files::remove(&self.layout.trouble().with_extension("old.jsonl"))?;
+    pub fn forget_failures(self) -> Result<(), StoreError> {
+        files::remove(&self.mesh.layout.trouble())?;
+        files::remove(&self.mesh.layout.trouble().with_extension("old.jsonl"))?;
         Ok(())
     }
 
-    pub(super) fn make_hooks_dir(&self) -> Result<(), StoreError> {
-        let dir = self.layout.hooks();
+    pub(super) fn make_dir(self) -> Result<(), StoreError> {
+        let dir = self.mesh.layout.hooks();
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;
         }

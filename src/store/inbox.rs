@@ -4,6 +4,8 @@
 //! contains our process's mark; only one reader wins it. A [`Delivery`] holds what was taken. It is recorded once it
 //! was handed over, or put back; if we die in between, the next reader puts it back.
 
+use super::handles::Inboxes;
+use super::registry;
 use std::path::Path;
 use std::time::Duration;
 
@@ -61,13 +63,13 @@ pub struct UnparsableFile {
     is_old: bool,
 }
 
-impl Mesh {
+impl<'m> Inboxes<'m> {
     /// Lists an agent's inboxes. Changes nothing.
-    pub fn look(&self, agent: &Agent) -> Result<InboxScan, StoreError> {
+    pub fn scan(self, agent: &Agent) -> Result<InboxScan, StoreError> {
         let mut scan = InboxScan::default();
-        for name in self.mailboxes(agent)? {
-            for entry in files::entries(&self.layout.inbox(name))? {
-                self.look_at(&mut scan, name, entry)?;
+        for name in self.names_of(agent)? {
+            for entry in files::entries(&self.mesh.layout.inbox(name))? {
+                self.scan_one(&mut scan, name, entry)?;
             }
         }
         scan.waiting.sort_by(|a, b| {
@@ -77,8 +79,8 @@ impl Mesh {
         Ok(scan)
     }
 
-    fn look_at(
-        &self,
+    fn scan_one(
+        self,
         scan: &mut InboxScan,
         inbox: &AgentName,
         entry: DirectoryEntry,
@@ -121,14 +123,14 @@ impl Mesh {
 
     /// `None`: the file is gone. The inner error says why it is not a message.
     fn read_message(
-        &self,
+        self,
         inbox: &AgentName,
         entry: &DirectoryEntry,
     ) -> Result<Option<Result<Message, String>>, FileError> {
         if !entry.is_file {
             return Ok(Some(Err("it is not a plain file".to_string())));
         }
-        let path = self.layout.inbox(inbox).join(&entry.name);
+        let path = self.mesh.layout.inbox(inbox).join(&entry.name);
         let read = match files::read_at_most(&path, MAX_FILE) {
             // One unreadable file must not block the others; other I/O errors are returned.
             Err(error) if error.source.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -142,33 +144,33 @@ impl Mesh {
         }))
     }
 
-    fn is_old(&self, inbox: &AgentName, file: &str) -> Result<bool, FileError> {
-        let modified = files::link_metadata(&self.layout.inbox(inbox).join(file))?;
+    fn is_old(self, inbox: &AgentName, file: &str) -> Result<bool, FileError> {
+        let modified = files::link_metadata(&self.mesh.layout.inbox(inbox).join(file))?;
         let modified = modified.and_then(|metadata| metadata.modified().ok());
         Ok(modified.is_some_and(|modified| clock::age(modified) >= BEING_WRITTEN))
     }
 
     /// Puts back what dead readers had taken, and moves files that have been unreadable for too long to quarantine.
     /// Returns the latter.
-    pub fn tidy_inbox(&self, agent: &Agent, scan: &InboxScan) -> Result<Vec<UnparsableFile>, StoreError> {
+    pub fn tidy(self, agent: &Agent, scan: &InboxScan) -> Result<Vec<UnparsableFile>, StoreError> {
         if scan.in_hand > 0 {
-            for name in self.mailboxes(agent)? {
+            for name in self.names_of(agent)? {
                 self.put_back_of_dead(name)?;
             }
         }
         let mut set_aside = Vec::new();
         for unripe in scan.unripe.iter().filter(|unripe| unripe.is_old) {
-            let path = self.layout.inbox(&unripe.inbox).join(&unripe.file);
+            let path = self.mesh.layout.inbox(&unripe.inbox).join(&unripe.file);
             if files::exists(&path)? {
-                self.put_aside(&path, unripe.inbox.as_str(), &unripe.reason)?;
+                self.mesh.put_aside(&path, unripe.inbox.as_str(), &unripe.reason)?;
                 set_aside.push(unripe.clone());
             }
         }
         Ok(set_aside)
     }
 
-    fn put_back_of_dead(&self, inbox: &AgentName) -> Result<(), FileError> {
-        let dir = self.layout.inbox(inbox);
+    fn put_back_of_dead(self, inbox: &AgentName) -> Result<(), FileError> {
+        let dir = self.mesh.layout.inbox(inbox);
         for name in files::list(&dir)? {
             if let Some(stem) = dropped_by_dead(&name) {
                 self.put_at(&dir.join(&name), &dir.join(stem.file()))?;
@@ -180,35 +182,35 @@ impl Mesh {
     /// Gives a taken message its proper name again, by a single rename on every file system: with two names, even
     /// briefly, it could be taken twice. No other message has that name; a file that a person put there is not
     /// replaced.
-    pub(super) fn put_at(&self, taken: &Path, proper: &Path) -> Result<(), FileError> {
+    pub(super) fn put_at(self, taken: &Path, proper: &Path) -> Result<(), FileError> {
         if !files::exists(proper)? {
             // Losing a race is fine: somebody else put it back.
-            self.files.take(taken, proper)?;
+            self.mesh.files.take(taken, proper)?;
         }
         Ok(())
     }
 
     /// For each sender, the session that the agent was last told of.
-    pub fn contacts(&self, agent: &AgentName) -> Result<Contacts, StoreError> {
-        let bytes = files::read_note(&self.layout.contacts(agent))?.unwrap_or_default();
+    pub fn contacts(self, agent: &AgentName) -> Result<Contacts, StoreError> {
+        let bytes = files::read_note(&self.mesh.layout.contacts(agent))?.unwrap_or_default();
         // If it cannot be read, the agent is merely told again.
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
-    pub fn set_contacts(&self, agent: &AgentName, contacts: &Contacts) -> Result<(), StoreError> {
-        let path = self.layout.contacts(agent);
-        files::create_dir(&self.layout.seen(agent))?;
-        Ok(self.files.replace(&path, &pretty(contacts))?)
+    pub fn set_contacts(self, agent: &AgentName, contacts: &Contacts) -> Result<(), StoreError> {
+        let path = self.mesh.layout.contacts(agent);
+        files::create_dir(&self.mesh.layout.seen(agent))?;
+        Ok(self.mesh.files.replace(&path, &pretty(contacts))?)
     }
 
     /// Takes messages in this order. Leaves out those that another reader took first.
-    pub fn take(&self, waiting: Vec<UnreadMessage>) -> Result<Delivery<'_>, StoreError> {
-        self.tighten()?;
-        let mut delivery = Delivery { mesh: self, taken: Vec::new() };
+    pub fn take(self, waiting: Vec<UnreadMessage>) -> Result<Delivery<'m>, StoreError> {
+        self.mesh.tighten()?;
+        let mut delivery = Delivery { mesh: self.mesh, taken: Vec::new() };
         for waiting in waiting {
-            let dir = self.layout.inbox(&waiting.inbox);
+            let dir = self.mesh.layout.inbox(&waiting.inbox);
             let file = if waiting.parked { waiting.stem.parked() } else { waiting.stem.file() };
-            if self.files.take(&dir.join(file), &dir.join(waiting.stem.taken_by(files::own_mark())))? {
+            if self.mesh.files.take(&dir.join(file), &dir.join(waiting.stem.taken_by(files::own_mark())))? {
                 delivery.taken.push(waiting);
             }
         }
@@ -326,7 +328,7 @@ impl Delivery<'_> {
         for waiting in taken.into_iter().rev() {
             let dir = self.mesh.layout.inbox(&waiting.inbox);
             let file = if waiting.parked { waiting.stem.parked() } else { waiting.stem.file() };
-            if let Err(error) = self.mesh.put_at(&self.path(&waiting), &dir.join(file)) {
+            if let Err(error) = self.mesh.inboxes().put_at(&self.path(&waiting), &dir.join(file)) {
                 first = first.and(Err(error.into()));
                 self.taken.push(waiting);
             }
@@ -343,5 +345,39 @@ impl Drop for Delivery<'_> {
     fn drop(&mut self) {
         // If this fails, the next reader puts them back once this process is gone.
         drop(self.give_back());
+    }
+}
+
+impl Inboxes<'_> {
+    /// The names whose inboxes hold mail for the agent: its own, and former ones unless another agent has such a name
+    /// now. Agents of ours don't take a former name for ten minutes, but pi-messenger does not know about former names.
+    pub fn names_of(self, agent: &Agent) -> Result<Vec<&AgentName>, StoreError> {
+        let mut names = vec![&agent.name];
+        for former in agent.formerly.iter().map(|former| &former.name) {
+            let registered = registry::read(&self.mesh.layout.registration(former), former.as_str())?;
+            if registered.is_none_or(|read| read.is_ok_and(|record| record.agent.is_same_session(agent))) {
+                names.push(former);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Number of unread messages of the agent.
+    pub fn unread_count(self, agent: &Agent) -> Result<usize, StoreError> {
+        let mut unread = 0;
+        for name in self.names_of(agent)? {
+            let waiting = files::list(&self.mesh.layout.inbox(name))?;
+            let counts = |file: &&String| match file.starts_with('.') {
+                true => dropped_by_dead(file).is_some(),
+                false => file.ends_with(".json"),
+            };
+            unread += waiting.iter().filter(counts).count();
+        }
+        Ok(unread)
+    }
+
+    /// Whether there is any file in the inbox of that name.
+    pub fn has_mail(self, name: &AgentName) -> Result<bool, StoreError> {
+        Ok(!files::list(&self.mesh.layout.inbox(name))?.is_empty())
     }
 }

@@ -14,6 +14,7 @@
 //! E                       the last line: an index without it was cut short
 //! ```
 
+use super::handles::Registry;
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::path::Path;
@@ -59,10 +60,10 @@ pub struct RegistryQuery<'a> {
     pub processes: Vec<i32>,
 }
 
-impl Mesh {
+impl<'m> Registry<'m> {
     /// Lists the registry once, for several queries.
-    pub fn survey(&self) -> Result<Survey<'_>, StoreError> {
-        let dir = self.layout.registry();
+    pub fn query(self) -> Result<Survey<'m>, StoreError> {
+        let dir = self.mesh.layout.registry();
         let mut files = Vec::new();
         let mut text = String::new();
         let names = files::list(&dir)?;
@@ -77,10 +78,10 @@ impl Mesh {
             }
             files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
             // An unreadable index counts as absent.
-            let bytes = files::read_large(&self.layout.index()).ok().flatten().unwrap_or_default();
+            let bytes = files::read_large(&self.mesh.layout.index()).ok().flatten().unwrap_or_default();
             text = String::from_utf8(bytes).unwrap_or_default();
         }
-        Ok(Survey { mesh: self, files, text, all: OnceCell::new(), learned: RefCell::default() })
+        Ok(Survey { mesh: self.mesh, files, text, all: OnceCell::new(), learned: RefCell::default() })
     }
 }
 
@@ -152,7 +153,7 @@ impl Survey<'_> {
                     let written = stamp.newest();
                     roll.push(ListedAgent::Known { name: name.clone(), pid: entry.pid, written });
                 }
-                None => match self.mesh.registration_file(name) {
+                None => match self.mesh.registry().file(name) {
                     Some(record) => {
                         roll.extend(record.ok().map(|record| ListedAgent::Read(Box::new(record))));
                     }
@@ -168,7 +169,7 @@ impl Survey<'_> {
         if let Some(all) = self.all.get() {
             return Ok(Cow::Borrowed(all));
         }
-        let all = self.mesh.census()?;
+        let all = self.mesh.registry().census()?;
         Ok(Cow::Borrowed(self.all.get_or_init(|| all)))
     }
 
@@ -184,7 +185,7 @@ impl Survey<'_> {
             let known = index.next_if(|entry| entry.name == name).filter(|entry| entry.stamp == *stamp);
             match known {
                 Some(entry) if !entry.is_near(near, &folded) => sieve.pass(entry),
-                known => match self.mesh.registration_file(name) {
+                known => match self.mesh.registry().file(name) {
                     Some(read) => sieve.keep(read, stamp, known),
                     // It is gone, and may be there under another name.
                     None => return Ok(None),
@@ -194,7 +195,7 @@ impl Survey<'_> {
         let is_behind = sieve.stale * STALE_ONE_IN > self.files.len();
         let learned = is_behind.then(|| sieve.learned());
         sieve.census.set_superseded_aside();
-        self.mesh.leave_out_unbound(&mut sieve.census);
+        self.mesh.registry().leave_out_unbound(&mut sieve.census);
         Ok(Some((sieve.census, learned)))
     }
 }

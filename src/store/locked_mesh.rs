@@ -79,12 +79,12 @@ impl<'m> LockedMesh<'m> {
 
     /// All registrations. While the lock is held, no process of ours changes them.
     pub fn census(&self) -> Result<Census, StoreError> {
-        self.mesh.census()
+        self.mesh.registry().census()
     }
 
     /// All claims, for reading. To change them, use [`LockedMesh::swarm`].
     pub fn claims(&self) -> Result<Claims, StoreError> {
-        self.mesh.claims()
+        self.mesh.tasks().claims()
     }
 
     /// Takes a free name. `Exists`: pi-messenger, which takes no lock, was first.
@@ -95,7 +95,7 @@ impl<'m> LockedMesh<'m> {
         if published == Published::Done {
             self.remember(SessionRecord { last: record.clone(), left: None, evicted: None })?;
             // Mail that arrives from now on is not for an agent of pi-messenger that had the name.
-            self.mesh.forget_owner(&record.agent.name);
+            self.mesh.inboxes().forget_owner(&record.agent.name);
         }
         Ok(published)
     }
@@ -161,7 +161,7 @@ impl<'m> LockedMesh<'m> {
     pub fn forget_presence(&self, name: &AgentName) -> Result<(), StoreError> {
         files::remove(&self.mesh.layout.presence(name))?;
         files::remove(&self.mesh.layout.stuck(name))?;
-        self.mesh.forget_owner(name);
+        self.mesh.inboxes().forget_owner(name);
         Ok(())
     }
 
@@ -169,7 +169,7 @@ impl<'m> LockedMesh<'m> {
     /// name next. It is for the session that had the name last, if that is known: pi-messenger deletes the
     /// registrations of dead agents.
     pub fn bury_lost_mail(&self, name: &AgentName, at: Timestamp) -> Result<Option<GraveId>, StoreError> {
-        if !self.mesh.has_mail(name)? {
+        if !self.mesh.inboxes().has_mail(name)? {
             return Ok(None);
         }
         let owner = sessions::last_owner(&self.mesh.layout, name)?.map(|(_, known)| known);

@@ -1,28 +1,20 @@
-//! `Mesh`: the directory that agents share, and everything that needs no lock.
+//! `Mesh`: opens the directory that agents share, and takes its locks. What is in it is read by `handles`.
 
-use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
-use super::claims::{self, Claims};
 use super::directory_kind::{self, DirectoryKind};
 use super::error::StoreError;
-use super::graves::{self, GraveId, Graves};
-use super::inbox::dropped_by_dead;
 use super::layout::{DIRECTORIES, Layout};
 use super::location::MeshLocation;
 use super::lock_order::{LockOrderGuard, LockRank};
 use super::locked_mesh::LockedMesh;
-use super::registry::{self, Census, Registration};
-use super::sessions::{self, SessionRecord, Sessions};
 use super::swarm_lock;
+use crate::domain::Agent;
 use crate::domain::settings::Durability;
-use crate::domain::{Agent, AgentName, SessionId, TaskRef};
 use crate::sys::clock;
 use crate::sys::directory_trust::{self, Privacy, SafeDirectory, UnsafeDirectory};
-use crate::sys::files::{self, Files, LeftoverFile, LinkableFile};
+use crate::sys::files::{self, Files, LinkableFile};
 use crate::sys::filesystem;
 use crate::sys::flock::FileLock;
 
@@ -163,165 +155,12 @@ impl Mesh {
 
     /// Takes the locks for a change to that agent: `mesh.lock`, and `swarm.lock` if the agent has claims.
     pub fn lock_for(&self, agent: &Agent) -> Result<LockedMesh<'_>, StoreError> {
-        let has_claims = self.claims().is_ok_and(|claims| !claims.of(agent).is_empty());
+        let has_claims = self.tasks().claims().is_ok_and(|claims| !claims.of(agent).is_empty());
         if has_claims { self.lock_with_swarm() } else { self.lock() }
-    }
-
-    /// All registrations, of dead agents too.
-    pub fn census(&self) -> Result<Census, StoreError> {
-        let mut census = registry::census(&self.layout)?;
-        self.leave_out_unbound(&mut census);
-        Ok(census)
-    }
-
-    /// Drops reservations that were made with a task that their holder no longer has. If the claims cannot be read, all
-    /// reservations stay.
-    pub(super) fn leave_out_unbound(&self, census: &mut Census) {
-        let has_task =
-            |record: &Registration| record.agent.reservations.iter().any(|held| held.task.is_some());
-        if !census.records.iter().any(has_task) {
-            return;
-        }
-        let Ok(claims) = self.claims() else { return };
-        let done = self.done_since_claims();
-        let is_done = |task: &TaskRef| done.as_ref().is_some_and(|done| done.has(&task.spec, &task.id));
-        for record in &mut census.records {
-            let agent = record.agent.clone();
-            let has = |task: &TaskRef| claims.has(&agent, task) && !is_done(task);
-            record.agent.reservations.retain(|held| held.task.as_ref().is_none_or(has));
-        }
-    }
-
-    /// The completions, unless they were certainly written before the claims. Completing a task may have been
-    /// interrupted, which leaves a claim on a completed task. Two writes within one tick of the clock have the same
-    /// time, so equal times count.
-    pub(super) fn done_since_claims(&self) -> Option<super::Completions> {
-        let modified = |path: &Path| files::metadata(path).ok().flatten()?.modified().ok();
-        let (claims, done) = (modified(&self.layout.claims())?, modified(&self.layout.completions())?);
-        if done >= claims { self.completions().ok() } else { None }
-    }
-
-    /// Reads that file of the registry; `None` if there is none.
-    pub(super) fn registration_file(
-        &self,
-        stem: &str,
-    ) -> Option<Result<Registration, registry::UnreadableFile>> {
-        registry::read_alone(&self.layout.registry().join(format!("{stem}.json")), stem)
-    }
-
-    /// The registration with exactly that name, if it is readable.
-    pub fn registration(&self, name: &AgentName) -> Result<Option<Registration>, StoreError> {
-        let read = registry::read(&self.layout.registration(name), name.as_str())?;
-        Ok(read.and_then(Result::ok))
-    }
-
-    pub fn session(&self, session: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
-        sessions::read(&self.layout, session)
-    }
-
-    /// The name that the session had last, if it is known.
-    pub fn name_of_session(&self, session: &SessionId) -> Result<Option<AgentName>, StoreError> {
-        sessions::name(&self.layout, session)
-    }
-
-    pub fn sessions(&self) -> Result<Sessions, StoreError> {
-        Ok(sessions::all(&self.layout)?)
-    }
-
-    pub fn graves(&self) -> Result<Graves, StoreError> {
-        Ok(graves::all(&self.layout)?)
-    }
-
-    /// The graves of a session, under whatever names it had.
-    pub fn graves_of(&self, session: &SessionId) -> Result<Vec<GraveId>, StoreError> {
-        Ok(graves::of_session(&self.layout, session)?)
-    }
-
-    /// The session that gets the lost mail of that grave when it comes back; `None` if it is not known.
-    pub fn lost_mail_owner(&self, grave: &GraveId) -> Result<Option<SessionRecord>, StoreError> {
-        Ok(graves::lost_mail_owner(&self.layout, grave)?)
-    }
-
-    /// All readable claims.
-    pub fn claims(&self) -> Result<Claims, StoreError> {
-        claims::read_claims(&self.layout)
-    }
-
-    /// All readable completions.
-    pub fn completions(&self) -> Result<super::Completions, StoreError> {
-        claims::read_completions(&self.layout)
-    }
-
-    /// The agent's last sign of life: the latest of its presence file's time, its last activity and its start.
-    pub fn last_sign(&self, agent: &Agent) -> Result<Timestamp, StoreError> {
-        let touched = files::metadata(&self.layout.presence(&agent.name))?
-            .and_then(|metadata| metadata.modified().ok());
-        let known = [touched.map(clock::from_system), agent.last_activity, Some(agent.started_at)];
-        Ok(known.into_iter().flatten().max().unwrap_or(agent.started_at))
-    }
-
-    /// The time of the agent's presence file.
-    pub fn last_touch(&self, name: &AgentName) -> Result<Option<Timestamp>, StoreError> {
-        let touched = files::metadata(&self.layout.presence(name))?;
-        Ok(touched.and_then(|metadata| metadata.modified().ok()).map(clock::from_system))
-    }
-
-    /// Records a sign of life now.
-    pub fn touch(&self, name: &AgentName) -> Result<(), StoreError> {
-        let path = self.layout.presence(name);
-        match files::touch(&path) {
-            Err(_) if !files::exists(&self.layout.directory("presence"))? => {
-                files::create_dir(&self.layout.directory("presence"))?;
-                Ok(files::touch(&path)?)
-            }
-            touched => Ok(touched?),
-        }
-    }
-
-    /// The names whose inboxes hold mail for the agent: its own, and former ones unless another agent has such a name
-    /// now. Agents of ours don't take a former name for ten minutes, but pi-messenger does not know about former names.
-    pub fn mailboxes<'a>(&self, agent: &'a Agent) -> Result<Vec<&'a AgentName>, StoreError> {
-        let mut names = vec![&agent.name];
-        for former in agent.formerly.iter().map(|former| &former.name) {
-            let registered = registry::read(&self.layout.registration(former), former.as_str())?;
-            if registered.is_none_or(|read| read.is_ok_and(|record| record.agent.is_same_session(agent))) {
-                names.push(former);
-            }
-        }
-        Ok(names)
-    }
-
-    /// Number of unread messages of the agent.
-    pub fn unread(&self, agent: &Agent) -> Result<usize, StoreError> {
-        let mut unread = 0;
-        for name in self.mailboxes(agent)? {
-            let waiting = files::list(&self.layout.inbox(name))?;
-            let counts = |file: &&String| match file.starts_with('.') {
-                true => dropped_by_dead(file).is_some(),
-                false => file.ends_with(".json"),
-            };
-            unread += waiting.iter().filter(counts).count();
-        }
-        Ok(unread)
-    }
-
-    /// Whether there is any file in the inbox of that name.
-    pub fn has_mail(&self, name: &AgentName) -> Result<bool, StoreError> {
-        Ok(!files::list(&self.layout.inbox(name))?.is_empty())
     }
 
     pub fn file_system(&self) -> Option<filesystem::FileSystemKind> {
         filesystem::kind(self.layout.root())
-    }
-
-    /// Private files that are being written, and whether their processes are alive.
-    pub fn strays(&self) -> Result<Vec<LeftoverFile>, StoreError> {
-        Ok(self.files.strays()?)
-    }
-
-    /// The process that holds `mesh.lock` now, if the system reports it.
-    pub fn lock_holder(&self) -> Option<crate::domain::Pid> {
-        crate::sys::flock::holder(&self.layout.mesh_lock())
     }
 
     pub(super) fn swarm_token(&self) -> Result<&LinkableFile, StoreError> {
@@ -330,11 +169,6 @@ impl Mesh {
         }
         let token = swarm_lock::token(&self.files)?;
         Ok(self.token.get_or_init(|| token))
-    }
-
-    /// Whether `swarm.lock` is held or stale; `None` if there is no such file.
-    pub fn swarm_obstacle(&self) -> Result<Option<super::SwarmLockState>, StoreError> {
-        swarm_lock::examine(&self.layout.swarm_lock())
     }
 
     /// The difference between the clock that dates files and the machine's own.

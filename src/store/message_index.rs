@@ -1,6 +1,7 @@
 //! An agent's messages by their file names, which tell the state of each. A message's content is read only when it is
 //! to be shown.
 
+use super::handles::{Archive, Outboxes};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -19,10 +20,10 @@ pub struct MessageRef {
     path: PathBuf,
 }
 
-impl Mesh {
+impl Archive<'_> {
     /// All messages that the agent sent and received, oldest first. With `from`, records that are older are left out;
     /// messages in the inbox never are.
-    pub fn correspondence(&self, agent: &Agent, from: Option<&Stem>) -> Result<Vec<MessageRef>, StoreError> {
+    pub fn list(self, agent: &Agent, from: Option<&Stem>) -> Result<Vec<MessageRef>, StoreError> {
         let sealed = |(path, stem, place)| MessageRef { stem, place, path };
         let mut all: Vec<MessageRef> = self.files_of(agent, from)?.into_iter().map(sealed).collect();
         all.sort_by(|a, b| a.stem.cmp(&b.stem));
@@ -30,16 +31,18 @@ impl Mesh {
     }
 
     /// Reads the message. `None`: it is gone, or cannot be read.
-    pub fn load(&self, sealed: &MessageRef) -> Result<Option<StoredMessage>, StoreError> {
+    pub fn load(self, sealed: &MessageRef) -> Result<Option<StoredMessage>, StoreError> {
         let message = super::archive::read(&sealed.path)?;
         let (stem, place) = (sealed.stem.clone(), sealed.place.clone());
         Ok(message.map(|message| StoredMessage { stem, message, place }))
     }
+}
 
+impl Outboxes<'_> {
     /// Where sent messages are now, in the order of `sent`. Each recipient's mail is listed once. All other places are
     /// listed only for messages that were not found there, and once for all of them.
-    pub fn locate(&self, sent: &[(Stem, AgentName)]) -> Result<Vec<SentMessageLocation>, StoreError> {
-        let mut search = Search { mesh: self, missing: HashSet::new(), found: HashMap::new() };
+    pub fn locate_sent(self, sent: &[(Stem, AgentName)]) -> Result<Vec<SentMessageLocation>, StoreError> {
+        let mut search = Search { mesh: self.mesh, missing: HashSet::new(), found: HashMap::new() };
         search.missing.extend(sent.iter().map(|(stem, _)| stem.clone()));
         let mut recipients: Vec<&AgentName> = sent.iter().map(|(_, to)| to).collect();
         recipients.sort_by(|a, b| a.as_str().cmp(b.as_str()));

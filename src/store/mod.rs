@@ -14,6 +14,7 @@ mod error;
 mod feed;
 mod fingerprint;
 mod graves;
+mod handles;
 mod hook_state;
 mod inbox;
 mod index;
@@ -29,6 +30,7 @@ mod message_index;
 mod offers;
 mod orphans;
 mod outbox;
+mod presence;
 mod pruning;
 mod quarantine;
 mod registry;
@@ -48,6 +50,10 @@ pub use error::StoreError;
 pub use feed::{EventBatch, FeedPosition, Project, ProjectFeedPosition};
 pub use fingerprint::Fingerprint;
 pub use graves::{GoneReason, Grave, GraveId, Graves};
+pub use handles::{
+    ActivityLogs, Archive, FeedLog, GraveRecords, HookStates, Inboxes, Outboxes, PresenceFiles, Registry,
+    SessionRecords, SessionStates, TaskRecords, Upkeep,
+};
 pub use hook_state::{HookFailure, MailTurns, StampsBefore};
 pub use inbox::{Contacts, Delivery, InboxScan, UnparsableFile, UnreadMessage};
 pub use index::{ListedAgent, RegistryQuery, Survey, patterns};

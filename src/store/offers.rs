@@ -9,7 +9,7 @@
 //! The later hook may belong to a tool call of the same batch, which the model requested before it could read the mail.
 
 use super::error::StoreError;
-use super::mesh::Mesh;
+use super::handles::Inboxes;
 use super::message_files::{Offer, OfferRetention, SeenRecord, Stem};
 use crate::domain::{Agent, AgentName};
 use crate::sys::files;
@@ -37,12 +37,12 @@ impl Offered {
     }
 }
 
-impl Mesh {
+impl Inboxes<'_> {
     /// The messages that were offered to the agent's model.
-    pub fn offers(&self, agent: &Agent) -> Result<Vec<Offered>, StoreError> {
+    pub fn offers(self, agent: &Agent) -> Result<Vec<Offered>, StoreError> {
         let mut offers = Vec::new();
-        for name in self.mailboxes(agent)? {
-            for file in files::list(&self.layout.inbox(name))? {
+        for name in self.names_of(agent)? {
+            for file in files::list(&self.mesh.layout.inbox(name))? {
                 if let Some(offer) = Offer::of_file(&file) {
                     offers.push(Offered { inbox: name.clone(), file, offer });
                 }
@@ -52,20 +52,24 @@ impl Mesh {
     }
 
     /// Records offers as seen: the harness has them in its transcript, so the model gets them with its next request.
-    pub fn surface(&self, offers: &[Offered]) -> Result<(), StoreError> {
+    pub fn confirm_offers(self, offers: &[Offered]) -> Result<(), StoreError> {
         for Offered { inbox, file, offer } in offers {
             let Offer { stem, at, via, .. } = offer.clone();
-            let (seen, dir) = (SeenRecord { stem, at, via, acked: None }, self.layout.seen(inbox));
+            let (seen, dir) = (SeenRecord { stem, at, via, acked: None }, self.mesh.layout.seen(inbox));
             // If two hooks do this at once, the first one wins.
-            self.files.take_into(&self.layout.inbox(inbox).join(file), &dir, &dir.join(seen.file()))?;
+            self.mesh.files.take_into(
+                &self.mesh.layout.inbox(inbox).join(file),
+                &dir,
+                &dir.join(seen.file()),
+            )?;
         }
         Ok(())
     }
 
     /// Makes offers unread again: the model does not have them, or that is not known.
-    pub fn withdraw(&self, offers: &[Offered]) -> Result<(), StoreError> {
+    pub fn withdraw_offers(self, offers: &[Offered]) -> Result<(), StoreError> {
         for Offered { inbox, file, offer } in offers {
-            let dir = self.layout.inbox(inbox);
+            let dir = self.mesh.layout.inbox(inbox);
             self.put_at(&dir.join(file), &dir.join(offer.stem.file()))?;
         }
         Ok(())

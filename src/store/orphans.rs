@@ -7,11 +7,11 @@
 //! The note is removed when the mail was forwarded and when another agent takes the name. A note that is older than the
 //! session record of the last owner has no effect.
 
+use super::handles::Inboxes;
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
 use super::locked_mesh::LockedMesh;
-use super::mesh::Mesh;
 use super::registry::{Census, Registration};
 use super::sessions;
 use super::wire::pretty;
@@ -40,29 +40,29 @@ pub struct Orphaned {
     pub now_called: Option<AgentName>,
 }
 
-impl Mesh {
+impl Inboxes<'_> {
     /// Notes which agent of pi-messenger owns its inbox now.
-    pub fn note_owner(&self, agent: &Agent) -> Result<(), StoreError> {
+    pub fn record_owner(self, agent: &Agent) -> Result<(), StoreError> {
         if !agent.is_foreign() {
             return Ok(());
         }
-        let (path, note) = (self.layout.owner(&agent.name), pretty(&Owner::of(agent)));
+        let (path, note) = (self.mesh.layout.owner(&agent.name), pretty(&Owner::of(agent)));
         if files::read_note(&path)?.is_some_and(|before| before == note) {
             return Ok(());
         }
-        files::create_dir(&self.layout.seen(&agent.name))?;
-        Ok(self.files.replace(&path, &note)?)
+        files::create_dir(&self.mesh.layout.seen(&agent.name))?;
+        Ok(self.mesh.files.replace(&path, &note)?)
     }
 
     /// The inboxes that contain mail and have no owner.
-    pub fn orphans(&self, census: &Census) -> Result<Vec<Orphaned>, StoreError> {
+    pub fn orphans(self, census: &Census) -> Result<Vec<Orphaned>, StoreError> {
         let mut orphans = Vec::new();
-        for dir in files::list(&self.layout.directory("inbox"))? {
+        for dir in files::list(&self.mesh.layout.directory("inbox"))? {
             let Ok(name) = AgentName::new(dir) else { continue };
             if census.has_owner(&name) {
                 continue;
             }
-            let mail = files::list(&self.layout.inbox(&name))?;
+            let mail = files::list(&self.mesh.layout.inbox(&name))?;
             let unread = mail.iter().filter(|file| !file.starts_with('.') && file.ends_with(".json")).count();
             if unread > 0 {
                 let now_called = self.owner_now(census, &name)?;
@@ -73,16 +73,16 @@ impl Mesh {
     }
 
     /// Removes the note: from now on mail under that name is not for the noted agent.
-    pub(super) fn forget_owner(&self, name: &AgentName) {
+    pub(super) fn forget_owner(self, name: &AgentName) {
         // Errors are ignored: a note that stays is older than the record of the session that has the name now, so it
         // has no effect.
-        drop(files::remove(&self.layout.owner(name)));
+        drop(files::remove(&self.mesh.layout.owner(name)));
     }
 
     /// The present name of the agent of pi-messenger that had the name, if it is alive and no agent of ours had the
     /// name since.
-    fn owner_now(&self, census: &Census, name: &AgentName) -> Result<Option<AgentName>, StoreError> {
-        let path = self.layout.owner(name);
+    fn owner_now(self, census: &Census, name: &AgentName) -> Result<Option<AgentName>, StoreError> {
+        let path = self.mesh.layout.owner(name);
         let note = files::read_note(&path)?.unwrap_or_default();
         let Ok(owner) = serde_json::from_slice::<Owner>(&note) else { return Ok(None) };
         let is_it = |record: &&Registration| record.agent.is_foreign() && Owner::of(&record.agent) == owner;
@@ -92,7 +92,7 @@ impl Mesh {
         };
         // The note may be older than the last owner: earlier versions never removed it.
         let noted = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
-        let last = sessions::last_owner(&self.layout, name)?;
+        let last = sessions::last_owner(&self.mesh.layout, name)?;
         let is_current = last.is_none_or(|(written, _)| noted.is_some_and(|noted| noted > written));
         Ok(is_current.then(|| agent.name.clone()))
     }
@@ -102,18 +102,18 @@ impl LockedMesh<'_> {
     /// Forwards mail under names that agents of pi-messenger gave up. Returns pairs of old and new names.
     pub fn forward_orphans(&self, census: &Census) -> Result<Vec<(AgentName, AgentName)>, StoreError> {
         let mut forwarded = Vec::new();
-        for Orphaned { name, now_called, .. } in self.mesh.orphans(census)? {
+        for Orphaned { name, now_called, .. } in self.mesh.inboxes().orphans(census)? {
             let Some(new) = now_called else { continue };
             // pi-messenger takes no lock: another agent may have the name by now.
             if !files::exists(&self.mesh.layout.registration(&name))? {
                 // The agent may give up the new name, too, as soon as it did the old one.
                 if let Some(record) = census.records.iter().find(|record| record.agent.name == new) {
-                    self.mesh.note_owner(&record.agent)?;
+                    self.mesh.inboxes().record_owner(&record.agent)?;
                 }
                 self.forward_mail(&name, &new)?;
                 // While the inbox exists, a sender may still write to it.
                 if !files::exists(&self.mesh.layout.inbox(&name))? {
-                    self.mesh.forget_owner(&name);
+                    self.mesh.inboxes().forget_owner(&name);
                 }
                 forwarded.push((name, new));
             }

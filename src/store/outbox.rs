@@ -6,6 +6,7 @@
 
 use super::error::StoreError;
 use super::graves::GraveId;
+use super::handles::Outboxes;
 use super::lock_order::{LockOrderGuard, LockRank};
 use super::mesh::Mesh;
 use super::message_files::{SentRecord, Stem};
@@ -32,68 +33,68 @@ pub struct Posted {
     pub message: Message,
 }
 
-impl Mesh {
+impl<'m> Outboxes<'m> {
     /// Records in `sent/` how the recipient is notified.
     pub fn record_wake_route(
-        &self,
+        self,
         from: &AgentName,
         to: &AgentName,
         stem: &Stem,
         route: &str,
     ) -> Result<(), StoreError> {
-        let dir = self.layout.sent(from);
+        let dir = self.mesh.layout.sent(from);
         let plain = SentRecord { stem: stem.clone(), to: to.clone(), route: None };
         let noted = SentRecord { route: Some(route.to_string()), ..plain.clone() };
-        self.files.take(&dir.join(plain.file()), &dir.join(noted.file()))?;
+        self.mesh.files.take(&dir.join(plain.file()), &dir.join(noted.file()))?;
         Ok(())
     }
 
     /// Whether there is a record in `sent/` of this message by `from`.
-    pub fn has_sent(&self, from: &AgentName, message: &Message, stem: &Stem) -> Result<bool, StoreError> {
+    pub fn has_sent(self, from: &AgentName, message: &Message, stem: &Stem) -> Result<bool, StoreError> {
         let Ok(to) = AgentName::new(message.to.as_str()) else { return Ok(false) };
         let sent = SentRecord { stem: stem.clone(), to, route: None };
-        Ok(files::exists(&self.layout.sent(from).join(sent.file()))?)
+        Ok(files::exists(&self.mesh.layout.sent(from).join(sent.file()))?)
     }
 
     /// Deletes a message that came too late, because the recipient left in the meantime. `false`: it is not in the
     /// inbox any more.
-    pub fn take_back(&self, to: &AgentName, posted: &Posted) -> Result<bool, StoreError> {
-        Ok(files::remove(&self.layout.inbox(to).join(posted.stem.file()))?)
+    pub fn retract(self, to: &AgentName, posted: &Posted) -> Result<bool, StoreError> {
+        Ok(files::remove(&self.mesh.layout.inbox(to).join(posted.stem.file()))?)
     }
 
     /// Removes the record of a message that was taken back.
-    pub fn forget_sent(&self, from: &AgentName, to: &AgentName, posted: &Posted) -> Result<(), StoreError> {
+    pub fn forget_sent(self, from: &AgentName, to: &AgentName, posted: &Posted) -> Result<(), StoreError> {
         let sent = SentRecord { stem: posted.stem.clone(), to: to.clone(), route: None };
-        files::remove(&self.layout.sent(from).join(sent.file()))?;
+        files::remove(&self.mesh.layout.sent(from).join(sent.file()))?;
         Ok(())
     }
 
     /// Makes messages under a new name sort after those under the old one, whatever the clock says.
-    pub fn carry_stamp(&self, old: &AgentName, new: &AgentName) -> Result<(), StoreError> {
-        if !files::exists(&self.layout.stamp(old))? {
+    pub fn continue_stamps_of(self, old: &AgentName, new: &AgentName) -> Result<(), StoreError> {
+        if !files::exists(&self.mesh.layout.stamp(old))? {
             return Ok(());
         }
-        let last = self.outbox(old)?.last;
-        self.outbox(new)?.advance(last)
+        let last = self.lock(old)?.last;
+        self.lock(new)?.advance(last)
     }
 
-    pub fn outbox(&self, from: &AgentName) -> Result<Outbox<'_>, StoreError> {
-        self.tighten()?;
-        let dir = self.layout.sent(from);
+    pub fn lock(self, from: &AgentName) -> Result<Outbox<'m>, StoreError> {
+        self.mesh.tighten()?;
+        let dir = self.mesh.layout.sent(from);
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;
         }
-        let path = self.layout.stamp(from);
-        let order = LockOrderGuard::begin(LockRank::Stamp, self.options.lock_timeout);
+        let path = self.mesh.layout.stamp(from);
+        let order = LockOrderGuard::begin(LockRank::Stamp, self.mesh.options.lock_timeout);
         loop {
             let held = FileLock::acquire(&path, order.left())?;
             let last = files::read_note(&path)?.map_or(0, |text| last_stamp(&text));
             if !files::has_second_name(&path)? {
-                return Ok(Outbox { mesh: self, from: from.clone(), last, _held: held, _turn: order });
+                return Ok(Outbox { mesh: self.mesh, from: from.clone(), last, _held: held, _turn: order });
             }
             // The stamp file is written in place, which would also change the file with the other name. A new file is
             // ours alone; a process that waits for the lock on the old one notices that it is gone.
-            self.files.replace(&path, &stamp_text(last))?;
+            self.mesh.files.replace(&path, &stamp_text(last))?;
         }
     }
 }

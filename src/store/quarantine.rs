@@ -1,5 +1,6 @@
 //! `quarantine/`: files that could not be read, each with a file beside it that says why.
 
+use super::handles::Upkeep;
 use std::path::Path;
 
 use super::error::StoreError;
@@ -39,10 +40,12 @@ impl Mesh {
         }
         Ok(Some(aside.display().to_string()))
     }
+}
 
+impl Upkeep<'_> {
     /// The paths of all files in quarantine.
-    pub fn quarantined(&self) -> Result<Vec<String>, StoreError> {
-        let dir = self.layout.directory("quarantine");
+    pub fn quarantined_files(self) -> Result<Vec<String>, StoreError> {
+        let dir = self.mesh.layout.directory("quarantine");
         let names = files::list(&dir)?.into_iter().filter(|name| !name.ends_with(".reason"));
         Ok(names.map(|name| dir.join(name).display().to_string()).collect())
     }

@@ -1,5 +1,7 @@
 //! `registry/`: reading one registration, or all of them (the census).
 
+use super::handles::Registry;
+use crate::domain::TaskRef;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -152,6 +154,44 @@ pub(super) fn census(layout: &Layout) -> Result<Census, FileError> {
         last = Some(census);
     }
     Ok(last.unwrap_or_default())
+}
+
+impl Registry<'_> {
+    /// All registrations, of dead agents too.
+    pub fn census(self) -> Result<Census, StoreError> {
+        let mut census = census(&self.mesh.layout)?;
+        self.leave_out_unbound(&mut census);
+        Ok(census)
+    }
+
+    /// Drops reservations that were made with a task that their holder no longer has. If the claims cannot be read, all
+    /// reservations stay.
+    pub(super) fn leave_out_unbound(self, census: &mut Census) {
+        let has_task =
+            |record: &Registration| record.agent.reservations.iter().any(|held| held.task.is_some());
+        if !census.records.iter().any(has_task) {
+            return;
+        }
+        let Ok(claims) = self.mesh.tasks().claims() else { return };
+        let done = self.mesh.tasks().done_since_claims();
+        let is_done = |task: &TaskRef| done.as_ref().is_some_and(|done| done.has(&task.spec, &task.id));
+        for record in &mut census.records {
+            let agent = record.agent.clone();
+            let has = |task: &TaskRef| claims.has(&agent, task) && !is_done(task);
+            record.agent.reservations.retain(|held| held.task.as_ref().is_none_or(has));
+        }
+    }
+
+    /// Reads that file of the registry; `None` if there is none.
+    pub(super) fn file(self, stem: &str) -> Option<Result<Registration, UnreadableFile>> {
+        read_alone(&self.mesh.layout.registry().join(format!("{stem}.json")), stem)
+    }
+
+    /// The registration with exactly that name, if it is readable.
+    pub fn get(self, name: &AgentName) -> Result<Option<Registration>, StoreError> {
+        let read = read(&self.mesh.layout.registration(name), name.as_str())?;
+        Ok(read.and_then(Result::ok))
+    }
 }
 
 fn take_census(layout: &Layout) -> Result<(Census, bool), FileError> {

@@ -17,12 +17,12 @@
 //! The end of a turn is recorded before its hook looks for mail, so a message that comes later finds an idle session,
 //! and its sender wakes it.
 
+use super::handles::{HookStates, SessionStates};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use super::error::StoreError;
 use super::layout::session_hash;
-use super::mesh::Mesh;
 use super::wire::process::{ProcessKey, recorded};
 use crate::domain::{Agent, Liveness, RecordedProcess, SessionId};
 use crate::sys::files::{self, FileStamp};
@@ -63,64 +63,67 @@ struct AttendantKeys {
     has_channel: bool,
 }
 
-impl Mesh {
-    pub fn activity(&self, session: &SessionId) -> Result<SessionState, StoreError> {
-        if files::exists(&self.hook_file(session, "resting"))? {
+impl SessionStates<'_> {
+    pub fn get(self, session: &SessionId) -> Result<SessionState, StoreError> {
+        if files::exists(&self.mesh.hooks().file(session, "resting"))? {
             return Ok(SessionState::Idle);
         }
         if let Some(age) = self.roused_for(session)? {
             return Ok(if age > ROUSING { SessionState::Idle } else { SessionState::Working });
         }
-        let is_working = files::exists(&self.hook_file(session, "working"))?;
+        let is_working = files::exists(&self.mesh.hooks().file(session, "working"))?;
         Ok(if is_working { SessionState::Working } else { SessionState::Unknown })
     }
 
     /// How long ago a process started to wake the session, if no turn has begun since.
-    fn roused_for(&self, session: &SessionId) -> Result<Option<Duration>, StoreError> {
-        let metadata = files::metadata(&self.hook_file(session, "roused"))?;
+    fn roused_for(self, session: &SessionId) -> Result<Option<Duration>, StoreError> {
+        let metadata = files::metadata(&self.mesh.hooks().file(session, "roused"))?;
         Ok(metadata.and_then(|metadata| metadata.modified().ok()).map(clock::age))
     }
 
     /// Records that a turn begins.
-    pub fn note_working(&self, session: &SessionId) -> Result<(), StoreError> {
+    pub fn set_working(self, session: &SessionId) -> Result<(), StoreError> {
         self.note(session, ["resting", "roused"], "working")
     }
 
     /// Records that a turn ends.
-    pub fn note_resting(&self, session: &SessionId) -> Result<(), StoreError> {
+    pub fn set_idle(self, session: &SessionId) -> Result<(), StoreError> {
         self.note(session, ["working", "roused"], "resting")
     }
 
     /// Makes a session idle again that nobody woke after all. `false`: it is not being woken any more, because a turn
     /// has begun.
-    pub fn rest_again(&self, session: &SessionId) -> Result<bool, StoreError> {
-        Ok(self.files.take(&self.hook_file(session, "roused"), &self.hook_file(session, "resting"))?)
+    pub fn set_idle_again(self, session: &SessionId) -> Result<bool, StoreError> {
+        Ok(self
+            .mesh
+            .files
+            .take(&self.mesh.hooks().file(session, "roused"), &self.mesh.hooks().file(session, "resting"))?)
     }
 
-    fn note(&self, session: &SessionId, before: [&str; 2], now: &str) -> Result<(), StoreError> {
-        let now = self.hook_file(session, now);
+    fn note(self, session: &SessionId, before: [&str; 2], now: &str) -> Result<(), StoreError> {
+        let now = self.mesh.hooks().file(session, now);
         for before in before {
-            if self.files.take(&self.hook_file(session, before), &now)? {
+            if self.mesh.files.take(&self.mesh.hooks().file(session, before), &now)? {
                 return Ok(());
             }
         }
-        self.make_hooks_dir()?;
+        self.mesh.hooks().make_dir()?;
         Ok(files::touch(&now)?)
     }
 
     /// Since when the current turn is known.
-    pub fn working_since(&self, session: &SessionId) -> Result<Option<SystemTime>, StoreError> {
-        let metadata = files::metadata(&self.hook_file(session, "working"))?;
+    pub fn working_since(self, session: &SessionId) -> Result<Option<SystemTime>, StoreError> {
+        let metadata = files::metadata(&self.mesh.hooks().file(session, "working"))?;
         // The rename that begins a turn changes the file's ctime, not its mtime.
         Ok(metadata.map(|metadata| FileStamp::of(&metadata).newest()))
     }
 
     /// Records whether the session acts without asking the user for permission.
-    pub fn note_unasked(&self, session: &SessionId, is_unasked: bool) -> Result<(), StoreError> {
-        let mark = self.hook_file(session, "unasked");
+    pub fn set_bypasses_permissions(self, session: &SessionId, is_unasked: bool) -> Result<(), StoreError> {
+        let mark = self.mesh.hooks().file(session, "unasked");
         match (is_unasked, files::exists(&mark)?) {
             (true, false) => {
-                self.make_hooks_dir()?;
+                self.mesh.hooks().make_dir()?;
                 files::touch(&mark)?;
             }
             (false, true) => _ = files::remove(&mark)?,
@@ -129,41 +132,45 @@ impl Mesh {
         Ok(())
     }
 
-    pub fn is_unasked(&self, session: &SessionId) -> Result<bool, StoreError> {
-        Ok(files::exists(&self.hook_file(session, "unasked"))?)
+    pub fn bypasses_permissions(self, session: &SessionId) -> Result<bool, StoreError> {
+        Ok(files::exists(&self.mesh.hooks().file(session, "unasked"))?)
     }
 
     /// Claims the right to wake an idle session. `false`: it is not idle, or another process was first.
-    pub fn rouse(&self, session: &SessionId) -> Result<bool, StoreError> {
-        let (roused, resting) = (self.hook_file(session, "roused"), self.hook_file(session, "resting"));
+    pub fn claim_wake(self, session: &SessionId) -> Result<bool, StoreError> {
+        let (roused, resting) =
+            (self.mesh.hooks().file(session, "roused"), self.mesh.hooks().file(session, "resting"));
         if self.roused_for(session)?.is_some_and(|age| age > ROUSING) {
-            self.files.take(&roused, &resting)?;
+            self.mesh.files.take(&roused, &resting)?;
         }
         // The time is set before the rename, so that the age of `roused` is never too high.
-        Ok(files::refresh(&resting)? && self.files.take(&resting, &roused)?)
+        Ok(files::refresh(&resting)? && self.mesh.files.take(&resting, &roused)?)
     }
 
     /// Whether somebody is waking it and no turn has begun since.
-    pub fn is_roused(&self, session: &SessionId) -> Result<bool, StoreError> {
-        Ok(files::exists(&self.hook_file(session, "roused"))?)
+    pub fn is_being_woken(self, session: &SessionId) -> Result<bool, StoreError> {
+        Ok(files::exists(&self.mesh.hooks().file(session, "roused"))?)
     }
 
     /// Makes this process the waiter of that session. An earlier waiter sees that and ends.
-    pub fn begin_waiting(&self, session: &SessionId) -> Result<(), StoreError> {
+    pub fn begin_waiting(self, session: &SessionId) -> Result<(), StoreError> {
         let own = own();
         let keys = WaiterKeys { pid: i64::from(own.pid().get()), process: ProcessKey::of(&own) };
-        self.make_hooks_dir()?;
-        Ok(self.files.replace(&self.hook_file(session, "waiter"), &super::wire::pretty(&keys))?)
+        self.mesh.hooks().make_dir()?;
+        Ok(self
+            .mesh
+            .files
+            .replace(&self.mesh.hooks().file(session, "waiter"), &super::wire::pretty(&keys))?)
     }
 
     /// Whether this process is still the waiter of that session.
-    pub fn is_waiting(&self, session: &SessionId) -> Result<bool, StoreError> {
+    pub fn is_waiting(self, session: &SessionId) -> Result<bool, StoreError> {
         Ok(self.waiter(session)? == Some(own()))
     }
 
     /// The waiter of that session. It may be dead by now.
-    pub fn waiter(&self, session: &SessionId) -> Result<Option<RecordedProcess>, StoreError> {
-        let bytes = files::read_note(&self.hook_file(session, "waiter"))?;
+    pub fn waiter(self, session: &SessionId) -> Result<Option<RecordedProcess>, StoreError> {
+        let bytes = files::read_note(&self.mesh.hooks().file(session, "waiter"))?;
         let keys = bytes.and_then(|bytes| serde_json::from_slice::<WaiterKeys>(&bytes).ok());
         // An unreadable file counts as no waiter: at worst, mail comes with the next prompt.
         Ok(keys.and_then(|keys| recorded(keys.pid, keys.process, None).ok()))
@@ -171,24 +178,27 @@ impl Mesh {
 
     /// Registers this process, one of the session's own, as able to wake it. If there are several, the first one that
     /// is alive is enough.
-    pub fn attend(&self, session: &SessionId, has_channel: bool) -> Result<(), StoreError> {
+    pub fn set_server(self, session: &SessionId, has_channel: bool) -> Result<(), StoreError> {
         let now = SessionServer { process: own(), has_channel };
         let is_enough = |there: &SessionServer| {
             *there == now
                 || there.process != now.process && process::liveness(&there.process) == Liveness::Alive
         };
-        if self.attendant(session)?.as_ref().is_some_and(is_enough) {
+        if self.server(session)?.as_ref().is_some_and(is_enough) {
             return Ok(());
         }
         let pid = i64::from(now.process.pid().get());
         let keys = AttendantKeys { pid, process: ProcessKey::of(&now.process), has_channel };
-        self.make_hooks_dir()?;
-        Ok(self.files.replace(&self.hook_file(session, "server"), &super::wire::pretty(&keys))?)
+        self.mesh.hooks().make_dir()?;
+        Ok(self
+            .mesh
+            .files
+            .replace(&self.mesh.hooks().file(session, "server"), &super::wire::pretty(&keys))?)
     }
 
     /// The server that attends the session. It may be dead by now.
-    pub fn attendant(&self, session: &SessionId) -> Result<Option<SessionServer>, StoreError> {
-        let bytes = files::read_note(&self.hook_file(session, "server"))?;
+    pub fn server(self, session: &SessionId) -> Result<Option<SessionServer>, StoreError> {
+        let bytes = files::read_note(&self.mesh.hooks().file(session, "server"))?;
         let keys = bytes.and_then(|bytes| serde_json::from_slice::<AttendantKeys>(&bytes).ok());
         Ok(keys.and_then(|keys| {
             let process = recorded(keys.pid, keys.process, None).ok()?;
@@ -197,30 +207,35 @@ impl Mesh {
     }
 
     /// Asks the waiter of that session to answer.
-    pub fn ping(&self, agent: &Agent) -> Result<(), StoreError> {
-        self.make_hooks_dir()?;
-        files::remove(&self.hook_file(&agent.session, "pong"))?;
-        files::touch(&self.hook_file(&agent.session, "ping"))?;
+    pub fn ping(self, agent: &Agent) -> Result<(), StoreError> {
+        self.mesh.hooks().make_dir()?;
+        files::remove(&self.mesh.hooks().file(&agent.session, "pong"))?;
+        files::touch(&self.mesh.hooks().file(&agent.session, "ping"))?;
         // The waiter watches the inbox.
-        Ok(files::touch_dir(&self.layout.inbox(&agent.name))?)
+        Ok(files::touch_dir(&self.mesh.layout.inbox(&agent.name))?)
     }
 
-    pub fn answer_ping(&self, session: &SessionId) -> Result<bool, StoreError> {
-        Ok(self.files.take(&self.hook_file(session, "ping"), &self.hook_file(session, "pong"))?)
+    pub fn answer_ping(self, session: &SessionId) -> Result<bool, StoreError> {
+        Ok(self
+            .mesh
+            .files
+            .take(&self.mesh.hooks().file(session, "ping"), &self.mesh.hooks().file(session, "pong"))?)
     }
 
     /// Whether the waiter has answered. Removes the answer.
-    pub fn take_pong(&self, session: &SessionId) -> Result<bool, StoreError> {
-        Ok(files::remove(&self.hook_file(session, "pong"))?)
+    pub fn take_pong(self, session: &SessionId) -> Result<bool, StoreError> {
+        Ok(files::remove(&self.mesh.hooks().file(session, "pong"))?)
     }
 
-    pub fn take_back_ping(&self, session: &SessionId) -> Result<(), StoreError> {
-        files::remove(&self.hook_file(session, "ping"))?;
+    pub fn cancel_ping(self, session: &SessionId) -> Result<(), StoreError> {
+        files::remove(&self.mesh.hooks().file(session, "ping"))?;
         Ok(())
     }
+}
 
-    pub(super) fn hook_file(&self, session: &SessionId, kind: &str) -> PathBuf {
-        self.layout.hooks().join(format!("{}.{kind}", session_hash(session)))
+impl HookStates<'_> {
+    pub(super) fn file(self, session: &SessionId, kind: &str) -> PathBuf {
+        self.mesh.layout.hooks().join(format!("{}.{kind}", session_hash(session)))
     }
 }
 
@@ -236,7 +251,7 @@ mod tests {
 
     use super::*;
     use crate::domain::settings::Durability;
-    use crate::store::{MeshLocation, MeshOptions};
+    use crate::store::{Mesh, MeshLocation, MeshOptions};
 
     const MANY: usize = 20;
 
@@ -249,20 +264,20 @@ mod tests {
     fn of_many_who_would_wake_it_one_does() {
         let dir = tempfile::tempdir().unwrap();
         let (mesh, session) = (mesh(&dir), SessionId::new("one").unwrap());
-        assert!(!mesh.rouse(&session).unwrap(), "nobody knows whether it rests");
+        assert!(!mesh.session_states().claim_wake(&session).unwrap(), "nobody knows whether it rests");
         for _ in 0..50 {
-            mesh.note_resting(&session).unwrap();
+            mesh.session_states().set_idle(&session).unwrap();
             let start = Barrier::new(MANY);
             let rouse = || {
                 start.wait();
-                mesh.rouse(&session).unwrap()
+                mesh.session_states().claim_wake(&session).unwrap()
             };
             let woke = std::thread::scope(|scope| {
                 let all: Vec<_> = (0..MANY).map(|_| scope.spawn(rouse)).collect();
                 all.into_iter().map(|one| one.join().unwrap()).filter(|woke| *woke).count()
             });
             assert_eq!(woke, 1);
-            assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
+            assert_eq!(mesh.session_states().get(&session).unwrap(), SessionState::Working);
         }
     }
 
@@ -270,28 +285,28 @@ mod tests {
     fn only_a_session_that_is_being_woken_rests_again() {
         let dir = tempfile::tempdir().unwrap();
         let (mesh, session) = (mesh(&dir), SessionId::new("one").unwrap());
-        mesh.note_resting(&session).unwrap();
-        assert!(mesh.rouse(&session).unwrap());
-        assert!(mesh.rest_again(&session).unwrap());
-        assert_eq!(mesh.activity(&session).unwrap(), SessionState::Idle);
-        assert!(mesh.rouse(&session).unwrap());
-        mesh.note_working(&session).unwrap();
-        assert!(!mesh.rest_again(&session).unwrap());
-        assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
+        mesh.session_states().set_idle(&session).unwrap();
+        assert!(mesh.session_states().claim_wake(&session).unwrap());
+        assert!(mesh.session_states().set_idle_again(&session).unwrap());
+        assert_eq!(mesh.session_states().get(&session).unwrap(), SessionState::Idle);
+        assert!(mesh.session_states().claim_wake(&session).unwrap());
+        mesh.session_states().set_working(&session).unwrap();
+        assert!(!mesh.session_states().set_idle_again(&session).unwrap());
+        assert_eq!(mesh.session_states().get(&session).unwrap(), SessionState::Working);
     }
 
     #[test]
     fn whoever_waits_last_waits() {
         let dir = tempfile::tempdir().unwrap();
         let (mesh, session) = (mesh(&dir), SessionId::new("one").unwrap());
-        assert!(!mesh.is_waiting(&session).unwrap());
-        mesh.begin_waiting(&session).unwrap();
-        assert!(mesh.is_waiting(&session).unwrap());
+        assert!(!mesh.session_states().is_waiting(&session).unwrap());
+        mesh.session_states().begin_waiting(&session).unwrap();
+        assert!(mesh.session_states().is_waiting(&session).unwrap());
         let other = WaiterKeys { pid: 1, process: None };
-        let file = mesh.hook_file(&session, "waiter");
+        let file = mesh.hooks().file(&session, "waiter");
         mesh.files.replace(&file, &super::super::wire::pretty(&other)).unwrap();
-        assert!(!mesh.is_waiting(&session).unwrap());
+        assert!(!mesh.session_states().is_waiting(&session).unwrap());
         mesh.files.replace(&file, b"{\"pid\"").unwrap();
-        assert_eq!(mesh.waiter(&session).unwrap(), None);
+        assert_eq!(mesh.session_states().waiter(&session).unwrap(), None);
     }
 }

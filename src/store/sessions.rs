@@ -3,6 +3,7 @@
 //! With it a session that comes back is recognised, and a registration that vanished while its agent is alive can be
 //! written again.
 
+use super::handles::SessionRecords;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -144,6 +145,21 @@ pub(super) fn last_owner(
         }
     }
     Ok(last)
+}
+
+impl SessionRecords<'_> {
+    pub fn get(self, session: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
+        read(&self.mesh.layout, session)
+    }
+
+    /// The name that the session had last, if it is known.
+    pub fn last_name(self, session: &SessionId) -> Result<Option<AgentName>, StoreError> {
+        name(&self.mesh.layout, session)
+    }
+
+    pub fn all(self) -> Result<Sessions, StoreError> {
+        Ok(all(&self.mesh.layout)?)
+    }
 }
 
 fn parse(bytes: &[u8]) -> Result<SessionRecord, String> {

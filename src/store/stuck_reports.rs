@@ -3,20 +3,20 @@
 //! `<Name>.stuck` holds, in nanoseconds, the agent's last sign of life at the time of the report. While that is still
 //! its last one, it is not reported again. The modification time of `.looked` is the time of the last check by a hook.
 
+use super::handles::PresenceFiles;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::error::StoreError;
 use super::locked_mesh::LockedMesh;
-use super::mesh::Mesh;
 use crate::domain::AgentName;
 use crate::sys::{clock, files};
 
-impl Mesh {
+impl PresenceFiles<'_> {
     /// The last sign of life of an agent that was reported as stuck.
-    pub fn told_stuck(&self, name: &AgentName) -> Result<Option<Timestamp>, StoreError> {
-        let bytes = files::read_note(&self.layout.stuck(name))?;
+    pub fn reported_stuck_at(self, name: &AgentName) -> Result<Option<Timestamp>, StoreError> {
+        let bytes = files::read_note(&self.mesh.layout.stuck(name))?;
         // An unreadable file counts as not reported: reporting again does no harm.
         let nanos = bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok()?.trim().parse().ok());
         Ok(nanos.and_then(|nanos| Timestamp::from_nanosecond(nanos).ok()))
@@ -24,8 +24,8 @@ impl Mesh {
 
     /// Whether the last check was at least `every` ago. If so, the caller does it now. Two callers at once may both get
     /// `true`.
-    pub fn is_time_to_look(&self, every: Duration) -> Result<bool, StoreError> {
-        let path = self.layout.last_look();
+    pub fn begin_stuck_check_if_due(self, every: Duration) -> Result<bool, StoreError> {
+        let path = self.mesh.layout.last_look();
         let modified = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
         if modified.is_some_and(|modified| clock::age(modified) < every) {
             return Ok(false);

@@ -45,10 +45,10 @@ impl Mesh {
         let layout = &self.layout;
         let mut dirs = match target {
             WatchTarget::Inbox(agent) => {
-                self.mailboxes(agent)?.iter().map(|name| layout.inbox(name)).collect()
+                self.inboxes().names_of(agent)?.iter().map(|name| layout.inbox(name)).collect()
             }
             WatchTarget::Mail(agent) => {
-                let names = self.mailboxes(agent)?;
+                let names = self.inboxes().names_of(agent)?;
                 let inboxes = names.iter().map(|name| layout.inbox(name));
                 let handed_over = names.iter().map(|name| layout.seen(name));
                 // Until something has been sent, watch the parent directory.
@@ -65,7 +65,8 @@ impl Mesh {
                 around.into_iter().chain(handed_over).collect::<Vec<PathBuf>>()
             }
             WatchTarget::Fingerprint(agent) => {
-                let names = agent.map(|agent| self.mailboxes(agent)).transpose()?.unwrap_or_default();
+                let names =
+                    agent.map(|agent| self.inboxes().names_of(agent)).transpose()?.unwrap_or_default();
                 let inboxes = names.into_iter().map(|name| layout.inbox(name));
                 [layout.root().to_path_buf(), layout.registry()].into_iter().chain(inboxes).collect()
             }

@@ -92,7 +92,7 @@ impl Scene {
     /// What must hold at any time, whichever process died.
     #[track_caller]
     fn assert_promises(&self, when: &str) {
-        let census = self.env.store().census().unwrap();
+        let census = self.env.store().registry().census().unwrap();
         assert!(census.unreadable.is_empty(), "{when}: {:?}", census.unreadable);
         let names: BTreeSet<String> =
             census.records.iter().map(|record| record.agent.name.folded()).collect();
@@ -101,7 +101,7 @@ impl Scene {
             census.records.iter().map(|record| record.agent.session.as_str()).collect();
         assert_eq!(sessions.len(), census.records.len(), "{when}: one registration per session");
         (self.promises)(self, when);
-        self.env.store().claims().unwrap();
+        self.env.store().tasks().claims().unwrap();
     }
 
     /// Mail that nobody reads or sends is all there, wherever it is moved.
@@ -179,7 +179,7 @@ impl Scene {
             panic!("{when}: that is not how it should be in the end");
         }
         // A dead holder's lock may still be there, but blocks nobody.
-        let obstacle = self.env.store().swarm_obstacle().unwrap();
+        let obstacle = self.env.store().tasks().lock_state().unwrap();
         assert!(!matches!(obstacle, Some(SwarmLockState::Held(_))), "{when}: {obstacle:?}");
     }
 }

@@ -223,7 +223,7 @@ fn files_with(words: &[&str]) -> Vec<String> {
 /// Ops write down what follows from them; one runner carries it out when no lock is held.
 #[test]
 fn effects_are_carried_out_in_one_place() {
-    assert_eq!(files_with(&["append_event("]), ["ops/runner.rs"], "the feed");
+    assert_eq!(files_with(&["feed().append("]), ["ops/runner.rs"], "the feed");
     assert_eq!(files_with(&["notices::post("]), ["ops/runner.rs"], "notices");
     assert_eq!(
         files_with(&["wake_notified(", "idle_agents("]),
@@ -239,7 +239,7 @@ fn effects_are_carried_out_in_one_place() {
     assert_eq!(files_with(&["wake_recipients("]), ["ops/messages/send.rs", "ops/wake/mod.rs"], "wakes");
     // Agents send in their own name; only `notices` sends in the program's.
     let senders = ["ops/messages/send.rs", "ops/notices.rs", "ops/tasks/handoff.rs"];
-    assert_eq!(files_with(&["outbox("]), senders, "outboxes");
+    assert_eq!(files_with(&["outboxes().lock("]), senders, "outboxes");
 }
 
 /// The one exception: what the mesh owes to an agent is posted under the lock under which the debt is crossed out, so a

@@ -56,7 +56,7 @@ fn a_sender_and_whoever_renames_it_never_wait_for_each_other() {
         stops += 1;
         let mut renamer = start(env.msg().args(["rename", &new, "--as", &old]));
         wait_until("it has the lock, or waits for it", || {
-            store.lock_holder().is_some() || renamer.try_wait().unwrap().is_some()
+            store.upkeep().lock_holder().is_some() || renamer.try_wait().unwrap().is_some()
         });
         kill(pid(&sender), Signal::SIGCONT).unwrap();
         for (who, (code, said)) in [("sender", ended(sender)), ("renamer", ended(renamer))] {
@@ -102,7 +102,7 @@ fn who_gets_a_new_session_id_meanwhile_has_not_left() {
         let Some(sender) = stop_at(&mut send, step) else { break };
         stops += 1;
         // While the sender holds the lock, nobody can change Bob.
-        if env.store().lock_holder().is_none() {
+        if env.store().upkeep().lock_holder().is_none() {
             let file = env.mesh().join("registry/Bob.json");
             let mut registration = env.registration("Bob");
             registration["sessionId"] = format!("cleared {step}").into();

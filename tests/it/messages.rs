@@ -566,10 +566,10 @@ fn history_is_kept_within_bounds_and_unread_mail_is_none_of_it() {
     let bob = ravenry::domain::AgentName::new("Bob").unwrap();
     let now = jiff::Timestamp::now();
     let hour = jiff::SignedDuration::from_hours(1);
-    assert_eq!(mesh.prune(&bob, now - hour, 3).unwrap(), 1, "one too many");
+    assert_eq!(mesh.archive().prune(&bob, now - hour, 3).unwrap(), 1, "one too many");
     let history = env.ok(&["history", "--as", "Bob"])["messages"].as_array().unwrap().clone();
     assert_eq!(texts(&history), ["1", "2", "3"], "the oldest went");
-    assert_eq!(mesh.prune(&bob, now + hour, 3).unwrap(), 3, "all too old");
+    assert_eq!(mesh.archive().prune(&bob, now + hour, 3).unwrap(), 3, "all too old");
     assert_eq!(texts(&read(&env, "Bob")), ["4", "5"]);
 }
 

@@ -31,7 +31,7 @@ impl Writer {
         match manner {
             "ours" => {
                 let mesh = open_mesh(&dir, crate::environment::PATIENCE);
-                let alice = mesh.registration(&AgentName::new("Alice").unwrap()).unwrap().unwrap().agent;
+                let alice = mesh.registry().get(&AgentName::new("Alice").unwrap()).unwrap().unwrap().agent;
                 for count in 0_u64.. {
                     mesh.lock()
                         .unwrap()
@@ -94,7 +94,7 @@ fn whoever_rewrites_in_a_tight_loop_is_seen_by_every_read() {
     wait_until("the writer writes", || status().is_some());
     let first = status();
     for read in 0..10_000 {
-        let census = mesh.census().unwrap();
+        let census = mesh.registry().census().unwrap();
         assert_eq!(census.records.len(), 1, "read {read}: {:?}", census.unreadable);
     }
     assert_ne!(status(), first, "it went on meanwhile");
@@ -117,7 +117,7 @@ fn a_writer_that_truncates_in_place_is_never_taken_for_dead() {
     let (mut torn, mut whole) = (0, 0);
     for read in 0..2_000 {
         torn += usize::from(fs::read(&path).is_ok_and(|bytes| bytes.len() < foreign.to_string().len()));
-        let census = mesh.census().unwrap();
+        let census = mesh.registry().census().unwrap();
         // On a busy machine half a file may stay for longer than anyone waits for it. Then it is unreadable, not gone.
         match census.records.iter().find(|record| record.agent.name.as_str() == "Alice") {
             Some(alice) => {

@@ -85,7 +85,7 @@ impl Work {
 
     fn run(&self) {
         let mesh = open_mesh(&self.dir, PATIENCE);
-        let bob = mesh.registration(&name("Bob")).unwrap().unwrap().agent;
+        let bob = mesh.registry().get(&name("Bob")).unwrap().unwrap().agent;
         let mut journal = append(&self.journal);
         match &self.sender {
             Some((from, count)) => send(&mesh, &bob, &name(from), *count, &mut journal),
@@ -118,10 +118,10 @@ fn stop_sign(journal: &Path) -> PathBuf {
 /// Sends like the op, without checking who is registered.
 fn send(mesh: &Mesh, to: &Agent, from: &AgentName, count: usize, journal: &mut File) {
     for sent in 0..count {
-        while sent % 32 == 0 && mesh.unread(to).unwrap() > BACKLOG {
+        while sent % 32 == 0 && mesh.inboxes().unread_count(to).unwrap() > BACKLOG {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let mut outbox = mesh.outbox(from).unwrap();
+        let mut outbox = mesh.outboxes().lock(from).unwrap();
         let stamp = outbox.stamp().unwrap();
         let message = Message::new(stamp, from, &to.name, "in the storm");
         let posted = outbox.post(stamp, &to.name, message).unwrap().expect("Bob has an inbox");
@@ -131,16 +131,16 @@ fn send(mesh: &Mesh, to: &Agent, from: &AgentName, count: usize, journal: &mut F
 
 /// Reads like the op: look, take, hand over, record. Returns how many were handed over.
 fn read(mesh: &Mesh, agent: &Agent, journal: &mut impl Write) -> usize {
-    let mut scan = mesh.look(agent).unwrap();
+    let mut scan = mesh.inboxes().scan(agent).unwrap();
     if scan.in_hand > 0 {
-        assert!(mesh.tidy_inbox(agent, &scan).unwrap().is_empty(), "all can be read");
-        scan = mesh.look(agent).unwrap();
+        assert!(mesh.inboxes().tidy(agent, &scan).unwrap().is_empty(), "all can be read");
+        scan = mesh.inboxes().scan(agent).unwrap();
     }
     let mut count = 0;
     let mut waiting = scan.waiting;
     while !waiting.is_empty() {
         let rest = waiting.split_off(waiting.len().min(BATCH));
-        let delivery = mesh.take(std::mem::replace(&mut waiting, rest)).unwrap();
+        let delivery = mesh.inboxes().take(std::mem::replace(&mut waiting, rest)).unwrap();
         let lines: String = delivery.messages().map(|(_, message)| format!("{}\n", message.id)).collect();
         count += lines.lines().count();
         journal.write_all(lines.as_bytes()).unwrap();
@@ -388,7 +388,7 @@ fn a_sender_and_a_reader_alone_lose_nothing() {
     env.join("Ann");
     env.join("Bob");
     let mesh = env.store();
-    let bob = mesh.registration(&name("Bob")).unwrap().unwrap().agent;
+    let bob = mesh.registry().get(&name("Bob")).unwrap().unwrap().agent;
     let [sent, got] = ["sent", "got"].map(|name| env.path().join(name));
     send(&mesh, &bob, &name("Ann"), BACKLOG, &mut append(&sent));
     assert_eq!(read(&mesh, &bob, &mut append(&got)), BACKLOG);

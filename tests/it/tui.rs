@@ -489,7 +489,7 @@ fn history_stays_when_something_comes() {
     env.join("SwiftRaven");
     let mesh = env.store();
     let names = ["SwiftRaven", "Robin"].map(|name| ravenry::domain::AgentName::new(name).unwrap());
-    let mut outbox = mesh.outbox(&names[0]).unwrap();
+    let mut outbox = mesh.outboxes().lock(&names[0]).unwrap();
     for number in 0..900 {
         let stamp = outbox.stamp().unwrap();
         let text = format!("number {number}.");

@@ -109,7 +109,7 @@ impl Drop for Running {
 /// Sends from Alice, without starting a process.
 pub fn post(mesh: &Mesh, to: &str, text: &str) {
     let (from, to) = (AgentName::new("Alice").unwrap(), AgentName::new(to).unwrap());
-    let mut outbox = mesh.outbox(&from).unwrap();
+    let mut outbox = mesh.outboxes().lock(&from).unwrap();
     let stamp = outbox.stamp().unwrap();
     let message = Message::new(stamp, &from, &to, text);
     outbox.post(stamp, &to, message).unwrap().expect("there is an inbox");

@@ -7,7 +7,7 @@ const WRITES: Action =
     Action::ours("writes the message under a private name", "sys/files.rs", "write_private");
 const POSTS: Action = Action::ours("links it into the inbox", "sys/files.rs", "publish_twice");
 const KEEPS: Action = Action::ours("keeps it as sent, and is told so", "store/outbox.rs", "post_into");
-const LOOKS: Action = Action::ours("looks at the inbox", "store/inbox.rs", "look");
+const LOOKS: Action = Action::ours("looks at the inbox", "store/inbox.rs", "scan");
 const LISTS: Action = Action::ours("lists what others have in hand", "store/inbox.rs", "put_back_of_dead");
 const LEAVES: Action =
     Action::ours("leaves it: its reader lives, or it is gone", "store/inbox.rs", "dropped_by_dead");

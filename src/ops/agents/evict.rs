@@ -30,7 +30,7 @@ pub fn evict(op: &Op, name: &AgentName, force: bool) -> Result<Evicted, CommandE
     }
     let (mesh, by) = evictor(op)?;
     let now = clock::now();
-    let locked = match mesh.census()?.find(name, now) {
+    let locked = match mesh.registry().census()?.find(name, now) {
         Some(record) => mesh.lock_for(&record.agent)?,
         None => mesh.lock()?,
     };

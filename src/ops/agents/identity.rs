@@ -45,7 +45,7 @@ pub struct Caller {
 /// program left undone.
 pub fn caller(op: &Op) -> Result<(Rc<Mesh>, Caller), CommandError> {
     let mesh = op.mesh()?.ok_or_else(not_joined)?;
-    let census = mesh.census()?;
+    let census = mesh.registry().census()?;
     let mut traces = CallerTraces::of_caller(op);
     traces.choose(op, &census);
     let found = match find(op, &mesh, &census, &traces)? {
@@ -53,7 +53,7 @@ pub fn caller(op: &Op) -> Result<(Rc<Mesh>, Caller), CommandError> {
         None => revive(op, &mesh, &traces)?.ok_or_else(not_joined)?,
     };
     let found = finish_interrupted(&mesh, &census, &traces, found)?;
-    if let Err(error) = mesh.touch(&found.agent.name) {
+    if let Err(error) = mesh.presence().touch(&found.agent.name) {
         op.warn(format!("your presence could not be recorded: {error}"));
     }
     if let Err(error) = refresh(&mesh, &found.agent) {
@@ -90,7 +90,7 @@ pub(in crate::ops) fn at_statusline(
     let sessions: Vec<SessionId> = traces.session.iter().map(|(session, _)| session.clone()).collect();
     let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
     let census = match wanted_name(ctx) {
-        Ok(Some(_)) => Cow::Owned(mesh.census()?),
+        Ok(Some(_)) => Cow::Owned(mesh.registry().census()?),
         Ok(None) | Err(_) => {
             survey.near(&RegistryQuery { sessions: &sessions, processes, ..RegistryQuery::default() })?
         }
@@ -129,7 +129,7 @@ fn find(
             return Ok(Some(found(record, teller.to_string())));
         }
         // The session is known: `revive` reports whether it left, was evicted or lost its registration.
-        if !teller.may_be_old() && mesh.session(session)?.is_some() {
+        if !teller.may_be_old() && mesh.sessions().get(session)?.is_some() {
             return Ok(None);
         }
     }
@@ -243,11 +243,11 @@ fn remembered(
     let wanted = wanted_name(ctx)?;
     if ctx.acting_as.is_none()
         && let Some((session, _)) = traces.session.as_ref().filter(|(_, teller)| !teller.may_be_old())
-        && let Some(known) = mesh.session(session)?.filter(alive)
+        && let Some(known) = mesh.sessions().get(session)?.filter(alive)
     {
         return Ok(Some(known));
     }
-    let sessions = mesh.sessions()?.records;
+    let sessions = mesh.sessions().all()?.records;
     let fits = |known: &SessionRecord| match &ctx.acting_as {
         Some(name) => known.last.agent.name == *name,
         None => {
@@ -317,7 +317,7 @@ pub(in crate::ops) fn collect_mail(
     agent: &Agent,
 ) -> Result<usize, CommandError> {
     let mut mail = 0;
-    for grave in mesh.graves_of(&agent.session)? {
+    for grave in mesh.graves().of_session(&agent.session)? {
         mail += locked.exhume(&grave, &agent.name)?;
     }
     Ok(mail)
@@ -337,7 +337,7 @@ fn not_joined() -> CommandError {
 }
 
 fn unknown_speaker(ctx: &Context, mesh: &Mesh, name: &AgentName) -> Result<CommandError, CommandError> {
-    let census = mesh.census()?;
+    let census = mesh.registry().census()?;
     let from = if ctx.acting_as.is_none() { " (from $MSG_AGENT)" } else { "" };
     let text = format!("no agent is called {name}{from}");
     Ok(names::with_nearest(CommandError::new(CommandErrorKind::NotJoined, text), name, &census))

@@ -99,7 +99,7 @@ pub fn join(op: &Op, request: &JoinRequest) -> Result<Joined, CommandError> {
     }
     drop(locked);
     // From here on it has joined, whatever else fails.
-    mesh.touch(&agent.name)?;
+    mesh.presence().touch(&agent.name)?;
     let settled_in = settle(op).unwrap_or_else(|error| {
         op.warn(format!("could not save the choice of this mesh: {error}"));
         None
@@ -221,7 +221,7 @@ impl JoinAttempt<'_> {
         }
         let changed =
             moved || after.spec != agent.spec || after.model != agent.model || agent.restores.is_some();
-        if !changed && self.mesh.session(&after.session)?.is_some() {
+        if !changed && self.mesh.sessions().get(&after.session)?.is_some() {
             return Ok(after);
         }
         let edited = self.locked.edit(agent, |agent| *agent = after)?;
@@ -242,7 +242,7 @@ impl JoinAttempt<'_> {
             if let Some(before) =
                 known.as_ref().map(|known| &known.last.agent.name).filter(|last| **last != name)
             {
-                self.mesh.carry_stamp(before, &name)?;
+                self.mesh.outboxes().continue_stamps_of(before, &name)?;
             }
             if let Some(known) = known.as_ref().filter(|known| known.is_current()) {
                 self.gather_mail(&census, &known.last.agent, now)?;
@@ -253,7 +253,7 @@ impl JoinAttempt<'_> {
             let mut record = self.record(name, known, now);
             (record.agent.waits_for, record.agent.waits_for_tasks) = waits;
             let lost = rules::restore_reservations(self.mesh, &census, &mut record.agent, held, now);
-            let graves = self.mesh.graves_of(&record.agent.session)?;
+            let graves = self.mesh.graves().of_session(&record.agent.session)?;
             record.agent.restores = graves.first().map(|grave| grave.to_string());
             if self.locked.register(&record)? == Published::Exists {
                 continue;
@@ -286,7 +286,7 @@ impl JoinAttempt<'_> {
     /// The record of the caller's session, if there is one.
     fn known_session(&self) -> Result<Option<SessionRecord>, CommandError> {
         Ok(match &self.own_session {
-            Some(session) => self.mesh.session(session)?,
+            Some(session) => self.mesh.sessions().get(session)?,
             None => None,
         })
     }
@@ -395,7 +395,7 @@ fn settle(ctx: &Context) -> Result<Option<String>, CommandError> {
 }
 
 fn count_peers(mesh: &Mesh, agent: &Agent) -> Result<usize, CommandError> {
-    let census = mesh.census()?;
+    let census = mesh.registry().census()?;
     Ok(census
         .records
         .iter()

@@ -73,7 +73,7 @@ fn look(
         op.note_absent_mesh();
         return Ok(Listing::default());
     };
-    let census = mesh.census()?;
+    let census = mesh.registry().census()?;
     let me = identity::caller_if_certain(op, &mesh, &census).map(|agent| agent.name);
     show_life(op, &mesh, me.as_ref());
     let is_owed = waiting::is_owed(&mesh, &census).unwrap_or_else(|error| {
@@ -107,7 +107,7 @@ fn look(
     }
     if filter.gone {
         listing.agents.clear();
-        let graves = mesh.graves()?;
+        let graves = mesh.graves().all()?;
         listing.unreadable.extend(graves.unreadable);
         let mut all_gone: Vec<GoneAgent> = graves.graves.into_iter().map(gone).collect();
         for agent in gone_pis {
@@ -124,7 +124,7 @@ fn has_orphans_of_living(mesh: &Mesh, census: &Census) -> Result<bool, CommandEr
     if !census.records.iter().any(|record| record.agent.is_foreign()) {
         return Ok(false);
     }
-    Ok(mesh.orphans(census)?.iter().any(|orphaned| orphaned.now_called.is_some()))
+    Ok(mesh.inboxes().orphans(census)?.iter().any(|orphaned| orphaned.now_called.is_some()))
 }
 
 /// A dead pi-messenger agent that pi-messenger has not removed yet.
@@ -132,9 +132,9 @@ fn gone_pi(mesh: &Mesh, agent: &Agent) -> Result<GoneAgent, CommandError> {
     Ok(GoneAgent {
         name: agent.name.to_string(),
         why: GoneReason::Died,
-        at: mesh.last_sign(agent)?,
+        at: mesh.presence().last_sign_of_life(agent)?,
         by: None,
-        unread: mesh.unread(agent)?,
+        unread: mesh.inboxes().unread_count(agent)?,
         cwd: Some(agent.cwd.clone()),
     })
 }
@@ -143,7 +143,7 @@ fn gone_pi(mesh: &Mesh, agent: &Agent) -> Result<GoneAgent, CommandError> {
 pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError> {
     let unknown = || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
     let Some(mesh) = op.mesh()? else { return Err(unknown().hint("nobody has joined this mesh yet")) };
-    let census = mesh.census()?;
+    let census = mesh.registry().census()?;
     let known =
         census.find(name, clock::now()).or_else(|| census.odd().find(|record| record.agent.name == *name));
     if let Some(record) = known.filter(|record| record.is_live()) {
@@ -176,7 +176,7 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError>
 
 /// Records that the caller is alive.
 fn show_life(op: &Op, mesh: &Mesh, me: Option<&AgentName>) {
-    if let Some(Err(error)) = me.map(|me| mesh.touch(me)) {
+    if let Some(Err(error)) = me.map(|me| mesh.presence().touch(me)) {
         op.warn(format!("your presence could not be recorded: {error}"));
     }
 }
@@ -193,7 +193,7 @@ pub(in crate::ops) fn grave_of(
     name: &AgentName,
 ) -> Result<Option<(Agent, Grave)>, CommandError> {
     let now = clock::now();
-    let graves = mesh.graves()?.graves.into_iter();
+    let graves = mesh.graves().all()?.graves.into_iter();
     let known = graves.filter_map(|grave| Some((grave.record.as_ref()?.agent.clone(), grave)));
     let mut of_name: Vec<(Agent, Grave)> = known.filter(|(agent, _)| agent.answers_to(name, now)).collect();
     of_name.sort_by_key(|(agent, grave)| (agent.name == *name, grave.at));

@@ -48,12 +48,12 @@ pub(in crate::ops) fn unknown_reservations(file: &UnreadableFile) -> CommandErro
 
 /// Fails for a name that nobody has or had before they left. A registration that can't be read may be anybody's.
 pub(in crate::ops) fn must_be_known(mesh: &Mesh, name: &AgentName) -> Result<(), CommandError> {
-    let census = mesh.census()?;
+    let census = mesh.registry().census()?;
     if census.find(name, clock::now()).is_some() || census.unreadable(name).is_some() {
         return Ok(());
     }
     let is_of = |grave: &Grave| grave.id.name().eq_ignore_ascii_case(name.as_str());
-    if mesh.graves()?.graves.iter().any(is_of) {
+    if mesh.graves().all()?.graves.iter().any(is_of) {
         return Ok(());
     }
     let error = CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));

@@ -57,8 +57,8 @@ impl Profile {
     ) -> Result<Self, CommandError> {
         let now = clock::now();
         agent.reservations.retain(|reservation| reservation.binds(now));
-        let last_sign = mesh.last_sign(&agent)?;
-        let unread = mesh.unread(&agent)?;
+        let last_sign = mesh.presence().last_sign_of_life(&agent)?;
+        let unread = mesh.inboxes().unread_count(&agent)?;
         let claims = claims.of(&agent);
         let quiet = now.duration_since(last_sign);
         let holds = !claims.is_empty() || !agent.reservations.is_empty();
@@ -66,7 +66,7 @@ impl Profile {
         let is_silent = agent.is_foreign() && last_sign == agent.started_at;
         let stuck_after = (holds && !is_silent).then(|| ctx.settings.stuck_threshold());
         let presence = Presence::of(liveness, quiet, stuck_after);
-        let counts = mesh.activity_counts(&agent)?;
+        let counts = mesh.activity().counts(&agent)?;
         let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = counts;
         let signs = PresenceFacts {
             presence,
@@ -95,7 +95,7 @@ impl Profile {
 
 /// Claims that can't be read must not hide the agents.
 pub(in crate::ops) fn claims_to_look_at(op: &Op, mesh: &Mesh) -> Claims {
-    mesh.claims().unwrap_or_else(|error| {
+    mesh.tasks().claims().unwrap_or_else(|error| {
         op.warn(format!("cannot tell who works on what: {error}"));
         Claims::default()
     })

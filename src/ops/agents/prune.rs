@@ -39,12 +39,12 @@ pub(in crate::ops) fn is_old_session(
 ) -> Result<bool, StoreError> {
     let agent = &session.last.agent;
     let is_gone = process::liveness(&agent.process) == Liveness::Gone;
-    if !is_gone || agent.started_at >= too_old || !mesh.graves_of(&agent.session)?.is_empty() {
+    if !is_gone || agent.started_at >= too_old || !mesh.graves().of_session(&agent.session)?.is_empty() {
         return Ok(false);
     }
     // pi-messenger removes the registrations of dead agents and leaves their inboxes.
     for name in agent.all_names() {
-        if mesh.has_mail(name)? && mesh.registration(name)?.is_none() {
+        if mesh.inboxes().has_mail(name)? && mesh.registry().get(name)?.is_none() {
             return Ok(false);
         }
     }
@@ -59,18 +59,18 @@ pub(in crate::ops) fn in_passing(op: &Op, mesh: &Mesh) {
 }
 
 fn prune(ctx: &Context, mesh: &Mesh) -> Result<(), StoreError> {
-    if !mesh.is_time_to_prune(EVERY)? {
+    if !mesh.upkeep().is_prune_due(EVERY)? {
         return Ok(());
     }
     let age = Duration::from_hours(24 * u64::from(ctx.settings.grave_days()));
     let too_old = too_old(ctx);
-    let graves = mesh.old_graves(age, MOST, |grave| is_old_grave(grave, too_old))?;
+    let graves = mesh.graves().older_than(age, MOST, |grave| is_old_grave(grave, too_old))?;
     close(mesh, &graves)?;
     let is_old = |session: &SessionRecord| is_old_session(mesh, session, too_old).unwrap_or(false);
-    let sessions = mesh.old_sessions(age, MOST, is_old)?;
+    let sessions = mesh.sessions().older_than(age, MOST, is_old)?;
     forget(mesh, &sessions, too_old)?;
     if graves.len() < MOST && sessions.len() < MOST {
-        mesh.note_pruned()?;
+        mesh.upkeep().record_pruned()?;
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ fn forget(mesh: &Mesh, sessions: &[SessionRecord], too_old: Timestamp) -> Result
     let locked = mesh.lock()?;
     for session in sessions {
         // It may have come back since it was read.
-        let Some(now) = mesh.session(&session.last.agent.session)? else { continue };
+        let Some(now) = mesh.sessions().get(&session.last.agent.session)? else { continue };
         if is_old_session(mesh, &now, too_old)? {
             locked.forget(&now.last.agent.session)?;
         }

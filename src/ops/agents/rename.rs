@@ -60,13 +60,13 @@ fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, Command
     let mut formerly = Vec::new();
     for former in old.agent.formerly.iter().filter(|former| former.name != *new) {
         // An expired former name is of use only while there is mail under it.
-        if former.until > now || mesh.has_mail(&former.name)? {
+        if former.until > now || mesh.inboxes().has_mail(&former.name)? {
             formerly.push(former.clone());
         }
     }
     formerly.push(FormerName { name: old.agent.name.clone(), until: now + FORMER_NAME_LIFETIME });
     renamed.agent.formerly = formerly;
-    mesh.carry_stamp(&old.agent.name, new)?;
+    mesh.outboxes().continue_stamps_of(&old.agent.name, new)?;
     if locked.register(&renamed)? == Published::Exists {
         return Err(name_taken(new, "an agent of pi-messenger, who was faster"));
     }
@@ -74,6 +74,6 @@ fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, Command
     locked.unregister(&old.agent.name, new)?;
     // A `watch` of this agent has two inboxes to watch from now on.
     locked.nudge(&old.agent.name)?;
-    mesh.touch(new)?;
+    mesh.presence().touch(new)?;
     Ok(renamed.agent)
 }

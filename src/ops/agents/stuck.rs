@@ -56,14 +56,18 @@ pub(in crate::ops) fn report_from_census(
 
 /// Like [`report_from_census`], for hooks: only if no hook of any agent did it within the last minute.
 pub(in crate::ops) fn report_occasionally(op: &Op, mesh: &Mesh) -> Result<(), CommandError> {
-    match mesh.is_time_to_look(LOOK_EVERY)? {
-        true => report_from_census(op, mesh, &mesh.census()?, &mesh.claims()?),
+    match mesh.presence().begin_stuck_check_if_due(LOOK_EVERY)? {
+        true => report_from_census(op, mesh, &mesh.registry().census()?, &mesh.tasks().claims()?),
         false => Ok(()),
     }
 }
 
 fn is_news(mesh: &Mesh, profile: &Profile) -> bool {
-    let was_told = || mesh.told_stuck(&profile.agent.name).is_ok_and(|told| told == Some(profile.last_sign));
+    let was_told = || {
+        mesh.presence()
+            .reported_stuck_at(&profile.agent.name)
+            .is_ok_and(|told| told == Some(profile.last_sign))
+    };
     profile.presence == Presence::Stuck && !was_told()
 }
 

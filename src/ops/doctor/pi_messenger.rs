@@ -49,5 +49,5 @@ pub(super) fn orphans(mesh: &Mesh, census: &Census) -> Result<Vec<HealthCheck>, 
             }
         }
     };
-    Ok(mesh.orphans(census)?.into_iter().map(check).collect())
+    Ok(mesh.inboxes().orphans(census)?.into_iter().map(check).collect())
 }

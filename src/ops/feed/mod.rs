@@ -74,7 +74,7 @@ impl FeedFilter {
 pub fn recent(ctx: &Context, limit: usize, wanted: &FeedFilter) -> Result<RecentEvents, CommandError> {
     let (mut given, mut cursor) = (EventBatch::default(), FeedCursor::default());
     if let Some(mesh) = ctx.mesh()? {
-        (given, cursor.mesh) = mesh.last_events(limit, |event| wanted.is(event))?;
+        (given, cursor.mesh) = mesh.feed().last(limit, |event| wanted.is(event))?;
     }
     let (others, place) = Project::of(&ctx.cwd).last_events(limit, |event| wanted.is(event))?;
     cursor.project = place;
@@ -97,7 +97,7 @@ pub fn must_be_known(ctx: &Context, agent: &str) -> Result<(), CommandError> {
 pub fn since(ctx: &Context, cursor: &FeedCursor) -> Result<RecentEvents, CommandError> {
     let mut cursor = cursor.clone();
     let mut given = match ctx.mesh()? {
-        Some(mesh) => mesh.news(&mut cursor.mesh)?,
+        Some(mesh) => mesh.feed().since(&mut cursor.mesh)?,
         None => EventBatch::default(),
     };
     given.merge(Project::of(&ctx.cwd).news(&mut cursor.project)?);

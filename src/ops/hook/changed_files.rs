@@ -41,8 +41,8 @@ pub(super) fn note(run: &HookRun<'_>, tool: &ToolUse) -> Result<(), CommandError
     let at = clock::from_system(clock::machine_time());
     let (files, partial) = look(&watched);
     let before = StampsBefore { at, files, partial };
-    run.mesh.keep_before(session, &call_id(tool), &before)?;
-    run.mesh.sweep_hooks(KEPT, SWEEP_ONE_IN)?;
+    run.mesh.hooks().save_stamps(session, &call_id(tool), &before)?;
+    run.mesh.hooks().remove_old(KEPT, SWEEP_ONE_IN)?;
     Ok(())
 }
 
@@ -50,7 +50,7 @@ pub(super) fn note(run: &HookRun<'_>, tool: &ToolUse) -> Result<(), CommandError
 /// the holders.
 pub(super) fn compare(run: &HookRun<'_>, tool: &ToolUse) -> Result<Option<Notice>, CommandError> {
     let (Some(session), Some(command)) = (&run.call.event.session, &tool.command) else { return Ok(None) };
-    let before = run.mesh.take_before(session, &call_id(tool))?;
+    let before = run.mesh.hooks().take_stamps(session, &call_id(tool))?;
     let now = clock::from_system(clock::machine_time());
     let ran_for = tool.duration_ms.map(|ms| SignedDuration::from_millis(ms.try_into().unwrap_or(i64::MAX)));
     let start = before.as_ref().map(|before| before.at).or_else(|| now.checked_sub(ran_for?).ok());
@@ -75,8 +75,8 @@ pub(super) fn compare(run: &HookRun<'_>, tool: &ToolUse) -> Result<Option<Notice
 
 /// When the holder was last active. A pi-messenger agent leaves no such trace, but may write it into its registration.
 fn last_sign(run: &HookRun<'_>, holder: &AgentName) -> Result<Option<Timestamp>, CommandError> {
-    let touched = run.mesh.last_touch(holder)?;
-    let written = run.mesh.registration(holder)?.and_then(|record| record.agent.last_activity);
+    let touched = run.mesh.presence().file_time(holder)?;
+    let written = run.mesh.registry().get(holder)?.and_then(|record| record.agent.last_activity);
     Ok(touched.max(written))
 }
 
@@ -121,7 +121,7 @@ fn watched(run: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
     let now = clock::now();
     let place = PatternBase::here(run.op);
     let mut watched = Vec::new();
-    for record in run.mesh.census()?.records {
+    for record in run.mesh.registry().census()?.records {
         let agent: &Agent = &record.agent;
         let is_mine = run.me.as_ref().is_some_and(|me| me.is_same_agent(agent));
         if is_mine || agent.reservations.is_empty() || !record.is_live() {

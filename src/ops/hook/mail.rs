@@ -36,27 +36,30 @@ impl HookRun<'_> {
         let (Some(me), Some(session)) = (me, &self.call.event.session) else { return Ok(()) };
         self.settle_offers(me);
         // Recorded before looking for mail: a message that comes later finds an idle session, and its sender wakes it.
-        self.mesh.note_resting(session)?;
-        self.mesh.note_unasked(session, self.call.event.is_unasked)?;
-        let turns = self.mesh.turns(session)?;
+        self.mesh.session_states().set_idle(session)?;
+        self.mesh.session_states().set_bypasses_permissions(session, self.call.event.is_unasked)?;
+        let turns = self.mesh.hooks().mail_turns(session)?;
         let most = self.op.settings.mail_turns();
-        if turns.count >= most || !self.is_worth_a_turn(me)? || !self.mesh.rouse(session)? {
+        if turns.count >= most
+            || !self.is_worth_a_turn(me)?
+            || !self.mesh.session_states().claim_wake(session)?
+        {
             return Ok(());
         }
-        self.mesh.note_working(session)?;
+        self.mesh.session_states().set_working(session)?;
         // Counted first: after a crash, one turn too few is better than one too many each time.
         let next = MailTurns { count: turns.count + 1, said: turns.said.clone() };
-        self.mesh.set_turns(session, &next)?;
+        self.mesh.hooks().set_mail_turns(session, &next)?;
         let said = match self.call.as_user {
             true => (say(&HookAnswer::GoOn(NUDGE.to_string())) == HandoverOutcome::Delivered)
                 .then(|| NUDGE.to_string()),
             false => self.speak(None, HookAnswer::GoOn, say)?,
         };
         match said {
-            Some(said) => self.mesh.set_turns(session, &MailTurns { said, ..next })?,
+            Some(said) => self.mesh.hooks().set_mail_turns(session, &MailTurns { said, ..next })?,
             None => {
-                self.mesh.set_turns(session, &turns)?;
-                self.mesh.note_resting(session)?;
+                self.mesh.hooks().set_mail_turns(session, &turns)?;
+                self.mesh.session_states().set_idle(session)?;
             }
         }
         Ok(())
@@ -76,22 +79,24 @@ impl HookRun<'_> {
     }
 
     fn try_to_settle_offers(&self, me: &Agent) -> Result<(), CommandError> {
-        let mut offers = self.mesh.offers(me)?;
+        let mut offers = self.mesh.inboxes().offers(me)?;
         if offers.is_empty() {
             return Ok(());
         }
         match &self.call.event.moment {
             HookMoment::Stopping if self.call.event.is_silent => {}
             HookMoment::BeforeTool(_) | HookMoment::AfterTool(_) | HookMoment::Stopping => {
-                self.mesh.surface(&offers)?;
+                self.mesh.inboxes().confirm_offers(&offers)?;
             }
             // The user may have taken back the prompt that the mail came with.
             HookMoment::PromptSubmitted { prompt } if self.is_our_mail(prompt)? => {}
             HookMoment::PromptSubmitted { .. } => {
                 offers.retain(|offer| offer.may_be_gone(self.call.event.turn.as_deref()));
-                self.mesh.withdraw(&offers)?;
+                self.mesh.inboxes().withdraw_offers(&offers)?;
             }
-            HookMoment::SessionStarted | HookMoment::SessionEnded { .. } => self.mesh.withdraw(&offers)?,
+            HookMoment::SessionStarted | HookMoment::SessionEnded { .. } => {
+                self.mesh.inboxes().withdraw_offers(&offers)?;
+            }
             HookMoment::AskingLeave(_) | HookMoment::Other => {}
         }
         Ok(())
@@ -100,7 +105,7 @@ impl HookRun<'_> {
     /// Whether the prompt is our mail: some harnesses show the mail that kept the agent going as a prompt.
     fn is_our_mail(&self, prompt: &str) -> Result<bool, CommandError> {
         let Some(session) = &self.call.event.session else { return Ok(false) };
-        let said = self.mesh.turns(session)?.said;
+        let said = self.mesh.hooks().mail_turns(session)?.said;
         Ok(!said.is_empty() && said != NUDGE && prompt.contains(&said))
     }
 
@@ -149,7 +154,7 @@ impl HookRun<'_> {
         say: &mut AnswerFn<'_>,
     ) -> Result<Option<String>, CommandError> {
         self.tell_of_freed(me);
-        if self.mesh.unread(me)? == 0 {
+        if self.mesh.inboxes().unread_count(me)? == 0 {
             return Ok(None);
         }
         let via = Via::new(&format!("hook {} {}", self.call.harness, self.call.name));
@@ -160,7 +165,7 @@ impl HookRun<'_> {
         let mut waiting = reader.scan()?.waiting;
         let room = room.saturating_sub(text.chars().count() + GAP.len() + NOTE);
         let rest = waiting.split_off(self.how_many_fit(me, &waiting, room)?).len();
-        let delivery = self.mesh.take(waiting)?;
+        let delivery = self.mesh.inboxes().take(waiting)?;
         if delivery.is_empty() {
             return Ok(None);
         }

@@ -63,7 +63,7 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
         return Ok(());
     }
     let Some(mesh) = op.mesh()? else { return Ok(()) };
-    let survey = mesh.survey()?;
+    let survey = mesh.registry().query()?;
     let recognised = identity::recognise(op, &mesh, &survey, &call.sessions());
     let mut run = HookRun { op, mesh: &mesh, survey, me: recognised.agent.clone(), call };
     if let HookMoment::BeforeTool(tool) = &call.event.moment {
@@ -100,7 +100,7 @@ pub fn log_hook_failure(globals: &GlobalOptions, harness: &str, event: &str, err
     let written = Context::tolerant(globals.clone()).and_then(|(ctx, _)| {
         let Some(mesh) = ctx.mesh()? else { return Ok(()) };
         let [harness, event, error] = [harness, event, error].map(|text| visible(text).into_owned());
-        Ok(mesh.log_trouble(&HookFailure { ts: clock::now(), harness, event, error })?)
+        Ok(mesh.hooks().log_failure(&HookFailure { ts: clock::now(), harness, event, error })?)
     });
     drop(written);
 }
@@ -111,18 +111,18 @@ pub fn report_broken_config(ctx: &Context, harness: &str, event: &str) -> Result
     let Some(reason) = &ctx.broken_config else { return Ok(()) };
     let Some(mesh) = ctx.mesh()? else { return Ok(()) };
     let error = visible(&format!("the configuration can't be used: {reason}")).into_owned();
-    if mesh.troubles()?.last().is_some_and(|last| last.error == error) {
+    if mesh.hooks().failures()?.last().is_some_and(|last| last.error == error) {
         return Ok(());
     }
     let [harness, event] = [harness, event].map(|text| visible(text).into_owned());
-    Ok(mesh.log_trouble(&HookFailure { ts: clock::now(), harness, event, error })?)
+    Ok(mesh.hooks().log_failure(&HookFailure { ts: clock::now(), harness, event, error })?)
 }
 
 /// Like [`log_hook_failure`], for an error that does not end the call.
 fn note_trouble(op: &Op, mesh: &Mesh, call: &HookCall, error: &CommandError) {
     let (harness, event) = (call.harness.to_string(), call.name.clone());
     let error = visible(&error.message).into_owned();
-    if let Err(error) = mesh.log_trouble(&HookFailure { ts: clock::now(), harness, event, error }) {
+    if let Err(error) = mesh.hooks().log_failure(&HookFailure { ts: clock::now(), harness, event, error }) {
         op.warn(format!("a line for `msg doctor` could not be written: {error}"));
     }
 }
@@ -185,7 +185,7 @@ impl HookRun<'_> {
         }
         self.me = settled.agent;
         if settled.has_changed {
-            match self.mesh.survey() {
+            match self.mesh.registry().query() {
                 Ok(survey) => self.survey = survey,
                 Err(error) => self.leave_trouble(&error.into()),
             }
@@ -211,13 +211,13 @@ impl HookRun<'_> {
     fn prompted(&self, prompt: &str, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
         if let Some(session) = self.call.event.session.as_ref().filter(|_| !self.call.event.in_subagent) {
             if self.me.is_some() {
-                self.mesh.note_working(session)?;
-                self.mesh.note_unasked(session, self.call.event.is_unasked)?;
+                self.mesh.session_states().set_working(session)?;
+                self.mesh.session_states().set_bypasses_permissions(session, self.call.event.is_unasked)?;
             }
-            let turns = self.mesh.turns(session)?;
+            let turns = self.mesh.hooks().mail_turns(session)?;
             let is_ours = !turns.said.is_empty() && prompt.contains(&turns.said);
             if turns.count > 0 && !is_ours {
-                self.mesh.set_turns(session, &Default::default())?;
+                self.mesh.hooks().set_mail_turns(session, &Default::default())?;
             }
         }
         self.hand_over(None, say)

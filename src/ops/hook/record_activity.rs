@@ -62,7 +62,7 @@ impl HookRun<'_> {
             return refresh(self.mesh, me);
         }
         // The lock is held from the check to the new line, so that of several processes only one reports an event.
-        match self.mesh.account(&me.name)? {
+        match self.mesh.activity().lock(&me.name)? {
             Some(mut account) => {
                 let now = clock::now();
                 let told: Vec<String> = delta
@@ -116,7 +116,7 @@ impl HookRun<'_> {
     }
 
     fn count(&self, me: &Agent, delta: ActivityDelta) -> Result<(), CommandError> {
-        match self.mesh.count(&me.name, delta)? {
+        match self.mesh.activity().append(&me.name, delta)? {
             true => Ok(()),
             false => {
                 self.was_busy(me);

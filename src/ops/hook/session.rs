@@ -28,10 +28,10 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
     let was_killed = was_killed(op, call)?;
     let known = match op.mesh()? {
         Some(mesh) => {
-            let recognised = identity::recognise(op, &mesh, &mesh.survey()?, &call.sessions());
+            let recognised = identity::recognise(op, &mesh, &mesh.registry().query()?, &call.sessions());
             let settled = recognised.settle(op, &mesh);
             if let Some(agent) = &settled.agent
-                && identity::is_called_by_another(op, &mesh.survey()?, agent)
+                && identity::is_called_by_another(op, &mesh.registry().query()?, agent)
             {
                 super::note_trouble(op, &mesh, call, &super::ignored(agent));
                 return Ok(());
@@ -60,12 +60,12 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
     // A new session waits for its user, and so does one whose process died in the middle of a turn. The state of any
     // other is known from its turns.
     if let (Some(_), Some(session)) = (&me, &call.event.session) {
-        mesh.note_unasked(session, call.event.is_unasked)?;
-        if was_killed || mesh.activity(session)? == SessionState::Unknown {
-            mesh.note_resting(session)?;
+        mesh.session_states().set_bypasses_permissions(session, call.event.is_unasked)?;
+        if was_killed || mesh.session_states().get(session)? == SessionState::Unknown {
+            mesh.session_states().set_idle(session)?;
         }
     }
-    let run = HookRun { op, mesh: &mesh, survey: mesh.survey()?, me, call };
+    let run = HookRun { op, mesh: &mesh, survey: mesh.registry().query()?, me, call };
     run.hand_over(text, say)?;
     stuck::report_occasionally(op, &mesh)
 }
@@ -74,7 +74,7 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
 fn was_killed(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
     let (Some(mesh), Some(session)) = (ctx.mesh()?, &call.event.session) else { return Ok(false) };
     // Somebody else reports a record that can't be read.
-    let Ok(Some(known)) = mesh.session(session) else { return Ok(false) };
+    let Ok(Some(known)) = mesh.sessions().get(session) else { return Ok(false) };
     Ok(process::liveness(&known.last.agent.process) == Liveness::Gone)
 }
 
@@ -92,7 +92,7 @@ fn register(op: &Op, call: &HookCall) -> Result<Agent, CommandError> {
 /// the settings decide.
 fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
     if let (Some(session), Some(mesh)) = (&call.event.session, ctx.mesh()?)
-        && let Ok(Some(known)) = mesh.session(session)
+        && let Ok(Some(known)) = mesh.sessions().get(session)
     {
         // A session that left while its process lives on did so on purpose.
         let left = known.left.is_some() && process::liveness(&known.last.agent.process) != Liveness::Gone;
@@ -104,7 +104,7 @@ fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
 fn introduction(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<String, CommandError> {
     let is_other = |record: &Registration| record.agent.session != me.session && record.is_live();
     let others: Vec<Agent> =
-        mesh.census()?.records.into_iter().filter(is_other).map(|record| record.agent).collect();
+        mesh.registry().census()?.records.into_iter().filter(is_other).map(|record| record.agent).collect();
     let held = held_here(ctx, &others);
     // Show as many as the word limit allows.
     let longest = others.len().max(held.len()).min(8);
@@ -181,7 +181,7 @@ impl HookRun<'_> {
             return Ok(());
         }
         if let Some(session) = &self.call.event.session {
-            self.mesh.forget_hooks(session)?;
+            self.mesh.hooks().remove(session)?;
         }
         if let Some(me) = self.me.as_ref().filter(|me| !self.call.event.in_subagent && !me.is_foreign()) {
             self.settle_offers(me);

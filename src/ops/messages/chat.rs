@@ -140,7 +140,7 @@ impl Chat {
 
     /// Records that somebody is at the keyboard.
     pub fn sign_of_life(&self, ctx: &Context) -> Result<(), CommandError> {
-        Ok(overview::mesh(ctx)?.touch(&self.agent.name)?)
+        Ok(overview::mesh(ctx)?.presence().touch(&self.agent.name)?)
     }
 
     /// Returns the latest messages first, and from then on what is new about those already reported.
@@ -155,13 +155,13 @@ impl Chat {
         if let HistoryReach::Nowhere = self.reach {
             return self.older(op);
         }
-        self.tell(&mesh, &mesh.correspondence(&self.agent, self.reach.first())?)
+        self.tell(&mesh, &mesh.archive().list(&self.agent, self.reach.first())?)
     }
 
     /// Returns one more page of older messages.
     pub fn older(&mut self, ctx: &Context) -> Result<Changes, CommandError> {
         let mesh = overview::mesh(ctx)?;
-        let all = mesh.correspondence(&self.agent, None)?;
+        let all = mesh.archive().list(&self.agent, None)?;
         let known = match &self.reach {
             HistoryReach::To(from) => all.partition_point(|sealed| sealed.stem < *from),
             HistoryReach::Nowhere => all.len(),
@@ -189,7 +189,7 @@ impl Chat {
                 continue;
             }
             // Another reader took it just now: it is looked for again next time.
-            let Some(filed) = mesh.load(sealed)? else { continue };
+            let Some(filed) = mesh.archive().load(sealed)? else { continue };
             there.insert(sealed.stem.clone(), standing);
             if let MessageLocation::Sent(sent) = &filed.place {
                 self.open
@@ -220,7 +220,7 @@ impl Chat {
         };
         let sent: Vec<(Stem, AgentName)> = self.open.iter().flat_map(of_one).collect();
         let mut changed = Vec::new();
-        for ((stem, to), place) in sent.iter().zip(mesh.locate(&sent)?) {
+        for ((stem, to), place) in sent.iter().zip(mesh.outboxes().locate_sent(&sent)?) {
             let fate = DeliveryStatus::of(&place);
             let known = self.open.get_mut(to).and_then(|open| open.get_mut(stem));
             if let Some(known) = known.filter(|known| **known != fate) {
@@ -242,7 +242,7 @@ impl Chat {
         let scan = reader.scan()?;
         let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
         waiting.retain(|waiting| shown.iter().any(|key| key == waiting.stem.as_str()));
-        mesh.take(waiting)?.record(&reader.via, clock::now(), false)?;
+        mesh.inboxes().take(waiting)?.record(&reader.via, clock::now(), false)?;
         Ok(reader.prune()?)
     }
 }

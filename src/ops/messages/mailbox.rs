@@ -22,14 +22,14 @@ pub struct InboxReport {
 
 pub fn inbox(op: &Op) -> Result<InboxReport, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
-    let scan = mesh.look(&caller.agent)?;
+    let scan = mesh.inboxes().scan(&caller.agent)?;
     for unripe in &scan.unripe {
         op.warn(format!("`{}` can't be read yet: {}", unripe.file, unripe.reason));
     }
-    for path in mesh.quarantined()? {
+    for path in mesh.upkeep().quarantined_files()? {
         op.warn(format!("`{path}` could not be read and was set aside; the reason is beside it"));
     }
-    let owe_ack = mesh.owed_acks(&caller.agent)?;
+    let owe_ack = mesh.archive().owed_acks(&caller.agent)?;
     Ok(InboxReport { scan, owe_ack })
 }
 
@@ -40,7 +40,7 @@ pub fn show(op: &Op, id: &str) -> Result<StoredMessage, CommandError> {
 
 pub fn history(op: &Op, peer: Option<&AgentName>, limit: usize) -> Result<Vec<StoredMessage>, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
-    let history = mesh.history(&caller.agent, peer, limit)?;
+    let history = mesh.archive().history(&caller.agent, peer, limit)?;
     if let Some(peer) = peer.filter(|_| history.is_empty()) {
         names::must_be_known(&mesh, peer)?;
     }
@@ -50,7 +50,7 @@ pub fn history(op: &Op, peer: Option<&AgentName>, limit: usize) -> Result<Vec<St
 /// Messages that the caller was asked to ack and has not.
 pub fn owed_acks(op: &Op) -> Result<Vec<StoredMessage>, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
-    Ok(mesh.owed_acks(&caller.agent)?)
+    Ok(mesh.archive().owed_acks(&caller.agent)?)
 }
 
 /// Acks received messages; an unread one counts as surfaced by that. Returns each of them once, including those acked
@@ -58,7 +58,7 @@ pub fn owed_acks(op: &Op) -> Result<Vec<StoredMessage>, CommandError> {
 pub fn ack(op: &Op, ids: &[String]) -> Result<Vec<Message>, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
     let mut found = find_each(&mesh, &caller.agent, ids)?;
-    let mut offers = mesh.offers(&caller.agent)?;
+    let mut offers = mesh.inboxes().offers(&caller.agent)?;
     offers.retain(|offered| found.iter().any(|filed| filed.stem == *offered.stem()));
     // Refuse what can't be acked before anything is acked.
     for filed in &found {
@@ -67,19 +67,19 @@ pub fn ack(op: &Op, ids: &[String]) -> Result<Vec<Message>, CommandError> {
     }
     // An agent that acks a message which a hook gave it has read it.
     if !offers.is_empty() {
-        mesh.surface(&offers)?;
+        mesh.inboxes().confirm_offers(&offers)?;
         found = find_each(&mesh, &caller.agent, ids)?;
     }
     let now = clock::now();
     for filed in &found {
         if let MessageLocation::Seen(seen) = &filed.place {
-            mesh.ack(&caller.agent, seen, now)?;
+            mesh.archive().ack(&caller.agent, seen, now)?;
             continue;
         }
-        let scan = mesh.look(&caller.agent)?;
+        let scan = mesh.inboxes().scan(&caller.agent)?;
         let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
         waiting.retain(|waiting| waiting.stem == filed.stem);
-        let delivery = mesh.take(waiting)?;
+        let delivery = mesh.inboxes().take(waiting)?;
         if delivery.is_empty() {
             // Another reader was faster.
             return Err(in_hand(&filed.stem));
@@ -144,15 +144,15 @@ pub struct Receipt {
 
 pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
-    let found = mesh.find_sent(&caller.agent, id)?;
-    if found.is_empty() && !mesh.find_messages(&caller.agent, id)?.is_empty() {
+    let found = mesh.archive().find_sent(&caller.agent, id)?;
+    if found.is_empty() && !mesh.archive().find(&caller.agent, id)?.is_empty() {
         let text = format!("`{}` is a message that you received", id.escape_debug());
         return Err(CommandError::new(CommandErrorKind::UnknownMessage, text)
             .hint("only messages you sent have a receipt"));
     }
     let filed = only(found, id)?;
     let MessageLocation::Sent(sent) = &filed.place else { return Err(unknown(id)) };
-    let place = mesh.locate(&[(sent.stem.clone(), sent.to.clone())])?.pop();
+    let place = mesh.outboxes().locate_sent(&[(sent.stem.clone(), sent.to.clone())])?.pop();
     let (state, at, via, reason) = match place.unwrap_or(SentMessageLocation::Nowhere) {
         SentMessageLocation::Seen(SeenRecord { at, via, acked, .. }) => {
             let state = if acked.is_some() { "acked" } else { "surfaced" };
@@ -190,7 +190,7 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
 /// Explains mail in the inbox of a name that nobody has. If its owner is known, the mail is forwarded.
 fn orphaned(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
     let is_orphan = |orphaned: &Orphaned| orphaned.name.is_spelled_as(to);
-    let orphans = mesh.orphans(&mesh.census()?)?;
+    let orphans = mesh.inboxes().orphans(&mesh.registry().census()?)?;
     let Some(Orphaned { now_called, .. }) = orphans.into_iter().find(is_orphan) else { return Ok(None) };
     let Some(new) = now_called else { return Ok(Some(format!("nobody is called {to} now"))) };
     if let Some(locked) = mesh.try_lock()? {
@@ -203,7 +203,7 @@ fn orphaned(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError>
 fn in_grave(mesh: &Mesh, to: &AgentName, grave: &str) -> Result<String, CommandError> {
     let lost = GraveId::parse(grave).filter(GraveId::is_of_lost_mail);
     let is_for_nobody = match &lost {
-        Some(grave) => mesh.lost_mail_owner(grave)?.is_none(),
+        Some(grave) => mesh.graves().lost_mail_owner(grave)?.is_none(),
         None => false,
     };
     Ok(match is_for_nobody {
@@ -214,7 +214,7 @@ fn in_grave(mesh: &Mesh, to: &AgentName, grave: &str) -> Result<String, CommandE
 
 /// Explains why a stored message will not be read soon: its recipient's process has ended, and it is not buried yet.
 fn ended(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
-    let record = mesh.registration(to)?;
+    let record = mesh.registry().get(to)?;
     let has_ended = |record: &Registration| process::liveness(&record.agent.process) == Liveness::Gone;
     let reason = || format!("{to} has ended; it gets the message when it comes back");
     Ok(record.as_ref().is_some_and(has_ended).then(reason))
@@ -224,7 +224,7 @@ type ReceiptState = (&'static str, Option<Timestamp>, Option<String>, Option<Str
 
 /// Neither in the inbox nor in any record: pi-messenger deletes what it reads.
 fn nowhere(mesh: &Mesh, to: &AgentName) -> Result<ReceiptState, CommandError> {
-    let foreign = mesh.registration(to)?.is_some_and(|record| record.agent.is_foreign());
+    let foreign = mesh.registry().get(to)?.is_some_and(|record| record.agent.is_foreign());
     let reason = if foreign {
         format!("{to} is an agent of pi-messenger, which keeps no record")
     } else {
@@ -235,7 +235,7 @@ fn nowhere(mesh: &Mesh, to: &AgentName) -> Result<ReceiptState, CommandError> {
 
 /// The one message that `id` refers to.
 pub(in crate::ops) fn find(mesh: &Mesh, agent: &Agent, id: &str) -> Result<StoredMessage, CommandError> {
-    only(mesh.find_messages(agent, id)?, id)
+    only(mesh.archive().find(agent, id)?, id)
 }
 
 fn only(mut found: Vec<StoredMessage>, id: &str) -> Result<StoredMessage, CommandError> {

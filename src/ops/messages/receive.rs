@@ -104,14 +104,14 @@ impl<'a> InboxReader<'a> {
 
     /// What waits, in the order of handing over, after messages that dead readers had taken were put back.
     pub(in crate::ops) fn scan(&self) -> Result<InboxScan, CommandError> {
-        let scan = self.mesh.look(&self.agent)?;
+        let scan = self.mesh.inboxes().scan(&self.agent)?;
         if scan.in_hand == 0 && scan.unripe.is_empty() {
             return Ok(scan);
         }
-        for unripe in self.mesh.tidy_inbox(&self.agent, &scan)? {
+        for unripe in self.mesh.inboxes().tidy(&self.agent, &scan)? {
             self.op.warn(format!("`{}` could not be read and was set aside: {}", unripe.file, unripe.reason));
         }
-        Ok(self.mesh.look(&self.agent)?)
+        Ok(self.mesh.inboxes().scan(&self.agent)?)
     }
 
     fn select(&self, selection: &Selection) -> Result<Vec<crate::store::UnreadMessage>, CommandError> {
@@ -131,7 +131,7 @@ impl<'a> InboxReader<'a> {
         hand_over: &mut HandoverFn<'_>,
     ) -> Result<usize, CommandError> {
         let waiting = self.select(selection)?;
-        let delivery = self.mesh.take(waiting)?;
+        let delivery = self.mesh.inboxes().take(waiting)?;
         let count = delivery.messages().count();
         self.finish(delivery, selection.ack, hand_over)?;
         Ok(count)
@@ -146,7 +146,7 @@ impl<'a> InboxReader<'a> {
     ) -> Result<HandoverOutcome, CommandError> {
         while !waiting.is_empty() && go_on() {
             let rest = waiting.split_off(waiting.len().min(BATCH));
-            let delivery = self.mesh.take(std::mem::replace(&mut waiting, rest))?;
+            let delivery = self.mesh.inboxes().take(std::mem::replace(&mut waiting, rest))?;
             if !delivery.is_empty() && self.finish(delivery, false, hand_over)? == HandoverOutcome::ReaderGone
             {
                 return Ok(HandoverOutcome::ReaderGone);
@@ -182,7 +182,7 @@ impl<'a> InboxReader<'a> {
                     Some(kept) => delivery.offer(&self.agent.process, &self.via, clock::now(), kept)?,
                 }
                 if let Some(contacts) = contacts
-                    && let Err(error) = self.mesh.set_contacts(&self.agent.name, &contacts)
+                    && let Err(error) = self.mesh.inboxes().set_contacts(&self.agent.name, &contacts)
                 {
                     // All is handed over and recorded: introducing a sender twice is no reason to fail.
                     self.op.warn(format!("could not record who wrote: {error}"));
@@ -196,7 +196,7 @@ impl<'a> InboxReader<'a> {
     /// Prunes the history now and then.
     pub(in crate::ops) fn prune(&self) -> Result<(), StoreError> {
         if random::number().is_multiple_of(PRUNE_ONE_IN) {
-            self.mesh.prune(&self.agent.name, clock::now() - KEPT, KEPT_AT_MOST)?;
+            self.mesh.archive().prune(&self.agent.name, clock::now() - KEPT, KEPT_AT_MOST)?;
         }
         Ok(())
     }

@@ -58,7 +58,7 @@ pub(in crate::ops) fn write(
 ) -> Result<(Vec<RenderedMessage>, Option<Contacts>), CommandError> {
     let (agent, kind) = reader;
     let introduces = kind == ReaderKind::PersonOrModel && ctx.settings.is_on("senderDetailsOnFirstContact");
-    let before = if introduces { mesh.contacts(&agent.name)? } else { Contacts::default() };
+    let before = if introduces { mesh.inboxes().contacts(&agent.name)? } else { Contacts::default() };
     let mut contacts = before.clone();
     let mut short_id = Vec::new();
     let mut met: Vec<&str> = Vec::new();
@@ -71,7 +71,8 @@ pub(in crate::ops) fn write(
         if is_new {
             met.push(&message.from);
         }
-        let is_notice = message.is_notice() && mesh.has_sent(&AgentName::of_program(), message, stem)?;
+        let is_notice =
+            message.is_notice() && mesh.outboxes().has_sent(&AgentName::of_program(), message, stem)?;
         short_id.push(RenderedMessage {
             message: (*message).clone(),
             short_id: stem.short_id().to_string(),
@@ -94,7 +95,7 @@ fn introduce(
     from: &str,
 ) -> Result<Option<String>, CommandError> {
     let Ok(name) = AgentName::new(from) else { return Ok(None) };
-    let Some(record) = mesh.registration(&name)? else { return Ok(None) };
+    let Some(record) = mesh.registry().get(&name)? else { return Ok(None) };
     let agent = record.agent;
     let known = contacts.insert(from.to_string(), agent.session.to_string());
     if known.as_deref() == Some(agent.session.as_str()) {

@@ -221,8 +221,8 @@ impl<'a> Post<'a> {
 
     /// Sends to those whom `choose` names. An error for one recipient is kept; a full disk ends everything.
     fn send_to(&mut self, choose: impl FnOnce(&Census) -> Vec<String>) -> Result<(), CommandError> {
-        let mut outbox = self.mesh.outbox(&self.from.name)?;
-        let census = self.mesh.census()?;
+        let mut outbox = self.mesh.outboxes().lock(&self.from.name)?;
+        let census = self.mesh.registry().census()?;
         for to in choose(&census) {
             let outcome = self.try_send_to(&mut outbox, &census, &to);
             self.keep(to, outcome)?;
@@ -268,7 +268,7 @@ impl<'a> Post<'a> {
         }
         self.tried.push(agent.name.clone());
         if process::liveness(&agent.process) == Liveness::Gone && !self.draft.hold {
-            let since = self.mesh.last_sign(agent)?;
+            let since = self.mesh.presence().last_sign_of_life(agent)?;
             return Err(not_running(
                 &agent.name,
                 &format!("its process {} has ended", agent.process.pid()),
@@ -289,14 +289,14 @@ impl<'a> Post<'a> {
             return Ok(CopyOutcome::Postponed(Postponed::NoInbox(agent.clone(), route)));
         };
         // The recipient may have been buried between our look at it and the arrival of the message.
-        match self.mesh.registration(&agent.name)?.is_some_and(|there| is_of(&there.agent, agent)) {
+        match self.mesh.registry().get(&agent.name)?.is_some_and(|there| is_of(&there.agent, agent)) {
             true => Ok(self.sent(agent, posted, route)),
             false => Ok(CopyOutcome::Postponed(Postponed::Unsure(agent.clone(), posted, route))),
         }
     }
 
     fn note_owner(&self, agent: &Agent) {
-        if let Err(error) = self.mesh.note_owner(agent) {
+        if let Err(error) = self.mesh.inboxes().record_owner(agent) {
             self.op.warn(format!("could not record whose inbox {}'s is: {error}", agent.name));
         }
     }
@@ -393,7 +393,7 @@ impl<'a> Post<'a> {
                 let agent = locked.own_record(&agent).map_err(|_| just_left())?.agent;
                 self.note_owner(&agent);
                 locked.make_inbox(&agent.name)?;
-                let mut outbox = self.mesh.outbox(&self.from.name)?;
+                let mut outbox = self.mesh.outboxes().lock(&self.from.name)?;
                 let (stamp, message) = self.message(&mut outbox, &agent.name)?;
                 let posted = outbox.post(stamp, &agent.name, message)?.ok_or_else(just_left)?;
                 Ok(self.sent(&agent, posted, route))
@@ -412,7 +412,7 @@ impl<'a> Post<'a> {
     }
 
     fn is_there(&self, locked: &LockedMesh<'_>, agent: &Agent) -> Result<bool, CommandError> {
-        let census = self.mesh.census()?;
+        let census = self.mesh.registry().census()?;
         // A pi-messenger agent never looks at its old inbox again.
         for (old, new) in locked.forward_orphans(&census)? {
             let text = format!("{old} is called {new} now; mail in its old inbox was forwarded");
@@ -424,8 +424,8 @@ impl<'a> Post<'a> {
     /// Takes a message back; `false` if it is no longer in the inbox. One that was taken back counts as not sent, even
     /// if its record is left.
     fn take_back(&self, to: &AgentName, posted: &Posted) -> Result<bool, CommandError> {
-        let is_back = self.mesh.take_back(to, posted)?;
-        if is_back && let Err(error) = self.mesh.forget_sent(&self.from.name, to, posted) {
+        let is_back = self.mesh.outboxes().retract(to, posted)?;
+        if is_back && let Err(error) = self.mesh.outboxes().forget_sent(&self.from.name, to, posted) {
             self.op.warn(format!("the record of a message that was taken back is left: {error}"));
         }
         Ok(is_back)
@@ -461,7 +461,7 @@ impl<'a> Post<'a> {
     fn hold(&self, name: &AgentName) -> Result<CopyOutcome, CommandError> {
         let came_back = || not_running(name, "it has just come back", clock::now());
         let (_, grave) = crate::ops::agents::list::grave_of(self.mesh, name)?.ok_or_else(came_back)?;
-        let mut outbox = self.mesh.outbox(&self.from.name)?;
+        let mut outbox = self.mesh.outboxes().lock(&self.from.name)?;
         let (stamp, message) = self.message(&mut outbox, name)?;
         let posted = outbox.hold(&grave.id, stamp, name, message)?.ok_or_else(came_back)?;
         let (to, id, stem) = (name.clone(), posted.message.id, posted.stem);
@@ -491,7 +491,7 @@ fn record_wake_route(op: &Op, mesh: &Mesh, from: &Agent, sent: &mut Accepted, ro
     if route == WakeRoute::None {
         return;
     }
-    if let Err(error) = mesh.record_wake_route(&from.name, &sent.to, &sent.stem, route.name()) {
+    if let Err(error) = mesh.outboxes().record_wake_route(&from.name, &sent.to, &sent.stem, route.name()) {
         op.warn(format!("the receipt won't show how {} is woken: {error}", sent.to));
     }
 }

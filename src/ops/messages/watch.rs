@@ -118,7 +118,7 @@ fn run_one(
     if succeeded {
         failures.forget(&stem);
     } else if ran && failures.count(&stem) >= TRIES {
-        reader.mesh.take(vec![waiting])?.park()?;
+        reader.mesh.inboxes().take(vec![waiting])?.park()?;
         failures.forget(&stem);
         reader
             .op

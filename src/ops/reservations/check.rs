@@ -52,7 +52,7 @@ pub(in crate::ops) fn for_caller(
     let (paths, targets): (Vec<String>, Vec<ChangeTarget>) = targets.into_iter().unzip();
     let mut judged = CheckResult::default();
     if let Some(mesh) = op.mesh()? {
-        let census = mesh.census()?;
+        let census = mesh.registry().census()?;
         let me = identity::caller_if_certain(op, &mesh, &census);
         judged = judge(&mesh, me.as_ref(), &targets, names, |_| Ok(Cow::Borrowed(&census)))?;
     } else {
@@ -132,7 +132,7 @@ fn compare_links(mesh: &Mesh, me: Option<&Agent>, targets: &[ChangeTarget], judg
     let linked: Vec<(usize, FileId)> =
         free.filter_map(|(number, target)| Some((number, hard_links::linked(target)?))).collect();
     let Some((first, _)) = linked.first() else { return };
-    let census = match mesh.census() {
+    let census = match mesh.registry().census() {
         Ok(census) => census,
         Err(error) => {
             judged.uncompared = Some(*first);
@@ -191,7 +191,7 @@ mod tests {
         let options =
             MeshOptions { durability: Durability::Process, lock_timeout: std::time::Duration::ZERO };
         let mesh = Mesh::create(&MeshLocation::at(&dir.path().join("mesh")), options).unwrap();
-        let census = mesh.census().unwrap();
+        let census = mesh.registry().census().unwrap();
         let registry = dir.path().join("mesh/registry");
         std::fs::remove_dir_all(&registry).ok();
         std::fs::write(&registry, "").unwrap();

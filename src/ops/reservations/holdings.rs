@@ -36,7 +36,7 @@ pub(in crate::ops) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Registrati
     if census.unreadable.is_empty() {
         return (known, unknown);
     }
-    let sessions = mesh.sessions().map(|sessions| sessions.records).unwrap_or_default();
+    let sessions = mesh.sessions().all().map(|sessions| sessions.records).unwrap_or_default();
     for file in &census.unreadable {
         // An odd registration is known as far as it matters; a dead agent holds nothing.
         if let Some(record) = &file.told {

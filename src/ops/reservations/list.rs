@@ -27,7 +27,7 @@ pub fn reservations(op: &Op, mine: bool) -> Result<Vec<Holding>, CommandError> {
         },
     };
     let mut holdings = Vec::new();
-    for record in mesh.census()?.records {
+    for record in mesh.registry().census()?.records {
         let agent = &record.agent;
         let is_meant = me.as_ref().is_none_or(|me| me.session == agent.session);
         if !is_meant || agent.reservations.is_empty() || !record.is_live() {

@@ -53,7 +53,7 @@ pub fn reserve(op: &Op, request: &ReserveRequest) -> Result<Granted, CommandErro
     let wanted = drafts(op, request, now)?;
     let (mesh, caller) = identity::own_caller(op)?;
     let wanted = WantedReservations::new(wanted, &caller.cwd);
-    wanted.compare(&mesh.census()?.records, &caller, now);
+    wanted.compare(&mesh.registry().census()?.records, &caller, now);
     let locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
     let taken = take(op, &mesh, &locked, &me, &wanted, now)?;

@@ -18,7 +18,7 @@ pub(in crate::ops) fn restore_reservations(
     now: Timestamp,
 ) -> Vec<String> {
     // What was taken with a task ended with it; claims that can't be read prove nothing.
-    let claims = mesh.claims().ok();
+    let claims = mesh.tasks().claims().ok();
     let has = |task: &TaskRef| claims.as_ref().is_none_or(|claims| claims.has(agent, task));
     let is_held = |held: &Reservation| held.binds(now) && held.task.as_ref().is_none_or(has);
     let held: Vec<Reservation> = held.into_iter().filter(is_held).collect();

@@ -97,7 +97,7 @@ fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
     };
     let heads: Vec<PathForm> = agent.waits_for.iter().flat_map(both).collect();
     let near = RegistryQuery { heads: heads.iter().collect(), ..RegistryQuery::default() };
-    Ok(mesh.survey()?.near(&near)?.into_owned())
+    Ok(mesh.registry().query()?.near(&near)?.into_owned())
 }
 
 /// All reservations and claims, read once for all who wait.
@@ -122,7 +122,7 @@ impl<'c> HeldSnapshot<'c> {
         if let Some(tasks) = self.tasks.get() {
             return Ok(tasks);
         }
-        let tasks = (self.mesh.claims()?, self.mesh.completions()?);
+        let tasks = (self.mesh.tasks().claims()?, self.mesh.tasks().completions()?);
         Ok(self.tasks.get_or_init(|| tasks))
     }
 
@@ -254,7 +254,7 @@ fn is_owed_to(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
     }
     let is_free =
         |census: &Census| HeldSnapshot::new(mesh, census).freed_tasks(agent).map(|freed| !freed.is_empty());
-    Ok(!agent.waits_for_tasks.is_empty() && is_free(&mesh.census()?)?)
+    Ok(!agent.waits_for_tasks.is_empty() && is_free(&mesh.registry().census()?)?)
 }
 
 /// Tells everyone who waits for something that is free by now, once.

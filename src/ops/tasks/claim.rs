@@ -63,7 +63,7 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
     let place = SpecRef::find(op, request.spec.as_deref(), Some(&caller))?;
     let wanted = WantedReservations::new(paths, &caller.cwd);
     if !request.reserve.is_empty() {
-        wanted.compare(&mesh.census()?.records, &caller, clock::now());
+        wanted.compare(&mesh.registry().census()?.records, &caller, clock::now());
     }
     let spellings = look_up(&mesh);
     let sheet = ParsedSpec::read(place)?;

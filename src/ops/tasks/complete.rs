@@ -47,7 +47,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
     check_notes(request.notes.as_deref())?;
     let (mesh, caller) = identity::own_caller(op)?;
     // Without an id it is the caller's own task, which is looked up again under the locks.
-    let own = || mesh.claims().ok()?.of(&caller).into_iter().next().map(|claim| claim.task);
+    let own = || mesh.tasks().claims().ok()?.of(&caller).into_iter().next().map(|claim| claim.task);
     let (early, spellings) = match request.task.clone().or_else(own) {
         Some(task) => PreloadedSpec::read(op, &mesh, &caller, request.spec.as_deref(), &task),
         None => (None, look_up(&mesh)),
@@ -120,7 +120,7 @@ fn tell_idle(table: &LockedTasks<'_>, sheet: &ParsedSpec, unblocked: &[String]) 
             let quiet = clock::now().duration_since(sign);
             Presence::of(process::liveness(&agent.process), quiet, None)
         };
-        let presence = mesh.last_sign(agent).map(presence);
+        let presence = mesh.presence().last_sign_of_life(agent).map(presence);
         if !presence.is_ok_and(|presence| matches!(presence, Presence::Idle | Presence::Away)) {
             continue;
         }

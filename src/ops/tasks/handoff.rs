@@ -132,7 +132,7 @@ fn send_notes(
     task: &str,
     notes: &PeerText,
 ) -> Result<(), CommandError> {
-    let mut outbox = mesh.outbox(from)?;
+    let mut outbox = mesh.outboxes().lock(from)?;
     let stamp = outbox.stamp()?;
     let text = format!("Notes on {}:\n{}", quote_code(task), notes.raw());
     let posted = outbox.post(stamp, to, Message::new(stamp, from, to, text))?;

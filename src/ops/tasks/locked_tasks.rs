@@ -45,7 +45,7 @@ impl PreloadedSpec {
         typed: &str,
     ) -> (Option<Self>, Spellings) {
         let spellings = look_up(mesh);
-        let (Ok(claims), Ok(completions)) = (mesh.claims(), mesh.completions()) else {
+        let (Ok(claims), Ok(completions)) = (mesh.tasks().claims(), mesh.tasks().completions()) else {
             return (None, spellings);
         };
         let known = TaskRelation::of(&claims, &completions, caller, typed);
@@ -58,7 +58,7 @@ impl PreloadedSpec {
 /// Resolves the keys of all specs that are claimed or completed.
 pub(super) fn look_up(mesh: &Mesh) -> Spellings {
     let spellings = Spellings::default();
-    if let (Ok(claims), Ok(completions)) = (mesh.claims(), mesh.completions()) {
+    if let (Ok(claims), Ok(completions)) = (mesh.tasks().claims(), mesh.tasks().completions()) {
         spellings.look_up(&claims, &completions);
     }
     spellings

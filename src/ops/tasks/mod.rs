@@ -4,7 +4,7 @@
 //! made by one replacement of `claims.json`, and a completion counts from the moment it is in `completions.json`.
 //!
 //! `completions.json` is written first, so a claim of a task that is done counts as given up. Paths that are reserved
-//! with a task are written before the claim, and bind only while their holder has that claim (`Mesh::census` leaves out
+//! with a task are written before the claim, and bind only while their holder has that claim (`Registry::census` leaves out
 //! the others). So one write decides about a task and its paths, and handing a task over moves both at once.
 
 mod claim;

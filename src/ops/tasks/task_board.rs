@@ -295,7 +295,7 @@ pub fn tasks(op: &Op, named: Option<&str>) -> Result<TaskList, CommandError> {
     let mesh = op.mesh()?;
     let (census, me) = match &mesh {
         Some(mesh) => {
-            let census = mesh.census()?;
+            let census = mesh.registry().census()?;
             let me = identity::caller_if_certain(op, mesh, &census);
             (census, me)
         }
@@ -372,7 +372,7 @@ fn look(place: SpecRef, ledgers: &Ledgers<'_>, me: Option<Agent>) -> Result<Task
 
 fn ledgers(mesh: Option<&Mesh>) -> Result<(Claims, Completions), CommandError> {
     match mesh {
-        Some(mesh) => Ok((mesh.claims()?, mesh.completions()?)),
+        Some(mesh) => Ok((mesh.tasks().claims()?, mesh.tasks().completions()?)),
         None => Ok((Claims::default(), Completions::default())),
     }
 }

@@ -68,7 +68,8 @@ pub(super) fn check(
     }
     let args = process::details(agent.process.pid()).map(|details| details.look.args);
     let args = args.ok_or("its process can't be seen")?;
-    let unasked = mesh.is_unasked(&agent.session).map_err(|error| error.to_string())?;
+    let unasked =
+        mesh.session_states().bypasses_permissions(&agent.session).map_err(|error| error.to_string())?;
     claude_inbound::check(&claude_inbound::InboundContext {
         config: &session.config,
         cwd: &session.cwd,

@@ -21,7 +21,7 @@ pub(in crate::ops) fn describe(
 ) -> Result<(String, bool), CommandError> {
     let harness = agent.harness.map_or("pi-messenger", Harness::name);
     let route = route(ctx, mesh, agent, Importance::Normal)?;
-    let activity = match mesh.activity(&agent.session)? {
+    let activity = match mesh.session_states().get(&agent.session)? {
         SessionState::Working if route == WakeRoute::Prompt => "was interrupted by its user",
         SessionState::Working => "is busy",
         SessionState::Idle => "rests",
@@ -44,7 +44,8 @@ pub(in crate::ops) fn describe(
 
 /// Why an idle Claude Code session without a waiter can't be woken through its socket either.
 fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, route: WakeRoute) -> Option<String> {
-    let rests = mesh.activity(&agent.session).is_ok_and(|activity| activity == SessionState::Idle);
+    let rests =
+        mesh.session_states().get(&agent.session).is_ok_and(|activity| activity == SessionState::Idle);
     if route != WakeRoute::Prompt || !rests || agent.harness != Some(Harness::Claude) {
         return None;
     }
@@ -78,10 +79,10 @@ pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result
 
 fn answers(mesh: &Mesh, agent: &Agent) -> Result<Result<Duration, String>, CommandError> {
     let started = Instant::now();
-    mesh.ping(agent)?;
-    while !mesh.take_pong(&agent.session)? {
+    mesh.session_states().ping(agent)?;
+    while !mesh.session_states().take_pong(&agent.session)? {
         if started.elapsed() > LIMIT {
-            mesh.take_back_ping(&agent.session)?;
+            mesh.session_states().cancel_ping(&agent.session)?;
             return Ok(Err(format!("{}'s waiter did not answer in {} s", agent.name, LIMIT.as_secs())));
         }
         std::thread::sleep(LOOK_EVERY);

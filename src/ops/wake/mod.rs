@@ -139,14 +139,14 @@ pub(super) fn route(
     if importance == Importance::Low || agent.is_foreign() || !is_wanted(ctx) {
         return Ok(WakeRoute::None);
     }
-    match mesh.activity(&agent.session)? {
+    match mesh.session_states().get(&agent.session)? {
         SessionState::Unknown => return Ok(WakeRoute::None),
         // An agent that its user has interrupted is not woken by others.
         SessionState::Working if is_interrupted(ctx, mesh, agent)? => return Ok(WakeRoute::Prompt),
         SessionState::Working => return Ok(WakeRoute::Hook),
         SessionState::Idle => {}
     }
-    if mesh.turns(&agent.session)?.count >= ctx.settings.mail_turns() {
+    if mesh.hooks().mail_turns(&agent.session)?.count >= ctx.settings.mail_turns() {
         return Ok(WakeRoute::Prompt);
     }
     if is_waited_beside(mesh, agent)? {
@@ -165,7 +165,7 @@ pub(super) fn route(
 
 /// Whether a live waiter is beside it.
 fn is_waited_beside(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
-    let waiter = mesh.waiter(&agent.session)?;
+    let waiter = mesh.session_states().waiter(&agent.session)?;
     Ok(waiter.is_some_and(|waiter| process::liveness(&waiter) != Liveness::Gone))
 }
 
@@ -174,7 +174,7 @@ fn is_interrupted(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, Com
     if agent.harness != Some(Harness::Claude) {
         return Ok(false);
     }
-    let since = mesh.working_since(&agent.session)?;
+    let since = mesh.session_states().working_since(&agent.session)?;
     Ok(since.is_some_and(|since| claude_socket::is_interrupted(ctx, agent, since)))
 }
 
@@ -208,7 +208,7 @@ pub(super) fn wake_recipients(
         let route = if is_seen_to { *before } else { route(ctx, mesh, agent, importance)? };
         // If another message is waking it, this one is handed over in the same turn.
         if let Some(action) = route.action(ctx, agent)
-            && mesh.rouse(&agent.session)?
+            && mesh.session_states().claim_wake(&agent.session)?
         {
             actions.push(action);
             roused.push((routes.len(), agent, count_turn(mesh, &agent.session)?));
@@ -251,7 +251,7 @@ pub(super) fn wake_notified(ctx: &Context, told: &[AgentName]) -> Vec<String> {
     }
     let woken = ctx.mesh().and_then(|mesh| {
         let Some(mesh) = mesh else { return Ok(Vec::new()) };
-        let census = mesh.census()?;
+        let census = mesh.registry().census()?;
         let is_told = |record: &&Registration| told.iter().any(|name| name.is_spelled_as(&record.agent.name));
         let agents = census.records.into_iter().filter(|record| is_told(&record)).map(|record| record.agent);
         let arrivals: Vec<ArrivedMessage> =
@@ -268,8 +268,10 @@ pub(super) fn idle_agents(ctx: &Context, told: Vec<AgentName>) -> Vec<AgentName>
     }
     let Ok(Some(mesh)) = ctx.mesh() else { return Vec::new() };
     let is_resting = |name: &AgentName| {
-        let agent = mesh.registration(name).ok().flatten().map(|record| record.agent);
-        agent.is_some_and(|agent| mesh.activity(&agent.session).is_ok_and(|it| it == SessionState::Idle))
+        let agent = mesh.registry().get(name).ok().flatten().map(|record| record.agent);
+        agent.is_some_and(|agent| {
+            mesh.session_states().get(&agent.session).is_ok_and(|it| it == SessionState::Idle)
+        })
     };
     told.into_iter().filter(is_resting).collect()
 }
@@ -288,24 +290,24 @@ pub fn wake_if_unread(op: &Op, names: &[AgentName]) {
 
 fn has_mail(ctx: &Context, name: &AgentName) -> Result<bool, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(false) };
-    let Some(record) = mesh.registration(name)? else { return Ok(false) };
+    let Some(record) = mesh.registry().get(name)? else { return Ok(false) };
     is_worth_a_turn(&mesh, &record.agent)
 }
 
 /// Whether there is mail that is not of low importance.
 pub(super) fn is_worth_a_turn(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
-    if mesh.unread(agent)? == 0 {
+    if mesh.inboxes().unread_count(agent)? == 0 {
         return Ok(false);
     }
-    let scan = mesh.look(agent)?;
+    let scan = mesh.inboxes().scan(agent)?;
     Ok(scan.in_hand > 0 || scan.waiting.iter().any(|waiting| waiting.message.importance != Importance::Low))
 }
 
 /// Counts a turn before it starts: after a crash, one turn too few is better than one too many each time. Returns the
 /// count before.
 fn count_turn(mesh: &Mesh, session: &SessionId) -> Result<MailTurns, CommandError> {
-    let turns = mesh.turns(session)?;
-    mesh.set_turns(session, &MailTurns { count: turns.count + 1, said: NUDGE.to_string() })?;
+    let turns = mesh.hooks().mail_turns(session)?;
+    mesh.hooks().set_mail_turns(session, &MailTurns { count: turns.count + 1, said: NUDGE.to_string() })?;
     Ok(turns)
 }
 
@@ -313,8 +315,8 @@ fn count_turn(mesh: &Mesh, session: &SessionId) -> Result<MailTurns, CommandErro
 /// left as it is.
 fn uncount_turn(mesh: &Mesh, session: &SessionId, before: &MailTurns) -> Result<(), CommandError> {
     let counted = MailTurns { count: before.count + 1, said: NUDGE.to_string() };
-    if mesh.rest_again(session)? && mesh.turns(session)? == counted {
-        mesh.set_turns(session, before)?;
+    if mesh.session_states().set_idle_again(session)? && mesh.hooks().mail_turns(session)? == counted {
+        mesh.hooks().set_mail_turns(session, before)?;
     }
     Ok(())
 }

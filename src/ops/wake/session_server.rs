@@ -71,7 +71,7 @@ fn stay_with_whoever_comes(
 
 /// Whether a live attendant of that agent could wake it.
 pub(super) fn is_there(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
-    let attendant = mesh.attendant(&agent.session)?;
+    let attendant = mesh.session_states().server(&agent.session)?;
     let Some(SessionServer { process, has_channel }) = attendant else { return Ok(false) };
     let lives = process::liveness(&process) == Liveness::Alive && is_within(agent, process.pid());
     Ok(lives && (has_channel || claude_socket::check(ctx, mesh, agent, PostOrigin::OwnProcess).is_ok()))
@@ -84,7 +84,7 @@ fn is_within(agent: &Agent, pid: Pid) -> bool {
 
 fn find(ctx: &Context) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(None) };
-    let found = identity::at_statusline(ctx, &mesh, &mesh.survey()?, None)?;
+    let found = identity::at_statusline(ctx, &mesh, &mesh.registry().query()?, None)?;
     let is_ours = |me: &Agent| me.harness == Some(Harness::Claude) && is_within(me, process::own_pid());
     Ok(found.filter(is_ours).map(|me| (mesh, me)))
 }
@@ -109,7 +109,7 @@ impl Round<'_> {
                 Err(error) if error.kind == CommandErrorKind::NotJoined => return Ok(()),
                 Err(error) => return Err(error),
             }
-            self.mesh.attend(&me.session, self.channel.is_open())?;
+            self.mesh.session_states().set_server(&me.session, self.channel.is_open())?;
             if Instant::now() >= pace.not_before {
                 self.wake(&me, &mut pace)?;
             }
@@ -123,7 +123,8 @@ impl Round<'_> {
     fn wake(&self, me: &Agent, pace: &mut Pace) -> Result<(), CommandError> {
         let (mesh, session) = (self.mesh, &me.session);
         let since = pace.left_to_others.take();
-        let is_idle = mesh.activity(session)? == SessionState::Idle && !is_waited_beside(mesh, me)?;
+        let is_idle =
+            mesh.session_states().get(session)? == SessionState::Idle && !is_waited_beside(mesh, me)?;
         if !is_idle {
             return Ok(());
         }
@@ -133,7 +134,7 @@ impl Round<'_> {
         }
         // Read the settings again: we may have started days ago.
         let ctx = Context::new(self.globals.clone())?;
-        if !is_wanted(&ctx) || mesh.turns(session)?.count >= ctx.settings.mail_turns() {
+        if !is_wanted(&ctx) || mesh.hooks().mail_turns(session)?.count >= ctx.settings.mail_turns() {
             return Ok(());
         }
         if claude_socket::check(&ctx, mesh, me, PostOrigin::Outside).is_ok() {
@@ -145,7 +146,7 @@ impl Round<'_> {
         }
         let inbox = claude_socket::check(&ctx, mesh, me, PostOrigin::OwnProcess);
         let has_way = inbox.is_ok() || self.channel.is_open();
-        if !has_way || !mesh.rouse(session)? {
+        if !has_way || !mesh.session_states().claim_wake(session)? {
             return Ok(());
         }
         let turns = count_turn(mesh, session)?;

@@ -73,8 +73,12 @@ pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), Failur
     let prompt = prompt.ok_or("the look of its prompt is unknown").map_err(unsaid)?;
     let pane = Pane::of(agent).ok_or("it is not in a tmux pane").map_err(unsaid)?;
     pane.check(agent).map_err(Failure::Unsaid)?;
-    let has_begun =
-        || mesh.is_roused(&agent.session).map(|is_roused| !is_roused).map_err(|error| error.to_string());
+    let has_begun = || {
+        mesh.session_states()
+            .is_being_woken(&agent.session)
+            .map(|is_roused| !is_roused)
+            .map_err(|error| error.to_string())
+    };
     PasteTarget { prompt, terminal: &pane, limit: LIMIT, pause: PAUSE }.say(text, has_begun)
 }
 

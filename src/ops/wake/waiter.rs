@@ -49,13 +49,13 @@ fn wait_beside(
 ) -> Result<WaiterEnd, CommandError> {
     let started = Instant::now();
     let Some((mesh, mut me)) = find(op, session, stop)? else { return Ok(WaiterEnd::Over) };
-    mesh.begin_waiting(session)?;
+    mesh.session_states().begin_waiting(session)?;
     let mut watcher = MeshWatcher::new(op, &mesh);
     let reminder = WaitNotifier::default();
     let mut has_rested = false;
     loop {
         watcher.arm(WatchTarget::Inbox(&me))?;
-        if !mesh.is_waiting(session)? {
+        if !mesh.session_states().is_waiting(session)? {
             return Ok(WaiterEnd::Over);
         }
         match current(&mesh, &me) {
@@ -63,8 +63,8 @@ fn wait_beside(
             Err(error) if error.kind == CommandErrorKind::NotJoined => return Ok(WaiterEnd::Over),
             Err(error) => return Err(error),
         }
-        mesh.answer_ping(session)?;
-        match mesh.activity(session)? {
+        mesh.session_states().answer_ping(session)?;
+        match mesh.session_states().get(session)? {
             SessionState::Idle => has_rested = true,
             // The hook of our own session may not have reported yet that it is idle.
             SessionState::Working | SessionState::Unknown if !has_rested && started.elapsed() < GRACE => {}
@@ -108,8 +108,8 @@ fn may_wake(
     }
     // Read the settings again: we may have started days ago.
     let (ctx, _) = Context::tolerant(globals.clone())?;
-    let has_turns = mesh.turns(session)?.count < ctx.settings.mail_turns();
-    if !is_wanted(&ctx) || !has_turns || !mesh.rouse(session)? {
+    let has_turns = mesh.hooks().mail_turns(session)?.count < ctx.settings.mail_turns();
+    if !is_wanted(&ctx) || !has_turns || !mesh.session_states().claim_wake(session)? {
         return Ok(false);
     }
     count_turn(mesh, session)?;

@@ -36,7 +36,7 @@ pub fn watch_changes(
     while !stop.is_requested() {
         // There may be no mesh yet, and the caller need not have joined it.
         if let Some(mesh) = ctx.mesh()? {
-            let me = identity::caller_if_certain(ctx, &mesh, &mesh.census()?);
+            let me = identity::caller_if_certain(ctx, &mesh, &mesh.registry().census()?);
             let is_sound = match &watch {
                 Some(watch) => mesh.is_sound(watch, WatchTarget::Fingerprint(me.as_ref()))?,
                 None => false,

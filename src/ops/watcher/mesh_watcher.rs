@@ -120,11 +120,11 @@ impl<'a> MeshWatcher<'a> {
 /// good is an error.
 pub(in crate::ops) fn current(mesh: &Mesh, agent: &Agent) -> Result<Option<Agent>, CommandError> {
     let same = |record: &Registration| is_of(record, agent);
-    let there = mesh.registration(&agent.name)?;
+    let there = mesh.registry().get(&agent.name)?;
     let is_anothers = there.as_ref().is_some_and(|record| !same(record));
     let record = match there.filter(same) {
         Some(record) => Some(record),
-        None => mesh.census()?.records.into_iter().find(same),
+        None => mesh.registry().census()?.records.into_iter().find(same),
     };
     let gone = || StoreError::NoRegistration(agent.name.to_string());
     // An agent's life ends with its process; nobody is left to hand anything to.
@@ -137,7 +137,7 @@ pub(in crate::ops) fn current(mesh: &Mesh, agent: &Agent) -> Result<Option<Agent
     }
     // A registration that vanished comes back with the next command, and a removed directory may be created again:
     // neither is a reason to stop unless the session has left or was evicted.
-    if record.is_none() && mesh.session(&agent.session)?.is_some_and(|known| !known.is_current()) {
+    if record.is_none() && mesh.sessions().get(&agent.session)?.is_some_and(|known| !known.is_current()) {
         return Err(gone().into());
     }
     Ok(record.map(|record| record.agent))
@@ -145,7 +145,7 @@ pub(in crate::ops) fn current(mesh: &Mesh, agent: &Agent) -> Result<Option<Agent
 
 /// Whether another agent has its name by now. The inbox of that name then belongs to that agent.
 pub(in crate::ops) fn is_anothers_name(mesh: &Mesh, agent: &Agent) -> Result<bool, StoreError> {
-    Ok(mesh.registration(&agent.name)?.is_some_and(|record| !is_of(&record, agent)))
+    Ok(mesh.registry().get(&agent.name)?.is_some_and(|record| !is_of(&record, agent)))
 }
 
 fn is_of(record: &Registration, agent: &Agent) -> bool {

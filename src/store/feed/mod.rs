@@ -12,12 +12,12 @@
 mod project_feed;
 mod read;
 
+use crate::store::handles::FeedLog;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::StoreError;
 use super::lock_order::{LockOrderGuard, LockRank};
-use super::mesh::Mesh;
 use super::wire::event;
 use crate::domain::Event;
 use crate::sys::files::{self, LineFile};
@@ -36,14 +36,14 @@ const BYTES_PER_KEPT: u64 = 32;
 const LEAST_BYTES: u64 = 1024;
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
-impl Mesh {
+impl FeedLog<'_> {
     /// Appends an event. At least the last `keep` events before it are kept, and not many more.
-    pub fn append_event(&self, event: &Event, keep: u64) -> Result<(), StoreError> {
-        let dir = self.layout.feed();
+    pub fn append(self, event: &Event, keep: u64) -> Result<(), StoreError> {
+        let dir = self.mesh.layout.feed();
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;
         }
-        let order = LockOrderGuard::begin(LockRank::Feed, LOCK_TIMEOUT.min(self.options.lock_timeout));
+        let order = LockOrderGuard::begin(LockRank::Feed, LOCK_TIMEOUT.min(self.mesh.options.lock_timeout));
         let _held = match FileLock::acquire(&dir.join(".lock"), order.left()) {
             Err(LockError::TimedOut { .. }) => return self.append_out_of_turn(event),
             held => held?,
@@ -58,7 +58,7 @@ impl Mesh {
         Ok(files::append_line(&self.path_of(newest), &event::line(event))?)
     }
 
-    fn append_out_of_turn(&self, event: &Event) -> Result<(), StoreError> {
+    fn append_out_of_turn(self, event: &Event) -> Result<(), StoreError> {
         for _ in 0..TRIES {
             let path = self.path_of(self.segments()?.last().copied().unwrap_or(Segment(0)));
             files::append_line(&path, &event::line(event))?;
@@ -67,28 +67,28 @@ impl Mesh {
             }
         }
         let reason = "its segments are removed faster than they are written".to_string();
-        Err(StoreError::Corrupt { path: self.layout.feed(), reason })
+        Err(StoreError::Corrupt { path: self.mesh.layout.feed(), reason })
     }
 
     /// All segments, oldest first.
-    fn segments(&self) -> Result<Vec<Segment>, StoreError> {
-        let names = files::list(&self.layout.feed())?;
+    fn segments(self) -> Result<Vec<Segment>, StoreError> {
+        let names = files::list(&self.mesh.layout.feed())?;
         let mut segments: Vec<Segment> = names.iter().filter_map(|name| Segment::of_file(name)).collect();
         segments.sort_unstable();
         Ok(segments)
     }
 
-    fn path_of(&self, segment: Segment) -> PathBuf {
-        self.layout.feed().join(segment.file())
+    fn path_of(self, segment: Segment) -> PathBuf {
+        self.mesh.layout.feed().join(segment.file())
     }
 
-    fn is_full(&self, segment: Segment, keep: u64) -> Result<bool, StoreError> {
+    fn is_full(self, segment: Segment, keep: u64) -> Result<bool, StoreError> {
         let full = keep.saturating_mul(BYTES_PER_KEPT).clamp(LEAST_BYTES, MOST_BYTES);
         Ok(files::metadata(&self.path_of(segment))?.is_some_and(|metadata| metadata.len() >= full))
     }
 
     /// Creates the segment that follows a full one.
-    fn start_after(&self, full: Segment) -> Result<Segment, StoreError> {
+    fn start_after(self, full: Segment) -> Result<Segment, StoreError> {
         let lines = LineFile::open(&self.path_of(full))?;
         let count = lines.map_or(Ok(0), |lines| lines.count())?;
         let next = Segment(full.0.saturating_add(count.max(1)));
@@ -98,7 +98,7 @@ impl Mesh {
     }
 
     /// Deletes the segments that are wholly before the last `keep` events.
-    fn remove_old(&self, segments: &[Segment], keep: u64) -> Result<(), StoreError> {
+    fn remove_old(self, segments: &[Segment], keep: u64) -> Result<(), StoreError> {
         let Some(newest) = segments.last() else { return Ok(()) };
         for pair in segments.windows(2) {
             if newest.0 - pair[1].0 < keep {

@@ -3,11 +3,12 @@
 //! A position is an offset and what precedes it. So it is found again in a file that was shortened, and is not mistaken
 //! for one in a file that was created anew.
 
+use crate::store::handles::FeedLog;
 use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use super::{Mesh, Segment, StoreError, event};
+use super::{Segment, StoreError, event};
 use crate::domain::Event;
 use crate::sys::files::{FileError, FileLine, LineFile, LinePosition, LinesSince};
 
@@ -62,11 +63,11 @@ impl EventBatch {
     }
 }
 
-impl Mesh {
+impl FeedLog<'_> {
     /// The last `limit` events that match, oldest first, with the number of unreadable lines passed on the way; and the
     /// position after them.
-    pub fn last_events(
-        &self,
+    pub fn last(
+        self,
         limit: usize,
         wanted: impl Fn(&Event) -> bool,
     ) -> Result<(EventBatch, FeedPosition), StoreError> {
@@ -93,7 +94,7 @@ impl Mesh {
     }
 
     /// The events since `place`, oldest first. Advances `place`.
-    pub fn news(&self, place: &mut FeedPosition) -> Result<EventBatch, StoreError> {
+    pub fn since(self, place: &mut FeedPosition) -> Result<EventBatch, StoreError> {
         let segments = self.segments()?;
         let mut given = EventBatch::default();
         let first = place.0.first().map_or(Segment(0), |(segment, _)| *segment);
@@ -121,7 +122,7 @@ impl Mesh {
 
     /// The lines since `place`, and whether the file ends in the middle of a line.
     fn lines_since(
-        &self,
+        self,
         segment: Segment,
         place: &LinePosition,
     ) -> Result<Option<(LinesSince, bool)>, StoreError> {

@@ -68,7 +68,7 @@ fn acknowledged(journal: &Path) -> Vec<usize> {
 fn write_on(mesh: &Mesh, name: &str, journal: &Path, keep: u64, numbers: impl Iterator<Item = usize>) {
     let mut journal = OpenOptions::new().append(true).create(true).open(journal).unwrap();
     for number in numbers {
-        mesh.append_event(&event(name, number), keep).unwrap();
+        mesh.feed().append(&event(name, number), keep).unwrap();
         journal.write_all(format!("{number:06}\n").as_bytes()).unwrap();
     }
 }
@@ -90,7 +90,7 @@ fn a_writer_alone_loses_nothing() {
     write_on(&mesh, "W0", &journal, 1000, 0..500);
     assert_eq!(acknowledged(&journal), (0..500).collect::<Vec<_>>());
     assert_eq!(
-        by_name(mesh.last_events(usize::MAX, |_| true).unwrap().0.events)["W0"],
+        by_name(mesh.feed().last(usize::MAX, |_| true).unwrap().0.events)["W0"],
         acknowledged(&journal)
     );
 }
@@ -152,7 +152,7 @@ fn nothing_is_lost_or_torn_and_who_follows_hears_all_of_it_once() {
             let (mut place, mut heard) = (FeedPosition::default(), Vec::new());
             loop {
                 let is_last = is_over.load(Ordering::SeqCst);
-                heard.extend(mesh.news(&mut place).unwrap().events);
+                heard.extend(mesh.feed().since(&mut place).unwrap().events);
                 if is_last {
                     return heard;
                 }
@@ -164,7 +164,7 @@ fn nothing_is_lost_or_torn_and_who_follows_hears_all_of_it_once() {
         (after, follower.join().unwrap())
     });
     assert!(segments(&env).len() > 1, "there was more than one segment: {:?}", segments(&env));
-    let (given, _) = env.store().last_events(usize::MAX, |_| true).unwrap();
+    let (given, _) = env.store().feed().last(usize::MAX, |_| true).unwrap();
     assert!(
         given.unreadable > 0 && given.unreadable <= 2 * after.half_lines,
         "{} half lines",
@@ -189,7 +189,7 @@ fn what_is_kept_has_no_holes_while_segments_come_and_go() {
     drop(env.store());
     let keep = 300;
     let after = rage(&env, keep);
-    let (given, _) = env.store().last_events(usize::MAX, |_| true).unwrap();
+    let (given, _) = env.store().feed().last(usize::MAX, |_| true).unwrap();
     assert!(given.events.len() as u64 >= keep, "{} are left", given.events.len());
     assert!(given.events.len() as u64 <= 3 * keep, "{} are left", given.events.len());
     let names: Vec<String> = segments(&env).iter().map(|path| path.display().to_string()).collect();
@@ -211,9 +211,9 @@ fn one_who_is_stopped_in_its_turn_stops_nobody() {
     let turn = ravenry::sys::flock::FileLock::acquire(&env.mesh().join("feed/.lock"), PATIENCE).unwrap();
     let mut place = FeedPosition::default();
     let mesh = env.store();
-    mesh.news(&mut place).unwrap();
+    mesh.feed().since(&mut place).unwrap();
     env.ok(&["reserve", "src/", "--as", "Alice"]);
-    let news = mesh.news(&mut place).unwrap().events;
+    let news = mesh.feed().since(&mut place).unwrap().events;
     assert_eq!(news.len(), 1, "{news:?}");
     drop(turn);
 }

@@ -105,7 +105,7 @@ impl Scene {
     }
 
     pub fn turns(&self) -> u32 {
-        self.env.store().turns(&Self::session()).unwrap().count
+        self.env.store().hooks().mail_turns(&Self::session()).unwrap().count
     }
 
     /// Asserts that nothing is posted, that Bob gets the mail with his next prompt, and that he does not count as
@@ -114,7 +114,11 @@ impl Scene {
     fn is_left_alone(&self, why: &str) {
         assert_eq!(send(&self.env, &["anyone?"]), "prompt", "{why}");
         assert_eq!(self.heard(), [] as [Value; 0], "{why}");
-        assert_eq!(self.env.store().activity(&Self::session()).unwrap(), SessionState::Idle, "{why}");
+        assert_eq!(
+            self.env.store().session_states().get(&Self::session()).unwrap(),
+            SessionState::Idle,
+            "{why}"
+        );
         assert_eq!(self.turns(), 0, "{why}");
     }
 }
@@ -237,7 +241,7 @@ fn what_lies_in_the_place_of_the_socket_is_looked_at_first() {
         let mut command = scene.env.msg();
         let sent = end(command.args(["send", "Bob", "hello?", "--as", "Alice", "--json"])).expect_code(0);
         assert_eq!(sent.json()["sent"][0]["wake"], "prompt");
-        assert_eq!(scene.env.store().activity(&Scene::session()).unwrap(), SessionState::Idle);
+        assert_eq!(scene.env.store().session_states().get(&Scene::session()).unwrap(), SessionState::Idle);
         assert_eq!(scene.turns(), 0, "that was no turn");
         sent.stderr
     };

@@ -75,7 +75,8 @@ impl Waiter {
         let child = command.stdout(file.try_clone().unwrap()).stderr(file).process_group(0).spawn().unwrap();
         let waiter = Self { child, said };
         wait_until("it waits", || {
-            let known = env.store().waiter(&SessionId::new(session_of("Bob")).unwrap()).unwrap();
+            let known =
+                env.store().session_states().waiter(&SessionId::new(session_of("Bob")).unwrap()).unwrap();
             known.is_some_and(|known| known.pid().get() as u32 == waiter.child.id())
         });
         waiter
@@ -213,7 +214,7 @@ fn what_comes_in_a_burst_is_one_turn() {
     let HookAnswer::Context(mail) = prompt(&env, &said) else { panic!("no mail") };
     assert_eq!(mail.matches("[peer Alice").count(), 20, "{mail}");
     assert_eq!(stop(&env), HookAnswer::Silence, "nothing is left");
-    assert_eq!(env.store().turns(&SessionId::new(session_of("Bob")).unwrap()).unwrap().count, 1);
+    assert_eq!(env.store().hooks().mail_turns(&SessionId::new(session_of("Bob")).unwrap()).unwrap().count, 1);
 }
 
 #[test]
@@ -294,11 +295,11 @@ fn one_wakes() {
     let (env, _) = scene();
     let session = SessionId::new(session_of("Bob")).unwrap();
     for _ in 0..50 {
-        env.store().note_resting(&session).unwrap();
+        env.store().session_states().set_idle(&session).unwrap();
         let wakers: Vec<_> = (0..8)
             .map(|_| {
                 let (mesh, session) = (env.store(), session.clone());
-                std::thread::spawn(move || mesh.rouse(&session).unwrap())
+                std::thread::spawn(move || mesh.session_states().claim_wake(&session).unwrap())
             })
             .collect();
         let woken = wakers.into_iter().map(|waker| waker.join().unwrap());
@@ -324,8 +325,8 @@ fn a_new_session_rests() {
         panic!("not joined")
     };
     let mesh = env.store();
-    wait_until("it waits", || mesh.waiter(&session).unwrap().is_some());
-    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Idle);
+    wait_until("it waits", || mesh.session_states().waiter(&session).unwrap().is_some());
+    assert_eq!(mesh.session_states().get(&session).unwrap(), SessionState::Idle);
     let name = env.names().into_iter().find(|name| name != "Alice").unwrap();
     let sent = env.ok(&["send", &name, "good morning", "--as", "Alice"]);
     assert_eq!(sent["sent"][0]["wake"], "rewake");
@@ -334,7 +335,7 @@ fn a_new_session_rests() {
     // A `SessionStart` of a working session, as after a compaction, does not mean that it is idle.
     of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
     of("claude/SessionStart").answer_in(&env, &mut claude);
-    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
+    assert_eq!(mesh.session_states().get(&session).unwrap(), SessionState::Working);
 }
 
 /// A session that was killed during a turn and comes back in another process waits for its user.
@@ -349,14 +350,18 @@ fn a_session_that_was_killed_at_work_rests_when_it_comes_back() {
     of("claude/SessionStart").answer_in(&env, &mut claude);
     of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
     let mesh = env.store();
-    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
+    assert_eq!(mesh.session_states().get(&session).unwrap(), SessionState::Working);
     drop(claude);
     let mut claude = harness(&env, "claude");
     of("claude/SessionStart").with("/source", "resume").answer_in(&env, &mut claude);
-    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Idle);
+    assert_eq!(mesh.session_states().get(&session).unwrap(), SessionState::Idle);
     of("claude/UserPromptSubmit").answer_in(&env, &mut claude);
     of("claude/SessionStart").with("/source", "compact").answer_in(&env, &mut claude);
-    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working, "it is the same process still");
+    assert_eq!(
+        mesh.session_states().get(&session).unwrap(),
+        SessionState::Working,
+        "it is the same process still"
+    );
 }
 
 /// If the process that wakes it dies or is not heard, the session counts as idle again after a while.
@@ -367,18 +372,21 @@ fn who_is_not_woken_after_all_rests_again() {
     let mesh = env.store();
     prompt(&env, "hello");
     stop(&env);
-    assert!(mesh.rouse(&session).unwrap());
-    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
-    assert!(!mesh.rouse(&session).unwrap());
+    assert!(mesh.session_states().claim_wake(&session).unwrap());
+    assert_eq!(mesh.session_states().get(&session).unwrap(), SessionState::Working);
+    assert!(!mesh.session_states().claim_wake(&session).unwrap());
     let files = fs::read_dir(env.mesh().join("hooks")).unwrap().map(|entry| entry.unwrap().path());
     let roused =
         files.into_iter().find(|path| path.extension().is_some_and(|kind| kind == "roused")).unwrap();
     date(&roused, SystemTime::now() - Duration::from_secs(60));
-    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Idle);
-    assert!(mesh.rouse(&session).unwrap() && !mesh.rouse(&session).unwrap());
+    assert_eq!(mesh.session_states().get(&session).unwrap(), SessionState::Idle);
+    assert!(
+        mesh.session_states().claim_wake(&session).unwrap()
+            && !mesh.session_states().claim_wake(&session).unwrap()
+    );
     prompt(&env, "hello again");
-    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
-    assert!(!mesh.rouse(&session).unwrap());
+    assert_eq!(mesh.session_states().get(&session).unwrap(), SessionState::Working);
+    assert!(!mesh.session_states().claim_wake(&session).unwrap());
 }
 
 /// The sender wakes Codex, once for several messages at once; notices of `msg` itself wake it too.
@@ -472,8 +480,8 @@ fn a_turn_that_begins_meanwhile_is_not_put_to_rest() {
     prompt(&env, "something of my own");
     fs::write(&go_on, "").unwrap();
     assert!(sender.wait().unwrap().success());
-    assert_eq!(mesh.activity(&session).unwrap(), SessionState::Working);
-    assert_eq!(mesh.turns(&session).unwrap().count, 0, "the prompt has set it back");
+    assert_eq!(mesh.session_states().get(&session).unwrap(), SessionState::Working);
+    assert_eq!(mesh.hooks().mail_turns(&session).unwrap().count, 0, "the prompt has set it back");
 }
 
 /// Each queue command ends only once all have begun: one after the other, none would ever end.
@@ -523,8 +531,8 @@ fn an_answer_that_leads_nowhere_is_none() {
         say_to_nobody("claude/UserPromptSubmit");
         say_to_nobody("claude/Stop");
         assert_eq!(receipt(&env, &id).0, "stored", "{place}");
-        assert_eq!(env.store().activity(&session).unwrap(), SessionState::Idle, "{place}");
-        assert_eq!(env.store().turns(&session).unwrap().count, 0, "{place}: that was no turn");
+        assert_eq!(env.store().session_states().get(&session).unwrap(), SessionState::Idle, "{place}");
+        assert_eq!(env.store().hooks().mail_turns(&session).unwrap().count, 0, "{place}: that was no turn");
         let HookAnswer::GoOn(mail) = stop(&env) else { panic!("{place}: it stops") };
         assert!(mail.ends_with("> is anybody there?"), "{mail}");
         assert_eq!(call(&env, "claude/PreToolUse-Bash").answer(&env), HookAnswer::Silence);
@@ -542,8 +550,8 @@ fn who_can_not_be_woken_rests_on() {
     assert_eq!(sent.json()["sent"][0]["wake"], "prompt");
     assert!(sent.stderr.contains("Bob could not be woken"), "{}", sent.stderr);
     let session = SessionId::new(session_of("Bob")).unwrap();
-    assert_eq!(env.store().activity(&session).unwrap(), SessionState::Idle);
-    assert_eq!(env.store().turns(&session).unwrap().count, 0, "that was no turn");
+    assert_eq!(env.store().session_states().get(&session).unwrap(), SessionState::Idle);
+    assert_eq!(env.store().hooks().mail_turns(&session).unwrap().count, 0, "that was no turn");
 }
 
 #[test]

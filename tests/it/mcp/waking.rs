@@ -127,7 +127,7 @@ fn of_all_who_could_wake_one_does() {
 fn who_waits_beside_it_comes_first() {
     let scene = unasked();
     let _server = server(&scene);
-    scene.env.store().begin_waiting(&Scene::session()).unwrap();
+    scene.env.store().session_states().begin_waiting(&Scene::session()).unwrap();
     assert_eq!(send(&scene.env, &["hello?"]), "rewake");
     scene.env.ok(&["agents"]);
     assert_eq!(scene.heard(), [] as [Value; 0]);
@@ -174,7 +174,7 @@ fn resting(env: &TestEnvironment, options: &[&str], name: &str) -> (Client, Stri
     client.notify("notifications/initialized", json!({}));
     let me = client.name();
     let session = env.registration(&me)["sessionId"].as_str().unwrap().to_string();
-    env.store().note_resting(&ravenry::domain::SessionId::new(session).unwrap()).unwrap();
+    env.store().session_states().set_idle(&ravenry::domain::SessionId::new(session).unwrap()).unwrap();
     attended(env);
     (client, me, result["capabilities"].clone())
 }

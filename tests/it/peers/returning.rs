@@ -191,7 +191,7 @@ fn what_a_killed_burial_had_taken_is_put_back_or_buried() {
     env.kill(robin);
     let mesh = env.store();
     let name = AgentName::new("Robin").unwrap();
-    let record = mesh.registration(&name).unwrap().unwrap();
+    let record = mesh.registry().get(&name).unwrap().unwrap();
     mesh.lock().unwrap().bury(&record, GoneReason::Died, jiff::Timestamp::now(), None).unwrap();
     let grave = fs::read_dir(env.mesh().join("graves")).unwrap().next().unwrap().unwrap().path();
     fs::rename(grave.join("registration.json"), registry.join(".Robin.taken")).unwrap();

@@ -89,7 +89,7 @@ pub(super) fn run(
     }
     let selection = args.selection()?;
     let (mesh, me) = as_agent(op, ops::caller)?;
-    let unread = mesh.unread(&me.agent)?;
+    let unread = mesh.inboxes().unread_count(&me.agent)?;
     ops::read(op, ReaderKind::PersonOrModel, &selection, &mut |messages| match messages {
         [] => HandoverOutcome::Delivered,
         messages => outlet.hand_over(handed_over(messages, unread).noting(&op.take_warnings())),

@@ -70,7 +70,7 @@ pub(in crate::ops) fn at_hook(
     mesh: &Mesh,
     sessions: &[SessionId],
 ) -> Result<Option<Agent>, CommandError> {
-    let settled = recognise(op, mesh, &mesh.survey()?, sessions).settle(op, mesh);
+    let settled = recognise(op, mesh, &mesh.registry().query()?, sessions).settle(op, mesh);
     settled.error.map_or(Ok(settled.agent), Err)
 }
 
@@ -98,7 +98,7 @@ impl RecognisedAgent {
             Err(failed) => (agent, Some(failed)),
         };
         if let Some(agent) = &agent
-            && let Err(error) = mesh.touch(&agent.name)
+            && let Err(error) = mesh.presence().touch(&agent.name)
         {
             op.warn(format!("your presence could not be recorded: {error}"));
         }
@@ -148,8 +148,8 @@ pub(in crate::ops) fn is_tool_of_another(traces: &CallerTraces, survey: &Survey<
 
 /// The agent of that session, by the shortest way: the session record names it.
 pub(super) fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agent>, CommandError> {
-    let Some(name) = mesh.name_of_session(session)? else { return Ok(None) };
-    let record = mesh.registration(&name)?;
+    let Some(name) = mesh.sessions().last_name(session)? else { return Ok(None) };
+    let record = mesh.registry().get(&name)?;
     let is_it = |record: &Registration| {
         record.agent.session == *session && record.agent.restores.is_none() && record.is_live()
     };
@@ -168,7 +168,7 @@ fn search(
     let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
     // An invalid name is nobody's.
     let census = match wanted_name(ctx) {
-        Ok(Some(_)) => Cow::Owned(mesh.census()?),
+        Ok(Some(_)) => Cow::Owned(mesh.registry().census()?),
         Ok(None) | Err(_) => {
             survey.near(&RegistryQuery { sessions, processes, ..RegistryQuery::default() })?
         }
@@ -200,7 +200,7 @@ fn search(
 /// Whether the session is on record for a process that is gone. Then its user has resumed it, perhaps in the process of
 /// another agent, which stays the same agent under the new id.
 fn is_of_the_dead(mesh: &Mesh, sessions: &[SessionId]) -> bool {
-    let known = sessions.first().and_then(|session| mesh.session(session).ok().flatten());
+    let known = sessions.first().and_then(|session| mesh.sessions().get(session).ok().flatten());
     known.is_some_and(|known| process::liveness(&known.last.agent.process) == Liveness::Gone)
 }
 
@@ -223,7 +223,7 @@ fn by_process(
 
 /// Whether a session is on record. A record that can't be read counts as none.
 fn is_known(mesh: &Mesh, sessions: &[SessionId]) -> bool {
-    sessions.iter().any(|session| mesh.session(session).is_ok_and(|known| known.is_some()))
+    sessions.iter().any(|session| mesh.sessions().get(session).is_ok_and(|known| known.is_some()))
 }
 
 /// At a hook, evicted, unknown and ambiguous callers are all treated as strangers, who are held to everyone's

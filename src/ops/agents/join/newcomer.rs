@@ -30,7 +30,7 @@ impl Newcomer {
             return Ok(self.session.clone());
         }
         let process = self.process();
-        let sessions = mesh.sessions()?.records.into_iter().map(|known| known.last.agent);
+        let sessions = mesh.sessions().all()?.records.into_iter().map(|known| known.last.agent);
         let own = sessions.filter(|agent| agent.process == process);
         Ok(own.max_by_key(|agent| agent.started_at).map(|agent| agent.session))
     }
@@ -82,7 +82,7 @@ impl Newcomer {
             };
         let own =
             |record: &Registration| !record.agent.is_foreign() && is_moved(&record.agent) && record.is_live();
-        Ok(mesh.census()?.records.into_iter().find(own).map(|record| record.agent))
+        Ok(mesh.registry().census()?.records.into_iter().find(own).map(|record| record.agent))
     }
 }
 

@@ -1,0 +1,50 @@
+//! The handles of a mesh: what `Mesh` offers, by noun. A handle borrows the mesh and is free to make.
+
+use super::mesh::Mesh;
+
+/// Declares the handles, and the method of [`Mesh`] that makes each.
+macro_rules! handles {
+    ($($(#[$doc:meta])* $method:ident: $handle:ident),+ $(,)?) => {
+        $($(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $handle<'m> {
+            pub(super) mesh: &'m Mesh,
+        })+
+
+        impl Mesh {
+            $($(#[$doc])*
+            pub fn $method(&self) -> $handle<'_> {
+                $handle { mesh: self }
+            })+
+        }
+    };
+}
+
+handles! {
+    /// The registrations of agents: `registry/`.
+    registry: Registry,
+    /// What is known of sessions: `sessions/`.
+    sessions: SessionRecords,
+    /// Agents that are gone, and the mail that waits for them: `graves/`.
+    graves: GraveRecords,
+    /// Unread mail: `inbox/`.
+    inboxes: Inboxes,
+    /// Mail that was handed over or sent: `seen/` and `sent/`.
+    archive: Archive,
+    /// Sending: stamps, and what was sent: `sent/`.
+    outboxes: Outboxes,
+    /// Claims and completions of tasks.
+    tasks: TaskRecords,
+    /// Signs of life: the times of the files in `presence/`.
+    presence: PresenceFiles,
+    /// What agents did: the content of the files in `presence/`.
+    activity: ActivityLogs,
+    /// The feed of events: `feed/`.
+    feed: FeedLog,
+    /// Whether a session is working or idle, and who wakes it: `hooks/`.
+    session_states: SessionStates,
+    /// What hooks keep between calls: `hooks/` and `trouble.jsonl`.
+    hooks: HookStates,
+    /// What `doctor` and housekeeping look at.
+    upkeep: Upkeep,
+}
