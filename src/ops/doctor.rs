@@ -8,16 +8,16 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use crate::domain::settings::SettingSource;
-use crate::domain::{AgentName, Liveness, visible};
+use crate::domain::{Agent, AgentName, Liveness, visible};
 use crate::store::{
-    Graves, LocationReason, LockedClaims, Mesh, MeshLocation, Registration, Salvaged, Sessions, StoreError,
-    SwarmLockState,
+    Graves, LocationReason, LockedClaims, Mesh, MeshLocation, Salvaged, Sessions, StoreError, SwarmLockState,
 };
 use crate::sys::{clock, process};
 
 use crate::ops::agents::bury::{bury_dead, settled_census};
 use crate::ops::agents::names::with_nearest;
 use crate::ops::agents::prune;
+use crate::ops::agents::roster::Roster;
 use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -71,10 +71,9 @@ pub fn try_to_wake(globals: &GlobalOptions, name: &AgentName) -> Result<Vec<Heal
     let ctx = Context::new(globals.clone())?;
     let unknown = || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
     let mesh = ctx.mesh()?.ok_or_else(unknown)?;
-    let census = mesh.registry().census()?;
-    let record = census.find(name, clock::now()).filter(|record| record.is_live());
-    let record = record.ok_or_else(|| with_nearest(unknown(), name, &census))?;
-    Ok(vec![match wake::probe(&ctx, &mesh, &record.agent) {
+    let roster = Roster::read(&mesh)?;
+    let agent = roster.find(name).ok_or_else(|| with_nearest(unknown(), name, roster.census()))?;
+    Ok(vec![match wake::probe(&ctx, &mesh, agent) {
         Ok(text) => HealthCheck::ok("waking", text),
         Err(text) => {
             HealthCheck::warn("waking", text, "`msg install` puts the hooks in place that waking needs")
@@ -316,10 +315,9 @@ impl DoctorRun<'_> {
     /// Checks the specs that live agents work on.
     fn specs(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "specs";
-        let census = self.mesh.registry().census()?;
-        let live = census.records.iter().filter(|record| record.is_live());
+        let roster = Roster::read(self.mesh)?;
         let specs: std::collections::BTreeSet<&str> =
-            live.filter_map(|record| record.agent.spec.as_deref()).collect();
+            roster.live().filter_map(|agent| agent.spec.as_deref()).collect();
         let mut checks = vec![HealthCheck::ok(NAME, count(specs.len(), "spec"))];
         for spec in specs {
             match crate::ops::tasks::problems(spec) {
@@ -425,12 +423,10 @@ impl DoctorRun<'_> {
     }
 
     fn waking(&self) -> Result<Vec<HealthCheck>, CommandError> {
-        let census = self.mesh.registry().census()?;
-        let is_agent = |record: &&Registration| {
-            let harness = record.agent.harness;
-            record.is_live() && harness.is_some_and(|harness| install::HARNESSES.contains(&harness))
-        };
-        let agents = census.records.iter().filter(is_agent).map(|record| &record.agent);
+        let roster = Roster::read(self.mesh)?;
+        let is_agent =
+            |agent: &&Agent| agent.harness.is_some_and(|harness| install::HARNESSES.contains(&harness));
+        let agents = roster.live().filter(is_agent);
         agents
             .map(|agent| {
                 let (text, is_woken) = wake::describe(self.op, self.mesh, agent)?;

@@ -41,6 +41,38 @@ fn a_broadcast_reads_each_registration_a_few_times_however_many_there_are() {
     assert!(expected.contains(&read), "{read} registrations were read");
 }
 
+/// One look at all agents per command; one more under the lock, if it changes something that depends on the others.
+#[test]
+fn a_command_looks_at_all_agents_once() {
+    const AGENTS: u64 = 20;
+    let env = TestEnvironment::new();
+    crowd(&env, 20);
+    let looking: [&[&str]; 7] = [
+        &["agents"],
+        &["whoami", "--as", "Agent0"],
+        &["whois", "Agent1"],
+        &["reservations"],
+        &["check", "x.rs", "--as", "Agent0"],
+        &["inbox", "--as", "Agent2"],
+        &["history", "--as", "Agent0"],
+    ];
+    for args in looking {
+        let read = count(&env, "registration", args);
+        assert!((AGENTS..AGENTS + 5).contains(&read), "`{}` read {read} registrations", args.join(" "));
+    }
+    let changing: [&[&str]; 5] = [
+        &["reserve", "x.rs", "--as", "Agent0"],
+        &["release", "x.rs", "--as", "Agent0"],
+        &["send", "Agent1", "hi", "--as", "Agent0"],
+        &["claim", "T", "--adhoc", "--as", "Agent0"],
+        &["leave", "--as", "Agent3"],
+    ];
+    for args in changing {
+        let read = count(&env, "registration", args);
+        assert!((AGENTS..=2 * AGENTS + 5).contains(&read), "`{}` read {read} registrations", args.join(" "));
+    }
+}
+
 #[test]
 fn claims_are_read_once_for_all_who_wait() {
     let env = TestEnvironment::new();

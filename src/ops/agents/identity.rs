@@ -23,6 +23,7 @@ use super::bury::{bury_dead_of, finish_renames, settled_census};
 use super::names;
 use super::profile::Profile;
 use super::publish_activity::refresh;
+use super::roster::Roster;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -44,6 +45,11 @@ pub struct Caller {
 /// The mesh, and the agent that the command acts for. Acting is a sign of life, and finishes what a crash or another
 /// program left undone.
 pub fn caller(op: &Op) -> Result<(Rc<Mesh>, Caller), CommandError> {
+    let (mesh, caller, _) = caller_and_census(op)?;
+    Ok((mesh, caller))
+}
+
+fn caller_and_census(op: &Op) -> Result<(Rc<Mesh>, Caller, Census), CommandError> {
     let mesh = op.mesh()?.ok_or_else(not_joined)?;
     let census = mesh.registry().census()?;
     let mut traces = CallerTraces::of_caller(op);
@@ -59,16 +65,25 @@ pub fn caller(op: &Op) -> Result<(Rc<Mesh>, Caller), CommandError> {
     if let Err(error) = refresh(&mesh, &found.agent) {
         op.warn(format!("your activity could not be recorded: {error}"));
     }
-    Ok((mesh, found))
+    Ok((mesh, found, census))
 }
 
 /// Like [`caller`], for commands that change the agent's own registration: pi-messenger's are not ours to change.
 pub(in crate::ops) fn own_caller(op: &Op) -> Result<(Rc<Mesh>, Agent), CommandError> {
-    let (mesh, Caller { agent, .. }) = caller(op)?;
-    match agent.is_foreign() {
-        true => Err(StoreError::Foreign(agent.name.to_string()).into()),
-        false => Ok((mesh, agent)),
+    let (mesh, agent, _) = own_caller_and_others(op)?;
+    Ok((mesh, agent))
+}
+
+/// Like [`own_caller`], with all agents as they were when the caller was looked for among them.
+pub(in crate::ops) fn own_caller_and_others(
+    op: &Op,
+) -> Result<(Rc<Mesh>, Agent, Roster<'static>), CommandError> {
+    let (mesh, Caller { agent, .. }, census) = caller_and_census(op)?;
+    if agent.is_foreign() {
+        return Err(StoreError::Foreign(agent.name.to_string()).into());
     }
+    let roster = Roster::of(&mesh, Cow::Owned(census));
+    Ok((mesh, agent, roster))
 }
 
 /// The agent that a status line is about, if that is certain: by the session that the harness reports, else as for a

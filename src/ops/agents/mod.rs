@@ -11,5 +11,6 @@ pub(super) mod profile;
 pub(super) mod prune;
 pub(super) mod publish_activity;
 pub(super) mod rename;
+pub(super) mod roster;
 pub(super) mod set_status;
 pub(super) mod stuck;

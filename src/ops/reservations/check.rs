@@ -12,9 +12,10 @@ use crate::sys::files::FileId;
 use crate::sys::{clock, paths};
 
 use super::hard_links;
-use super::holdings::{Holding, OtherReservations, stand_ins};
+use super::holdings::Holding;
 use super::reserve::{describe_conflict, others};
 use crate::ops::agents::identity;
+use crate::ops::agents::roster::Roster;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
@@ -52,9 +53,9 @@ pub(in crate::ops) fn for_caller(
     let (paths, targets): (Vec<String>, Vec<ChangeTarget>) = targets.into_iter().unzip();
     let mut judged = CheckResult::default();
     if let Some(mesh) = op.mesh()? {
-        let census = mesh.registry().census()?;
-        let me = identity::caller_if_certain(op, &mesh, &census);
-        judged = judge(&mesh, me.as_ref(), &targets, names, |_| Ok(Cow::Borrowed(&census)))?;
+        let roster = Roster::read(&mesh)?;
+        let me = identity::caller_if_certain(op, &mesh, roster.census());
+        judged = judge(&mesh, me.as_ref(), &targets, names, |_| Ok(Cow::Borrowed(roster.census())))?;
     } else {
         op.note_absent_mesh();
     }
@@ -112,13 +113,13 @@ pub(in crate::ops) fn judge<'s>(
     look: impl FnOnce(&RegistryQuery<'_>) -> Result<Cow<'s, Census>, StoreError>,
 ) -> Result<CheckResult, CommandError> {
     let heads = targets.iter().flat_map(ChangeTarget::heads).collect();
-    let census = look(&RegistryQuery { heads, ..RegistryQuery::default() })?;
-    let (stand_ins, unknown) = stand_ins(mesh, &census);
-    let others = OtherReservations::new(census.records.iter().chain(&stand_ins), me, clock::now());
+    let roster = Roster::of(mesh, look(&RegistryQuery { heads, ..RegistryQuery::default() })?);
+    let others = roster.others(me);
     let budget = Budget::new(STEPS);
     let judge = |target: &ChangeTarget| others.first(|pattern| target.hit_by(pattern, &budget));
     let holdings = targets.iter().map(judge).collect();
-    let mut judged = CheckResult { holdings, unreadable: unknown, ..CheckResult::default() };
+    let mut judged =
+        CheckResult { holdings, unreadable: roster.unknown().to_vec(), ..CheckResult::default() };
     if names == HardLinkPolicy::Include {
         compare_links(mesh, me, targets, &mut judged);
     }
@@ -132,16 +133,15 @@ fn compare_links(mesh: &Mesh, me: Option<&Agent>, targets: &[ChangeTarget], judg
     let linked: Vec<(usize, FileId)> =
         free.filter_map(|(number, target)| Some((number, hard_links::linked(target)?))).collect();
     let Some((first, _)) = linked.first() else { return };
-    let census = match mesh.registry().census() {
-        Ok(census) => census,
+    let roster = match Roster::read(mesh) {
+        Ok(roster) => roster,
         Err(error) => {
             judged.uncompared = Some(*first);
             judged.failure = Some(error.to_string());
             return;
         }
     };
-    let (stand_ins, _) = stand_ins(mesh, &census);
-    let others = OtherReservations::new(census.records.iter().chain(&stand_ins), me, clock::now());
+    let others = roster.others(me);
     let files = linked.iter().map(|(_, file)| *file).collect();
     let (reserved, is_cut_short) = hard_links::reserved(&others, &files);
     for (number, file) in linked {

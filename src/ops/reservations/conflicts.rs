@@ -15,6 +15,7 @@ use crate::domain::{Agent, Conflict, Reservation, TaskRef};
 use crate::store::{Registration, patterns};
 
 use super::holdings::Holding;
+use crate::ops::agents::roster::Roster;
 
 /// Comparison steps that one command may take without a lock: a second at most.
 const STEPS: usize = 20_000_000;
@@ -65,9 +66,9 @@ impl WantedReservations {
     }
 
     /// Compares them with what others hold now, so that little is left to do under the lock.
-    pub(in crate::ops) fn compare(&self, records: &[Registration], me: &Agent, now: Timestamp) {
+    pub(in crate::ops) fn compare(&self, roster: &Roster<'_>, me: &Agent, now: Timestamp) {
         let budget = Budget::new(STEPS);
-        for record in others(records, me) {
+        for record in others(roster, me) {
             for held in record.agent.reservations.iter().filter(|held| held.binds(now)) {
                 self.hits(&record.agent, held, &budget);
             }
@@ -77,13 +78,13 @@ impl WantedReservations {
     /// The wanted reservations that conflict, each with what it conflicts with.
     pub(in crate::ops) fn conflicts(
         &self,
-        records: &[Registration],
+        roster: &Roster<'_>,
         me: &Agent,
         now: Timestamp,
     ) -> Vec<(&Reservation, Holding)> {
         let budget = Budget::new(STEPS_UNDER_LOCK);
         let mut conflicts = Vec::new();
-        for record in others(records, me) {
+        for record in others(roster, me) {
             // Check whether a holder is alive only if there is a conflict.
             let holder = OnceCell::new();
             let look = || record.is_live().then(|| Arc::new(record.agent.clone()));
@@ -124,6 +125,6 @@ impl WantedReservations {
     }
 }
 
-fn others<'r>(records: &'r [Registration], me: &Agent) -> impl Iterator<Item = &'r Registration> {
-    records.iter().filter(|record| record.agent.session != me.session)
+fn others<'r>(roster: &'r Roster<'_>, me: &Agent) -> impl Iterator<Item = &'r Registration> {
+    roster.records().filter(|record| record.agent.session != me.session)
 }

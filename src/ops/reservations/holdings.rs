@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::pattern::Pattern;
 use crate::domain::{Agent, Conflict, Reservation};
-use crate::store::{Census, Mesh, Registration, SessionRecord, UnreadableFile, patterns};
+use crate::store::{Registration, patterns};
 
 /// A reservation and its holder.
 #[derive(Clone, Debug)]
@@ -27,32 +27,6 @@ impl Holding {
             false => "",
         }
     }
-}
-
-/// Replacements for registrations that can't be read: their last known state, because unreadable is not empty. Also
-/// returns those of which nothing is known.
-pub(in crate::ops) fn stand_ins(mesh: &Mesh, census: &Census) -> (Vec<Registration>, Vec<UnreadableFile>) {
-    let (mut known, mut unknown) = (Vec::new(), Vec::new());
-    if census.unreadable.is_empty() {
-        return (known, unknown);
-    }
-    let sessions = mesh.sessions().all().map(|sessions| sessions.records).unwrap_or_default();
-    for file in &census.unreadable {
-        // An odd registration is known as far as it matters; a dead agent holds nothing.
-        if let Some(record) = &file.told {
-            known.extend(record.is_live().then(|| Registration::clone(record)));
-            continue;
-        }
-        let is_it = |session: &&SessionRecord| {
-            session.is_current() && session.last.agent.name.as_str().eq_ignore_ascii_case(&file.stem)
-        };
-        let last = sessions.iter().filter(is_it).max_by_key(|session| session.last.agent.started_at);
-        match last {
-            Some(session) => known.push(session.last.clone()),
-            None => unknown.push(file.clone()),
-        }
-    }
-    (known, unknown)
 }
 
 /// The reservations of others, read once and compared with many paths.

@@ -8,15 +8,16 @@ use crate::domain::pattern::{Budget, PathForm, Pattern, PatternError, has_wildca
 use crate::domain::{
     Agent, AgentName, Conflict, EventKind, PathWait, Reservation, quote_code, quote_sentence,
 };
-use crate::store::{LockedMesh, Mesh, Registration, iso};
+use crate::store::{LockedMesh, Mesh, iso};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, files, paths};
 
 use super::conflicts::{STEPS_UNDER_LOCK, WantedReservations};
 use super::expired::drop_expired;
-use super::holdings::{Holding, stand_ins};
+use super::holdings::Holding;
 use super::rules::{drop_waits_for, same_place};
 use super::waiting;
+use crate::ops::agents::roster::Roster;
 use crate::ops::agents::{identity, names};
 use crate::ops::context::Context;
 use crate::ops::duration::duration;
@@ -51,9 +52,9 @@ pub struct Granted {
 pub fn reserve(op: &Op, request: &ReserveRequest) -> Result<Granted, CommandError> {
     let now = clock::now();
     let wanted = drafts(op, request, now)?;
-    let (mesh, caller) = identity::own_caller(op)?;
+    let (mesh, caller, roster) = identity::own_caller_and_others(op)?;
     let wanted = WantedReservations::new(wanted, &caller.cwd);
-    wanted.compare(&mesh.registry().census()?.records, &caller, now);
+    wanted.compare(&roster, &caller, now);
     let locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
     let taken = take(op, &mesh, &locked, &me, &wanted, now)?;
@@ -106,20 +107,20 @@ pub(in crate::ops) struct ReserveOutcome {
     pub(in crate::ops) agent: Agent,
     /// How many of them the agent had before.
     renewed: usize,
-    /// All registrations at that moment.
-    records: Vec<Registration>,
+    /// All agents at that moment, if it was looked at them.
+    roster: Option<Roster<'static>>,
 }
 
 impl ReserveOutcome {
     /// For an agent that wants nothing.
     pub(in crate::ops) fn nothing(agent: &Agent) -> Self {
-        Self { agent: agent.clone(), renewed: 0, records: Vec::new() }
+        Self { agent: agent.clone(), renewed: 0, roster: None }
     }
 
     /// Warns about reservations in other work trees. That needs no lock, and reads their directories.
     pub(in crate::ops) fn tell_of_work_trees(&self, op: &Op, wanted: &WantedReservations) {
-        if !self.records.is_empty() {
-            PatternBase::here(op).tell_of_work_trees(op, &self.records, &self.agent, wanted);
+        if let Some(roster) = &self.roster {
+            PatternBase::here(op).tell_of_work_trees(op, roster, &self.agent, wanted);
         }
     }
 }
@@ -133,10 +134,8 @@ pub(in crate::ops) fn take(
     wanted: &WantedReservations,
     now: Timestamp,
 ) -> Result<ReserveOutcome, CommandError> {
-    let mut census = locked.census()?;
-    let (stand_ins, unknown) = stand_ins(mesh, &census);
-    census.records.extend(stand_ins);
-    let conflicts = wanted.conflicts(&census.records, me, now);
+    let roster = Roster::locked(mesh, locked)?;
+    let conflicts = wanted.conflicts(&roster, me, now);
     if !conflicts.is_empty() {
         let mut refused: Vec<&(&Reservation, Holding)> = conflicts.iter().collect();
         refused.dedup_by_key(|(wanted, _)| std::ptr::from_ref(*wanted));
@@ -145,12 +144,12 @@ pub(in crate::ops) fn take(
         op.feed(EventKind::Refused, &me.name, Some(&conflicts[0].0.pattern), None);
         return Err(refusal(&conflicts, now));
     }
-    if let Some(file) = unknown.first() {
+    if let Some(file) = roster.unknown().first() {
         return Err(names::unknown_reservations(file));
     }
-    drop_expired(locked, &census, now)?;
+    drop_expired(locked, roster.census(), now)?;
     let (agent, renewed) = grant(locked, me, &wanted.reservations, now)?;
-    Ok(ReserveOutcome { agent, renewed, records: census.records })
+    Ok(ReserveOutcome { agent, renewed, roster: Some(roster) })
 }
 
 fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> PathWait {
@@ -383,11 +382,11 @@ impl PatternBase {
 
     /// Warns about the same path in another work tree of the repository: other files, but the changes will have to be
     /// merged.
-    fn tell_of_work_trees(&self, op: &Op, records: &[Registration], me: &Agent, wanted: &WantedReservations) {
+    fn tell_of_work_trees(&self, op: &Op, roster: &Roster<'_>, me: &Agent, wanted: &WantedReservations) {
         let now = clock::now();
         let Some(common) = self.tree.as_ref().and_then(WorkTree::repository) else { return };
         let budget = Budget::new(STEPS_UNDER_LOCK);
-        for record in records.iter().filter(|record| record.agent.session != me.session) {
+        for record in roster.records().filter(|record| record.agent.session != me.session) {
             for theirs in record.agent.reservations.iter().filter(|theirs| theirs.binds(now)) {
                 let Some(root) = theirs.root.as_deref().filter(|root| *root != self.root.as_str()) else {
                     continue;

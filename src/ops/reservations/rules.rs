@@ -1,13 +1,15 @@
 //! Pure rules about reserved patterns: which contains which, and what an agent that returns may get back.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 
 use crate::domain::pattern::{Pattern, has_wildcard};
 use crate::domain::{Agent, Reservation, TaskRef};
-use crate::store::{Census, Mesh, Registration};
+use crate::store::{Census, Mesh};
 
 use super::conflicts::WantedReservations;
-use super::holdings::stand_ins;
+use crate::ops::agents::roster::Roster;
 
 /// Gives the agent back what it held, as far as that would be granted now. Returns what would not.
 pub(in crate::ops) fn restore_reservations(
@@ -22,13 +24,13 @@ pub(in crate::ops) fn restore_reservations(
     let has = |task: &TaskRef| claims.as_ref().is_none_or(|claims| claims.has(agent, task));
     let is_held = |held: &Reservation| held.binds(now) && held.task.as_ref().is_none_or(has);
     let held: Vec<Reservation> = held.into_iter().filter(is_held).collect();
-    let (stand_ins, unknown) = stand_ins(mesh, census);
-    let records: Vec<Registration> = census.records.iter().cloned().chain(stand_ins).collect();
+    let roster = Roster::of(mesh, Cow::Borrowed(census));
     let wanted = WantedReservations::new(held, &agent.cwd);
-    let taken = wanted.conflicts(&records, agent, now);
+    let taken = wanted.conflicts(&roster, agent, now);
     // If something can't be read, take nothing back.
-    let is_taken =
-        |held: &&Reservation| !unknown.is_empty() || taken.iter().any(|(reservation, _)| reservation == held);
+    let is_taken = |held: &&Reservation| {
+        !roster.unknown().is_empty() || taken.iter().any(|(reservation, _)| reservation == held)
+    };
     let (lost, back): (Vec<_>, Vec<_>) = wanted.reservations.iter().partition(is_taken);
     agent.reservations = back.into_iter().cloned().collect();
     lost.into_iter().map(|reservation| reservation.pattern.clone()).collect()

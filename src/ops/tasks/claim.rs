@@ -59,11 +59,11 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
         ..ReserveRequest::default()
     };
     let paths = reserve::drafts(op, &paths_wanted, clock::now())?;
-    let (mesh, caller) = identity::own_caller(op)?;
+    let (mesh, caller, roster) = identity::own_caller_and_others(op)?;
     let place = SpecRef::find(op, request.spec.as_deref(), Some(&caller))?;
     let wanted = WantedReservations::new(paths, &caller.cwd);
     if !request.reserve.is_empty() {
-        wanted.compare(&mesh.registry().census()?.records, &caller, clock::now());
+        wanted.compare(&roster, &caller, clock::now());
     }
     let spellings = look_up(&mesh);
     let sheet = ParsedSpec::read(place)?;
