@@ -129,7 +129,7 @@ impl Context {
     fn options(&self) -> MeshOptions {
         let configured = self.settings.lock_timeout();
         let lock_timeout = self.lock_timeout.map_or(configured, |lock_timeout| lock_timeout.min(configured));
-        MeshOptions { durability: self.settings.durability(), lock_timeout }
+        MeshOptions { durability: self.settings.durability, lock_timeout }
     }
 
     /// A warning if the mesh was open to others until a write of this command closed it.

@@ -3,7 +3,6 @@
 //! The faces run every op here, so none of them can forget to tell or to wake anybody. Notices come first, because
 //! somebody may be waiting for them; then lines of the feed; then wakes, which may take seconds.
 
-use crate::domain::settings::SettingValue;
 use crate::domain::{AgentName, Notice};
 use crate::store::{Mesh, holds_a_lock};
 
@@ -64,7 +63,7 @@ fn tell(op: &Op) -> Told {
     debug_assert!(!holds_a_lock(), "effects are carried out when no lock is held: see ops/effects.rs");
     let Effects { feed, notices, mut wakes, .. } = op.take_effects();
     let mut failures = Vec::new();
-    let keep = feed_retention(op);
+    let keep = op.settings.feed_retention();
     if notices.is_empty() && (feed.is_empty() || keep == 0) {
         return Told { wakes, failures };
     }
@@ -96,13 +95,5 @@ fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<(), CommandError
     match notices::post(mesh, to, notice)? {
         true => Ok(()),
         false => Err(notices::no_inbox(to)),
-    }
-}
-
-/// How many events are kept; 0: the feed is off.
-fn feed_retention(ctx: &Context) -> u64 {
-    match ctx.settings.get("feedRetention") {
-        Ok((SettingValue::Number(keep), _)) => *keep as u64,
-        _ => 0,
     }
 }

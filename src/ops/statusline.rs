@@ -71,7 +71,7 @@ fn peers(
     me: Option<&Agent>,
 ) -> Result<usize, CommandError> {
     let is_me = |name: &str| me.is_some_and(|me| me.name.as_str() == name);
-    if ctx.settings.scope_to_folder() {
+    if ctx.settings.scope_to_folder {
         // The folder of an agent is only in its registration.
         let all = mesh.registry().census()?.records;
         let is_peer = |agent: &Agent| {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 use super::error::StoreError;
 use super::last_good::{KEPT, LastGood};
 use crate::domain::nearest;
-use crate::domain::settings::{KEYS, RawValue, SettingSource, Settings, find_key};
+use crate::domain::settings::{KEYS, RawValue, SetBy, SettingSource, Settings, find_key};
 use crate::sys::environment::{Home, variable};
 use crate::sys::files::{self, FileError, Files};
 use crate::sys::flock::FileLock;
@@ -168,7 +168,7 @@ impl LoadedConfig {
         let shown = home.shorten(&layer.path.to_string_lossy());
         for (name, json) in &document {
             let key = match find_key(name) {
-                Ok((_, key)) => key,
+                Ok(key) => key,
                 Err(_) if layer.ours => {
                     self.warnings.push(format!(
                         "`{shown}`: there is no key `{}`{}",
@@ -179,7 +179,7 @@ impl LoadedConfig {
                 }
                 Err(_) => continue,
             };
-            if layer.scope == ConfigScope::Project && !key.project_may_set {
+            if layer.scope == ConfigScope::Project && key.set_by == SetBy::User {
                 self.warnings
                     .push(format!("`{shown}`: `{name}` is ignored, because a project may not set it"));
                 continue;
@@ -218,7 +218,7 @@ impl LoadedConfig {
     }
 
     fn add_environment(&mut self) {
-        for key in &KEYS {
+        for key in KEYS {
             let own = variable_of(key.name);
             let names =
                 if key.name == "mesh" { vec!["PI_MESSENGER_DIR".to_string(), own] } else { vec![own] };
@@ -264,7 +264,7 @@ pub fn did_you_mean(name: &str) -> String {
 
 /// Parses an argument or a variable: as JSON if the key takes more than text.
 pub fn raw_from_text(key: &str, text: &str) -> RawValue {
-    let plain = find_key(key).is_ok_and(|(_, key)| key.is_plain_text());
+    let plain = find_key(key).is_ok_and(|key| key.is_plain_text);
     let json = if plain { None } else { serde_json::from_str::<Json>(text).ok() };
     json.map_or_else(|| RawValue::Text(text.to_string()), |json| raw(&json))
 }
@@ -289,6 +289,11 @@ pub fn set(
         };
         document.insert(name.to_string(), value);
     })
+}
+
+/// Writes the user's mesh into their file. Returns its path.
+pub fn set_mesh(home: &Home, cwd: &Path, dir: &str) -> Result<String, StoreError> {
+    set(home, cwd, ConfigScope::User, "mesh", &RawValue::Text(dir.to_string()))
 }
 
 /// Removes one value from a file of ours. Returns its path.

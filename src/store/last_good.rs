@@ -24,7 +24,7 @@ pub(super) struct LastGood {
 
 impl LastGood {
     pub(super) fn of(settings: &Settings) -> Self {
-        Self { mesh: settings.mesh().map(|(mesh, _)| mesh.to_string()), strict: settings.is_on("strict") }
+        Self { mesh: settings.mesh().map(|(mesh, _)| mesh.to_string()), strict: settings.strict }
     }
 
     /// The values that were kept last; `None` if there are none.

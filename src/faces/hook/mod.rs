@@ -142,7 +142,7 @@ fn answer(arguments: Arguments) -> Result<(), String> {
         return Ok(());
     }
     let ctx = hook_context(&globals, &call).map_err(|error| error.message)?;
-    let may_refuse = ctx.settings.is_on("strict") && may_change(&ctx, &call);
+    let may_refuse = ctx.settings.strict && may_change(&ctx, &call);
     let responder = Arc::new(HookResponder {
         harness,
         event: event.clone(),

@@ -390,8 +390,7 @@ fn settle(ctx: &Context) -> Result<Option<String>, CommandError> {
     if !ctx.location.was_guessed() {
         return Ok(None);
     }
-    let raw = crate::domain::settings::RawValue::Text(ctx.location.to_string());
-    Ok(Some(config::set(&ctx.home, &ctx.cwd, config::ConfigScope::User, "mesh", &raw)?))
+    Ok(Some(config::set_mesh(&ctx.home, &ctx.cwd, &ctx.location.to_string())?))
 }
 
 fn count_peers(mesh: &Mesh, agent: &Agent) -> Result<usize, CommandError> {

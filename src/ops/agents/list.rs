@@ -81,7 +81,7 @@ fn look(
         false
     });
     let claims = claims_to_look_at(op, &mesh);
-    let here = filter.here || op.settings.scope_to_folder();
+    let here = filter.here || op.settings.scope_to_folder;
     let in_scope = |cwd: &str| !here || same_folder(Path::new(cwd), &op.cwd);
     let now = clock::now();
     let mut needs_tidying = census.has_taken || has_orphans_of_living(&mesh, &census)?;

@@ -7,7 +7,7 @@
 pub(super) mod event;
 mod follow;
 
-use crate::domain::settings::SettingValue;
+use crate::domain::settings::FeedPrivacy;
 use crate::domain::{AgentName, AnyEventKind, Event, EventKind};
 use crate::store::{EventBatch, FeedPosition, Project, ProjectFeedPosition};
 
@@ -106,12 +106,12 @@ pub fn since(ctx: &Context, cursor: &FeedCursor) -> Result<RecentEvents, Command
 
 /// The text of a direct message, if the settings let others see it.
 pub(super) fn preview<'a>(ctx: &Context, text: &'a str, broadcast: bool) -> Option<&'a str> {
-    (tells_text(ctx) || broadcast).then_some(text)
+    (ctx.settings.feed_privacy == FeedPrivacy::Text || broadcast).then_some(text)
 }
 
 /// Removes the text of direct messages, which pi-messenger records, unless the settings let others see it.
 fn discreet(ctx: &Context, mut events: Vec<Event>) -> Vec<Event> {
-    if !tells_text(ctx) {
+    if ctx.settings.feed_privacy == FeedPrivacy::Names {
         let is_direct = |event: &&mut Event| {
             event.what == AnyEventKind::Ours(EventKind::Message)
                 && event.target.as_deref().is_some_and(|target| target != "all")
@@ -119,8 +119,4 @@ fn discreet(ctx: &Context, mut events: Vec<Event>) -> Vec<Event> {
         events.iter_mut().filter(is_direct).for_each(|event| event.preview = None);
     }
     events
-}
-
-fn tells_text(ctx: &Context) -> bool {
-    matches!(ctx.settings.get("feedPrivacy"), Ok((SettingValue::Text(privacy), _)) if privacy == "text")
 }

@@ -54,7 +54,7 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
     };
     let Some(mesh) = op.mesh()? else { return Ok(()) };
     let text = match &me {
-        Some(me) if op.settings.is_on("registrationContext") => Some(introduction(op, &mesh, me)?),
+        Some(me) if op.settings.registration_context => Some(introduction(op, &mesh, me)?),
         _ => None,
     };
     // A new session waits for its user, and so does one whose process died in the middle of a turn. The state of any

@@ -49,7 +49,7 @@ impl HookRun<'_> {
                 Ok(())
             }
             None => {
-                if let Some(doubt) = judgement.doubts.first().filter(|_| self.op.settings.is_on("strict")) {
+                if let Some(doubt) = judgement.doubts.first().filter(|_| self.op.settings.strict) {
                     let error = CommandError::new(CommandErrorKind::Corrupt, doubt.clone());
                     return Err(error.hint("run `msg doctor` for details"));
                 }

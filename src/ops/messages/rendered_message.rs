@@ -57,7 +57,7 @@ pub(in crate::ops) fn write(
     messages: &[(&Stem, &Message)],
 ) -> Result<(Vec<RenderedMessage>, Option<Contacts>), CommandError> {
     let (agent, kind) = reader;
-    let introduces = kind == ReaderKind::PersonOrModel && ctx.settings.is_on("senderDetailsOnFirstContact");
+    let introduces = kind == ReaderKind::PersonOrModel && ctx.settings.sender_details_on_first_contact;
     let before = if introduces { mesh.inboxes().contacts(&agent.name)? } else { Contacts::default() };
     let mut contacts = before.clone();
     let mut short_id = Vec::new();
@@ -79,7 +79,7 @@ pub(in crate::ops) fn write(
             age: age(message.timestamp, clock::now()),
             introduction,
             // The program itself takes no answers.
-            reply_hint: ctx.settings.is_on("replyHint") && !message.is_notice(),
+            reply_hint: ctx.settings.reply_hint && !message.is_notice(),
             is_notice,
         });
     }

@@ -65,7 +65,7 @@ pub fn send(op: &Op, to: &[String], draft: &MessageDraft) -> Result<SendReport, 
 pub fn broadcast(op: &Op, draft: &MessageDraft, here: bool) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(op)?;
-    let here = here || op.settings.scope_to_folder();
+    let here = here || op.settings.scope_to_folder;
     let mut post = Post::new(op, &mesh, &caller.agent, draft, None, draft.thread.clone());
     post.broadcast = true;
     let is_meant = |agent: &&Agent| {

@@ -1,6 +1,6 @@
 //! `msg config`: reads and changes the configuration.
 
-use crate::domain::settings::{KEYS, SettingSource, SettingValue, find_key};
+use crate::domain::settings::{KEYS, SetBy, SettingKey, SettingSource, SettingValue, find_key};
 use crate::domain::shell_word;
 use crate::store::config::{self, ConfigScope};
 
@@ -18,17 +18,7 @@ pub struct ConfigEntry {
 }
 
 pub fn list(ctx: &Context) -> Vec<ConfigEntry> {
-    let entry = |(key, value, source): (
-        &'static crate::domain::settings::SettingKey,
-        &SettingValue,
-        &SettingSource,
-    )| ConfigEntry {
-        key: key.name,
-        value: value.clone(),
-        source: source.clone(),
-        about: key.about,
-    };
-    ctx.settings.iter().map(entry).collect()
+    ctx.settings.iter().map(|(key, value, source)| entry(key, value, source)).collect()
 }
 
 pub fn get(ctx: &Context, name: &str) -> Result<ConfigEntry, CommandError> {
@@ -43,11 +33,11 @@ pub fn set(
     text: &str,
 ) -> Result<(ConfigEntry, String), CommandError> {
     person_required::required(|| line(&["set", name, text], scope))?;
-    let (_, key) = find_key(name).map_err(|_| unknown(name))?;
-    refuse_for_project(scope, key.project_may_set, name)?;
+    let key = find_key(name).map_err(|_| unknown(name))?;
+    refuse_for_project(scope, key)?;
     let text = if name == "mesh" { absolute(ctx, text) } else { text.to_string() };
     let raw = config::raw_from_text(name, &text);
-    key.check(&raw, ctx.settings.get(name)?.0)?;
+    ctx.settings.clone().set(name, &raw, SettingSource::Default)?;
     let file = config::set(&ctx.home, &ctx.cwd, scope, name, &raw)?;
     Ok((reloaded(ctx, name)?, file))
 }
@@ -93,14 +83,17 @@ fn absolute(ctx: &Context, path: &str) -> String {
 
 fn reloaded(ctx: &Context, name: &str) -> Result<ConfigEntry, CommandError> {
     let loaded = config::load(&ctx.home, &ctx.cwd, None);
-    let (_, key) = find_key(name)?;
     let (value, source) = loaded.settings.get(name)?;
-    Ok(ConfigEntry { key: key.name, value: value.clone(), source: source.clone(), about: key.about })
+    Ok(entry(find_key(name)?, value, source))
 }
 
-fn refuse_for_project(scope: ConfigScope, may: bool, name: &str) -> Result<(), CommandError> {
-    if scope == ConfigScope::Project && !may {
-        let text = format!("a project may not set `{name}`: its file may come with a clone");
+fn entry(key: &'static SettingKey, value: SettingValue, source: &SettingSource) -> ConfigEntry {
+    ConfigEntry { key: key.name, value, source: source.clone(), about: key.about }
+}
+
+fn refuse_for_project(scope: ConfigScope, key: &SettingKey) -> Result<(), CommandError> {
+    if scope == ConfigScope::Project && key.set_by == SetBy::User {
+        let text = format!("a project may not set `{}`: its file may come with a clone", key.name);
         return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
             .hint("leave out `--project` to set it for yourself"));
     }

@@ -1,5 +1,6 @@
 //! `msg claim`: takes a task. An agent has at most one task, and a task at most one owner.
 
+use crate::domain::settings::DependencyPolicy;
 use crate::domain::{
     Agent, EventKind, Reservation, TaskRef, TaskWait, quote_code, quote_name, quote_sentence, shell_word,
 };
@@ -161,8 +162,8 @@ impl ClaimAttempt<'_> {
         self.board.sheet.task(id).map_or(String::new(), |task| task.title.clone())
     }
 
-    fn is_advisory(&self) -> bool {
-        self.table.op.settings.dependencies_are_advisory()
+    fn dependencies(&self) -> DependencyPolicy {
+        self.table.op.settings.dependencies
     }
 
     fn this(&self, id: &str, request: &ClaimRequest) -> Result<Pick, CommandError> {
@@ -178,14 +179,14 @@ impl ClaimAttempt<'_> {
             return Err(self.claimed(claim));
         }
         let missing = task.map_or(Vec::new(), |task| self.board.missing(task));
-        if !missing.is_empty() && !self.is_advisory() {
+        if !missing.is_empty() && self.dependencies() == DependencyPolicy::Strict {
             return Err(self.blocked(id, missing));
         }
         Ok(Pick::Free(id.to_string(), self.title(id)))
     }
 
     fn next(&self) -> Result<Pick, CommandError> {
-        if let Some(task) = self.board.next(self.is_advisory()) {
+        if let Some(task) = self.board.next(self.dependencies()) {
             return Ok(Pick::Free(task.id.clone(), task.title.clone()));
         }
         let progress = self.board.progress();

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::domain::Agent;
+use crate::domain::settings::DependencyPolicy;
 use crate::domain::spec::{self, Spec, Task};
 use crate::ops::agents::{identity, stuck};
 use crate::ops::effects::Op;
@@ -225,13 +226,14 @@ impl<'t> TaskBoard<'t> {
         }
     }
 
-    /// The first task that can be started now. With `advisory`, a task whose dependencies are not done is better than
-    /// none.
-    pub(super) fn next(&self, advisory: bool) -> Option<&Task> {
+    /// The first task that can be started now. If dependencies are advisory, a task whose dependencies are not done is
+    /// better than none.
+    pub(super) fn next(&self, dependencies: DependencyPolicy) -> Option<&Task> {
         let open = |task: &&Task| self.state(task) == TaskState::Open;
         let blocked = |task: &&Task| matches!(self.state(task), TaskState::Blocked(_));
         let first = self.sheet.spec.tasks.iter().find(open);
-        first.or_else(|| self.sheet.spec.tasks.iter().find(|task| advisory && blocked(task)))
+        let is_advisory = dependencies == DependencyPolicy::Advisory;
+        first.or_else(|| self.sheet.spec.tasks.iter().find(|task| is_advisory && blocked(task)))
     }
 
     /// The progress of the spec, without tasks that are not in it.

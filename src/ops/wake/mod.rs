@@ -13,7 +13,6 @@ mod session_server;
 mod tmux_paste;
 mod waiter;
 
-use crate::domain::settings::SettingValue;
 use crate::domain::{Agent, AgentName, Harness, Importance, Liveness, SessionId};
 use crate::store::{MailTurns, Mesh, Registration, SessionState, holds_a_lock};
 use crate::sys::process;
@@ -322,9 +321,9 @@ fn uncount_turn(mesh: &Mesh, session: &SessionId, before: &MailTurns) -> Result<
 }
 
 fn may_paste(ctx: &Context) -> bool {
-    matches!(ctx.settings.get("wake"), Ok((SettingValue::Wake { paste: true, .. }, _)))
+    ctx.settings.wake.paste
 }
 
 fn is_wanted(ctx: &Context) -> bool {
-    !matches!(ctx.settings.get("wake"), Ok((SettingValue::Wake { enabled: false, .. }, _)))
+    ctx.settings.wake.enabled
 }

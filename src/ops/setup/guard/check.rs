@@ -26,7 +26,7 @@ pub struct CommitCheck {
 /// refusal.
 pub fn check(ctx: &Op) -> Result<CommitCheck, CommandError> {
     match look(ctx) {
-        Err(error) if ctx.settings.is_on("strict") && error.kind != CommandErrorKind::NoRepository => {
+        Err(error) if ctx.settings.strict && error.kind != CommandErrorKind::NoRepository => {
             Ok(CommitCheck { refusal: Some(not_known(&error)), ..CommitCheck::default() })
         }
         looked => looked,
@@ -42,7 +42,7 @@ fn look(ctx: &Op) -> Result<CommitCheck, CommandError> {
     let targets = targets(&repository.root, &staged);
     let (verdicts, judged) = paths_check::for_caller(ctx, targets, HardLinkPolicy::Ignore)?;
     let refusal = paths_check::verdict(&verdicts).map(|error| with_ways_out(error, &verdicts));
-    if let (None, Some(file), true) = (&refusal, judged.unreadable.first(), ctx.settings.is_on("strict")) {
+    if let (None, Some(file), true) = (&refusal, judged.unreadable.first(), ctx.settings.strict) {
         return Err(names::unknown_reservations(file));
     }
     for file in &judged.unreadable {
