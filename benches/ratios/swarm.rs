@@ -55,7 +55,7 @@ impl Stage {
             spec: spec.clone(),
             reason: None,
             reserve: Vec::new(),
-            force_broad: false,
+            broad: ravenry::ops::BroadPatterns::Refuse,
             adhoc: false,
         };
         let claimed = claim(op, &request).unwrap();
@@ -212,7 +212,7 @@ fn complete_one(stage: &Stage, number: usize) -> f64 {
         spec: spec.clone(),
         reason: None,
         reserve: Vec::new(),
-        force_broad: false,
+        broad: ravenry::ops::BroadPatterns::Refuse,
         adhoc: true,
     };
     let finish = CompleteRequest { task: Some(id), spec, notes: None, tick: false };

@@ -126,7 +126,11 @@ fn history() -> Scratch {
     let agent = mesh.registry().get(&me).unwrap().unwrap().agent;
     let waiting = mesh.inboxes().scan(&agent).unwrap().waiting;
     let now = ravenry::sys::clock::now();
-    mesh.inboxes().take(waiting).unwrap().record(&ravenry::store::Via::new("read"), now, false).unwrap();
+    mesh.inboxes()
+        .take(waiting)
+        .unwrap()
+        .record(&ravenry::store::Via::new("read"), now, ravenry::store::Acknowledge::Later)
+        .unwrap();
     scratch
 }
 

@@ -27,6 +27,14 @@ pub struct HookEvent {
     pub moment: HookMoment,
 }
 
+/// How a session ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SessionEnd {
+    /// Another session follows in the same process, for example after `/clear`.
+    ProcessContinues,
+    Final,
+}
+
 /// The moment at which a hook is called.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum HookMoment {

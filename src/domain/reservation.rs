@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::pattern::{Budget, Overlap, PathForm, Pattern};
+use super::pattern::{Budget, LetterCase, Overlap, PathForm, Pattern};
 
 /// A path pattern that only one agent may change.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -18,8 +18,8 @@ pub struct Reservation {
     pub head: Option<String>,
     /// The pattern is a literal path, even if it contains wildcard characters.
     pub literal: bool,
-    /// The file system there is case-insensitive.
-    pub ignore_case: bool,
+    /// As the file system there has it.
+    pub case: LetterCase,
     /// Reserved together with this task; binds only while the holder has the claim.
     pub task: Option<TaskRef>,
 }
@@ -121,7 +121,7 @@ impl Reservation {
     /// The patterns it covers: as written, and with links resolved if that differs. `cwd` is the holder's.
     pub fn patterns(&self, cwd: &str) -> Vec<Pattern> {
         let read = read(&self.pattern, self.root.as_deref().unwrap_or(cwd), self.literal);
-        let read = read.ignoring_case(self.ignore_case);
+        let read = read.with_case(self.case);
         let led = self.head.as_deref().map(|head| read.with_head(PathForm::absolute(head)));
         std::iter::once(read).chain(led).collect()
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{Event, Message, MessageId, Reservation};
 use crate::ops::tasks::{TaskState, TaskView};
-use crate::ops::{Accepted, CommandError, ErrorDetail, PathVerdict, Profile, Refused};
+use crate::ops::{Accepted, AgentRelation, CommandError, ErrorDetail, PathVerdict, Profile, Refused};
 use crate::store::{Claim, Completion, iso};
 
 /// An agent. A struct instead of a [`Value`], because there may be a thousand of them.
@@ -43,7 +43,7 @@ pub(super) struct AgentJson<'a> {
 }
 
 impl<'a> AgentJson<'a> {
-    pub(super) fn of(profile: &'a Profile, is_me: bool) -> Self {
+    pub(super) fn of(profile: &'a Profile, relation: AgentRelation) -> Self {
         let agent = &profile.agent;
         Self {
             name: agent.name.as_str(),
@@ -64,7 +64,7 @@ impl<'a> AgentJson<'a> {
             unread: profile.unread,
             formerly: agent.formerly.iter().map(|former| former.name.as_str()).collect(),
             foreign: agent.is_foreign(),
-            me: is_me,
+            me: relation == AgentRelation::Caller,
             activity: profile.activity.as_deref(),
             auto_status: profile.auto_status.as_deref(),
             tool_calls: profile.tool_calls,
@@ -76,8 +76,8 @@ impl<'a> AgentJson<'a> {
 }
 
 /// [`AgentJson`] as a value, for output with a single agent.
-pub(super) fn agent(profile: &Profile, is_me: bool) -> Value {
-    json!(AgentJson::of(profile, is_me))
+pub(super) fn agent(profile: &Profile, relation: AgentRelation) -> Value {
+    json!(AgentJson::of(profile, relation))
 }
 
 /// The agent's harness. A registration without one is pi-messenger's.

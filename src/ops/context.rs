@@ -151,6 +151,22 @@ pub(super) fn home_and_cwd() -> Result<(Home, PathBuf), CommandError> {
     Ok((Home::find()?, cwd))
 }
 
+/// The folders whose agents are meant.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum FolderScope {
+    #[default]
+    AllFolders,
+    ThisFolder,
+}
+
+impl FolderScope {
+    /// Whether agents in that folder are meant. The settings may confine every command to this one.
+    pub(super) fn includes(self, ctx: &Context, folder: &str) -> bool {
+        let is_confined = self == Self::ThisFolder || ctx.settings.scope_to_folder;
+        !is_confined || same_folder(Path::new(folder), &ctx.cwd)
+    }
+}
+
 /// Whether two directories are the same folder to the people who work there: the same work tree, or, without git, the
 /// same directory or one inside the other.
 pub(super) fn same_folder(a: &Path, b: &Path) -> bool {

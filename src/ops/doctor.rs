@@ -21,7 +21,7 @@ use crate::ops::agents::roster::Roster;
 use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-pub use crate::ops::health_check::{CheckState, HealthCheck, verdict};
+pub use crate::ops::health_check::{CheckState, DoctorMode, HealthCheck, verdict};
 use crate::ops::messages::rendered_message::age;
 use crate::ops::reservations::waiting;
 use crate::ops::runner::run;
@@ -32,13 +32,13 @@ use machine::{inotify, permissions};
 
 const REPAIR: &str = "run `msg doctor --repair`";
 
-/// Runs all checks. With `repair`, repairs what is safe to repair and says so.
-pub fn doctor(globals: &GlobalOptions, repair: bool) -> Result<Vec<HealthCheck>, CommandError> {
+/// Runs all checks. It may repair what is safe to repair, and says so.
+pub fn doctor(globals: &GlobalOptions, mode: DoctorMode) -> Result<Vec<HealthCheck>, CommandError> {
     let (ctx, errors) = Context::tolerant(globals.clone())?;
-    Ok(run(ctx, |op| look_at_everything(op, errors, repair)).outcome)
+    Ok(run(ctx, |op| look_at_everything(op, errors, mode)).outcome)
 }
 
-fn look_at_everything(op: &Op, errors: Vec<CommandError>, repair: bool) -> Vec<HealthCheck> {
+fn look_at_everything(op: &Op, errors: Vec<CommandError>, mode: DoctorMode) -> Vec<HealthCheck> {
     let mut checks: Vec<HealthCheck> =
         errors.into_iter().map(|error| HealthCheck::failed("config", error)).collect();
     for warning in op.take_warnings() {
@@ -54,14 +54,14 @@ fn look_at_everything(op: &Op, errors: Vec<CommandError>, repair: bool) -> Vec<H
     checks.push(HealthCheck::ok("mesh", format!("{}: {}", op.location, why(&op.location))));
     match op.mesh() {
         Ok(Some(mesh)) => {
-            checks.push(permissions(op, &mesh, repair));
-            let run = DoctorRun { op, mesh: &mesh, repair };
+            checks.push(permissions(op, &mesh, mode));
+            let run = DoctorRun { op, mesh: &mesh, mode };
             checks.extend(run.checks());
         }
         Ok(None) => checks.push(HealthCheck::ok("permissions", "there is no mesh yet: nobody has joined")),
         Err(error) => checks.push(HealthCheck::failed("permissions", error)),
     }
-    checks.extend(install::checks(op, repair));
+    checks.extend(install::checks(op, mode));
     checks.push(inotify());
     checks
 }
@@ -98,7 +98,7 @@ fn why(location: &MeshLocation) -> String {
 struct DoctorRun<'a> {
     op: &'a Op,
     mesh: &'a Mesh,
-    repair: bool,
+    mode: DoctorMode,
 }
 
 impl DoctorRun<'_> {
@@ -167,7 +167,7 @@ impl DoctorRun<'_> {
             Some(SwarmLockState::Held(holder)) => {
                 HealthCheck::ok(NAME, format!("held by {holder} at this moment"))
             }
-            Some(SwarmLockState::Stale(why)) if self.repair => {
+            Some(SwarmLockState::Stale(why)) if self.mode == DoctorMode::Repair => {
                 drop(self.mesh.lock_with_swarm()?);
                 HealthCheck::repaired(NAME, format!("a stale one was removed: {why}"))
             }
@@ -183,7 +183,7 @@ impl DoctorRun<'_> {
         const NAME: &str = "registry";
         let mut census = self.mesh.registry().census()?;
         let mut buried = Vec::new();
-        if self.repair {
+        if self.mode == DoctorMode::Repair {
             let locked = self.mesh.lock()?;
             buried = bury_dead(&locked, &settled_census(&locked)?, clock::now())?;
             waiting::notify_waiting_or_warn(self.op, self.mesh, &locked);
@@ -245,7 +245,7 @@ impl DoctorRun<'_> {
 
     fn sessions(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "sessions";
-        let locked = if self.repair { Some(self.mesh.lock()?) } else { None };
+        let locked = if self.mode == DoctorMode::Repair { Some(self.mesh.lock()?) } else { None };
         let Sessions { records, unreadable } = self.mesh.sessions().all()?;
         let mut checks = Vec::new();
         let mut forgotten = 0;
@@ -286,7 +286,7 @@ impl DoctorRun<'_> {
         self.ledger("completions", whole, |swarm| swarm.salvage_completions())
     }
 
-    /// Checks a file of the swarm: reports its content, or, with `repair`, what could be saved of a damaged one.
+    /// Checks a file of the swarm: reports its content, or, when repairing, what could be saved of a damaged one.
     fn ledger(
         &self,
         name: &'static str,
@@ -299,7 +299,7 @@ impl DoctorRun<'_> {
             Err(error) => return Err(error),
         };
         let text = format!("`{}` can't be read: {reason}", path.display());
-        if !self.repair {
+        if self.mode == DoctorMode::CheckOnly {
             let fix = "`msg doctor --repair` keeps what is intact and sets the original aside";
             return Ok(vec![HealthCheck::fail(name, text, fix)]);
         }
@@ -337,7 +337,7 @@ impl DoctorRun<'_> {
 
     fn graves(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "graves";
-        let locked = if self.repair { Some(self.mesh.lock()?) } else { None };
+        let locked = if self.mode == DoctorMode::Repair { Some(self.mesh.lock()?) } else { None };
         let Graves { graves, unreadable } = self.mesh.graves().all()?;
         let mail: usize = graves.iter().map(|grave| grave.unread).sum();
         let mut text = match graves.len() {
@@ -370,7 +370,7 @@ impl DoctorRun<'_> {
         let unknown = strays.iter().filter(|stray| stray.liveness == Liveness::Unknown).count();
         let mut checks = vec![match dead {
             0 => HealthCheck::ok(NAME, "none left by dead processes"),
-            _ if self.repair => {
+            _ if self.mode == DoctorMode::Repair => {
                 let swept = self.mesh.lock()?.sweep()?;
                 HealthCheck::repaired(NAME, format!("{swept} left by dead processes were removed"))
             }
@@ -415,7 +415,7 @@ impl DoctorRun<'_> {
             calls => format!("{calls} calls failed, the last one"),
         };
         let text = format!("{text} {age} ago: {}: {}", what.trim(), visible(&last.error));
-        if !self.repair {
+        if self.mode == DoctorMode::CheckOnly {
             return Ok(vec![HealthCheck::warn(NAME, text, "once fixed, `msg doctor --repair` clears this")]);
         }
         self.mesh.hooks().forget_failures()?;

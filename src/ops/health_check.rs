@@ -19,6 +19,14 @@ impl CheckState {
     }
 }
 
+/// What `doctor` does about what it finds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum DoctorMode {
+    CheckOnly,
+    /// Repair what is safe to repair.
+    Repair,
+}
+
 /// The result of one check.
 #[derive(Clone, Debug)]
 pub struct HealthCheck {

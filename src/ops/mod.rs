@@ -25,15 +25,15 @@ pub mod tasks;
 pub mod wake;
 pub mod watcher;
 
-pub use agents::evict::{Evicted, evict};
+pub use agents::evict::{EvictPolicy, Evicted, evict};
 pub use agents::identity::{Caller, caller, whoami};
 pub use agents::join::{JoinKind, JoinRequest, Joined, join};
 pub use agents::leave::{LeaveOutcome, leave};
-pub use agents::list::{AgentFilter, GoneAgent, Listing, agents, whois};
+pub use agents::list::{AgentFilter, AgentRelation, GoneAgent, Listing, agents, whois};
 pub use agents::profile::Profile;
 pub use agents::rename::rename;
 pub use agents::set_status::{MAX_STATUS, set_status};
-pub use context::{Client, Context, GlobalOptions};
+pub use context::{Client, Context, FolderScope, GlobalOptions};
 pub use duration::duration;
 pub use effects::Op;
 pub use error::{CommandError, CommandErrorKind, ErrorDetail};
@@ -45,9 +45,11 @@ pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};
 pub use person_required::text_file;
 pub use reservations::check::{PathVerdict, check, verdict};
 pub use reservations::holdings::Holding;
-pub use reservations::list::reservations;
+pub use reservations::list::{HolderScope, reservations};
 pub use reservations::release::{Released, release};
-pub use reservations::reserve::{Granted, MAX_RESERVATIONS, ReserveRequest, reserve, time_to_live};
+pub use reservations::reserve::{
+    BroadPatterns, Granted, MAX_RESERVATIONS, ReserveRequest, reserve, time_to_live,
+};
 pub use runner::{OpOutcome, carry_out, run, run_at_hook};
 pub use statusline::{StatusLine, StatusLineSubject, statusline};
 pub use watcher::changes::{MeshChange, watch_changes};

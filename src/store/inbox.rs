@@ -225,6 +225,14 @@ pub(super) fn dropped_by_dead(file: &str) -> Option<Stem> {
     (process::liveness(&owner) == Liveness::Gone).then_some(stem)
 }
 
+/// Whether messages are acknowledged when they are recorded as handed over.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Acknowledge {
+    #[default]
+    Later,
+    Now,
+}
+
 /// Messages that we have taken. Dropping it puts them back.
 #[derive(Debug)]
 #[must_use = "what was taken has to be recorded or put back"]
@@ -243,10 +251,10 @@ impl Delivery<'_> {
     }
 
     /// Records them as handed over, by one rename each. If one cannot be recorded, it and those after it are put back.
-    pub fn record(mut self, via: &Via, at: Timestamp, acked: bool) -> Result<(), StoreError> {
+    pub fn record(mut self, via: &Via, at: Timestamp, ack: Acknowledge) -> Result<(), StoreError> {
         let mut taken = std::mem::take(&mut self.taken).into_iter();
         while let Some(waiting) = taken.next() {
-            if let Err(error) = self.record_one(&waiting, via, at, acked) {
+            if let Err(error) = self.record_one(&waiting, via, at, ack) {
                 self.taken = std::iter::once(waiting).chain(taken).collect();
                 return Err(error);
             }
@@ -267,7 +275,7 @@ impl Delivery<'_> {
             RecordedProcess::Pinned(identity) if process::liveness(to) != Liveness::Gone => {
                 files::mark_of(identity)
             }
-            _ => return self.record(via, at, false),
+            _ => return self.record(via, at, Acknowledge::Later),
         };
         let offer = |waiting: &UnreadMessage| Offer {
             stem: waiting.stem.clone(),
@@ -277,7 +285,7 @@ impl Delivery<'_> {
             kept: kept.clone(),
         };
         if self.taken.iter().any(|waiting| offer(waiting).file().len() > MAX_NAME) {
-            return self.record(via, at, false);
+            return self.record(via, at, Acknowledge::Later);
         }
         while let Some(waiting) = self.taken.first() {
             let offered = self.mesh.layout.inbox(&waiting.inbox).join(offer(waiting).file());
@@ -295,10 +303,15 @@ impl Delivery<'_> {
         waiting: &UnreadMessage,
         via: &Via,
         at: Timestamp,
-        acked: bool,
+        ack: Acknowledge,
     ) -> Result<(), StoreError> {
         let via = if waiting.message.ack_required { via.clone() } else { via.without_ack() };
-        let seen = SeenRecord { stem: waiting.stem.clone(), at, via, acked: acked.then_some(at) };
+        let seen = SeenRecord {
+            stem: waiting.stem.clone(),
+            at,
+            via,
+            acked: (ack == Acknowledge::Now).then_some(at),
+        };
         let dir = self.mesh.layout.seen(&waiting.inbox);
         let taken = self.path(waiting);
         if !self.mesh.files.take_into(&taken, &dir, &dir.join(seen.file()))? {

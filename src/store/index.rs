@@ -23,7 +23,7 @@ use std::time::{Duration, SystemTime};
 use super::error::StoreError;
 use super::mesh::Mesh;
 use super::registry::{self, Census, Registration};
-use crate::domain::pattern::{PathForm, Pattern};
+use crate::domain::pattern::{LetterCase, PathForm, Pattern};
 use crate::domain::{Agent, Reservation, SessionId};
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, paths};
@@ -263,9 +263,9 @@ fn describe(text: &mut String, agent: &Agent, stamp: &FileStamp) {
     let mut heads = String::new();
     let mut ancestor: Option<String> = None;
     for pattern in patterns {
-        let (kind, head) = match pattern.ignores_case() {
-            true => ('h', pattern.head().folded()),
-            false => ('H', pattern.head().clone()),
+        let (kind, head) = match pattern.case() {
+            LetterCase::Ignored => ('h', pattern.head().folded()),
+            LetterCase::Matters => ('H', pattern.head().clone()),
         };
         if head.as_str().contains(['\n', '\t']) {
             return;
@@ -311,7 +311,7 @@ pub fn patterns(agent: &Agent, reservation: &Reservation) -> Vec<Pattern> {
     {
         let head = Path::new(read.head().as_str());
         let led = paths::resolve(head);
-        let read = read.clone().ignoring_case(paths::ignores_case(head));
+        let read = read.clone().with_case(paths::letter_case(head));
         patterns = match led != *read.head() {
             true => vec![read.with_head(led), read],
             false => vec![read],

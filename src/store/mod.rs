@@ -55,7 +55,7 @@ pub use handles::{
     SessionRecords, SessionStates, TaskRecords, Upkeep,
 };
 pub use hook_state::{HookFailure, MailTurns, StampsBefore};
-pub use inbox::{Contacts, Delivery, InboxScan, UnparsableFile, UnreadMessage};
+pub use inbox::{Acknowledge, Contacts, Delivery, InboxScan, UnparsableFile, UnreadMessage};
 pub use index::{ListedAgent, RegistryQuery, Survey, patterns};
 pub use installs::{Install, Installs, InstallsLock, KnownFile, OriginalFile, WrittenFile, hash};
 pub use location::{LocationReason, MeshLocation};

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::domain::pattern::PathForm;
+use crate::domain::pattern::{LetterCase, PathForm};
 
 use super::seams;
 
@@ -71,13 +71,12 @@ fn steps(path: &Path) -> impl DoubleEndedIterator<Item = Step> {
     })
 }
 
-/// Whether the file system of the path ignores case. `false` if no component of the path has a letter, so that it
+/// Whether case matters in the file system of the path. It does if no component of the path has a letter, so that it
 /// cannot be tested.
-pub fn ignores_case(path: &Path) -> bool {
-    if seams::value(seams::CASELESS).is_some() {
-        return true;
-    }
-    path.ancestors().find_map(looks_the_same).unwrap_or(false)
+pub fn letter_case(path: &Path) -> LetterCase {
+    let is_ignored =
+        seams::value(seams::CASELESS).is_some() || path.ancestors().find_map(looks_the_same).unwrap_or(false);
+    if is_ignored { LetterCase::Ignored } else { LetterCase::Matters }
 }
 
 /// Whether the same file is found under its name in the other case. `None`: the name has no letters, or there is no
@@ -150,6 +149,6 @@ mod tests {
     fn case_counts_here() {
         let (_keep, root) = tree();
         let there = root.join("REAL").exists();
-        assert_eq!(ignores_case(&root.join("real")), there);
+        assert_eq!(letter_case(&root.join("real")) == LetterCase::Ignored, there);
     }
 }

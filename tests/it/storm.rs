@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use ravenry::domain::{Agent, AgentName, Message};
-use ravenry::store::{Mesh, Via};
+use ravenry::store::{Acknowledge, Mesh, Via};
 use ravenry::sys::clock;
 use serde_json::Value;
 
@@ -144,7 +144,7 @@ fn read(mesh: &Mesh, agent: &Agent, journal: &mut impl Write) -> usize {
         let lines: String = delivery.messages().map(|(_, message)| format!("{}\n", message.id)).collect();
         count += lines.lines().count();
         journal.write_all(lines.as_bytes()).unwrap();
-        delivery.record(&Via::new("storm"), clock::now(), false).unwrap();
+        delivery.record(&Via::new("storm"), clock::now(), Acknowledge::Later).unwrap();
     }
     if count == 0 {
         std::thread::sleep(Duration::from_millis(1));

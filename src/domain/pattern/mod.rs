@@ -41,14 +41,28 @@ pub enum PatternError {
     NoGlob(String),
 }
 
+/// Whether the case of letters matters when paths are compared.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum LetterCase {
+    Matters,
+    /// As the file system does.
+    Ignored,
+}
+
 /// A set of paths: a path with everything below it, or a glob.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     head: PathForm,
     tail: Tail,
-    /// Case is ignored, because the file system does.
-    ignores_case: bool,
+    case: LetterCase,
     made: Made,
+}
+
+/// Whether a glob covers what is below its matches.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum GlobDepth {
+    MatchesOnly,
+    WithDescendants,
 }
 
 /// Values derived from a pattern when first needed.
@@ -75,8 +89,8 @@ pub enum Overlap {
 enum Tail {
     /// The head itself and everything below it.
     Beneath,
-    /// What the glob matches below the head; with `deep`, also everything below that.
-    Glob { text: String, deep: bool },
+    /// What the glob matches below the head.
+    Glob { text: String, depth: GlobDepth },
 }
 
 impl Pattern {
@@ -90,22 +104,22 @@ impl Pattern {
             "" => Tail::Beneath,
             glob => Tail::of_glob(glob)?,
         };
-        let pattern = Self { head, tail, ignores_case: false, made: Made::default() };
+        let pattern = Self { head, tail, case: LetterCase::Matters, made: Made::default() };
         match &pattern.tail {
-            Tail::Glob { text, .. } => build_glob(text, false).map(|_| pattern),
+            Tail::Glob { text, .. } => build_glob(text, LetterCase::Matters).map(|_| pattern),
             Tail::Beneath => Ok(pattern),
         }
     }
 
     /// A path and everything below it, whatever characters it contains.
     pub fn literal(path: PathForm) -> Self {
-        Self { head: path, tail: Tail::Beneath, ignores_case: false, made: Made::default() }
+        Self { head: path, tail: Tail::Beneath, case: LetterCase::Matters, made: Made::default() }
     }
 
     /// The same pattern, with case ignored or not.
     #[must_use]
-    pub fn ignoring_case(self, ignores_case: bool) -> Self {
-        Self { ignores_case, made: Made::default(), ..self }
+    pub fn with_case(self, case: LetterCase) -> Self {
+        Self { case, made: Made::default(), ..self }
     }
 
     /// The same pattern with another head: where links lead.
@@ -126,8 +140,8 @@ impl Pattern {
         match (&self.tail, near) {
             (Tail::Beneath, Some("")) => ".".to_string(),
             (Tail::Beneath, near) => near.unwrap_or(self.head.as_str()).to_string(),
-            (Tail::Glob { text, deep }, near) => {
-                let slash = if *deep { "/" } else { "" };
+            (Tail::Glob { text, depth }, near) => {
+                let slash = if *depth == GlobDepth::WithDescendants { "/" } else { "" };
                 let place = escaped(near.unwrap_or(self.head.as_str()));
                 let joint = if place.is_empty() || place.ends_with('/') { "" } else { "/" };
                 format!("{place}{joint}{text}{slash}")
@@ -135,8 +149,8 @@ impl Pattern {
         }
     }
 
-    pub fn ignores_case(&self) -> bool {
-        self.ignores_case
+    pub fn case(&self) -> LetterCase {
+        self.case
     }
 
     pub fn is_literal(&self) -> bool {
@@ -145,9 +159,9 @@ impl Pattern {
 
     /// Cheap pre-check of `covers`, by the head alone: `false` is always right, `true` may not be.
     pub fn may_cover(&self, path: &PathForm) -> bool {
-        match self.ignores_case {
-            true => path.folded().is_within(&self.head.folded()),
-            false => path.is_within(&self.head),
+        match self.case {
+            LetterCase::Ignored => path.folded().is_within(&self.head.folded()),
+            LetterCase::Matters => path.is_within(&self.head),
         }
     }
 
@@ -158,11 +172,11 @@ impl Pattern {
         match &self.tail {
             Tail::Beneath => true,
             // Globs that cannot become a machine were rejected by the parser.
-            Tail::Glob { .. } => self.machine(self.ignores_case).is_some_and(|machine| {
+            Tail::Glob { .. } => self.machine(self.case).is_some_and(|machine| {
                 let accepts = |rest: Option<&str>| rest.is_some_and(|rest| machine.accepts(rest.as_bytes()));
-                match self.ignores_case {
-                    true => accepts(path.folded().beneath(&self.head.folded())),
-                    false => accepts(path.beneath(&self.head)),
+                match self.case {
+                    LetterCase::Ignored => accepts(path.folded().beneath(&self.head.folded())),
+                    LetterCase::Matters => accepts(path.beneath(&self.head)),
                 }
             }),
         }
@@ -175,8 +189,8 @@ impl Pattern {
 
     /// Searches for a path that both cover, within the budget and the limit per pair.
     pub fn overlap(&self, other: &Self, budget: &Budget) -> Overlap {
-        let fold = self.ignores_case || other.ignores_case;
-        let (a, b) = (self.head_for(fold), other.head_for(fold));
+        let case = self.case.max(other.case);
+        let (a, b) = (self.head_for(case), other.head_for(case));
         // The one with the shorter head comes first, so that `a.overlap(b)` and `b.overlap(a)` do the same search.
         let is_near = if a == b { self.tail <= other.tail } else { b.is_within(&a) };
         let ((near, near_head), (far, far_head)) =
@@ -185,11 +199,11 @@ impl Pattern {
         if near.is_literal() && far.is_literal() {
             return Overlap::At(far_head.as_ref().clone());
         }
-        if !near.may_meet(between, far, fold) {
+        if !near.may_meet(between, far, case) {
             return Overlap::Apart;
         }
         let graphs =
-            (near.machine(fold).and_then(Automaton::graph), far.machine(fold).and_then(Automaton::graph));
+            (near.machine(case).and_then(Automaton::graph), far.machine(case).and_then(Automaton::graph));
         let (Some(near), Some(far)) = graphs else { return Overlap::TooComplex };
         match intersection::meet(near, between, far, budget) {
             SearchResult::At(rest) => match String::from_utf8(rest) {
@@ -203,15 +217,18 @@ impl Pattern {
         }
     }
 
-    fn head_for(&self, fold: bool) -> Cow<'_, PathForm> {
-        if fold { Cow::Owned(self.head.folded()) } else { Cow::Borrowed(&self.head) }
+    fn head_for(&self, case: LetterCase) -> Cow<'_, PathForm> {
+        match case {
+            LetterCase::Ignored => Cow::Owned(self.head.folded()),
+            LetterCase::Matters => Cow::Borrowed(&self.head),
+        }
     }
 
     /// Cheap pre-check; `false` is always right, `true` may not be.
-    fn may_meet(&self, between: &str, far: &Self, fold: bool) -> bool {
+    fn may_meet(&self, between: &str, far: &Self, case: LetterCase) -> bool {
         match (self.outline(), far.outline(), between.strip_prefix('/')) {
-            (Some(near), far, Some(between)) => near.may_reach(between, far, fold),
-            (Some(near), Some(far), None) => near.may_meet(far, fold),
+            (Some(near), far, Some(between)) => near.may_reach(between, far, case),
+            (Some(near), Some(far), None) => near.may_meet(far, case),
             _ => true,
         }
     }
@@ -219,25 +236,25 @@ impl Pattern {
     fn outline(&self) -> Option<&GlobLiterals> {
         let outline = || match &self.tail {
             Tail::Beneath => None,
-            Tail::Glob { text, deep } => Some(GlobLiterals::new(text, *deep)),
+            Tail::Glob { text, depth } => Some(GlobLiterals::new(text, *depth)),
         };
         self.made.outline.get_or_init(outline).as_ref()
     }
 
-    fn machine(&self, fold: bool) -> Option<&Automaton> {
-        let place = if fold == self.ignores_case { &self.made.machine } else { &self.made.folding };
-        place.get_or_init(|| Automaton::new(&self.regex(fold)?)).as_ref()
+    fn machine(&self, case: LetterCase) -> Option<&Automaton> {
+        let place = if case == self.case { &self.made.machine } else { &self.made.folding };
+        place.get_or_init(|| Automaton::new(&self.regex(case)?)).as_ref()
     }
 
     /// A regular expression for the bytes after the head.
-    fn regex(&self, fold: bool) -> Option<String> {
+    fn regex(&self, case: LetterCase) -> Option<String> {
         Some(match &self.tail {
-            Tail::Beneath => format!("{}(?:/.*)?", flags(fold)),
-            Tail::Glob { text, deep } => {
-                let glob = build_glob(text, fold).ok()?;
+            Tail::Beneath => format!("{}(?:/.*)?", flags(case)),
+            Tail::Glob { text, depth } => {
+                let glob = build_glob(text, case).ok()?;
                 let body = glob.regex().split_once('^')?.1.strip_suffix('$')?.to_string();
-                let beneath = if *deep { "(?:/.*)?" } else { "" };
-                format!("{}/(?:{body}){beneath}", flags(fold))
+                let beneath = if *depth == GlobDepth::WithDescendants { "(?:/.*)?" } else { "" };
+                format!("{}/(?:{body}){beneath}", flags(case))
             }
         })
     }
@@ -245,7 +262,7 @@ impl Pattern {
 
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
-        (&self.head, &self.tail, self.ignores_case) == (&other.head, &other.tail, other.ignores_case)
+        (&self.head, &self.tail, self.case) == (&other.head, &other.tail, other.case)
     }
 }
 
@@ -253,8 +270,8 @@ impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.tail {
             Tail::Beneath => write!(f, "{}", self.head),
-            Tail::Glob { text, deep } => {
-                let slash = if *deep { "/" } else { "" };
+            Tail::Glob { text, depth } => {
+                let slash = if *depth == GlobDepth::WithDescendants { "/" } else { "" };
                 write!(f, "{}/{text}{slash}", self.head.as_str().trim_end_matches('/'))
             }
         }
@@ -263,12 +280,12 @@ impl fmt::Display for Pattern {
 
 impl Tail {
     fn of_glob(text: &str) -> Result<Self, PatternError> {
-        let deep = text.ends_with('/');
+        let depth = if text.ends_with('/') { GlobDepth::WithDescendants } else { GlobDepth::MatchesOnly };
         let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
         if parts.contains(&"..") {
             return Err(PatternError::ParentAfterWildcard);
         }
-        Ok(Self::Glob { text: parts.join("/"), deep })
+        Ok(Self::Glob { text: parts.join("/"), depth })
     }
 }
 
@@ -331,12 +348,13 @@ fn split_at_wildcard(text: &str) -> (&str, &str) {
     text.split_at(start)
 }
 
-fn build_glob(text: &str, fold: bool) -> Result<globset::Glob, PatternError> {
-    let text = if fold { folded(text) } else { Cow::Borrowed(text) };
+fn build_glob(text: &str, case: LetterCase) -> Result<globset::Glob, PatternError> {
+    let is_ignored = case == LetterCase::Ignored;
+    let text = if is_ignored { folded(text) } else { Cow::Borrowed(text) };
     globset::GlobBuilder::new(&text)
         .literal_separator(true)
         .backslash_escape(true)
-        .case_insensitive(fold)
+        .case_insensitive(is_ignored)
         .build()
         .map_err(|error| PatternError::NoGlob(error.kind().to_string()))
 }
@@ -354,8 +372,11 @@ fn folded(text: &str) -> Cow<'_, str> {
     Cow::Owned(with_class(text).flat_map(fold).collect())
 }
 
-fn flags(fold: bool) -> &'static str {
-    if fold { "(?-u)(?i)" } else { "(?-u)" }
+fn flags(case: LetterCase) -> &'static str {
+    match case {
+        LetterCase::Ignored => "(?-u)(?i)",
+        LetterCase::Matters => "(?-u)",
+    }
 }
 
 #[cfg(test)]

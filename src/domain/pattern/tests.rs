@@ -55,7 +55,7 @@ fn what_can_not_be_composed_counts_as_overlapping() {
 
 #[test]
 fn case_is_ignored_beyond_ascii_too() {
-    let ignoring = |text: &str| pattern(text).ignoring_case(true);
+    let ignoring = |text: &str| pattern(text).with_case(LetterCase::Ignored);
     for (text, name) in [
         ("Ä*", "äx"),
         ("ä*", "ÄX"),
@@ -67,7 +67,7 @@ fn case_is_ignored_beyond_ascii_too() {
         ("[a-c]Ä", "Bä"),
     ] {
         assert!(ignoring(text).covers(&path(name)), "`{text}` should cover `{name}`");
-        let literal = Pattern::literal(path(name)).ignoring_case(true);
+        let literal = Pattern::literal(path(name)).with_case(LetterCase::Ignored);
         let common = common_path(&ignoring(text), &literal).unwrap();
         assert!(ignoring(text).covers(&common) && literal.covers(&common), "{common}");
         assert!(!pattern(text).covers(&path(name)), "`{text}` should not cover `{name}`");
@@ -111,7 +111,7 @@ fn unicode_is_compared_composed() {
 
 #[test]
 fn case_counts_where_the_file_system_says_so() {
-    let ignoring = |text: &str| pattern(text).ignoring_case(true);
+    let ignoring = |text: &str| pattern(text).with_case(LetterCase::Ignored);
     assert!(ignoring("src/Auth").covers(&path("SRC/auth/x")));
     assert!(ignoring("src/*.RS").covers(&path("Src/a.rs")));
     assert!(!pattern("src/Auth").covers(&path("src/auth")));

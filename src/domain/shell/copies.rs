@@ -2,6 +2,7 @@
 
 use super::Extent;
 use super::field::{Field, FieldChar};
+use super::links::LinkKind;
 use super::options::{ProgramOptions, ValueFlags};
 use super::reader::{ProgramCall, ShellReader, ShellState};
 
@@ -11,8 +12,10 @@ pub fn cp(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &Progra
     let extent = if flag.is_some() { Extent::Tree } else { Extent::File };
     let made = write_targets(reader, state, options, extent, &by);
     if options.has("-l --link -s --symbolic-link") {
+        let is_symbolic = options.has("-s --symbolic-link");
+        let kind = if is_symbolic { LinkKind::Symbolic } else { LinkKind::Hard };
         for (source, link) in made {
-            reader.link(state, &source, &link, options.has("-s --symbolic-link"));
+            reader.link(state, &source, &link, kind);
         }
     }
 }
@@ -27,18 +30,19 @@ pub fn mv(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &Progra
 pub fn ln(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
     // With `-r` the target is relative to the working directory, like that of a hard link.
     let is_symbolic = options.has("-s --symbolic") && !options.has("-r --relative");
+    let kind = if is_symbolic { LinkKind::Symbolic } else { LinkKind::Hard };
     if let ([only], None) = (options.operands.as_slice(), options.value("-t --target-directory")) {
         match only.base() {
             Some(base) => {
                 reader.write(state, &base, Extent::File, name);
-                reader.link(state, only, &base, is_symbolic);
+                reader.link(state, only, &base, kind);
             }
             None => reader.set_opaque(),
         }
         return;
     }
     for (source, link) in write_targets(reader, state, options, Extent::File, name) {
-        reader.link(state, &source, &link, is_symbolic);
+        reader.link(state, &source, &link, kind);
     }
 }
 

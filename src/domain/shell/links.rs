@@ -92,15 +92,26 @@ impl Links {
     }
 }
 
+/// What the target of a link is relative to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LinkKind {
+    /// The working directory.
+    Hard,
+    /// The directory of the link.
+    Symbolic,
+}
+
 impl ShellReader<'_> {
-    /// Notes a link from `link` to `target`. A symbolic link's target is relative to the link's directory.
-    pub fn link(&mut self, state: &ShellState, target: &Field, link: &Field, is_symbolic: bool) {
+    /// Notes a link from `link` to `target`.
+    pub fn link(&mut self, state: &ShellState, target: &Field, link: &Field, kind: LinkKind) {
         let is_plain = |field: &Field| field.is_known() && field.pattern.is_none() && !field.is_below;
         let sure = is_plain(target) && is_plain(link) && state.instead.is_empty();
         let from = state.path(&link.text).filter(|_| sure);
-        let to = from.as_deref().and_then(|from| match is_symbolic {
-            true => join(from.trim_end_matches('/').rsplit_once('/').map(|(dir, _)| dir), &target.text),
-            false => state.path(&target.text),
+        let to = from.as_deref().and_then(|from| match kind {
+            LinkKind::Symbolic => {
+                join(from.trim_end_matches('/').rsplit_once('/').map(|(dir, _)| dir), &target.text)
+            }
+            LinkKind::Hard => state.path(&target.text),
         });
         match from.zip(to) {
             Some((from, to)) if self.links.known.len() < MAX_LINKS => {

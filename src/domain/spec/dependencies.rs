@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::find_tasks::{Mode, TaskDraft};
-use super::id::KnownIds;
+use super::id::{IdSpelling, KnownIds};
 
 /// A blank matches a blank, a tab, a line end, `-` or `_`.
 const KEYWORDS: [&str; 6] = ["depends on", "dependson", "blocked by", "blockedby", "after", "needs"];
@@ -101,7 +101,7 @@ fn listed<'a>(text: &'a str, start: usize, known: &KnownIds<'a>) -> Phrase<'a> {
     loop {
         let rest = text[at..].trim_start();
         let inner = rest.strip_prefix('[').unwrap_or(rest);
-        let Some((id, length)) = known.mentioned(inner, false) else { return phrase };
+        let Some((id, length)) = known.mentioned(inner, IdSpelling::Exact) else { return phrase };
         phrase.ids.push(id);
         let rest = &inner[length..];
         let rest = rest
@@ -137,7 +137,7 @@ fn labelled<'a>(text: &'a str, start: usize, known: &KnownIds<'a>) -> Phrase<'a>
                 if keyword(rest).is_some_and(|(_, needs_colon)| !needs_colon) {
                     break;
                 }
-                if let Some((id, length)) = known.mentioned(rest, true) {
+                if let Some((id, length)) = known.mentioned(rest, IdSpelling::AnyCase) {
                     phrase.ids.push(id);
                     let is_bracketed = text[..at].ends_with('[') && text[at + length..].starts_with(']');
                     at += length + usize::from(is_bracketed);

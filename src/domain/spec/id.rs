@@ -87,6 +87,13 @@ fn loosened(id: &str) -> String {
     loose
 }
 
+/// How a text must spell an id that does not have the form of one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum IdSpelling {
+    Exact,
+    AnyCase,
+}
+
 /// The ids of a spec's tasks, searchable by the start of a text.
 #[derive(Debug)]
 pub struct KnownIds<'a> {
@@ -102,10 +109,10 @@ impl<'a> KnownIds<'a> {
     }
 
     /// The id that the text starts with, and the length of the mention: the longest known id, otherwise what has the
-    /// form of one. Case is ignored for anything in the form of an id, and for all ids if `is_loose`.
-    pub fn mentioned(&self, text: &'a str, is_loose: bool) -> Option<(&'a str, usize)> {
+    /// form of one. Case is ignored for anything in the form of an id.
+    pub fn mentioned(&self, text: &'a str, spelling: IdSpelling) -> Option<(&'a str, usize)> {
         let shaped = shape(text).filter(|end| ends_in_list(text, *end)).map(|end| &text[..end]);
-        match (self.longest(text, is_loose), shaped) {
+        match (self.longest(text, spelling), shaped) {
             (Some(known), Some(shaped)) if shaped.len() > known.len() => Some((shaped, shaped.len())),
             (Some(known), _) => Some((known, known.len())),
             (None, shaped) => shaped.map(|shaped| (shaped, shaped.len())),
@@ -114,7 +121,7 @@ impl<'a> KnownIds<'a> {
 
     /// Finds the longest known id that the text starts with. All such ids sort at or before the text, and the nearest
     /// entry before it starts with all of them, so the prefix that it shares with the text bounds the next search.
-    fn longest(&self, text: &str, is_loose: bool) -> Option<&'a str> {
+    fn longest(&self, text: &str, spelling: IdSpelling) -> Option<&'a str> {
         let window = text.floor_char_boundary(MAX_ID);
         let folded = text[..window].to_ascii_lowercase();
         let mut head = folded.as_str();
@@ -124,7 +131,7 @@ impl<'a> KnownIds<'a> {
             let common = candidate.bytes().zip(head.bytes()).take_while(|(a, b)| a == b).count();
             if common == candidate.len()
                 && ends_in_list(text, common)
-                && let Some(id) = self.spelled(&text[..common], candidate, is_loose)
+                && let Some(id) = self.spelled(&text[..common], candidate, spelling)
             {
                 return Some(id);
             }
@@ -135,12 +142,12 @@ impl<'a> KnownIds<'a> {
     }
 
     /// The id with exactly this spelling; otherwise, where case is ignored, the first that differs only in case.
-    fn spelled(&self, text: &str, folded: &str, is_loose: bool) -> Option<&'a str> {
+    fn spelled(&self, text: &str, folded: &str, spelling: IdSpelling) -> Option<&'a str> {
         if let Ok(at) = self.ids.binary_search_by(|(id, exact)| (id.as_str(), *exact).cmp(&(folded, text))) {
             return Some(self.ids[at].1);
         }
         let first = self.ids.partition_point(|(id, _)| id.as_str() < folded);
         let is_shaped = leading(text).is_some_and(|shaped| shaped.len() == text.len());
-        self.ids.get(first).filter(|_| is_loose || is_shaped).map(|(_, id)| *id)
+        self.ids.get(first).filter(|_| spelling == IdSpelling::AnyCase || is_shaped).map(|(_, id)| *id)
     }
 }

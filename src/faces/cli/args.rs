@@ -85,6 +85,13 @@ pub(super) struct Cli {
     pub(super) command: Option<Command>,
 }
 
+/// How much is printed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Verbosity {
+    Normal,
+    Verbose,
+}
+
 /// Flags of every command, allowed anywhere on the line.
 #[derive(Args, Debug)]
 pub(super) struct GlobalArgs {

@@ -27,8 +27,10 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use crate::domain::AgentName;
+use crate::faces::cli::args::Verbosity;
 use crate::ops::{CommandError, CommandErrorKind, GlobalOptions};
 use crate::sys::{seams, signals};
+use anstream::ColorChoice;
 
 use args::Cli;
 use commands::Invocation;
@@ -36,7 +38,7 @@ use output::Ui;
 use usage::OutputFormat;
 
 /// Runs the terminal chat: takes the global options, a name if one was given, and whether to use colour.
-pub type RunChat = fn(GlobalOptions, Option<AgentName>, bool) -> Result<(), CommandError>;
+pub type RunChat = fn(GlobalOptions, Option<AgentName>, ColorChoice) -> Result<(), CommandError>;
 
 /// The whole grammar of the command line, for man pages and tests of the documentation.
 pub fn grammar() -> clap::Command {
@@ -85,7 +87,8 @@ fn dispatch(cli: Cli, screen: RunChat) -> ExitCode {
             Err(error) => ui.finish(Err(error), &[]),
         };
     };
-    let call = Invocation::new(globals, cli.global.verbose, &ui, screen);
+    let verbosity = if cli.global.verbose { Verbosity::Verbose } else { Verbosity::Normal };
+    let call = Invocation::new(globals, verbosity, &ui, screen);
     let outcome = commands::run(&call, command);
     ui.finish(outcome, &call.take_warnings())
 }

@@ -141,13 +141,12 @@ impl Ui {
         Self { lost: Cell::default(), json: manner.json, color, quiet: false, verbose: false }
     }
 
-    /// Whether standard output gets colours.
-    pub(super) fn has_colour(&self) -> bool {
-        let wanted = match self.color {
+    /// Whether standard output gets colours; never `Auto`.
+    pub(super) fn color(&self) -> ColorChoice {
+        match self.color {
             ColorChoice::Auto => AutoStream::choice(&std::io::stdout()),
             told => told,
-        };
-        wanted != ColorChoice::Never
+        }
     }
 
     /// Prints the result of the command, and returns the exit code.

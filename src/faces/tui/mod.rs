@@ -38,6 +38,7 @@ use crate::domain::{AgentName, Harness, quote_sentence};
 use crate::ops::{self, CommandError, CommandErrorKind, Context, GlobalOptions, JoinRequest, Op};
 use crate::sys::signals::{self, TerminalSignal};
 use crate::sys::{clock, environment, process, seams, stdin};
+use anstream::ColorChoice;
 
 use mesh_thread::{MeshRequest, MeshThreadEnd};
 use state::{ChatEffect, ChatState, ChatUpdate};
@@ -56,7 +57,7 @@ const AT_ONCE: usize = 256;
 
 /// Opens the chat for the person at this terminal. A person who has not joined joins as `name`, or under a generated
 /// name, and leaves when the chat is closed.
-pub fn run(globals: GlobalOptions, name: Option<AgentName>, colour: bool) -> Result<(), CommandError> {
+pub fn run(globals: GlobalOptions, name: Option<AgentName>, color: ColorChoice) -> Result<(), CommandError> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(CommandError::new(CommandErrorKind::NoTerminal, "`tui` needs a terminal to draw on")
             .hint("`msg agents`, `msg feed` and `msg tasks` say the same in text, and with `--json`"));
@@ -70,7 +71,7 @@ pub fn run(globals: GlobalOptions, name: Option<AgentName>, colour: bool) -> Res
     }
     let seat = ops::run(Context::new(globals.clone())?, |op| sit_down(op, name)).outcome?;
     let globals = GlobalOptions { acting_as: Some(seat.name), ..globals };
-    let shown = show(globals.clone(), Theme { colour });
+    let shown = show(globals.clone(), Theme { colour: color != ColorChoice::Never });
     if !seat.joined_for_this {
         return shown;
     }

@@ -5,7 +5,8 @@ use crossbeam_channel::{Receiver, Sender};
 
 use crate::domain::AgentName;
 use crate::ops::{
-    CommandError, Context, GlobalOptions, MessageDraft, OpOutcome, SendReport, broadcast, run, send,
+    CommandError, Context, FolderScope, GlobalOptions, MessageDraft, OpOutcome, SendReport, broadcast, run,
+    send,
 };
 
 use super::state::{ChatUpdate, Recipients, TypedMessage};
@@ -39,7 +40,7 @@ fn dispatch(
     let draft = MessageDraft { text, ..MessageDraft::default() };
     let OpOutcome { outcome, warnings } = run(Context::new(globals)?, |op| match to {
         Recipients::Named(names) => send(op, names, &draft),
-        Recipients::All => broadcast(op, &draft, false),
+        Recipients::All => broadcast(op, &draft, FolderScope::AllFolders),
     });
     for warning in warnings {
         drop(news.send(ChatUpdate::Notice(warning)));

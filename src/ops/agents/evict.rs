@@ -22,10 +22,17 @@ pub struct Evicted {
     pub unclaimed: Vec<Claim>,
 }
 
-/// Takes name, claims and reservations from an agent. A live one is evicted only with `force`: its next command tells
-/// it, and its mail waits for it.
-pub fn evict(op: &Op, name: &AgentName, force: bool) -> Result<Evicted, CommandError> {
-    if force {
+/// Whether an agent may be evicted that is alive.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum EvictPolicy {
+    NotIfAlive,
+    EvenIfAlive,
+}
+
+/// Takes name, claims and reservations from an agent. If it is alive, its next command tells it, and its mail waits for
+/// it.
+pub fn evict(op: &Op, name: &AgentName, policy: EvictPolicy) -> Result<Evicted, CommandError> {
+    if policy == EvictPolicy::EvenIfAlive {
         person_required::required(|| person_required::with_mesh(op, &format!("msg evict {name} --force")))?;
     }
     let (mesh, by) = evictor(op)?;
@@ -48,7 +55,7 @@ pub fn evict(op: &Op, name: &AgentName, force: bool) -> Result<Evicted, CommandE
         return Err(CommandError::new(CommandErrorKind::StillAlive, text).hint("`msg leave` leaves"));
     }
     let liveness = process::liveness(&agent.process);
-    if liveness == Liveness::Alive && !force {
+    if liveness == Liveness::Alive && policy == EvictPolicy::NotIfAlive {
         let text = format!("{} is alive: process {} runs", agent.name, agent.process.pid());
         let line = person_required::with_mesh(op, &format!("msg evict {} --force", agent.name));
         let hint = match person_required::harness() {

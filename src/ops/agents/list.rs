@@ -1,7 +1,5 @@
 //! `msg agents` and `msg whois`: lists agents.
 
-use std::path::Path;
-
 use jiff::Timestamp;
 
 use crate::domain::{Agent, AgentName, Liveness, format_duration};
@@ -13,7 +11,7 @@ use super::identity;
 use super::names::{self, with_nearest};
 use super::profile::{Profile, claims_to_look_at};
 use super::stuck;
-use crate::ops::context::same_folder;
+use crate::ops::context::FolderScope;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::waiting;
@@ -23,8 +21,7 @@ use crate::ops::reservations::waiting;
 pub struct AgentFilter {
     /// Those that are gone, instead of those that are here.
     pub gone: bool,
-    /// Only those in this folder.
-    pub here: bool,
+    pub folder: FolderScope,
 }
 
 /// An agent that is gone.
@@ -46,7 +43,28 @@ pub struct Listing {
     pub me: Option<AgentName>,
 }
 
+/// Who an agent is to the caller.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AgentRelation {
+    /// The caller itself.
+    Caller,
+    Peer,
+}
+
+impl AgentRelation {
+    fn of(name: &AgentName, caller: Option<&AgentName>) -> Self {
+        match caller {
+            Some(caller) if caller.is_spelled_as(name) => Self::Caller,
+            _ => Self::Peer,
+        }
+    }
+}
+
 impl Listing {
+    pub fn relation(&self, name: &AgentName) -> AgentRelation {
+        AgentRelation::of(name, self.me.as_ref())
+    }
+
     pub fn is_me(&self, name: &AgentName) -> bool {
         self.me.as_ref().is_some_and(|me| me.is_spelled_as(name))
     }
@@ -81,8 +99,7 @@ fn look(
         false
     });
     let claims = claims_to_look_at(op, &mesh);
-    let here = filter.here || op.settings.scope_to_folder;
-    let in_scope = |cwd: &str| !here || same_folder(Path::new(cwd), &op.cwd);
+    let in_scope = |cwd: &str| filter.folder.includes(op, cwd);
     let now = clock::now();
     let mut needs_tidying = census.has_taken || has_orphans_of_living(&mesh, &census)?;
     let (odd, unreadable): (Vec<UnreadableFile>, _) =
@@ -139,8 +156,8 @@ fn gone_pi(mesh: &Mesh, agent: &Agent) -> Result<GoneAgent, CommandError> {
     })
 }
 
-/// One agent, and whether it is the caller.
-pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError> {
+/// One agent, and who it is to the caller.
+pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, AgentRelation), CommandError> {
     let unknown = || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
     let Some(mesh) = op.mesh()? else { return Err(unknown().hint("nobody has joined this mesh yet")) };
     let census = mesh.registry().census()?;
@@ -151,7 +168,7 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, bool), CommandError>
         show_life(op, &mesh, me.as_ref());
         let profile = Profile::look(op, &mesh, record.agent.clone())?;
         stuck::report(op, &mesh, [&profile]);
-        return Ok((profile, me.is_some_and(|me| me.is_spelled_as(&record.agent.name))));
+        return Ok((profile, AgentRelation::of(&record.agent.name, me.as_ref())));
     }
     if let Some(file) = census.unreadable(name) {
         return Err(names::unreadable(name, file));

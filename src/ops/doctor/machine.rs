@@ -1,12 +1,14 @@
 //! `doctor` checks of the machine: who may open the mesh directory, and the kernel's inotify limits.
 
 use crate::ops::effects::Op;
-use crate::ops::health_check::HealthCheck;
+use crate::ops::health_check::{DoctorMode, HealthCheck};
 use crate::store::Mesh;
 
-pub(super) fn permissions(op: &Op, mesh: &Mesh, repair: bool) -> HealthCheck {
+pub(super) fn permissions(op: &Op, mesh: &Mesh, mode: DoctorMode) -> HealthCheck {
     const NAME: &str = "permissions";
-    if repair && let Err(error) = mesh.tighten() {
+    if mode == DoctorMode::Repair
+        && let Err(error) = mesh.tighten()
+    {
         return HealthCheck::failed(NAME, error);
     }
     match mesh.loose() {

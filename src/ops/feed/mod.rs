@@ -105,8 +105,15 @@ pub fn since(ctx: &Context, cursor: &FeedCursor) -> Result<RecentEvents, Command
 }
 
 /// The text of a direct message, if the settings let others see it.
-pub(super) fn preview<'a>(ctx: &Context, text: &'a str, broadcast: bool) -> Option<&'a str> {
-    (ctx.settings.feed_privacy == FeedPrivacy::Text || broadcast).then_some(text)
+pub(super) fn preview<'a>(ctx: &Context, text: &'a str, addressing: Addressing) -> Option<&'a str> {
+    (ctx.settings.feed_privacy == FeedPrivacy::Text || addressing == Addressing::Broadcast).then_some(text)
+}
+
+/// Whom a message is for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::ops) enum Addressing {
+    Direct,
+    Broadcast,
 }
 
 /// Removes the text of direct messages, which pi-messenger records, unless the settings let others see it.

@@ -10,7 +10,7 @@ use crate::ops::error::CommandError;
 use crate::ops::messages::receive::{HandoverOutcome, InboxReader};
 use crate::ops::messages::rendered_message::{self, ReaderKind, RenderedMessage};
 use crate::ops::wake::{self, NUDGE};
-use crate::store::{MailTurns, OfferRetention, Stem, UnreadMessage, Via};
+use crate::store::{Acknowledge, MailTurns, OfferRetention, Stem, UnreadMessage, Via};
 
 use super::{AnswerFn, HookRun, planned_changes};
 
@@ -170,7 +170,7 @@ impl HookRun<'_> {
             return Ok(None);
         }
         let mut said = None;
-        reader.finish(delivery, false, &mut |messages: &[RenderedMessage]| {
+        reader.finish(delivery, Acknowledge::Later, &mut |messages: &[RenderedMessage]| {
             let whole = page(text, messages, rest, room);
             let reached = say(&answer(whole.clone()));
             if reached == HandoverOutcome::Delivered {

@@ -15,7 +15,7 @@ mod tool_decision;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
+use crate::domain::hook::{HookAnswer, HookEvent, HookMoment, SessionEnd, ToolUse};
 use crate::domain::{Agent, Harness, SessionId, visible};
 use crate::store::{HookFailure, Mesh, Survey};
 use crate::sys::clock;
@@ -77,7 +77,8 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
         HookMoment::AfterTool(tool) => run.after(tool, say),
         HookMoment::PromptSubmitted { prompt } => run.prompted(prompt, say),
         HookMoment::Stopping => run.stopping(say),
-        HookMoment::SessionEnded { goes_on } => run.ended(*goes_on),
+        HookMoment::SessionEnded { goes_on: true } => run.ended(SessionEnd::ProcessContinues),
+        HookMoment::SessionEnded { goes_on: false } => run.ended(SessionEnd::Final),
         HookMoment::SessionStarted
         | HookMoment::AskingLeave(_)
         | HookMoment::BeforeTool(_)

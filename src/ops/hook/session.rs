@@ -1,5 +1,6 @@
 //! Handles the start and the end of a session.
 
+use crate::domain::hook::SessionEnd;
 use crate::domain::{Agent, Liveness, quote_code};
 use crate::ops::agents::identity;
 use crate::ops::agents::join::{JoinRequest, join};
@@ -175,7 +176,7 @@ fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
 
 impl HookRun<'_> {
     /// Leaves, unless another session follows in the same process: that is the same agent.
-    pub(super) fn ended(&self, goes_on: bool) -> Result<(), CommandError> {
+    pub(super) fn ended(&self, end: SessionEnd) -> Result<(), CommandError> {
         if let Some(me) = self.me.as_ref().filter(|me| !person_required::may_end(self.op, &self.survey, me)) {
             self.leave_trouble(&super::ignored(me));
             return Ok(());
@@ -187,7 +188,7 @@ impl HookRun<'_> {
             self.settle_offers(me);
         }
         match &self.me {
-            Some(me) if !goes_on && !self.call.event.in_subagent && !me.is_foreign() => {
+            Some(me) if end == SessionEnd::Final && !self.call.event.in_subagent && !me.is_foreign() => {
                 leave::leave_as(self.op, self.mesh, me).map(drop)
             }
             _ => Ok(()),

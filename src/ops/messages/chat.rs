@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::{Agent, AgentName};
-use crate::store::{Mesh, MessageLocation, MessageRef, SentMessageLocation, Stem, StoredMessage, Via};
+use crate::store::{
+    Acknowledge, Mesh, MessageLocation, MessageRef, SentMessageLocation, Stem, StoredMessage, Via,
+};
 use crate::sys::clock;
 
 use super::receive::InboxReader;
@@ -242,7 +244,7 @@ impl Chat {
         let scan = reader.scan()?;
         let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
         waiting.retain(|waiting| shown.iter().any(|key| key == waiting.stem.as_str()));
-        mesh.inboxes().take(waiting)?.record(&reader.via, clock::now(), false)?;
+        mesh.inboxes().take(waiting)?.record(&reader.via, clock::now(), Acknowledge::Later)?;
         Ok(reader.prune()?)
     }
 }

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 
 use crate::domain::{Agent, AgentName, Liveness, Message, nearest};
 use crate::store::{
-    GraveId, InboxScan, Mesh, MessageLocation, Orphaned, Registration, SeenRecord, SentMessageLocation, Stem,
-    StoredMessage, Via,
+    Acknowledge, GraveId, InboxScan, Mesh, MessageLocation, Orphaned, Registration, SeenRecord,
+    SentMessageLocation, Stem, StoredMessage, Via,
 };
 use crate::sys::{clock, process};
 
@@ -84,7 +84,7 @@ pub fn ack(op: &Op, ids: &[String]) -> Result<Vec<Message>, CommandError> {
             // Another reader was faster.
             return Err(in_hand(&filed.stem));
         }
-        delivery.record(&Via::new("ack"), now, true)?;
+        delivery.record(&Via::new("ack"), now, Acknowledge::Now)?;
     }
     Ok(found.into_iter().map(|filed| filed.message).collect())
 }

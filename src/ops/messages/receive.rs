@@ -8,7 +8,7 @@
 use jiff::SignedDuration;
 
 use crate::domain::{Agent, AgentName, Message};
-use crate::store::{Delivery, InboxScan, Mesh, OfferRetention, Stem, StoreError, Via};
+use crate::store::{Acknowledge, Delivery, InboxScan, Mesh, OfferRetention, Stem, StoreError, Via};
 use crate::sys::seams::{self, Bug};
 use crate::sys::{clock, random};
 
@@ -45,7 +45,7 @@ pub struct Selection {
     pub limit: Option<usize>,
     /// Only from this sender.
     pub from: Option<AgentName>,
-    pub ack: bool,
+    pub ack: Acknowledge,
     /// Also those that could not be handed over before.
     pub parked: bool,
     /// What receipts name as the means, if not the command.
@@ -147,7 +147,8 @@ impl<'a> InboxReader<'a> {
         while !waiting.is_empty() && go_on() {
             let rest = waiting.split_off(waiting.len().min(BATCH));
             let delivery = self.mesh.inboxes().take(std::mem::replace(&mut waiting, rest))?;
-            if !delivery.is_empty() && self.finish(delivery, false, hand_over)? == HandoverOutcome::ReaderGone
+            if !delivery.is_empty()
+                && self.finish(delivery, Acknowledge::Later, hand_over)? == HandoverOutcome::ReaderGone
             {
                 return Ok(HandoverOutcome::ReaderGone);
             }
@@ -158,7 +159,7 @@ impl<'a> InboxReader<'a> {
     pub(in crate::ops) fn finish(
         &mut self,
         delivery: Delivery<'_>,
-        ack: bool,
+        ack: Acknowledge,
         hand_over: &mut HandoverFn<'_>,
     ) -> Result<HandoverOutcome, CommandError> {
         // Between identifying the caller and taking, the name may have passed to another agent: what was taken is then

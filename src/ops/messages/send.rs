@@ -5,19 +5,18 @@
 
 mod report;
 
-use std::path::Path;
-
 use crate::domain::{
     Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, MessageStamp,
     format_duration,
 };
+use crate::ops::feed::Addressing;
 use crate::store::{Census, LockedMesh, Mesh, Outbox, Posted, iso};
 use crate::sys::{clock, process};
 
 use super::mailbox;
 use crate::ops::agents::identity;
 use crate::ops::agents::names::{self, with_nearest};
-use crate::ops::context::same_folder;
+use crate::ops::context::FolderScope;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::feed;
@@ -61,15 +60,14 @@ pub fn send(op: &Op, to: &[String], draft: &MessageDraft) -> Result<SendReport, 
     Ok(post.done())
 }
 
-/// Sends to every live agent except the caller; with `here`, only to those in this folder.
-pub fn broadcast(op: &Op, draft: &MessageDraft, here: bool) -> Result<SendReport, CommandError> {
+/// Sends to every live agent except the caller.
+pub fn broadcast(op: &Op, draft: &MessageDraft, folder: FolderScope) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(op)?;
-    let here = here || op.settings.scope_to_folder;
     let mut post = Post::new(op, &mesh, &caller.agent, draft, None, draft.thread.clone());
-    post.broadcast = true;
+    post.addressing = Addressing::Broadcast;
     let is_meant = |agent: &&Agent| {
-        let in_scope = !here || same_folder(Path::new(&agent.cwd), &op.cwd);
+        let in_scope = folder.includes(op, &agent.cwd);
         let is_there = process::liveness(&agent.process) != Liveness::Gone;
         !agent.name.is_spelled_as(&caller.agent.name) && is_there && in_scope
     };
@@ -132,7 +130,7 @@ struct Post<'a> {
     draft: &'a MessageDraft,
     reply_to: Option<MessageId>,
     thread: Option<String>,
-    broadcast: bool,
+    addressing: Addressing,
     copies: Vec<CopyResult>,
     /// Recipients tried so far: an agent may be named by several of its names.
     tried: Vec<AgentName>,
@@ -174,7 +172,18 @@ impl<'a> Post<'a> {
         thread: Option<String>,
     ) -> Self {
         let (copies, tried, tried_gone) = (Vec::new(), Vec::new(), Vec::new());
-        Self { op, mesh, from, draft, reply_to, thread, broadcast: false, copies, tried, tried_gone }
+        Self {
+            op,
+            mesh,
+            from,
+            draft,
+            reply_to,
+            thread,
+            addressing: Addressing::Direct,
+            copies,
+            tried,
+            tried_gone,
+        }
     }
 
     /// Wakes idle recipients, and records in the feed who wrote to whom.
@@ -208,12 +217,12 @@ impl<'a> Post<'a> {
             }
         }
         let tell = |to: &str| {
-            let preview = feed::preview(op, &self.draft.text, self.broadcast);
+            let preview = feed::preview(op, &self.draft.text, self.addressing);
             op.feed(EventKind::Message, &self.from.name, Some(to), preview);
         };
         match report.sent.as_slice() {
             [] => {}
-            _ if self.broadcast => tell("all"),
+            _ if self.addressing == Addressing::Broadcast => tell("all"),
             sent => sent.iter().for_each(|accepted| tell(accepted.to.as_str())),
         }
         report
@@ -317,7 +326,7 @@ impl<'a> Post<'a> {
             thread: self.thread.clone(),
             importance: self.draft.importance,
             ack_required: self.draft.want_ack,
-            broadcast: self.broadcast,
+            broadcast: self.addressing == Addressing::Broadcast,
         };
         Ok((stamp, message))
     }

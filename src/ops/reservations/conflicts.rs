@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::domain::pattern::{Budget, Pattern};
+use crate::domain::pattern::{Budget, LetterCase, Pattern};
 use crate::domain::{Agent, Conflict, Reservation, TaskRef};
 use crate::store::{Registration, patterns};
 
@@ -40,15 +40,15 @@ struct ReservationKey {
     place: String,
     head: Option<String>,
     literal: bool,
-    ignore_case: bool,
+    case: LetterCase,
     foreign: bool,
 }
 
 impl ReservationKey {
     fn new(holder: &Agent, reservation: &Reservation) -> Self {
-        let Reservation { pattern, root, head, literal, ignore_case, .. } = reservation.clone();
+        let Reservation { pattern, root, head, literal, case, .. } = reservation.clone();
         let place = root.unwrap_or_else(|| holder.cwd.clone());
-        Self { pattern, place, head, literal, ignore_case, foreign: holder.is_foreign() }
+        Self { pattern, place, head, literal, case, foreign: holder.is_foreign() }
     }
 }
 

@@ -10,15 +10,22 @@ use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
-/// What live agents hold, by holder and then by pattern; with `mine`, only what the caller holds.
-pub fn reservations(op: &Op, mine: bool) -> Result<Vec<Holding>, CommandError> {
+/// Whose reservations to list.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HolderScope {
+    Everyone,
+    Caller,
+}
+
+/// What live agents hold, by holder and then by pattern.
+pub fn reservations(op: &Op, holders: HolderScope) -> Result<Vec<Holding>, CommandError> {
     let now = clock::now();
-    let (mesh, me) = match mine {
-        true => {
+    let (mesh, me) = match holders {
+        HolderScope::Caller => {
             let (mesh, caller) = identity::caller(op)?;
             (mesh, Some(caller.agent))
         }
-        false => match op.mesh()? {
+        HolderScope::Everyone => match op.mesh()? {
             Some(mesh) => (mesh, None),
             None => {
                 op.note_absent_mesh();

@@ -1,6 +1,7 @@
 //! `msg release`: gives up paths, and tells those who were refused.
 
 use crate::domain::{AgentName, EventKind, Reservation};
+use crate::ops::reservations::reserve::BroadPatterns;
 use crate::sys::clock;
 
 use super::reserve::PatternBase;
@@ -48,7 +49,7 @@ pub fn release(op: &Op, patterns: &[String]) -> Result<Released, CommandError> {
 
 /// The caller's reservations that the text refers to: as listed, or as read from here.
 fn meant(ctx: &Context, held: &[Reservation], text: &str) -> Vec<Reservation> {
-    let drafted = PatternBase::here(ctx).draft(ctx, text, true).ok();
+    let drafted = PatternBase::here(ctx).draft(ctx, text, BroadPatterns::Accept).ok();
     let same = |text: &str, other: &str| text.trim_end_matches('/') == other.trim_end_matches('/');
     let is_here = |held: &&Reservation| {
         drafted.as_ref().is_some_and(|draft| draft.root == held.root && same(&draft.pattern, &held.pattern))

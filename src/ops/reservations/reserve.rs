@@ -30,6 +30,14 @@ pub const MAX_RESERVATIONS: usize = 500;
 /// The longest reason, in characters: it is shown on one line with the path.
 const MAX_REASON: usize = 300;
 
+/// What to do with a pattern that covers more than this work tree.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum BroadPatterns {
+    #[default]
+    Refuse,
+    Accept,
+}
+
 /// Options of `reserve`.
 #[derive(Clone, Debug, Default)]
 pub struct ReserveRequest {
@@ -37,8 +45,7 @@ pub struct ReserveRequest {
     pub reason: Option<String>,
     /// How long it is wanted; `None`: as long as the agent lives.
     pub ttl: Option<SignedDuration>,
-    /// Accept broad patterns.
-    pub force_broad: bool,
+    pub broad: BroadPatterns,
 }
 
 #[derive(Clone, Debug)]
@@ -92,7 +99,7 @@ pub(in crate::ops) fn drafts(
     let reason = reason(request.reason.as_deref())?;
     let mut wanted: Vec<Reservation> = Vec::new();
     for text in &request.patterns {
-        let reservation = place.draft(ctx, text, request.force_broad)?;
+        let reservation = place.draft(ctx, text, request.broad)?;
         let expires_at = request.ttl.map(|ttl| now + ttl);
         if !wanted.iter().any(|other| other.pattern == reservation.pattern) {
             wanted.push(Reservation { reason: reason.clone(), expires_at, since: now, ..reservation });
@@ -313,7 +320,7 @@ impl PatternBase {
         &self,
         ctx: &Context,
         text: &str,
-        broad: bool,
+        broad: BroadPatterns,
     ) -> Result<Reservation, CommandError> {
         let expanded = ctx.home.expand(text);
         let text_here = expanded.to_string_lossy();
@@ -330,7 +337,7 @@ impl PatternBase {
         let typed = if names_a_file { &text_here } else { literal_head(&text_here) };
         let at = self.cwd.join(typed);
         let led = paths::resolve(&at);
-        if !broad {
+        if broad == BroadPatterns::Refuse {
             self.refuse_broad(ctx, text, &pattern, &led)?;
         }
         let is_dir = pattern.is_literal() && (text.ends_with('/') || at.is_dir());
@@ -344,7 +351,7 @@ impl PatternBase {
             pattern: written,
             root: Some(self.root.to_string()),
             head: (led != *pattern.head()).then(|| led.to_string()),
-            ignore_case: paths::ignores_case(Path::new(pattern.head().as_str())),
+            case: paths::letter_case(Path::new(pattern.head().as_str())),
             reason: None,
             since: clock::now(),
             expires_at: None,

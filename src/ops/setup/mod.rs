@@ -3,3 +3,11 @@
 pub mod config;
 pub mod guard;
 pub mod install;
+
+/// Whether changes are made or only shown.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Execution {
+    #[default]
+    Apply,
+    DryRun,
+}

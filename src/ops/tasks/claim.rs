@@ -9,7 +9,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::rendered_message::age;
 use crate::ops::reservations::conflicts::WantedReservations;
-use crate::ops::reservations::reserve::{self, ReserveOutcome, ReserveRequest};
+use crate::ops::reservations::reserve::{self, BroadPatterns, ReserveOutcome, ReserveRequest};
 use crate::ops::reservations::waiting;
 use crate::store::Claim;
 use crate::sys::clock;
@@ -34,7 +34,7 @@ pub struct ClaimRequest {
     pub reason: Option<String>,
     /// Paths that are reserved together with the task: all or nothing.
     pub reserve: Vec<String>,
-    pub force_broad: bool,
+    pub broad: BroadPatterns,
     /// A task that is in no spec.
     pub adhoc: bool,
 }
@@ -56,7 +56,7 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
     let paths_wanted = ReserveRequest {
         patterns: request.reserve.clone(),
         reason: reason.clone(),
-        force_broad: request.force_broad,
+        broad: request.broad,
         ..ReserveRequest::default()
     };
     let paths = reserve::drafts(op, &paths_wanted, clock::now())?;

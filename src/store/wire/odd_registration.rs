@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::process::recorded;
 use super::registration::ReservationKeys;
 use super::surrogates;
+use crate::domain::pattern::LetterCase;
 use crate::domain::{ActivityCounts, Agent, AgentName, Reservation, SessionId};
 
 /// Reads what it can from an odd registration of pi-messenger; `stem` is its file name without the extension. `None`:
@@ -76,7 +77,7 @@ fn reservation(entry: &Value, since: Timestamp) -> Option<Reservation> {
         expires_at: None,
         head: None,
         literal: false,
-        ignore_case: false,
+        case: LetterCase::Matters,
         task: None,
     })
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::process::{ProcessKey, recorded};
 use super::time;
+use crate::domain::pattern::LetterCase;
 use crate::domain::{
     ActivityCounts, Agent, AgentName, FormerName, Harness, PathWait, Reservation, SessionId, TaskRef,
     TaskWait,
@@ -123,17 +124,18 @@ impl From<ReservationKeys> for Reservation {
     fn from(keys: ReservationKeys) -> Self {
         let ReservationKeys { pattern, reason, since, root, expires_at, head, literal, ignore_case, task } =
             keys;
-        let (literal, ignore_case) = (literal == Some(true), ignore_case == Some(true));
+        let literal = literal == Some(true);
+        let case = if ignore_case == Some(true) { LetterCase::Ignored } else { LetterCase::Matters };
         let task = task.map(|TaskKeys { spec, id }| TaskRef { spec, id });
-        Self { pattern, reason, since, root, expires_at, head, literal, ignore_case, task }
+        Self { pattern, reason, since, root, expires_at, head, literal, case, task }
     }
 }
 
 impl From<Reservation> for ReservationKeys {
     fn from(reservation: Reservation) -> Self {
-        let Reservation { pattern, reason, since, root, expires_at, head, literal, ignore_case, task } =
-            reservation;
-        let (literal, ignore_case) = (literal.then_some(true), ignore_case.then_some(true));
+        let Reservation { pattern, reason, since, root, expires_at, head, literal, case, task } = reservation;
+        let literal = literal.then_some(true);
+        let ignore_case = (case == LetterCase::Ignored).then_some(true);
         let task = task.map(|TaskRef { spec, id }| TaskKeys { spec, id });
         Self { pattern, reason, since, root, expires_at, head, literal, ignore_case, task }
     }

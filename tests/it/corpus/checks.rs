@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use ravenry::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
-use ravenry::domain::pattern::{Budget, Overlap, PathForm, Pattern};
+use ravenry::domain::pattern::{Budget, LetterCase, Overlap, PathForm, Pattern};
 use ravenry::domain::shell::{CommandPrediction, ShellEnvironment, read_command};
 use ravenry::domain::text_edit::json::{Dialect, Document, EntrySlot, Json, JsonNode, NodeKind};
 use ravenry::domain::text_edit::toml::Tables;
@@ -324,8 +324,8 @@ pub fn pattern(data: &[u8]) {
     let root = PathForm::absolute("/w/project");
     let mut next = || Pattern::new(lines.next()?, &root).ok();
     let (Some(one), Some(two)) = (next(), next()) else { return };
-    let fold = first % 2 == 1;
-    let (one, two) = (one.ignoring_case(fold), two.ignoring_case(fold));
+    let case = if first % 2 == 1 { LetterCase::Ignored } else { LetterCase::Matters };
+    let (one, two) = (one.with_case(case), two.with_case(case));
     let common = one.overlap(&two, &Budget::for_one_pair());
     assert_eq!(one.overlaps(&two), two.overlaps(&one), "`{one}` and `{two}`");
     if let Overlap::At(common) = &common {
@@ -336,11 +336,10 @@ pub fn pattern(data: &[u8]) {
     let path = root.join(&lines.next().unwrap_or("src/main.rs").replace('\0', "0"));
     for pattern in [&one, &two] {
         assert!(!pattern.covers(&path) || pattern.may_cover(&path));
-        let literal = Pattern::literal(path.clone()).ignoring_case(fold);
+        let literal = Pattern::literal(path.clone()).with_case(case);
         assert!(!pattern.covers(&path) || pattern.overlaps(&literal), "`{pattern}` covers {path:?}");
         if !pattern.is_literal() {
-            let again =
-                Pattern::new(&pattern.written_from(&root), &root).map(|again| again.ignoring_case(fold));
+            let again = Pattern::new(&pattern.written_from(&root), &root).map(|again| again.with_case(case));
             assert!(again.is_ok_and(|again| again == *pattern) || pattern.written_from(&root).len() > 1024);
         }
     }

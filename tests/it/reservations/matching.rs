@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use ravenry::domain::AgentName;
-use ravenry::ops::{self, Context, GlobalOptions, ReserveRequest};
+use ravenry::ops::{self, BroadPatterns, Context, GlobalOptions, ReserveRequest};
 use ravenry::sys::environment::Home;
 
 use super::two;
@@ -222,7 +222,7 @@ fn what_is_covered_is_what_a_slow_look_says() {
             let Some(reference) = Reference::read(&cwd, &text) else { return Ok(()) };
             let wish = ReserveRequest {
                 patterns: vec![text.clone()],
-                force_broad: true,
+                broad: BroadPatterns::Accept,
                 ..ReserveRequest::default()
             };
             let reserved = ops::run(context(&env, "Alice", &cwd), |op| ops::reserve(op, &wish)).outcome;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::write::{Json, Style, quoted};
+use super::write::{Json, Spacing, Style, quoted};
 use super::{Document, JsonNode};
 use crate::domain::text_edit::Splice;
 
@@ -13,7 +13,7 @@ impl Document {
         let with = if old.contains('\n') || (is_scalar && self.text.trim_end().contains('\n')) {
             value.on_lines(&Style::of(&self.text), self.indent_at(node.range.start))
         } else {
-            value.on_one_line(self.is_spaced(&node.range))
+            value.on_one_line(self.spacing(&node.range))
         };
         Splice { range: node.range.clone(), with }
     }
@@ -27,14 +27,14 @@ impl Document {
         let is_root = container.range == self.root.range;
         let one_line =
             !has_lines && (!children.is_empty() || !(is_root || self.text.trim_end().contains('\n')));
-        let spaced = self.is_spaced(&self.root.range);
+        let spacing = self.spacing(&self.root.range);
         let own = self.indent_at(container.range.start);
         let indent = match children.first() {
             Some(first) if self.starts_line(first.start) => self.indent_at(first.start).to_string(),
             _ => format!("{own}{}", style.unit),
         };
-        let colon = if one_line && !spaced { ":" } else { ": " };
-        let value = if one_line { value.on_one_line(spaced) } else { value.on_lines(&style, &indent) };
+        let colon = if one_line && spacing == Spacing::Compact { ":" } else { ": " };
+        let value = if one_line { value.on_one_line(spacing) } else { value.on_lines(&style, &indent) };
         let entry = name.map_or(value.clone(), |name| format!("{}{colon}{value}", quoted(name)));
         let (newline, at) = (style.newline, |range: Range<usize>, with: String| Splice { range, with });
         let Some(last) = children.last() else {
@@ -51,7 +51,7 @@ impl Document {
         let comma = self.comma_in(last.end..inner.end);
         let (before, after) = if comma.is_some() { ("", ",") } else { (",", "") };
         if one_line {
-            let space = if spaced { " " } else { "" };
+            let space = spacing.text();
             let point = comma.map_or(last.end, |comma| comma + 1);
             return vec![at(point..point, format!("{before}{space}{entry}{after}"))];
         }
@@ -153,8 +153,10 @@ impl Document {
     }
 
     /// Whether there is a space after colons and commas.
-    fn is_spaced(&self, range: &Range<usize>) -> bool {
+    fn spacing(&self, range: &Range<usize>) -> Spacing {
         let text = &self.text[range.clone()];
-        !text.contains(':') && !text.contains(',') || text.contains(": ") || text.contains(", ")
+        let is_spaced =
+            !text.contains(':') && !text.contains(',') || text.contains(": ") || text.contains(", ");
+        if is_spaced { Spacing::Spaced } else { Spacing::Compact }
     }
 }

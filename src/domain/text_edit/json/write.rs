@@ -45,28 +45,44 @@ impl Json {
                 };
                 lines('{', members.iter().map(member).collect(), '}')
             }
-            other => other.on_one_line(true),
+            other => other.on_one_line(Spacing::Spaced),
         }
     }
 
-    pub(super) fn on_one_line(&self, spaced: bool) -> String {
-        let space = if spaced { " " } else { "" };
+    pub(super) fn on_one_line(&self, spacing: Spacing) -> String {
+        let space = spacing.text();
         let comma = format!(",{space}");
         match self {
             Self::Bool(yes) => yes.to_string(),
             Self::Number(number) => number.to_string(),
             Self::Text(text) => quoted(text),
             Self::List(items) => {
-                let items: Vec<String> = items.iter().map(|item| item.on_one_line(spaced)).collect();
+                let items: Vec<String> = items.iter().map(|item| item.on_one_line(spacing)).collect();
                 format!("[{}]", items.join(&comma))
             }
             Self::Object(members) => {
                 let member = |(name, value): &(String, Self)| {
-                    format!("{}:{space}{}", quoted(name), value.on_one_line(spaced))
+                    format!("{}:{space}{}", quoted(name), value.on_one_line(spacing))
                 };
                 let members: Vec<String> = members.iter().map(member).collect();
                 format!("{{{}}}", members.join(&comma))
             }
+        }
+    }
+}
+
+/// What follows a comma or a colon on one line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Spacing {
+    Compact,
+    Spaced,
+}
+
+impl Spacing {
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Compact => "",
+            Self::Spaced => " ",
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::visible;
 use crate::faces::cli::agent_text::{self, AgentJson};
 use crate::faces::cli::output::{CommandOutput, JsonMembers, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
-use crate::ops::{self, AgentFilter, CommandError, GoneAgent, Listing, Op};
+use crate::ops::{self, AgentFilter, CommandError, FolderScope, GoneAgent, Listing, Op};
 use crate::store::{GoneReason, iso};
 use crate::sys::clock;
 use crate::sys::environment::Home;
@@ -33,7 +33,8 @@ pub(in crate::faces::cli) struct AgentsArgs {
 }
 
 pub(super) fn run(op: &Op, args: AgentsArgs) -> Result<CommandOutput, CommandError> {
-    let listing = ops::agents(op, AgentFilter { gone: args.gone, here: args.here })?;
+    let folder = if args.here { FolderScope::ThisFolder } else { FolderScope::AllFolders };
+    let listing = ops::agents(op, AgentFilter { gone: args.gone, folder })?;
     for file in &listing.unreadable {
         op.warn(format!("`{}` can't be read: {} (run `msg doctor` for details)", file.path, file.reason));
     }
@@ -57,9 +58,9 @@ impl Report for AgentsReport {
         if self.gone {
             members.write("agents", &self.listing.gone.iter().map(gone_json).collect::<Vec<_>>());
         } else {
-            let is_me = |name| self.listing.is_me(name);
             let agents = self.listing.agents.iter();
-            let agents = agents.map(|profile| AgentJson::of(profile, is_me(&profile.agent.name)));
+            let agents =
+                agents.map(|profile| AgentJson::of(profile, self.listing.relation(&profile.agent.name)));
             members.write("agents", &agents.collect::<Vec<_>>());
         }
         for (name, value) in self.json() {

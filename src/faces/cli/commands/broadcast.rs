@@ -5,7 +5,7 @@ use clap::Args;
 use crate::faces::cli::messages::{self, DraftArgs};
 use crate::faces::cli::output::CommandOutput;
 use crate::faces::cli::text_arg::TextArgs;
-use crate::ops::{self, CommandError, Op};
+use crate::ops::{self, CommandError, FolderScope, Op};
 
 /// Send a message to everyone
 ///
@@ -27,5 +27,6 @@ pub(in crate::faces::cli) struct BroadcastArgs {
 
 pub(super) fn run(op: &Op, args: BroadcastArgs) -> Result<CommandOutput, CommandError> {
     let draft = args.draft.draft(args.text.read()?)?;
-    Ok(messages::sent(ops::broadcast(op, &draft, args.here)?))
+    let folder = if args.here { FolderScope::ThisFolder } else { FolderScope::AllFolders };
+    Ok(messages::sent(ops::broadcast(op, &draft, folder)?))
 }

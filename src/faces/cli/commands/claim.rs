@@ -7,7 +7,7 @@ use crate::domain::visible;
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::tasks::{self, Choice, ClaimRequest, Claimed};
-use crate::ops::{CommandError, Op};
+use crate::ops::{BroadPatterns, CommandError, Op};
 
 /// Claim a task of your spec: it is yours alone until you complete it, give it back, or end
 #[derive(Args, Debug)]
@@ -46,7 +46,7 @@ pub(super) fn run(op: &Op, args: ClaimArgs) -> Result<CommandOutput, CommandErro
         spec: args.spec,
         reason: args.reason,
         reserve: args.reserve,
-        force_broad: args.force_broad,
+        broad: if args.force_broad { BroadPatterns::Accept } else { BroadPatterns::Refuse },
         adhoc: args.adhoc,
     };
     Ok(ClaimReport(tasks::claim(op, &request)?).into())

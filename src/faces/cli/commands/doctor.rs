@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::{AgentName, visible};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
-use crate::ops::doctor::{self, CheckState, HealthCheck};
+use crate::ops::doctor::{self, CheckState, DoctorMode, HealthCheck};
 use crate::ops::{CommandError, GlobalOptions};
 
 /// Check the mesh, and repair what is safe to repair
@@ -30,7 +30,8 @@ pub(in crate::faces::cli) struct DoctorArgs {
 pub(super) fn run(globals: &GlobalOptions, args: &DoctorArgs) -> Result<CommandOutput, CommandError> {
     let checks = match &args.wake {
         Some(name) => doctor::try_to_wake(globals, &AgentName::new(name.as_str())?)?,
-        None => doctor::doctor(globals, args.repair)?,
+        None if args.repair => doctor::doctor(globals, DoctorMode::Repair)?,
+        None => doctor::doctor(globals, DoctorMode::CheckOnly)?,
     };
     let error = doctor::verdict(&checks);
     Ok(CommandOutput { report: Some(Box::new(DoctorReport(checks))), error })

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::domain::{AgentName, visible};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::ops::{self, CommandError, Evicted, Op};
+use crate::ops::{self, AgentRelation, CommandError, EvictPolicy, Evicted, Op};
 
 /// Remove an agent whose process cannot be checked
 ///
@@ -26,7 +26,8 @@ pub(in crate::faces::cli) struct EvictArgs {
 }
 
 pub(super) fn run(op: &Op, args: EvictArgs) -> Result<CommandOutput, CommandError> {
-    Ok(EvictReport(ops::evict(op, &AgentName::new(args.name)?, args.force)?).into())
+    let policy = if args.force { EvictPolicy::EvenIfAlive } else { EvictPolicy::NotIfAlive };
+    Ok(EvictReport(ops::evict(op, &AgentName::new(args.name)?, policy)?).into())
 }
 
 struct EvictReport(Evicted);
@@ -34,7 +35,7 @@ struct EvictReport(Evicted);
 impl Report for EvictReport {
     fn json(&self) -> Map<String, Value> {
         Map::from_iter([
-            ("agent".to_string(), agent_text::json(&self.0.profile, false)),
+            ("agent".to_string(), agent_text::json(&self.0.profile, AgentRelation::Peer)),
             (
                 "unclaimed".to_string(),
                 self.0.unclaimed.iter().map(|claim| agent_text::claim_json(claim, &[])).collect(),

@@ -9,7 +9,10 @@ use crate::domain::{quote_code, quote_sentence, visible};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json;
-use crate::ops::setup::guard::{self, CommitCheck, GuardInstallOptions, Installed, TakenOut, Uninstalled};
+use crate::ops::setup::Execution;
+use crate::ops::setup::guard::{
+    self, CommitCheck, GuardInstallOptions, Installed, SharedHook, TakenOut, Uninstalled,
+};
 use crate::ops::{CommandError, Holding, Op, PathVerdict};
 
 /// Maximum number of paths that are listed; the rest are counted.
@@ -62,11 +65,12 @@ pub(super) fn run(
     errors.into_iter().for_each(|error| op.warn(error.message));
     match args.action {
         Action::Install { shared, dry_run } => {
-            let order = GuardInstallOptions { shared, dry_run };
+            let shared = if shared { SharedHook::Accept } else { SharedHook::Refuse };
+            let order = GuardInstallOptions { shared, execution: execution(dry_run) };
             Ok(InstallReport { installed: guard::install(op, order)?, dry_run }.into())
         }
         Action::Uninstall { dry_run } => {
-            Ok(UninstallReport { uninstalled: guard::uninstall(op, dry_run)?, dry_run }.into())
+            Ok(UninstallReport { uninstalled: guard::uninstall(op, execution(dry_run))?, dry_run }.into())
         }
         Action::Check => {
             let mut commit = guard::check(op)?;
@@ -190,6 +194,10 @@ impl Report for UninstallReport {
     fn is_answer(&self) -> bool {
         self.dry_run
     }
+}
+
+fn execution(dry_run: bool) -> Execution {
+    if dry_run { Execution::DryRun } else { Execution::Apply }
 }
 
 fn changed<'a>(hook: &Path, changed: impl Iterator<Item = &'a Path>, dry_run: bool) -> Map<String, Value> {

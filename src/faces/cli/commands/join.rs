@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::{AgentName, Harness, SessionId, visible};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::ops::{self, CommandError, CommandErrorKind, JoinKind, JoinRequest, Joined, Op};
+use crate::ops::{self, AgentRelation, CommandError, CommandErrorKind, JoinKind, JoinRequest, Joined, Op};
 
 /// Join the mesh, under a name you choose or a generated one
 ///
@@ -74,7 +74,7 @@ struct JoinReport {
 impl Report for JoinReport {
     fn json(&self) -> Map<String, Value> {
         let mut object = Map::new();
-        object.insert("agent".to_string(), agent_text::json(&self.joined.profile, true));
+        object.insert("agent".to_string(), agent_text::json(&self.joined.profile, AgentRelation::Caller));
         let arrival = match self.joined.arrival {
             JoinKind::New => "new",
             JoinKind::Already => "already",

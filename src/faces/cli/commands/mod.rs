@@ -46,6 +46,7 @@ pub(super) mod whois;
 
 use std::cell::RefCell;
 
+use crate::faces::cli::args::Verbosity;
 use crate::ops::{self, CommandError, Context, GlobalOptions, Op, OpOutcome};
 
 use super::RunChat;
@@ -55,7 +56,7 @@ use super::output::{CommandOutput, Ui};
 /// One invocation of the program.
 pub(super) struct Invocation<'a> {
     pub(super) globals: GlobalOptions,
-    pub(super) verbose: bool,
+    pub(super) verbosity: Verbosity,
     /// For commands that print before they are done.
     pub(super) ui: &'a Ui,
     /// Runs the terminal chat.
@@ -64,8 +65,8 @@ pub(super) struct Invocation<'a> {
 }
 
 impl<'a> Invocation<'a> {
-    pub(super) fn new(globals: GlobalOptions, verbose: bool, ui: &'a Ui, screen: RunChat) -> Self {
-        Self { globals, verbose, ui, screen, warnings: RefCell::default() }
+    pub(super) fn new(globals: GlobalOptions, verbosity: Verbosity, ui: &'a Ui, screen: RunChat) -> Self {
+        Self { globals, verbosity, ui, screen, warnings: RefCell::default() }
     }
 
     /// Runs what needs the settings, and keeps the warnings, also if it fails.
@@ -101,7 +102,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Agents(args) => call.in_context(|op| agents::run(op, args)),
         Command::Feed(args) => call.in_context(|op| feed::run(op, args, call.ui)),
         Command::Statusline(args) => statusline::run(call, args),
-        Command::Whoami(args) => call.in_context(|op| whoami::run(op, args, call.verbose)),
+        Command::Whoami(args) => call.in_context(|op| whoami::run(op, args, call.verbosity)),
         Command::Whois(args) => call.in_context(|op| whois::run(op, args)),
         Command::Rename(args) => call.in_context(|op| rename::run(op, args)),
         Command::SetStatus(args) => call.in_context(|op| set_status::run(op, args)),

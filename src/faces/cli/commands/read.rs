@@ -5,6 +5,7 @@ use clap::Args;
 use crate::faces::cli::output::{CommandOutput, Ui};
 use crate::faces::cli::value_parsers::count;
 use crate::ops::{self, CommandError, Op, Selection};
+use crate::store::Acknowledge;
 
 /// Take your unread mail
 ///
@@ -26,7 +27,8 @@ pub(in crate::faces::cli) struct ReadArgs {
 }
 
 pub(super) fn run(op: &Op, args: ReadArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
-    let selection = Selection { limit: args.limit, ack: args.ack, parked: true, ..Selection::default() };
+    let ack = if args.ack { Acknowledge::Now } else { Acknowledge::Later };
+    let selection = Selection { limit: args.limit, ack, parked: true, ..Selection::default() };
     ops::read(op, ui.reader(), &selection, &mut |messages| ui.hand_over_messages(messages))?;
     Ok(CommandOutput::said(None))
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::AgentName;
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::ops::{self, CommandError, Op, Profile};
+use crate::ops::{self, AgentRelation, CommandError, Op, Profile};
 
 /// Change your name; mail, tasks and paths are kept
 ///
@@ -34,7 +34,7 @@ struct RenameReport {
 impl Report for RenameReport {
     fn json(&self) -> Map<String, Value> {
         Map::from_iter([
-            ("agent".to_string(), agent_text::json(&self.profile, true)),
+            ("agent".to_string(), agent_text::json(&self.profile, AgentRelation::Caller)),
             ("was".to_string(), json!(self.old.as_str())),
         ])
     }

@@ -8,7 +8,7 @@ use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::reservations::{json as reservation_json, until};
 use crate::faces::cli::table::{Table, TableCell};
-use crate::ops::{self, CommandError, Holding, Op};
+use crate::ops::{self, CommandError, HolderScope, Holding, Op};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
@@ -26,7 +26,8 @@ pub(in crate::faces::cli) struct ReservationsArgs {
 }
 
 pub(super) fn run(op: &Op, args: ReservationsArgs) -> Result<CommandOutput, CommandError> {
-    let holdings = ops::reservations(op, args.mine)?;
+    let holders = if args.mine { HolderScope::Caller } else { HolderScope::Everyone };
+    let holdings = ops::reservations(op, holders)?;
     Ok(ReservationsReport { holdings, mine: args.mine, home: op.home.clone() }.into())
 }
 

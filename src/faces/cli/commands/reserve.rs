@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::visible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::reservations::{json as reservation_json, until};
-use crate::ops::{self, CommandError, Granted, Op, ReserveRequest};
+use crate::ops::{self, BroadPatterns, CommandError, Granted, Op, ReserveRequest};
 use crate::sys::clock;
 
 /// Reserve paths so that other agents can't edit them
@@ -38,8 +38,8 @@ pub(in crate::faces::cli) struct ReserveArgs {
 
 pub(super) fn run(op: &Op, args: ReserveArgs) -> Result<CommandOutput, CommandError> {
     let ttl = args.ttl.as_deref().map(ops::time_to_live).transpose()?;
-    let request =
-        ReserveRequest { patterns: args.patterns, reason: args.reason, ttl, force_broad: args.force_broad };
+    let broad = if args.force_broad { BroadPatterns::Accept } else { BroadPatterns::Refuse };
+    let request = ReserveRequest { patterns: args.patterns, reason: args.reason, ttl, broad };
     Ok(ReserveReport(ops::reserve(op, &request)?).into())
 }
 

@@ -7,7 +7,7 @@ use crate::domain::visible;
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::text_arg::TextArgs;
-use crate::ops::{self, CommandError, Op, Profile};
+use crate::ops::{self, AgentRelation, CommandError, Op, Profile};
 
 /// Set the status shown next to your name (no text clears it)
 #[derive(Args, Debug)]
@@ -29,7 +29,7 @@ struct StatusReport(Profile);
 
 impl Report for StatusReport {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([("agent".to_string(), agent_text::json(&self.0, true))])
+        Map::from_iter([("agent".to_string(), agent_text::json(&self.0, AgentRelation::Caller))])
     }
 
     fn text(&self, page: &mut Page) {

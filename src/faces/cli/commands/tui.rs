@@ -33,6 +33,6 @@ pub(super) fn run(call: &Invocation<'_>, args: TuiArgs) -> Result<CommandOutput,
         .hint("use `msg agents --json` or `msg watch --json`"));
     }
     let name = args.name.map(AgentName::new).transpose()?;
-    (call.screen)(call.globals.clone(), name, call.ui.has_colour())?;
+    (call.screen)(call.globals.clone(), name, call.ui.color())?;
     Ok(CommandOutput::said(None))
 }

@@ -5,8 +5,9 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{RecordedProcess, visible};
 use crate::faces::cli::agent_text;
+use crate::faces::cli::args::Verbosity;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::ops::{self, CommandError, Op, Profile};
+use crate::ops::{self, AgentRelation, CommandError, Op, Profile};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 use crate::sys::{ancestry, process};
@@ -22,9 +23,9 @@ Examples:
   msg whoami -v          and how that is known")]
 pub(in crate::faces::cli) struct WhoamiArgs {}
 
-pub(super) fn run(op: &Op, _: WhoamiArgs, verbose: bool) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(op: &Op, _: WhoamiArgs, verbosity: Verbosity) -> Result<CommandOutput, CommandError> {
     let (profile, how) = ops::whoami(op)?;
-    let host = verbose.then(|| host(&profile));
+    let host = (verbosity == Verbosity::Verbose).then(|| host(&profile));
     Ok(WhoamiReport { profile, how, host, mesh: op.location.to_string(), home: op.home.clone() }.into())
 }
 
@@ -52,7 +53,7 @@ struct WhoamiReport {
 impl Report for WhoamiReport {
     fn json(&self) -> Map<String, Value> {
         let mut object = Map::new();
-        object.insert("agent".to_string(), agent_text::json(&self.profile, true));
+        object.insert("agent".to_string(), agent_text::json(&self.profile, AgentRelation::Caller));
         object.insert("how".to_string(), json!(self.how));
         object.insert("mesh".to_string(), json!(self.mesh));
         if let Some(host) = &self.host {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::domain::AgentName;
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report};
-use crate::ops::{self, CommandError, Op, Profile};
+use crate::ops::{self, AgentRelation, CommandError, Op, Profile};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
@@ -22,19 +22,19 @@ pub(in crate::faces::cli) struct WhoisArgs {
 }
 
 pub(super) fn run(op: &Op, args: WhoisArgs) -> Result<CommandOutput, CommandError> {
-    let (profile, is_me) = ops::whois(op, &AgentName::new(args.name)?)?;
-    Ok(WhoisReport { profile, is_me, home: op.home.clone() }.into())
+    let (profile, relation) = ops::whois(op, &AgentName::new(args.name)?)?;
+    Ok(WhoisReport { profile, relation, home: op.home.clone() }.into())
 }
 
 struct WhoisReport {
     profile: Profile,
-    is_me: bool,
+    relation: AgentRelation,
     home: Home,
 }
 
 impl Report for WhoisReport {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([("agent".to_string(), agent_text::json(&self.profile, self.is_me))])
+        Map::from_iter([("agent".to_string(), agent_text::json(&self.profile, self.relation))])
     }
 
     fn text(&self, page: &mut Page) {

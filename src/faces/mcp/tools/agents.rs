@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::domain::{AgentName, quote_code, quote_sentence};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
-use crate::ops::{self, AgentFilter, CommandError, Context, Op, Profile};
+use crate::ops::{self, AgentFilter, AgentRelation, CommandError, Context, FolderScope, Op, Profile};
 
 use super::{as_agent, describe};
 
@@ -45,12 +45,18 @@ enum Action {
 
 pub(super) fn run(op: &Op, args: AgentsToolArgs) -> Result<ToolAnswer, CommandError> {
     match args.action.unwrap_or_default() {
-        Action::List => list(op, args.here.unwrap_or(false)),
+        Action::List => list(
+            op,
+            match args.here {
+                Some(true) => FolderScope::ThisFolder,
+                Some(false) | None => FolderScope::AllFolders,
+            },
+        ),
         Action::Join => {
             let name = args.name.map(AgentName::new).transpose()?;
             let joined = super::join(op, name)?;
             let (profile, _) = ops::whoami(op)?;
-            Ok(ToolAnswer::new(joined).with("agent", json::agent(&profile, true)))
+            Ok(ToolAnswer::new(joined).with("agent", json::agent(&profile, AgentRelation::Caller)))
         }
         Action::Leave => {
             let left = ops::leave(op)?;
@@ -58,31 +64,35 @@ pub(super) fn run(op: &Op, args: AgentsToolArgs) -> Result<ToolAnswer, CommandEr
         }
         Action::Status => {
             let profile = as_agent(op, |op| ops::set_status(op, args.text.as_deref()))?;
-            Ok(ToolAnswer::new("done").with("agent", json::agent(&profile, true)))
+            Ok(ToolAnswer::new("done").with("agent", json::agent(&profile, AgentRelation::Caller)))
         }
     }
 }
 
 /// Lists the agents; the resource has the same content.
-pub(in crate::faces::mcp) fn list(op: &Op, here: bool) -> Result<ToolAnswer, CommandError> {
-    let listing = ops::agents(op, AgentFilter { gone: false, here })?;
+pub(in crate::faces::mcp) fn list(op: &Op, folder: FolderScope) -> Result<ToolAnswer, CommandError> {
+    let listing = ops::agents(op, AgentFilter { gone: false, folder })?;
     for file in &listing.unreadable {
         op.warn(format!("`{}` can't be read: {}", file.path, file.reason));
     }
-    let is_me = |profile: &Profile| listing.me.as_ref() == Some(&profile.agent.name);
+    let relation = |profile: &Profile| match listing.me.as_ref() == Some(&profile.agent.name) {
+        true => AgentRelation::Caller,
+        false => AgentRelation::Peer,
+    };
     let mut lines: Vec<String> =
-        listing.agents.iter().map(|profile| line(op, profile, is_me(profile))).collect();
+        listing.agents.iter().map(|profile| line(op, profile, relation(profile))).collect();
     if lines.is_empty() {
         lines.push("nobody is here".to_string());
     }
-    let agents: Vec<_> = listing.agents.iter().map(|profile| json::agent(profile, is_me(profile))).collect();
+    let agents: Vec<_> =
+        listing.agents.iter().map(|profile| json::agent(profile, relation(profile))).collect();
     Ok(ToolAnswer::lines(lines).with("agents", agents))
 }
 
 /// One agent in one line. Its own status text is quoted.
-fn line(ctx: &Context, profile: &Profile, is_me: bool) -> String {
+fn line(ctx: &Context, profile: &Profile, relation: AgentRelation) -> String {
     let agent = &profile.agent;
-    let me = if is_me { " (you)" } else { "" };
+    let me = if relation == AgentRelation::Caller { " (you)" } else { "" };
     let branch =
         agent.git_branch.as_deref().map_or(String::new(), |branch| format!(" on {}", quote_code(branch)));
     let folder = quote_code(&ctx.home.shorten(&agent.cwd));

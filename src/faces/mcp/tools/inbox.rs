@@ -14,6 +14,7 @@ use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::{
     self, CommandError, CommandErrorKind, HandoverOutcome, Op, ReaderKind, RenderedMessage, Selection,
 };
+use crate::store::Acknowledge;
 use crate::sys::signals::Stop;
 
 use super::{as_agent, describe};
@@ -71,7 +72,7 @@ impl InboxToolArgs {
         Ok(Selection {
             limit: Some(self.limit.unwrap_or(MANY)),
             from: self.from.clone().map(AgentName::new).transpose()?,
-            ack: self.ack.unwrap_or(false),
+            ack: if self.ack == Some(true) { Acknowledge::Now } else { Acknowledge::Later },
             parked: true,
             via: Some("mcp"),
         })

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::domain::visible;
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
-use crate::ops::{self, CommandError, MessageDraft, Op, SendReport};
+use crate::ops::{self, CommandError, FolderScope, MessageDraft, Op, SendReport};
 use crate::store::iso;
 
 use super::{as_agent, describe, needed};
@@ -78,7 +78,7 @@ pub(super) fn run(op: &Op, args: MessageToolArgs) -> Result<ToolAnswer, CommandE
         }
         Action::Broadcast => {
             let draft = draft(args)?;
-            as_agent(op, |op| ops::broadcast(op, &draft, false)).map(sent)
+            as_agent(op, |op| ops::broadcast(op, &draft, FolderScope::AllFolders)).map(sent)
         }
         Action::Reply => {
             let id = needed(args.id.clone(), "id", "reply")?;

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::domain::SessionId;
-use crate::ops::{self, CommandError, CommandErrorKind, JoinKind, JoinRequest, Op};
+use crate::ops::{self, CommandError, CommandErrorKind, FolderScope, JoinKind, JoinRequest, Op};
 
 use super::op_thread::ReplySender;
 use super::tool_answer::ToolAnswer;
@@ -26,7 +26,7 @@ pub(super) use inbox::{InboxWait, look};
 
 /// The listing of the tool `agents`.
 pub(super) fn agents(op: &Op) -> Result<ToolAnswer, CommandError> {
-    agents::list(op, false)
+    agents::list(op, FolderScope::AllFolders)
 }
 
 /// The listing of the tool `task`.

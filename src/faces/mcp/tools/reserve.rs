@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::domain::{quote_code, quote_sentence};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
-use crate::ops::{self, CommandError, Holding, Op, ReserveRequest};
+use crate::ops::{self, BroadPatterns, CommandError, HolderScope, Holding, Op, ReserveRequest};
 
 use super::{as_agent, describe, needed};
 
@@ -87,7 +87,10 @@ fn reserve(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
         patterns: paths(args.paths, "reserve")?,
         reason: args.reason,
         ttl: args.ttl.as_deref().map(ops::time_to_live).transpose()?,
-        force_broad: args.force_broad.unwrap_or(false),
+        broad: match args.force_broad {
+            Some(true) => BroadPatterns::Accept,
+            Some(false) | None => BroadPatterns::Refuse,
+        },
     };
     let granted = as_agent(op, |op| ops::reserve(op, &request))?;
     let holder = granted.holder.as_str();
@@ -97,7 +100,7 @@ fn reserve(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
 }
 
 fn list(op: &Op) -> Result<ToolAnswer, CommandError> {
-    let holdings = ops::reservations(op, false)?;
+    let holdings = ops::reservations(op, HolderScope::Everyone)?;
     let line = |Holding { holder, reservation, .. }: &Holding| {
         let reason =
             reservation.reason.as_deref().map_or(String::new(), |text| format!(": {}", quote_sentence(text)));

@@ -10,7 +10,7 @@ use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::tasks::{
     self, Choice, ClaimRequest, Claimed, CompleteRequest, SpecProgress, TaskState, TaskView,
 };
-use crate::ops::{CommandError, Op};
+use crate::ops::{BroadPatterns, CommandError, Op};
 
 use super::{as_agent, describe, needed};
 
@@ -106,7 +106,7 @@ fn claim(op: &Op, choice: Choice, args: TaskToolArgs) -> Result<ToolAnswer, Comm
         spec: args.spec,
         reason: args.notes,
         reserve: args.reserve.unwrap_or_default(),
-        force_broad: false,
+        broad: BroadPatterns::Refuse,
         adhoc: args.adhoc.unwrap_or(false),
     };
     let Claimed { claim, title, reservations, again } = as_agent(op, |op| tasks::claim(op, &request))?;

@@ -11,6 +11,7 @@ use crate::domain::settings::SettingSource;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person_required;
+use crate::ops::setup::Execution;
 use crate::store::LocationReason;
 use crate::sys::files::{self, Published};
 use crate::sys::git::Repository;
@@ -31,12 +32,19 @@ const GENERATORS: [(&str, &str); 4] = [
     ("overcommit", "overcommit"),
 ];
 
+/// What to do if the hook would apply outside of this repository, too.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum SharedHook {
+    #[default]
+    Refuse,
+    Accept,
+}
+
 /// The options of `msg guard install`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GuardInstallOptions {
-    /// Install even if the hook would apply outside of this repository.
-    pub shared: bool,
-    pub dry_run: bool,
+    pub shared: SharedHook,
+    pub execution: Execution,
 }
 
 /// The hook file, and the result of the installation.
@@ -53,8 +61,8 @@ pub struct Installed {
 
 pub fn install(ctx: &Op, order: GuardInstallOptions) -> Result<Installed, CommandError> {
     person_required::required(|| {
-        let shared = if order.shared { " --shared" } else { "" };
-        let dry_run = if order.dry_run { " --dry-run" } else { "" };
+        let shared = if order.shared == SharedHook::Accept { " --shared" } else { "" };
+        let dry_run = if order.execution == Execution::DryRun { " --dry-run" } else { "" };
         person_required::with_mesh(ctx, &format!("msg guard install{shared}{dry_run}"))
     })?;
     let repository = Repository::here(&ctx.cwd)?;
@@ -69,10 +77,10 @@ pub fn install(ctx: &Op, order: GuardInstallOptions) -> Result<Installed, Comman
     // A first plan without the lock. It may fail because another installation is half done at this moment.
     let mut plan = GuardPlan::of(&place, &call);
     let is_change = plan.as_ref().map_or(true, GuardPlan::is_change);
-    if is_change && !order.shared {
+    if is_change && order.shared == SharedHook::Refuse {
         refuse_shared(&place, &repository)?;
     }
-    if is_change && !order.dry_run {
+    if is_change && order.execution == Execution::Apply {
         if !files::exists(place.dir())? {
             files::missing_above(&place.hook)?.iter().try_for_each(|dir| create_dir(dir))?;
         }

@@ -10,7 +10,7 @@ mod script;
 mod uninstall;
 
 pub use check::{CommitCheck, check};
-pub use install::{GuardInstallOptions, Installed, install};
+pub use install::{GuardInstallOptions, Installed, SharedHook, install};
 pub use uninstall::{TakenOut, Uninstalled, uninstall};
 
 use crate::ops::error::{CommandError, CommandErrorKind};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person_required;
+use crate::ops::setup::Execution;
 use crate::sys::files;
 use crate::sys::git::Repository;
 
@@ -29,26 +30,26 @@ pub struct TakenOut {
     pub is_left: bool,
 }
 
-pub fn uninstall(ctx: &Op, dry_run: bool) -> Result<Uninstalled, CommandError> {
+pub fn uninstall(ctx: &Op, execution: Execution) -> Result<Uninstalled, CommandError> {
     person_required::required(|| {
         person_required::with_mesh(
             ctx,
-            &format!("msg guard uninstall{}", if dry_run { " --dry-run" } else { "" }),
+            &format!("msg guard uninstall{}", if execution == Execution::DryRun { " --dry-run" } else { "" }),
         )
     })?;
     let repository = Repository::here(&ctx.cwd)?;
     let place = HookLocation::of(ctx, &repository)?;
     let mut taken_out = Vec::new();
     if files::exists(place.dir())? {
-        let _alone = if dry_run { None } else { place.lock(ctx)? };
-        taken_out.extend(take_out(&place, dry_run)?);
+        let _alone = if execution == Execution::DryRun { None } else { place.lock(ctx)? };
+        taken_out.extend(take_out(&place, execution)?);
         for aside in place.moved_aside()? {
             if matches!(aside.occupant(), Ok(ExistingHook::Ours { .. })) {
-                taken_out.extend(take_out(&aside, dry_run)?);
+                taken_out.extend(take_out(&aside, execution)?);
             }
         }
         // Another hook has replaced ours, which had replaced the kept one.
-        if let (Some(kept), false) = (place.place_of_kept()?, dry_run) {
+        if let (Some(kept), Execution::Apply) = (place.place_of_kept()?, execution) {
             let kept = place.shown(&kept);
             ctx.warn(format!("`{kept}` was the hook when the guard was installed; it is left there for you"));
         }
@@ -57,9 +58,9 @@ pub fn uninstall(ctx: &Op, dry_run: bool) -> Result<Uninstalled, CommandError> {
 }
 
 /// Removes the guard from one file. `None`: it was not there.
-fn take_out(place: &HookLocation, dry_run: bool) -> Result<Option<TakenOut>, CommandError> {
+fn take_out(place: &HookLocation, execution: Execution) -> Result<Option<TakenOut>, CommandError> {
     let change = GuardRemovalStep::of(place)?;
-    if !dry_run {
+    if execution == Execution::Apply {
         files::sweep_in(place.dir())?;
         change.make(place)?;
     }

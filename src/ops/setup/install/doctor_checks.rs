@@ -12,7 +12,7 @@ use crate::sys::program::{is_program, is_same, on_path, own};
 
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::health_check::HealthCheck;
+use crate::ops::health_check::{DoctorMode, HealthCheck};
 use crate::ops::setup::install::harnesses::{HARNESSES, InstallContext, InstallScope};
 use crate::ops::setup::install::installed_part::{InstallTarget, InstalledPart};
 use crate::ops::setup::install::login_shell;
@@ -23,24 +23,24 @@ const NAME: &str = "installed";
 const RECORDS: &str = "install records";
 
 /// Returns one check for all harnesses that are fine, and one for each problem.
-pub(in crate::ops) fn checks(ctx: &Context, repair: bool) -> Vec<HealthCheck> {
+pub(in crate::ops) fn checks(ctx: &Context, mode: DoctorMode) -> Vec<HealthCheck> {
     let mut checks = of_harnesses(ctx);
-    match copies(&Installs::of(&ctx.home), repair) {
+    match copies(&Installs::of(&ctx.home), mode) {
         Ok(check) => checks.extend(check),
         Err(error) => checks.push(HealthCheck::failed(RECORDS, error)),
     }
     checks
 }
 
-/// Reports, or with `repair` removes, copies of settings files. Records of the first format hold whole files, with any
+/// Reports, or when repairing removes, copies of settings files. Records of the first format hold whole files, with any
 /// tokens in them.
-fn copies(installs: &Installs, repair: bool) -> Result<Option<HealthCheck>, StoreError> {
+fn copies(installs: &Installs, mode: DoctorMode) -> Result<Option<HealthCheck>, StoreError> {
     let is_copy = |record: &Install| matches!(record.before, OriginalFile::Copy(_));
     let count = installs.all()?.iter().filter(|record| is_copy(record)).count();
     if count == 0 {
         return Ok(None);
     }
-    if !repair {
+    if mode == DoctorMode::CheckOnly {
         let text =
             format!("{count} records of `msg install` hold copies of whole settings files, with any tokens");
         return Ok(Some(HealthCheck::warn(RECORDS, text, "`msg doctor --repair` removes the copies")));
