@@ -1,6 +1,7 @@
 //! Imports run one way: faces → ops → store → sys → domain. And what ARCHITECTURE.md says is absent is absent.
 
 mod circles;
+mod names;
 
 use std::fs;
 use std::path::{Path, PathBuf};

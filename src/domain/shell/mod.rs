@@ -28,6 +28,7 @@
 
 mod brace;
 mod builtins;
+mod compound_parser;
 mod control_flow;
 mod copies;
 mod editors;
@@ -41,6 +42,7 @@ mod parse;
 mod patches;
 mod programs;
 mod reader;
+mod recorded_writes;
 mod redirect_parser;
 mod runs;
 mod scripts;

@@ -91,7 +91,7 @@ impl<'t> Parser<'t> {
         is_there
     }
 
-    fn need(&mut self, what: &str) -> Parse<()> {
+    pub(super) fn need(&mut self, what: &str) -> Parse<()> {
         if self.take(what) { Ok(()) } else { Err(SyntaxError) }
     }
 
@@ -132,7 +132,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Skips blanks, comments and line ends.
-    fn skip_lines(&mut self) {
+    pub(super) fn skip_lines(&mut self) {
         loop {
             self.skip_blanks();
             if !self.take("\n") {
@@ -143,7 +143,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The next plain word, if it may be a keyword.
-    fn keyword(&self) -> &'t str {
+    pub(super) fn keyword(&self) -> &'t str {
         let rest = &self.text[self.at..];
         let is_end = |c: char| c.is_ascii_whitespace() || ";&|()<>".contains(c);
         // The longest keyword is `function`.
@@ -151,7 +151,7 @@ impl<'t> Parser<'t> {
         end.map_or(if rest.len() < 9 { rest } else { "" }, |end| &rest[..end])
     }
 
-    fn need_keyword(&mut self, word: &str) -> Parse<()> {
+    pub(super) fn need_keyword(&mut self, word: &str) -> Parse<()> {
         self.skip_lines();
         if self.keyword() == word { self.need(word) } else { Err(SyntaxError) }
     }
@@ -182,7 +182,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn body(&mut self) -> Parse<CommandList> {
+    pub(super) fn body(&mut self) -> Parse<CommandList> {
         self.deeper(|parser| {
             let mut list = CommandList::new();
             parser.list(&mut list)?;
@@ -273,133 +273,6 @@ impl<'t> Parser<'t> {
             match self.redirect()? {
                 Some(redirect) => redirects.push(redirect),
                 None => return Ok(ShellNode::Compound(compound, redirects)),
-            }
-        }
-    }
-
-    /// Parses a compound command whose first word `word` has been read.
-    fn compound(&mut self, word: &str) -> Parse<Compound> {
-        match word {
-            "if" => self.branches(),
-            "while" | "until" => {
-                let condition = self.body()?;
-                Ok(Compound::While(condition, self.loop_body()?))
-            }
-            "for" | "select" => self.for_loop(),
-            "case" => self.case(),
-            "[[" => self.test(),
-            _ => {
-                let list = self.body()?;
-                self.need_keyword("}")?;
-                Ok(Compound::Group(list))
-            }
-        }
-    }
-
-    fn branches(&mut self) -> Parse<Compound> {
-        let mut branches = Vec::new();
-        loop {
-            let condition = self.body()?;
-            self.need_keyword("then")?;
-            branches.push((condition, self.body()?));
-            self.skip_lines();
-            let word = self.keyword();
-            self.at += word.len();
-            match word {
-                "elif" => {}
-                "else" => {
-                    let last = self.body()?;
-                    self.need_keyword("fi")?;
-                    return Ok(Compound::If(branches, Some(last)));
-                }
-                "fi" => return Ok(Compound::If(branches, None)),
-                _ => return Err(SyntaxError),
-            }
-        }
-    }
-
-    fn loop_body(&mut self) -> Parse<CommandList> {
-        self.need_keyword("do")?;
-        let body = self.body()?;
-        self.need_keyword("done")?;
-        Ok(body)
-    }
-
-    fn for_loop(&mut self) -> Parse<Compound> {
-        self.skip_blanks();
-        if self.looks_at("((") {
-            let (text, pieces) = self.arithmetic(2)?.ok_or(SyntaxError)?;
-            self.skip_lines();
-            self.take(";");
-            // The number of iterations is unknown, so it is treated as a `while`.
-            let node = ShellNode::Compound(Compound::Arithmetic(text, pieces), Vec::new());
-            let condition = vec![Chain { first: node, rest: Vec::new(), in_background: false }];
-            return Ok(Compound::While(condition, self.loop_body()?));
-        }
-        let name = self.name().ok_or(SyntaxError)?;
-        self.skip_lines();
-        let values = if self.keyword() == "in" {
-            self.at += 2;
-            Some(self.words()?)
-        } else {
-            None
-        };
-        self.skip_blanks();
-        self.take(";");
-        Ok(Compound::For { name, values, body: self.loop_body()? })
-    }
-
-    fn words(&mut self) -> Parse<Vec<Word>> {
-        let mut words = Vec::new();
-        loop {
-            self.skip_blanks();
-            match self.word()? {
-                Some(word) => words.push(word),
-                None => return Ok(words),
-            }
-        }
-    }
-
-    fn case(&mut self) -> Parse<Compound> {
-        self.skip_blanks();
-        let word = self.word()?.ok_or(SyntaxError)?;
-        self.need_keyword("in")?;
-        let mut arms = Vec::new();
-        loop {
-            self.skip_lines();
-            if self.keyword() == "esac" {
-                self.at += 4;
-                return Ok(Compound::Case { word, arms });
-            }
-            self.take("(");
-            let mut patterns = Vec::new();
-            loop {
-                self.skip_blanks();
-                patterns.push(self.word()?.ok_or(SyntaxError)?);
-                self.skip_blanks();
-                if !self.take("|") {
-                    break;
-                }
-            }
-            self.need(")")?;
-            arms.push((patterns, self.body()?));
-            let _ = self.take(";;&") || self.take(";;") || self.take(";&");
-        }
-    }
-
-    fn test(&mut self) -> Parse<Compound> {
-        let mut words = Vec::new();
-        loop {
-            self.skip_blanks();
-            if self.keyword() == "]]" {
-                self.at += 2;
-                return Ok(Compound::Test(words));
-            }
-            match self.word()? {
-                Some(word) => words.push(word),
-                None if self.at_end() => return Err(SyntaxError),
-                // `&&`, `(`, `<` and similar.
-                None => self.at += 1,
             }
         }
     }
