@@ -3,7 +3,8 @@
 //!
 //! # Layers
 //!
-//! Imports go in one direction only, which a test checks: [`faces`] → [`ops`] → [`store`] → [`sys`] → [`domain`].
+//! Imports go in one direction only, which a test checks: [`faces`] → [`ops`] → [`store`] → [`harness`] →
+//! [`sys`] → [`domain`].
 //!
 //! # Which module owns which file
 //!
@@ -38,6 +39,7 @@
 
 pub mod domain;
 pub mod faces;
+pub mod harness;
 pub mod ops;
 pub mod store;
 pub mod sys;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use ravenry::domain::Harness;
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
 use ravenry::domain::shell::{ShellEnvironment, read_command};
-use ravenry::faces::hook::codec::decode;
+use ravenry::harness::codec::decode;
 
 use crate::figure::{Aim, Figure, Spread};
 
@@ -22,12 +22,12 @@ const REPETITIONS: usize = 9;
 
 /// A harness, the name of its figure, and its event before a tool call, which requires the most reading.
 const DECODERS: [(Harness, &str, &str); 6] = [
-    (Harness::Claude, "reader: claude, 1 MiB", "PreToolUse"),
-    (Harness::Codex, "reader: codex, 1 MiB", "PreToolUse"),
-    (Harness::Gemini, "reader: gemini, 1 MiB", "BeforeTool"),
-    (Harness::Opencode, "reader: opencode, 1 MiB", "tool.execute.before"),
-    (Harness::Pi, "reader: pi, 1 MiB", "tool_call"),
-    (Harness::Copilot, "reader: copilot, 1 MiB", "preToolUse"),
+    (Harness::named("claude"), "reader: claude, 1 MiB", "PreToolUse"),
+    (Harness::named("codex"), "reader: codex, 1 MiB", "PreToolUse"),
+    (Harness::named("gemini"), "reader: gemini, 1 MiB", "BeforeTool"),
+    (Harness::named("opencode"), "reader: opencode, 1 MiB", "tool.execute.before"),
+    (Harness::named("pi"), "reader: pi, 1 MiB", "tool_call"),
+    (Harness::named("copilot"), "reader: copilot, 1 MiB", "preToolUse"),
 ];
 
 pub fn measure() -> Vec<Figure> {

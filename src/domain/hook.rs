@@ -1,6 +1,6 @@
 //! Hook events and answers, independent of any harness.
 //!
-//! Each harness has its own format: the codecs in `faces::hook` translate it to these values and back, so the hook
+//! Each harness has its own format: the codecs in `harness` translate it to these values and back, so the hook
 //! engine does not know any harness.
 
 use super::SessionId;

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::settings::SettingSource;
 use crate::domain::{Agent, Harness, RecordedProcess, shell_word};
+use crate::harness::{self, ancestry};
 use crate::store::{LocationReason, Survey};
 use crate::sys::environment::{self, variable};
 use crate::sys::git::WorkTree;
-use crate::sys::{ancestry, process};
+use crate::sys::process;
 
 use crate::ops::agents::identity::{CallerTraces, is_tool_of_another};
 use crate::ops::context::Context;
@@ -37,7 +38,7 @@ pub(super) fn harness() -> Option<SurroundingHarness> {
     }
     let is_set = |name: &&&'static str| variable(name).is_some();
     let told = |harness: Harness| {
-        let name = harness.session_variables().iter().find(is_set)?;
+        let name = harness::session_variables(harness).iter().find(is_set)?;
         Some(SurroundingHarness { harness, told_by: Some(name) })
     };
     HARNESSES.into_iter().find_map(told).filter(|_| !is_all)

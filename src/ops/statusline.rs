@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use crate::domain::{Agent, AgentName, Liveness, Pid, SessionId};
+use crate::harness::ancestry;
 use crate::store::{ListedAgent, Mesh, Registration};
-use crate::sys::{ancestry, process};
+use crate::sys::process;
 
 use crate::ops::agents::identity;
 use crate::ops::context::{Context, same_folder};

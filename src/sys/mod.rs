@@ -2,7 +2,6 @@
 //!
 //! Nothing here knows what a mesh is.
 
-pub mod ancestry;
 pub mod children;
 pub mod clock;
 pub mod directory_trust;

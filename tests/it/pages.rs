@@ -137,7 +137,7 @@ fn every_file_that_the_architecture_names_exists() {
     for path in text.split('`').skip(1).step_by(2) {
         let layer = path.split('/').next().unwrap();
         let is_path = path.contains('/') && path.chars().all(|c| c.is_alphanumeric() || "/._".contains(c));
-        if is_path && ["domain", "sys", "store", "ops", "faces"].contains(&layer) {
+        if is_path && ["domain", "sys", "harness", "store", "ops", "faces"].contains(&layer) {
             assert!(root().join("src").join(path).exists(), "`{path}` is not there");
             seen += 1;
         }

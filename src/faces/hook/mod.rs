@@ -8,7 +8,6 @@
 //! process successfully after `LIMIT`. A hook before a tool waits for nothing, so it has no such thread unless a
 //! timeout must become a refusal; `alarm` is the last resort.
 
-pub mod codec;
 mod waiter;
 mod wake_process;
 
@@ -23,6 +22,7 @@ use std::time::Duration;
 use crate::domain::hook::{HookAnswer, HookMoment};
 use crate::domain::{AgentName, Harness};
 use crate::faces::json;
+use crate::harness::{self, codec};
 use crate::ops::hook::{
     HookCall, hook, hook_context, is_about_to_change, log_hook_failure, report_broken_config,
 };
@@ -133,7 +133,7 @@ fn answer(arguments: Arguments) -> Result<(), String> {
     let [_, harness, event] = words.as_slice() else {
         return Err("usage: msg hook HARNESS EVENT, with the hook's JSON on standard input".to_string());
     };
-    let harness = Harness::parse(harness).ok_or_else(|| format!("there is no harness `{harness}`"))?;
+    let harness = harness::parse(harness).ok_or_else(|| format!("there is no harness `{harness}`"))?;
     if io::stdin().is_terminal() {
         return Err("the hook's JSON is expected on standard input; see `msg hook --help`".to_string());
     }

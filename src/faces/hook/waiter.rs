@@ -2,22 +2,21 @@
 //! mail arrives.
 //!
 //! It gets the payload of the hook at the end of a turn. Without mail it prints nothing. When mail arrives, it ends in
-//! the way that the harness understands: Claude Code continues if an asynchronous hook exits with 2, our plugins if
-//! they read `goOn`.
+//! the way that the harness understands (`WaiterCall`).
 
 use std::io::{self, Write};
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
-use crate::domain::Harness;
+use crate::harness::{self, HarnessSupport, WaiterCall, codec};
 use crate::ops::hook::log_hook_failure;
 use crate::ops::wake::{self, WaiterEnd};
 use crate::sys::signals::{self, Stop};
 use crate::sys::stdin;
 
-use super::{Arguments, INPUT_LIMIT, MAX_INPUT, codec, complain, panic_text};
+use super::{Arguments, INPUT_LIMIT, MAX_INPUT, complain, panic_text};
 
-/// The exit code that makes Claude Code continue.
+/// The exit code that makes a harness continue.
 const GO_ON: u8 = 2;
 
 pub(super) fn run(arguments: Arguments) -> ExitCode {
@@ -42,25 +41,23 @@ fn wait(arguments: Arguments) -> Result<ExitCode, String> {
     let [_, harness] = words.as_slice() else {
         return Err("usage: msg waiter HARNESS, with the hook's JSON on standard input".to_string());
     };
-    let harness = Harness::parse(harness).ok_or_else(|| format!("there is no harness `{harness}`"))?;
-    let event = match harness {
-        Harness::Claude => "Stop",
-        Harness::Opencode => "session.idle",
-        Harness::Pi => "agent_before_settle",
-        _ => return Err(format!("{harness} runs no background process while its agent is idle")),
-    };
+    let harness = harness::parse(harness).ok_or_else(|| format!("there is no harness `{harness}`"))?;
+    let none = || format!("{harness} runs no background process while its agent is idle");
+    let waiter = harness::support(harness).and_then(HarnessSupport::waiter).ok_or_else(none)?;
     let stop = Stop::listen().map_err(|error| error.to_string())?;
-    let event = codec::decode(harness, event, &stdin::read_all(MAX_INPUT, INPUT_LIMIT)?)?;
+    let event = codec::decode(harness, waiter.event, &stdin::read_all(MAX_INPUT, INPUT_LIMIT)?)?;
     let session = event.session.filter(|_| !event.in_subagent);
     let Some(session) = session else { return Ok(ExitCode::SUCCESS) };
     globals.cwd = event.cwd.map(Into::into).filter(|cwd: &std::path::PathBuf| cwd.is_absolute());
-    match wake::wait(&globals, &session, &stop).map_err(|error| error.message)? {
-        WaiterEnd::Over => Ok(ExitCode::SUCCESS),
-        WaiterEnd::Wake(text) if harness == Harness::Claude => {
+    let WaiterEnd::Wake(text) = wake::wait(&globals, &session, &stop).map_err(|error| error.message)? else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    match waiter.call {
+        WaiterCall::ExitCode => {
             writeln!(io::stderr(), "{text}").map_err(|error| error.to_string())?;
             Ok(ExitCode::from(GO_ON))
         }
-        WaiterEnd::Wake(text) => {
+        WaiterCall::Json => {
             let answer = serde_json::json!({ "goOn": text });
             writeln!(io::stdout(), "{answer}").map_err(|error| error.to_string())?;
             Ok(ExitCode::SUCCESS)

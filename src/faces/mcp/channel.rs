@@ -11,10 +11,9 @@ use rmcp::service::{Peer, RoleServer};
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use crate::domain::Harness;
+use crate::harness::{self, ancestry};
 use crate::ops::HandoverOutcome;
 use crate::ops::wake::Channel;
-use crate::sys::ancestry;
 
 const CAPABILITY: &str = "claude/channel";
 const METHOD: &str = "notifications/claude/channel";
@@ -81,7 +80,7 @@ impl Channel for ChannelNotifier {
 /// Whether Claude Code's command line admits our server.
 fn is_wanted() -> bool {
     let ancestors = ancestry::ancestors();
-    let client = ancestry::nearest_harness(&ancestors).filter(|host| host.harness == Harness::Claude);
+    let client = ancestry::nearest_harness(&ancestors).filter(|host| host.harness == harness::CLAUDE);
     let details = client.and_then(|host| ancestors.iter().find(|details| details.pid == host.process.pid));
     details.is_some_and(|details| names_us(&details.look.args))
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{Liveness, RecordedProcess};
-use crate::sys::{ancestry, process, signals};
+use crate::harness::ancestry;
+use crate::sys::{process, signals};
 
 use super::op_thread::ShutdownHandle;
 

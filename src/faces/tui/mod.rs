@@ -114,7 +114,7 @@ fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
             // The agent is bound to this process, so it does not outlive the process however that ends.
             let pid = Some(process::own_pid().get().into());
             let request =
-                JoinRequest { name, pid, harness: Some(Harness::Terminal), ..JoinRequest::default() };
+                JoinRequest { name, pid, harness: Some(Harness::TERMINAL), ..JoinRequest::default() };
             let joined = ops::join(op, &request)?;
             Ok(Seat { name: joined.profile.agent.name, joined_for_this: true })
         }

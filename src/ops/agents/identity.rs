@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use crate::domain::{Agent, AgentName, Liveness, RecordedProcess, SessionId, format_duration};
+use crate::harness;
 use crate::store::{
     Census, LockedMesh, Mesh, Registration, RegistryQuery, SessionRecord, StoreError, Survey,
 };
@@ -343,7 +344,7 @@ fn new_session(agent: &Agent, traces: &CallerTraces) -> Option<SessionId> {
     let (host, (session, teller)) = (traces.harness.as_ref()?, traces.session.as_ref()?);
     let same_process = agent.process == RecordedProcess::Pinned(host.process.clone());
     let is_news = !teller.may_be_old() && agent.session != *session;
-    (same_process && !host.harness.hosts_many() && is_news).then(|| session.clone())
+    (same_process && !harness::hosts_many(host.harness) && is_news).then(|| session.clone())
 }
 
 fn not_joined() -> CommandError {

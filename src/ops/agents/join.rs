@@ -12,6 +12,7 @@ use crate::domain::{
     ActivityCounts, Agent, AgentName, EventKind, Harness, Liveness, PathWait, Reservation, SessionId,
     TaskWait,
 };
+use crate::harness;
 use crate::store::{Census, LockedMesh, Mesh, Registration, SessionRecord, config};
 use crate::sys::environment::variable;
 use crate::sys::files::{self, Published};
@@ -175,7 +176,7 @@ impl JoinAttempt<'_> {
                     )),
                 }
             }
-            (_, Some(_)) if newcomer.harness.hosts_many() => Ok(None),
+            (_, Some(_)) if harness::hosts_many(newcomer.harness) => Ok(None),
             ([only], Some(_)) if self.is_another(&only.agent) => Ok(None),
             // The session got a new id inside its process.
             ([only], Some(_)) => Ok(Some(only)),
@@ -185,7 +186,7 @@ impl JoinAttempt<'_> {
 
     /// An unknown harness may host several sessions: another id with another name is another agent.
     fn is_another(&self, agent: &Agent) -> bool {
-        let unknown = matches!(self.newcomer.harness, Harness::Other | Harness::Terminal);
+        let unknown = matches!(self.newcomer.harness, Harness::OTHER | Harness::TERMINAL);
         unknown && self.request.name.as_ref().is_some_and(|name| *name != agent.name)
     }
 
@@ -330,7 +331,7 @@ impl JoinAttempt<'_> {
 
     fn record(&self, name: AgentName, known: Option<SessionRecord>, now: Timestamp) -> Registration {
         let newcomer = self.newcomer;
-        let is_human = newcomer.harness == Harness::Terminal;
+        let is_human = newcomer.harness == Harness::TERMINAL;
         let last = known.as_ref().map(|known| known.last.agent.clone());
         let session = newcomer.session.clone().or(last.as_ref().map(|last| last.session.clone()));
         let unnamed = if is_human { "human" } else { "unknown" };

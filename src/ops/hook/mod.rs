@@ -1,4 +1,4 @@
-//! The engine of hooks: decides what a hook of a harness answers. It knows no harness; the codecs in `faces::hook`
+//! The engine of hooks: decides what a hook of a harness answers. It knows no harness; the codecs in `harness`
 //! translate events and answers.
 //!
 //! A hook delays somebody's work, so it does as little as it can: nothing here waits for long, and an error lets the

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::Harness;
+use crate::harness;
 use crate::sys::children::{CapturedOutput, ChildInput};
 
 use super::check_environment::{CheckEnvironment, PromiseBroken, PromiseKept, demand};
@@ -36,7 +36,7 @@ pub(super) fn run(stage: &CheckEnvironment<'_>) -> Result<PromiseKept, PromiseBr
         slowest = slowest.max(answer.took);
         Ok(())
     };
-    for harness in Harness::ALL {
+    for harness in harness::all() {
         for payload in payloads() {
             call(&["hook", harness.name(), "PreToolUse"], payload)?;
         }

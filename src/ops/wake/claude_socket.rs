@@ -13,7 +13,8 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::domain::{Agent, Harness};
+use crate::domain::Agent;
+use crate::harness;
 use crate::ops::context::Context;
 use crate::ops::setup::install;
 use crate::store::{Mesh, iso};
@@ -91,7 +92,7 @@ impl ClaudeSession {
     pub(super) fn of(ctx: &Context, agent: &Agent) -> Result<Self, String> {
         let pid = agent.process.pid();
         let name = format!("sessions/{pid}.json");
-        let mut dirs = vec![install::config_dir(Harness::Claude, &ctx.home)];
+        let mut dirs = vec![install::config_dir(harness::CLAUDE, &ctx.home)];
         dirs.extend(config_of(&program::variables_of(pid, &VARIABLES)));
         for config in dirs {
             let Some(read) =

@@ -3,7 +3,8 @@
 use std::process::Command;
 use std::time::Duration;
 
-use crate::domain::{Agent, Harness, Liveness};
+use crate::domain::{Agent, Liveness};
+use crate::harness;
 use crate::sys::{process, program};
 
 /// Time limit of the command.
@@ -27,7 +28,7 @@ fn run(agent: &Agent, args: &[&str]) -> Result<(), String> {
     }
     let pid = agent.process.pid();
     let look = process::details(pid).map(|details| details.look);
-    if look.and_then(|look| Harness::recognise(&look)).is_none_or(|(harness, _)| harness != Harness::Codex) {
+    if look.and_then(|look| harness::recognise(&look)).is_none_or(|(harness, _)| harness != harness::CODEX) {
         return Err("its process is not Codex".to_string());
     }
     // Use the very program that runs: another version may not know the thread.

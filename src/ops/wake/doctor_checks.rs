@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::domain::{Agent, Harness, Importance};
+use crate::harness;
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::store::{Mesh, SessionState};
@@ -46,7 +47,7 @@ pub(in crate::ops) fn describe(
 fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, route: WakeRoute) -> Option<String> {
     let rests =
         mesh.session_states().get(&agent.session).is_ok_and(|activity| activity == SessionState::Idle);
-    if route != WakeRoute::Prompt || !rests || agent.harness != Some(Harness::Claude) {
+    if route != WakeRoute::Prompt || !rests || agent.harness != Some(harness::CLAUDE) {
         return None;
     }
     claude_socket::check(ctx, mesh, agent, claude_socket::PostOrigin::Outside).err()

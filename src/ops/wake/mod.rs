@@ -14,6 +14,7 @@ mod tmux_paste;
 mod waiter;
 
 use crate::domain::{Agent, AgentName, Harness, Importance, Liveness, SessionId};
+use crate::harness::{self, HarnessSupport};
 use crate::store::{MailTurns, Mesh, Registration, SessionState, holds_a_lock};
 use crate::sys::process;
 
@@ -65,32 +66,21 @@ pub enum WakeRoute {
 }
 
 impl WakeRoute {
-    const ALL: [Self; 11] = [
-        Self::Hook,
-        Self::Waiter(Harness::Claude),
-        Self::Waiter(Harness::Opencode),
-        Self::Waiter(Harness::Pi),
-        Self::Waiter(Harness::Other),
-        Self::Queue,
-        Self::Socket,
-        Self::Server,
-        Self::Paste,
-        Self::Prompt,
-        Self::None,
-    ];
-
     /// The inverse of [`WakeRoute::name`].
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|route| route.name() == name)
+        let fixed =
+            [Self::Hook, Self::Queue, Self::Socket, Self::Server, Self::Paste, Self::Prompt, Self::None];
+        let waiters = harness::all().map(Self::Waiter);
+        fixed.into_iter().chain(waiters).find(|route| route.name() == name)
     }
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Hook => "hook",
-            Self::Waiter(Harness::Claude) => "rewake",
-            Self::Waiter(Harness::Opencode) => "plugin",
-            Self::Waiter(Harness::Pi) => "extension",
-            Self::Waiter(_) => "waiter",
+            Self::Waiter(harness) => {
+                let waiter = harness::support(harness).and_then(HarnessSupport::waiter);
+                waiter.map_or("waiter", |waiter| waiter.route)
+            }
             Self::Queue => "queue",
             Self::Socket => "socket",
             Self::Server => "server",
@@ -149,14 +139,14 @@ pub(super) fn route(
         return Ok(WakeRoute::Prompt);
     }
     if is_waited_beside(mesh, agent)? {
-        return Ok(WakeRoute::Waiter(agent.harness.unwrap_or(Harness::Other)));
+        return Ok(WakeRoute::Waiter(agent.harness.unwrap_or(Harness::OTHER)));
     }
     Ok(match agent.harness {
-        Some(Harness::Codex) => WakeRoute::Queue,
-        Some(Harness::Claude) if claude_socket::check(ctx, mesh, agent, PostOrigin::Outside).is_ok() => {
+        Some(harness::CODEX) => WakeRoute::Queue,
+        Some(harness::CLAUDE) if claude_socket::check(ctx, mesh, agent, PostOrigin::Outside).is_ok() => {
             WakeRoute::Socket
         }
-        Some(Harness::Claude) if session_server::is_there(ctx, mesh, agent)? => WakeRoute::Server,
+        Some(harness::CLAUDE) if session_server::is_there(ctx, mesh, agent)? => WakeRoute::Server,
         _ if may_paste(ctx) && tmux_paste::is_possible(agent) => WakeRoute::Paste,
         _ => WakeRoute::Prompt,
     })
@@ -170,7 +160,7 @@ fn is_waited_beside(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
 
 /// Whether its user has interrupted the turn. No hook reports that, but Claude Code's own record of the session does.
 fn is_interrupted(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
-    if agent.harness != Some(Harness::Claude) {
+    if agent.harness != Some(harness::CLAUDE) {
         return Ok(false);
     }
     let since = mesh.session_states().working_since(&agent.session)?;

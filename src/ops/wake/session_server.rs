@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{after, select};
 
-use crate::domain::{Agent, Harness, Liveness, Pid};
+use crate::domain::{Agent, Liveness, Pid};
+use crate::harness::{self, ancestry};
 use crate::ops::agents::identity;
 use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
@@ -22,8 +23,8 @@ use crate::ops::reservations::waiting::WaitNotifier;
 use crate::ops::runner::run;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
 use crate::store::{Mesh, SessionServer, SessionState, WatchTarget};
+use crate::sys::process;
 use crate::sys::signals::Stop;
-use crate::sys::{ancestry, process};
 
 use super::claude_socket::{self, PostOrigin};
 use super::{Failure, NUDGE, count_turn, is_waited_beside, is_wanted, is_worth_a_turn, uncount_turn};
@@ -44,7 +45,7 @@ pub trait Channel {
 /// the harness has no such inbox, it returns at once.
 pub fn attend(globals: &GlobalOptions, channel: &dyn Channel, stop: &Stop) -> Result<(), CommandError> {
     let host = ancestry::nearest_harness(&ancestry::ancestors());
-    if host.is_some_and(|host| host.harness != Harness::Claude) {
+    if host.is_some_and(|host| host.harness != harness::CLAUDE) {
         return Ok(());
     }
     run(Context::new(globals.clone())?, |op| stay_with_whoever_comes(op, globals, channel, stop)).outcome
@@ -85,7 +86,7 @@ fn is_within(agent: &Agent, pid: Pid) -> bool {
 fn find(ctx: &Context) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(None) };
     let found = identity::at_statusline(ctx, &mesh, &mesh.registry().query()?, None)?;
-    let is_ours = |me: &Agent| me.harness == Some(Harness::Claude) && is_within(me, process::own_pid());
+    let is_ours = |me: &Agent| me.harness == Some(harness::CLAUDE) && is_within(me, process::own_pid());
     Ok(found.filter(is_ours).map(|me| (mesh, me)))
 }
 

@@ -12,9 +12,11 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::domain::{Agent, Harness};
+use crate::domain::Agent;
+use crate::harness::prompt_shape::{PromptShape, without_blanks};
+use crate::harness::{self, ancestry};
 use crate::store::Mesh;
-use crate::sys::{ancestry, process, program};
+use crate::sys::{process, program};
 
 use crate::ops::wake::Failure;
 
@@ -25,51 +27,18 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// Variables that say where an agent's terminal is.
 const VARIABLES: [&str; 2] = ["TMUX", "TMUX_PANE"];
 
-/// What a harness shows in front of the user's input, and the placeholder it shows while that is empty.
-struct Prompt {
-    marks: &'static [&'static str],
-    placeholder: &'static str,
-}
-
-fn prompt_of(harness: Harness) -> Option<Prompt> {
-    match harness {
-        Harness::Gemini => {
-            Some(Prompt { marks: &[">", "*", "!"], placeholder: "Type your message or @path/to/file" })
-        }
-        Harness::Copilot => Some(Prompt { marks: &["❯"], placeholder: "" }),
-        _ => None,
-    }
-}
-
-impl Prompt {
-    /// The input without its mark and without whitespace, because a narrow pane wraps it. It is between the last two
-    /// horizontal rules of the screen.
-    fn content(&self, screen: &str) -> Option<String> {
-        let lines: Vec<&str> = screen.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let bottom = lines.iter().rposition(|line| is_rule(line))?;
-        let top = lines[..bottom].iter().rposition(|line| is_rule(line))?;
-        let typed = lines[top + 1..bottom].concat();
-        self.marks.iter().find_map(|mark| typed.strip_prefix(mark)).map(without_blanks)
-    }
-}
-
-fn without_blanks(text: &str) -> String {
-    text.split_whitespace().collect()
-}
-
-fn is_rule(line: &str) -> bool {
-    let line = line.trim();
-    !line.is_empty() && line.chars().all(|c| matches!(c, '─' | '▀' | '▄' | '━'))
+fn prompt_of(agent: &Agent) -> Option<PromptShape> {
+    harness::support(agent.harness?)?.prompt_shape()
 }
 
 /// Whether the harness can be woken this way and its pane is known.
 pub(super) fn is_possible(agent: &Agent) -> bool {
-    agent.harness.and_then(prompt_of).is_some() && Pane::of(agent).is_some()
+    prompt_of(agent).is_some() && Pane::of(agent).is_some()
 }
 
 /// Types that text for the agent.
 pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), Failure> {
-    let prompt = agent.harness.and_then(prompt_of);
+    let prompt = prompt_of(agent);
     let prompt = prompt.ok_or("the look of its prompt is unknown").map_err(unsaid)?;
     let pane = Pane::of(agent).ok_or("it is not in a tmux pane").map_err(unsaid)?;
     pane.check(agent).map_err(Failure::Unsaid)?;
@@ -98,7 +67,7 @@ trait Terminal {
 
 /// A prompt in a terminal.
 struct PasteTarget<'a, T> {
-    prompt: Prompt,
+    prompt: PromptShape,
     terminal: &'a T,
     limit: Duration,
     pause: Duration,
@@ -263,7 +232,7 @@ mod tests {
 
     const TEXT: &str = "[msg] There is mail.";
 
-    /// Copilot's prompt, and a user who types into it at the `typed_at`th look.
+    /// A prompt, and a user who types into it at the `typed_at`th look.
     struct Fake {
         typed: RefCell<String>,
         ready: RefCell<String>,
@@ -281,7 +250,7 @@ mod tests {
         }
 
         fn say(&self) -> Result<(), Failure> {
-            let prompt = prompt_of(Harness::Copilot).unwrap();
+            let prompt = PromptShape { marks: &["❯"], placeholder: "" };
             let (limit, pause) = (Duration::from_millis(100), Duration::from_millis(50));
             let place = PasteTarget { prompt, terminal: self, limit, pause };
             place.say(TEXT, || Ok(!self.sent.borrow().is_empty()))
@@ -346,31 +315,5 @@ mod tests {
         let fake = Fake::new(3, "half a thought");
         assert!(matches!(fake.say(), Err(Failure::Unsaid(_))));
         assert_eq!((fake.typed.take().as_str(), fake.sent.borrow().len()), ("half a thought", 0));
-    }
-
-    fn content(harness: Harness, screen: &str) -> Option<String> {
-        prompt_of(harness).unwrap().content(screen)
-    }
-
-    #[test]
-    fn what_is_typed() {
-        let gemini = |text: &str| {
-            format!("✦ Done.\n──────\n YOLO Ctrl+Y\n▄▄▄▄▄▄\n {text}\n▀▀▀▀▀▀\n workspace\n ~/x\n\n")
-        };
-        let empty = gemini("*   Type your message or @path/to/file");
-        let placeholder = without_blanks(prompt_of(Harness::Gemini).unwrap().placeholder);
-        assert_eq!(content(Harness::Gemini, &empty).as_deref(), Some(placeholder.as_str()));
-        assert_eq!(
-            content(Harness::Gemini, &gemini("> half a\n   thought")).as_deref(),
-            Some("halfathought")
-        );
-        let dialog = "▄▄▄▄\n > hello\n▀▀▀▀\n│ Allow once │\n│ ● 1. Yes │\n";
-        assert_ne!(content(Harness::Gemini, dialog), Some(placeholder));
-        let copilot =
-            |text: &str| format!(" ● Done.\n ~/x [main]\n─────\n{text}\n─────\n / commands · ? help\n");
-        assert_eq!(content(Harness::Copilot, &copilot("❯")).as_deref(), Some(""));
-        assert_eq!(content(Harness::Copilot, &copilot("❯ half a thought")).as_deref(), Some("halfathought"));
-        assert_eq!(content(Harness::Copilot, &copilot("Do you want this? (y/n)")), None);
-        assert_eq!(content(Harness::Copilot, ""), None);
     }
 }

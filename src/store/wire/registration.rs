@@ -14,6 +14,7 @@ use crate::domain::{
     ActivityCounts, Agent, AgentName, FormerName, Harness, PathWait, Reservation, SessionId, TaskRef,
     TaskWait,
 };
+use crate::harness;
 
 /// The keys that we read. Whatever may be missing is optional.
 #[derive(Deserialize)]
@@ -184,7 +185,7 @@ fn agent_of(known: Known) -> Result<Agent, String> {
     let former = |keys: FormerKeys| -> Result<FormerName, String> {
         Ok(FormerName { name: AgentName::new(keys.name).map_err(text)?, until: keys.until })
     };
-    let harness = known.harness.as_deref().map(|name| Harness::parse(name).unwrap_or(Harness::Other));
+    let harness = known.harness.as_deref().map(|name| harness::parse(name).unwrap_or(Harness::OTHER));
     Ok(Agent {
         name: AgentName::new(known.name).map_err(text)?,
         session: SessionId::new(known.session_id).map_err(text)?,
@@ -231,7 +232,7 @@ pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent
     // A harness that only a later version knows keeps its name.
     let named = document.get("harness").and_then(Value::as_str).map(str::to_string);
     let unknown =
-        named.filter(|name| agent.harness == Some(Harness::Other) && Harness::parse(name).is_none());
+        named.filter(|name| agent.harness == Some(Harness::OTHER) && harness::parse(name).is_none());
     let mut put = |key: &str, value: Option<Value>| match value {
         Some(value) => {
             document.insert(key.to_string(), value);

@@ -96,8 +96,8 @@ pub fn liveness(recorded: &RecordedProcess) -> Liveness {
 
 /// Whether the pid was certainly reused since `ran_at`, when a process of pi-messenger had it.
 fn has_gone_to_another(pid: Pid, ran_at: Timestamp) -> bool {
-    let may_be_pi = || details(pid).is_none_or(|details| details.look.may_be_pi());
-    started_at(pid).is_some_and(|started| is_reused(ran_at, started, may_be_pi))
+    let may_be_its = || details(pid).is_none_or(|details| details.look.may_host_pi_messenger());
+    started_at(pid).is_some_and(|started| is_reused(ran_at, started, may_be_its))
 }
 
 /// Whether a process with this id exists, and `written` is after the last boot. Cheap enough for very many processes.

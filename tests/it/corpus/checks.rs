@@ -13,15 +13,15 @@ use ravenry::domain::shell::{CommandPrediction, ShellEnvironment, read_command};
 use ravenry::domain::text_edit::json::{Dialect, Document, EntrySlot, Json, JsonNode, NodeKind};
 use ravenry::domain::text_edit::toml::Tables;
 use ravenry::domain::{AnyEventKind, Harness, visible};
-use ravenry::faces::hook::codec::{decode, encode, room};
 use ravenry::faces::mcp::parse_with_every_tool;
 use ravenry::faces::mcp::transport::{InputLine, parse, read_line};
+use ravenry::harness::codec::{decode, encode, room};
 use ravenry::store::parse_event;
 
 /// The events of each harness. The first byte of an input chooses one; the rest is the payload.
 pub const EVENTS: [(Harness, &[&str]); 6] = [
     (
-        Harness::Claude,
+        Harness::named("claude"),
         &[
             "SessionStart",
             "SessionEnd",
@@ -34,11 +34,11 @@ pub const EVENTS: [(Harness, &[&str]); 6] = [
         ],
     ),
     (
-        Harness::Codex,
+        Harness::named("codex"),
         &["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "Other"],
     ),
     (
-        Harness::Gemini,
+        Harness::named("gemini"),
         &[
             "SessionStart",
             "SessionEnd",
@@ -50,7 +50,7 @@ pub const EVENTS: [(Harness, &[&str]); 6] = [
         ],
     ),
     (
-        Harness::Opencode,
+        Harness::named("opencode"),
         &[
             "tool.execute.before",
             "tool.execute.after",
@@ -63,7 +63,7 @@ pub const EVENTS: [(Harness, &[&str]); 6] = [
         ],
     ),
     (
-        Harness::Pi,
+        Harness::named("pi"),
         &[
             "session_start",
             "session_shutdown",
@@ -75,7 +75,7 @@ pub const EVENTS: [(Harness, &[&str]); 6] = [
         ],
     ),
     (
-        Harness::Copilot,
+        Harness::named("copilot"),
         &[
             "sessionStart",
             "sessionEnd",
@@ -96,27 +96,27 @@ pub const EVENTS: [(Harness, &[&str]); 6] = [
 ];
 
 pub fn claude(data: &[u8]) {
-    decoder(Harness::Claude, data);
+    decoder(Harness::named("claude"), data);
 }
 
 pub fn codex(data: &[u8]) {
-    decoder(Harness::Codex, data);
+    decoder(Harness::named("codex"), data);
 }
 
 pub fn gemini(data: &[u8]) {
-    decoder(Harness::Gemini, data);
+    decoder(Harness::named("gemini"), data);
 }
 
 pub fn opencode(data: &[u8]) {
-    decoder(Harness::Opencode, data);
+    decoder(Harness::named("opencode"), data);
 }
 
 pub fn pi(data: &[u8]) {
-    decoder(Harness::Pi, data);
+    decoder(Harness::named("pi"), data);
 }
 
 pub fn copilot(data: &[u8]) {
-    decoder(Harness::Copilot, data);
+    decoder(Harness::named("copilot"), data);
 }
 
 /// A settings file. The first byte chooses the dialect; the rest is the file, parsed as JSON and as TOML.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use ravenry::domain::Harness;
 use ravenry::domain::hook::HookAnswer;
-use ravenry::faces::hook::codec;
+use ravenry::harness::{self, codec};
 use serde_json::{Value, json};
 
 use crate::environment::{Ended, TestEnvironment, end};
@@ -29,7 +29,7 @@ impl Call {
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let payload: Value = serde_json::from_str(&text).unwrap();
         let (folder, file) = fixture.split_once('/').unwrap();
-        let harness = Harness::parse(folder.trim_end_matches("-pascal")).unwrap();
+        let harness = harness::parse(folder.trim_end_matches("-pascal")).unwrap();
         let event = file.rsplit('/').next().unwrap().split('-').next().unwrap().to_string();
         let mut call = Self { harness, event, payload };
         for place in
@@ -39,8 +39,8 @@ impl Call {
         }
         call.replace("/properties/info/id", &json!(session));
         let cwd = json!(env.work());
-        match harness {
-            Harness::Pi => call.replace("/ctx/cwd", &cwd),
+        match harness.name() {
+            "pi" => call.replace("/ctx/cwd", &cwd),
             _ => call = call.with("/cwd", cwd.clone()),
         }
         call.replace("/properties/info/directory", &cwd);

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use ravenry::domain::hook::HookAnswer;
-use ravenry::domain::{HookLine, MsgProgram};
+use ravenry::harness::{HookLine, MsgProgram};
 use ravenry::sys::seams::CRASH_AT;
 use serde_json::json;
 

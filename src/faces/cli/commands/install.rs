@@ -11,6 +11,7 @@ use crate::domain::{Harness, visible};
 use crate::faces::cli::diff;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
+use crate::harness;
 use crate::ops::setup::config;
 use crate::ops::setup::install::{self, FileChange, HARNESSES, InstallOptions, InstallOutcome, Recipient};
 use crate::ops::{CommandError, CommandErrorKind, Context, HandoverOutcome};
@@ -118,7 +119,7 @@ pub(super) fn run(
             "`--join` is about sessions of a harness: tmux has none",
         ));
     }
-    let has_none = |recipient: Recipient| recipient != Recipient::Harness(Harness::Claude);
+    let has_none = |recipient: Recipient| recipient != Recipient::Harness(harness::CLAUDE);
     if let Some(recipient) = options.recipient.filter(|recipient| options.statusline && has_none(*recipient))
     {
         let text = format!("{recipient} has no status line that could be told what to show");

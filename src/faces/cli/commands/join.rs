@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::{AgentName, Harness, SessionId, visible};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::harness;
 use crate::ops::{self, AgentRelation, CommandError, CommandErrorKind, JoinKind, JoinRequest, Joined, Op};
 
 /// Join the mesh, under a name you choose or a generated one
@@ -44,8 +45,8 @@ pub(in crate::faces::cli) struct JoinArgs {
 
 pub(super) fn run(op: &Op, args: JoinArgs) -> Result<CommandOutput, CommandError> {
     let harness = args.harness.map(|name| {
-        Harness::parse(&name).ok_or_else(|| {
-            let known: Vec<&str> = Harness::ALL.iter().map(|harness| harness.name()).collect();
+        harness::parse(&name).ok_or_else(|| {
+            let known: Vec<&str> = harness::all().map(Harness::name).collect();
             CommandError::new(
                 CommandErrorKind::InvalidValue,
                 format!("there is no harness `{}`", name.escape_debug()),

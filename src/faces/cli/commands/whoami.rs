@@ -7,10 +7,11 @@ use crate::domain::{RecordedProcess, visible};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::args::Verbosity;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::harness::ancestry;
 use crate::ops::{self, AgentRelation, CommandError, Op, Profile};
 use crate::sys::clock;
 use crate::sys::environment::Home;
-use crate::sys::{ancestry, process};
+use crate::sys::process;
 
 /// Show yourself, as others see you
 ///

@@ -9,9 +9,12 @@ use std::fmt;
 use jiff::SignedDuration;
 
 use crate::domain::{Agent, Pid, RecordedProcess, SessionId};
+use crate::harness::{
+    self,
+    ancestry::{self, Host},
+};
 use crate::ops::context::{Client, Context};
 use crate::store::Census;
-use crate::sys::ancestry::{self, Host};
 use crate::sys::environment::variable;
 use crate::sys::process::{self, ProcessDetails};
 
@@ -67,7 +70,7 @@ impl CallerTraces {
         if traces.harness.is_none() {
             traces.ancestors.truncate(1);
         }
-        let many = traces.harness.as_ref().is_some_and(|host| host.harness.hosts_many());
+        let many = traces.harness.as_ref().is_some_and(|host| harness::hosts_many(host.harness));
         traces.session = match (client.sessions.first(), traces.session) {
             (Some(session), _) => Some((session.clone(), SessionSource::Client)),
             (None, Some((session, SessionSource::Variable(name)))) if !many => {
@@ -108,7 +111,7 @@ impl CallerTraces {
 
     /// Whether the agent's process decides nothing: it hosts many sessions, and ours has another id than this agent's.
     pub(in crate::ops) fn knows_better(&self, agent: &Agent) -> bool {
-        let many = self.harness.as_ref().is_some_and(|host| host.harness.hosts_many());
+        let many = self.harness.as_ref().is_some_and(|host| harness::hosts_many(host.harness));
         many && self.session.as_ref().is_some_and(|(session, _)| *session != agent.session)
     }
 }
@@ -116,7 +119,7 @@ impl CallerTraces {
 /// The session that the harness reports to the processes it starts. A variable that the harness itself was started with
 /// is not its own: a tool of another session started it, or its terminal, and its hooks inherit the variable.
 fn told_session(host: &Host) -> Option<(SessionId, SessionSource)> {
-    host.harness.session_variables().iter().find_map(|name| {
+    harness::session_variables(host.harness).iter().find_map(|name| {
         let told = variable(name).filter(|told| !process::was_started_with(host.process.pid, name, told))?;
         Some((SessionId::new(told).ok()?, SessionSource::Variable(name)))
     })

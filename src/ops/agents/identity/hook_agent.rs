@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use crate::domain::{Agent, Liveness, SessionId};
+use crate::harness;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -132,7 +133,7 @@ pub(in crate::ops) fn is_tool_of_another(traces: &CallerTraces, survey: &Survey<
         return false;
     }
     // A process that hosts many sessions tells its tools which session they belong to, but not its hooks.
-    if host.harness.hosts_many() && traces.session.is_none() {
+    if harness::hosts_many(host.harness) && traces.session.is_none() {
         return false;
     }
     let processes = vec![host.process.pid.get()];
@@ -212,7 +213,7 @@ fn by_process(
     census: &Census,
     traces: &mut CallerTraces,
 ) -> Result<Option<Caller>, CommandError> {
-    if traces.harness.as_ref().is_none_or(|host| host.harness.hosts_many()) {
+    if traces.harness.as_ref().is_none_or(|host| harness::hosts_many(host.harness)) {
         return Ok(None);
     }
     let told = traces.session.take();

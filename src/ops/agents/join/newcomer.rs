@@ -1,11 +1,14 @@
 //! Finds out what joins: its process, its harness and its session.
 
 use crate::domain::{Agent, Harness, Pid, RecordedProcess, SessionId};
+use crate::harness::{
+    self,
+    ancestry::{self, Host},
+};
 use crate::ops::agents::identity::{self, CallerTraces};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::{Mesh, Registration};
-use crate::sys::ancestry::{self, Host};
 use crate::sys::process;
 
 use crate::ops::agents::join::JoinRequest;
@@ -26,7 +29,7 @@ impl Newcomer {
     /// The id of the caller's session. If none was given, as at a terminal, it is found by the process; that reads
     /// every session record, so it is done without a lock.
     pub(super) fn known_session(&self, mesh: &Mesh) -> Result<Option<SessionId>, CommandError> {
-        if self.session.is_some() || self.harness.hosts_many() {
+        if self.session.is_some() || harness::hosts_many(self.harness) {
             return Ok(self.session.clone());
         }
         let process = self.process();
@@ -73,7 +76,7 @@ impl Newcomer {
 
     /// The caller's registration, if its session id or its process has changed: then its claims change.
     pub(super) fn moved(&self, mesh: &Mesh) -> Result<Option<Agent>, CommandError> {
-        let has_new_id = self.session.is_some() && !self.may_be_old && !self.harness.hosts_many();
+        let has_new_id = self.session.is_some() && !self.may_be_old && !harness::hosts_many(self.harness);
         let is_moved =
             |agent: &Agent| match (self.session.as_ref() == Some(&agent.session), self.shares_process(agent))
             {
@@ -93,7 +96,7 @@ fn named_host(number: i64, force: bool) -> Result<Host, CommandError> {
     })?;
     let host = ancestry::named_host(pid).ok_or_else(|| not_there(pid))?;
     // In a container, process 1 may be the harness or the user's shell.
-    let is_init = pid.get() == 1 && host.harness == Harness::Other && !is_shell(pid);
+    let is_init = pid.get() == 1 && host.harness == Harness::OTHER && !is_shell(pid);
     if is_init && !force {
         let text =
             "process 1 is above every process: any command on this machine would count as this agent's";

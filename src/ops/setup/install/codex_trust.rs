@@ -4,10 +4,10 @@
 
 use std::path::PathBuf;
 
-use crate::domain::Harness;
 use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Dialect, Document, JsonNode};
 use crate::domain::text_edit::toml::Tables;
+use crate::harness;
 use crate::store;
 
 use crate::ops::setup::install::installed_part::{FileLookup, Hook};
@@ -94,7 +94,7 @@ impl Trust {
         let Some(document) = parse(hooks)? else { return Ok(Vec::new()) };
         let mut keys = Vec::new();
         for Trusted { hook, event, .. } in &self.events {
-            for ((outer, inner), _) in hook.found(&document, Harness::Codex)? {
+            for ((outer, inner), _) in hook.found(&document, harness::CODEX)? {
                 let group = document.list(&hook.list)?.and_then(|groups| groups.get(outer));
                 let hash = group.and_then(|group| hash_of(event, group, inner));
                 keys.extend(hash.map(|hash| (self.key(event, outer, inner), hash)));
@@ -133,7 +133,7 @@ impl Trust {
         event: &str,
     ) -> Result<Vec<String>, EditError> {
         let Some(document) = document else { return Ok(Vec::new()) };
-        let ours = hook.slot(Harness::Codex, |slot| document.places(slot))?;
+        let ours = hook.slot(harness::CODEX, |slot| document.places(slot))?;
         let groups = document.list(&hook.list)?.unwrap_or_default();
         let mut keys = Vec::new();
         for (outer, group) in groups.iter().enumerate() {

@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use crate::domain::{Harness, HookLine, MsgProgram};
+use crate::domain::Harness;
+use crate::harness::{self, HookLine, MsgProgram};
 use crate::store::{Install, Installs, OriginalFile, StoreError};
 use crate::sys::files;
 use crate::sys::git::WorkTree;
@@ -177,7 +178,7 @@ fn look(place: &InstallContext<'_>, harness: Harness, installs: &Installs) -> Fo
         };
         troubles.push((text, mend));
     }
-    if harness == Harness::Codex && troubles.is_empty() {
+    if harness == harness::CODEX && troubles.is_empty() {
         troubles.extend(login_shell::trouble());
     }
     Found { is_installed: true, is_well: troubles.is_empty(), troubles }

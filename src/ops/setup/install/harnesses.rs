@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::domain::Harness;
 use crate::domain::text_edit::json::{Dialect, Json, quoted};
-use crate::domain::{Harness, HookLine, HookPurpose, MsgProgram};
+use crate::harness::{self, HookLine, HookPurpose, MsgProgram};
 use crate::ops::error::CommandError;
 use crate::sys::environment::{Home, variable};
 use crate::sys::files;
@@ -17,7 +18,7 @@ use crate::ops::setup::install::tmux_status;
 
 /// The harnesses that can be installed into.
 pub const HARNESSES: [Harness; 6] =
-    [Harness::Claude, Harness::Codex, Harness::Gemini, Harness::Opencode, Harness::Pi, Harness::Copilot];
+    [harness::CLAUDE, harness::CODEX, harness::GEMINI, harness::OPENCODE, harness::PI, harness::COPILOT];
 
 /// Timeout of a hook, in seconds. A hook answers in milliseconds and gives up after five seconds; only a stalled
 /// machine takes longer.
@@ -106,19 +107,19 @@ impl InstallContext<'_> {
     pub(super) fn targets(&self, harness: Harness) -> Result<Vec<InstallTarget>, String> {
         let InstallScope::Project(root) = &self.scope else { return Ok(self.user_targets(harness)) };
         match harness {
-            Harness::Claude => Ok(vec![self.claude(root.join(".claude/settings.local.json"))]),
-            Harness::Opencode => {
+            harness::CLAUDE => Ok(vec![self.claude(root.join(".claude/settings.local.json"))]),
+            harness::OPENCODE => {
                 Ok(vec![self.plugin(OPENCODE_PLUGIN, root.join(".opencode/plugins/ravenry.js"))])
             }
-            Harness::Pi => Ok(vec![self.plugin(PI_EXTENSION, root.join(".pi/extensions/ravenry.ts"))]),
-            Harness::Copilot => Ok(vec![self.copilot(root.join(".github/hooks/ravenry.json"))]),
-            Harness::Codex => {
+            harness::PI => Ok(vec![self.plugin(PI_EXTENSION, root.join(".pi/extensions/ravenry.ts"))]),
+            harness::COPILOT => Ok(vec![self.copilot(root.join(".github/hooks/ravenry.json"))]),
+            harness::CODEX => {
                 Err("`.codex/hooks.json` is one file for all who work on the project".to_string())
             }
-            Harness::Gemini => {
+            harness::GEMINI => {
                 Err("`.gemini/settings.json` is one file for all who work on the project".to_string())
             }
-            Harness::Terminal | Harness::Other => Err("it has no settings".to_string()),
+            _ => Err("it has no settings".to_string()),
         }
     }
 
@@ -141,13 +142,13 @@ impl InstallContext<'_> {
         };
         match (&self.scope, harness) {
             (InstallScope::Project(_), _) => Vec::new(),
-            (InstallScope::User, Harness::Claude) => {
+            (InstallScope::User, harness::CLAUDE) => {
                 vec![target(claude_state(&dir, self.home), Dialect::Strict)]
             }
-            (InstallScope::User, Harness::Copilot) => {
+            (InstallScope::User, harness::COPILOT) => {
                 vec![target(dir.join("mcp-config.json"), Dialect::Strict)]
             }
-            (InstallScope::User, Harness::Opencode) => {
+            (InstallScope::User, harness::OPENCODE) => {
                 let path = opencode_configs(&dir).into_iter().rfind(|path| path.is_file());
                 match path {
                     // The server is written together with our other entries in that file.
@@ -182,16 +183,16 @@ impl InstallContext<'_> {
     fn hook_targets(&self, harness: Harness) -> Vec<InstallTarget> {
         let dir = config_dir(harness, self.home);
         match harness {
-            Harness::Claude => vec![self.claude(dir.join("settings.json"))],
-            Harness::Codex => self.codex(&dir),
-            Harness::Gemini => vec![
+            harness::CLAUDE => vec![self.claude(dir.join("settings.json"))],
+            harness::CODEX => self.codex(&dir),
+            harness::GEMINI => vec![
                 self.gemini(dir.join("settings.json")),
                 InstallTarget::new(
                     dir.join("policies/ravenry.toml"),
                     InstalledPart::Own(GEMINI_POLICY.to_string()),
                 ),
             ],
-            Harness::Opencode => {
+            harness::OPENCODE => {
                 let plugin = dir.join("plugins/ravenry.js");
                 let mut targets = vec![self.plugin(OPENCODE_PLUGIN, plugin.clone())];
                 // Without such a file OpenCode never asks, so no rule is needed.
@@ -209,14 +210,14 @@ impl InstallContext<'_> {
                 }));
                 targets
             }
-            Harness::Pi => vec![self.plugin(PI_EXTENSION, dir.join("extensions/ravenry.ts"))],
-            Harness::Copilot => vec![self.copilot(dir.join("settings.json"))],
-            Harness::Terminal | Harness::Other => Vec::new(),
+            harness::PI => vec![self.plugin(PI_EXTENSION, dir.join("extensions/ravenry.ts"))],
+            harness::COPILOT => vec![self.copilot(dir.join("settings.json"))],
+            _ => Vec::new(),
         }
     }
 
     fn claude(&self, path: PathBuf) -> InstallTarget {
-        let harness = Harness::Claude;
+        let harness = harness::CLAUDE;
         let mut entries: Vec<SettingsFileEntry> = [
             ("SessionStart", None),
             ("UserPromptSubmit", None),
@@ -243,7 +244,7 @@ impl InstallContext<'_> {
     }
 
     fn codex(&self, dir: &Path) -> Vec<InstallTarget> {
-        let harness = Harness::Codex;
+        let harness = harness::CODEX;
         let events = [
             ("SessionStart", "session_start", SECONDS),
             ("UserPromptSubmit", "user_prompt_submit", SECONDS),
@@ -279,7 +280,7 @@ impl InstallContext<'_> {
     }
 
     fn gemini(&self, path: PathBuf) -> InstallTarget {
-        let harness = Harness::Gemini;
+        let harness = harness::GEMINI;
         let entries = [
             ("SessionStart", None),
             ("BeforeAgent", None),
@@ -297,7 +298,7 @@ impl InstallContext<'_> {
     }
 
     fn copilot(&self, path: PathBuf) -> InstallTarget {
-        let harness = Harness::Copilot;
+        let harness = harness::COPILOT;
         let is_own = path.ends_with("hooks/ravenry.json");
         let entries = [
             "sessionStart",
@@ -343,7 +344,7 @@ impl InstallContext<'_> {
     /// A hook in a group of its own: the format of Claude Code and of the harnesses that adopted it.
     fn group(&self, harness: Harness, event: &str, matcher: Option<&str>, timeout: u64) -> Hook {
         let mut handler = vec![("type", Json::from("command"))];
-        if harness == Harness::Gemini {
+        if harness == harness::GEMINI {
             handler.push(("name", "ravenry".into()));
         }
         handler.push(("command", self.line(harness, event).as_str().into()));
@@ -358,7 +359,7 @@ impl InstallContext<'_> {
     /// The process that Claude Code keeps running beside an idle session. A version that doesn't know `asyncRewake`
     /// still knows `async`; its sessions are just not woken.
     fn waiter(&self, event: &str) -> Hook {
-        let line = HookLine::new(&self.program, Harness::Claude, HookPurpose::WaitForMail).render();
+        let line = HookLine::new(&self.program, harness::CLAUDE, HookPurpose::WaitForMail).render();
         let handler = Json::object([
             ("type", Json::from("command")),
             ("command", line.as_str().into()),
@@ -389,16 +390,16 @@ pub(in crate::ops) fn config_dir(harness: Harness, home: &Home) -> PathBuf {
     let told = |name: &str| variable(name).map(PathBuf::from).filter(absolute);
     let beneath = |name: &str| home.home.join(name);
     match harness {
-        Harness::Claude => told("CLAUDE_CONFIG_DIR").unwrap_or_else(|| beneath(".claude")),
-        Harness::Codex => told("CODEX_HOME").unwrap_or_else(|| beneath(".codex")),
-        Harness::Gemini => told("GEMINI_CLI_HOME").unwrap_or_else(|| home.home.clone()).join(".gemini"),
-        Harness::Opencode => told("OPENCODE_CONFIG_DIR").unwrap_or_else(|| home.config.join("opencode")),
-        Harness::Pi => {
+        harness::CLAUDE => told("CLAUDE_CONFIG_DIR").unwrap_or_else(|| beneath(".claude")),
+        harness::CODEX => told("CODEX_HOME").unwrap_or_else(|| beneath(".codex")),
+        harness::GEMINI => told("GEMINI_CLI_HOME").unwrap_or_else(|| home.home.clone()).join(".gemini"),
+        harness::OPENCODE => told("OPENCODE_CONFIG_DIR").unwrap_or_else(|| home.config.join("opencode")),
+        harness::PI => {
             let told = variable("PI_CODING_AGENT_DIR").map(|dir| home.expand(&dir)).filter(absolute);
             told.unwrap_or_else(|| beneath(".pi/agent"))
         }
-        Harness::Copilot => told("COPILOT_HOME").unwrap_or_else(|| beneath(".copilot")),
-        Harness::Terminal | Harness::Other => home.home.clone(),
+        harness::COPILOT => told("COPILOT_HOME").unwrap_or_else(|| beneath(".copilot")),
+        _ => home.home.clone(),
     }
 }
 

@@ -4,9 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::domain::Harness;
 use crate::domain::text_edit::json::{Dialect, Document, EntryPosition, EntrySlot, Json, JsonNode};
 use crate::domain::text_edit::{EditError, lines};
-use crate::domain::{Harness, HookLine, HookPurpose, MsgProgram};
+use crate::harness::{HookLine, HookPurpose, MsgProgram};
 use crate::store::{KnownFile, OriginalFile, hash};
 
 use crate::ops::setup::install::codex_trust::Trust;

@@ -2,10 +2,11 @@
 //!
 //! It is recognised by its command, like our hooks.
 
+use crate::domain::Harness;
 use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Document, Json, JsonNode, quoted};
 use crate::domain::text_edit::toml::Tables;
-use crate::domain::{Harness, MsgProgram};
+use crate::harness::{self, MsgProgram};
 
 /// The server's name in the settings.
 pub(super) const NAME: &str = "ravenry";
@@ -36,17 +37,17 @@ impl ServerEntry {
         let command = || ("command", Json::from(self.command()));
         let args = || ("args", Json::List(vec![WORD.into()]));
         match harness {
-            Harness::Opencode => {
+            harness::OPENCODE => {
                 let command = Json::List(vec![self.command().into(), WORD.into()]);
                 let value = [("type", "local".into()), ("command", command), ("enabled", Json::Bool(true))];
                 (path("mcp"), Json::object(value))
             }
-            Harness::Copilot => {
+            harness::COPILOT => {
                 let tools = ("tools", Json::List(vec!["*".into()]));
                 (path("mcpServers"), Json::object([("type", "local".into()), command(), args(), tools]))
             }
             // Its tools may run without asking, like the command.
-            Harness::Gemini => {
+            harness::GEMINI => {
                 (path("mcpServers"), Json::object([command(), args(), ("trust", Json::Bool(true))]))
             }
             _ => (path("mcpServers"), Json::object([("type", "stdio".into()), command(), args()])),
@@ -71,7 +72,7 @@ impl ServerEntry {
             // Change only the command: other members may be the user's own, for example another mesh.
             (Some(Some(program)), true) if program != self.program => {
                 let command = match harness {
-                    Harness::Opencode => Json::List(vec![self.command().into(), WORD.into()]),
+                    harness::OPENCODE => Json::List(vec![self.command().into(), WORD.into()]),
                     _ => Json::from(self.command()),
                 };
                 document.set(&[path.as_slice(), &["command".to_string()]].concat(), &command)

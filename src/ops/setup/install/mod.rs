@@ -19,6 +19,7 @@ mod tmux_status;
 use std::path::PathBuf;
 
 use crate::domain::Harness;
+use crate::harness;
 use crate::store::Installs;
 use crate::sys::environment::Home;
 use crate::sys::files;
@@ -61,7 +62,7 @@ impl Recipient {
     }
 
     pub fn parse(name: &str) -> Option<Self> {
-        if name == "tmux" { Some(Self::Tmux) } else { Harness::parse(name).map(Self::Harness) }
+        if name == "tmux" { Some(Self::Tmux) } else { harness::parse(name).map(Self::Harness) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Decides whether hooks call `msg` by name or by its absolute path.
 
-use crate::domain::MsgProgram;
+use crate::harness::MsgProgram;
 use crate::sys::program;
 
 use crate::ops::error::{CommandError, CommandErrorKind};

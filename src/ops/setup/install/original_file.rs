@@ -6,8 +6,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::MsgProgram;
 use crate::domain::text_edit::json::{Dialect, Document, JsonNode, NodeKind, quoted};
+use crate::harness::MsgProgram;
 use crate::store::{Install, KnownFile, OriginalFile, WrittenFile};
 
 use crate::ops::setup::install::mcp_entry;

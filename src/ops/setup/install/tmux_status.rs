@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::domain::MsgProgram;
 use crate::domain::text_edit::{EditError, lines};
+use crate::harness::MsgProgram;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::sys::environment::Home;
 

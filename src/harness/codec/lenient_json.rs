@@ -12,7 +12,7 @@ use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess
 use serde::{Deserialize, de};
 
 /// Parses a payload, which must be an object.
-pub(super) fn object<T: DeserializeOwned>(input: &[u8]) -> Result<T, String> {
+pub fn object<T: DeserializeOwned>(input: &[u8]) -> Result<T, String> {
     let read = |input: &[u8]| serde_json::from_slice::<Maybe<Object<T>>>(input);
     let read =
         read(input).or_else(|error| repaired_json(input).map_or(Err(error), |text| read(text.as_bytes())));
@@ -25,14 +25,14 @@ pub(super) fn object<T: DeserializeOwned>(input: &[u8]) -> Result<T, String> {
 
 /// A value, if it has the expected type.
 #[derive(Debug)]
-pub(super) struct Maybe<T>(pub Option<T>);
+pub struct Maybe<T>(pub Option<T>);
 
 /// An object with the fields of `T`. As a field, anything that is not an object counts as one without fields.
 #[derive(Debug, Default)]
-pub(super) struct Object<T>(pub T);
+pub struct Object<T>(pub T);
 
 /// Conversions from a JSON value, by its type; by default each returns nothing.
-pub(super) trait Keep: Sized {
+pub trait Keep: Sized {
     fn truth(_: bool) -> Option<Self> {
         None
     }
@@ -57,7 +57,7 @@ pub(super) trait Keep: Sized {
 }
 
 /// Reads the fields of `T` from an object; most implementations of `Keep::object` use this.
-pub(super) fn fields<'de, T: Deserialize<'de>, A: MapAccess<'de>>(object: A) -> Result<T, A::Error> {
+pub fn fields<'de, T: Deserialize<'de>, A: MapAccess<'de>>(object: A) -> Result<T, A::Error> {
     T::deserialize(MapAccessDeserializer::new(object))
 }
 

@@ -3,7 +3,9 @@
 //! If the binary was removed, moved or broken, the line prints nothing and exits 0: some harnesses treat anything
 //! else as a refusal of every tool. `sh`, `bash`, `zsh` and `fish` all accept it.
 
-use super::Harness;
+use crate::domain::Harness;
+
+use super::{HarnessSupport, claude, parse, support};
 
 /// Ends every line but a waiter's, so that it always exits 0.
 const TAIL: &str = " || :";
@@ -58,10 +60,10 @@ impl HookLine {
     pub fn render(&self) -> String {
         let (find, program) = self.found();
         let call = self.call();
-        match (&self.purpose, self.harness) {
-            (HookPurpose::WaitForMail, _) => format!("{find}{program} {call}{WAITER_TAIL}"),
-            // Codex uses the user's login shell, which may not support this assignment.
-            (HookPurpose::ReportEvent(_), Harness::Codex) => {
+        match &self.purpose {
+            HookPurpose::WaitForMail => format!("{find}{program} {call}{WAITER_TAIL}"),
+            // A login shell may not support this assignment.
+            HookPurpose::ReportEvent(_) if self.is_in_login_shell() => {
                 let (name, word) = match &self.program {
                     MsgProgram::OnPath => ("msg", String::new()),
                     MsgProgram::At(_) => ("\"$0\"", format!(" {program}")),
@@ -70,6 +72,10 @@ impl HookLine {
             }
             _ => format!("{find}o=$({program} {call}{PASS_ON}{TAIL}"),
         }
+    }
+
+    fn is_in_login_shell(&self) -> bool {
+        support(self.harness).is_some_and(HarnessSupport::runs_hooks_in_login_shell)
     }
 
     /// The line as earlier versions wrote it.
@@ -109,11 +115,9 @@ impl HookLine {
         let end = [call.find(" 2>"), call.find(WAITER_TAIL)].into_iter().flatten().min()?;
         let words: Vec<&str> = call[..end].split(' ').skip(1).collect();
         let (harness, purpose) = match words.as_slice() {
-            ["hook", harness, event] => {
-                (Harness::parse(harness)?, HookPurpose::ReportEvent((*event).to_string()))
-            }
-            ["waiter", harness] => (Harness::parse(harness)?, HookPurpose::WaitForMail),
-            _ if words.join(" ") == SHOW => (Harness::Claude, HookPurpose::StatusLine),
+            ["hook", harness, event] => (parse(harness)?, HookPurpose::ReportEvent((*event).to_string())),
+            ["waiter", harness] => (parse(harness)?, HookPurpose::WaitForMail),
+            _ if words.join(" ") == SHOW => (claude::ID, HookPurpose::StatusLine),
             _ => return None,
         };
         let found = Self::new(&program, harness, purpose);
@@ -145,15 +149,16 @@ fn unquote(text: &str) -> Option<(String, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harness::{codex, gemini};
 
     fn line(program: MsgProgram) -> HookLine {
-        HookLine::telling(&program, Harness::Gemini, "BeforeTool")
+        HookLine::telling(&program, gemini::ID, "BeforeTool")
     }
 
     #[test]
     fn as_it_is_written() {
         let at = || MsgProgram::At("/it's/msg".to_string());
-        let codex = |program| HookLine::telling(&program, Harness::Codex, "Stop").render();
+        let codex = |program| HookLine::telling(&program, codex::ID, "Stop").render();
         for (found, expected) in [
             (
                 line(MsgProgram::OnPath).render(),
@@ -172,7 +177,7 @@ mod tests {
                 r#"[ -x '/it'\''s/msg' ] && sh -c 'o=$("$0" hook codex Stop 2>/dev/null) && printf %s "$o"' '/it'\''s/msg' || :"#,
             ),
             (
-                HookLine::new(&MsgProgram::OnPath, Harness::Claude, HookPurpose::StatusLine).render(),
+                HookLine::new(&MsgProgram::OnPath, claude::ID, HookPurpose::StatusLine).render(),
                 r#"command -v msg >/dev/null 2>&1 && o=$(msg statusline --color always 2>/dev/null) && printf %s "$o" || :"#,
             ),
         ] {
@@ -195,10 +200,10 @@ mod tests {
             paths.map(|path| MsgProgram::At(path.to_string())).into_iter().chain([MsgProgram::OnPath]);
         for program in programs {
             for (harness, purpose) in [
-                (Harness::Gemini, HookPurpose::ReportEvent("BeforeTool".to_string())),
-                (Harness::Codex, HookPurpose::ReportEvent("Stop".to_string())),
-                (Harness::Claude, HookPurpose::WaitForMail),
-                (Harness::Claude, HookPurpose::StatusLine),
+                (gemini::ID, HookPurpose::ReportEvent("BeforeTool".to_string())),
+                (codex::ID, HookPurpose::ReportEvent("Stop".to_string())),
+                (claude::ID, HookPurpose::WaitForMail),
+                (claude::ID, HookPurpose::StatusLine),
             ] {
                 let line = HookLine::new(&program, harness, purpose);
                 assert_eq!(HookLine::parse(&line.render()), Some(line.clone()), "{}", line.render());

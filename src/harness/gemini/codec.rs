@@ -1,14 +1,16 @@
 //! Codec of Gemini CLI.
 
-use super::answer_format::AnswerFormat;
-use super::claude_payload::ClaudePayload;
-use super::tool_input::{ToolInput, ToolTouches};
-use super::{AcceptedAnswers, Codec, lenient_json, tool_outcome};
-use crate::domain::hook::{HookEvent, HookMoment};
+use serde_json::Value;
 
-pub(super) struct Gemini;
+use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
+use crate::harness::codec::claude_payload::ClaudePayload;
+use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
+use crate::harness::codec::tool_outcome::ToolReport;
+use crate::harness::codec::{AcceptedAnswers, HookCodec, answers, lenient_json, tool_outcome};
 
-impl Codec for Gemini {
+pub(super) struct Codec;
+
+impl HookCodec for Codec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         let mut payload: ClaudePayload = lenient_json::object(input)?;
         let moment = match event {
@@ -18,14 +20,14 @@ impl Codec for Gemini {
                 HookMoment::PromptSubmitted { prompt: without_hook_context(&payload.prompt()).to_string() }
             }
             "BeforeTool" => HookMoment::BeforeTool(payload.tool_use(touch)),
-            "AfterTool" => HookMoment::AfterTool(payload.used(touch, tool_outcome::of_gemini, false)),
+            "AfterTool" => HookMoment::AfterTool(payload.used(touch, outcome, false)),
             "AfterAgent" => HookMoment::Stopping,
             _ => HookMoment::Other,
         };
         Ok(payload.at(moment))
     }
 
-    fn can(&self, event: &str) -> AcceptedAnswers {
+    fn accepts(&self, event: &str) -> AcceptedAnswers {
         match event {
             "BeforeTool" => AcceptedAnswers::Deny,
             "SessionStart" | "BeforeAgent" | "AfterTool" => AcceptedAnswers::Context,
@@ -34,8 +36,9 @@ impl Codec for Gemini {
         }
     }
 
-    fn tongue(&self, _: &str) -> AnswerFormat {
-        AnswerFormat::Gemini
+    /// Gemini CLI has no permission decisions.
+    fn deny(&self, _: &str, reason: &str) -> Value {
+        answers::block(reason)
     }
 }
 
@@ -58,6 +61,25 @@ fn without_hook_context(prompt: &str) -> &str {
         rest = after.trim_start();
     }
     rest
+}
+
+/// Gemini CLI writes a list below the output, which contains the exit code unless it is 0.
+fn outcome(ending: &ToolReport, tool: &ToolUse) -> Option<ToolOutcome> {
+    if tool.command.is_none() {
+        return Some(if ending.error.is_some() { ToolOutcome::Failed } else { ToolOutcome::Succeeded });
+    }
+    let text = ending.text.as_ref()?.end.trim_end();
+    let mut lines = text.strip_suffix("</untrusted_context>").unwrap_or(text).trim_end().lines().rev();
+    // Without this line, the command did not run to its end.
+    lines.next().filter(|line| line.starts_with("Process Group PGID: "))?;
+    let mut line = lines.next()?;
+    if line.starts_with("Background PIDs: ") {
+        line = lines.next()?;
+    }
+    if line.starts_with("Signal: ") || line.starts_with("Error: ") {
+        return None;
+    }
+    line.strip_prefix("Exit Code: ").map_or(Some(ToolOutcome::Succeeded), tool_outcome::of_exit_code)
 }
 
 #[cfg(test)]

@@ -2,16 +2,16 @@
 //! `PreToolUse` has Claude Code's keys with the same values.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::answer_format::AnswerFormat;
-use super::claude_payload::ClaudePayload;
-use super::lenient_json::{Maybe, Object};
-use super::tool_input::{ToolCommand, ToolInput, ToolTouches};
-use super::tool_outcome::{self, TextExcerpt, ToolReport};
-use super::{AcceptedAnswers, Codec, lenient_json, session};
-use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
+use crate::harness::codec::claude_payload::ClaudePayload;
+use crate::harness::codec::lenient_json::{Maybe, Object};
+use crate::harness::codec::tool_input::{ToolCommand, ToolInput, ToolTouches};
+use crate::harness::codec::tool_outcome::{self, TextExcerpt, ToolReport};
+use crate::harness::codec::{AcceptedAnswers, HookCodec, answers, lenient_json, session};
 
-pub(super) struct Copilot;
+pub(super) struct Codec;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -33,14 +33,10 @@ struct ToolResult {
     text_result_for_llm: Maybe<TextExcerpt>,
 }
 
-impl Codec for Copilot {
+impl HookCodec for Codec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         if is_pascal(event) {
-            return Ok(lenient_json::object::<ClaudePayload>(input)?.event(
-                event,
-                touch,
-                tool_outcome::of_copilot,
-            ));
+            return Ok(lenient_json::object::<ClaudePayload>(input)?.event(event, touch, outcome));
         }
         let payload: CamelPayload = lenient_json::object(input)?;
         let moment = match event {
@@ -59,7 +55,7 @@ impl Codec for Copilot {
                     ..ToolReport::default()
                 };
                 let tool = tool_use(payload.tool_name, payload.tool_args);
-                HookMoment::AfterTool(ToolUse { outcome: tool_outcome::of_copilot(&ending, &tool), ..tool })
+                HookMoment::AfterTool(ToolUse { outcome: outcome(&ending, &tool), ..tool })
             }
             "permissionRequest" => HookMoment::AskingLeave(tool_use(payload.tool_name, payload.tool_input)),
             "agentStop" => HookMoment::Stopping,
@@ -69,7 +65,7 @@ impl Codec for Copilot {
         Ok(HookEvent { session, cwd: payload.cwd.0, moment, ..HookEvent::default() })
     }
 
-    fn can(&self, event: &str) -> AcceptedAnswers {
+    fn accepts(&self, event: &str) -> AcceptedAnswers {
         match event {
             "permissionRequest" => AcceptedAnswers::Allow,
             "preToolUse" | "PreToolUse" => AcceptedAnswers::Deny,
@@ -81,8 +77,21 @@ impl Codec for Copilot {
         }
     }
 
-    fn tongue(&self, event: &str) -> AnswerFormat {
-        if is_pascal(event) { AnswerFormat::CopilotPascal } else { AnswerFormat::Copilot }
+    /// With Claude Code's event names, a denial is as in Claude Code.
+    fn deny(&self, event: &str, reason: &str) -> Value {
+        if is_pascal(event) {
+            return answers::deny(event, reason);
+        }
+        json!({ "permissionDecision": "deny", "permissionDecisionReason": reason })
+    }
+
+    fn allow(&self) -> Option<Value> {
+        Some(json!({ "behavior": "allow" }))
+    }
+
+    /// Whatever the event is called.
+    fn context(&self, _: &str, text: &str) -> Value {
+        json!({ "additionalContext": text })
     }
 }
 
@@ -111,4 +120,18 @@ fn touch(tool: &str, args: ToolInput) -> ToolTouches {
         },
         _ => ToolTouches::default(),
     }
+}
+
+/// Copilot CLI writes the exit code below the output: `<shellId: 0 completed with exit code 0>`.
+fn outcome(ending: &ToolReport, tool: &ToolUse) -> Option<ToolOutcome> {
+    if tool.command.is_none() {
+        return match (ending.is_failure, ending.kind.as_deref()) {
+            (true, _) => Some(ToolOutcome::Failed),
+            (false, Some("success")) => Some(ToolOutcome::Succeeded),
+            (false, _) => None,
+        };
+    }
+    let line = ending.text.as_ref()?.last_line().strip_suffix('>')?;
+    let (id, code) = line.strip_prefix("<shellId: ")?.split_once(" completed with exit code ")?;
+    id.chars().all(char::is_alphanumeric).then(|| tool_outcome::of_exit_code(code)).flatten()
 }

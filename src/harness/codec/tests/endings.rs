@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::super::decode;
-use crate::domain::Harness;
 use crate::domain::hook::{HookMoment, ToolOutcome};
+use crate::harness::parse;
 
 /// The outcome in the captured payload `name`, after putting these values in these places.
 #[track_caller]
@@ -16,7 +16,7 @@ fn outcome(name: &str, changes: &[(&str, Value)]) -> Option<ToolOutcome> {
         payload.pointer_mut(above).unwrap()[key] = value.clone();
     }
     let (folder, file) = name.split_once('/').unwrap();
-    let harness = Harness::parse(folder.trim_end_matches("-pascal")).unwrap();
+    let harness = parse(folder.trim_end_matches("-pascal")).unwrap();
     let event = file.split('-').next().unwrap();
     match decode(harness, event, payload.to_string().as_bytes()).unwrap().moment {
         HookMoment::AfterTool(tool) => tool.outcome,

@@ -6,12 +6,6 @@ mod decoding;
 mod encoding;
 mod endings;
 
-use crate::domain::Harness;
-
-/// The harnesses that have hooks.
-const HARNESSES: [Harness; 6] =
-    [Harness::Claude, Harness::Codex, Harness::Gemini, Harness::Opencode, Harness::Pi, Harness::Copilot];
-
 /// Every event of any harness, and one that none has.
 const EVENTS: [&str; 39] = [
     "SessionStart",

@@ -1,31 +1,27 @@
-//! Codecs: one file per harness, which decodes its hook payloads and encodes our answers.
+//! Codecs: each decodes the hook payloads of one harness and encodes our answers. What they share is here.
 //!
 //! A codec only translates. It knows the names of events, tools and fields, and which answers a harness accepts; what
 //! follows from an event is decided by the engine in `ops::hook`, which knows no harness.
 
-mod answer_format;
-mod claude;
-mod claude_payload;
-mod codex;
-mod copilot;
-mod gemini;
-mod lenient_json;
-mod opencode;
-mod pi;
-mod tool_input;
-mod tool_outcome;
+pub(super) mod answers;
+pub(super) mod claude_payload;
+pub(super) mod lenient_json;
+pub(super) mod plugin_answers;
+pub(super) mod tool_input;
+pub(super) mod tool_outcome;
 
 #[cfg(test)]
 mod tests;
 
+use serde_json::Value;
+
 use crate::domain::hook::{HookAnswer, HookEvent};
 use crate::domain::{Harness, SessionId};
-use answer_format::AnswerFormat;
 use lenient_json::Maybe;
 
 /// Decodes a payload into an event. `event` is the harness's name for it; the name in the payload is ignored. The error
 /// says why the payload cannot be read; unknown fields are ignored, fields of an unexpected type count as missing, and
-/// unknown events are `Moment::Other`.
+/// unknown events are `HookMoment::Other`.
 pub fn decode(harness: Harness, event: &str, input: &[u8]) -> Result<HookEvent, String> {
     let codec = codec(harness).ok_or_else(|| format!("`{harness}` has no hooks"))?;
     codec.decode(event, input)
@@ -35,13 +31,12 @@ pub fn decode(harness: Harness, event: &str, input: &[u8]) -> Result<HookEvent, 
 /// this answer at this event.
 pub fn encode(harness: Harness, event: &str, answer: &HookAnswer) -> Option<String> {
     let codec = codec(harness)?;
-    let can = codec.can(event);
-    let tongue = codec.tongue(event);
+    let accepted = codec.accepts(event);
     let said = match answer {
-        HookAnswer::Deny(reason) if can.deny() => tongue.deny(event, reason),
-        HookAnswer::Context(text) if can.context() => tongue.context(event, text),
-        HookAnswer::Allow if can == AcceptedAnswers::Allow => tongue.allow()?,
-        HookAnswer::GoOn(text) if can.go_on() => tongue.go_on(event, text),
+        HookAnswer::Deny(reason) if accepted.deny() => codec.deny(event, reason),
+        HookAnswer::Context(text) if accepted.context() => codec.context(event, text),
+        HookAnswer::Allow if accepted == AcceptedAnswers::Allow => codec.allow()?,
+        HookAnswer::GoOn(text) if accepted.go_on() => codec.go_on(event, text),
         HookAnswer::Silence
         | HookAnswer::Deny(_)
         | HookAnswer::Allow
@@ -56,8 +51,8 @@ pub fn encode(harness: Harness, event: &str, answer: &HookAnswer) -> Option<Stri
 /// Maximum number of characters for the model at this event; `None` if it accepts none.
 pub fn room(harness: Harness, event: &str) -> Option<usize> {
     let codec = codec(harness)?;
-    let can = codec.can(event);
-    (can.context() || can.go_on()).then(|| codec.room())
+    let accepted = codec.accepts(event);
+    (accepted.context() || accepted.go_on()).then(|| codec.room())
 }
 
 /// Whether text given at this event stays in the conversation even if the user interrupts the turn before the model
@@ -68,15 +63,15 @@ pub fn keeps(harness: Harness, event: &str) -> bool {
 
 /// Whether the text that makes the agent continue is shown as its user's prompt.
 pub fn speaks_as_user(harness: Harness) -> bool {
-    codec(harness).is_some_and(Codec::speaks_as_user)
+    codec(harness).is_some_and(HookCodec::speaks_as_user)
 }
 
-/// The hook format of one harness.
-trait Codec {
+/// The hook format of one harness. By default answers have Claude Code's format.
+pub trait HookCodec: Sync {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String>;
 
     /// The answers that the harness accepts at an event.
-    fn can(&self, event: &str) -> AcceptedAnswers;
+    fn accepts(&self, event: &str) -> AcceptedAnswers;
 
     /// Maximum number of characters that reach the model unabridged.
     fn room(&self) -> usize {
@@ -94,13 +89,30 @@ trait Codec {
         false
     }
 
-    /// The answer format at an event.
-    fn tongue(&self, event: &str) -> AnswerFormat;
+    /// The tool must not be used.
+    fn deny(&self, event: &str, reason: &str) -> Value {
+        answers::deny(event, reason)
+    }
+
+    /// The tool may be used without asking; `None` if the format has no such answer.
+    fn allow(&self) -> Option<Value> {
+        None
+    }
+
+    /// Text for the model.
+    fn context(&self, event: &str, text: &str) -> Value {
+        answers::context(event, text)
+    }
+
+    /// The model must not stop; the text is why.
+    fn go_on(&self, _event: &str, text: &str) -> Value {
+        answers::block(text)
+    }
 }
 
 /// The answers that a harness accepts at an event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum AcceptedAnswers {
+pub enum AcceptedAnswers {
     Nothing,
     Allow,
     Deny,
@@ -124,19 +136,11 @@ impl AcceptedAnswers {
     }
 }
 
-fn codec(harness: Harness) -> Option<&'static dyn Codec> {
-    match harness {
-        Harness::Claude => Some(&claude::Claude),
-        Harness::Codex => Some(&codex::Codex),
-        Harness::Gemini => Some(&gemini::Gemini),
-        Harness::Opencode => Some(&opencode::Opencode),
-        Harness::Pi => Some(&pi::Pi),
-        Harness::Copilot => Some(&copilot::Copilot),
-        Harness::Terminal | Harness::Other => None,
-    }
+fn codec(harness: Harness) -> Option<&'static dyn HookCodec> {
+    super::support(harness).map(|it| it.codec())
 }
 
 /// The session id, if it is valid.
-fn session(id: Maybe<String>) -> Option<SessionId> {
+pub(super) fn session(id: Maybe<String>) -> Option<SessionId> {
     SessionId::new(id.0?).ok()
 }

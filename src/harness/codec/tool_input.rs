@@ -11,7 +11,7 @@ use crate::domain::patch::apply_patch_paths;
 /// The fields that say what a tool touches. Each codec decides which of them it uses.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ToolInput {
+pub struct ToolInput {
     pub file_path: Maybe<String>,
     pub notebook_path: Maybe<String>,
     #[serde(rename = "filePath")]
@@ -36,7 +36,7 @@ pub(super) struct ToolInput {
 
 /// The files and the command that a tool touches.
 #[derive(Debug, Default)]
-pub(super) struct ToolTouches {
+pub struct ToolTouches {
     pub edits: Vec<String>,
     pub reads: Vec<String>,
     pub command: Option<String>,
@@ -48,7 +48,7 @@ pub(super) struct ToolTouches {
 
 /// A command: a line for a shell, or a list of words.
 #[derive(Debug)]
-pub(super) enum ToolCommand {
+pub enum ToolCommand {
     Line(String),
     Words(Vec<String>),
 }

@@ -1,15 +1,15 @@
 //! Codec of pi. The payload is written by our extension: an event, with the directory and the session it belongs to.
 
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::answer_format::AnswerFormat;
-use super::lenient_json::{Maybe, Object};
-use super::tool_input::{ToolInput, ToolTouches};
-use super::tool_outcome::{self, TextExcerpt, ToolReport};
-use super::{AcceptedAnswers, Codec, lenient_json, session};
-use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
+use crate::harness::codec::lenient_json::{Maybe, Object};
+use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
+use crate::harness::codec::tool_outcome::{self, TextExcerpt, ToolReport};
+use crate::harness::codec::{AcceptedAnswers, HookCodec, lenient_json, plugin_answers, session};
 
-pub(super) struct Pi;
+pub(super) struct Codec;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -46,7 +46,7 @@ struct PiContext {
     model: Maybe<String>,
 }
 
-impl Codec for Pi {
+impl HookCodec for Codec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         let PiPayload { event: Object(said), ctx: Object(context) } = lenient_json::object(input)?;
         let tokens = said.tokens.0.unwrap_or(0);
@@ -69,7 +69,7 @@ impl Codec for Pi {
         })
     }
 
-    fn can(&self, event: &str) -> AcceptedAnswers {
+    fn accepts(&self, event: &str) -> AcceptedAnswers {
         match event {
             "tool_call" => AcceptedAnswers::Deny,
             "tool_result" | "before_agent_start" | "session_start" => AcceptedAnswers::Context,
@@ -82,8 +82,16 @@ impl Codec for Pi {
         true
     }
 
-    fn tongue(&self, _: &str) -> AnswerFormat {
-        AnswerFormat::Shim
+    fn deny(&self, _: &str, reason: &str) -> Value {
+        plugin_answers::deny(reason)
+    }
+
+    fn context(&self, _: &str, text: &str) -> Value {
+        plugin_answers::context(text)
+    }
+
+    fn go_on(&self, _: &str, text: &str) -> Value {
+        plugin_answers::go_on(text)
     }
 }
 
@@ -105,7 +113,7 @@ impl PiEvent {
         let ending = ToolReport { text: said.next_back(), ..ToolReport::default() };
         let is_error = self.is_error.0;
         let tool = self.tool_use();
-        ToolUse { outcome: tool_outcome::of_pi(&ending, &tool, is_error), ..tool }
+        ToolUse { outcome: outcome(&ending, &tool, is_error), ..tool }
     }
 }
 
@@ -128,4 +136,15 @@ fn readings(path: String) -> Vec<String> {
     let plain = path.replace(is_space, " ");
     let mentioned = plain.strip_prefix('@').map(str::to_string);
     mentioned.into_iter().chain([plain]).collect()
+}
+
+/// pi throws if a command fails, and gives the reason in the last line.
+fn outcome(ending: &ToolReport, tool: &ToolUse, is_error: Option<bool>) -> Option<ToolOutcome> {
+    match (is_error?, tool.command.is_some()) {
+        (false, _) => Some(ToolOutcome::Succeeded),
+        (true, false) => Some(ToolOutcome::Failed),
+        (true, true) => tool_outcome::of_exit_code(
+            ending.text.as_ref()?.last_line().strip_prefix("Command exited with code ")?,
+        ),
+    }
 }

@@ -1,14 +1,14 @@
 //! Codec of OpenCode. The payload is written by our plugin: a hook's `input` and `output`, or an event unchanged.
 
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::answer_format::AnswerFormat;
-use super::lenient_json::{Maybe, Object};
-use super::tool_input::{ToolInput, ToolTouches};
-use super::{AcceptedAnswers, Codec, lenient_json, session, tool_outcome};
-use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
+use crate::harness::codec::lenient_json::{Maybe, Object};
+use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
+use crate::harness::codec::{AcceptedAnswers, HookCodec, lenient_json, plugin_answers, session};
 
-pub(super) struct Opencode;
+pub(super) struct Codec;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -95,7 +95,7 @@ struct Info {
     directory: Maybe<String>,
 }
 
-impl Codec for Opencode {
+impl HookCodec for Codec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         let mut payload: OpencodePayload = lenient_json::object(input)?;
         let kind = payload.r#type.0.take();
@@ -109,7 +109,7 @@ impl Codec for Opencode {
                 let args = payload.input.0.args.0.take();
                 let tool = payload.tool_use(args);
                 let exit = payload.output.0.metadata.0.exit.0;
-                HookMoment::AfterTool(ToolUse { outcome: tool_outcome::of_opencode(exit, &tool), ..tool })
+                HookMoment::AfterTool(ToolUse { outcome: outcome(exit, &tool), ..tool })
             }
             "chat.message" => HookMoment::PromptSubmitted { prompt: payload.prompt() },
             "session.created" => HookMoment::SessionStarted,
@@ -120,7 +120,7 @@ impl Codec for Opencode {
         Ok(payload.at(moment))
     }
 
-    fn can(&self, event: &str) -> AcceptedAnswers {
+    fn accepts(&self, event: &str) -> AcceptedAnswers {
         match event {
             "tool.execute.before" => AcceptedAnswers::Deny,
             // The plugin keeps context for a new session until the next message.
@@ -141,8 +141,16 @@ impl Codec for Opencode {
         true
     }
 
-    fn tongue(&self, _: &str) -> AnswerFormat {
-        AnswerFormat::Shim
+    fn deny(&self, _: &str, reason: &str) -> Value {
+        plugin_answers::deny(reason)
+    }
+
+    fn context(&self, _: &str, text: &str) -> Value {
+        plugin_answers::context(text)
+    }
+
+    fn go_on(&self, _: &str, text: &str) -> Value {
+        plugin_answers::go_on(text)
     }
 }
 
@@ -190,5 +198,14 @@ fn touch(tool: &str, args: ToolInput) -> ToolTouches {
         "read" => ToolTouches::read(args.file_path_camel),
         "bash" => ToolTouches::run(args.command, args.workdir.0),
         _ => ToolTouches::default(),
+    }
+}
+
+/// OpenCode reports the exit code; it has no event for a tool that fails otherwise.
+fn outcome(exit: Option<u64>, tool: &ToolUse) -> Option<ToolOutcome> {
+    match (tool.command.is_some(), exit) {
+        (false, _) | (true, Some(0)) => Some(ToolOutcome::Succeeded),
+        (true, Some(_)) => Some(ToolOutcome::Failed),
+        (true, None) => None,
     }
 }

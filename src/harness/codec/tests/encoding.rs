@@ -1,9 +1,10 @@
 //! Tests of encoding: which answer is written at which event.
 
 use super::super::{encode, room};
-use super::{EVENTS, HARNESSES};
-use crate::domain::Harness::{self, Claude, Codex, Copilot, Gemini, Opencode, Pi};
+use super::EVENTS;
+use crate::domain::Harness;
 use crate::domain::hook::HookAnswer;
+use crate::harness::{claude, codex, copilot, gemini, opencode, pi, supported};
 
 /// Checks what a denial, a context and a go-on become at an event. Silence is always silence.
 #[track_caller]
@@ -44,43 +45,43 @@ fn nested_context(event: &str) -> String {
 fn claude() {
     let carriers = ["SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"];
     for event in carriers {
-        check(Claude, event, [None, Some(&nested_context(event)), None]);
+        check(claude::ID, event, [None, Some(&nested_context(event)), None]);
     }
-    check(Claude, "PreToolUse", [DENY, None, None]);
-    check(Claude, "Stop", [None, None, Some(&nested_context("Stop"))]);
-    check_others(Claude, &[&carriers[..], &["PreToolUse", "Stop"]].concat());
+    check(claude::ID, "PreToolUse", [DENY, None, None]);
+    check(claude::ID, "Stop", [None, None, Some(&nested_context("Stop"))]);
+    check_others(claude::ID, &[&carriers[..], &["PreToolUse", "Stop"]].concat());
 }
 
 #[test]
 fn codex() {
     for event in ["SessionStart", "UserPromptSubmit", "PostToolUse"] {
-        check(Codex, event, [None, Some(&nested_context(event)), None]);
+        check(codex::ID, event, [None, Some(&nested_context(event)), None]);
     }
-    check(Codex, "PreToolUse", [DENY, Some(&nested_context("PreToolUse")), None]);
-    check(Codex, "Stop", [None, None, BLOCK]);
-    check_others(Codex, &["SessionStart", "UserPromptSubmit", "PostToolUse", "PreToolUse", "Stop"]);
+    check(codex::ID, "PreToolUse", [DENY, Some(&nested_context("PreToolUse")), None]);
+    check(codex::ID, "Stop", [None, None, BLOCK]);
+    check_others(codex::ID, &["SessionStart", "UserPromptSubmit", "PostToolUse", "PreToolUse", "Stop"]);
 }
 
 #[test]
 fn gemini() {
     for event in ["SessionStart", "BeforeAgent", "AfterTool"] {
-        check(Gemini, event, [None, Some(&nested_context(event)), None]);
+        check(gemini::ID, event, [None, Some(&nested_context(event)), None]);
     }
-    check(Gemini, "BeforeTool", [BLOCK, None, None]);
-    check(Gemini, "AfterAgent", [None, None, BLOCK]);
-    check_others(Gemini, &["SessionStart", "BeforeAgent", "AfterTool", "BeforeTool", "AfterAgent"]);
+    check(gemini::ID, "BeforeTool", [BLOCK, None, None]);
+    check(gemini::ID, "AfterAgent", [None, None, BLOCK]);
+    check_others(gemini::ID, &["SessionStart", "BeforeAgent", "AfterTool", "BeforeTool", "AfterAgent"]);
 }
 
 #[test]
 fn opencode() {
     for event in ["tool.execute.after", "chat.message", "session.created"] {
-        check(Opencode, event, [None, SHIM_CONTEXT, None]);
+        check(opencode::ID, event, [None, SHIM_CONTEXT, None]);
     }
-    check(Opencode, "tool.execute.before", [SHIM_DENY, None, None]);
-    check(Opencode, "session.idle", [None, None, SHIM_GO_ON]);
-    check(Opencode, "event", [None, SHIM_CONTEXT, SHIM_GO_ON]);
+    check(opencode::ID, "tool.execute.before", [SHIM_DENY, None, None]);
+    check(opencode::ID, "session.idle", [None, None, SHIM_GO_ON]);
+    check(opencode::ID, "event", [None, SHIM_CONTEXT, SHIM_GO_ON]);
     check_others(
-        Opencode,
+        opencode::ID,
         &[
             "tool.execute.after",
             "chat.message",
@@ -95,12 +96,12 @@ fn opencode() {
 #[test]
 fn pi() {
     for event in ["tool_result", "before_agent_start", "session_start"] {
-        check(Pi, event, [None, SHIM_CONTEXT, None]);
+        check(pi::ID, event, [None, SHIM_CONTEXT, None]);
     }
-    check(Pi, "tool_call", [SHIM_DENY, None, None]);
-    check(Pi, "agent_before_settle", [None, None, SHIM_GO_ON]);
+    check(pi::ID, "tool_call", [SHIM_DENY, None, None]);
+    check(pi::ID, "agent_before_settle", [None, None, SHIM_GO_ON]);
     check_others(
-        Pi,
+        pi::ID,
         &["tool_result", "before_agent_start", "session_start", "tool_call", "agent_before_settle"],
     );
 }
@@ -117,22 +118,22 @@ fn copilot() {
         "PostToolUse",
     ];
     for event in context {
-        check(Copilot, event, [None, TOP_CONTEXT, None]);
+        check(copilot::ID, event, [None, TOP_CONTEXT, None]);
     }
-    check(Copilot, "preToolUse", [Some(TOP_DENY), None, None]);
-    check(Copilot, "PreToolUse", [DENY, None, None]);
-    check(Copilot, "agentStop", [None, None, BLOCK]);
-    check(Copilot, "Stop", [None, None, BLOCK]);
+    check(copilot::ID, "preToolUse", [Some(TOP_DENY), None, None]);
+    check(copilot::ID, "PreToolUse", [DENY, None, None]);
+    check(copilot::ID, "agentStop", [None, None, BLOCK]);
+    check(copilot::ID, "Stop", [None, None, BLOCK]);
     let others = [&context[..], &["preToolUse", "PreToolUse", "agentStop", "Stop"]].concat();
-    check_others(Copilot, &others);
+    check_others(copilot::ID, &others);
 }
 
 #[test]
 fn only_copilot_asks_whether_its_user_must_be_asked() {
-    for harness in HARNESSES {
+    for harness in supported() {
         for event in EVENTS {
             let expected =
-                (harness == Copilot && event == "permissionRequest").then_some(r#"{"behavior":"allow"}"#);
+                (harness == copilot::ID && event == "permissionRequest").then_some(r#"{"behavior":"allow"}"#);
             assert_eq!(encode(harness, event, &HookAnswer::Allow).as_deref(), expected, "{harness} {event}");
         }
     }
@@ -140,16 +141,16 @@ fn only_copilot_asks_whether_its_user_must_be_asked() {
 
 #[test]
 fn what_has_no_hooks_is_told_nothing() {
-    check_others(Harness::Terminal, &[]);
-    check_others(Harness::Other, &[]);
+    check_others(Harness::TERMINAL, &[]);
+    check_others(Harness::OTHER, &[]);
 }
 
 #[test]
 fn how_much_there_is_room_for() {
-    for harness in HARNESSES {
+    for harness in supported() {
         let expected = match harness {
-            Claude => 9_000,
-            Codex => 6_000,
+            claude::ID => 9_000,
+            codex::ID => 6_000,
             _ => 8_000,
         };
         let rooms: Vec<usize> = EVENTS.iter().filter_map(|event| room(harness, event)).collect();

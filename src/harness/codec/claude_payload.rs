@@ -16,7 +16,7 @@ const NOTHING: [&str; 2] = ["", "[no response text]"];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ClaudePayload {
+pub struct ClaudePayload {
     session_id: Maybe<String>,
     /// The subagent that the event belongs to.
     agent_id: Maybe<String>,
@@ -155,5 +155,23 @@ impl ClaudePayload {
             kind: result_type.0,
         };
         ToolUse { outcome: ends(&ending, &tool), was_interrupted: is_interrupted, ..tool }
+    }
+}
+
+/// The files and commands that a tool with Claude Code's name and input touches. An unknown tool counts as an edit if it has the fields of
+/// one.
+pub fn tool_touches(tool: &str, input: ToolInput) -> ToolTouches {
+    match tool {
+        "Edit" | "Write" | "MultiEdit" => ToolTouches::edit(input.file_path),
+        "NotebookEdit" => ToolTouches::edit(input.notebook_path),
+        "Bash" | "Monitor" => ToolTouches::start(input),
+        "Read" => ToolTouches::read(input.file_path),
+        "Glob" | "Grep" => ToolTouches::default(),
+        // Tools of MCP servers call the field `path`. A relative one may be on another machine.
+        _ if input.writes() => {
+            let path = input.path.0.filter(|path| path.starts_with('/'));
+            ToolTouches::edit(Maybe(input.file_path.0.or(path)))
+        }
+        _ => ToolTouches::default(),
     }
 }

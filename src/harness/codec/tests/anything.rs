@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::super::decode;
-use super::{EVENTS, HARNESSES};
+use super::EVENTS;
+use crate::harness::supported;
 
 /// Keys that some codec looks at, and some that none does.
 const KEYS: [&str; 46] = [
@@ -96,7 +97,7 @@ fn object(value: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<Stri
 proptest! {
     #[test]
     fn bytes(bytes in vec(any::<u8>(), 0..200)) {
-        for harness in HARNESSES {
+        for harness in supported() {
             for event in EVENTS {
                 drop(decode(harness, event, &bytes));
             }
@@ -106,7 +107,7 @@ proptest! {
     /// Inputs that are almost JSON.
     #[test]
     fn almost_json(text in r#"[{}\[\]:,"\\a-fu0-9 .eé-]{0,60}"#) {
-        for harness in HARNESSES {
+        for harness in supported() {
             for event in EVENTS {
                 drop(decode(harness, event, format!("{{\"prompt\":\"{text}\"}}").as_bytes()));
                 drop(decode(harness, event, text.as_bytes()));
@@ -117,7 +118,7 @@ proptest! {
     #[test]
     fn objects(object in object(value())) {
         let input = serde_json::to_vec(&object).unwrap();
-        for harness in HARNESSES {
+        for harness in supported() {
             for event in EVENTS {
                 let decoded = decode(harness, event, &input);
                 prop_assert!(decoded.is_ok(), "{harness} {event}: {decoded:?}");

@@ -1,9 +1,10 @@
 //! The ancestors of this process, and which of them hosts an agent.
 
 use crate::domain::{Harness, Pid, ProcessIdentity};
+use crate::sys::process::{self, ProcessDetails};
+use crate::sys::seams;
 
-use super::process::{self, ProcessDetails};
-use super::seams;
+use super::recognise;
 
 /// The longest chain of ancestors that is followed.
 const MAX_DEPTH: usize = 64;
@@ -27,7 +28,7 @@ pub fn walk() -> (Vec<ProcessDetails>, bool) {
         let Some(details) = process::details(pid).filter(|_| chain.len() < MAX_DEPTH) else {
             return (chain, false);
         };
-        let (parent, is_harness) = (details.parent, Harness::recognise(&details.look).is_some());
+        let (parent, is_harness) = (details.parent, recognise(&details.look).is_some());
         chain.push(details);
         if is_harness {
             return (chain, true);
@@ -60,7 +61,7 @@ pub fn find_host(ancestors: &[ProcessDetails]) -> Option<Host> {
 /// The nearest ancestor that is a harness.
 pub fn nearest_harness(ancestors: &[ProcessDetails]) -> Option<Host> {
     ancestors.iter().find_map(|details| {
-        let (harness, sign) = Harness::recognise(&details.look)?;
+        let (harness, sign) = recognise(&details.look)?;
         let why = format!("process {} is {harness}: {sign}", details.pid);
         Some(Host { process: identity(details), harness, why })
     })
@@ -71,15 +72,15 @@ fn login_shell(ancestors: &[ProcessDetails]) -> Option<Host> {
     let leader = own.leader.filter(|_| own.has_terminal)?;
     let shell = ancestors.iter().find(|details| details.pid == leader)?;
     let why = format!("process {leader} (`{}`) leads the session of this terminal", shell.look.comm);
-    Some(Host { process: identity(shell), harness: Harness::Terminal, why })
+    Some(Host { process: identity(shell), harness: Harness::TERMINAL, why })
 }
 
 /// The host that `--pid` names. Its harness is recognised by its name and arguments.
 pub fn named_host(pid: Pid) -> Option<Host> {
     let details = process::details(pid).filter(|details| !details.zombie)?;
-    let (harness, why) = match Harness::recognise(&details.look) {
+    let (harness, why) = match recognise(&details.look) {
         Some((harness, sign)) => (harness, format!("process {pid} was named, and is {harness}: {sign}")),
-        None => (Harness::Other, format!("process {pid} (`{}`) was named", details.look.comm)),
+        None => (Harness::OTHER, format!("process {pid} (`{}`) was named", details.look.comm)),
     };
     Some(Host { process: identity(&details), harness, why })
 }

@@ -1,9 +1,10 @@
 //! Tests of decoding for cases that no captured payload covers.
 
 use super::super::decode;
-use super::{EVENTS, HARNESSES};
-use crate::domain::Harness::{self, Claude, Codex, Copilot, Gemini, Opencode, Pi};
+use super::EVENTS;
+use crate::domain::Harness;
 use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
+use crate::harness::{claude, codex, copilot, gemini, opencode, pi, supported};
 
 #[track_caller]
 fn event(harness: Harness, event: &str, input: &str) -> HookEvent {
@@ -36,13 +37,13 @@ const PATCH: &str =
 #[test]
 fn the_argument_decides_what_event_it_is() {
     let input = r#"{"hook_event_name":"PreToolUse","session_id":"s","prompt":"hi"}"#;
-    assert_eq!(event(Claude, "Stop", input).moment, HookMoment::Stopping);
+    assert_eq!(event(claude::ID, "Stop", input).moment, HookMoment::Stopping);
     assert_eq!(
-        event(Claude, "UserPromptSubmit", input).moment,
+        event(claude::ID, "UserPromptSubmit", input).moment,
         HookMoment::PromptSubmitted { prompt: "hi".to_string() }
     );
     let input = r#"{"type":"session.idle","properties":{"sessionID":"s"}}"#;
-    assert_eq!(event(Opencode, "session.created", input).moment, HookMoment::SessionStarted);
+    assert_eq!(event(opencode::ID, "session.created", input).moment, HookMoment::SessionStarted);
 }
 
 #[test]
@@ -56,22 +57,22 @@ fn sessions_that_others_follow() {
     };
     for (reason, goes_on) in [("clear", true), ("resume", true), ("logout", false), ("other", false)] {
         let input = format!(r#"{{"reason":"{reason}"}}"#);
-        check(Claude, "SessionEnd", &input, goes_on);
-        check(Codex, "SessionEnd", &input, goes_on);
-        check(Gemini, "SessionEnd", &input, goes_on);
+        check(claude::ID, "SessionEnd", &input, goes_on);
+        check(codex::ID, "SessionEnd", &input, goes_on);
+        check(gemini::ID, "SessionEnd", &input, goes_on);
     }
     for (reason, goes_on) in
         [("new", true), ("resume", true), ("fork", true), ("reload", true), ("quit", false)]
     {
-        check(Pi, "session_shutdown", &format!(r#"{{"event":{{"reason":"{reason}"}}}}"#), goes_on);
+        check(pi::ID, "session_shutdown", &format!(r#"{{"event":{{"reason":"{reason}"}}}}"#), goes_on);
     }
-    check(Copilot, "sessionEnd", r#"{"reason":"complete"}"#, false);
-    check(Opencode, "event", r#"{"type":"session.deleted","properties":{"info":{"id":"s"}}}"#, false);
+    check(copilot::ID, "sessionEnd", r#"{"reason":"complete"}"#, false);
+    check(opencode::ID, "event", r#"{"type":"session.deleted","properties":{"info":{"id":"s"}}}"#, false);
 }
 
 #[test]
 fn tools_of_claude_code() {
-    let edits = |input: &str, expected: &[&str]| check_edits(Claude, "PreToolUse", input, expected);
+    let edits = |input: &str, expected: &[&str]| check_edits(claude::ID, "PreToolUse", input, expected);
     edits(r#"{"tool_name":"MultiEdit","tool_input":{"file_path":"a","edits":[]}}"#, &["a"]);
     edits(r#"{"tool_name":"Edit","tool_input":{"file_path":"a"}}"#, &["a"]);
     edits(r#"{"tool_name":"Patch","tool_input":{"file_path":"a","content":""}}"#, &["a"]);
@@ -83,14 +84,14 @@ fn tools_of_claude_code() {
         edits(&format!(r#"{{"tool_name":"{tool}","tool_input":{{"file_path":"a","content":"b"}}}}"#), &[]);
     }
     // A tool with a `command` field that is not a shell runs no command.
-    check_command(Claude, "PreToolUse", r#"{"tool_name":"Agent","tool_input":{"command":"ls"}}"#, None);
+    check_command(claude::ID, "PreToolUse", r#"{"tool_name":"Agent","tool_input":{"command":"ls"}}"#, None);
 }
 
 #[test]
 fn files_that_a_command_changed() {
     let changed = |response: &str| {
         let input = format!(r#"{{"tool_name":"Bash","tool_response":{response}}}"#);
-        tool(Claude, "PostToolUse", &input).changed
+        tool(claude::ID, "PostToolUse", &input).changed
     };
     assert_eq!(changed(r#"{"bashEditDiff":{"changedFiles":["a","b"]}}"#).unwrap(), ["a", "b"]);
     assert_eq!(changed(r#"{"bashEditDiff":{"changedFiles":[]}}"#), Some(Vec::new()));
@@ -102,30 +103,30 @@ fn files_that_a_command_changed() {
 #[test]
 fn tools_of_codex() {
     let patch = format!(r#"{{"tool_name":"apply_patch","tool_input":{{"command":"{PATCH}"}}}}"#);
-    check_edits(Codex, "PreToolUse", &patch, &["a.rs", "b.rs"]);
+    check_edits(codex::ID, "PreToolUse", &patch, &["a.rs", "b.rs"]);
     let patch =
         format!(r#"{{"tool_name":"apply_patch","tool_input":{{"command":["apply_patch","{PATCH}"]}}}}"#);
-    check_edits(Codex, "PreToolUse", &patch, &["a.rs", "b.rs"]);
+    check_edits(codex::ID, "PreToolUse", &patch, &["a.rs", "b.rs"]);
     let shell = |command: &str, expected| {
         let input = format!(r#"{{"tool_name":"Bash","tool_input":{{"command":{command}}}}}"#);
-        check_command(Codex, "PreToolUse", &input, expected);
+        check_command(codex::ID, "PreToolUse", &input, expected);
     };
     shell(r#""ls a b""#, Some("ls a b"));
     shell(r#"["bash","-lc","ls 'a b'"]"#, Some("ls 'a b'"));
     shell(r#"["ls","a b"]"#, Some("ls 'a b'"));
     shell("{}", None);
-    let subagent = event(Codex, "PreToolUse", r#"{"agent_id":"a","model":"gpt-5.5"}"#);
+    let subagent = event(codex::ID, "PreToolUse", r#"{"agent_id":"a","model":"gpt-5.5"}"#);
     assert!(subagent.in_subagent);
     assert_eq!(subagent.model.as_deref(), Some("gpt-5.5"));
 }
 
 #[test]
 fn tools_of_gemini() {
-    check_edits(Gemini, "BeforeTool", r#"{"tool_name":"read_file","tool_input":{"file_path":"a"}}"#, &[]);
+    check_edits(gemini::ID, "BeforeTool", r#"{"tool_name":"read_file","tool_input":{"file_path":"a"}}"#, &[]);
     let cwd = |input: &str| {
         let input = format!(r#"{{"cwd":"/p","tool_name":"run_shell_command","tool_input":{input}}}"#);
-        check_command(Gemini, "BeforeTool", &input, Some("ls"));
-        event(Gemini, "BeforeTool", &input).cwd.unwrap()
+        check_command(gemini::ID, "BeforeTool", &input, Some("ls"));
+        event(gemini::ID, "BeforeTool", &input).cwd.unwrap()
     };
     assert_eq!(cwd(r#"{"command":"ls"}"#), "/p");
     assert_eq!(cwd(r#"{"command":"ls","directory":"a b"}"#), "/p/a b");
@@ -138,21 +139,23 @@ fn tools_of_opencode() {
     let before = |tool: &str, args: &str| {
         format!(r#"{{"cwd":"/p","input":{{"tool":"{tool}","sessionID":"s"}},"output":{{"args":{args}}}}}"#)
     };
-    check_edits(Opencode, "tool.execute.before", &before("multiedit", r#"{"filePath":"a"}"#), &["a"]);
-    check_edits(Opencode, "tool.execute.before", &before("read", r#"{"filePath":"a"}"#), &[]);
+    check_edits(opencode::ID, "tool.execute.before", &before("multiedit", r#"{"filePath":"a"}"#), &["a"]);
+    check_edits(opencode::ID, "tool.execute.before", &before("read", r#"{"filePath":"a"}"#), &[]);
     let patch = before("patch", &format!(r#"{{"patchText":"{PATCH}"}}"#));
-    check_edits(Opencode, "tool.execute.before", &patch, &["a.rs", "b.rs"]);
+    check_edits(opencode::ID, "tool.execute.before", &patch, &["a.rs", "b.rs"]);
     let bash = before("bash", r#"{"command":"ls","workdir":"sub"}"#);
-    check_command(Opencode, "tool.execute.before", &bash, Some("ls"));
-    assert_eq!(event(Opencode, "tool.execute.before", &bash).cwd.as_deref(), Some("/p/sub"));
+    check_command(opencode::ID, "tool.execute.before", &bash, Some("ls"));
+    assert_eq!(event(opencode::ID, "tool.execute.before", &bash).cwd.as_deref(), Some("/p/sub"));
     // After the tool the arguments are in another field.
-    assert!(tool(Opencode, "tool.execute.after", &before("edit", r#"{"filePath":"a"}"#)).edits.is_empty());
+    assert!(
+        tool(opencode::ID, "tool.execute.after", &before("edit", r#"{"filePath":"a"}"#)).edits.is_empty()
+    );
 }
 
 #[test]
 fn subagents_of_opencode() {
     let created = event(
-        Opencode,
+        opencode::ID,
         "session.created",
         r#"{"type":"session.created","properties":{"info":{"id":"s","parentID":"p","directory":"/d"}}}"#,
     );
@@ -160,7 +163,7 @@ fn subagents_of_opencode() {
     assert_eq!(created.parent.unwrap().as_str(), "p");
     assert!(created.in_subagent);
     assert_eq!(created.cwd.as_deref(), Some("/d"));
-    let told = event(Opencode, "chat.message", r#"{"parentSessionID":"p","cwd":"/c","model":"m"}"#);
+    let told = event(opencode::ID, "chat.message", r#"{"parentSessionID":"p","cwd":"/c","model":"m"}"#);
     assert_eq!((told.in_subagent, told.cwd.as_deref(), told.model.as_deref()), (true, Some("/c"), Some("m")));
 }
 
@@ -170,10 +173,10 @@ fn only_what_the_user_said_is_the_prompt() {
         {"type":"text","text":"one"}, {"type":"text","text":"ours","synthetic":true}, 7, {"type":"text","text":7},
         {"type":"file","text":"no"}, {"type":"text","text":"two","synthetic":false}]}}"#;
     let prompt = HookMoment::PromptSubmitted { prompt: "one\ntwo".to_string() };
-    assert_eq!(event(Opencode, "chat.message", input).moment, prompt);
+    assert_eq!(event(opencode::ID, "chat.message", input).moment, prompt);
     let input = r#"{"prompt":"<hook_context>ours</hook_context>\n\nhi"}"#;
     assert_eq!(
-        event(Gemini, "BeforeAgent", input).moment,
+        event(gemini::ID, "BeforeAgent", input).moment,
         HookMoment::PromptSubmitted { prompt: "hi".to_string() }
     );
 }
@@ -185,19 +188,19 @@ fn tools_of_pi() {
             r#"{{"event":{{"toolName":"{tool}","input":{{"path":"a"}}}},"ctx":{{"sessionId":"s","cwd":"/p"}}}}"#
         )
     };
-    check_edits(Pi, "tool_call", &call("write"), &["a"]);
-    check_edits(Pi, "tool_call", &call("read"), &[]);
-    assert_eq!(event(Pi, "input", &call("write")).moment, HookMoment::Other);
-    assert_eq!(event(Pi, "agent_end", &call("write")).moment, HookMoment::Other);
+    check_edits(pi::ID, "tool_call", &call("write"), &["a"]);
+    check_edits(pi::ID, "tool_call", &call("read"), &[]);
+    assert_eq!(event(pi::ID, "input", &call("write")).moment, HookMoment::Other);
+    assert_eq!(event(pi::ID, "agent_end", &call("write")).moment, HookMoment::Other);
 }
 
 #[test]
 fn tools_of_copilot() {
     let edits = |tool: &str, args: &str, expected: &[&str]| {
         let camel = format!(r#"{{"toolName":"{tool}","toolArgs":{args}}}"#);
-        check_edits(Copilot, "preToolUse", &camel, expected);
+        check_edits(copilot::ID, "preToolUse", &camel, expected);
         let pascal = format!(r#"{{"tool_name":"{tool}","tool_input":{args}}}"#);
-        check_edits(Copilot, "PreToolUse", &pascal, expected);
+        check_edits(copilot::ID, "PreToolUse", &pascal, expected);
     };
     edits("edit", r#"{"path":"a"}"#, &["a"]);
     edits("create", r#""{\"path\":\"a\",\"file_text\":\"\"}""#, &["a"]);
@@ -211,7 +214,7 @@ fn tools_of_copilot() {
     edits("create", r#""{\"path\"""#, &[]);
     for shell in ["bash", "shell", "powershell"] {
         let input = format!(r#"{{"toolName":"{shell}","toolArgs":"{{\"command\":\"ls\"}}"}}"#);
-        check_command(Copilot, "preToolUse", &input, Some("ls"));
+        check_command(copilot::ID, "preToolUse", &input, Some("ls"));
     }
 }
 
@@ -220,10 +223,10 @@ fn sessions_that_are_none() {
     let long = "x".repeat(257);
     for id in ["7", "null", "\"\"", "\"a\\nb\"", "[\"s\"]", &format!("\"{long}\"")] {
         for (harness, input) in [
-            (Claude, format!(r#"{{"session_id":{id}}}"#)),
-            (Copilot, format!(r#"{{"sessionId":{id}}}"#)),
-            (Opencode, format!(r#"{{"input":{{"sessionID":{id}}}}}"#)),
-            (Pi, format!(r#"{{"ctx":{{"sessionId":{id}}}}}"#)),
+            (claude::ID, format!(r#"{{"session_id":{id}}}"#)),
+            (copilot::ID, format!(r#"{{"sessionId":{id}}}"#)),
+            (opencode::ID, format!(r#"{{"input":{{"sessionID":{id}}}}}"#)),
+            (pi::ID, format!(r#"{{"ctx":{{"sessionId":{id}}}}}"#)),
         ] {
             assert_eq!(event(harness, "stop", &input), HookEvent::default(), "{harness} {input}");
         }
@@ -232,7 +235,7 @@ fn sessions_that_are_none() {
 
 #[test]
 fn no_fields_at_all() {
-    for harness in HARNESSES {
+    for harness in supported() {
         for name in EVENTS {
             let bare = event(harness, name, "{}");
             assert_eq!(HookEvent { moment: bare.moment.clone(), ..HookEvent::default() }, bare);
@@ -254,7 +257,7 @@ fn no_fields_at_all() {
 
 #[test]
 fn no_object() {
-    for harness in HARNESSES {
+    for harness in supported() {
         for input in ["", "null", "[]", "[{}]", "7", "\"text\"", "{", "{} {}"] {
             let error = decode(harness, "PreToolUse", input.as_bytes()).unwrap_err();
             assert!(error.starts_with("the payload "), "{harness} {input}: {error}");
@@ -264,7 +267,7 @@ fn no_object() {
 
 #[test]
 fn what_has_no_hooks() {
-    for harness in [Harness::Terminal, Harness::Other] {
+    for harness in [Harness::TERMINAL, Harness::OTHER] {
         let error = decode(harness, "PreToolUse", b"{}").unwrap_err();
         assert_eq!(error, format!("`{harness}` has no hooks"));
     }
@@ -276,9 +279,9 @@ fn large_payloads() {
     let content = r#"\"line\"\n"#.repeat((1 << 20) / 10);
     let check = |harness, name: &str, input: String| check_edits(harness, name, &input, &["a"]);
     for (harness, name, tool) in [
-        (Claude, "PreToolUse", "Write"),
-        (Codex, "PreToolUse", "Write"),
-        (Gemini, "BeforeTool", "write_file"),
+        (claude::ID, "PreToolUse", "Write"),
+        (codex::ID, "PreToolUse", "Write"),
+        (gemini::ID, "BeforeTool", "write_file"),
     ] {
         let input = format!(
             r#"{{"tool_name":"{tool}","tool_input":{{"content":"{content}","file_path":"a"}},"tool_response":"{content}"}}"#
@@ -287,14 +290,18 @@ fn large_payloads() {
     }
     let args = format!(r#"{{"content":"{content}","filePath":"a"}}"#);
     check(
-        Opencode,
+        opencode::ID,
         "tool.execute.before",
         format!(r#"{{"input":{{"tool":"write"}},"output":{{"args":{args},"output":"{content}"}}}}"#),
     );
     let args = format!(r#"{{"content":"{content}","path":"a"}}"#);
-    check(Pi, "tool_call", format!(r#"{{"event":{{"toolName":"write","input":{args}}},"ctx":{{}}}}"#));
+    check(pi::ID, "tool_call", format!(r#"{{"event":{{"toolName":"write","input":{args}}},"ctx":{{}}}}"#));
     let args = format!(r#"{{"file_text":"{content}","path":"a"}}"#);
-    check(Copilot, "preToolUse", format!(r#"{{"toolName":"create","toolArgs":{args}}}"#));
+    check(copilot::ID, "preToolUse", format!(r#"{{"toolName":"create","toolArgs":{args}}}"#));
     let deep = "[".repeat(1 << 20) + &"]".repeat(1 << 20);
-    check(Copilot, "preToolUse", format!(r#"{{"x":{deep},"toolName":"edit","toolArgs":{{"path":"a"}}}}"#));
+    check(
+        copilot::ID,
+        "preToolUse",
+        format!(r#"{{"x":{deep},"toolName":"edit","toolArgs":{{"path":"a"}}}}"#),
+    );
 }

@@ -1,0 +1,58 @@
+//! Codec of Claude Code.
+
+use serde_json::Value;
+
+use crate::domain::hook::{HookEvent, ToolOutcome, ToolUse};
+use crate::harness::codec::claude_payload::{ClaudePayload, tool_touches};
+use crate::harness::codec::tool_outcome::ToolReport;
+use crate::harness::codec::{AcceptedAnswers, HookCodec, answers, lenient_json};
+
+pub(super) struct Codec;
+
+impl HookCodec for Codec {
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
+        Ok(lenient_json::object::<ClaudePayload>(input)?.event(event, tool_touches, outcome))
+    }
+
+    fn accepts(&self, event: &str) -> AcceptedAnswers {
+        match event {
+            // Context given before a tool reaches the model only with the tool's result, and never if there is none.
+            "PreToolUse" => AcceptedAnswers::Deny,
+            "SessionStart" | "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure" => {
+                AcceptedAnswers::Context
+            }
+            "Stop" => AcceptedAnswers::GoOn,
+            _ => AcceptedAnswers::Nothing,
+        }
+    }
+
+    /// A prompt that is interrupted before the first word of the answer is taken back, with the context given for it.
+    fn keeps(&self, event: &str) -> bool {
+        event != "UserPromptSubmit"
+    }
+
+    /// Claude Code moves context of more than 10,000 characters to a file.
+    fn room(&self) -> usize {
+        9_000
+    }
+
+    /// Claude Code calls a block at `Stop` an error and shows it to the model twice; so continuing is done by context,
+    /// which it supports since 2.1.163.
+    fn go_on(&self, event: &str, text: &str) -> Value {
+        answers::context(event, text)
+    }
+}
+
+/// Claude Code has an event for failures, and gives the exit code of a command.
+fn outcome(ending: &ToolReport, tool: &ToolUse) -> Option<ToolOutcome> {
+    if ending.is_open {
+        return None;
+    }
+    let exits = ending.error.as_ref().is_some_and(|error| error.start.starts_with("Exit code "));
+    match (ending.is_failure, tool.command.is_some()) {
+        (false, _) => Some(ToolOutcome::Succeeded),
+        // Any other error may be a timeout.
+        (true, true) => exits.then_some(ToolOutcome::Failed),
+        (true, false) => Some(ToolOutcome::Failed),
+    }
+}

@@ -1,0 +1,58 @@
+//! Gemini CLI.
+
+mod codec;
+
+use crate::domain::Harness;
+
+use super::prompt_shape::PromptShape;
+use super::{HarnessSupport, HookCodec};
+
+pub(crate) const ID: Harness = Harness::named("gemini");
+
+pub(super) struct GeminiCli;
+
+impl HarnessSupport for GeminiCli {
+    fn id(&self) -> Harness {
+        ID
+    }
+
+    fn title(&self) -> &'static str {
+        "Gemini CLI"
+    }
+
+    fn packages(&self) -> &'static [&'static str] {
+        &["@google/gemini-cli"]
+    }
+
+    fn session_variables(&self) -> &'static [&'static str] {
+        &["GEMINI_SESSION_ID"]
+    }
+
+    fn codec(&self) -> &'static dyn HookCodec {
+        &codec::Codec
+    }
+
+    fn prompt_shape(&self) -> Option<PromptShape> {
+        Some(PromptShape { marks: &[">", "*", "!"], placeholder: "Type your message or @path/to/file" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::prompt_shape::without_blanks;
+
+    #[test]
+    fn what_is_typed() {
+        let prompt = GeminiCli.prompt_shape().unwrap();
+        let screen = |text: &str| {
+            format!("✦ Done.\n──────\n YOLO Ctrl+Y\n▄▄▄▄▄▄\n {text}\n▀▀▀▀▀▀\n workspace\n ~/x\n\n")
+        };
+        let empty = screen("*   Type your message or @path/to/file");
+        let placeholder = without_blanks(prompt.placeholder);
+        assert_eq!(prompt.content(&empty).as_deref(), Some(placeholder.as_str()));
+        assert_eq!(prompt.content(&screen("> half a\n   thought")).as_deref(), Some("halfathought"));
+        let dialog = "▄▄▄▄\n > hello\n▀▀▀▀\n│ Allow once │\n│ ● 1. Yes │\n";
+        assert_ne!(prompt.content(dialog), Some(placeholder));
+    }
+}

@@ -1,0 +1,170 @@
+//! The supported harnesses: one folder each, with everything that changes when that program changes.
+//!
+//! The rest of `msg` knows a [`Harness`] by its id and asks [`HarnessSupport`] for what differs. A new harness is a
+//! folder with an implementation of that trait, and a line in [`SUPPORTED`].
+//!
+//! What several harnesses share is here, too: `codec/` reads and writes hook payloads, `hook_line` is the command that
+//! a hook runs, `recognise` and `ancestry` find the harness that a process belongs to.
+
+pub mod ancestry;
+mod claude;
+pub mod codec;
+mod codex;
+mod copilot;
+mod gemini;
+mod hook_line;
+mod opencode;
+mod pi;
+pub mod prompt_shape;
+mod recognise;
+
+use crate::domain::{Harness, ProgramNames};
+
+pub(crate) use claude::ID as CLAUDE;
+pub(crate) use codex::ID as CODEX;
+pub(crate) use copilot::ID as COPILOT;
+pub(crate) use gemini::ID as GEMINI;
+pub(crate) use opencode::ID as OPENCODE;
+pub(crate) use pi::ID as PI;
+
+pub use codec::HookCodec;
+pub use hook_line::{HookLine, HookPurpose, MsgProgram};
+pub use prompt_shape::PromptShape;
+pub use recognise::recognise;
+
+/// Every supported harness, in the order in which lists name them.
+pub static SUPPORTED: &[&dyn HarnessSupport] = &[
+    &claude::ClaudeCode,
+    &codex::Codex,
+    &gemini::GeminiCli,
+    &opencode::OpenCode,
+    &pi::Pi,
+    &copilot::CopilotCli,
+];
+
+/// What `msg` has to know about one harness. The defaults are those of a harness that can do little.
+pub trait HarnessSupport: Sync {
+    /// The id, whose name is what people type: `claude`.
+    fn id(&self) -> Harness;
+
+    /// The name of the program as its makers write it: `Claude Code`.
+    fn title(&self) -> &'static str;
+
+    /// Package directories, for a program that runs under an interpreter or from a versions folder. Its executable has
+    /// the name of the id.
+    fn packages(&self) -> &'static [&'static str];
+
+    /// Variables that contain the session id in the model's shell, most reliable first.
+    fn session_variables(&self) -> &'static [&'static str];
+
+    /// Whether one process may host several sessions at once. Then a new session id is a new agent, not the same one
+    /// after its user began a new conversation.
+    fn hosts_many(&self) -> bool {
+        false
+    }
+
+    /// The format of its hooks.
+    fn codec(&self) -> &'static dyn HookCodec;
+
+    /// Whether it runs hooks in the user's login shell, which may not understand the syntax of `sh`.
+    fn runs_hooks_in_login_shell(&self) -> bool {
+        false
+    }
+
+    /// How a waiter beside an idle session is kept and heard; `None` if the harness can't keep one.
+    fn waiter(&self) -> Option<WaiterSupport> {
+        None
+    }
+
+    /// What its terminal shows where its user types; `None` if nothing can be pasted there safely.
+    fn prompt_shape(&self) -> Option<PromptShape> {
+        None
+    }
+
+    fn program_names(&self) -> ProgramNames {
+        ProgramNames { name: self.id().name(), packages: self.packages() }
+    }
+}
+
+/// How a harness keeps a waiter, which is a process of ours beside an idle session.
+#[derive(Clone, Copy, Debug)]
+pub struct WaiterSupport {
+    /// The event whose payload the waiter gets.
+    pub event: &'static str,
+    /// The name of this way to wake an agent, in the answer to `send`.
+    pub route: &'static str,
+    pub call: WaiterCall,
+}
+
+/// How a waiter tells its harness to continue.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WaiterCall {
+    /// It exits with 2, and its standard error is for the model.
+    ExitCode,
+    /// It prints a JSON object with a member `goOn`: our own plugins read that.
+    Json,
+}
+
+/// What is known about a harness; `None` for a terminal and for programs that are not supported.
+pub fn support(harness: Harness) -> Option<&'static dyn HarnessSupport> {
+    SUPPORTED.iter().copied().find(|it| it.id() == harness)
+}
+
+/// The supported harnesses.
+pub fn supported() -> impl Iterator<Item = Harness> {
+    SUPPORTED.iter().map(|it| it.id())
+}
+
+/// Every harness that an agent may have: the supported ones, then a terminal, then any other program.
+pub fn all() -> impl Iterator<Item = Harness> {
+    supported().chain([Harness::TERMINAL, Harness::OTHER])
+}
+
+/// The harness with this name.
+pub fn parse(name: &str) -> Option<Harness> {
+    all().find(|harness| harness.name() == name)
+}
+
+/// The names of the supported harnesses as a sentence has them: `a, b or c`.
+pub fn names(joined_by: &str) -> String {
+    let mut names: Vec<&str> = supported().map(Harness::name).collect();
+    let last = names.pop().unwrap_or_default();
+    format!("{} {joined_by} {last}", names.join(", "))
+}
+
+/// Variables that contain the session id in the model's shell.
+pub fn session_variables(harness: Harness) -> &'static [&'static str] {
+    support(harness).map_or(&[], HarnessSupport::session_variables)
+}
+
+/// Whether one process of this harness may host several sessions.
+pub fn hosts_many(harness: Harness) -> bool {
+    support(harness).is_some_and(HarnessSupport::hosts_many)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_can_be_parsed() {
+        let names: HashSet<&str> = all().map(Harness::name).collect();
+        assert_eq!(names.len(), all().count());
+        assert!(all().all(|harness| parse(harness.name()) == Some(harness)));
+        assert_eq!(parse("emacs"), None);
+    }
+
+    #[test]
+    fn every_supported_harness_can_be_recognised() {
+        for harness in SUPPORTED {
+            assert!(
+                !harness.packages().is_empty() && !harness.session_variables().is_empty(),
+                "{}",
+                harness.id()
+            );
+            assert!(!harness.title().is_empty());
+        }
+    }
+}
