@@ -29,6 +29,16 @@ pub enum MsgProgram {
     At(String),
 }
 
+impl MsgProgram {
+    /// The word by which it is called where no shell is needed.
+    pub fn command(&self) -> &str {
+        match self {
+            Self::OnPath => "msg",
+            Self::At(path) => path,
+        }
+    }
+}
+
 /// One of our hooks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HookLine {

@@ -3,7 +3,8 @@
 //! The rest of `msg` knows a [`Harness`] by its id and asks [`HarnessSupport`] for what differs. A new harness is a
 //! folder with an implementation of that trait, and a line in [`SUPPORTED`].
 //!
-//! What several harnesses share is here, too: `codec/` reads and writes hook payloads, `hook_line` is the command that
+//! What several harnesses share is here, too: `codec/` reads and writes hook payloads, `install/` has the parts that are
+//! put into settings, `hook_line` is the command that
 //! a hook runs, `recognise` and `ancestry` find the harness that a process belongs to.
 
 pub mod ancestry;
@@ -13,19 +14,21 @@ mod codex;
 mod copilot;
 mod gemini;
 mod hook_line;
+pub mod install;
 mod opencode;
 mod pi;
 pub mod prompt_shape;
 mod recognise;
 
+use std::path::{Path, PathBuf};
+
 use crate::domain::{Harness, ProgramNames};
+use crate::sys::environment::Home;
+
+use install::{InstallContext, InstallTarget};
 
 pub(crate) use claude::ID as CLAUDE;
 pub(crate) use codex::ID as CODEX;
-pub(crate) use copilot::ID as COPILOT;
-pub(crate) use gemini::ID as GEMINI;
-pub(crate) use opencode::ID as OPENCODE;
-pub(crate) use pi::ID as PI;
 
 pub use codec::HookCodec;
 pub use hook_line::{HookLine, HookPurpose, MsgProgram};
@@ -69,6 +72,46 @@ pub trait HarnessSupport: Sync {
     /// Whether it runs hooks in the user's login shell, which may not understand the syntax of `sh`.
     fn runs_hooks_in_login_shell(&self) -> bool {
         false
+    }
+
+    /// The directory of the user's settings.
+    fn config_dir(&self, home: &Home) -> PathBuf;
+
+    /// The user's files that get our hooks, in the order in which they are written.
+    fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget>;
+
+    /// The files of the project in this directory that stay out of its repository; `Err` says why there are none.
+    fn project_targets(&self, place: &InstallContext<'_>, root: &Path) -> Result<Vec<InstallTarget>, String>;
+
+    /// The user's files that hold our MCP server and nothing else of ours.
+    fn server_targets(&self, _place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        Vec::new()
+    }
+
+    /// Members of its JSON settings that we add to or create, besides the common ones: an install record keeps which of
+    /// them were there. `*` stands for any name.
+    fn recorded_members(&self) -> &'static [&'static [&'static str]] {
+        &[]
+    }
+
+    /// Texts in lists of its JSON settings that are ours.
+    fn recorded_items(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What an install record keeps of a settings file that is not JSON; `None` if nothing.
+    fn outline(&self, _content: &str) -> Option<String> {
+        None
+    }
+
+    /// Whether it has a status line that can be told what to show.
+    fn has_status_line(&self) -> bool {
+        false
+    }
+
+    /// What on this machine keeps its model from running `msg`, and what to do about it.
+    fn machine_trouble(&self) -> Option<(String, String)> {
+        None
     }
 
     /// How a waiter beside an idle session is kept and heard; `None` if the harness can't keep one.

@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 
 use crate::domain::settings::SettingSource;
 use crate::domain::{Agent, AgentName, Liveness, visible};
+use crate::harness;
 use crate::store::{
     Graves, LocationReason, LockedClaims, Mesh, MeshLocation, Salvaged, Sessions, StoreError, SwarmLockState,
 };
@@ -425,7 +426,7 @@ impl DoctorRun<'_> {
     fn waking(&self) -> Result<Vec<HealthCheck>, CommandError> {
         let roster = Roster::read(self.mesh)?;
         let is_agent =
-            |agent: &&Agent| agent.harness.is_some_and(|harness| install::HARNESSES.contains(&harness));
+            |agent: &&Agent| agent.harness.is_some_and(|harness| harness::support(harness).is_some());
         let agents = roster.live().filter(is_agent);
         agents
             .map(|agent| {

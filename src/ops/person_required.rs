@@ -19,7 +19,6 @@ use crate::sys::process;
 use crate::ops::agents::identity::{CallerTraces, is_tool_of_another};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::setup::install::HARNESSES;
 
 /// The harness that a command runs in.
 pub(super) struct SurroundingHarness {
@@ -41,7 +40,7 @@ pub(super) fn harness() -> Option<SurroundingHarness> {
         let name = harness::session_variables(harness).iter().find(is_set)?;
         Some(SurroundingHarness { harness, told_by: Some(name) })
     };
-    HARNESSES.into_iter().find_map(told).filter(|_| !is_all)
+    harness::supported().find_map(told).filter(|_| !is_all)
 }
 
 impl SurroundingHarness {

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::error::StoreError;
 use super::wire::pretty;
 use crate::domain::settings::Durability;
+use crate::domain::sha256;
 use crate::domain::text_edit::undo::{UndoSpan, undo, undone};
 use crate::sys::environment::Home;
 use crate::sys::files::{self, Files};
@@ -69,7 +69,7 @@ impl KnownFile {
     pub fn new(content: &str, outline: String) -> Self {
         let stem = content.trim_ascii_end();
         let blanks = content[stem.len()..].to_string();
-        Self { hash: hash(content.as_bytes()), outline, stem: hash(stem.as_bytes()), blanks }
+        Self { hash: sha256(content.as_bytes()), outline, stem: sha256(stem.as_bytes()), blanks }
     }
 }
 
@@ -80,7 +80,7 @@ impl WrittenFile {
             let [content, original] = [content, original?].map(|bytes| std::str::from_utf8(bytes).ok());
             undo(content?, original?)
         };
-        Self { hash: hash(content), undo: undo() }
+        Self { hash: sha256(content), undo: undo() }
     }
 }
 
@@ -92,7 +92,7 @@ impl Install {
 
     /// The record of this content, if we wrote it.
     pub fn wrote(&self, content: &[u8]) -> Option<&WrittenFile> {
-        let hash = hash(content);
+        let hash = sha256(content);
         self.wrote.iter().find(|wrote| wrote.hash == hash)
     }
 
@@ -100,7 +100,7 @@ impl Install {
     pub fn is_original(&self, content: Option<&[u8]>) -> bool {
         match (&self.before, content) {
             (OriginalFile::Nothing, None) => true,
-            (OriginalFile::Known(known), Some(content)) => known.hash == hash(content),
+            (OriginalFile::Known(known), Some(content)) => known.hash == sha256(content),
             (OriginalFile::Copy(copy), Some(content)) => copy.as_bytes() == content,
             _ => false,
         }
@@ -118,7 +118,7 @@ impl Install {
             OriginalFile::Copy(copy) => Some(Some(copy.clone().into_bytes())),
             OriginalFile::Known(known) => {
                 let text = undone(std::str::from_utf8(content).ok()?, wrote.undo.as_deref()?)?;
-                (hash(text.as_bytes()) == known.hash).then(|| Some(text.into_bytes()))
+                (sha256(text.as_bytes()) == known.hash).then(|| Some(text.into_bytes()))
             }
         }
     }
@@ -276,9 +276,4 @@ fn read(file: &Path) -> Result<Option<Install>, StoreError> {
         Some(_) => return Err(corrupt("another version of msg wrote it".to_string())),
     };
     install.map(Some).map_err(|error| corrupt(error.to_string()))
-}
-
-/// SHA-256 as hexadecimal digits.
-pub fn hash(content: &[u8]) -> String {
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }

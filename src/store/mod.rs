@@ -57,7 +57,7 @@ pub use handles::{
 pub use hook_state::{HookFailure, MailTurns, StampsBefore};
 pub use inbox::{Acknowledge, Contacts, Delivery, InboxScan, UnparsableFile, UnreadMessage};
 pub use index::{ListedAgent, RegistryQuery, Survey, patterns};
-pub use installs::{Install, Installs, InstallsLock, KnownFile, OriginalFile, WrittenFile, hash};
+pub use installs::{Install, Installs, InstallsLock, KnownFile, OriginalFile, WrittenFile};
 pub use location::{LocationReason, MeshLocation};
 pub use lock_order::holds_a_lock;
 pub use locked_mesh::LockedMesh;

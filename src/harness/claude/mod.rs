@@ -1,9 +1,14 @@
 //! Claude Code.
 
 mod codec;
+mod install;
+
+use std::path::{Path, PathBuf};
 
 use crate::domain::Harness;
+use crate::sys::environment::Home;
 
+use super::install::{InstallContext, InstallTarget};
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
 
 pub(crate) const ID: Harness = Harness::named("claude");
@@ -34,5 +39,33 @@ impl HarnessSupport for ClaudeCode {
     /// It continues if an asynchronous hook exits with 2.
     fn waiter(&self) -> Option<WaiterSupport> {
         Some(WaiterSupport { event: "Stop", route: "rewake", call: WaiterCall::ExitCode })
+    }
+
+    fn config_dir(&self, home: &Home) -> PathBuf {
+        install::config_dir(home)
+    }
+
+    fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        install::user_targets(place)
+    }
+
+    fn project_targets(&self, place: &InstallContext<'_>, root: &Path) -> Result<Vec<InstallTarget>, String> {
+        Ok(install::project_targets(place, root))
+    }
+
+    fn server_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        install::server_targets(place)
+    }
+
+    fn recorded_members(&self) -> &'static [&'static [&'static str]] {
+        install::MEMBERS
+    }
+
+    fn recorded_items(&self) -> &'static [&'static str] {
+        install::ITEMS
+    }
+
+    fn has_status_line(&self) -> bool {
+        true
     }
 }

@@ -1,9 +1,17 @@
 //! Codex.
 
 mod codec;
+mod install;
+mod login_shell;
+mod server_table;
+mod trust;
+
+use std::path::{Path, PathBuf};
 
 use crate::domain::Harness;
+use crate::sys::environment::Home;
 
+use super::install::{InstallContext, InstallTarget};
 use super::{HarnessSupport, HookCodec};
 
 pub(crate) const ID: Harness = Harness::named("codex");
@@ -38,5 +46,25 @@ impl HarnessSupport for Codex {
 
     fn runs_hooks_in_login_shell(&self) -> bool {
         true
+    }
+
+    fn config_dir(&self, home: &Home) -> PathBuf {
+        install::config_dir(home)
+    }
+
+    fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        install::user_targets(place)
+    }
+
+    fn project_targets(&self, _: &InstallContext<'_>, _: &Path) -> Result<Vec<InstallTarget>, String> {
+        Err("`.codex/hooks.json` is one file for all who work on the project".to_string())
+    }
+
+    fn outline(&self, content: &str) -> Option<String> {
+        server_table::outline(content)
+    }
+
+    fn machine_trouble(&self) -> Option<(String, String)> {
+        login_shell::trouble()
     }
 }

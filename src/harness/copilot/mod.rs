@@ -1,9 +1,14 @@
 //! Copilot CLI.
 
 mod codec;
+mod install;
+
+use std::path::{Path, PathBuf};
 
 use crate::domain::Harness;
+use crate::sys::environment::Home;
 
+use super::install::{InstallContext, InstallTarget};
 use super::prompt_shape::PromptShape;
 use super::{HarnessSupport, HookCodec};
 
@@ -34,6 +39,26 @@ impl HarnessSupport for CopilotCli {
 
     fn prompt_shape(&self) -> Option<PromptShape> {
         Some(PromptShape { marks: &["❯"], placeholder: "" })
+    }
+
+    fn config_dir(&self, home: &Home) -> PathBuf {
+        install::config_dir(home)
+    }
+
+    fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        install::user_targets(place)
+    }
+
+    fn project_targets(&self, place: &InstallContext<'_>, root: &Path) -> Result<Vec<InstallTarget>, String> {
+        Ok(install::project_targets(place, root))
+    }
+
+    fn server_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        install::server_targets(place)
+    }
+
+    fn recorded_members(&self) -> &'static [&'static [&'static str]] {
+        install::MEMBERS
     }
 }
 

@@ -1,9 +1,14 @@
 //! Gemini CLI.
 
 mod codec;
+mod install;
+
+use std::path::{Path, PathBuf};
 
 use crate::domain::Harness;
+use crate::sys::environment::Home;
 
+use super::install::{InstallContext, InstallTarget};
 use super::prompt_shape::PromptShape;
 use super::{HarnessSupport, HookCodec};
 
@@ -34,6 +39,18 @@ impl HarnessSupport for GeminiCli {
 
     fn prompt_shape(&self) -> Option<PromptShape> {
         Some(PromptShape { marks: &[">", "*", "!"], placeholder: "Type your message or @path/to/file" })
+    }
+
+    fn config_dir(&self, home: &Home) -> PathBuf {
+        install::config_dir(home)
+    }
+
+    fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        install::user_targets(place)
+    }
+
+    fn project_targets(&self, _: &InstallContext<'_>, _: &Path) -> Result<Vec<InstallTarget>, String> {
+        Err("`.gemini/settings.json` is one file for all who work on the project".to_string())
     }
 }
 

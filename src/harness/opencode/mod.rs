@@ -1,9 +1,15 @@
 //! OpenCode.
 
 mod codec;
+mod install;
+mod permission;
+
+use std::path::{Path, PathBuf};
 
 use crate::domain::Harness;
+use crate::sys::environment::Home;
 
+use super::install::{InstallContext, InstallTarget};
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
 
 pub(crate) const ID: Harness = Harness::named("opencode");
@@ -39,5 +45,25 @@ impl HarnessSupport for OpenCode {
 
     fn waiter(&self) -> Option<WaiterSupport> {
         Some(WaiterSupport { event: "session.idle", route: "plugin", call: WaiterCall::Json })
+    }
+
+    fn config_dir(&self, home: &Home) -> PathBuf {
+        install::config_dir(home)
+    }
+
+    fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        install::user_targets(place)
+    }
+
+    fn project_targets(&self, place: &InstallContext<'_>, root: &Path) -> Result<Vec<InstallTarget>, String> {
+        Ok(install::project_targets(place, root))
+    }
+
+    fn server_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        install::server_targets(place)
+    }
+
+    fn recorded_members(&self) -> &'static [&'static [&'static str]] {
+        install::MEMBERS
     }
 }

@@ -1,9 +1,14 @@
 //! pi.
 
 mod codec;
+mod install;
+
+use std::path::{Path, PathBuf};
 
 use crate::domain::Harness;
+use crate::sys::environment::Home;
 
+use super::install::{InstallContext, InstallTarget};
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
 
 pub(crate) const ID: Harness = Harness::named("pi");
@@ -33,5 +38,17 @@ impl HarnessSupport for Pi {
 
     fn waiter(&self) -> Option<WaiterSupport> {
         Some(WaiterSupport { event: "agent_before_settle", route: "extension", call: WaiterCall::Json })
+    }
+
+    fn config_dir(&self, home: &Home) -> PathBuf {
+        install::config_dir(home)
+    }
+
+    fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        install::user_targets(place)
+    }
+
+    fn project_targets(&self, place: &InstallContext<'_>, root: &Path) -> Result<Vec<InstallTarget>, String> {
+        Ok(install::project_targets(place, root))
     }
 }

@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use crate::domain::Agent;
 use crate::harness;
 use crate::ops::context::Context;
-use crate::ops::setup::install;
 use crate::store::{Mesh, iso};
 use crate::sys::socket::{self, SocketSendResult};
 use crate::sys::{clock, files, process, program};
@@ -92,7 +91,8 @@ impl ClaudeSession {
     pub(super) fn of(ctx: &Context, agent: &Agent) -> Result<Self, String> {
         let pid = agent.process.pid();
         let name = format!("sessions/{pid}.json");
-        let mut dirs = vec![install::config_dir(harness::CLAUDE, &ctx.home)];
+        let mut dirs =
+            vec![harness::support(harness::CLAUDE).map(|it| it.config_dir(&ctx.home)).unwrap_or_default()];
         dirs.extend(config_of(&program::variables_of(pid, &VARIABLES)));
         for config in dirs {
             let Some(read) =

@@ -198,7 +198,7 @@ fn a_file_of_another_version_is_known_by_its_record() {
         let before = tree(&env.home());
         install(&env, harness);
         let (now, old) = (text(&env, file), "// from another version\n");
-        let [now_hash, old_hash] = [now.as_str(), old].map(|it| ravenry::store::hash(it.as_bytes()));
+        let [now_hash, old_hash] = [now.as_str(), old].map(|it| ravenry::domain::sha256(it.as_bytes()));
         for entry in fs::read_dir(at(&env, ".local/state/ravenry-installs")).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|it| it == "json") {

@@ -44,7 +44,7 @@ fn who_upgrades_is_asked_about_redirections() {
         let records = crate::environment::files_in(&at(&env, ".local/state/ravenry-installs"));
         let record = records.iter().find(|it| fs::read_to_string(it).is_ok_and(|text| text.contains(&path)));
         let first_format = serde_json::json!({
-            "path": path, "original": original, "wrote": [ravenry::store::hash(old.as_bytes())], "made": [],
+            "path": path, "original": original, "wrote": [ravenry::domain::sha256(old.as_bytes())], "made": [],
         });
         fs::write(record.unwrap(), first_format.to_string()).unwrap();
         if is_edited {

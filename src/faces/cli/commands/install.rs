@@ -11,9 +11,9 @@ use crate::domain::{Harness, visible};
 use crate::faces::cli::diff;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
-use crate::harness;
+use crate::harness::{self, HarnessSupport};
 use crate::ops::setup::config;
-use crate::ops::setup::install::{self, FileChange, HARNESSES, InstallOptions, InstallOutcome, Recipient};
+use crate::ops::setup::install::{self, FileChange, InstallOptions, InstallOutcome, Recipient};
 use crate::ops::{CommandError, CommandErrorKind, Context, HandoverOutcome};
 use crate::store::config::ConfigScope;
 
@@ -71,7 +71,7 @@ pub(super) enum Which {
 }
 
 pub(super) fn which() -> impl TypedValueParser<Value = Which> {
-    let names = HARNESSES.iter().map(|harness| harness.name()).chain(["tmux", "all"]);
+    let names = harness::supported().map(Harness::name).chain(["tmux", "all"]);
     // Any other name is `all`.
     PossibleValuesParser::new(names).map(|name| Recipient::parse(&name).map_or(Which::All, Which::One))
 }
@@ -119,7 +119,12 @@ pub(super) fn run(
             "`--join` is about sessions of a harness: tmux has none",
         ));
     }
-    let has_none = |recipient: Recipient| recipient != Recipient::Harness(harness::CLAUDE);
+    let has_none = |recipient: Recipient| match recipient {
+        Recipient::Harness(harness) => {
+            !harness::support(harness).is_some_and(HarnessSupport::has_status_line)
+        }
+        Recipient::Tmux => true,
+    };
     if let Some(recipient) = options.recipient.filter(|recipient| options.statusline && has_none(*recipient))
     {
         let text = format!("{recipient} has no status line that could be told what to show");

@@ -5,7 +5,8 @@
 use std::path::Path;
 
 use crate::domain::Harness;
-use crate::harness::{self, HookLine, MsgProgram};
+use crate::harness::install::{InstallContext, InstallScope, InstallTarget};
+use crate::harness::{self, HarnessSupport, HookLine, MsgProgram, SUPPORTED};
 use crate::store::{Install, Installs, OriginalFile, StoreError};
 use crate::sys::files;
 use crate::sys::git::WorkTree;
@@ -14,9 +15,6 @@ use crate::sys::program::{is_program, is_same, on_path, own};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::health_check::{DoctorMode, HealthCheck};
-use crate::ops::setup::install::harnesses::{HARNESSES, InstallContext, InstallScope};
-use crate::ops::setup::install::installed_part::{InstallTarget, InstalledPart};
-use crate::ops::setup::install::login_shell;
 use crate::ops::setup::install::plan::{InstallDirection, InstallPlan, PlannedFile};
 use crate::ops::setup::install::{absence, msg_program, original_file, shown};
 
@@ -70,7 +68,7 @@ pub fn overview(ctx: &Context) -> Vec<(Harness, bool, bool)> {
         let is_installed = installed.iter().any(|name| name == harness.name());
         (harness, absence(harness, &ctx.home).is_none(), is_installed)
     };
-    HARNESSES.into_iter().map(seen).collect()
+    harness::supported().map(seen).collect()
 }
 
 fn of_harnesses(ctx: &Context) -> Vec<HealthCheck> {
@@ -120,8 +118,9 @@ fn survey(ctx: &Context) -> Result<InstallFindings, CommandError> {
     }
     let mut survey = InstallFindings { installed: Vec::new(), well: Vec::new(), checks: Vec::new() };
     for place in &places {
-        for harness in HARNESSES {
-            let found = look(place, harness, &Installs::of(&ctx.home));
+        for support in SUPPORTED {
+            let harness = support.id();
+            let found = look(place, *support, &Installs::of(&ctx.home));
             survey.installed.extend(found.is_installed.then(|| place.name(harness)));
             survey.well.extend(found.is_well.then(|| place.name(harness)));
             let checks = found.troubles.into_iter().map(|(text, fix)| HealthCheck::warn(NAME, text, &fix));
@@ -140,12 +139,13 @@ struct Found {
     troubles: Vec<(String, String)>,
 }
 
-fn look(place: &InstallContext<'_>, harness: Harness, installs: &Installs) -> Found {
-    let Ok(mut targets) = place.targets(harness) else { return Found::default() };
+fn look(place: &InstallContext<'_>, support: &dyn HarnessSupport, installs: &Installs) -> Found {
+    let harness = support.id();
+    let Ok(mut targets) = place.targets(support) else { return Found::default() };
     // Don't report a missing server to a user who did not want one.
     if !targets.iter().any(has_server) {
         let without = InstallContext { mcp: false, ..place.clone() };
-        targets = without.targets(harness).unwrap_or(targets);
+        targets = without.targets(support).unwrap_or(targets);
     }
     let is_project = matches!(place.scope, InstallScope::Project(_));
     let mend = format!("`msg install {}`", place.name(harness));
@@ -172,14 +172,11 @@ fn look(place: &InstallContext<'_>, harness: Harness, installs: &Installs) -> Fo
         steps.iter().filter_map(|step| trouble(step, harness)).map(|text| (text, mend.clone())).collect();
     if let Some(step) = steps.iter().find(|step| step.before != step.after).filter(|_| troubles.is_empty()) {
         let file = shown(&step.target.path);
-        let text = match step.target.part {
-            InstalledPart::Trust(_) => format!("{harness} does not trust the hooks and skips them: `{file}`"),
-            _ => format!("{harness}: `{file}` was written by another version of msg, or was changed"),
-        };
-        troubles.push((text, mend));
+        let other = || format!("{harness}: `{file}` was written by another version of msg, or was changed");
+        troubles.push((step.target.part.outdated(&file).unwrap_or_else(other), mend));
     }
-    if harness == harness::CODEX && troubles.is_empty() {
-        troubles.extend(login_shell::trouble());
+    if troubles.is_empty() {
+        troubles.extend(support.machine_trouble());
     }
     Found { is_installed: true, is_well: troubles.is_empty(), troubles }
 }

@@ -1,17 +1,11 @@
 //! `msg install` and `msg uninstall`: put our hooks, plugins and permissions into harnesses, and take them out.
 //!
-//! `harnesses` says what goes where, `installed_part` puts it into a file's content and takes it out again, `plan`
-//! decides what to do with the files that exist, and this file is the use case. Nothing of a harness is written before
+//! `harness/<name>/` says what goes where, `harness/install/` puts it into a file's content and takes it out again,
+//! `plan` decides what to do with the files that exist, and this file is the use case. Nothing of a harness is written before
 //! all of it is known to fit; each record is written before the file that it describes.
 
-mod codex_trust;
 mod doctor_checks;
-mod harnesses;
-mod installed_part;
-mod login_shell;
-mod mcp_entry;
 mod msg_program;
-mod opencode_permission;
 mod original_file;
 mod plan;
 mod tmux_status;
@@ -20,6 +14,7 @@ use std::path::PathBuf;
 
 use crate::domain::Harness;
 use crate::harness;
+use crate::harness::install::{InstallContext, InstallScope, InstallTarget};
 use crate::store::Installs;
 use crate::sys::environment::Home;
 use crate::sys::files;
@@ -29,14 +24,10 @@ use crate::sys::program::on_path;
 use crate::ops::context::home_and_cwd;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person_required;
-use harnesses::{InstallContext, InstallScope};
-use installed_part::InstallTarget;
 use plan::{InstallDirection, InstallPlan};
 
 pub(in crate::ops) use doctor_checks::checks;
 pub use doctor_checks::{installed, overview};
-pub use harnesses::HARNESSES;
-pub(in crate::ops) use harnesses::config_dir;
 pub use plan::FileChange;
 
 /// What `install` can install into.
@@ -77,7 +68,7 @@ impl std::fmt::Display for Recipient {
 pub struct InstallOptions {
     /// `None`: every harness on this machine.
     pub recipient: Option<Recipient>,
-    /// Also install Claude Code's status line.
+    /// Also install the status line, where the harness has one.
     pub statusline: bool,
     /// Use the project's files that stay out of its repository, instead of the user's.
     pub project: bool,
@@ -154,7 +145,9 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
     let installs = Installs::of(&home);
     let mut done = InstallOutcome::default();
     let one = options.recipient;
-    for recipient in one.map_or(HARNESSES.map(Recipient::from).to_vec(), |recipient| vec![recipient]) {
+    for recipient in
+        one.map_or(harness::supported().map(Recipient::from).collect(), |recipient| vec![recipient])
+    {
         if one.is_none()
             && way == InstallDirection::Install
             && let Some(reason) = absence(recipient, &home)
@@ -183,7 +176,8 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
                 && !options.mcp
                 && way == InstallDirection::Install
             {
-                let targets = place.server_targets(harness);
+                let targets =
+                    harness::support(harness).map(|it| place.server_targets(it)).unwrap_or_default();
                 let unwanted =
                     InstallPlan { recipient, targets, tree: None, way: InstallDirection::Uninstall };
                 changes.extend(unwanted.carry_out(&installs, options.dry_run)?);
@@ -210,8 +204,11 @@ fn targets(
     way: InstallDirection,
 ) -> Result<Result<Vec<InstallTarget>, String>, CommandError> {
     match (recipient, &place.scope) {
-        (Recipient::Harness(harness), _) => Ok(place.targets(harness)),
-        (Recipient::Tmux, InstallScope::User) => place.tmux(way).map(Ok),
+        (Recipient::Harness(harness), _) => Ok(match harness::support(harness) {
+            Some(harness) => place.targets(harness),
+            None => Err("it has no settings".to_string()),
+        }),
+        (Recipient::Tmux, InstallScope::User) => tmux_status::targets(place, way).map(Ok),
         (Recipient::Tmux, InstallScope::Project(_)) => Ok(Err("there is one status bar for all".to_string())),
     }
 }
@@ -241,7 +238,7 @@ fn denials(recipient: Recipient, targets: &[InstallTarget]) -> Vec<(Recipient, S
 /// Why a harness counts as absent; `None` if it is on this machine.
 fn absence(recipient: impl Into<Recipient>, home: &Home) -> Option<String> {
     let Recipient::Harness(harness) = recipient.into() else { return None };
-    let dir = config_dir(harness, home);
+    let dir = harness::support(harness)?.config_dir(home);
     if dir.is_dir() || on_path(harness.name()).is_some() {
         return None;
     }

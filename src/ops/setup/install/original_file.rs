@@ -6,25 +6,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::text_edit::json::{Dialect, Document, JsonNode, NodeKind, quoted};
-use crate::harness::MsgProgram;
+use crate::domain::text_edit::json::{Dialect, Document, JsonNode, NodeKind};
+use crate::harness::SUPPORTED;
+use crate::harness::install::{COMMON_MEMBERS, Original};
 use crate::store::{Install, KnownFile, OriginalFile, WrittenFile};
-
-use crate::ops::setup::install::mcp_entry;
-
-/// Members that `install` adds to or creates. `*` stands for any name.
-const MEMBERS: [&[&str]; 8] = [
-    &["hooks", "*"],
-    &["permissions", "allow"],
-    &["statusLine"],
-    &["mcpServers", mcp_entry::NAME],
-    &["mcp", mcp_entry::NAME],
-    &["version"],
-    &["permission", "bash", "msg *"],
-    &["permission", "bash", "msg *>*"],
-];
-/// List items that are ours.
-pub(super) const ITEMS: [&str; 2] = ["Bash(msg:*)", "mcp__ravenry"];
 
 /// The words of permissions. They are kept so that the user's own rule can be restored.
 const RULES: [&str; 3] = ["allow", "ask", "deny"];
@@ -34,6 +19,17 @@ pub(super) fn kept(record: &Install) -> OriginalFile {
     match &record.before {
         OriginalFile::Copy(copy) => OriginalFile::Known(known(copy.as_bytes())),
         other => other.clone(),
+    }
+}
+
+/// The same, as what adds and removes our part wants it.
+pub(super) fn original(kept: Option<&OriginalFile>) -> Original<'_> {
+    match kept {
+        Some(OriginalFile::Nothing) => Original::Nothing,
+        Some(OriginalFile::Known(KnownFile { outline, stem, blanks, .. })) => {
+            Original::Known { outline, stem, blanks }
+        }
+        Some(OriginalFile::Copy(_)) | None => Original::Unknown,
     }
 }
 
@@ -68,25 +64,22 @@ fn outline(text: &str) -> String {
             .get(&[])
             .ok()
             .flatten()
-            .map_or(Value::Null, |root| of_node(root, &MEMBERS))
+            .map_or(Value::Null, |root| of_node(root, &members()))
             .to_string();
     }
-    // Codex's `config.toml`. The other files are plain lines, of which no outline is needed.
-    match mcp_entry::found_table(text.as_bytes()) {
-        Ok(Some(program)) => {
-            let command = match &program {
-                MsgProgram::OnPath => "msg",
-                MsgProgram::At(path) => path,
-            };
-            format!(
-                "[mcp_servers.{}]\ncommand = {}\nargs = [{}]\n",
-                mcp_entry::NAME,
-                quoted(command),
-                quoted(mcp_entry::WORD)
-            )
-        }
-        _ => String::new(),
-    }
+    // The other files are plain lines, of which no outline is needed.
+    SUPPORTED.iter().find_map(|harness| harness.outline(text)).unwrap_or_default()
+}
+
+/// Members that `install` adds to or creates. `*` stands for any name.
+fn members() -> Vec<&'static [&'static str]> {
+    let own = SUPPORTED.iter().flat_map(|harness| harness.recorded_members());
+    COMMON_MEMBERS.iter().chain(own).copied().collect()
+}
+
+/// Whether a text in a list is ours.
+fn is_item(text: &str) -> bool {
+    SUPPORTED.iter().any(|harness| harness.recorded_items().contains(&text))
 }
 
 /// The node reduced to the members that these paths lead to.
@@ -105,7 +98,7 @@ fn of_node(node: &JsonNode, paths: &[&[&str]]) -> Value {
             Value::Object(kept)
         }
         NodeKind::List(items) => {
-            let texts = items.iter().filter_map(JsonNode::text).filter(|text| ITEMS.contains(text));
+            let texts = items.iter().filter_map(JsonNode::text).filter(|text| is_item(text));
             texts.map(Value::from).collect()
         }
         NodeKind::Text(text) => Value::from(RULES.into_iter().find(|rule| rule == text).unwrap_or_default()),
@@ -116,7 +109,7 @@ fn of_node(node: &JsonNode, paths: &[&[&str]]) -> Value {
 /// Whether an outline includes this member.
 #[cfg(test)]
 pub(super) fn covers(path: &[String]) -> bool {
-    MEMBERS.iter().any(|known| {
+    members().iter().any(|known| {
         known.len() >= path.len() && known.iter().zip(path).all(|(name, word)| *name == "*" || name == word)
     })
 }
@@ -138,8 +131,8 @@ mod tests {
 
     #[test]
     fn all_that_is_put_into_settings_is_told_of() {
-        use crate::ops::setup::install::harnesses::{HARNESSES, InstallContext, InstallScope};
-        use crate::ops::setup::install::installed_part::{InstalledPart, SettingsFileEntry};
+        use crate::harness::MsgProgram;
+        use crate::harness::install::{InstallContext, InstallScope, InstalledPart, SettingsFileEntry};
         use crate::sys::environment::Home;
         let dir = std::path::PathBuf::from("/nowhere");
         let home = Home { home: dir.clone(), config: dir.clone(), state: dir };
@@ -151,9 +144,9 @@ mod tests {
             mcp: true,
         };
         let mut looked_at = 0;
-        for (harness, target) in HARNESSES
-            .into_iter()
-            .flat_map(|it| place.targets(it).unwrap().into_iter().map(move |target| (it, target)))
+        for (harness, target) in SUPPORTED
+            .iter()
+            .flat_map(|it| place.targets(*it).unwrap().into_iter().map(|target| (it.id(), target)))
         {
             let InstalledPart::Entries { entries, .. } = target.part else { continue };
             for entry in entries {
@@ -161,15 +154,13 @@ mod tests {
                 let path = match entry {
                     SettingsFileEntry::Hook(hook) => hook.list,
                     SettingsFileEntry::Item { list, text } => {
-                        assert!(ITEMS.contains(&text.as_str()), "{text}");
+                        assert!(is_item(&text), "{text}");
                         list
                     }
                     SettingsFileEntry::Member { path, .. } => path,
                     SettingsFileEntry::StatusLine { .. } => vec!["statusLine".to_string()],
-                    SettingsFileEntry::Server(server) => server.path(harness),
-                    SettingsFileEntry::Leave { command, .. } => {
-                        ["permission", "bash", &format!("{command} *")].map(str::to_string).to_vec()
-                    }
+                    SettingsFileEntry::Server(server) => server.path(),
+                    SettingsFileEntry::Permission(rule) => rule.path(),
                 };
                 assert!(covers(&path), "{harness}: {path:?}");
             }

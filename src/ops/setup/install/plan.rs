@@ -2,17 +2,17 @@
 //!
 //! A file that cannot be parsed is left alone. The record (`store::installs`) is written before the file, so `install`
 //! and `uninstall` go on after a crash. Our entries are recognised by the form of their command line
-//! (`domain::hook_line`), without a mark.
+//! (`harness::HookLine`), without a mark.
 
 use std::path::{Path, PathBuf};
 
 use crate::domain::text_edit::EditError;
+use crate::harness::install::{FileLookup, InstallTarget, InstalledPart};
 use crate::store::{Install, Installs, InstallsLock, OriginalFile, StoreError, WrittenFile};
 use crate::sys::files;
 use crate::sys::git::WorkTree;
 
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::setup::install::installed_part::{FileLookup, InstallTarget, InstalledPart, Original};
 use crate::ops::setup::install::{Recipient, exclusion, original_file, shown};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -110,7 +110,7 @@ impl InstallPlan<'_> {
         // If another file of this harness has a record and this one has none, there was nothing to write here: a
         // permission in it is the user's.
         let is_theirs = record.is_none() && done.iter().any(|step| step.record.is_some());
-        let part = if is_theirs { target.part.without_leave() } else { target.part.clone() };
+        let part = if is_theirs { target.part.without_permissions() } else { target.part.clone() };
         let kept = match (&record, &before) {
             (Some(record), _) => Some(original_file::kept(record)),
             (None, Some(bytes)) if is_theirs => Some(OriginalFile::Known(original_file::known(bytes))),
@@ -127,9 +127,14 @@ impl InstallPlan<'_> {
                     matches!(target.part, InstalledPart::Own(_)) && is_untouched(record.as_ref(), &before);
                 let current = before.as_deref().filter(|_| !is_old);
                 if target.part.has_rival(before.as_deref().unwrap_or_default()).map_err(refused)? {
-                    return Err(rival(path));
+                    return Err(rival(path, self.recipient));
                 }
-                Some(target.part.put(current, Original::of(kept.as_ref()), &view).map_err(refused)?)
+                Some(
+                    target
+                        .part
+                        .put(current, original_file::original(kept.as_ref()), &view)
+                        .map_err(refused)?,
+                )
             }
             InstallDirection::Uninstall => original.clone(),
         };
@@ -155,7 +160,7 @@ impl InstallPlan<'_> {
         if self.way == InstallDirection::Install && record.is_none() && !part.is_in(bytes)? {
             return Ok(Some(bytes.to_vec()));
         }
-        match part.take(bytes, Original::of(kept.as_ref()), view) {
+        match part.take(bytes, original_file::original(kept.as_ref()), view) {
             Err(_)
                 if self.way == InstallDirection::Uninstall
                     && record.is_none()
@@ -359,13 +364,13 @@ fn refuse(path: &Path, recipient: Recipient, part: &InstalledPart, refusal: &Edi
 }
 
 /// There is only one status line, and a user who has made their own wants to keep it.
-fn rival(path: &Path) -> CommandError {
+fn rival(path: &Path, recipient: Recipient) -> CommandError {
     CommandError::new(
         CommandErrorKind::StatusLineInUse,
         format!("`{}` has a status line of your own", shown(path)),
     )
     .hint("call `msg statusline` in it, with the JSON that it gets; `msg statusline --help` shows how")
-    .hint("or remove `statusLine` there, then try again; nothing of claude was changed")
+    .hint(format!("or remove `statusLine` there, then try again; nothing of {recipient} was changed"))
     .fact("file", shown(path))
 }
 

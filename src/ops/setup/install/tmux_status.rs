@@ -1,9 +1,13 @@
 //! The line in tmux's configuration that shows `msg statusline` in its status bar.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use crate::domain::text_edit::{EditError, lines};
 use crate::harness::MsgProgram;
+use crate::harness::install::{
+    CustomPart, FileLookup, InstallContext, InstallTarget, InstalledPart, Original,
+};
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::sys::environment::Home;
 
@@ -15,8 +19,22 @@ const HEAD: &str = "if -F \"#{m:*statusline --tmux*,#{status-right}}\" \"\" 'set
 const TAIL: &str = " statusline --tmux --pane #{pane_pid} 2>/dev/null)\"'; \
                     if -F \"#{e|<:#{status-right-length},100}\" \"set -g status-right-length 100\"";
 
+/// Our line in tmux's configuration.
+#[derive(Debug)]
+struct TmuxLine(String);
+
+/// tmux's configuration files, or `Err` if our line can't be written in them.
+pub(super) fn targets(
+    place: &InstallContext<'_>,
+    way: InstallDirection,
+) -> Result<Vec<InstallTarget>, CommandError> {
+    let part: Rc<dyn CustomPart> = Rc::new(TmuxLine(line(&place.program)?));
+    let target = |path| InstallTarget::new(path, InstalledPart::Custom(Rc::clone(&part)));
+    Ok(files(place.home, way).into_iter().map(target).collect())
+}
+
 /// The line that calls the program.
-pub(super) fn line(program: &MsgProgram) -> Result<String, CommandError> {
+fn line(program: &MsgProgram) -> Result<String, CommandError> {
     let program = match program {
         MsgProgram::OnPath => "msg",
         // Both tmux and a shell parse this, and nested quotes would not survive both.
@@ -33,7 +51,7 @@ pub(super) fn line(program: &MsgProgram) -> Result<String, CommandError> {
 }
 
 /// tmux's configuration files: for `In`, the one that exists; for `Out`, both, because ours may be in either.
-pub(super) fn files(home: &Home, way: InstallDirection) -> Vec<PathBuf> {
+fn files(home: &Home, way: InstallDirection) -> Vec<PathBuf> {
     let (old, new) = (home.home.join(".tmux.conf"), home.config.join("tmux/tmux.conf"));
     match way {
         InstallDirection::Uninstall => vec![old, new],
@@ -42,18 +60,29 @@ pub(super) fn files(home: &Home, way: InstallDirection) -> Vec<PathBuf> {
     }
 }
 
-/// The content with the line at its end, or where it was. Lines of other versions are removed.
-pub(super) fn put(bytes: &[u8], line: &str) -> Result<Vec<u8>, EditError> {
-    lines::put(&lines::take_those(bytes, &|other| is_ours(other) && other != line)?, line)
-}
+impl CustomPart for TmuxLine {
+    /// The content with the line at its end, or where it was. Lines of other versions are removed.
+    fn put(&self, bytes: &[u8], _: FileLookup<'_>) -> Result<Vec<u8>, EditError> {
+        let line = &self.0;
+        lines::put(&lines::take_those(bytes, &|other| is_ours(other) && other != line)?, line)
+    }
 
-pub(super) fn take(bytes: &[u8]) -> Result<Vec<u8>, EditError> {
-    lines::take_those(bytes, &is_ours)
-}
+    fn take(
+        &self,
+        bytes: &[u8],
+        original: Original<'_>,
+        _: FileLookup<'_>,
+    ) -> Result<Option<Vec<u8>>, EditError> {
+        Ok(original.left_lines(lines::take_those(bytes, &is_ours)?))
+    }
 
-/// Whether anything of ours is in it.
-pub(super) fn is_in(bytes: &[u8]) -> bool {
-    String::from_utf8_lossy(bytes).lines().any(|line| is_ours(line.trim_end()))
+    fn is_in(&self, bytes: &[u8]) -> Result<bool, EditError> {
+        Ok(self.is_mentioned(&String::from_utf8_lossy(bytes)))
+    }
+
+    fn is_mentioned(&self, text: &str) -> bool {
+        text.lines().any(|line| is_ours(line.trim_end()))
+    }
 }
 
 /// Only our exact form is ours; a user's own call of `msg` is not.

@@ -4,12 +4,61 @@
 //! redirection is matched as part of the command, so a second rule after ours asks about redirections: without it, `msg
 //! show ID > FILE` could write any file.
 
+use std::path::PathBuf;
+
 use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Document, Json, JsonNode, Member, NodeKind};
+use crate::harness::install::{FileLookup, Original, PermissionRule};
+
+/// The permission to run a command; it is installed and removed together with that plugin.
+#[derive(Debug)]
+pub(super) struct Permission {
+    pub(super) command: &'static str,
+    pub(super) plugin: PathBuf,
+}
+
+impl PermissionRule for Permission {
+    fn put(
+        &self,
+        document: &mut Document,
+        original: Original<'_>,
+        before: Option<&Document>,
+        view: FileLookup<'_>,
+    ) -> Result<(), EditError> {
+        let is_ours = match original {
+            Original::Nothing => true,
+            Original::Unknown => view(&self.plugin).0.is_some(),
+            Original::Known { .. } => !before.is_some_and(|before| may_have_allowed(before, self.command)),
+        };
+        put(document, self.command, is_ours)
+    }
+
+    fn take(
+        &self,
+        document: &mut Document,
+        before: Option<&Document>,
+        stays: &dyn Fn(&[String]) -> bool,
+    ) -> Result<(), EditError> {
+        take(document, self.command, before, stays)
+    }
+
+    fn denied(&self, document: &Document) -> Result<Option<String>, EditError> {
+        denied(document, self.command)
+    }
+
+    fn goes_with_plugin(&self, view: FileLookup<'_>) -> bool {
+        let (before, after) = view(&self.plugin);
+        before != after
+    }
+
+    fn path(&self) -> Vec<String> {
+        path(&["permission", "bash", &Names::of(self.command).pattern])
+    }
+}
 
 /// Allows a command where OpenCode would ask. What is denied stays denied. `is_ours` says whether a permission that is
 /// already there is one we put there: an earlier version did not ask about redirections.
-pub(super) fn put(document: &mut Document, command: &str, is_ours: bool) -> Result<(), EditError> {
+fn put(document: &mut Document, command: &str, is_ours: bool) -> Result<(), EditError> {
     let Names { pattern, redirected } = Names::of(command);
     let rules = || [(pattern.as_str(), Json::from("allow")), (redirected.as_str(), Json::from("ask"))];
     let (all, bash) = (path(&["permission"]), path(&["permission", "bash"]));
@@ -62,7 +111,7 @@ fn rule_redirections(document: &mut Document, command: &str) -> Result<(), EditE
 }
 
 /// The user's rule that keeps us from allowing the command.
-pub(super) fn denied(document: &Document, command: &str) -> Result<Option<String>, EditError> {
+fn denied(document: &Document, command: &str) -> Result<Option<String>, EditError> {
     let (all, bash) = (path(&["permission"]), path(&["permission", "bash"]));
     Ok(match document.get(&all)?.map(|node| &node.kind) {
         Some(NodeKind::Text(rule)) => (rule == "deny").then(|| "permission".to_string()),
@@ -111,13 +160,13 @@ fn may_fit(rule: &str, command: &str) -> bool {
 
 /// Whether the original file allowed the command, as far as its outline tells. An earlier version kept no values: then
 /// `true`.
-pub(super) fn may_have_allowed(before: &Document, command: &str) -> bool {
+fn may_have_allowed(before: &Document, command: &str) -> bool {
     let place = path(&["permission", "bash", &Names::of(command).pattern]);
     before.get(&place).is_ok_and(|node| node.is_some_and(|node| !matches!(node.text(), Some("ask" | "deny"))))
 }
 
 /// Undoes [`put`]. An object that was the single word `ask` before becomes that word again.
-pub(super) fn take(
+fn take(
     document: &mut Document,
     command: &str,
     before: Option<&Document>,

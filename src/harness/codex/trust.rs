@@ -4,14 +4,15 @@
 
 use std::path::PathBuf;
 
+use crate::domain::sha256;
 use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Dialect, Document, JsonNode};
 use crate::domain::text_edit::toml::Tables;
-use crate::harness;
-use crate::store;
+use crate::harness::MsgProgram;
+use crate::harness::install::{CustomPart, FileLookup, Hook, Original};
 
-use crate::ops::setup::install::installed_part::{FileLookup, Hook};
-use crate::ops::setup::install::mcp_entry::ServerEntry;
+use super::ID;
+use super::server_table::{self, ServerTable};
 
 const ABOVE: [&str; 2] = ["hooks", "state"];
 const KEY: &str = "trusted_hash";
@@ -24,7 +25,7 @@ pub(super) struct Trust {
     /// The same file, by the path Codex uses.
     pub(super) source: String,
     pub(super) events: Vec<Trusted>,
-    pub(super) server: ServerEntry,
+    pub(super) server: ServerTable,
 }
 
 /// A hook, and the values that go into its hash.
@@ -37,9 +38,9 @@ pub(super) struct Trusted {
     pub(super) timeout: u64,
 }
 
-impl Trust {
+impl CustomPart for Trust {
     /// Trusts the hooks that are in the file now, at their present positions.
-    pub(super) fn put(&self, bytes: &[u8], view: FileLookup<'_>) -> Result<Vec<u8>, EditError> {
+    fn put(&self, bytes: &[u8], view: FileLookup<'_>) -> Result<Vec<u8>, EditError> {
         let (before, after) = view(&self.hooks);
         let mut tables = Tables::parse(bytes, &ABOVE, KEY)?;
         let wanted = self.keys(after.as_deref())?;
@@ -51,19 +52,20 @@ impl Trust {
             }
         }
         wanted.iter().try_for_each(|(key, hash)| tables.put(key, hash))?;
-        self.server.put_table(&tables.into_bytes())
+        self.server.put(&tables.into_bytes())
     }
 
-    /// Undoes [`Self::put`]; `first` is the outline of the original file. Hooks of others whose position changes stay
-    /// trusted.
-    pub(super) fn take(
+    /// Hooks of others whose position changes stay trusted.
+    fn take(
         &self,
         bytes: &[u8],
-        first: Option<&[u8]>,
+        original: Original<'_>,
         view: FileLookup<'_>,
-    ) -> Result<Vec<u8>, EditError> {
+    ) -> Result<Option<Vec<u8>>, EditError> {
+        let first =
+            if let Original::Known { outline, .. } = original { Some(outline.as_bytes()) } else { None };
         let (before, after) = view(&self.hooks);
-        let mut tables = Tables::parse(&self.server.take_table(bytes, first)?, &ABOVE, KEY)?;
+        let mut tables = Tables::parse(&self.server.take(bytes, first)?, &ABOVE, KEY)?;
         let known = self.hashes(before.as_deref())?;
         let entries = tables.entries()?;
         for entry in &entries {
@@ -82,19 +84,33 @@ impl Trust {
             moved.push((to, hash));
         }
         moved.iter().try_for_each(|(key, hash)| tables.put(key, hash))?;
-        Ok(tables.into_bytes())
+        Ok(original.leftover(tables.into_bytes()))
     }
 
-    pub(super) fn is_mentioned(&self, text: &str) -> bool {
+    fn server(&self, bytes: &[u8]) -> Result<Option<MsgProgram>, EditError> {
+        server_table::found(bytes)
+    }
+
+    fn is_in(&self, bytes: &[u8]) -> Result<bool, EditError> {
+        Ok(self.server(bytes)?.is_some())
+    }
+
+    fn is_mentioned(&self, text: &str) -> bool {
         (text.contains(KEY) && text.contains(&self.source)) || text.contains("ravenry")
     }
 
+    fn outdated(&self, file: &str) -> Option<String> {
+        Some(format!("{ID} does not trust the hooks and skips them: `{file}`"))
+    }
+}
+
+impl Trust {
     /// The keys and hashes of our hooks in the file.
-    pub(super) fn keys(&self, hooks: Option<&[u8]>) -> Result<Vec<(String, String)>, EditError> {
+    fn keys(&self, hooks: Option<&[u8]>) -> Result<Vec<(String, String)>, EditError> {
         let Some(document) = parse(hooks)? else { return Ok(Vec::new()) };
         let mut keys = Vec::new();
         for Trusted { hook, event, .. } in &self.events {
-            for ((outer, inner), _) in hook.found(&document, harness::CODEX)? {
+            for ((outer, inner), _) in hook.found(&document, ID)? {
                 let group = document.list(&hook.list)?.and_then(|groups| groups.get(outer));
                 let hash = group.and_then(|group| hash_of(event, group, inner));
                 keys.extend(hash.map(|hash| (self.key(event, outer, inner), hash)));
@@ -133,7 +149,7 @@ impl Trust {
         event: &str,
     ) -> Result<Vec<String>, EditError> {
         let Some(document) = document else { return Ok(Vec::new()) };
-        let ours = hook.slot(harness::CODEX, |slot| document.places(slot))?;
+        let ours = hook.slot(ID, |slot| document.places(slot))?;
         let groups = document.list(&hook.list)?.unwrap_or_default();
         let mut keys = Vec::new();
         for (outer, group) in groups.iter().enumerate() {
@@ -174,7 +190,7 @@ fn hash(event: &str, matcher: Option<&str>, command: &str, timeout: u64) -> Stri
         identity.insert("matcher".to_string(), matcher.into());
     }
     let text = serde_json::Value::Object(identity).to_string();
-    format!("sha256:{}", store::hash(text.as_bytes()))
+    format!("sha256:{}", sha256(text.as_bytes()))
 }
 
 #[cfg(test)]
