@@ -19,6 +19,7 @@ mod opencode;
 mod pi;
 pub mod prompt_shape;
 mod recognise;
+pub mod wake;
 
 use std::path::{Path, PathBuf};
 
@@ -26,9 +27,7 @@ use crate::domain::{Harness, ProgramNames};
 use crate::sys::environment::Home;
 
 use install::{InstallContext, InstallTarget};
-
-pub(crate) use claude::ID as CLAUDE;
-pub(crate) use codex::ID as CODEX;
+use wake::{ChannelSupport, PromptQueue, SessionInboxes};
 
 pub use codec::HookCodec;
 pub use hook_line::{HookLine, HookPurpose, MsgProgram};
@@ -124,9 +123,38 @@ pub trait HarnessSupport: Sync {
         None
     }
 
+    /// The command by which a sender gives an idle session a prompt, if there is one.
+    fn prompt_queue(&self) -> Option<&'static dyn PromptQueue> {
+        None
+    }
+
+    /// The inboxes that it keeps for its sessions, if it does.
+    fn inboxes(&self) -> Option<&'static dyn SessionInboxes> {
+        None
+    }
+
+    /// How an MCP server may tell a session something unasked, if it may.
+    fn channel(&self) -> Option<ChannelSupport> {
+        None
+    }
+
+    /// The sandbox that it runs its model's commands in, if `msg` may fail in it.
+    fn sandbox(&self) -> Option<SandboxSupport> {
+        None
+    }
+
     fn program_names(&self) -> ProgramNames {
         ProgramNames { name: self.id().name(), packages: self.packages() }
     }
+}
+
+/// A sandbox in which the mesh may not be writable.
+#[derive(Clone, Copy, Debug)]
+pub struct SandboxSupport {
+    /// Variables that the harness sets for the commands of its model.
+    pub variables: &'static [&'static str],
+    /// What to do about it.
+    pub hint: &'static str,
 }
 
 /// How a harness keeps a waiter, which is a process of ours beside an idle session.

@@ -1,6 +1,7 @@
 //! The error that every face reports: a kind for programs, a sentence for people, and hints.
 
 use crate::domain::{NameError, SessionIdError, settings::SettingError};
+use crate::harness::{SUPPORTED, SandboxSupport};
 use crate::store::StoreError;
 use crate::sys::environment::{NoHome, variable};
 use crate::sys::files::FileError;
@@ -144,24 +145,19 @@ impl From<FileError> for CommandError {
             return Self::new(CommandErrorKind::DiskFull, error.to_string())
                 .hint("free some space, then try again");
         }
-        let is_sandboxed =
-            error.is_forbidden() && CODEX_VARIABLES.iter().any(|name| variable(name).is_some());
-        Self::new(CommandErrorKind::Io, error.to_string()).hint(io_hint(is_sandboxed))
+        let sandbox = if error.is_forbidden() { sandbox() } else { None };
+        Self::new(CommandErrorKind::Io, error.to_string()).hint(io_hint(sandbox))
     }
 }
 
-/// Variables that Codex sets for the commands of its model.
-const CODEX_VARIABLES: [&str; 3] = ["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"];
+/// The sandbox of a harness that this command seems to run in.
+fn sandbox() -> Option<SandboxSupport> {
+    let is_here = |sandbox: &SandboxSupport| sandbox.variables.iter().any(|name| variable(name).is_some());
+    SUPPORTED.iter().filter_map(|harness| harness.sandbox()).find(is_here)
+}
 
-/// Codex runs a bare `msg` outside its sandbox, and everything else inside, where the mesh cannot be written.
-fn io_hint(is_sandboxed: bool) -> &'static str {
-    match is_sandboxed {
-        true => {
-            "Codex's sandbox is in the way: run `msg` alone in its command, without pipes, redirects, `&&`, `cd` \
-             or `$( )`, or use the MCP tools"
-        }
-        false => "run `msg doctor` to see what is wrong with the mesh",
-    }
+fn io_hint(sandbox: Option<SandboxSupport>) -> &'static str {
+    sandbox.map_or("run `msg doctor` to see what is wrong with the mesh", |sandbox| sandbox.hint)
 }
 
 impl From<LockError> for CommandError {
@@ -273,7 +269,8 @@ mod tests {
             let error = FileError::from(std::io::Error::from_raw_os_error(code));
             assert_eq!(error.is_forbidden(), is_forbidden, "{error}");
         }
-        assert!(io_hint(true).contains("run `msg` alone in its command"));
-        assert!(io_hint(false).contains("msg doctor"));
+        let sandbox = SUPPORTED.iter().find_map(|harness| harness.sandbox());
+        assert!(sandbox.is_some() && io_hint(sandbox).contains("run `msg` alone in its command"));
+        assert!(io_hint(None).contains("msg doctor"));
     }
 }

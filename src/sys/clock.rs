@@ -57,6 +57,10 @@ pub fn machine_time() -> SystemTime {
     SystemTime::now()
 }
 
+pub fn iso(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

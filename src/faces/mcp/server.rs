@@ -129,8 +129,8 @@ impl ServerHandler for McpServer {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
-        if channel::is_known_to(&request.client_info.name) {
-            result.capabilities.experimental = Some(channel::capability());
+        if let Some(capability) = channel::capability(&request.client_info.name) {
+            result.capabilities.experimental = Some(capability);
         }
         Ok(result)
     }

@@ -1,7 +1,10 @@
 //! Claude Code.
 
+mod channel;
 mod codec;
+mod inbound;
 mod install;
+mod socket;
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +12,7 @@ use crate::domain::Harness;
 use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget};
+use super::wake::{ChannelSupport, SessionInboxes};
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
 
 pub(crate) const ID: Harness = Harness::named("claude");
@@ -34,6 +38,14 @@ impl HarnessSupport for ClaudeCode {
 
     fn codec(&self) -> &'static dyn HookCodec {
         &codec::Codec
+    }
+
+    fn inboxes(&self) -> Option<&'static dyn SessionInboxes> {
+        Some(&socket::Sockets)
+    }
+
+    fn channel(&self) -> Option<ChannelSupport> {
+        Some(channel::CHANNEL)
     }
 
     /// It continues if an asynchronous hook exits with 2.

@@ -3,6 +3,7 @@
 mod codec;
 mod install;
 mod login_shell;
+mod queue;
 mod server_table;
 mod trust;
 
@@ -12,7 +13,8 @@ use crate::domain::Harness;
 use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget};
-use super::{HarnessSupport, HookCodec};
+use super::wake::PromptQueue;
+use super::{HarnessSupport, HookCodec, SandboxSupport};
 
 pub(crate) const ID: Harness = Harness::named("codex");
 
@@ -58,6 +60,19 @@ impl HarnessSupport for Codex {
 
     fn project_targets(&self, _: &InstallContext<'_>, _: &Path) -> Result<Vec<InstallTarget>, String> {
         Err("`.codex/hooks.json` is one file for all who work on the project".to_string())
+    }
+
+    fn prompt_queue(&self) -> Option<&'static dyn PromptQueue> {
+        Some(&queue::Queue)
+    }
+
+    /// Codex runs a bare `msg` outside its sandbox, and everything else inside, where the mesh cannot be written.
+    fn sandbox(&self) -> Option<SandboxSupport> {
+        Some(SandboxSupport {
+            variables: &["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"],
+            hint: "Codex's sandbox is in the way: run `msg` alone in its command, without pipes, redirects, `&&`, \
+                   `cd` or `$( )`, or use the MCP tools",
+        })
     }
 
     fn outline(&self, content: &str) -> Option<String> {

@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use crate::domain::{Agent, Harness, Importance};
-use crate::harness;
+use crate::harness::wake::{PostOrigin, PromptQueue};
+use crate::harness::{self, HarnessSupport};
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::store::{Mesh, SessionState};
 
-use super::{WakeRoute, claude_socket, codex_queue, route};
+use super::{WakeRoute, route, session_inbox};
 
 /// How long a waiter may take to answer.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -28,10 +29,12 @@ pub(in crate::ops) fn describe(
         SessionState::Idle => "rests",
         SessionState::Unknown => "has not run a hook yet, so msg cannot tell whether it is idle",
     };
+    let queue = agent.harness.and_then(harness::support).and_then(HarnessSupport::prompt_queue);
+    let by_queue = format!("the sender wakes it by `{}`", queue.map_or("", PromptQueue::command));
     let how = match route {
         WakeRoute::Hook => "mail arrives at its next step",
         WakeRoute::Waiter(_) => "a background `msg waiter` wakes it",
-        WakeRoute::Queue => "the sender wakes it by `codex queue`",
+        WakeRoute::Queue => &by_queue,
         WakeRoute::Socket => "the sender wakes it by a line to its inbox socket",
         WakeRoute::Server => "the MCP server among its own processes wakes it",
         WakeRoute::Paste => "the sender wakes it by pasting into its tmux pane",
@@ -43,14 +46,14 @@ pub(in crate::ops) fn describe(
     Ok((format!("{} ({harness}) {activity}; {how}{why}", agent.name), is_woken))
 }
 
-/// Why an idle Claude Code session without a waiter can't be woken through its socket either.
+/// Why an idle session without a waiter can't be woken through its inbox either, if its harness keeps one.
 fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, route: WakeRoute) -> Option<String> {
     let rests =
         mesh.session_states().get(&agent.session).is_ok_and(|activity| activity == SessionState::Idle);
-    if route != WakeRoute::Prompt || !rests || agent.harness != Some(harness::CLAUDE) {
+    if route != WakeRoute::Prompt || !rests || session_inbox::of(agent).is_none() {
         return None;
     }
-    claude_socket::check(ctx, mesh, agent, claude_socket::PostOrigin::Outside).err()
+    session_inbox::check(ctx, mesh, agent, PostOrigin::Outside).err()
 }
 
 /// Tries the route without costing the agent a turn. The error says what does not work.
@@ -60,11 +63,9 @@ pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result
         WakeRoute::Waiter(_) => answers(mesh, agent)
             .map_err(failed)?
             .map(|time| format!("{}'s waiter answered after {} ms", agent.name, time.as_millis())),
-        WakeRoute::Queue => codex_queue::probe(agent)
-            .map(|()| format!("`codex queue` of {}'s own Codex can be run", agent.name))
-            .map_err(|reason| format!("`codex queue` can't be run: {reason}")),
-        WakeRoute::Socket => claude_socket::ClaudeSession::of(ctx, agent)
-            .and_then(|session| session.probe(agent))
+        WakeRoute::Queue => probe_queue(agent),
+        WakeRoute::Socket => session_inbox::find(ctx, agent)
+            .and_then(|inbox| inbox.probe(agent))
             .map(|()| format!("{}'s inbox socket accepts connections; nothing was posted", agent.name)),
         WakeRoute::Server => {
             Ok(format!("{}'s MCP server is there; it can't be tried without a turn", agent.name))
@@ -75,6 +76,16 @@ pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result
         WakeRoute::Hook | WakeRoute::Prompt | WakeRoute::None => {
             Err(format!("nothing to test: {}", describe(ctx, mesh, agent).map_err(failed)?.0))
         }
+    }
+}
+
+fn probe_queue(agent: &Agent) -> Result<String, String> {
+    let support = agent.harness.and_then(harness::support).ok_or("its harness is unknown")?;
+    let queue = support.prompt_queue().ok_or("its harness takes no prompts from outside")?;
+    let (command, title) = (queue.command(), support.title());
+    match queue.probe(agent) {
+        Ok(()) => Ok(format!("`{command}` of {}'s own {title} can be run", agent.name)),
+        Err(reason) => Err(format!("`{command}` can't be run: {reason}")),
     }
 }
 

@@ -5,15 +5,14 @@
 //! process that renames `resting` to `roused` wakes the session. The mail itself is never in what wakes: the hook of
 //! the turn that begins hands it over, marked as a peer's. Every wake counts towards the limit `mailTurns`.
 
-mod claude_inbound;
-mod claude_socket;
-mod codex_queue;
 mod doctor_checks;
+mod session_inbox;
 mod session_server;
 mod tmux_paste;
 mod waiter;
 
 use crate::domain::{Agent, AgentName, Harness, Importance, Liveness, SessionId};
+use crate::harness::wake::{PostOrigin, WakeFailure};
 use crate::harness::{self, HarnessSupport};
 use crate::store::{MailTurns, Mesh, Registration, SessionState, holds_a_lock};
 use crate::sys::process;
@@ -21,8 +20,6 @@ use crate::sys::process;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-
-use claude_socket::PostOrigin;
 
 pub(super) use doctor_checks::{describe, probe};
 pub use session_server::{Channel, attend};
@@ -34,15 +31,7 @@ pub(super) const NUDGE: &str =
     "[msg] You have mail from other agents. It follows below; run `msg read` for the rest.";
 
 /// What the sender does to wake an agent.
-type WakeAction = Box<dyn FnOnce(&Mesh, &Agent, &str) -> Result<(), Failure> + Send>;
-
-/// Why an agent could not be woken.
-enum Failure {
-    /// It was told nothing.
-    Unsaid(String),
-    /// Our text is there and may still start a turn.
-    Unheard(String),
-}
+type WakeAction = Box<dyn FnOnce(&Mesh, &Agent, &str) -> Result<(), WakeFailure> + Send>;
 
 /// How a message gets to its recipient's attention.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -94,11 +83,12 @@ impl WakeRoute {
     fn action(self, ctx: &Context, agent: &Agent) -> Option<WakeAction> {
         match self {
             Self::Queue => {
-                Some(Box::new(|_, agent, text| codex_queue::prompt(agent, text).map_err(Failure::Unsaid)))
+                let queue = agent.harness.and_then(harness::support)?.prompt_queue()?;
+                Some(Box::new(|_, agent, text| queue.prompt(agent, text).map_err(WakeFailure::Unsaid)))
             }
             Self::Socket => {
-                let session = claude_socket::ClaudeSession::of(ctx, agent);
-                Some(Box::new(|_, agent, text| session.map_err(Failure::Unsaid)?.post(agent, text)))
+                let inbox = session_inbox::find(ctx, agent);
+                Some(Box::new(|_, agent, text| inbox.map_err(WakeFailure::Unsaid)?.post(agent, text)))
             }
             Self::Paste => Some(Box::new(tmux_paste::paste)),
             Self::Hook | Self::Waiter(_) | Self::Server | Self::Prompt | Self::None => None,
@@ -141,14 +131,15 @@ pub(super) fn route(
     if is_waited_beside(mesh, agent)? {
         return Ok(WakeRoute::Waiter(agent.harness.unwrap_or(Harness::OTHER)));
     }
-    Ok(match agent.harness {
-        Some(harness::CODEX) => WakeRoute::Queue,
-        Some(harness::CLAUDE) if claude_socket::check(ctx, mesh, agent, PostOrigin::Outside).is_ok() => {
-            WakeRoute::Socket
-        }
-        Some(harness::CLAUDE) if session_server::is_there(ctx, mesh, agent)? => WakeRoute::Server,
-        _ if may_paste(ctx) && tmux_paste::is_possible(agent) => WakeRoute::Paste,
-        _ => WakeRoute::Prompt,
+    let support = agent.harness.and_then(harness::support);
+    if support.and_then(HarnessSupport::prompt_queue).is_some() {
+        return Ok(WakeRoute::Queue);
+    }
+    Ok(match session_inbox::check(ctx, mesh, agent, PostOrigin::Outside) {
+        Ok(_) => WakeRoute::Socket,
+        Err(_) if session_server::is_there(ctx, mesh, agent)? => WakeRoute::Server,
+        Err(_) if may_paste(ctx) && tmux_paste::is_possible(agent) => WakeRoute::Paste,
+        Err(_) => WakeRoute::Prompt,
     })
 }
 
@@ -158,13 +149,11 @@ fn is_waited_beside(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
     Ok(waiter.is_some_and(|waiter| process::liveness(&waiter) != Liveness::Gone))
 }
 
-/// Whether its user has interrupted the turn. No hook reports that, but Claude Code's own record of the session does.
+/// Whether its user has interrupted the turn. No hook reports that, but the harness's own record of the session may.
 fn is_interrupted(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
-    if agent.harness != Some(harness::CLAUDE) {
-        return Ok(false);
-    }
+    let Some(inboxes) = session_inbox::of(agent) else { return Ok(false) };
     let since = mesh.session_states().working_since(&agent.session)?;
-    Ok(since.is_some_and(|since| claude_socket::is_interrupted(ctx, agent, since)))
+    Ok(since.is_some_and(|since| inboxes.is_interrupted(&ctx.home, agent, since)))
 }
 
 /// A message that has arrived, and the route before it did: a waiter or a server may have been faster than we are.
@@ -209,12 +198,12 @@ pub(super) fn wake_recipients(
     for ((number, agent, turns), failure) in roused.iter().zip(failures) {
         let reason = match failure {
             None => continue,
-            Some(Failure::Unsaid(reason)) => {
+            Some(WakeFailure::Unsaid(reason)) => {
                 uncount_turn(mesh, &agent.session, turns)?;
                 reason
             }
             // Saying it again would be once too often. If no turn follows, the session counts as idle again.
-            Some(Failure::Unheard(reason)) => reason,
+            Some(WakeFailure::Unheard(reason)) => reason,
         };
         reasons.push(format!("{} could not be woken: {reason}", agent.name));
         routes[*number] = WakeRoute::Prompt;
@@ -223,12 +212,15 @@ pub(super) fn wake_recipients(
 }
 
 /// Runs all actions in parallel: each may take seconds.
-fn run_all<'a>(mesh: &Mesh, actions: impl Iterator<Item = (WakeAction, &'a Agent)>) -> Vec<Option<Failure>> {
+fn run_all<'a>(
+    mesh: &Mesh,
+    actions: impl Iterator<Item = (WakeAction, &'a Agent)>,
+) -> Vec<Option<WakeFailure>> {
     std::thread::scope(|scope| {
         let start =
             |(action, agent): (WakeAction, &'a Agent)| scope.spawn(move || action(mesh, agent, NUDGE).err());
         let started: Vec<_> = actions.map(start).collect();
-        let a_bug = || Some(Failure::Unsaid("a bug in msg".to_string()));
+        let a_bug = || Some(WakeFailure::Unsaid("a bug in msg".to_string()));
         started.into_iter().map(|it| it.join().unwrap_or_else(|_| a_bug())).collect()
     })
 }

@@ -1,11 +1,12 @@
-//! Wakes a Claude Code session through our own MCP server, which Claude Code started and whose posts it always accepts.
+//! Wakes a session through our own MCP server, which its harness started: a harness that keeps inboxes for its sessions
+//! accepts what their own processes post.
 //!
 //! It wakes last: only if the session has no waiter, and, where senders could post themselves, only what they leave
 //! undone. It is recorded in the mesh, so that senders know of it; as everywhere, the process that renames `resting`
 //! first wakes the session.
 //!
 //! Where senders can post, it waits two seconds for them. Where the inbox takes nothing, a channel notification is the
-//! last way (`faces::mcp::channel`), because Claude Code does not say whether it listens.
+//! last way (`faces::mcp::channel`), because the harness does not say whether it listens.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -13,7 +14,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{after, select};
 
 use crate::domain::{Agent, Liveness, Pid};
-use crate::harness::{self, ancestry};
+use crate::harness::ancestry::{self, Host};
+use crate::harness::wake::{PostOrigin, WakeFailure};
+use crate::harness::{self, HarnessSupport};
 use crate::ops::agents::identity;
 use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
@@ -26,8 +29,7 @@ use crate::store::{Mesh, SessionServer, SessionState, WatchTarget};
 use crate::sys::process;
 use crate::sys::signals::Stop;
 
-use super::claude_socket::{self, PostOrigin};
-use super::{Failure, NUDGE, count_turn, is_waited_beside, is_wanted, is_worth_a_turn, uncount_turn};
+use super::{NUDGE, count_turn, is_waited_beside, is_wanted, is_worth_a_turn, session_inbox, uncount_turn};
 
 /// How often to look for what raises no event: a session that joined, or a waiter that died.
 const TICK: Duration = Duration::from_secs(2);
@@ -45,7 +47,9 @@ pub trait Channel {
 /// the harness has no such inbox, it returns at once.
 pub fn attend(globals: &GlobalOptions, channel: &dyn Channel, stop: &Stop) -> Result<(), CommandError> {
     let host = ancestry::nearest_harness(&ancestry::ancestors());
-    if host.is_some_and(|host| host.harness != harness::CLAUDE) {
+    let has_inboxes =
+        |host: &Host| harness::support(host.harness).and_then(HarnessSupport::inboxes).is_some();
+    if host.is_some_and(|host| !has_inboxes(&host)) {
         return Ok(());
     }
     run(Context::new(globals.clone())?, |op| stay_with_whoever_comes(op, globals, channel, stop)).outcome
@@ -75,10 +79,10 @@ pub(super) fn is_there(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<bool
     let attendant = mesh.session_states().server(&agent.session)?;
     let Some(SessionServer { process, has_channel }) = attendant else { return Ok(false) };
     let lives = process::liveness(&process) == Liveness::Alive && is_within(agent, process.pid());
-    Ok(lives && (has_channel || claude_socket::check(ctx, mesh, agent, PostOrigin::OwnProcess).is_ok()))
+    Ok(lives && (has_channel || session_inbox::check(ctx, mesh, agent, PostOrigin::OwnProcess).is_ok()))
 }
 
-/// Whether that process is one of the session's own. Claude Code treats a process with another parent as a stranger.
+/// Whether that process is one of the session's own. A harness treats a process with another parent as a stranger.
 fn is_within(agent: &Agent, pid: Pid) -> bool {
     ancestry::above(pid).contains(&agent.process.pid())
 }
@@ -86,7 +90,7 @@ fn is_within(agent: &Agent, pid: Pid) -> bool {
 fn find(ctx: &Context) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(None) };
     let found = identity::at_statusline(ctx, &mesh, &mesh.registry().query()?, None)?;
-    let is_ours = |me: &Agent| me.harness == Some(harness::CLAUDE) && is_within(me, process::own_pid());
+    let is_ours = |me: &Agent| session_inbox::of(me).is_some() && is_within(me, process::own_pid());
     Ok(found.filter(is_ours).map(|me| (mesh, me)))
 }
 
@@ -138,14 +142,14 @@ impl Round<'_> {
         if !is_wanted(&ctx) || mesh.hooks().mail_turns(session)?.count >= ctx.settings.mail_turns() {
             return Ok(());
         }
-        if claude_socket::check(&ctx, mesh, me, PostOrigin::Outside).is_ok() {
+        if session_inbox::check(&ctx, mesh, me, PostOrigin::Outside).is_ok() {
             let since = since.unwrap_or_else(Instant::now);
             if since.elapsed() < TICK {
                 pace.left_to_others = Some(since);
                 return Ok(());
             }
         }
-        let inbox = claude_socket::check(&ctx, mesh, me, PostOrigin::OwnProcess);
+        let inbox = session_inbox::check(&ctx, mesh, me, PostOrigin::OwnProcess);
         let has_way = inbox.is_ok() || self.channel.is_open();
         if !has_way || !mesh.session_states().claim_wake(session)? {
             return Ok(());
@@ -155,10 +159,10 @@ impl Round<'_> {
             Ok(inbox) => inbox.post(me, NUDGE),
             Err(reason) => match self.channel.tell(NUDGE) {
                 HandoverOutcome::Delivered => Ok(()),
-                HandoverOutcome::ReaderGone => Err(Failure::Unsaid(reason)),
+                HandoverOutcome::ReaderGone => Err(WakeFailure::Unsaid(reason)),
             },
         };
-        if let Err(Failure::Unsaid(_)) = said {
+        if let Err(WakeFailure::Unsaid(_)) = said {
             uncount_turn(mesh, session, &turns)?;
         }
         if said.is_err() {

@@ -14,11 +14,10 @@ use std::time::{Duration, Instant};
 
 use crate::domain::Agent;
 use crate::harness::prompt_shape::{PromptShape, without_blanks};
+use crate::harness::wake::WakeFailure;
 use crate::harness::{self, ancestry};
 use crate::store::Mesh;
 use crate::sys::{process, program};
-
-use crate::ops::wake::Failure;
 
 const LIMIT: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -37,11 +36,11 @@ pub(super) fn is_possible(agent: &Agent) -> bool {
 }
 
 /// Types that text for the agent.
-pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), Failure> {
+pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), WakeFailure> {
     let prompt = prompt_of(agent);
     let prompt = prompt.ok_or("the look of its prompt is unknown").map_err(unsaid)?;
     let pane = Pane::of(agent).ok_or("it is not in a tmux pane").map_err(unsaid)?;
-    pane.check(agent).map_err(Failure::Unsaid)?;
+    pane.check(agent).map_err(WakeFailure::Unsaid)?;
     let has_begun = || {
         mesh.session_states()
             .is_being_woken(&agent.session)
@@ -51,8 +50,8 @@ pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), Failur
     PasteTarget { prompt, terminal: &pane, limit: LIMIT, pause: PAUSE }.say(text, has_begun)
 }
 
-fn unsaid(reason: &str) -> Failure {
-    Failure::Unsaid(reason.to_string())
+fn unsaid(reason: &str) -> WakeFailure {
+    WakeFailure::Unsaid(reason.to_string())
 }
 
 /// The terminal that is pasted into.
@@ -74,12 +73,14 @@ struct PasteTarget<'a, T> {
 }
 
 impl<T: Terminal> PasteTarget<'_, T> {
-    fn say(&self, text: &str, has_begun: impl Fn() -> Result<bool, String>) -> Result<(), Failure> {
-        self.put(text).map_err(Failure::Unsaid)?;
+    fn say(&self, text: &str, has_begun: impl Fn() -> Result<bool, String>) -> Result<(), WakeFailure> {
+        self.put(text).map_err(WakeFailure::Unsaid)?;
         self.enter(text, has_begun).map_err(|reason| match self.take_back(text) {
-            Ok(true) => Failure::Unsaid(reason),
+            Ok(true) => WakeFailure::Unsaid(reason),
             // The user at that prompt may send it.
-            Ok(false) | Err(_) => Failure::Unheard(format!("{reason}; our line may be left in its prompt")),
+            Ok(false) | Err(_) => {
+                WakeFailure::Unheard(format!("{reason}; our line may be left in its prompt"))
+            }
         })
     }
 
@@ -249,7 +250,7 @@ mod tests {
             Self { typed, ready, looks: Cell::new(0), typed_at, draft, sent }
         }
 
-        fn say(&self) -> Result<(), Failure> {
+        fn say(&self) -> Result<(), WakeFailure> {
             let prompt = PromptShape { marks: &["❯"], placeholder: "" };
             let (limit, pause) = (Duration::from_millis(100), Duration::from_millis(50));
             let place = PasteTarget { prompt, terminal: self, limit, pause };
@@ -304,7 +305,7 @@ mod tests {
     fn a_draft_that_shows_late_is_neither_pasted_into_nor_sent() {
         // The first look shows an empty prompt, the second one a draft.
         let fake = Fake::new(2, "half a thought");
-        assert!(matches!(fake.say(), Err(Failure::Unsaid(_))));
+        assert!(matches!(fake.say(), Err(WakeFailure::Unsaid(_))));
         assert_eq!((fake.typed.take().as_str(), fake.sent.borrow().len()), ("half a thought", 0));
         assert!(fake.ready.borrow().is_empty(), "nothing is left to be pasted");
     }
@@ -313,7 +314,7 @@ mod tests {
     fn what_was_pasted_behind_a_draft_is_taken_back() {
         // Both looks show an empty prompt; the draft appears next to what was pasted.
         let fake = Fake::new(3, "half a thought");
-        assert!(matches!(fake.say(), Err(Failure::Unsaid(_))));
+        assert!(matches!(fake.say(), Err(WakeFailure::Unsaid(_))));
         assert_eq!((fake.typed.take().as_str(), fake.sent.borrow().len()), ("half a thought", 0));
     }
 }

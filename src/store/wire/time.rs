@@ -3,9 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serializer};
 
-pub fn iso(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
-}
+pub use crate::sys::clock::iso;
 
 pub(in crate::store) fn serialize<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&iso(*time))

@@ -4,22 +4,31 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::domain::{Agent, Liveness};
-use crate::harness;
+use crate::harness::recognise;
+use crate::harness::wake::PromptQueue;
 use crate::sys::{process, program};
+
+use super::ID;
 
 /// Time limit of the command.
 const LIMIT: Duration = Duration::from_secs(5);
 /// Variables that tell Codex where its state is: the agent's own values are used, not the sender's.
 const VARIABLES: [&str; 4] = ["HOME", "CODEX_HOME", "PATH", "XDG_RUNTIME_DIR"];
 
-/// Gives the agent's thread that prompt. The error says why that was not possible.
-pub(super) fn prompt(agent: &Agent, text: &str) -> Result<(), String> {
-    run(agent, &["--thread", agent.session.as_str(), "--message", text])
-}
+pub(super) struct Queue;
 
-/// Whether the command can be run at all.
-pub(super) fn probe(agent: &Agent) -> Result<(), String> {
-    run(agent, &["--help"])
+impl PromptQueue for Queue {
+    fn command(&self) -> &'static str {
+        "codex queue"
+    }
+
+    fn prompt(&self, agent: &Agent, text: &str) -> Result<(), String> {
+        run(agent, &["--thread", agent.session.as_str(), "--message", text])
+    }
+
+    fn probe(&self, agent: &Agent) -> Result<(), String> {
+        run(agent, &["--help"])
+    }
 }
 
 fn run(agent: &Agent, args: &[&str]) -> Result<(), String> {
@@ -28,7 +37,7 @@ fn run(agent: &Agent, args: &[&str]) -> Result<(), String> {
     }
     let pid = agent.process.pid();
     let look = process::details(pid).map(|details| details.look);
-    if look.and_then(|look| harness::recognise(&look)).is_none_or(|(harness, _)| harness != harness::CODEX) {
+    if look.and_then(|look| recognise(&look)).is_none_or(|(harness, _)| harness != ID) {
         return Err("its process is not Codex".to_string());
     }
     // Use the very program that runs: another version may not know the thread.

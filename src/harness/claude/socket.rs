@@ -14,20 +14,20 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use crate::domain::Agent;
-use crate::harness;
-use crate::ops::context::Context;
-use crate::store::{Mesh, iso};
+use crate::harness::wake::{PermissionMode, PostOrigin, SessionInbox, SessionInboxes, WakeFailure};
+use crate::sys::environment::Home;
 use crate::sys::socket::{self, SocketSendResult};
 use crate::sys::{clock, files, process, program};
 
-use super::{Failure, claude_inbound};
+use super::inbound::{self, InboundContext};
+use super::install::{self, DIRECTORY};
 
 /// Time limit of posting, in all.
 const LIMIT: Duration = Duration::from_secs(2);
 /// Size limit of a session record, in bytes.
 const MOST: u64 = 256 * 1024;
 /// Variables that say where the agent's own Claude Code keeps its files.
-const VARIABLES: [&str; 2] = ["CLAUDE_CONFIG_DIR", "HOME"];
+const VARIABLES: [&str; 2] = [DIRECTORY, "HOME"];
 
 /// The states, by Claude Code's own record, in which a session that is idle by its hooks takes a message. For a moment
 /// after the last hook of a turn it is still busy, or the user's command runs in the background; it takes the message
@@ -36,7 +36,7 @@ const TAKES: [&str; 3] = ["idle", "busy", "shell"];
 
 /// Claude Code's record of a running session.
 #[derive(Debug)]
-pub(super) struct ClaudeSession {
+struct ClaudeSession {
     /// The directory of the user's settings.
     config: PathBuf,
     cwd: PathBuf,
@@ -46,53 +46,51 @@ pub(super) struct ClaudeSession {
     since: Option<SystemTime>,
 }
 
-/// The sender of the post.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum PostOrigin {
-    Outside,
-    /// One of the session's own processes.
-    OwnProcess,
-}
+/// The inboxes of all sessions.
+pub(super) struct Sockets;
 
-/// Whether a message would be taken up there without asking the user. The error says why not.
-pub(super) fn check(
-    ctx: &Context,
-    mesh: &Mesh,
-    agent: &Agent,
-    poster: PostOrigin,
-) -> Result<ClaudeSession, String> {
-    let session = ClaudeSession::of(ctx, agent)?;
-    // At a dialog it waits for its user, and is left alone.
-    if !TAKES.contains(&session.status.as_str()) {
-        return Err(format!("Claude Code says that it is {}", said_of(&session.status)));
+impl SessionInboxes for Sockets {
+    fn find(&self, home: &Home, agent: &Agent) -> Result<Box<dyn SessionInbox>, String> {
+        Ok(Box::new(ClaudeSession::of(home, agent)?))
     }
-    let args = process::details(agent.process.pid()).map(|details| details.look.args);
-    let args = args.ok_or("its process can't be seen")?;
-    let unasked =
-        mesh.session_states().bypasses_permissions(&agent.session).map_err(|error| error.to_string())?;
-    claude_inbound::check(&claude_inbound::InboundContext {
-        config: &session.config,
-        cwd: &session.cwd,
-        args: &args,
-        unasked,
-        is_within: poster == PostOrigin::OwnProcess,
-    })?;
-    Ok(session)
-}
 
-/// Whether it became idle without a hook, as when its user interrupts it. `since` is when its turn began.
-pub(super) fn is_interrupted(ctx: &Context, agent: &Agent, since: SystemTime) -> bool {
-    let session = ClaudeSession::of(ctx, agent);
-    session.is_ok_and(|session| session.status == "idle" && session.since.is_some_and(|idle| idle > since))
+    fn check(
+        &self,
+        home: &Home,
+        agent: &Agent,
+        permissions: PermissionMode,
+        origin: PostOrigin,
+    ) -> Result<Box<dyn SessionInbox>, String> {
+        let session = ClaudeSession::of(home, agent)?;
+        // At a dialog it waits for its user, and is left alone.
+        if !TAKES.contains(&session.status.as_str()) {
+            return Err(format!("Claude Code says that it is {}", said_of(&session.status)));
+        }
+        let args = process::details(agent.process.pid()).map(|details| details.look.args);
+        let args = args.ok_or("its process can't be seen")?;
+        inbound::check(&InboundContext {
+            config: &session.config,
+            cwd: &session.cwd,
+            args: &args,
+            unasked: permissions == PermissionMode::Bypasses,
+            is_within: origin == PostOrigin::OwnProcess,
+        })?;
+        Ok(Box::new(session))
+    }
+
+    fn is_interrupted(&self, home: &Home, agent: &Agent, since: SystemTime) -> bool {
+        let session = ClaudeSession::of(home, agent);
+        let is_later = |idle: SystemTime| idle > since;
+        session.is_ok_and(|session| session.status == "idle" && session.since.is_some_and(is_later))
+    }
 }
 
 impl ClaudeSession {
     /// Reads the record of the agent's session.
-    pub(super) fn of(ctx: &Context, agent: &Agent) -> Result<Self, String> {
+    fn of(home: &Home, agent: &Agent) -> Result<Self, String> {
         let pid = agent.process.pid();
         let name = format!("sessions/{pid}.json");
-        let mut dirs =
-            vec![harness::support(harness::CLAUDE).map(|it| it.config_dir(&ctx.home)).unwrap_or_default()];
+        let mut dirs = vec![install::config_dir(home)];
         dirs.extend(config_of(&program::variables_of(pid, &VARIABLES)));
         for config in dirs {
             let Some(read) =
@@ -124,33 +122,34 @@ impl ClaudeSession {
         })
     }
 
-    /// Posts the text with the time appended: Claude Code drops a text that the same process posts twice within 30 s.
-    pub(super) fn post(&self, agent: &Agent, text: &str) -> Result<(), Failure> {
-        let text = format!("{text} ({})", iso(clock::now()));
-        let line = json!({ "type": "user", "message": { "role": "user", "content": text } });
-        let connection = self.connect(agent).map_err(Failure::Unsaid)?;
-        match connection.say(&format!("{line}\n")).map_err(Failure::Unsaid)? {
-            SocketSendResult::Heard => Ok(()),
-            SocketSendResult::Unheard => {
-                Err(Failure::Unheard("it does not read what is sent to it".to_string()))
-            }
-        }
-    }
-
-    /// Whether somebody listens there. Nothing is posted.
-    pub(super) fn probe(&self, agent: &Agent) -> Result<(), String> {
-        self.connect(agent).map(drop)
-    }
-
     fn connect(&self, agent: &Agent) -> Result<socket::Connection, String> {
         socket::connect(&self.socket, agent.process.pid(), LIMIT)
             .map_err(|reason| format!("the socket of its inbox: {reason}"))
     }
 }
 
+impl SessionInbox for ClaudeSession {
+    /// Posts the text with the time appended: Claude Code drops a text that the same process posts twice within 30 s.
+    fn post(&self, agent: &Agent, text: &str) -> Result<(), WakeFailure> {
+        let text = format!("{text} ({})", clock::iso(clock::now()));
+        let line = json!({ "type": "user", "message": { "role": "user", "content": text } });
+        let connection = self.connect(agent).map_err(WakeFailure::Unsaid)?;
+        match connection.say(&format!("{line}\n")).map_err(WakeFailure::Unsaid)? {
+            SocketSendResult::Heard => Ok(()),
+            SocketSendResult::Unheard => {
+                Err(WakeFailure::Unheard("it does not read what is sent to it".to_string()))
+            }
+        }
+    }
+
+    fn probe(&self, agent: &Agent) -> Result<(), String> {
+        self.connect(agent).map(drop)
+    }
+}
+
 fn config_of(variables: &[(String, String)]) -> Option<PathBuf> {
     let value = |name: &str| variables.iter().find(|(key, _)| key == name).map(|(_, value)| Path::new(value));
-    let config = value("CLAUDE_CONFIG_DIR").filter(|path| path.is_absolute()).map(Path::to_path_buf);
+    let config = value(DIRECTORY).filter(|path| path.is_absolute()).map(Path::to_path_buf);
     config.or_else(|| value("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".claude")))
 }
 
