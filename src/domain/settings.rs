@@ -129,6 +129,8 @@ pub enum SettingError {
     UnknownKey(String),
     #[error("`{key}` must be {expected}")]
     WrongKind { key: &'static str, expected: String },
+    #[error("`{key}` must start with `/` or `~`")]
+    RelativePath { key: &'static str },
     #[error("`{key}`: {source}")]
     Words {
         key: &'static str,

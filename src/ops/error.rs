@@ -245,7 +245,9 @@ impl From<SettingError> for CommandError {
     fn from(error: SettingError) -> Self {
         let kind = match error {
             SettingError::UnknownKey(_) => CommandErrorKind::UnknownKey,
-            SettingError::WrongKind { .. } | SettingError::Words { .. } => CommandErrorKind::InvalidValue,
+            SettingError::WrongKind { .. }
+            | SettingError::RelativePath { .. }
+            | SettingError::Words { .. } => CommandErrorKind::InvalidValue,
         };
         Self::new(kind, error.to_string())
     }

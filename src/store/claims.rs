@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::completions::Completions;
-use super::error::StoreError;
+use super::error::{ParseError, StoreError};
 use super::layout::Layout;
 use super::lock_order::{LockOrderGuard, LockRank};
 use super::locked_mesh::LockedMesh;
@@ -64,16 +64,17 @@ struct ClaimKeys {
 }
 
 impl Claims {
-    fn parse(bytes: &[u8]) -> Result<Self, String> {
+    fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let (document, escapes): (Map<String, Value>, SurrogateEscapes) =
-            SurrogateEscapes::read(bytes).map_err(|error| error.to_string())?;
+            SurrogateEscapes::read(bytes).map_err(ParseError::new)?;
         for (spec, tasks) in &document {
-            let tasks = tasks
-                .as_object()
-                .ok_or_else(|| format!("the value of `{}` is not an object", spec.escape_debug()))?;
+            let tasks = tasks.as_object().ok_or_else(|| {
+                ParseError::new(format!("the value of `{}` is not an object", spec.escape_debug()))
+            })?;
             for (task, entry) in tasks {
-                claim(spec, task, entry).map_err(|reason| {
-                    format!("the claim of `{}` can't be understood: {reason}", task.escape_debug())
+                claim(spec, task, entry).map_err(|error| {
+                    let task = task.escape_debug();
+                    ParseError::new(format!("the claim of `{task}` can't be understood: {error}"))
                 })?;
             }
         }
@@ -207,14 +208,14 @@ impl TaskRecords<'_> {
     }
 }
 
-fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, String> {
-    let keys = ClaimKeys::deserialize(entry).map_err(|error| error.to_string())?;
+fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, ParseError> {
+    let keys = ClaimKeys::deserialize(entry).map_err(ParseError::new)?;
     Ok(Claim {
         spec: spec.to_string(),
         task: task.to_string(),
         agent: keys.agent,
         session: keys.session_id,
-        process: recorded(keys.pid, keys.process, None).map_err(|error| error.to_string())?,
+        process: recorded(keys.pid, keys.process, None).map_err(ParseError::new)?,
         claimed_at: keys.claimed_at,
         reason: keys.reason.as_deref().map(readable),
     })
@@ -335,21 +336,15 @@ fn damaged(path: &Path) -> Result<Option<Vec<u8>>, files::FileError> {
 pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
     let path = layout.claims();
     seams::count("claims");
-    match retrying_read::read(&path, RetryBudget::Own, Claims::parse)? {
-        None => Ok(Claims::default()),
-        Some(Ok(claims)) => Ok(claims),
-        Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
-    }
+    let claims = retrying_read::read(&path, RetryBudget::Own, Claims::parse)?.or_corrupt(path)?;
+    Ok(claims.unwrap_or_default())
 }
 
 /// Like `read_claims`, for completions.
 pub(super) fn read_completions(layout: &Layout) -> Result<Completions, StoreError> {
     let path = layout.completions();
-    match retrying_read::read(&path, RetryBudget::Own, Completions::parse)? {
-        None => Ok(Completions::default()),
-        Some(Ok(completions)) => Ok(completions),
-        Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
-    }
+    let completions = retrying_read::read(&path, RetryBudget::Own, Completions::parse)?.or_corrupt(path)?;
+    Ok(completions.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::error::ParseError;
 use super::wire::surrogates::{self, SurrogateEscapes, readable};
 use super::wire::{pretty, time};
 
@@ -55,14 +56,15 @@ impl SpecCompletions {
 }
 
 impl Completions {
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let (whole, escapes): (Members<Members<Box<RawValue>>>, SurrogateEscapes) =
-            SurrogateEscapes::read(bytes).map_err(|error| error.to_string())?;
+            SurrogateEscapes::read(bytes).map_err(ParseError::new)?;
         let specs: Vec<SpecCompletions> =
             whole.list.into_iter().map(|(spec, tasks)| SpecCompletions { spec, tasks }).collect();
         for (task, entry) in specs.iter().flat_map(|finished| &finished.tasks.list) {
             Entry::read(entry).map_err(|error| {
-                format!("the completion of `{}` can't be understood: {error}", task.escape_debug())
+                let task = task.escape_debug();
+                ParseError::new(format!("the completion of `{task}` can't be understood: {error}"))
             })?;
         }
         Ok(Self { specs, escapes })

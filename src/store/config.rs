@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 use super::error::StoreError;
 use super::last_good::{KEPT, LastGood};
 use crate::domain::nearest;
-use crate::domain::settings::{KEYS, RawValue, SetBy, SettingSource, Settings, find_key};
+use crate::domain::settings::{KEYS, RawValue, SetBy, SettingError, SettingSource, Settings, find_key};
 use crate::sys::environment::{Home, variable};
 use crate::sys::files::{self, FileError, Files};
 use crate::sys::flock::FileLock;
@@ -153,7 +153,7 @@ fn load_user(home: &Home) -> LoadedConfig {
     loaded
 }
 
-fn bad_setting(place: &str, reason: &impl ToString) -> StoreError {
+fn bad_setting(place: impl Into<PathBuf>, reason: &SettingError) -> StoreError {
     StoreError::BadSetting { path: place.into(), reason: reason.to_string() }
 }
 
@@ -184,17 +184,15 @@ impl LoadedConfig {
                     .push(format!("`{shown}`: `{name}` is ignored, because a project may not set it"));
                 continue;
             }
-            let fits = check_absolute(name, json).and_then(|()| {
-                let set = self.settings.set(name, &raw(json), SettingSource::File(shown.clone()));
-                set.map_err(|error| error.to_string())
-            });
+            let fits = check_absolute(name, json)
+                .and_then(|()| self.settings.set(name, &raw(json), SettingSource::File(shown.clone())));
             match fits {
                 Ok(()) => self.known.extend(KEPT.into_iter().filter(|kept| kept == name)),
-                Err(reason) if layer.ours => {
+                Err(error) if layer.ours => {
                     self.known.retain(|known| known != name);
-                    self.errors.push(StoreError::BadSetting { path: layer.path.clone(), reason });
+                    self.errors.push(bad_setting(&layer.path, &error));
                 }
-                Err(reason) => self.warnings.push(format!("`{shown}`: {reason}; it is ignored")),
+                Err(error) => self.warnings.push(format!("`{shown}`: {error}; it is ignored")),
             }
         }
         Ok(true)
@@ -226,17 +224,17 @@ impl LoadedConfig {
                 let Some(text) = variable(&name) else { continue };
                 let raw = raw_from_text(key.name, &text);
                 let set = self.settings.set(key.name, &raw, SettingSource::Variable(name.clone()));
-                self.errors.extend(set.err().map(|error| bad_setting(&format!("${name}"), &error)));
+                self.errors.extend(set.err().map(|error| bad_setting(format!("${name}"), &error)));
             }
         }
     }
 }
 
 /// Rejects a relative path in a file: it would mean a different directory for each working directory.
-fn check_absolute(name: &str, json: &Json) -> Result<(), String> {
+fn check_absolute(name: &str, json: &Json) -> Result<(), SettingError> {
     match json.as_str() {
         Some(path) if name == "mesh" && !path.is_empty() && !path.starts_with(['/', '~']) => {
-            Err("`mesh` must start with `/` or `~`".to_string())
+            Err(SettingError::RelativePath { key: "mesh" })
         }
         _ => Ok(()),
     }

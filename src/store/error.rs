@@ -1,10 +1,21 @@
-//! `StoreError`: the errors of the mesh on disk.
+//! The errors of the mesh on disk: [`StoreError`], and [`ParseError`] for the content of one file.
 
 use std::path::PathBuf;
 
 use crate::sys::directory_trust::UnsafeDirectory;
 use crate::sys::files::FileError;
 use crate::sys::flock::LockError;
+
+/// Why the content of a file cannot be used.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct ParseError(String);
+
+impl ParseError {
+    pub(super) fn new(reason: impl ToString) -> Self {
+        Self(reason.to_string())
+    }
+}
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

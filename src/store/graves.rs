@@ -6,7 +6,7 @@
 //! inbox/               mail that it never read
 //! ```
 
-use super::error::StoreError;
+use super::error::{ParseError, StoreError};
 use super::handles::GraveRecords;
 use std::fmt;
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::{Layout, session_hash};
 use super::registry::{self, Registration, UnreadableFile};
-use super::retrying_read::{self, RetryBudget};
+use super::retrying_read::{self, FileContent, RetryBudget};
 use super::sessions::{self, SessionRecord};
 use super::wire::time;
 use crate::domain::{Agent, AgentName, SessionId};
@@ -190,8 +190,8 @@ pub(super) fn all(layout: &Layout) -> Result<Graves, FileError> {
         let Some(id) = GraveId::parse(&name) else { continue };
         match read(layout, &id)? {
             Ok(grave) => found.graves.push(grave),
-            Err(reason) => {
-                let path = layout.grave(&id).display().to_string();
+            Err(error) => {
+                let (path, reason) = (layout.grave(&id).display().to_string(), error.to_string());
                 found.unreadable.push(UnreadableFile { stem: name, path, reason, told: None });
             }
         }
@@ -199,15 +199,16 @@ pub(super) fn all(layout: &Layout) -> Result<Graves, FileError> {
     Ok(found)
 }
 
-pub(super) fn read(layout: &Layout, id: &GraveId) -> Result<Result<Grave, String>, FileError> {
+pub(super) fn read(layout: &Layout, id: &GraveId) -> Result<Result<Grave, ParseError>, FileError> {
     let dir = layout.grave(id);
-    let parse =
-        |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| format!("`grave.json`: {error}"));
-    let inscription = retrying_read::read(&dir.join("grave.json"), RetryBudget::Own, parse)?;
-    let inscription = inscription.unwrap_or_else(|| Err("it has no `grave.json`".to_string()));
-    let GraveHeader { why, at, by } = match inscription {
-        Ok(inscription) => inscription,
-        Err(reason) => return Ok(Err(reason)),
+    let parse = |bytes: &[u8]| {
+        serde_json::from_slice(bytes).map_err(|error| ParseError::new(format!("`grave.json`: {error}")))
+    };
+    let header = retrying_read::read(&dir.join("grave.json"), RetryBudget::Own, parse)?;
+    let GraveHeader { why, at, by } = match header {
+        FileContent::Parsed(header) => header,
+        FileContent::Absent => return Ok(Err(ParseError::new("it has no `grave.json`"))),
+        FileContent::Unparsable(error) => return Ok(Err(error)),
     };
     let record = registry::read(&dir.join("registration.json"), id.name())?.and_then(Result::ok);
     let unread = files::list(&dir.join("inbox"))?.iter().filter(|name| name.ends_with(".json")).count();

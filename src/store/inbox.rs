@@ -6,12 +6,13 @@
 
 use super::handles::Inboxes;
 use super::registry;
+use super::retrying_read::FileContent;
 use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::error::StoreError;
+use super::error::{ParseError, StoreError};
 use super::mesh::Mesh;
 use super::message_files::{DotFile, Offer, OfferRetention, SeenRecord, Stem, Via};
 use super::wire::{message, pretty};
@@ -88,7 +89,7 @@ impl<'m> Inboxes<'m> {
         if let Some(hidden) = DotFile::of_file(&entry.name) {
             match hidden {
                 DotFile::Parked(stem) => {
-                    if let Some(Ok(message)) = self.read_message(inbox, &entry)? {
+                    if let FileContent::Parsed(message) = self.read_message(inbox, &entry)? {
                         scan.parked.push(UnreadMessage { stem, message, inbox: inbox.clone(), parked: true });
                     }
                 }
@@ -104,16 +105,18 @@ impl<'m> Inboxes<'m> {
         if !entry.name.ends_with(".json") {
             return Ok(());
         }
-        let read = match self.read_message(inbox, &entry)? {
-            None => return Ok(()),
-            Some(read) => read.and_then(|message| {
-                let stem = Stem::of_file(&entry.name).ok_or("its name is not that of a message")?;
+        let read = match (self.read_message(inbox, &entry)?, Stem::of_file(&entry.name)) {
+            (FileContent::Absent, _) => return Ok(()),
+            (FileContent::Parsed(message), Some(stem)) => {
                 Ok(UnreadMessage { stem, message, inbox: inbox.clone(), parked: false })
-            }),
+            }
+            (FileContent::Parsed(_), None) => Err(ParseError::new("its name is not that of a message")),
+            (FileContent::Unparsable(error), _) => Err(error),
         };
         match read {
             Ok(waiting) => scan.waiting.push(waiting),
-            Err(reason) => {
+            Err(error) => {
+                let reason = error.to_string();
                 let is_old = !entry.is_file || self.is_old(inbox, &entry.name)?;
                 scan.unripe.push(UnparsableFile { file: entry.name, reason, inbox: inbox.clone(), is_old });
             }
@@ -121,27 +124,28 @@ impl<'m> Inboxes<'m> {
         Ok(())
     }
 
-    /// `None`: the file is gone. The inner error says why it is not a message.
     fn read_message(
         self,
         inbox: &AgentName,
         entry: &DirectoryEntry,
-    ) -> Result<Option<Result<Message, String>>, FileError> {
+    ) -> Result<FileContent<Message>, FileError> {
         if !entry.is_file {
-            return Ok(Some(Err("it is not a plain file".to_string())));
+            return Ok(FileContent::Unparsable(ParseError::new("it is not a plain file")));
         }
         let path = self.mesh.layout.inbox(inbox).join(&entry.name);
         let read = match files::read_at_most(&path, MAX_FILE) {
             // One unreadable file must not block the others; other I/O errors are returned.
             Err(error) if error.source.kind() == std::io::ErrorKind::PermissionDenied => {
-                return Ok(Some(Err("it may not be read".to_string())));
+                return Ok(FileContent::Unparsable(ParseError::new("it may not be read")));
             }
             read => read?,
         };
-        Ok(read.map(|bytes| match bytes {
+        let Some(bytes) = read else { return Ok(FileContent::Absent) };
+        let parsed = match bytes {
             Some(bytes) => message::parse(&bytes),
-            None => Err(format!("it is larger than {MAX_FILE} bytes")),
-        }))
+            None => Err(ParseError::new(format!("it is larger than {MAX_FILE} bytes"))),
+        };
+        Ok(parsed.map_or_else(FileContent::Unparsable, FileContent::Parsed))
     }
 
     fn is_old(self, inbox: &AgentName, file: &str) -> Result<bool, FileError> {

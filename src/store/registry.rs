@@ -6,9 +6,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::error::StoreError;
+use super::error::{ParseError, StoreError};
 use super::layout::Layout;
-use super::retrying_read::{self, RetryBudget};
+use super::retrying_read::{self, FileContent, RetryBudget};
 use super::wire::surrogates::{self, SurrogateEscapes};
 use super::wire::{odd_registration, registration};
 use crate::domain::{Agent, AgentName, Liveness};
@@ -227,24 +227,27 @@ pub(super) fn read(
     stem: &str,
 ) -> Result<Option<Result<Registration, UnreadableFile>>, FileError> {
     let understand = |bytes: &[u8]| match registration::parse(bytes)? {
-        agent if agent.name.as_str() != stem => Err(format!("it says that its name is `{}`", agent.name)),
+        agent if agent.name.as_str() != stem => {
+            Err(ParseError::new(format!("it says that its name is `{}`", agent.name)))
+        }
         agent => Ok(Registration { agent, whole: bytes.to_vec() }),
     };
     seams::count("registration");
-    let unreadable = |reason, told: Option<Registration>| {
-        let (stem, path) = (stem.to_string(), path.display().to_string());
+    let unreadable = |error: ParseError, told: Option<Registration>| {
+        let (stem, path, reason) = (stem.to_string(), path.display().to_string(), error.to_string());
         UnreadableFile { stem, path, reason, told: told.map(Box::new) }
     };
     // An odd registration is not half written, so it is not read again.
     let parse = |bytes: &[u8]| match understand(bytes) {
         Ok(record) => Ok(Ok(record)),
-        Err(reason) => match odd_registration::parse(bytes, stem) {
-            Some(agent) => Ok(Err(unreadable(reason, Some(Registration { agent, whole: bytes.to_vec() })))),
-            None => Err(reason),
+        Err(error) => match odd_registration::parse(bytes, stem) {
+            Some(agent) => Ok(Err(unreadable(error, Some(Registration { agent, whole: bytes.to_vec() })))),
+            None => Err(error),
         },
     };
-    Ok(retrying_read::read(path, RetryBudget::Shared, parse)?.map(|read| match read {
-        Ok(read) => read,
-        Err(reason) => Err(unreadable(reason, None)),
-    }))
+    Ok(match retrying_read::read(path, RetryBudget::Shared, parse)? {
+        FileContent::Absent => None,
+        FileContent::Parsed(read) => Some(read),
+        FileContent::Unparsable(error) => Some(Err(unreadable(error, None))),
+    })
 }

@@ -8,11 +8,12 @@
 //!
 //! `work_done::a_registration_that_is_rewritten_all_the_time_is_looked_at_a_few_times_in_all` checks that.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::error::{ParseError, StoreError};
 use crate::sys::files::{self, FileError};
 use crate::sys::{clock, seams};
 
@@ -72,23 +73,51 @@ fn is_young(modified: SystemTime) -> bool {
     }
 }
 
-/// Reads and parses a file. `None`: there is no such file. The inner error says why it cannot be parsed.
+/// What a file contains.
+pub(super) enum FileContent<T> {
+    Absent,
+    Parsed(T),
+    Unparsable(ParseError),
+}
+
+impl<T> FileContent<T> {
+    /// What was parsed; `None` if there is no file, or it cannot be parsed.
+    pub(super) fn parsed(self) -> Option<T> {
+        match self {
+            Self::Parsed(value) => Some(value),
+            Self::Absent | Self::Unparsable(_) => None,
+        }
+    }
+
+    /// What was parsed, or nothing if there is no file. A file that cannot be parsed is an error.
+    pub(super) fn or_corrupt(self, path: PathBuf) -> Result<Option<T>, StoreError> {
+        match self {
+            Self::Absent => Ok(None),
+            Self::Parsed(value) => Ok(Some(value)),
+            Self::Unparsable(error) => Err(StoreError::Corrupt { path, reason: error.to_string() }),
+        }
+    }
+}
+
+/// Reads and parses a file.
 pub(super) fn read<T>(
     path: &Path,
     budget: RetryBudget,
-    parse: impl Fn(&[u8]) -> Result<T, String>,
-) -> Result<Option<Result<T, String>>, FileError> {
+    parse: impl Fn(&[u8]) -> Result<T, ParseError>,
+) -> Result<FileContent<T>, FileError> {
     let give_up = Instant::now() + if IN_A_HURRY.load(Ordering::Relaxed) { HURRIED } else { YOUNG };
     let mut has_paused = false;
     loop {
         let bytes = match files::read(path) {
             Ok(Some(bytes)) => bytes,
             Ok(None) if files::exists(path)? => {
-                return Ok(Some(Err("it is a link that leads nowhere".to_string())));
+                return Ok(FileContent::Unparsable(ParseError::new("it is a link that leads nowhere")));
             }
-            Ok(None) => return Ok(None),
+            Ok(None) => return Ok(FileContent::Absent),
             // A directory or the like in place of the file is damage to that file, not to the disk.
-            Err(error) if error.is_oversized() || !path.is_file() => return Ok(Some(Err(error.to_string()))),
+            Err(error) if error.is_oversized() || !path.is_file() => {
+                return Ok(FileContent::Unparsable(ParseError::new(error)));
+            }
             Err(error) => return Err(error),
         };
         let reason = match parse(&bytes) {
@@ -97,7 +126,7 @@ pub(super) fn read<T>(
                 if has_paused && budget == RetryBudget::Shared {
                     *USED.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 }
-                return Ok(Some(Ok(value)));
+                return Ok(FileContent::Parsed(value));
             }
             Err(reason) => reason,
         };
@@ -107,7 +136,7 @@ pub(super) fn read<T>(
         // A pipe stays empty, however old it is.
         let is_file = metadata.is_none_or(|metadata| metadata.is_file());
         if !is_file || !young || Instant::now() >= give_up || !pause(budget) {
-            return Ok(Some(Err(reason)));
+            return Ok(FileContent::Unparsable(reason));
         }
         has_paused = true;
     }

@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::error::StoreError;
+use super::error::{ParseError, StoreError};
 use super::layout::Layout;
 use super::registry::{Registration, UnreadableFile};
-use super::retrying_read::{self, RetryBudget};
+use super::retrying_read::{self, FileContent, RetryBudget};
 use super::wire::{registration, time};
 use crate::domain::{AgentName, SessionId};
 use crate::sys::files::{self, FileError};
@@ -75,16 +75,13 @@ struct Keys {
 /// The record of that session; `None` if there is none.
 pub(super) fn read(layout: &Layout, session: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
     let path = layout.session(session);
-    match retrying_read::read(&path, RetryBudget::Own, parse)? {
-        None => Ok(None),
-        Some(Ok(record)) => Ok(Some(record).filter(|record| record.last.agent.session == *session)),
-        Some(Err(reason)) => Err(StoreError::Corrupt { path, reason }),
-    }
+    let record = retrying_read::read(&path, RetryBudget::Own, parse)?.or_corrupt(path)?;
+    Ok(record.filter(|record| record.last.agent.session == *session))
 }
 
 /// The record in that file; `None` if there is no file, or it cannot be parsed.
 pub(super) fn read_file(path: &Path) -> Result<Option<SessionRecord>, FileError> {
-    Ok(retrying_read::read(path, RetryBudget::Own, parse)?.and_then(Result::ok))
+    Ok(retrying_read::read(path, RetryBudget::Own, parse)?.parsed())
 }
 
 /// The name that the session had last, without parsing the rest; `None` if it cannot be read.
@@ -111,10 +108,10 @@ pub(super) fn all(layout: &Layout) -> Result<Sessions, FileError> {
         let Some(stem) = file_name.strip_suffix(".json") else { continue };
         let path = layout.sessions().join(&file_name);
         match retrying_read::read(&path, RetryBudget::Own, parse)? {
-            None => {}
-            Some(Ok(record)) => sessions.records.push(record),
-            Some(Err(reason)) => {
-                let (stem, path) = (stem.to_string(), path.display().to_string());
+            FileContent::Absent => {}
+            FileContent::Parsed(record) => sessions.records.push(record),
+            FileContent::Unparsable(error) => {
+                let (stem, path, reason) = (stem.to_string(), path.display().to_string(), error.to_string());
                 sessions.unreadable.push(UnreadableFile { stem, path, reason, told: None });
             }
         }
@@ -136,7 +133,7 @@ pub(super) fn last_owner(
             continue;
         }
         let path = layout.sessions().join(&file_name);
-        let Some(Ok(record)) = retrying_read::read(&path, RetryBudget::Own, parse)? else { continue };
+        let Some(record) = retrying_read::read(&path, RetryBudget::Own, parse)?.parsed() else { continue };
         let had_it = record.last.agent.all_names().any(|own| own.as_str() == name.as_str());
         let written = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
         let Some(written) = written else { continue };
@@ -162,8 +159,8 @@ impl SessionRecords<'_> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<SessionRecord, String> {
-    let keys: Keys = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+fn parse(bytes: &[u8]) -> Result<SessionRecord, ParseError> {
+    let keys: Keys = serde_json::from_slice(bytes).map_err(ParseError::new)?;
     let agent = registration::parse_value(&keys.registration)?;
     let last = Registration::of_document(agent, &keys.registration);
     Ok(SessionRecord { last, left: keys.left, evicted: keys.evicted })

@@ -17,8 +17,18 @@ struct Builder {
     is_begun: bool,
     /// Unquoted variables are split into several words.
     splits: bool,
-    /// The value of `IFS` if the command sets it; `Some(None)` if that value is unknown.
-    separators: Option<Option<VariableValue>>,
+    separators: Separators,
+}
+
+/// The value of `IFS`.
+#[derive(Default, Eq, PartialEq)]
+enum Separators {
+    #[default]
+    Standard,
+    /// The command sets it.
+    Own(VariableValue),
+    /// The command sets it to an unknown value.
+    Unknown,
 }
 
 impl Builder {
@@ -54,9 +64,9 @@ impl Builder {
     /// Whether the changed `IFS` may split it differently.
     fn may_split(&self, value: &VariableValue) -> bool {
         match &self.separators {
-            None => false,
-            Some(None) => true,
-            Some(Some(own)) => {
+            Separators::Standard => false,
+            Separators::Unknown => true,
+            Separators::Own(own) => {
                 let separates = |c: char| c.is_ascii_whitespace() || own.text.contains(c);
                 value.glob.is_some() || value.text.contains(separates)
             }
@@ -144,11 +154,12 @@ impl ShellReader<'_> {
             builder.end_word();
             return;
         }
-        builder.separators = state
-            .variables
-            .get("IFS")
-            .filter(|own| own.as_ref().is_none_or(|own| &*own.text != " \t\n"))
-            .cloned();
+        builder.separators = match state.variables.get("IFS") {
+            None => Separators::Standard,
+            Some(Some(own)) if &*own.text == " \t\n" => Separators::Standard,
+            Some(Some(own)) => Separators::Own(own.clone()),
+            Some(None) => Separators::Unknown,
+        };
         let mut rest = atoms;
         if let [Atom::Letter('~'), tail @ ..] = atoms {
             rest = self.tilde(state, tail, builder);
@@ -235,7 +246,7 @@ impl ShellReader<'_> {
         for (nth, argument) in arguments.iter().enumerate() {
             if nth > 0 && builder.splits && (name == "@" || !quoted) {
                 builder.end_word();
-            } else if nth > 0 && builder.separators.is_some() {
+            } else if nth > 0 && builder.separators != Separators::Standard {
                 builder.push_unknown();
             } else if nth > 0 {
                 builder.push(" ", true);

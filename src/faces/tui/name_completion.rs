@@ -47,12 +47,16 @@ impl NameCompletion {
     }
 }
 
-/// The recipients named at the start of a text, and the rest of the text. The error is a text after `@` that is not a
-/// valid name.
+/// A text after `@` that is not a valid name.
+#[derive(Debug, thiserror::Error)]
+#[error("`{}` cannot be a name; to begin a text with `@`, put a word before it", crate::domain::visible(.0))]
+pub(super) struct BadRecipient(String);
+
+/// The recipients named at the start of a text, and the rest of the text.
 pub(super) fn addressed<'t>(
     text: &'t str,
     world: &MeshSnapshot,
-) -> Result<Option<(Recipients, &'t str)>, String> {
+) -> Result<Option<(Recipients, &'t str)>, BadRecipient> {
     let mut names: Vec<String> = Vec::new();
     let mut rest = text;
     while let Some(mention) = rest.strip_prefix('@') {
@@ -63,7 +67,7 @@ pub(super) fn addressed<'t>(
         }
         // An agent that is not present may still be known, so only names that are not valid are rejected here.
         if crate::domain::AgentName::new(name).is_err() {
-            return Err(name.to_string());
+            return Err(BadRecipient(name.to_string()));
         }
         let known = world.peer(name).map_or(name, |peer| peer.name.as_str());
         names.push(known.to_string());

@@ -270,11 +270,8 @@ impl ChatState {
         let tab = &self.tab;
         let (to, text) = match (addressed(text, &self.world), tab) {
             (Ok(Some((to, rest))), _) => (to, rest),
-            (Err(name), _) => {
-                self.complain(format!(
-                    "`{}` cannot be a name; to begin a text with `@`, put a word before it",
-                    crate::domain::visible(&name)
-                ));
+            (Err(error), _) => {
+                self.complain(error.to_string());
                 return Vec::new();
             }
             (Ok(None), Tab::Conversation(name)) if AgentName::is_program(name) => {

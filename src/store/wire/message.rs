@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::time;
 use crate::domain::{Importance, Message, MessageId};
+use crate::store::error::ParseError;
 
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,17 +27,14 @@ struct Keys {
     broadcast: bool,
 }
 
-pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, String> {
-    fn text(error: impl ToString) -> String {
-        error.to_string()
-    }
-    let keys: Keys = super::surrogates::from_slice(bytes).map_err(text)?;
+pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
+    let keys: Keys = super::surrogates::from_slice(bytes).map_err(ParseError::new)?;
     // An importance that only a later version knows counts as normal.
     let importance = keys.importance.as_deref().and_then(Importance::parse).unwrap_or_default();
     // pi-messenger passes on any text that the model gave as an id.
     let reply_to = keys.reply_to.and_then(|id| MessageId::new(id).ok());
     Ok(Message {
-        id: MessageId::new(keys.id).map_err(text)?,
+        id: MessageId::new(keys.id).map_err(ParseError::new)?,
         from: keys.from,
         to: keys.to,
         text: keys.text,

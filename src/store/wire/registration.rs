@@ -15,6 +15,7 @@ use crate::domain::{
     TaskWait,
 };
 use crate::harness;
+use crate::store::error::ParseError;
 
 /// The keys that we read. Whatever may be missing is optional.
 #[derive(Deserialize)]
@@ -164,32 +165,28 @@ struct FormerKeys {
 }
 
 /// Parses a registration. The error says what is wrong with it.
-pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Agent, String> {
+pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Agent, ParseError> {
     // Serde also accepts a struct as a list of values, but that has no keys to keep in a rewrite.
     if bytes.trim_ascii_start().starts_with(b"[") {
-        return Err("it is not a JSON object".to_string());
+        return Err(ParseError::new("it is not a JSON object"));
     }
-    agent_of(super::surrogates::from_slice(bytes).map_err(text)?)
+    agent_of(super::surrogates::from_slice(bytes).map_err(ParseError::new)?)
 }
 
 /// Parses a registration that is part of another document.
-pub(in crate::store) fn parse_value(document: &Map<String, Value>) -> Result<Agent, String> {
-    agent_of(Known::deserialize(document).map_err(text)?)
+pub(in crate::store) fn parse_value(document: &Map<String, Value>) -> Result<Agent, ParseError> {
+    agent_of(Known::deserialize(document).map_err(ParseError::new)?)
 }
 
-fn text(error: impl ToString) -> String {
-    error.to_string()
-}
-
-fn agent_of(known: Known) -> Result<Agent, String> {
-    let former = |keys: FormerKeys| -> Result<FormerName, String> {
-        Ok(FormerName { name: AgentName::new(keys.name).map_err(text)?, until: keys.until })
+fn agent_of(known: Known) -> Result<Agent, ParseError> {
+    let former = |keys: FormerKeys| -> Result<FormerName, ParseError> {
+        Ok(FormerName { name: AgentName::new(keys.name).map_err(ParseError::new)?, until: keys.until })
     };
     let harness = known.harness.as_deref().map(|name| harness::parse(name).unwrap_or(Harness::OTHER));
     Ok(Agent {
-        name: AgentName::new(known.name).map_err(text)?,
-        session: SessionId::new(known.session_id).map_err(text)?,
-        process: recorded(known.pid, known.process, Some(known.started_at)).map_err(text)?,
+        name: AgentName::new(known.name).map_err(ParseError::new)?,
+        session: SessionId::new(known.session_id).map_err(ParseError::new)?,
+        process: recorded(known.pid, known.process, Some(known.started_at)).map_err(ParseError::new)?,
         harness,
         cwd: known.cwd,
         model: known.model,

@@ -33,14 +33,13 @@ pub fn owner_of(file_name: &str) -> Option<ProcessIdentity> {
     let start_ticks = words.next()?.parse().ok()?;
     let here = process::pid_scope();
     // A component that equals our own in the short form gets its full form back, so that places can be compared.
-    let mut restore = |ours: &Option<String>| -> Option<Option<String>> {
-        let word = words.next()?;
+    let restore = |word: &str, ours: &Option<String>| {
         let theirs = || (!word.is_empty()).then(|| word.to_string());
-        Some(if word == short(ours) { ours.clone() } else { theirs() })
+        if word == short(ours) { ours.clone() } else { theirs() }
     };
-    let boot_id = restore(&here.boot_id)?;
-    let pid_ns = restore(&here.pid_ns)?;
-    let machine_id = restore(&here.machine_id)?;
+    let boot_id = restore(words.next()?, &here.boot_id);
+    let pid_ns = restore(words.next()?, &here.pid_ns);
+    let machine_id = restore(words.next()?, &here.machine_id);
     Some(ProcessIdentity { pid, start_ticks, place: PidScope { boot_id, machine_id, pid_ns } })
 }
 
