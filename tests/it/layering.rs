@@ -2,6 +2,7 @@
 
 mod circles;
 mod names;
+mod signatures;
 
 use std::fs;
 use std::path::{Path, PathBuf};

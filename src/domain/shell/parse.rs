@@ -37,14 +37,7 @@ pub enum ParseEnd {
 
 /// Parses the commands of `text`. `depth` is its nesting depth inside other commands.
 pub fn parse(text: &str, depth: usize) -> (CommandList, ParseEnd) {
-    let mut parser = Parser::new(text, depth);
-    let (list, whole) = parser.all();
-    let ending = match (whole, parser.count > MAX_PARTS) {
-        (true, _) => ParseEnd::Whole,
-        (false, true) => ParseEnd::TooLong,
-        (false, false) => ParseEnd::Broken,
-    };
-    (list, ending)
+    Parser::new(text, depth).all()
 }
 
 pub struct Parser<'t> {
@@ -65,12 +58,17 @@ impl<'t> Parser<'t> {
         Self { text, at: 0, depth, pending: Vec::new(), count: 0 }
     }
 
-    /// Parses all commands; `true` if nothing is left over.
-    pub fn all(&mut self) -> (CommandList, bool) {
+    /// Parses all commands.
+    pub fn all(&mut self) -> (CommandList, ParseEnd) {
         let mut list = CommandList::new();
-        let whole = self.list(&mut list).is_ok() && self.at_end();
+        let is_whole = self.list(&mut list).is_ok() && self.at_end();
         self.read_heres();
-        (list, whole)
+        let end = match (is_whole, self.count > MAX_PARTS) {
+            (true, _) => ParseEnd::Whole,
+            (false, true) => ParseEnd::TooLong,
+            (false, false) => ParseEnd::Broken,
+        };
+        (list, end)
     }
 
     pub fn peek(&self) -> Option<u8> {

@@ -1,6 +1,6 @@
 //! Parses words and what they contain: quotes, variables, substitutions.
 
-use super::parse::{Parse, Parser, SyntaxError, name_length};
+use super::parse::{Parse, ParseEnd, Parser, SyntaxError, name_length};
 use super::syntax::{Word, WordPart};
 
 /// Whether the byte ends an unquoted word.
@@ -138,9 +138,9 @@ impl Parser<'_> {
         self.deeper(|parser| {
             let mut inner = Parser::new(&script, depth + 1);
             inner.count = parser.count;
-            let (list, whole) = inner.all();
+            let (list, end) = inner.all();
             parser.count = inner.count;
-            if whole { Ok(WordPart::Output { list, quoted }) } else { Err(SyntaxError) }
+            if end == ParseEnd::Whole { Ok(WordPart::Output { list, quoted }) } else { Err(SyntaxError) }
         })
     }
 

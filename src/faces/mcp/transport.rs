@@ -47,9 +47,17 @@ pub enum InputLine {
     Nothing,
 }
 
-/// Reads a line of at most `most` bytes into `line`, without its line end. `Some(false)`: end of input; `None`: the
-/// line was longer and was dropped.
-pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Option<bool>> {
+/// What was read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LineRead {
+    Line,
+    /// The line was too long, and was dropped.
+    TooLong,
+    EndOfInput,
+}
+
+/// Reads a line of at most `most` bytes into `line`, without its line end.
+pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<LineRead> {
     line.clear();
     line.shrink_to(KEPT);
     let mut fits = true;
@@ -60,7 +68,7 @@ pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> i
         };
         if part.is_empty() {
             // An incomplete last line is ignored.
-            return Ok(Some(false));
+            return Ok(LineRead::EndOfInput);
         }
         let end = part.iter().position(|byte| *byte == b'\n');
         let length = end.unwrap_or(part.len());
@@ -70,7 +78,7 @@ pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> i
         }
         input.consume(end.map_or(length, |end| end + 1));
         if end.is_some() {
-            return Ok(fits.then_some(true));
+            return Ok(if fits { LineRead::Line } else { LineRead::TooLong });
         }
     }
 }
@@ -207,12 +215,12 @@ fn read_all(mut input: impl BufRead, lines: &mpsc::Sender<InputLine>) {
     let mut buffer = Vec::new();
     loop {
         let line = match read_line(&mut input, &mut buffer, MAX_LINE) {
-            Ok(Some(true)) => parse(&buffer),
-            Ok(None) => {
+            Ok(LineRead::Line) => parse(&buffer),
+            Ok(LineRead::TooLong) => {
                 let text = format!("the line is longer than {} MiB", MAX_LINE / (1024 * 1024));
                 bad(ErrorData::invalid_request(text, None), None)
             }
-            Ok(Some(false)) | Err(_) => return,
+            Ok(LineRead::EndOfInput) | Err(_) => return,
         };
         if !matches!(line, InputLine::Nothing) && lines.blocking_send(line).is_err() {
             return;

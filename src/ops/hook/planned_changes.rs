@@ -127,12 +127,21 @@ impl PlannedChange {
         visible(&place.shorten(&self.path)).into_owned()
     }
 
-    /// What the agent waits for if this is refused: the pattern, its root, and whether it is a plain path.
-    pub(super) fn wanted(&self, place: &PatternBase) -> (String, String, bool) {
+    /// What the agent waits for if this is refused.
+    pub(super) fn wanted(&self, place: &PatternBase) -> WantedPath {
         let pattern = place.shorten(&self.path);
         let literal = !self.is_pattern && has_wildcard(&pattern);
-        (pattern, place.root().to_string(), literal)
+        WantedPath { pattern, root: place.root().to_string(), literal }
     }
+}
+
+/// A path that an agent wants to change.
+pub(super) struct WantedPath {
+    pub(super) pattern: String,
+    /// The directory that the pattern starts from.
+    pub(super) root: String,
+    /// It is a literal path although it contains wildcard characters.
+    pub(super) literal: bool,
 }
 
 /// What the shell reader may ask about the file system.

@@ -147,13 +147,13 @@ impl HookRun<'_> {
 /// the name that it used.
 fn wait_for(change: &PlannedChange, holding: &Holding, place: &PatternBase) -> PathWait {
     let Holding { holder, reservation, .. } = holding;
-    let (wanted, place, is_plain) = change.wanted(place);
+    let wanted = change.wanted(place);
     let (pattern, named, root, literal) = match is_other_name(change, holding) {
         true => {
             let root = reservation.root.clone().unwrap_or_else(|| holder.cwd.clone());
-            (reservation.pattern.clone(), Some(wanted), root, reservation.literal)
+            (reservation.pattern.clone(), Some(wanted.pattern), root, reservation.literal)
         }
-        false => (wanted, None, place, is_plain),
+        false => (wanted.pattern, None, wanted.root, wanted.literal),
     };
     PathWait {
         pattern,

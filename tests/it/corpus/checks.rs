@@ -14,7 +14,7 @@ use ravenry::domain::text_edit::json::{Dialect, Document, EntrySlot, Json, JsonN
 use ravenry::domain::text_edit::toml::Tables;
 use ravenry::domain::{AnyEventKind, Harness, visible};
 use ravenry::faces::mcp::parse_with_every_tool;
-use ravenry::faces::mcp::transport::{InputLine, parse, read_line};
+use ravenry::faces::mcp::transport::{InputLine, LineRead, parse, read_line};
 use ravenry::harness::codec::{decode, encode, room};
 use ravenry::store::parse_event;
 
@@ -373,12 +373,13 @@ pub fn mcp(data: &[u8]) {
     for expected in expected {
         let fits = expected.len() <= MOST;
         let read = read_line(&mut input, &mut line, MOST).expect("memory can be read");
-        assert_eq!(read, fits.then_some(true));
+        assert_eq!(read, if fits { LineRead::Line } else { LineRead::TooLong });
         if fits {
             assert_eq!(line, expected);
         }
     }
-    assert_eq!(read_line(&mut input, &mut line, MOST).expect("memory can be read"), Some(false));
+    let read = read_line(&mut input, &mut line, MOST).expect("memory can be read");
+    assert_eq!(read, LineRead::EndOfInput);
     for line in data.split(|byte| *byte == b'\n') {
         match parse(line) {
             InputLine::Bad(answer) => {
