@@ -41,7 +41,7 @@ fn append() -> Figure {
     let (event, bare) = (event(0), scratch.home().join("bare"));
     let line = [b'x'; 96];
     let pairs = compare(
-        || seconds(|| mesh.feed().append(&event, KEEP).unwrap()),
+        || seconds(|| mesh.feed().append(std::slice::from_ref(&event), KEEP).unwrap()),
         || {
             seconds(|| {
                 let mut file = OpenOptions::new().append(true).create(true).open(&bare).unwrap();
@@ -64,7 +64,7 @@ fn event(number: usize) -> Event {
 
 fn fill(mesh: &Mesh, count: usize) {
     for number in 0..count {
-        mesh.feed().append(&event(number), KEEP).unwrap();
+        mesh.feed().append(&[event(number)], KEEP).unwrap();
     }
 }
 

@@ -6,9 +6,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
+use std::sync::Arc;
 
 use crate::domain::settings::SettingSource;
-use crate::domain::{AgentName, Event, EventKind, Notice};
+use crate::domain::{Agent, AgentName, Event, EventKind, Notice};
 use crate::store::LocationReason;
 
 use super::context::Context;
@@ -29,7 +30,8 @@ pub(super) struct Effects {
 /// A notice and its recipient.
 #[derive(Debug)]
 pub(super) struct AddressedNotice {
-    pub(super) to: AgentName,
+    /// Not only a name, which may be another's by the time the notice is posted.
+    pub(super) to: Arc<Agent>,
     pub(super) notice: Notice,
     /// The start of the warning if the notice can't be posted.
     pub(super) failure: String,
@@ -80,8 +82,8 @@ impl Op {
 
     /// Sends a message from the program itself. An idle recipient is woken. `failure` starts the warning if the message
     /// can't be posted.
-    pub(super) fn notify(&self, to: &AgentName, notice: Notice, failure: impl Into<String>) {
-        let addressed = AddressedNotice { to: to.clone(), notice, failure: failure.into() };
+    pub(super) fn notify(&self, to: impl Into<Arc<Agent>>, notice: Notice, failure: impl Into<String>) {
+        let addressed = AddressedNotice { to: to.into(), notice, failure: failure.into() };
         self.effects.borrow_mut().notices.push(addressed);
     }
 

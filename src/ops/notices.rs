@@ -2,30 +2,36 @@
 
 use jiff::SignedDuration;
 
-use crate::domain::{AgentName, Message, Notice};
+use crate::domain::{Agent, AgentName, Notice};
 use crate::store::{LockedMesh, Mesh};
 use crate::sys::{clock, random};
 
-use super::error::{CommandError, CommandErrorKind};
+use super::effects::{AddressedNotice, Op};
+use super::error::CommandError;
+use super::messages::post_to_agent::{post_text, post_texts};
 
-/// Notices are kept for this long, and at most this many; one notice in `PRUNE_ONE_IN` prunes them.
+/// Notices are kept for this long, and at most this many; one call in `PRUNE_ONE_IN` prunes them.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 7);
 const KEPT_AT_MOST: usize = 1_000;
 const PRUNE_ONE_IN: u32 = 64;
 
-/// Posts a notice. `false`: there is no such inbox. Only `runner` calls this, when no lock is held.
-pub(super) fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<bool, CommandError> {
-    let from = AgentName::of_program();
-    let mut outbox = mesh.outboxes().lock(&from)?;
-    let stamp = outbox.stamp()?;
-    let message = Message::new(stamp, &from, to, notice.text());
-    let posted = outbox.post(stamp, to, message)?.is_some();
-    drop(outbox);
-    // Nobody reads as the program, so nobody else would prune this.
-    if random::number().is_multiple_of(PRUNE_ONE_IN) {
-        mesh.archive().prune(&from, clock::now() - KEPT, KEPT_AT_MOST)?;
+/// Posts notices in order, under one lock of the program's outbox. Returns the present name of each recipient that got
+/// its notice. Only `runner` calls this, when no lock is held.
+pub(super) fn post(
+    op: &Op,
+    mesh: &Mesh,
+    notices: &[AddressedNotice],
+) -> Vec<Result<AgentName, CommandError>> {
+    if notices.is_empty() {
+        return Vec::new();
     }
-    Ok(posted)
+    let texts: Vec<(&Agent, &str)> = notices.iter().map(|one| (&*one.to, one.notice.text())).collect();
+    let from = AgentName::of_program();
+    let posted = post_texts(op, mesh, &from, &|| mesh.outboxes().lock(&from), &texts);
+    if let Err(error) = prune_sometimes(mesh) {
+        op.warn(format!("old notices could not be pruned: {error}"));
+    }
+    posted
 }
 
 /// Posts a notice that the mesh owes to an agent, with `mesh.lock` held.
@@ -40,9 +46,16 @@ pub(super) fn post_owed(
     to: &AgentName,
     notice: &Notice,
 ) -> Result<bool, CommandError> {
-    post(mesh, to, notice)
+    let from = AgentName::of_program();
+    let is_posted = post_text(&mut mesh.outboxes().lock(&from)?, &from, to, notice.text())?.is_some();
+    prune_sometimes(mesh)?;
+    Ok(is_posted)
 }
 
-pub(super) fn no_inbox(name: &AgentName) -> CommandError {
-    CommandError::new(CommandErrorKind::NotRunning, format!("{name} has no inbox"))
+/// Nobody reads as the program, so nobody else would prune its messages.
+fn prune_sometimes(mesh: &Mesh) -> Result<(), CommandError> {
+    if random::number().is_multiple_of(PRUNE_ONE_IN) {
+        mesh.archive().prune(&AgentName::of_program(), clock::now() - KEPT, KEPT_AT_MOST)?;
+    }
+    Ok(())
 }

@@ -1,14 +1,15 @@
 //! Runs ops, and carries out their effects.
 //!
 //! The faces run every op here, so none of them can forget to tell or to wake anybody. Notices come first, because
-//! somebody may be waiting for them; then lines of the feed; then wakes, which may take seconds.
+//! somebody may be waiting for them; then lines of the feed; then wakes, which may take seconds. All notices are posted
+//! under one lock, and all lines are written under another. So however many there are, telling others waits at most
+//! `lockTimeout` for the first lock (and again for `mesh.lock` if a recipient has gone) and two seconds for the second.
 
-use crate::domain::{AgentName, Notice};
-use crate::store::{Mesh, holds_a_lock};
+use crate::domain::AgentName;
+use crate::store::holds_a_lock;
 
 use super::context::Context;
 use super::effects::{Effects, Op};
-use super::error::CommandError;
 use super::{notices, wake};
 
 /// The result of an op.
@@ -76,24 +77,17 @@ fn tell(op: &Op) -> Told {
             return Told { wakes, failures };
         }
     };
-    for notice in notices {
-        match post(&mesh, &notice.to, &notice.notice) {
-            Ok(()) => wakes.push(notice.to),
+    for (notice, told) in notices.iter().zip(notices::post(op, &mesh, &notices)) {
+        match told {
+            Ok(name) => wakes.push(name),
             Err(error) => failures.push(format!("{}: {error}", notice.failure)),
         }
     }
-    for event in feed.iter().filter(|_| keep > 0) {
-        // A failure undoes nothing.
-        if let Err(error) = mesh.feed().append(event, keep) {
-            op.warn(format!("the feed could not be written: {error}"));
-        }
+    // A failure undoes nothing.
+    if keep > 0
+        && let Err(error) = mesh.feed().append(&feed, keep)
+    {
+        op.warn(format!("the feed could not be written: {error}"));
     }
     Told { wakes, failures }
-}
-
-fn post(mesh: &Mesh, to: &AgentName, notice: &Notice) -> Result<(), CommandError> {
-    match notices::post(mesh, to, notice)? {
-        true => Ok(()),
-        false => Err(notices::no_inbox(to)),
-    }
 }

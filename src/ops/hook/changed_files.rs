@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -54,7 +55,7 @@ pub(super) fn compare(run: &HookRun<'_>, tool: &ToolUse) -> Result<Option<Notice
     let now = clock::from_system(clock::machine_time());
     let ran_for = tool.duration_ms.map(|ms| SignedDuration::from_millis(ms.try_into().unwrap_or(i64::MAX)));
     let start = before.as_ref().map(|before| before.at).or_else(|| now.checked_sub(ran_for?).ok());
-    let changed: Vec<(String, AgentName)> = match (&tool.changed, before) {
+    let changed: Vec<(String, Arc<Agent>)> = match (&tool.changed, before) {
         (Some(changed), _) => of_harness(run, changed)?,
         (None, Some(before)) => of_look(run, &before)?,
         (None, None) => return Ok(None),
@@ -62,7 +63,7 @@ pub(super) fn compare(run: &HookRun<'_>, tool: &ToolUse) -> Result<Option<Notice
     let start = start.unwrap_or(now);
     let mut told = Vec::new();
     for (path, holder) in changed {
-        if last_sign(run, &holder)?.is_none_or(|seen| seen < start) {
+        if last_sign(run, &holder.name)?.is_none_or(|seen| seen < start) {
             told.push((path, holder));
         }
     }
@@ -81,16 +82,16 @@ fn last_sign(run: &HookRun<'_>, holder: &AgentName) -> Result<Option<Timestamp>,
 }
 
 /// Changes reported by the harness itself.
-fn of_harness(run: &HookRun<'_>, changed: &[String]) -> Result<Vec<(String, AgentName)>, CommandError> {
+fn of_harness(run: &HookRun<'_>, changed: &[String]) -> Result<Vec<(String, Arc<Agent>)>, CommandError> {
     let targets: Vec<_> = changed.iter().map(|path| check::file(run.cwd(), path)).collect();
     let look = |near: &RegistryQuery<'_>| run.survey.near(near);
     let judged = check::judge(run.mesh, run.me.as_ref(), &targets, HardLinkPolicy::Ignore, look)?;
     let held = changed.iter().zip(judged.holdings);
-    Ok(held.filter_map(|(path, holding)| Some((path.clone(), holding?.holder.name.clone()))).collect())
+    Ok(held.filter_map(|(path, holding)| Some((path.clone(), holding?.holder))).collect())
 }
 
 /// Changes found by looking again.
-fn of_look(run: &HookRun<'_>, before: &StampsBefore) -> Result<Vec<(String, AgentName)>, CommandError> {
+fn of_look(run: &HookRun<'_>, before: &StampsBefore) -> Result<Vec<(String, Arc<Agent>)>, CommandError> {
     let watched = watched(run)?;
     let (after, partial) = look(&watched);
     let is_new = |path: &String| !before.partial && !before.files.contains_key(path);
@@ -114,7 +115,7 @@ struct Watch {
     pattern: Pattern,
     /// The directory to start from.
     start: PathForm,
-    holder: AgentName,
+    holder: Arc<Agent>,
 }
 
 fn watched(run: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
@@ -122,19 +123,19 @@ fn watched(run: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
     let place = PatternBase::here(run.op);
     let mut watched = Vec::new();
     for record in run.mesh.registry().census()?.records {
-        let agent: &Agent = &record.agent;
-        let is_mine = run.me.as_ref().is_some_and(|me| me.is_same_agent(agent));
-        if is_mine || agent.reservations.is_empty() || !record.is_live() {
+        let is_mine = run.me.as_ref().is_some_and(|me| me.is_same_agent(&record.agent));
+        if is_mine || record.agent.reservations.is_empty() || !record.is_live() {
             continue;
         }
+        let agent = Arc::new(record.agent);
         for reservation in agent.reservations.iter().filter(|reservation| reservation.binds(now)) {
             let here =
-                patterns(agent, reservation).into_iter().filter(|pattern| place.is_near(pattern.head()));
+                patterns(&agent, reservation).into_iter().filter(|pattern| place.is_near(pattern.head()));
             watched.extend(here.map(|pattern| {
                 // A pattern whose head is above this work tree is searched only inside it.
                 let is_above = place.root().is_within(pattern.head());
                 let start = if is_above { place.root().clone() } else { pattern.head().clone() };
-                Watch { pattern, start, holder: agent.name.clone() }
+                Watch { pattern, start, holder: Arc::clone(&agent) }
             }));
         }
     }
@@ -161,28 +162,32 @@ fn call_id(tool: &ToolUse) -> String {
     tool.call.clone().unwrap_or_else(|| tool.command.clone().unwrap_or_default())
 }
 
-fn words(run: &HookRun<'_>, told: &[(String, AgentName)]) -> Notice {
+fn words(run: &HookRun<'_>, told: &[(String, Arc<Agent>)]) -> Notice {
     let place = PatternBase::here(run.op);
     let mut notice = Notice::new().say("Reserved by others, and changed while your command ran: ");
     for (number, (path, holder)) in told.iter().take(MOST_TOLD).enumerate() {
         notice = if number > 0 { notice.say(", ") } else { notice };
-        notice = notice.code(&PeerText::new(place.shorten(path))).say(" (reserved by ").name(holder).say(")");
+        notice = notice
+            .code(&PeerText::new(place.shorten(path)))
+            .say(" (reserved by ")
+            .name(&holder.name)
+            .say(")");
     }
     let more = told.len().saturating_sub(MOST_TOLD);
     let notice = if more > 0 { notice.say(" and ").number(more).say(" more") } else { notice };
     let notice = notice.say(". If that was your command, undo it or tell them: msg send ");
-    notice.name(&told[0].1).say(" \"…\"")
+    notice.name(&told[0].1.name).say(" \"…\"")
 }
 
 /// Notifies the holders. If that fails, the agent is still told.
-fn tell_holders(run: &HookRun<'_>, told: &[(String, AgentName)], command: &str) {
+fn tell_holders(run: &HookRun<'_>, told: &[(String, Arc<Agent>)], command: &str) {
     let place = PatternBase::here(run.op);
     let command = PeerText::new(command);
-    let mut holders: Vec<&AgentName> = told.iter().map(|(_, holder)| holder).collect();
-    holders.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
-    holders.dedup();
+    let mut holders: Vec<&Arc<Agent>> = told.iter().map(|(_, holder)| holder).collect();
+    holders.sort_unstable_by(|a, b| a.name.as_str().cmp(b.name.as_str()));
+    holders.dedup_by(|a, b| a.name == b.name);
     for holder in holders {
-        let own = told.iter().filter(|(_, other)| other == holder).take(MOST_TOLD);
+        let own = told.iter().filter(|(_, other)| other.name == holder.name).take(MOST_TOLD);
         let paths: Vec<PeerText> = own.map(|(path, _)| PeerText::new(place.shorten(path))).collect();
         let notice = Notice::new().say("Reserved by you, and changed while a command of ");
         let notice = match &run.me {
@@ -190,6 +195,6 @@ fn tell_holders(run: &HookRun<'_>, told: &[(String, AgentName)], command: &str) 
             None => notice.say("an agent that has not joined"),
         };
         let notice = notice.say(" ran: ").codes(&paths).say("\nThe command: ").quote(&command);
-        run.op.notify(holder, notice, format!("could not tell {holder}"));
+        run.op.notify(Arc::clone(holder), notice, format!("could not tell {}", holder.name));
     }
 }

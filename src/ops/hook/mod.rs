@@ -203,7 +203,7 @@ impl HookRun<'_> {
         if self.call.room.is_none()
             && let (Some(notice), Some(me)) = (&changed, self.me.as_ref().filter(|me| !me.is_foreign()))
         {
-            self.op.notify(&me.name, notice.clone(), format!("could not tell {}", me.name));
+            self.op.notify(me.clone(), notice.clone(), format!("could not tell {}", me.name));
             changed = None;
         }
         self.hand_over(changed.map(|notice| notice.text().to_string()), say)

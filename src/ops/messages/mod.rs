@@ -2,6 +2,7 @@
 
 pub mod chat;
 pub(super) mod mailbox;
+pub(super) mod post_to_agent;
 pub(super) mod receive;
 pub(super) mod rendered_message;
 pub(super) mod send;

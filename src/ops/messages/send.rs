@@ -1,19 +1,18 @@
 //! `send`, `broadcast` and `reply`: sends a message to one, several or all agents.
 //!
-//! After posting, the recipient's registration is read again: if it went away meanwhile, the message is taken back,
-//! unless somebody has it already. What needs `mesh.lock` is done last, after the sender's own lock was released.
+//! After posting, the recipient's registration is read again (`post_to_agent`). What needs `mesh.lock` is done last, after the sender's own lock was released.
 
 mod report;
 
 use crate::domain::{
     Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, MessageStamp,
-    format_duration,
 };
 use crate::ops::feed::Addressing;
-use crate::store::{Census, LockedMesh, Mesh, Outbox, Posted, iso};
+use crate::store::{Census, LockedMesh, Mesh, Outbox, Posted};
 use crate::sys::{clock, process};
 
 use super::mailbox;
+use super::post_to_agent::{self, is_registered, just_left, not_running};
 use crate::ops::agents::identity;
 use crate::ops::agents::names::{self, with_nearest};
 use crate::ops::context::FolderScope;
@@ -298,7 +297,7 @@ impl<'a> Post<'a> {
             return Ok(CopyOutcome::Postponed(Postponed::NoInbox(agent.clone(), route)));
         };
         // The recipient may have been buried between our look at it and the arrival of the message.
-        match self.mesh.registry().get(&agent.name)?.is_some_and(|there| is_of(&there.agent, agent)) {
+        match is_registered(self.mesh, agent) {
             true => Ok(self.sent(agent, posted, route)),
             false => Ok(CopyOutcome::Postponed(Postponed::Unsure(agent.clone(), posted, route))),
         }
@@ -374,7 +373,7 @@ impl<'a> Post<'a> {
             let outcome = match (copy.outcome, &locked) {
                 (CopyOutcome::Postponed(what), Ok(locked)) => self.send_locked(locked, what),
                 (CopyOutcome::Postponed(Postponed::Unsure(agent, posted, route)), Err(error)) => {
-                    self.withdraw(&agent, posted, route, error.clone())
+                    self.settle(Err(error), &agent, posted, route)
                 }
                 (CopyOutcome::Postponed(_), Err(error)) => Err(error.clone()),
                 (outcome, _) => Ok(outcome),
@@ -397,7 +396,7 @@ impl<'a> Post<'a> {
         match what {
             Postponed::Hold(name) => self.hold(&name),
             Postponed::NoInbox(agent, route) => {
-                let just_left = || not_running(&agent.name, "it has just left", clock::now());
+                let just_left = || just_left(&agent.name);
                 // A pi-messenger agent may have renamed itself and removed its old inbox.
                 let agent = locked.own_record(&agent).map_err(|_| just_left())?.agent;
                 self.note_owner(&agent);
@@ -407,55 +406,18 @@ impl<'a> Post<'a> {
                 let posted = outbox.post(stamp, &agent.name, message)?.ok_or_else(just_left)?;
                 Ok(self.sent(&agent, posted, route))
             }
-            // Either the recipient's mail, including this message, was moved to its grave or its new name, or this
-            // message is where nobody will look: then it is taken back.
-            Postponed::Unsure(agent, posted, route) => match self.is_there(locked, &agent) {
-                Ok(true) => Ok(self.sent(&agent, posted, route)),
-                Ok(false) if self.take_back(&agent.name, &posted)? => {
-                    Err(not_running(&agent.name, "it has just left", clock::now()))
-                }
-                Ok(false) => Ok(self.sent(&agent, posted, route)),
-                Err(error) => self.withdraw(&agent, posted, route, error),
-            },
+            Postponed::Unsure(agent, posted, route) => self.settle(Ok(locked), &agent, posted, route),
         }
     }
 
-    fn is_there(&self, locked: &LockedMesh<'_>, agent: &Agent) -> Result<bool, CommandError> {
-        let census = self.mesh.registry().census()?;
-        // A pi-messenger agent never looks at its old inbox again.
-        for (old, new) in locked.forward_orphans(&census)? {
-            let text = format!("{old} is called {new} now; mail in its old inbox was forwarded");
-            self.op.warn(text);
-        }
-        Ok(census.records.iter().any(|record| is_of(&record.agent, agent)))
-    }
-
-    /// Takes a message back; `false` if it is no longer in the inbox. One that was taken back counts as not sent, even
-    /// if its record is left.
-    fn take_back(&self, to: &AgentName, posted: &Posted) -> Result<bool, CommandError> {
-        let is_back = self.mesh.outboxes().retract(to, posted)?;
-        if is_back && let Err(error) = self.mesh.outboxes().forget_sent(&self.from.name, to, posted) {
-            self.op.warn(format!("the record of a message that was taken back is left: {error}"));
-        }
-        Ok(is_back)
-    }
-
-    /// Handles a message of which we can't know whether anybody will look at it: only if it can be taken back is it not
-    /// sent.
-    fn withdraw(
+    fn settle(
         &self,
+        locked: Result<&LockedMesh<'_>, &CommandError>,
         agent: &Agent,
         posted: Posted,
         route: WakeRoute,
-        why: CommandError,
     ) -> Result<CopyOutcome, CommandError> {
-        match self.take_back(&agent.name, &posted) {
-            Ok(true) => return Err(why),
-            Ok(false) => {}
-            Err(error) => self.op.warn(format!("the message could not be taken back: {error}")),
-        }
-        let name = &agent.name;
-        self.op.warn(format!("the message was sent, but it is unclear whether {name} has left: {why}"));
+        post_to_agent::settle(self.op, self.mesh, locked, &self.from.name, agent, &posted)?;
         Ok(self.sent(agent, posted, route))
     }
 
@@ -478,12 +440,6 @@ impl<'a> Post<'a> {
     }
 }
 
-/// Whether this is the agent that we saw: the same session, or the same name and process.
-fn is_of(now: &Agent, seen: &Agent) -> bool {
-    let has_name = now.all_names().any(|name| *name == seen.name);
-    now.session == seen.session || has_name && now.process == seen.process
-}
-
 /// Parses a recipient's name, with or without an `@`.
 fn recipient(to: &str) -> Result<AgentName, CommandError> {
     let name = to.strip_prefix('@').unwrap_or(to);
@@ -503,14 +459,4 @@ fn record_wake_route(op: &Op, mesh: &Mesh, from: &Agent, sent: &mut Accepted, ro
     if let Err(error) = mesh.outboxes().record_wake_route(&from.name, &sent.to, &sent.stem, route.name()) {
         op.warn(format!("the receipt won't show how {} is woken: {error}", sent.to));
     }
-}
-
-fn not_running(name: &AgentName, why: &str, since: jiff::Timestamp) -> CommandError {
-    CommandError::new(
-        CommandErrorKind::NotRunning,
-        format!("{name} has been gone for {}: {why}", format_duration(clock::now().duration_since(since))),
-    )
-    .hint("`--hold` keeps the message until it comes back")
-    .fact("agent", name.as_str())
-    .fact("since", iso(since))
 }

@@ -76,10 +76,12 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
         at: table.now,
         notes: request.notes.clone(),
     };
-    table.finish(&claim, &completion)?;
+    table.write_completion(&completion)?;
     // It is done, whatever fails from here on.
     tell_idle(&table, &sheet, &unblocked);
     op.feed(EventKind::Complete, &table.me.name, Some(&completion.task), completion.notes.as_deref());
+    table.claims.remove(&claim);
+    table.write_claims()?;
     let me = table.close();
     release_and_notify(op, &mesh, &locked, &me, &claim)?;
     drop(locked);
@@ -124,7 +126,7 @@ fn tell_idle(table: &LockedTasks<'_>, sheet: &ParsedSpec, unblocked: &[String]) 
         if !presence.is_ok_and(|presence| matches!(presence, Presence::Idle | Presence::Away)) {
             continue;
         }
-        op.notify(&agent.name, notice.clone(), format!("could not tell {} what is ready", agent.name));
+        op.notify(agent.clone(), notice.clone(), format!("could not tell {} what is ready", agent.name));
     }
 }
 

@@ -4,14 +4,13 @@ use jiff::Timestamp;
 
 use crate::domain::pattern::{Budget, Pattern};
 use crate::domain::{
-    Agent, AgentName, Conflict, EventKind, Message, Notice, PeerText, Reservation, TaskRef, quote_code,
-    shell_word,
+    Agent, AgentName, Conflict, EventKind, Notice, PeerText, Reservation, TaskRef, quote_code, shell_word,
 };
 use crate::ops::agents::identity;
 use crate::ops::agents::names::with_nearest;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::notices::no_inbox;
+use crate::ops::messages::post_to_agent::post_texts;
 use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
 use crate::ops::reservations::rules::{contains, drop_waits_for};
 use crate::ops::reservations::waiting;
@@ -92,22 +91,24 @@ pub fn handoff(
     table.claims.remove(&claim);
     table.claims.insert(&passed);
     table.write_claims()?;
+    // It is the new owner's, and the new owner is told, whatever fails from here on.
+    op.feed(EventKind::Handoff, &table.me.name, Some(task), Some(heir.name.as_str()));
     let me = table.close();
-    release_task_paths(&locked, &me, &task_ref)?;
+    let released = release_task_paths(&locked, &me, &task_ref);
     waiting::forget_task(op, &locked, &heir, &task_ref);
     forget_paths(op, &locked, &heir, &paths);
     drop(locked);
     let notes = notes.filter(|notes| !notes.trim().is_empty()).map(PeerText::new);
     // Send the notes first: the notice says whether the whole text was sent.
     let whole = notes.as_ref().filter(|notes| notes.is_cut());
-    let sent = whole.map(|notes| send_notes(&mesh, &me.name, &heir.name, task, notes));
+    let sent = whole.map(|notes| send_notes(op, &mesh, &me.name, &heir, task, notes));
     let has_whole = matches!(sent, Some(Ok(())));
     if let Some(Err(error)) = sent {
         op.warn(format!("the notes could not be sent to {}: {error}", heir.name));
     }
     let notice = notice(&me.name, &PeerText::new(task), notes.as_ref(), has_whole);
-    op.notify(&heir.name, notice, format!("could not tell {}", heir.name));
-    op.feed(EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
+    op.notify(heir.clone(), notice, format!("could not tell {}", heir.name));
+    released?;
     Ok(HandedOff { claim: passed, reservations: paths })
 }
 
@@ -126,17 +127,16 @@ fn notice(giver: &AgentName, task: &PeerText, notes: Option<&PeerText>, has_whol
 
 /// Sends the notes in full, in the name of the giver.
 fn send_notes(
+    op: &Op,
     mesh: &Mesh,
     from: &AgentName,
-    to: &AgentName,
+    to: &Agent,
     task: &str,
     notes: &PeerText,
 ) -> Result<(), CommandError> {
-    let mut outbox = mesh.outboxes().lock(from)?;
-    let stamp = outbox.stamp()?;
     let text = format!("Notes on {}:\n{}", quote_code(task), notes.raw());
-    let posted = outbox.post(stamp, to, Message::new(stamp, from, to, text))?;
-    posted.map(|_| ()).ok_or_else(|| no_inbox(to))
+    let lock = || mesh.outboxes().lock(from);
+    post_texts(op, mesh, from, &lock, &[(to, &text)]).into_iter().try_for_each(|told| told.map(drop))
 }
 
 /// Stops waiting for paths that the new owner now has. Only after the claim has passed: until then they bind for the

@@ -148,23 +148,23 @@ impl<'l> LockedTasks<'l> {
         Ok(table)
     }
 
-    /// Drops claims of agents that are gone and of tasks that are done.
+    /// Drops claims of agents that are gone and of tasks that are done. The feed says so only once they are dropped: a
+    /// process that is killed before the runner writes the line loses it.
     fn drop_stale(&mut self) -> Result<(), CommandError> {
-        let mut is_changed = false;
-        let all: Vec<Claim> = self.claims.iter().collect();
-        for claim in all {
-            let is_done = self.spellings.completion(&self.completions, &claim.spec, &claim.task).is_some();
-            if !is_done && !is_stale(&claim, &self.census) {
-                continue;
-            }
-            self.claims.remove(&claim);
-            is_changed = true;
-            if !is_done && let Ok(name) = AgentName::new(claim.agent.as_str()) {
+        let is_done =
+            |claim: &Claim| self.spellings.completion(&self.completions, &claim.spec, &claim.task).is_some();
+        let all = self.claims.iter().map(|claim| (is_done(&claim), claim));
+        let dropped: Vec<(bool, Claim)> =
+            all.filter(|(is_done, claim)| *is_done || is_stale(claim, &self.census)).collect();
+        if dropped.is_empty() {
+            return Ok(());
+        }
+        dropped.iter().for_each(|(_, claim)| self.claims.remove(claim));
+        self.write_claims()?;
+        for (_, claim) in dropped.iter().filter(|(is_done, _)| !is_done) {
+            if let Ok(name) = AgentName::new(claim.agent.as_str()) {
                 self.op.feed(EventKind::Stale, &name, Some(&claim.task), None);
             }
-        }
-        if is_changed {
-            self.write_claims()?;
         }
         Ok(())
     }
@@ -255,12 +255,10 @@ impl<'l> LockedTasks<'l> {
         self.me
     }
 
-    /// Writes the completion before it removes the claim: after a crash in between, a claim of a finished task counts
-    /// as given up.
-    pub(super) fn finish(&mut self, claim: &Claim, completion: &Completion) -> Result<(), CommandError> {
+    /// Writes the completion. The claim is removed after that: if the process dies in between, a claim of a finished task
+    /// counts as given up.
+    pub(super) fn write_completion(&mut self, completion: &Completion) -> Result<(), CommandError> {
         self.completions.add(completion);
-        self.swarm.write_completions(&self.completions)?;
-        self.claims.remove(claim);
-        self.write_claims()
+        Ok(self.swarm.write_completions(&self.completions)?)
     }
 }

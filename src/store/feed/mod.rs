@@ -22,6 +22,7 @@ use super::wire::event;
 use crate::domain::Event;
 use crate::sys::files::{self, LineFile};
 use crate::sys::flock::{FileLock, LockError};
+use crate::sys::seams;
 
 pub use project_feed::{Project, ProjectFeedPosition};
 pub use read::{EventBatch, FeedPosition};
@@ -37,17 +38,28 @@ const LEAST_BYTES: u64 = 1024;
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
 impl FeedLog<'_> {
-    /// Appends an event. At least the last `keep` events before it are kept, and not many more.
-    pub fn append(self, event: &Event, keep: u64) -> Result<(), StoreError> {
+    /// Appends events under one lock. At least the last `keep` events before each are kept, and not many more.
+    pub fn append(self, events: &[Event], keep: u64) -> Result<(), StoreError> {
+        if events.is_empty() {
+            return Ok(());
+        }
         let dir = self.mesh.layout.feed();
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;
         }
         let order = LockOrderGuard::begin(LockRank::Feed, LOCK_TIMEOUT.min(self.mesh.options.lock_timeout));
-        let _held = match FileLock::acquire(&dir.join(".lock"), order.left()) {
-            Err(LockError::TimedOut { .. }) => return self.append_out_of_turn(event),
-            held => held?,
+        seams::count("lock-feed");
+        let held = match FileLock::acquire(&dir.join(".lock"), order.left()) {
+            Err(LockError::TimedOut { .. }) => None,
+            held => Some(held?),
         };
+        events.iter().try_for_each(|event| match held {
+            Some(_) => self.append_in_turn(event, keep),
+            None => self.append_out_of_turn(event),
+        })
+    }
+
+    fn append_in_turn(self, event: &Event, keep: u64) -> Result<(), StoreError> {
         let mut segments = self.segments()?;
         let mut newest = segments.last().copied().unwrap_or(Segment(0));
         if self.is_full(newest, keep)? {

@@ -16,9 +16,9 @@ fn whoever_makes_a_new_segment_may_die_at_any_step() {
         let mesh = env.store();
         let full = |env: &TestEnvironment| segments(env).pop().unwrap().metadata().unwrap().len() >= 1024;
         while !(full(&env) && segments(&env).len() > 1) {
-            mesh.feed().append(&event("Alice", "before"), 10).unwrap();
+            mesh.feed().append(&[event("Alice", "before")], 10).unwrap();
         }
-        mesh.feed().append(&event("Alice", format!("sure-{step}")), 1000).unwrap();
+        mesh.feed().append(&[event("Alice", format!("sure-{step}"))], 1000).unwrap();
         let before = segments(&env);
         let crash = step.to_string();
         let ended =
@@ -36,7 +36,7 @@ fn whoever_makes_a_new_segment_may_die_at_any_step() {
             break;
         }
         assert_eq!(ended.signal, Some(9), "{ended}");
-        env.store().feed().append(&event("Alice", "after"), 10).unwrap();
+        env.store().feed().append(&[event("Alice", "after")], 10).unwrap();
         assert_eq!(shown(&env, &["--limit", "1"]), ["Alice edit after"], "the next one goes on");
     }
     assert!(rotations > 1, "some died after the new segment was made");

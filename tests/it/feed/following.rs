@@ -27,7 +27,7 @@ impl<'a> Follower<'a> {
         let mut follower = Self { env, running, told: 0 };
         // Events before its first scan are not printed, so events are appended until it prints one.
         wait_until("it follows", || {
-            follower.env.store().feed().append(&event("Alice", "are you there?"), KEEP).unwrap();
+            follower.env.store().feed().append(&[event("Alice", "are you there?")], KEEP).unwrap();
             follower.heard().iter().any(|target| target == "are you there?")
         });
         follower.tell();
@@ -51,7 +51,7 @@ impl<'a> Follower<'a> {
     }
 
     fn tell(&mut self) {
-        self.env.store().feed().append(&event("Alice", self.told), KEEP).unwrap();
+        self.env.store().feed().append(&[event("Alice", self.told)], KEEP).unwrap();
         self.told += 1;
     }
 
@@ -149,7 +149,7 @@ fn it_ends_when_asked_to_or_when_nobody_reads() {
     assert!(line.ends_with("  Alice joined\n"), "{line}");
     drop(reader);
     wait_until_unheard(left.id());
-    env.store().feed().append(&event("Alice", "x"), 100).unwrap();
+    env.store().feed().append(&[event("Alice", "x")], 100).unwrap();
     assert_eq!(left.wait().unwrap().code(), Some(0));
 }
 

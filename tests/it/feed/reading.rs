@@ -103,7 +103,7 @@ fn lines_that_are_no_events_are_passed_by_and_counted() {
     ];
     for bytes in broken {
         append(&env, bytes);
-        env.store().feed().append(&event("Alice", "x"), 1000).unwrap();
+        env.store().feed().append(&[event("Alice", "x")], 1000).unwrap();
     }
     append(&env, b"\n\n");
     let feed = env.ok(&["feed", "--limit", "100"]);
@@ -148,7 +148,7 @@ fn it_keeps_as_much_as_it_shall() {
     let mesh = env.store();
     for (keep, most) in [(10_u64, 60), (100, 200)] {
         for number in 0..1000 {
-            mesh.feed().append(&event("Alice", number), keep).unwrap();
+            mesh.feed().append(&[event("Alice", number)], keep).unwrap();
             let (given, _) = mesh.feed().last(usize::MAX, |_| true).unwrap();
             let numbers: Vec<usize> =
                 given.events.iter().map(|event| event.target.as_ref().unwrap().parse().unwrap()).collect();

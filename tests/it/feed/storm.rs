@@ -68,7 +68,7 @@ fn acknowledged(journal: &Path) -> Vec<usize> {
 fn write_on(mesh: &Mesh, name: &str, journal: &Path, keep: u64, numbers: impl Iterator<Item = usize>) {
     let mut journal = OpenOptions::new().append(true).create(true).open(journal).unwrap();
     for number in numbers {
-        mesh.feed().append(&event(name, number), keep).unwrap();
+        mesh.feed().append(&[event(name, number)], keep).unwrap();
         journal.write_all(format!("{number:06}\n").as_bytes()).unwrap();
     }
 }
