@@ -13,6 +13,7 @@ mod configuration;
 mod corpus;
 mod crashes;
 mod doctor;
+mod effects;
 mod environment;
 mod feed;
 mod formats;

@@ -99,16 +99,12 @@ pub fn join(op: &Op, request: &JoinRequest) -> Result<Joined, CommandError> {
         waiting::notify_waiting_or_warn(op, &mesh, &locked);
     }
     drop(locked);
-    // From here on it has joined, whatever else fails.
     mesh.presence().touch(&agent.name)?;
     let settled_in = settle(op).unwrap_or_else(|error| {
         op.warn(format!("could not save the choice of this mesh: {error}"));
         None
     });
     prune::in_passing(op, &mesh);
-    if arrival != JoinKind::Already {
-        op.feed(EventKind::Join, &agent.name, None, None);
-    }
     let peers = count_peers(&mesh, &agent)?;
     let profile = Profile::look(op, &mesh, agent)?;
     Ok(Joined { profile, arrival, why: newcomer.host.why, peers, lost, settled_in })
@@ -259,6 +255,8 @@ impl JoinAttempt<'_> {
             if self.locked.register(&record)? == Published::Exists {
                 continue;
             }
+            // It has joined, whatever else fails.
+            self.op.feed(EventKind::Join, &record.agent.name, None, None);
             if graves.is_empty() && !is_known {
                 return Ok((record.agent, JoinKind::New, lost));
             }

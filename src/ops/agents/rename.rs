@@ -32,18 +32,15 @@ pub fn rename(op: &Op, new: &AgentName) -> Result<(Profile, AgentName), CommandE
         let text = format!("names are case-insensitive: you are already {old}");
         return Err(CommandError::new(CommandErrorKind::NameTaken, text).fact("name", new.as_str()));
     } else {
-        change(&mesh, &caller, new)?
+        change(op, &mesh, &caller, new)?
     };
-    if agent.name != old {
-        op.feed(EventKind::Rename, &old, Some(new.as_str()), None);
-    }
     let profile = Profile::look(op, &mesh, agent)?;
     Ok((profile, old))
 }
 
 /// Publishes the new registration, rewrites the claims, removes the old one. A crash after any step leaves one agent
 /// under one name, because a registration that names another in `formerly` replaces it.
-fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, CommandError> {
+fn change(op: &Op, mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, CommandError> {
     let locked = mesh.lock_for(caller)?;
     let now = clock::now();
     let census = settled_census(&locked)?;
@@ -70,6 +67,8 @@ fn change(mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, Command
     if locked.register(&renamed)? == Published::Exists {
         return Err(name_taken(new, "an agent of pi-messenger, who was faster"));
     }
+    // From here on it has the new name, whatever else fails.
+    op.feed(EventKind::Rename, &old.agent.name, Some(new.as_str()), None);
     claim_upkeep::carry_over(&locked, &old.agent, &renamed.agent)?;
     locked.unregister(&old.agent.name, new)?;
     // A `watch` of this agent has two inboxes to watch from now on.

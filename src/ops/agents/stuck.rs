@@ -1,7 +1,10 @@
 //! Reports agents that hold something and have been quiet for long, once, to those who work on the same spec.
 //!
-//! Any command that looks at agents reports it, if the lock is free at once. It checks again under the lock, and
-//! records the report after it was made: after a crash, twice is better than never.
+//! Any command that looks at agents reports it, if the lock is free at once. It checks again under the lock, posts the
+//! notices, and records after that that it was reported. If it is killed in between, the next command posts them again:
+//! twice is better than never. The line of the feed and the wakes come last, from the runner: a process that is killed
+//! between the record and the runner loses those. A peer whose notice could not be posted is not told later; the command
+//! warns.
 //!
 //! The last sign of life at the time of a report is kept (`store::stuck_reports`), so an agent is reported again only
 //! after another sign of life. All hooks together check once a minute, never before a tool.
