@@ -65,7 +65,7 @@ pub fn measure() -> Vec<Figure> {
     let in_process = || {
         let globals = GlobalOptions { mesh: Some(mesh.clone()), ..GlobalOptions::default() };
         let ctx = Context::new(globals).unwrap();
-        let listing = ops::run(ctx, |op| ops::agents(op, AgentFilter::default())).outcome.unwrap();
+        let listing = ops::run(ctx, |op| ops::agents(op, AgentFilter::default())).into_parts().0.unwrap();
         assert_eq!(listing.agents.len(), 3);
     };
     let mut server = Server::start(&scratch);

@@ -44,7 +44,7 @@ impl Stage {
             cwd: Some(self.scratch.home().to_path_buf()),
             ..GlobalOptions::default()
         };
-        run(Context::tolerant(globals).unwrap().0, work).outcome
+        run(Context::tolerant(globals).unwrap().0, work).into_parts().0
     }
 
     /// Claims and completes one task.

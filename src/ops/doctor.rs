@@ -19,13 +19,12 @@ use crate::ops::agents::bury::{bury_dead, settled_census};
 use crate::ops::agents::names::with_nearest;
 use crate::ops::agents::prune;
 use crate::ops::agents::roster::Roster;
-use crate::ops::context::{Context, GlobalOptions};
+use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 pub use crate::ops::health_check::{CheckState, DoctorMode, HealthCheck, verdict};
 use crate::ops::messages::rendered_message::age;
 use crate::ops::reservations::waiting;
-use crate::ops::runner::run;
 use crate::ops::setup::install;
 use crate::ops::wake;
 
@@ -33,13 +32,8 @@ use machine::{inotify, permissions};
 
 const REPAIR: &str = "run `msg doctor --repair`";
 
-/// Runs all checks. It may repair what is safe to repair, and says so.
-pub fn doctor(globals: &GlobalOptions, mode: DoctorMode) -> Result<Vec<HealthCheck>, CommandError> {
-    let (ctx, errors) = Context::tolerant(globals.clone())?;
-    Ok(run(ctx, |op| look_at_everything(op, errors, mode)).outcome)
-}
-
-fn look_at_everything(op: &Op, errors: Vec<CommandError>, mode: DoctorMode) -> Vec<HealthCheck> {
+/// Runs all checks. It may repair what is safe to repair, and says so. `errors` are those of the settings.
+pub fn doctor(op: &Op, errors: Vec<CommandError>, mode: DoctorMode) -> Vec<HealthCheck> {
     let mut checks: Vec<HealthCheck> =
         errors.into_iter().map(|error| HealthCheck::failed("config", error)).collect();
     for warning in op.take_warnings() {
@@ -68,13 +62,12 @@ fn look_at_everything(op: &Op, errors: Vec<CommandError>, mode: DoctorMode) -> V
 }
 
 /// Tries the way that would wake an agent, without costing it a turn.
-pub fn try_to_wake(globals: &GlobalOptions, name: &AgentName) -> Result<Vec<HealthCheck>, CommandError> {
-    let ctx = Context::new(globals.clone())?;
+pub fn try_to_wake(ctx: &Context, name: &AgentName) -> Result<Vec<HealthCheck>, CommandError> {
     let unknown = || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
     let mesh = ctx.mesh()?.ok_or_else(unknown)?;
     let roster = Roster::read(&mesh)?;
     let agent = roster.find(name).ok_or_else(|| with_nearest(unknown(), name, roster.census()))?;
-    Ok(vec![match wake::probe(&ctx, &mesh, agent) {
+    Ok(vec![match wake::probe(ctx, &mesh, agent) {
         Ok(text) => HealthCheck::ok("waking", text),
         Err(text) => {
             HealthCheck::warn("waking", text, "`msg install` puts the hooks in place that waking needs")

@@ -12,12 +12,20 @@ use super::context::Context;
 use super::effects::{Effects, Op};
 use super::{notices, wake};
 
-/// The result of an op.
+/// The result of an op. The fields are private: a caller gets both or neither, so it can't forget the warnings.
 #[derive(Debug)]
 #[must_use = "the outcome may be an error, and the warnings are for a person"]
 pub struct OpOutcome<T> {
-    pub outcome: T,
-    pub warnings: Vec<String>,
+    outcome: T,
+    warnings: Vec<String>,
+}
+
+impl<T> OpOutcome<T> {
+    /// The outcome, and the warnings for a person.
+    #[must_use = "the outcome may be an error, and the warnings are for a person"]
+    pub fn into_parts(self) -> (T, Vec<String>) {
+        (self.outcome, self.warnings)
+    }
 }
 
 /// Runs an op, then carries out its effects, even if it failed: what it committed before has to be reported.

@@ -217,3 +217,23 @@ fn a_stale_claim_is_reported_only_once_it_is_dropped() {
         },
     );
 }
+
+/// Nobody can send in the program's name from now on.
+pub fn block_notices(env: &TestEnvironment) {
+    let outbox = env.mesh().join("sent/ravenry");
+    fs::remove_dir_all(&outbox).ok();
+    put(&outbox, "");
+}
+
+#[test]
+fn doctor_says_whom_it_could_not_tell() {
+    let env = TestEnvironment::new();
+    let alice = env.join("Alice");
+    env.join("Bob");
+    env.ok(&["reserve", "src/", "--as", "Alice"]);
+    env.fails(1, &["reserve", "src/x", "--as", "Bob"]);
+    env.kill(alice);
+    block_notices(&env);
+    let said = env.run(&["doctor", "--repair"]);
+    assert!(said.stderr.contains("note: could not tell Bob what is free: "), "{said}");
+}

@@ -16,6 +16,7 @@ use ravenry::domain::hook::HookAnswer;
 use ravenry::sys::seams;
 use serde_json::json;
 
+use crate::effects::block_notices;
 use crate::environment::{TestEnvironment, put, wait_until};
 use crate::hooks::call::{Call, session_of};
 use crate::hooks::codex::Codex;
@@ -526,4 +527,24 @@ fn a_new_name_is_followed() {
     screen.write("\x03");
     assert_eq!(screen.end().code(), Some(0));
     assert_eq!(env.names(), ["SwiftRaven"]);
+}
+
+/// Those of joining are on the screen, and those of leaving are printed when the terminal is given back.
+#[test]
+fn warnings_are_shown() {
+    let env = TestEnvironment::new();
+    let holder = env.join("SwiftRaven");
+    env.join("GoldFalcon");
+    env.ok(&["reserve", "src/", "--as", "SwiftRaven"]);
+    env.fails(1, &["reserve", "src/x", "--as", "GoldFalcon"]);
+    env.kill(holder);
+    block_notices(&env);
+    let mut screen = Screen::open(&env, &["Robin"]);
+    screen.wait_for("could not tell GoldFalcon what is free");
+    let on_screen = screen.written.lock().unwrap().len();
+    screen.write("\x03");
+    assert_eq!(screen.end().code(), Some(0));
+    let written = screen.written.lock().unwrap()[on_screen..].to_string();
+    let after = written.rsplit(LEAVE_SCREEN).next().unwrap();
+    assert!(after.contains(": could not tell GoldFalcon what is free"), "{after}");
 }

@@ -38,7 +38,8 @@ use output::Ui;
 use usage::OutputFormat;
 
 /// Runs the terminal chat: takes the global options, a name if one was given, and whether to use colour.
-pub type RunChat = fn(GlobalOptions, Option<AgentName>, ColorChoice) -> Result<(), CommandError>;
+pub type RunChat =
+    fn(GlobalOptions, Option<AgentName>, ColorChoice, &mut Vec<String>) -> Result<(), CommandError>;
 
 /// The whole grammar of the command line, for man pages and tests of the documentation.
 pub fn grammar() -> clap::Command {

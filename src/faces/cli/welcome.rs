@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
 use crate::ops::setup::install;
-use crate::ops::{self, AgentFilter, CommandError, Context, GlobalOptions, Listing, OpOutcome, Profile};
+use crate::ops::{self, AgentFilter, CommandError, Context, GlobalOptions, Listing, Profile};
 
 use super::output::{CommandOutput, Page, Report, style};
 use super::table::{Table, TableCell};
@@ -18,8 +18,7 @@ pub(super) fn run(globals: GlobalOptions) -> Result<(CommandOutput, Vec<String>)
     let (ctx, errors) = Context::tolerant(globals)?;
     let mesh = ctx.location.to_string();
     let setup = Setup::of(&install::installed(&ctx), ctx.settings.joins_sessions());
-    let OpOutcome { outcome: listing, mut warnings } =
-        ops::run(ctx, |op| ops::agents(op, AgentFilter::default()));
+    let (listing, mut warnings) = ops::run(ctx, |op| ops::agents(op, AgentFilter::default())).into_parts();
     let mut tell =
         |error: CommandError| warnings.push(format!("{}; run `msg doctor` for details", error.message));
     errors.into_iter().for_each(&mut tell);

@@ -26,9 +26,7 @@ use crate::harness::{self, codec};
 use crate::ops::hook::{
     HookCall, hook, hook_context, is_about_to_change, log_hook_failure, report_broken_config,
 };
-use crate::ops::{
-    self, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, Op, OpOutcome,
-};
+use crate::ops::{self, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, Op};
 use crate::sys::watchdog::Watchdog;
 use crate::sys::{files, seams, shell_pipe, signals, stdin};
 
@@ -162,8 +160,7 @@ fn answer(arguments: Arguments) -> Result<(), String> {
         }));
         (decided, report_broken_config(op, harness.name(), event).map_err(|error| error.message))
     };
-    let OpOutcome { outcome: (decided, reported), warnings } =
-        ops::run_at_hook(ctx, work, wake_process::hand_on);
+    let ((decided, reported), warnings) = ops::run_at_hook(ctx, work, wake_process::hand_on).into_parts();
     for untold in warnings {
         log_hook_failure(&globals, harness.name(), event, &untold);
     }

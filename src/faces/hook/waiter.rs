@@ -4,6 +4,8 @@
 //! It gets the payload of the hook at the end of a turn. Without mail it prints nothing. When mail arrives, it ends in
 //! the way that the harness understands (`WaiterCall`).
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
@@ -49,9 +51,15 @@ fn wait(arguments: Arguments) -> Result<ExitCode, String> {
     let session = event.session.filter(|_| !event.in_subagent);
     let Some(session) = session else { return Ok(ExitCode::SUCCESS) };
     globals.cwd = event.cwd.map(Into::into).filter(|cwd: &std::path::PathBuf| cwd.is_absolute());
-    let WaiterEnd::Wake(text) = wake::wait(&globals, &session, &stop).map_err(|error| error.message)? else {
-        return Ok(ExitCode::SUCCESS);
+    // Each once, because it may come up again and again.
+    let said = RefCell::new(BTreeSet::new());
+    let warn = |text: &str| {
+        if said.borrow_mut().insert(text.to_string()) {
+            log_hook_failure(&globals, harness.name(), "waiter", text);
+        }
     };
+    let ended = wake::wait(&globals, &session, &stop, &warn).map_err(|error| error.message)?;
+    let WaiterEnd::Wake(text) = ended else { return Ok(ExitCode::SUCCESS) };
     match waiter.call {
         WaiterCall::ExitCode => {
             writeln!(io::stderr(), "{text}").map_err(|error| error.to_string())?;

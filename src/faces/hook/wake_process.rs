@@ -37,7 +37,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
 
 fn wake_all(globals: &GlobalOptions, names: &[AgentName]) -> Vec<String> {
     match Context::tolerant(globals.clone()) {
-        Ok((ctx, _)) => ops::run(ctx, |op| wake::wake_if_unread(op, names)).warnings,
+        Ok((ctx, _)) => ops::run(ctx, |op| wake::wake_if_unread(op, names)).into_parts().1,
         Err(error) => vec![error.message],
     }
 }

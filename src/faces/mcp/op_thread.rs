@@ -3,6 +3,7 @@
 //! Ops run one at a time. A call that waits for mail gets a thread of its own, so that it delays nothing else. There
 //! are at most [`MAX_WAITING`] of those, and they end when they are cancelled or when the server ends.
 
+use std::cell::RefCell;
 use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +16,6 @@ use tokio::sync::oneshot;
 use crate::domain::SessionId;
 use crate::ops::{
     self, Client, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, MeshChange, Op,
-    OpOutcome,
 };
 use crate::sys::seams;
 use crate::sys::signals::{Stop, StopTrigger};
@@ -187,18 +187,22 @@ impl OpThreadHandle {
         Ok(reply)
     }
 
-    /// Runs the attendant of the session that the server belongs to, until the server ends. An error is logged once.
+    /// Runs the attendant of the session that the server belongs to, until the server ends. An error or a warning is
+    /// logged once.
     pub(super) fn attend(&self, channel: ChannelNotifier) -> io::Result<()> {
         let globals = GlobalOptions { client: Some(Client::default()), ..self.globals.clone() };
         let (stop, asker) = Stop::manual();
         let place = WaitingCalls::take_attendants_place(&self.waiting, asker);
         let run = move || {
-            let mut said = None;
-            while let Err(error) = ops::wake::attend(&globals, &channel, &stop) {
-                if said.as_ref() != Some(&error.message) {
-                    complain(&error.message);
-                    said = Some(error.message);
+            let said = RefCell::new(None);
+            let say = |text: &str| {
+                if said.borrow().as_deref() != Some(text) {
+                    complain(text);
+                    said.replace(Some(text.to_string()));
                 }
+            };
+            while let Err(error) = ops::wake::attend(&globals, &channel, &stop, &say) {
+                say(&error.message);
                 if stop.wake().recv_timeout(PAUSE).is_ok() || stop.is_requested() {
                     break;
                 }
@@ -318,7 +322,7 @@ fn in_context(
         Ok(ctx) => ctx,
         Err(error) => return error.into(),
     };
-    let OpOutcome { outcome, warnings } = ops::run(ctx, |op| work(op, outlet));
+    let (outcome, warnings) = ops::run(ctx, |op| work(op, outlet)).into_parts();
     outcome.unwrap_or_else(ToolAnswer::from).noting(&warnings)
 }
 
@@ -352,10 +356,17 @@ impl ReplySender {
 
     fn answer(self, answer: ToolAnswer) {
         match self.reply {
-            // If the caller is gone, nothing is lost.
-            Some(reply) => drop(reply.send(Reply { answer, ticket: None })),
-            // The answer was already sent, but something went wrong afterwards.
-            None => answer.complaint().iter().for_each(|text| complain(text)),
+            Some(reply) => {
+                if let Err(unread) = reply.send(Reply { answer, ticket: None }) {
+                    // The caller is gone. What others could not be told is not only the caller's affair.
+                    unread.answer.notes().iter().for_each(|text| complain(text));
+                }
+            }
+            // The answer was already sent. What came up afterwards goes to the client's log.
+            None => {
+                answer.complaint().iter().for_each(|text| complain(text));
+                answer.notes().iter().for_each(|text| complain(text));
+            }
         }
     }
 }

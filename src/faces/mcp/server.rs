@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 use crate::ops::{CommandError, CommandErrorKind};
 
 use super::channel::{self, ChannelNotifier};
+use super::complain;
 use super::delivery_ack::PendingAcks;
 use super::op_thread::{OpThreadHandle, Reply};
 use super::resources::Topic;
@@ -179,6 +180,8 @@ impl ServerHandler for McpServer {
         let topic = topic(&request.uri)?;
         let reply = self.op_thread.run(tools::sessions(&context.meta), move |op, _| topic.read(op));
         let answer = reply.await.map_or_else(|_| closed(), |reply| reply.answer);
+        // A resource has no place for them.
+        answer.notes().iter().for_each(|text| complain(text));
         match answer.complaint() {
             None => Ok(ReadResourceResult::new(vec![topic.contents(&answer)]).into()),
             Some(text) => Err(ErrorData::internal_error(text, Some(answer.structured()))),

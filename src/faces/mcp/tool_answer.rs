@@ -22,6 +22,8 @@ const RESULT: &str = "ravenry/result";
 #[derive(Debug, Default)]
 pub(super) struct ToolAnswer {
     lines: Vec<String>,
+    /// What came up during the call.
+    notes: Vec<String>,
     members: Map<String, Value>,
     error: Option<CommandError>,
 }
@@ -53,7 +55,7 @@ impl ToolAnswer {
     /// Adds notices that came up during the call.
     #[must_use]
     pub(super) fn noting(mut self, notices: &[String]) -> Self {
-        self.lines.extend(notices.iter().map(|notice| format!("note: {}", visible(notice))));
+        self.notes.extend(notices.iter().map(|notice| visible(notice).into_owned()));
         self
     }
 
@@ -62,8 +64,14 @@ impl ToolAnswer {
         self.error.as_ref().map(|error| visible(&error.message).into_owned())
     }
 
+    /// The notices, for the log.
+    pub(super) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     pub(super) fn text(&self) -> String {
         let mut lines = self.lines.clone();
+        lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
         if let Some(error) = &self.error {
             lines.push(format!("error ({}): {}", error.kind.name(), visible(&error.message)));
             lines

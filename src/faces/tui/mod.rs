@@ -56,8 +56,14 @@ const BURST_WAIT: Duration = Duration::from_millis(1);
 const AT_ONCE: usize = 256;
 
 /// Opens the chat for the person at this terminal. A person who has not joined joins as `name`, or under a generated
-/// name, and leaves when the chat is closed.
-pub fn run(globals: GlobalOptions, name: Option<AgentName>, color: ColorChoice) -> Result<(), CommandError> {
+/// name, and leaves when the chat is closed. Warnings are shown in the chat; those that come up when it is closed are
+/// added to `warnings`.
+pub fn run(
+    globals: GlobalOptions,
+    name: Option<AgentName>,
+    color: ColorChoice,
+    warnings: &mut Vec<String>,
+) -> Result<(), CommandError> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(CommandError::new(CommandErrorKind::NoTerminal, "`tui` needs a terminal to draw on")
             .hint("`msg agents`, `msg feed` and `msg tasks` say the same in text, and with `--json`"));
@@ -69,13 +75,19 @@ pub fn run(globals: GlobalOptions, name: Option<AgentName>, color: ColorChoice) 
         )
         .hint("use `msg agents`, `msg feed`, `msg read` and `msg send` instead"));
     }
-    let seat = ops::run(Context::new(globals.clone())?, |op| sit_down(op, name)).outcome?;
+    let (seat, at_start) = ops::run(Context::new(globals.clone())?, |op| sit_down(op, name)).into_parts();
+    let seat = seat.inspect_err(|_| warnings.extend_from_slice(&at_start))?;
     let globals = GlobalOptions { acting_as: Some(seat.name), ..globals };
-    let shown = show(globals.clone(), Theme { colour: color != ColorChoice::Never });
+    let theme = Theme { colour: color != ColorChoice::Never };
+    let shown = show(globals.clone(), theme, at_start, warnings);
     if !seat.joined_for_this {
         return shown;
     }
-    let left = Context::new(globals).and_then(|ctx| ops::run(ctx, ops::leave).outcome.map(drop));
+    let left = Context::new(globals).and_then(|ctx| {
+        let (left, at_end) = ops::run(ctx, ops::leave).into_parts();
+        warnings.extend(at_end);
+        left.map(drop)
+    });
     shown.and(left.or_else(|error| match error.kind {
         // Already left or evicted meanwhile.
         CommandErrorKind::NotJoined | CommandErrorKind::Evicted => Ok(()),
@@ -122,19 +134,32 @@ fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
 }
 
 /// Runs the chat until it is closed.
-fn show(globals: GlobalOptions, theme: Theme) -> Result<(), CommandError> {
+fn show(
+    globals: GlobalOptions,
+    theme: Theme,
+    at_start: Vec<String>,
+    warnings: &mut Vec<String>,
+) -> Result<(), CommandError> {
     let asked =
         signals::listen_with_terminal().map_err(|error| failure("cannot listen for signals", &error))?;
     let (requests, for_desk) = unbounded();
     let (messages, for_post) = unbounded();
     let (tell, news) = unbounded();
+    for warning in at_start {
+        drop(tell.send(ChatUpdate::Notice(warning)));
+    }
     let (told, spoken_for) = (tell.clone(), globals.clone());
     let post = start("post", move || send_thread::work(&spoken_for, &for_post, &told))?;
     let mesh_thread = start("desk", move || {
         let mut globals = globals;
         loop {
             let ctx = Context::new(globals.clone())?;
-            match ops::run(ctx, |op| mesh_thread::work(op, &for_desk, &messages, &tell)).outcome? {
+            let (ended, at_end) =
+                ops::run(ctx, |op| mesh_thread::work(op, &for_desk, &messages, &tell)).into_parts();
+            for warning in at_end {
+                drop(tell.send(ChatUpdate::Notice(warning)));
+            }
+            match ended? {
                 MeshThreadEnd::Closed => return Ok(()),
                 MeshThreadEnd::Renamed(name) => globals.acting_as = Some(name),
             }
@@ -148,10 +173,16 @@ fn show(globals: GlobalOptions, theme: Theme) -> Result<(), CommandError> {
     let worked = mesh_thread.join().unwrap_or_else(|_| Err(bug()));
     let posted = post.join().map_err(|_| bug());
     // If the chat is closed right after Enter, the user must still learn that the message was not sent.
-    let unsent = unheard.try_iter().find_map(|news| match news {
-        ChatUpdate::NotSent { why, written } => Some(not_sent(&why, &written.text)),
-        _ => None,
-    });
+    let mut unsent = None;
+    for news in unheard.try_iter() {
+        match news {
+            ChatUpdate::NotSent { why, written } => {
+                unsent = unsent.or_else(|| Some(not_sent(&why, &written.text)));
+            }
+            ChatUpdate::Notice(warning) => warnings.push(warning),
+            _ => {}
+        }
+    }
     ended.and(worked).and(posted).and(unsent.map_or(Ok(()), Err))
 }
 

@@ -5,8 +5,7 @@ use crossbeam_channel::{Receiver, Sender};
 
 use crate::domain::AgentName;
 use crate::ops::{
-    CommandError, Context, FolderScope, GlobalOptions, MessageDraft, OpOutcome, SendReport, broadcast, run,
-    send,
+    CommandError, Context, FolderScope, GlobalOptions, MessageDraft, SendReport, broadcast, run, send,
 };
 
 use super::state::{ChatUpdate, Recipients, TypedMessage};
@@ -38,10 +37,11 @@ fn dispatch(
     news: &Sender<ChatUpdate>,
 ) -> Result<SendReport, CommandError> {
     let draft = MessageDraft { text, ..MessageDraft::default() };
-    let OpOutcome { outcome, warnings } = run(Context::new(globals)?, |op| match to {
+    let (outcome, warnings) = run(Context::new(globals)?, |op| match to {
         Recipients::Named(names) => send(op, names, &draft),
         Recipients::All => broadcast(op, &draft, FolderScope::AllFolders),
-    });
+    })
+    .into_parts();
     for warning in warnings {
         drop(news.send(ChatUpdate::Notice(warning)));
     }

@@ -44,15 +44,23 @@ pub trait Channel {
 }
 
 /// Attends the session that this process belongs to, until it is stopped. If there is none yet, it waits for one; if
-/// the harness has no such inbox, it returns at once.
-pub fn attend(globals: &GlobalOptions, channel: &dyn Channel, stop: &Stop) -> Result<(), CommandError> {
+/// the harness has no such inbox, it returns at once. It may run for days, so warnings go to `warn` as they come up.
+pub fn attend(
+    globals: &GlobalOptions,
+    channel: &dyn Channel,
+    stop: &Stop,
+    warn: &dyn Fn(&str),
+) -> Result<(), CommandError> {
     let host = ancestry::nearest_harness(&ancestry::ancestors());
     let has_inboxes =
         |host: &Host| harness::support(host.harness).and_then(HarnessSupport::inboxes).is_some();
     if host.is_some_and(|host| !has_inboxes(&host)) {
         return Ok(());
     }
-    run(Context::new(globals.clone())?, |op| stay_with_whoever_comes(op, globals, channel, stop)).outcome
+    let work = |op: &Op| stay_with_whoever_comes(op, globals, channel, stop, warn);
+    let (outcome, warnings) = run(Context::new(globals.clone())?, work).into_parts();
+    warnings.iter().for_each(|text| warn(text));
+    outcome
 }
 
 fn stay_with_whoever_comes(
@@ -60,11 +68,12 @@ fn stay_with_whoever_comes(
     globals: &GlobalOptions,
     channel: &dyn Channel,
     stop: &Stop,
+    warn: &dyn Fn(&str),
 ) -> Result<(), CommandError> {
     while !stop.is_requested() {
         if let Some((mesh, me)) = find(op)? {
             let reminder = WaitNotifier::default();
-            Round { globals, op, mesh: &mesh, channel, reminder }.stay(me, stop)?;
+            Round { globals, op, mesh: &mesh, channel, reminder, warn }.stay(me, stop)?;
         }
         select! {
             recv(stop.wake()) -> _ => return Ok(()),
@@ -100,6 +109,7 @@ struct Round<'a> {
     mesh: &'a Mesh,
     channel: &'a dyn Channel,
     reminder: WaitNotifier,
+    warn: &'a dyn Fn(&str),
 }
 
 impl Round<'_> {
@@ -118,6 +128,7 @@ impl Round<'_> {
             if Instant::now() >= pace.not_before {
                 self.wake(&me, &mut pace)?;
             }
+            self.op.take_warnings().iter().for_each(|text| (self.warn)(text));
             if watcher.wait(stop, Some(Instant::now() + TICK)) == WatchWakeup::Stopped {
                 return Ok(());
             }

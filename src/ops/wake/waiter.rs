@@ -35,10 +35,23 @@ pub enum WaiterEnd {
     Over,
 }
 
-/// Waits until mail comes for the agent of that session while it is idle.
-pub fn wait(globals: &GlobalOptions, session: &SessionId, stop: &Stop) -> Result<WaiterEnd, CommandError> {
+/// Waits until mail comes for the agent of that session while it is idle. That may take days, so warnings go to `warn`
+/// as they come up.
+pub fn wait(
+    globals: &GlobalOptions,
+    session: &SessionId,
+    stop: &Stop,
+    warn: &dyn Fn(&str),
+) -> Result<WaiterEnd, CommandError> {
     let (ctx, _) = Context::tolerant(globals.clone())?;
-    run(ctx, |op| wait_beside(op, globals, session, stop)).outcome
+    let work = |op: &Op| {
+        // Those of the settings, which `doctor` shows anyway.
+        drop(op.take_warnings());
+        wait_beside(op, globals, session, stop, warn)
+    };
+    let (outcome, warnings) = run(ctx, work).into_parts();
+    warnings.iter().for_each(|text| warn(text));
+    outcome
 }
 
 fn wait_beside(
@@ -46,6 +59,7 @@ fn wait_beside(
     globals: &GlobalOptions,
     session: &SessionId,
     stop: &Stop,
+    warn: &dyn Fn(&str),
 ) -> Result<WaiterEnd, CommandError> {
     let started = Instant::now();
     let Some((mesh, mut me)) = find(op, session, stop)? else { return Ok(WaiterEnd::Over) };
@@ -72,6 +86,7 @@ fn wait_beside(
         }
         if has_rested {
             reminder.tell_if_owed(op, &mesh, &me);
+            op.take_warnings().iter().for_each(|text| warn(text));
             if may_wake(globals, &mesh, session, &me)? {
                 return Ok(WaiterEnd::Wake(NUDGE));
             }

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::call::{Call, receipt, session_of};
 use super::codex::Codex;
+use crate::effects::block_notices;
 use crate::environment::{TestEnvironment, date, end, wait_until};
 use crate::terminal::harness;
 use crate::watching::{inbox, post};
@@ -179,6 +180,22 @@ fn a_waiter_wakes_when_what_was_waited_for_is_free() {
     assert_eq!(code, Some(2), "{said}");
     let HookAnswer::Context(mail) = prompt(&env, &said) else { panic!("no mail at the prompt") };
     assert!(mail.contains("> `src/x` is free: Carol no longer holds it."), "{mail}");
+}
+
+#[test]
+fn what_a_waiter_cannot_tell_its_agent_is_reported_by_doctor() {
+    let (env, _) = scene();
+    let carol = env.join("Carol");
+    env.ok(&["reserve", "src/", "--as", "Carol"]);
+    prompt(&env, "hello");
+    assert_eq!(env.fails(1, &["reserve", "src/x", "--as", "Bob"]), "reserved");
+    assert_eq!(stop(&env), HookAnswer::Silence);
+    block_notices(&env);
+    let _waiter = Waiter::start(&env);
+    env.kill(carol);
+    wait_until("doctor shows it", || {
+        env.run(&["doctor"]).stdout.contains("cannot check which paths and tasks Bob is waiting for are free")
+    });
 }
 
 /// Settings may change while it waits, which may be for days.

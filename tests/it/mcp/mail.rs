@@ -240,3 +240,13 @@ fn who_reads_late_can_go_on() {
     assert!(rest.contains("\"id\":3"), "{} characters", rest.len());
     ended(child).expect_code(0);
 }
+
+/// The answer is written before the mail is recorded, so it can't say what goes wrong after that: the log does.
+#[test]
+fn what_comes_up_after_the_answer_is_in_the_log() {
+    let (env, mut client, me) = with_mail(&["one"]);
+    fs::create_dir_all(env.mesh().join(format!("seen/{me}/.contacts/x"))).unwrap();
+    assert_eq!(client.ok("inbox", json!({})).short_id(), ["one"]);
+    let ended = client.end();
+    assert!(ended.stderr.contains("could not record who wrote"), "{ended}");
+}

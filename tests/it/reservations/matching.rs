@@ -215,7 +215,7 @@ fn what_is_covered_is_what_a_slow_look_says() {
         let root = fs::canonicalize(dir.path()).unwrap().join("deep/down/here");
         fs::create_dir_all(&root).unwrap();
         let cwd = case.make(&root);
-        ops::run(context(&env, "Alice", &cwd), |op| ops::release(op, &[])).outcome.unwrap();
+        ops::run(context(&env, "Alice", &cwd), |op| ops::release(op, &[])).into_parts().0.unwrap();
         let mut references = Vec::new();
         for pattern in &case.patterns {
             let text = pattern.typed(&root);
@@ -225,7 +225,8 @@ fn what_is_covered_is_what_a_slow_look_says() {
                 broad: BroadPatterns::Accept,
                 ..ReserveRequest::default()
             };
-            let reserved = ops::run(context(&env, "Alice", &cwd), |op| ops::reserve(op, &wish)).outcome;
+            let reserved =
+                ops::run(context(&env, "Alice", &cwd), |op| ops::reserve(op, &wish)).into_parts().0;
             let is_error = reserved.is_err();
             let goes_up = reference.tail.as_ref().is_some_and(|(tail, _)| tail.split('/').any(|p| p == ".."));
             prop_assert_eq!(is_error, goes_up, "`{}` can be reserved", text);
@@ -234,7 +235,8 @@ fn what_is_covered_is_what_a_slow_look_says() {
             }
         }
         let texts: Vec<String> = case.paths.iter().map(|path| path.typed(&root)).collect();
-        let verdicts = ops::run(context(&env, "Bob", &cwd), |op| ops::check(op, &texts)).outcome.unwrap();
+        let verdicts =
+            ops::run(context(&env, "Bob", &cwd), |op| ops::check(op, &texts)).into_parts().0.unwrap();
         for (text, verdict) in texts.iter().zip(&verdicts) {
             let full = cwd.join(text);
             let Some(led) = physical(&full, 0) else { continue };

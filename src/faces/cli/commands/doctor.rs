@@ -7,7 +7,7 @@ use crate::domain::{AgentName, visible};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::ops::doctor::{self, CheckState, DoctorMode, HealthCheck};
-use crate::ops::{CommandError, GlobalOptions};
+use crate::ops::{CommandError, Op};
 
 /// Check the mesh, and repair what is safe to repair
 ///
@@ -27,11 +27,18 @@ pub(in crate::faces::cli) struct DoctorArgs {
     wake: Option<String>,
 }
 
-pub(super) fn run(globals: &GlobalOptions, args: &DoctorArgs) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(
+    op: &Op,
+    errors: Vec<CommandError>,
+    args: &DoctorArgs,
+) -> Result<CommandOutput, CommandError> {
     let checks = match &args.wake {
-        Some(name) => doctor::try_to_wake(globals, &AgentName::new(name.as_str())?)?,
-        None if args.repair => doctor::doctor(globals, DoctorMode::Repair)?,
-        None => doctor::doctor(globals, DoctorMode::CheckOnly)?,
+        Some(name) => {
+            errors.into_iter().next().map_or(Ok(()), Err)?;
+            doctor::try_to_wake(op, &AgentName::new(name.as_str())?)?
+        }
+        None if args.repair => doctor::doctor(op, errors, DoctorMode::Repair),
+        None => doctor::doctor(op, errors, DoctorMode::CheckOnly),
     };
     let error = doctor::verdict(&checks);
     Ok(CommandOutput { report: Some(Box::new(DoctorReport(checks))), error })

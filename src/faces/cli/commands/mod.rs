@@ -47,7 +47,7 @@ pub(super) mod whois;
 use std::cell::RefCell;
 
 use crate::faces::cli::args::Verbosity;
-use crate::ops::{self, CommandError, Context, GlobalOptions, Op, OpOutcome};
+use crate::ops::{self, CommandError, Context, GlobalOptions, Op};
 
 use super::RunChat;
 use super::args::Command;
@@ -74,7 +74,7 @@ impl<'a> Invocation<'a> {
         &self,
         run: impl FnOnce(&Op) -> Result<CommandOutput, CommandError>,
     ) -> Result<CommandOutput, CommandError> {
-        let OpOutcome { outcome, warnings } = ops::run(Context::new(self.globals.clone())?, run);
+        let (outcome, warnings) = ops::run(Context::new(self.globals.clone())?, run).into_parts();
         self.warnings.borrow_mut().extend(warnings);
         outcome
     }
@@ -85,7 +85,7 @@ impl<'a> Invocation<'a> {
         run: impl FnOnce(&Op, Vec<CommandError>) -> Result<CommandOutput, CommandError>,
     ) -> Result<CommandOutput, CommandError> {
         let (ctx, errors) = Context::tolerant(self.globals.clone())?;
-        let OpOutcome { outcome, warnings } = ops::run(ctx, |op| run(op, errors));
+        let (outcome, warnings) = ops::run(ctx, |op| run(op, errors)).into_parts();
         self.warnings.borrow_mut().extend(warnings);
         outcome
     }
@@ -133,7 +133,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
             call.in_spite_of_errors(|op, errors| install::run(op, &args, call.ui, errors))
         }
         Command::Uninstall(args) => uninstall::run(&args),
-        Command::Doctor(args) => doctor::run(&call.globals, &args),
+        Command::Doctor(args) => call.in_spite_of_errors(|op, errors| doctor::run(op, errors, &args)),
         Command::Tui(args) => tui::run(call, args),
         Command::Hook(args) => hook::run(args),
         Command::Waiter(args) => waiter::run(args),

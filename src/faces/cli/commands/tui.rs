@@ -33,6 +33,9 @@ pub(super) fn run(call: &Invocation<'_>, args: TuiArgs) -> Result<CommandOutput,
         .hint("use `msg agents --json` or `msg watch --json`"));
     }
     let name = args.name.map(AgentName::new).transpose()?;
-    (call.screen)(call.globals.clone(), name, call.ui.color())?;
+    let mut warnings = Vec::new();
+    let shown = (call.screen)(call.globals.clone(), name, call.ui.color(), &mut warnings);
+    call.warnings.borrow_mut().extend(warnings);
+    shown?;
     Ok(CommandOutput::said(None))
 }
