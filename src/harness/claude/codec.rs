@@ -7,9 +7,9 @@ use crate::harness::codec::claude_payload::{ClaudePayload, tool_touches};
 use crate::harness::codec::tool_outcome::ToolReport;
 use crate::harness::codec::{AcceptedAnswers, HookCodec, answers, lenient_json};
 
-pub(super) struct Codec;
+pub(super) struct ClaudeCodec;
 
-impl HookCodec for Codec {
+impl HookCodec for ClaudeCodec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         Ok(lenient_json::object::<ClaudePayload>(input)?.event(event, tool_touches, outcome))
     }

@@ -37,7 +37,7 @@ impl HarnessSupport for ClaudeCode {
     }
 
     fn codec(&self) -> &'static dyn HookCodec {
-        &codec::Codec
+        &codec::ClaudeCodec
     }
 
     fn inboxes(&self) -> Option<&'static dyn SessionInboxes> {

@@ -7,9 +7,9 @@ use crate::harness::codec::tool_outcome::ToolReport;
 use crate::harness::codec::{AcceptedAnswers, HookCodec, lenient_json};
 
 /// Codex rejects an answer with an unknown field, so answers contain nothing else.
-pub(super) struct Codec;
+pub(super) struct CodexCodec;
 
-impl HookCodec for Codec {
+impl HookCodec for CodexCodec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         Ok(lenient_json::object::<ClaudePayload>(input)?.event(event, touch, outcome))
     }

@@ -38,7 +38,7 @@ impl HarnessSupport for Codex {
     }
 
     fn codec(&self) -> &'static dyn HookCodec {
-        &codec::Codec
+        &codec::CodexCodec
     }
 
     /// Its daemon hosts several threads.

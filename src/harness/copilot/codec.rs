@@ -11,7 +11,7 @@ use crate::harness::codec::tool_input::{ToolCommand, ToolInput, ToolTouches};
 use crate::harness::codec::tool_outcome::{self, TextExcerpt, ToolReport};
 use crate::harness::codec::{AcceptedAnswers, HookCodec, answers, lenient_json, session};
 
-pub(super) struct Codec;
+pub(super) struct CopilotCodec;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -33,7 +33,7 @@ struct ToolResult {
     text_result_for_llm: Maybe<TextExcerpt>,
 }
 
-impl HookCodec for Codec {
+impl HookCodec for CopilotCodec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         if is_pascal(event) {
             return Ok(lenient_json::object::<ClaudePayload>(input)?.event(event, touch, outcome));

@@ -34,7 +34,7 @@ impl HarnessSupport for CopilotCli {
     }
 
     fn codec(&self) -> &'static dyn HookCodec {
-        &codec::Codec
+        &codec::CopilotCodec
     }
 
     fn prompt_shape(&self) -> Option<PromptShape> {

@@ -8,9 +8,9 @@ use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
 use crate::harness::codec::tool_outcome::ToolReport;
 use crate::harness::codec::{AcceptedAnswers, HookCodec, answers, lenient_json, tool_outcome};
 
-pub(super) struct Codec;
+pub(super) struct GeminiCodec;
 
-impl HookCodec for Codec {
+impl HookCodec for GeminiCodec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         let mut payload: ClaudePayload = lenient_json::object(input)?;
         let moment = match event {

@@ -34,7 +34,7 @@ impl HarnessSupport for GeminiCli {
     }
 
     fn codec(&self) -> &'static dyn HookCodec {
-        &codec::Codec
+        &codec::GeminiCodec
     }
 
     fn prompt_shape(&self) -> Option<PromptShape> {

@@ -8,7 +8,7 @@ use crate::harness::codec::lenient_json::{Maybe, Object};
 use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
 use crate::harness::codec::{AcceptedAnswers, HookCodec, lenient_json, plugin_answers, session};
 
-pub(super) struct Codec;
+pub(super) struct OpenCodeCodec;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -95,7 +95,7 @@ struct Info {
     directory: Maybe<String>,
 }
 
-impl HookCodec for Codec {
+impl HookCodec for OpenCodeCodec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         let mut payload: OpencodePayload = lenient_json::object(input)?;
         let kind = payload.r#type.0.take();

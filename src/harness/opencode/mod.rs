@@ -35,7 +35,7 @@ impl HarnessSupport for OpenCode {
     }
 
     fn codec(&self) -> &'static dyn HookCodec {
-        &codec::Codec
+        &codec::OpenCodeCodec
     }
 
     /// Its server hosts several sessions.

@@ -9,7 +9,7 @@ use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
 use crate::harness::codec::tool_outcome::{self, TextExcerpt, ToolReport};
 use crate::harness::codec::{AcceptedAnswers, HookCodec, lenient_json, plugin_answers, session};
 
-pub(super) struct Codec;
+pub(super) struct PiCodec;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -46,7 +46,7 @@ struct PiContext {
     model: Maybe<String>,
 }
 
-impl HookCodec for Codec {
+impl HookCodec for PiCodec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
         let PiPayload { event: Object(said), ctx: Object(context) } = lenient_json::object(input)?;
         let tokens = said.tokens.0.unwrap_or(0);

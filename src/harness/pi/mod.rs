@@ -33,7 +33,7 @@ impl HarnessSupport for Pi {
     }
 
     fn codec(&self) -> &'static dyn HookCodec {
-        &codec::Codec
+        &codec::PiCodec
     }
 
     fn waiter(&self) -> Option<WaiterSupport> {
