@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::process_traits::HOST_OF_PI_MESSENGER;
 use super::{
     ActivityCounts, AgentName, Harness, PathWait, RecordedProcess, Reservation, SessionId, TaskWait,
 };
@@ -48,6 +49,11 @@ pub struct FormerName {
 }
 
 impl Agent {
+    /// The name of its harness. pi-messenger's agents don't say: they run in the one that pi-messenger belongs to.
+    pub fn harness_name(&self) -> &'static str {
+        self.harness.map_or(HOST_OF_PI_MESSENGER.name, Harness::name)
+    }
+
     /// Whether pi-messenger registered it: we read such registrations and never rewrite them.
     pub fn is_foreign(&self) -> bool {
         matches!(self.process, RecordedProcess::Bare { .. })

@@ -3,7 +3,8 @@
 /// Programs that run a script named in their arguments.
 const INTERPRETERS: [&str; 8] = ["node", "nodejs", "bun", "deno", "python", "python3", "npx", "tsx"];
 /// The program that pi-messenger is an extension of: its name, and its package.
-const HOST_OF_PI_MESSENGER: ProgramNames = ProgramNames { name: "pi", packages: &["pi-coding-agent"] };
+pub(super) const HOST_OF_PI_MESSENGER: ProgramNames =
+    ProgramNames { name: "pi", packages: &["pi-coding-agent"] };
 
 /// Observable properties of a process.
 #[derive(Clone, Debug, Default)]

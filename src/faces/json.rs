@@ -82,7 +82,7 @@ pub(super) fn agent(profile: &Profile, relation: AgentRelation) -> Value {
 
 /// The agent's harness. A registration without one is pi-messenger's.
 pub(super) fn harness(profile: &Profile) -> &'static str {
-    profile.agent.harness.map_or("pi", |harness| harness.name())
+    profile.agent.harness_name()
 }
 
 /// A reservation within its holder's object, without the holder.

@@ -19,6 +19,7 @@ mod opencode;
 mod pi;
 pub mod prompt_shape;
 mod recognise;
+pub mod texts;
 pub mod wake;
 
 use std::path::{Path, PathBuf};
@@ -63,6 +64,11 @@ pub trait HarnessSupport: Sync {
     /// after its user began a new conversation.
     fn hosts_many(&self) -> bool {
         false
+    }
+
+    /// One of its events, for the help.
+    fn example_event(&self) -> &'static str {
+        "Stop"
     }
 
     /// The format of its hooks.
@@ -194,13 +200,6 @@ pub fn all() -> impl Iterator<Item = Harness> {
 /// The harness with this name.
 pub fn parse(name: &str) -> Option<Harness> {
     all().find(|harness| harness.name() == name)
-}
-
-/// The names of the supported harnesses as a sentence has them: `a, b or c`.
-pub fn names(joined_by: &str) -> String {
-    let mut names: Vec<&str> = supported().map(Harness::name).collect();
-    let last = names.pop().unwrap_or_default();
-    format!("{} {joined_by} {last}", names.join(", "))
 }
 
 /// Variables that contain the session id in the model's shell.

@@ -98,7 +98,7 @@ impl DotFile {
     }
 }
 
-/// How a message was handed over: `read`, `watch`, `hook claude PostToolUse`. A trailing dot means that the sender
+/// How a message was handed over: `read`, `watch`, `hook HARNESS EVENT`. A trailing dot means that the sender
 /// asked for no ack, so the search for owed acks need not read the message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Via(String);
@@ -247,10 +247,10 @@ mod tests {
         let stem = Stem::of_file("1794700676113-gpvjoz.json").unwrap();
         let at = Timestamp::from_millisecond(1_794_700_676_200).unwrap();
         for acked in [None, Some(at)] {
-            let seen = SeenRecord { stem: stem.clone(), at, via: Via::new("hook claude PostToolUse"), acked };
+            let seen = SeenRecord { stem: stem.clone(), at, via: Via::new("hook other PostToolUse"), acked };
             assert_eq!(SeenRecord::of_file(&seen.file()), Some(seen));
         }
-        assert_eq!(Via::new("hook claude PostToolUse").text(), "hook claude PostToolUse");
+        assert_eq!(Via::new("hook other PostToolUse").text(), "hook other PostToolUse");
         let unasked = Via::new("read").without_ack();
         let seen = SeenRecord { stem: stem.clone(), at, via: unasked.clone(), acked: None };
         assert_eq!(SeenRecord::of_file(&seen.file()), Some(seen.clone()));
@@ -274,7 +274,7 @@ mod tests {
             OfferRetention::in_turn(Some("7")),
             OfferRetention::in_turn(None),
         ] {
-            let via = Via::new("hook opencode tool.execute.after");
+            let via = Via::new("hook terminal tool.execute.after");
             let offer = Offer { stem: stem.clone(), mark: "1.2.b.n.m".to_string(), at, via, kept };
             let taken = DotFile::Taken(stem.clone(), offer.mark.clone());
             assert_eq!(DotFile::of_file(&offer.file()), Some(taken));

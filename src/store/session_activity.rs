@@ -28,7 +28,7 @@ use crate::domain::{Agent, Liveness, RecordedProcess, SessionId};
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, process};
 
-/// How long a session may take from being woken to its turn. Codex looks for prompts every ten seconds.
+/// How long a session may take from being woken to its turn. A harness may look for prompts every ten seconds only.
 const ROUSING: Duration = Duration::from_secs(30);
 
 /// What a session is doing, as reported by its hooks.

@@ -1,6 +1,7 @@
 //! Imports run one way: faces → ops → store → harness → sys → domain. And what ARCHITECTURE.md says is absent is absent.
 
 mod circles;
+mod harness_names;
 mod names;
 mod signatures;
 

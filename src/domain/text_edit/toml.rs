@@ -1,4 +1,4 @@
-//! Edits of TOML tables that hold one text each, such as Codex's trust in hooks.
+//! Edits of TOML tables that hold one text each.
 //!
 //! `toml_edit` parses: it bounds nesting at 80 levels and reports where each value is. The edits are ours.
 //! `toml_edit::DocumentMut` can edit as well, but it does not write the rest of the file byte for byte, not even if

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::visible;
+use crate::harness::texts;
 use crate::ops::setup::install;
 use crate::ops::{self, AgentFilter, CommandError, Context, GlobalOptions, Listing, Profile};
 
@@ -56,9 +57,8 @@ impl Setup {
     fn next(&self) -> Option<(String, String)> {
         match self {
             Self::Nothing => {
-                let what =
-                    "let Claude Code, Codex, Gemini CLI, OpenCode, pi and Copilot CLI use it, and join";
-                Some(("msg install all --join".to_string(), what.to_string()))
+                let what = format!("let {} use it, and join", texts::titles());
+                Some(("msg install all --join".to_string(), what))
             }
             Self::Installed(names) => {
                 let what = format!("let sessions of {names} join by themselves: they are set up, but do not");

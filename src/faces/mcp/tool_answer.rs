@@ -1,6 +1,6 @@
 //! The result of a tool call: a short text for the model, and the members of `msg --json` for programs.
 //!
-//! Some clients (Claude Code, Codex, Copilot CLI) pass structured content to the model instead of the text or in
+//! Some clients pass structured content to the model instead of the text or in
 //! addition to it, at ten times the tokens. So there is none: the members are in the result's `_meta`, which models do
 //! not see. Text from peers is quoted there all the same, and so is a name or path with characters that no valid one
 //! has.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::domain::{AnyEventKind as Happened, Event, EventKind, Harness};
+use crate::domain::{AnyEventKind as Happened, Event, EventKind};
 use crate::ops::messages::chat::DeliveryStatus;
 use crate::ops::overview::{HeldReservation, MeshOverview};
 use crate::ops::tasks::{ActiveSpec, TaskState, TaskView};
@@ -32,7 +32,7 @@ fn peer(ctx: &Context, profile: &Profile) -> PeerItem {
         name: agent.name.to_string(),
         presence: profile.presence,
         last_sign: profile.last_sign,
-        harness: agent.harness.map_or("pi", Harness::name).to_string(),
+        harness: agent.harness_name().to_string(),
         model: model(&agent.model),
         branch: agent.git_branch.clone(),
         spec: agent.spec.as_deref().map(|spec| path(ctx, spec)),

@@ -36,6 +36,10 @@ impl HarnessSupport for ClaudeCode {
         &["CLAUDE_CODE_SESSION_ID"]
     }
 
+    fn example_event(&self) -> &'static str {
+        "PreToolUse"
+    }
+
     fn codec(&self) -> &'static dyn HookCodec {
         &codec::ClaudeCodec
     }

@@ -33,6 +33,10 @@ impl HarnessSupport for CopilotCli {
         &["COPILOT_AGENT_SESSION_ID"]
     }
 
+    fn example_event(&self) -> &'static str {
+        "preToolUse"
+    }
+
     fn codec(&self) -> &'static dyn HookCodec {
         &codec::CopilotCodec
     }

@@ -33,6 +33,10 @@ impl HarnessSupport for GeminiCli {
         &["GEMINI_SESSION_ID"]
     }
 
+    fn example_event(&self) -> &'static str {
+        "BeforeTool"
+    }
+
     fn codec(&self) -> &'static dyn HookCodec {
         &codec::GeminiCodec
     }

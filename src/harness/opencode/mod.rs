@@ -34,6 +34,10 @@ impl HarnessSupport for OpenCode {
         &["OPENCODE_SESSION_ID"]
     }
 
+    fn example_event(&self) -> &'static str {
+        "tool.execute.before"
+    }
+
     fn codec(&self) -> &'static dyn HookCodec {
         &codec::OpenCodeCodec
     }

@@ -32,6 +32,10 @@ impl HarnessSupport for Pi {
         &["PI_SESSION_ID"]
     }
 
+    fn example_event(&self) -> &'static str {
+        "tool_call"
+    }
+
     fn codec(&self) -> &'static dyn HookCodec {
         &codec::PiCodec
     }

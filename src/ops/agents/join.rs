@@ -384,7 +384,7 @@ fn new_session() -> SessionId {
     SessionId::new(random::uuid().to_string()).expect("a UUID is a session id")
 }
 
-/// Writes down a mesh that nobody named, so that installing pi later does not change it.
+/// Writes down a mesh that nobody named, so that installing pi-messenger later does not change it.
 fn settle(ctx: &Context) -> Result<Option<String>, CommandError> {
     if !ctx.location.was_guessed() {
         return Ok(None);

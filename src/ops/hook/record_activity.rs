@@ -145,7 +145,7 @@ impl HookRun<'_> {
             return Vec::new();
         }
         let place = PatternBase::here(self.op);
-        // pi's `@` before a path mentions it; both forms are among the edits.
+        // In some harnesses `@` before a path mentions it; both forms are among the edits.
         let is_mention = |path: &&String| {
             path.strip_prefix('@').is_some_and(|rest| tool.edits.iter().any(|edit| edit == rest))
         };

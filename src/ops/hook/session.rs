@@ -151,7 +151,7 @@ fn listed(shown: &[String], all: usize, command: &str) -> String {
 
 /// Describes an agent in few words. Status and reason are left out, because they are a peer's text.
 fn describe(ctx: &Context, other: &Agent) -> String {
-    let harness = other.harness.map_or("pi", |harness| harness.name());
+    let harness = other.harness_name();
     let folder = match std::path::Path::new(&other.cwd) == ctx.cwd {
         true => String::new(),
         false => format!(" in {}", quote_code(&ctx.home.shorten(&other.cwd))),

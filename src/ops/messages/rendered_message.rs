@@ -101,7 +101,7 @@ fn introduce(
     if known.as_deref() == Some(agent.session.as_str()) {
         return Ok(None);
     }
-    let harness = agent.harness.map_or("pi", |harness| harness.name());
+    let harness = agent.harness_name();
     let branch = agent.git_branch.map_or(String::new(), |branch| format!("@{}", visible(&branch)));
     let branch: String = branch.chars().take(MAX_BRANCH).collect();
     let plain = |c: char| if "[],\n".contains(c) { '?' } else { c };

@@ -110,7 +110,7 @@ mod tests {
             r#"{"pid": 0}"#,
             r#"{"pid": "7"}"#,
             r#"{"pid": 7, "process": {}}"#,
-            r#"{"pid": 7, "harness": "claude"}"#,
+            r#"{"pid": 7, "harness": "other"}"#,
         ] {
             assert!(parse(text.as_bytes(), "x").is_none(), "{text}");
         }

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::faces::cli::output::CommandOutput;
+use crate::harness::{self, texts};
 use crate::ops::{CommandError, CommandErrorKind};
 
 /// The command a harness runs as its hook: JSON in, JSON out
@@ -12,17 +13,9 @@ use crate::ops::{CommandError, CommandErrorKind};
 /// broken hook never blocks: on failure the tool call is allowed and `msg doctor` shows the reason, unless `strict` is
 /// set.
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  msg hook claude PreToolUse < payload.json
-  msg hook codex Stop
-  msg hook gemini BeforeTool
-  msg hook copilot preToolUse
-  msg hook opencode tool.execute.before
-  msg hook pi tool_call")]
+#[command(after_help = format!("Examples:\n  {}", texts::hook_examples().join("\n  ")))]
 pub(in crate::faces::cli) struct HookArgs {
-    /// claude, codex, gemini, opencode, pi or copilot
-    #[arg(value_name = "HARNESS")]
+    #[arg(value_name = "HARNESS", help = texts::names(harness::supported()))]
     harness: Option<String>,
     /// PreToolUse, BeforeTool, preToolUse, …
     #[arg(value_name = "EVENT")]

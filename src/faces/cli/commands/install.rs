@@ -11,7 +11,7 @@ use crate::domain::{Harness, visible};
 use crate::faces::cli::diff;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
-use crate::harness::{self, HarnessSupport};
+use crate::harness::{self, HarnessSupport, texts};
 use crate::ops::setup::config;
 use crate::ops::setup::install::{self, FileChange, InstallOptions, InstallOutcome, Recipient};
 use crate::ops::{CommandError, CommandErrorKind, Context, HandoverOutcome};
@@ -26,16 +26,16 @@ use super::config::from;
 /// everything back as it was. `all` means every harness found; without a name, lists them. Restart running sessions
 /// afterwards.
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(after_help = format!("\
 Examples:
   msg install                   which harnesses are there, and which have msg
   msg install all --join        into all that are found, and let their sessions join
-  msg install claude
+  msg install {name}
   msg install all --dry-run     the changes as a diff; nothing is written
-  msg install claude --project  for this project alone, in files that stay out of its repository
-  msg install claude --statusline
+  msg install {name} --project  for this project alone, in files that stay out of its repository
+  msg install {name} --statusline
                                 with `msg statusline` in its status line, unless you have one of your own
-  msg install tmux              `msg statusline` in tmux's status bar, about the agent of the pane")]
+  msg install tmux              `msg statusline` in tmux's status bar, about the agent of the pane", name = texts::example()))]
 pub(in crate::faces::cli) struct InstallArgs {
     /// The harness, `all` that are found, or tmux
     #[arg(value_name = "HARNESS", value_parser = which())]
@@ -45,8 +45,7 @@ pub(in crate::faces::cli) struct InstallArgs {
     /// Let sessions join by themselves: sets `autoRegister` for you
     #[arg(long)]
     join: bool,
-    /// Also set Claude Code's status line
-    #[arg(long)]
+    #[arg(long, help = format!("Also set {}'s status line", texts::titles_with_status_line()))]
     statusline: bool,
     /// Do not register the MCP server (agents with a shell do not need it)
     #[arg(long)]

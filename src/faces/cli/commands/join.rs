@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::{AgentName, Harness, SessionId, visible};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::harness;
+use crate::harness::{self, texts};
 use crate::ops::{self, AgentRelation, CommandError, CommandErrorKind, JoinKind, JoinRequest, Joined, Op};
 
 /// Join the mesh, under a name you choose or a generated one
@@ -26,8 +26,11 @@ pub(in crate::faces::cli) struct JoinArgs {
     /// The Markdown file whose tasks you work on
     #[arg(long, value_name = "PATH")]
     spec: Option<String>,
-    /// The program you run in: claude, codex, gemini, opencode, pi, copilot, terminal or other
-    #[arg(long, value_name = "NAME")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        help = format!("The program you run in: {}", texts::names(harness::all())),
+    )]
     harness: Option<String>,
     /// The harness's id of your session
     #[arg(long, value_name = "ID")]

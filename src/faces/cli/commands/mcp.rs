@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::faces::cli::output::CommandOutput;
+use crate::harness::texts;
 use crate::ops::{CommandError, CommandErrorKind};
 
 /// Serve models that have tools instead of a shell: MCP on standard input and output
@@ -10,11 +11,11 @@ use crate::ops::{CommandError, CommandErrorKind};
 /// `msg install` registers it with a harness. It has six tools, takes mail only after the answer was written, and ends
 /// with its client.
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(after_help = format!("\
 Examples:
   msg mcp
-  claude mcp add -s user ravenry -- msg mcp
-  msg mcp --as GoldFalcon        speaks for that agent, whoever calls")]
+  {} mcp add -s user ravenry -- msg mcp
+  msg mcp --as GoldFalcon        speaks for that agent, whoever calls", texts::example()))]
 pub(in crate::faces::cli) struct McpArgs {}
 
 /// Not reached by a real server: it is started before the command line is parsed. This is for the help and for

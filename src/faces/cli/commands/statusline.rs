@@ -23,15 +23,15 @@ const MAX_INPUT: usize = 1024 * 1024;
 /// Print one short line for a status bar
 ///
 /// Your name, the number of other agents, the number of unread messages; zeros are omitted. A harness may pass its
-/// session as JSON on standard input, as Claude Code does; a terminal multiplexer its pane with `--pane`. `msg install
-/// claude --statusline` and `msg install tmux` set it up.
+/// session as JSON on standard input; a terminal multiplexer its pane with `--pane`. `msg install HARNESS
+/// --statusline` and `msg install tmux` set it up.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg statusline                     SwiftRaven · 2 peers · 3 unread
   msg statusline --tmux --pane '#{pane_pid}'
   PS1='$(msg statusline) \\$ '        in a shell prompt
-  echo \"$model  $(printf %s \"$input\" | msg statusline)\"   in a script of your own for Claude Code")]
+  echo \"$model  $(printf %s \"$input\" | msg statusline)\"   in a status line script of your own")]
 pub(in crate::faces::cli) struct StatuslineArgs {
     /// Escape the line for tmux
     #[arg(long)]

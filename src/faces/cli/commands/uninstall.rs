@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::install::{InstallScopeArgs, InstallTexts, Which, outcome, which};
 use crate::faces::cli::output::CommandOutput;
+use crate::harness::texts;
 use crate::ops::CommandError;
 use crate::ops::setup::install;
 
@@ -12,11 +13,11 @@ use crate::ops::setup::install;
 /// A file that has not changed since gets its old content back, or is removed if there was none; from other files only
 /// the entries of msg are removed.
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(after_help = format!("\
 Examples:
-  msg uninstall claude
+  msg uninstall {name}
   msg uninstall all --dry-run     the changes as a diff; nothing is written
-  msg uninstall claude --project")]
+  msg uninstall {name} --project", name = texts::example()))]
 pub(in crate::faces::cli) struct UninstallArgs {
     /// The harness, `all`, or tmux
     #[arg(value_name = "HARNESS", value_parser = which())]

@@ -3,21 +3,19 @@
 use clap::Args;
 
 use crate::faces::cli::output::CommandOutput;
+use crate::harness::texts;
 use crate::ops::{CommandError, CommandErrorKind};
 
 /// The process a harness keeps running while its agent is idle, so that mail can wake it
 ///
 /// `msg install` sets it up. It reads what the harness reports when a turn ends, and only watches: it takes no mail,
 /// ends with its session, and stops when a turn begins or another waiter replaces it. When mail arrives that is not of
-/// low importance, and `mailTurns` allows one more turn, it ends: with exit code 2 for Claude Code, with a word on
-/// standard output for the plugins of OpenCode and pi.
+/// low importance, and `mailTurns` allows one more turn, it ends in the way that the harness understands: with
+/// exit code 2, or with a word on standard output for our own plugins.
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  msg waiter claude < payload.json")]
+#[command(after_help = format!("Examples:\n  msg waiter {} < payload.json", texts::example()))]
 pub(in crate::faces::cli) struct WaiterArgs {
-    /// claude, opencode or pi
-    #[arg(value_name = "HARNESS")]
+    #[arg(value_name = "HARNESS", help = texts::names_with_waiter())]
     harness: Option<String>,
 }
 
