@@ -27,6 +27,20 @@ pub struct HookEvent {
     pub moment: HookMoment,
 }
 
+/// Whether an agent asks its user for permission before it acts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PermissionMode {
+    Asks,
+    Bypasses,
+}
+
+impl HookEvent {
+    /// As far as the harness reports it.
+    pub fn permission_mode(&self) -> PermissionMode {
+        if self.is_unasked { PermissionMode::Bypasses } else { PermissionMode::Asks }
+    }
+}
+
 /// How a session ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SessionEnd {

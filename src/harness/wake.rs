@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use crate::domain::Agent;
+use crate::domain::hook::PermissionMode;
 use crate::sys::environment::Home;
 
 /// Why an agent could not be woken.
@@ -50,13 +51,6 @@ pub trait SessionInbox: Send {
 
     /// Whether somebody listens there. Nothing is posted.
     fn probe(&self, agent: &Agent) -> Result<(), String>;
-}
-
-/// Whether a session asked its user before it acted, at its last hook.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum PermissionMode {
-    Asks,
-    Bypasses,
 }
 
 /// The sender of a post.

@@ -228,5 +228,5 @@ impl Archive<'_> {
 
 pub(super) fn read(path: &std::path::Path) -> Result<Option<Message>, FileError> {
     seams::count("message");
-    Ok(files::read_at_most(path, MAX_FILE)?.flatten().and_then(|bytes| message::parse(&bytes).ok()))
+    Ok(files::read_at_most(path, MAX_FILE)?.content().and_then(|bytes| message::parse(&bytes).ok()))
 }

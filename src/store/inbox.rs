@@ -17,7 +17,7 @@ use super::mesh::Mesh;
 use super::message_files::{DotFile, Offer, OfferRetention, SeenRecord, Stem, Via};
 use super::wire::{message, pretty};
 use crate::domain::{Agent, AgentName, Liveness, Message, RecordedProcess};
-use crate::sys::files::{self, DirectoryEntry, FileError};
+use crate::sys::files::{self, BoundedRead, DirectoryEntry, FileError};
 use crate::sys::{clock, process};
 
 /// How long a foreign writer may take for a file. An unreadable file older than this goes to quarantine.
@@ -140,10 +140,10 @@ impl<'m> Inboxes<'m> {
             }
             read => read?,
         };
-        let Some(bytes) = read else { return Ok(FileContent::Absent) };
-        let parsed = match bytes {
-            Some(bytes) => message::parse(&bytes),
-            None => Err(ParseError::new(format!("it is larger than {MAX_FILE} bytes"))),
+        let parsed = match read {
+            BoundedRead::Absent => return Ok(FileContent::Absent),
+            BoundedRead::Content(bytes) => message::parse(&bytes),
+            BoundedRead::TooLarge => Err(ParseError::new(format!("it is larger than {MAX_FILE} bytes"))),
         };
         Ok(parsed.map_or_else(FileContent::Unparsable, FileContent::Parsed))
     }

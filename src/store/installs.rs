@@ -84,6 +84,16 @@ impl WrittenFile {
     }
 }
 
+/// A file as it was before we changed it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum RestoredFile {
+    /// It cannot be derived.
+    Unknown,
+    /// There was no file.
+    Absent,
+    Content(Vec<u8>),
+}
+
 impl Install {
     /// Whether the file is still as we wrote it.
     pub fn is_untouched(&self, content: &[u8]) -> bool {
@@ -106,19 +116,23 @@ impl Install {
         }
     }
 
-    /// The original content, if it can be derived: the file is as it was, or as we wrote it. `Some(None)`: there was no
-    /// file.
-    pub fn original(&self, content: &[u8]) -> Option<Option<Vec<u8>>> {
+    /// The original content, if it can be derived: the file is as it was, or as we wrote it.
+    pub fn original(&self, content: &[u8]) -> RestoredFile {
         if self.is_original(Some(content)) {
-            return Some(Some(content.to_vec()));
+            return RestoredFile::Content(content.to_vec());
         }
-        let wrote = self.wrote(content)?;
+        let Some(wrote) = self.wrote(content) else { return RestoredFile::Unknown };
         match &self.before {
-            OriginalFile::Nothing => Some(None),
-            OriginalFile::Copy(copy) => Some(Some(copy.clone().into_bytes())),
+            OriginalFile::Nothing => RestoredFile::Absent,
+            OriginalFile::Copy(copy) => RestoredFile::Content(copy.clone().into_bytes()),
             OriginalFile::Known(known) => {
-                let text = undone(std::str::from_utf8(content).ok()?, wrote.undo.as_deref()?)?;
-                (sha256(text.as_bytes()) == known.hash).then(|| Some(text.into_bytes()))
+                let text = || undone(std::str::from_utf8(content).ok()?, wrote.undo.as_deref()?);
+                match text() {
+                    Some(text) if sha256(text.as_bytes()) == known.hash => {
+                        RestoredFile::Content(text.into_bytes())
+                    }
+                    _ => RestoredFile::Unknown,
+                }
             }
         }
     }

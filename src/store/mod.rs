@@ -57,7 +57,7 @@ pub use handles::{
 pub use hook_state::{HookFailure, MailTurns, StampsBefore};
 pub use inbox::{Acknowledge, Contacts, Delivery, InboxScan, UnparsableFile, UnreadMessage};
 pub use index::{ListedAgent, RegistryQuery, Survey, patterns};
-pub use installs::{Install, Installs, InstallsLock, KnownFile, OriginalFile, WrittenFile};
+pub use installs::{Install, Installs, InstallsLock, KnownFile, OriginalFile, RestoredFile, WrittenFile};
 pub use location::{LocationReason, MeshLocation};
 pub use lock_order::holds_a_lock;
 pub use locked_mesh::LockedMesh;
@@ -69,7 +69,7 @@ pub use orphans::Orphaned;
 pub use outbox::{Outbox, Posted};
 pub use registry::{Census, Registration, UnreadableFile};
 pub use retrying_read::limit_read_retries;
-pub use session_activity::{SessionServer, SessionState};
+pub use session_activity::{ChannelState, SessionServer, SessionState};
 pub use sessions::{Eviction, SessionRecord, Sessions};
 pub use swarm_lock::{SwarmLock, SwarmLockState};
 pub use watch_target::WatchTarget;

@@ -24,6 +24,7 @@ use std::time::{Duration, SystemTime};
 use super::error::StoreError;
 use super::layout::session_hash;
 use super::wire::process::{ProcessKey, recorded};
+use crate::domain::hook::PermissionMode;
 use crate::domain::{Agent, Liveness, RecordedProcess, SessionId};
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, process};
@@ -44,6 +45,13 @@ pub enum SessionState {
 struct WaiterKeys {
     pid: i64,
     process: Option<ProcessKey>,
+}
+
+/// Whether the client of a server accepts notifications from it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ChannelState {
+    Closed,
+    Open,
 }
 
 /// A server of ours among the processes of a session.
@@ -119,14 +127,14 @@ impl SessionStates<'_> {
     }
 
     /// Records whether the session acts without asking the user for permission.
-    pub fn set_bypasses_permissions(self, session: &SessionId, is_unasked: bool) -> Result<(), StoreError> {
+    pub fn set_permission_mode(self, session: &SessionId, mode: PermissionMode) -> Result<(), StoreError> {
         let mark = self.mesh.hooks().file(session, "unasked");
-        match (is_unasked, files::exists(&mark)?) {
-            (true, false) => {
+        match (mode, files::exists(&mark)?) {
+            (PermissionMode::Bypasses, false) => {
                 self.mesh.hooks().make_dir()?;
                 files::touch(&mark)?;
             }
-            (false, true) => _ = files::remove(&mark)?,
+            (PermissionMode::Asks, true) => _ = files::remove(&mark)?,
             _ => {}
         }
         Ok(())
@@ -178,7 +186,8 @@ impl SessionStates<'_> {
 
     /// Registers this process, one of the session's own, as able to wake it. If there are several, the first one that
     /// is alive is enough.
-    pub fn set_server(self, session: &SessionId, has_channel: bool) -> Result<(), StoreError> {
+    pub fn set_server(self, session: &SessionId, channel: ChannelState) -> Result<(), StoreError> {
+        let has_channel = channel == ChannelState::Open;
         let now = SessionServer { process: own(), has_channel };
         let is_enough = |there: &SessionServer| {
             *there == now

@@ -47,7 +47,7 @@ pub use lines::{FileLine, LineFile, LinePosition, LinesSince, MAX_LINE};
 pub use mtime::{refresh, touch, touch_dir};
 pub use process_mark::{mark_of, own_mark, owner_of};
 pub use read::{
-    DirectoryEntry, FileId, FileStamp, all_names, entries, exists, has_second_name, is_dev_null,
+    BoundedRead, DirectoryEntry, FileId, FileStamp, all_names, entries, exists, has_second_name, is_dev_null,
     link_metadata, linked, list, list_from, metadata, read, read_at_most, read_large, read_note, stamps,
 };
 pub use scratch::{Scratch, create_new_dir};

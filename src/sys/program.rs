@@ -77,24 +77,35 @@ pub fn start_apart(args: &[String], dir: &Path) -> io::Result<()> {
     command.spawn().map(drop)
 }
 
-/// Runs a program and returns its output. It is killed after `limit`. The error says why it failed: usually the last
-/// line of its error output.
-pub fn run_within(command: &mut Command, limit: Duration) -> Result<String, String> {
+/// Why a program that was run did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Start(#[from] io::Error),
+    #[error("it took more than {} s", .0.as_secs())]
+    TooSlow(Duration),
+    /// The last line of its error output, or its exit status if it wrote none.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Runs a program and returns its output. It is killed after `limit`.
+pub fn run_within(command: &mut Command, limit: Duration) -> Result<String, RunError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().map_err(|error| error.to_string())?;
+    let child = command.spawn()?;
     let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::spawn(move || drop(sender.send(child.wait_with_output())));
     let Ok(ended) = receiver.recv_timeout(limit) else {
         // It may have just ended.
         let _ = kill(pid, Signal::SIGKILL);
-        return Err(format!("it took more than {} s", limit.as_secs()));
+        return Err(RunError::TooSlow(limit));
     };
-    let ended = ended.map_err(|error| error.to_string())?;
+    let ended = ended?;
     if ended.status.success() {
         return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&ended.stderr);
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    Err(last.map_or_else(|| ended.status.to_string(), |line| line.trim().to_string()))
+    Err(RunError::Failed(last.map_or_else(|| ended.status.to_string(), |line| line.trim().to_string())))
 }

@@ -28,28 +28,48 @@ pub enum SocketSendResult {
     Unheard,
 }
 
+/// Why a text could not be sent to a socket.
+#[derive(Debug, thiserror::Error)]
+pub enum SocketError {
+    #[error("its socket has no place")]
+    NoPlace,
+    #[error("there is no socket")]
+    Absent,
+    #[error("what is there is not a socket of msg")]
+    NotOurs,
+    #[error("it accepts no connections")]
+    Full,
+    #[error("another process listens there")]
+    AnotherListener,
+    #[error(transparent)]
+    Unsafe(#[from] directory_trust::UnsafeDirectory),
+    #[error(transparent)]
+    File(#[from] files::FileError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
 /// Connects to the socket at that path. It must be the user's, in a directory where nobody else could have put it, and
-/// `listener` must be the process that listens. The error says what is wrong.
-pub fn connect(path: &Path, listener: Pid, limit: Duration) -> Result<Connection, String> {
+/// `listener` must be the process that listens.
+pub fn connect(path: &Path, listener: Pid, limit: Duration) -> Result<Connection, SocketError> {
     let until = Instant::now() + limit;
     let path = checked(path)?;
     let (sender, receiver) = mpsc::sync_channel(1);
     // If the listener's queue is full, `connect` blocks. After `limit`, nobody receives its result.
     std::thread::spawn(move || drop(sender.send(UnixStream::connect(path))));
-    let connected = receiver.recv_timeout(limit).map_err(|_| "it accepts no connections".to_string())?;
-    let stream = connected.map_err(|error| error.to_string())?;
+    let stream = receiver.recv_timeout(limit).map_err(|_| SocketError::Full)??;
     if peer(&stream) != Some(listener) {
-        return Err("another process listens there".to_string());
+        return Err(SocketError::AnotherListener);
     }
     Ok(Connection { stream, until })
 }
 
 impl Connection {
-    /// Sends the text, and waits until the other side has read it. The error says why it could not be sent.
-    pub fn say(mut self, text: &str) -> Result<SocketSendResult, String> {
+    /// Sends the text, and waits until the other side has read it.
+    pub fn say(mut self, text: &str) -> Result<SocketSendResult, SocketError> {
         let said = self.stream.set_write_timeout(Some(self.left()));
         let said = said.and_then(|()| self.stream.write_all(text.as_bytes()));
-        said.and_then(|()| self.stream.shutdown(Shutdown::Write)).map_err(|error| error.to_string())?;
+        said.and_then(|()| self.stream.shutdown(Shutdown::Write))?;
         Ok(if self.is_closed() { SocketSendResult::Heard } else { SocketSendResult::Unheard })
     }
 
@@ -76,17 +96,15 @@ impl Connection {
 }
 
 /// The real path of the socket, if nobody but us could have put it there.
-fn checked(path: &Path) -> Result<PathBuf, String> {
+fn checked(path: &Path) -> Result<PathBuf, SocketError> {
     let (Some(dir), Some(name)) = (path.parent().filter(|_| path.is_absolute()), path.file_name()) else {
-        return Err("its socket has no place".to_string());
+        return Err(SocketError::NoPlace);
     };
-    let inspected = directory_trust::inspect(dir).map_err(|error| error.to_string())?;
-    let safe = inspected.ok_or("there is no socket")?.map_err(|distrust| distrust.to_string())?;
+    let safe = directory_trust::inspect(dir)?.ok_or(SocketError::Absent)??;
     let path = safe.real.join(name);
-    let metadata = files::link_metadata(&path).map_err(|error| error.to_string())?;
-    let metadata = metadata.ok_or("there is no socket")?;
+    let metadata = files::link_metadata(&path)?.ok_or(SocketError::Absent)?;
     if !metadata.file_type().is_socket() || metadata.uid() != nix::unistd::geteuid().as_raw() {
-        return Err("what is there is not a socket of msg".to_string());
+        return Err(SocketError::NotOurs);
     }
     Ok(path)
 }
@@ -120,7 +138,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_millis(200);
 
     fn refusal(path: &Path, listener: Pid) -> String {
-        connect(path, listener, LIMIT).unwrap_err()
+        connect(path, listener, LIMIT).unwrap_err().to_string()
     }
 
     #[test]
@@ -164,7 +182,7 @@ mod tests {
                 Err(reason) => break reason,
             }
         };
-        assert_eq!(refusal, "it accepts no connections");
+        assert_eq!(refusal.to_string(), "it accepts no connections");
     }
 
     #[test]

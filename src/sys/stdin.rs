@@ -7,17 +7,30 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// Reads until the end of input. The error says what went wrong.
-pub fn read_all(most: usize, limit: Duration) -> Result<Vec<u8>, String> {
+/// Why standard input could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StdinError {
+    #[error("standard input is longer than {0} bytes")]
+    TooLong(usize),
+    #[error("standard input stalled before its end")]
+    Stalled,
+    #[error("standard input can't be read: {0}")]
+    Read(#[source] io::Error),
+    #[error("cannot wait for standard input: {0}")]
+    Wait(#[source] Errno),
+}
+
+/// Reads until the end of input.
+pub fn read_all(most: usize, limit: Duration) -> Result<Vec<u8>, StdinError> {
     read_until(most, limit, |_| false)
 }
 
-/// Reads until the end of input, or until `is_enough`. The error says what went wrong.
+/// Reads until the end of input, or until `is_enough`.
 pub fn read_until(
     most: usize,
     limit: Duration,
     is_enough: impl Fn(&[u8]) -> bool,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, StdinError> {
     let mut stdin = io::stdin().lock();
     let end = Instant::now() + limit;
     let mut input = Vec::new();
@@ -27,11 +40,11 @@ pub fn read_until(
         match stdin.read(&mut buffer) {
             Ok(0) => return Ok(input),
             Ok(length) if input.len() + length > most => {
-                return Err(format!("standard input is longer than {most} bytes"));
+                return Err(StdinError::TooLong(most));
             }
             Ok(length) => input.extend_from_slice(&buffer[..length]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(format!("standard input can't be read: {error}")),
+            Err(error) => return Err(StdinError::Read(error)),
         }
         if is_enough(&input) {
             return Ok(input);
@@ -57,16 +70,16 @@ pub fn wait_for_keys() -> io::Result<bool> {
 }
 
 /// Waits until there is input, or its end.
-fn wait_until(stdin: &io::StdinLock<'_>, end: Instant) -> Result<(), String> {
+fn wait_until(stdin: &io::StdinLock<'_>, end: Instant) -> Result<(), StdinError> {
     loop {
         let left = end.saturating_duration_since(Instant::now());
         let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
         let mut watched = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
         match poll(&mut watched, timeout) {
-            Ok(0) => return Err("standard input stalled before its end".to_string()),
+            Ok(0) => return Err(StdinError::Stalled),
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
-            Err(errno) => return Err(format!("cannot wait for standard input: {errno}")),
+            Err(errno) => return Err(StdinError::Wait(errno)),
         }
     }
 }

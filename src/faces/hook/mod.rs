@@ -27,6 +27,7 @@ use crate::ops::hook::{
     HookCall, hook, hook_context, is_about_to_change, log_hook_failure, report_broken_config,
 };
 use crate::ops::{self, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, Op};
+use crate::sys::stdin::StdinError;
 use crate::sys::watchdog::Watchdog;
 use crate::sys::{files, seams, shell_pipe, signals, stdin};
 
@@ -99,10 +100,11 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let failure = std::panic::catch_unwind(AssertUnwindSafe(|| answer(arguments)));
     let failure = match failure {
         Ok(Ok(())) => None,
-        Ok(Err(error)) => Some(error),
-        Err(panic) => Some(format!("a bug in msg: {}", panic_text(&*panic))),
+        Ok(Err(failure)) => Some(failure),
+        Err(panic) => Some(HookFailure::Panic(panic_text(&*panic))),
     };
-    if let Some(error) = failure {
+    if let Some(failure) = failure {
+        let error = failure.to_string();
         complain("hook", &error);
         // This must not fail loudly either.
         drop(std::panic::catch_unwind(AssertUnwindSafe(|| {
@@ -126,20 +128,45 @@ fn misuse(arguments: &Arguments) -> Option<CommandError> {
     arguments.json.then(error)
 }
 
-fn answer(arguments: Arguments) -> Result<(), String> {
+/// Why a hook or a waiter failed.
+#[derive(Debug, thiserror::Error)]
+enum HookFailure {
+    #[error("usage: msg {0}, with the hook's JSON on standard input")]
+    Usage(&'static str),
+    #[error("there is no harness `{0}`")]
+    UnknownHarness(String),
+    #[error("{0} runs no background process while its agent is idle")]
+    NoWaiter(Harness),
+    #[error("the hook's JSON is expected on standard input; see `msg hook --help`")]
+    Terminal,
+    #[error(transparent)]
+    Input(#[from] StdinError),
+    #[error("{0}")]
+    Payload(String),
+    #[error("{}", .0.message)]
+    Command(#[from] CommandError),
+    #[error("the answer can't be written to standard output: {0}")]
+    Answer(String),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("a bug in msg: {0}")]
+    Panic(String),
+}
+
+fn answer(arguments: Arguments) -> Result<(), HookFailure> {
     let Arguments { globals, words, .. } = arguments;
     let [_, harness, event] = words.as_slice() else {
-        return Err("usage: msg hook HARNESS EVENT, with the hook's JSON on standard input".to_string());
+        return Err(HookFailure::Usage("hook HARNESS EVENT"));
     };
-    let harness = harness::parse(harness).ok_or_else(|| format!("there is no harness `{harness}`"))?;
+    let harness = harness::parse(harness).ok_or_else(|| HookFailure::UnknownHarness(harness.clone()))?;
     if io::stdin().is_terminal() {
-        return Err("the hook's JSON is expected on standard input; see `msg hook --help`".to_string());
+        return Err(HookFailure::Terminal);
     }
     let call = read(harness, event)?;
     if call.event.moment == HookMoment::Other {
         return Ok(());
     }
-    let ctx = hook_context(&globals, &call).map_err(|error| error.message)?;
+    let ctx = hook_context(&globals, &call)?;
     let may_refuse = ctx.settings.strict && may_change(&ctx, &call);
     let responder = Arc::new(HookResponder {
         harness,
@@ -158,18 +185,18 @@ fn answer(arguments: Arguments) -> Result<(), String> {
             }
             hook(op, &call, &mut say)
         }));
-        (decided, report_broken_config(op, harness.name(), event).map_err(|error| error.message))
+        (decided, report_broken_config(op, harness.name(), event))
     };
     let ((decided, reported), warnings) = ops::run_at_hook(ctx, work, wake_process::hand_on).into_parts();
     for untold in warnings {
         log_hook_failure(&globals, harness.name(), event, &untold);
     }
     let failure = match decided {
-        Ok(Ok(())) => return responder.unheard().map_or(reported, Err),
-        Ok(Err(error)) => error.message,
-        Err(panic) => format!("a bug in msg: {}", panic_text(&*panic)),
+        Ok(Ok(())) => return responder.unheard().map_or(reported.map_err(HookFailure::Command), Err),
+        Ok(Err(error)) => HookFailure::Command(error),
+        Err(panic) => HookFailure::Panic(panic_text(&*panic)),
     };
-    responder.fail(&failure);
+    responder.fail(&failure.to_string());
     Err(failure)
 }
 
@@ -188,9 +215,9 @@ fn needs_deadline(call: &HookCall, may_refuse: bool) -> bool {
     (may_refuse || !is_before) && seams::value(seams::NO_HOOK_LIMIT).is_none()
 }
 
-fn read(harness: Harness, event: &str) -> Result<HookCall, String> {
+fn read(harness: Harness, event: &str) -> Result<HookCall, HookFailure> {
     let input = stdin::read_all(MAX_INPUT, INPUT_LIMIT)?;
-    let decoded = codec::decode(harness, event, &input)?;
+    let decoded = codec::decode(harness, event, &input).map_err(HookFailure::Payload)?;
     let (room, as_user) = (codec::room(harness, event), codec::speaks_as_user(harness));
     let is_kept = codec::keeps(harness, event);
     Ok(HookCall { harness, name: event.to_string(), event: decoded, room, is_kept, as_user })
@@ -246,10 +273,10 @@ impl HookResponder {
     }
 
     /// Why the answer could not be written, if it could not.
-    fn unheard(&self) -> Option<String> {
+    fn unheard(&self) -> Option<HookFailure> {
         let spoken = self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
         let error = spoken.as_ref()?.as_ref().err()?;
-        Some(format!("the answer can't be written to standard output: {error}"))
+        Some(HookFailure::Answer(error.to_string()))
     }
 
     /// Refuses the call after a failure if settings want that.

@@ -16,7 +16,7 @@ use crate::ops::wake::{self, WaiterEnd};
 use crate::sys::signals::{self, Stop};
 use crate::sys::stdin;
 
-use super::{Arguments, INPUT_LIMIT, MAX_INPUT, complain, panic_text};
+use super::{Arguments, HookFailure, INPUT_LIMIT, MAX_INPUT, complain, panic_text};
 
 /// The exit code that makes a harness continue.
 const GO_ON: u8 = 2;
@@ -29,8 +29,9 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
     let failure = match waited {
         Ok(Ok(code)) => return code,
         Ok(Err(error)) => error,
-        Err(panic) => format!("a bug in msg: {}", panic_text(&*panic)),
+        Err(panic) => HookFailure::Panic(panic_text(&*panic)),
     };
+    let failure = failure.to_string();
     complain("waiter", &failure);
     drop(std::panic::catch_unwind(AssertUnwindSafe(|| {
         log_hook_failure(&globals, &harness, "waiter", &failure);
@@ -38,16 +39,17 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn wait(arguments: Arguments) -> Result<ExitCode, String> {
+fn wait(arguments: Arguments) -> Result<ExitCode, HookFailure> {
     let Arguments { mut globals, words, .. } = arguments;
     let [_, harness] = words.as_slice() else {
-        return Err("usage: msg waiter HARNESS, with the hook's JSON on standard input".to_string());
+        return Err(HookFailure::Usage("waiter HARNESS"));
     };
-    let harness = harness::parse(harness).ok_or_else(|| format!("there is no harness `{harness}`"))?;
-    let none = || format!("{harness} runs no background process while its agent is idle");
+    let harness = harness::parse(harness).ok_or_else(|| HookFailure::UnknownHarness(harness.clone()))?;
+    let none = || HookFailure::NoWaiter(harness);
     let waiter = harness::support(harness).and_then(HarnessSupport::waiter).ok_or_else(none)?;
-    let stop = Stop::listen().map_err(|error| error.to_string())?;
-    let event = codec::decode(harness, waiter.event, &stdin::read_all(MAX_INPUT, INPUT_LIMIT)?)?;
+    let stop = Stop::listen()?;
+    let input = stdin::read_all(MAX_INPUT, INPUT_LIMIT)?;
+    let event = codec::decode(harness, waiter.event, &input).map_err(HookFailure::Payload)?;
     let session = event.session.filter(|_| !event.in_subagent);
     let Some(session) = session else { return Ok(ExitCode::SUCCESS) };
     globals.cwd = event.cwd.map(Into::into).filter(|cwd: &std::path::PathBuf| cwd.is_absolute());
@@ -58,16 +60,16 @@ fn wait(arguments: Arguments) -> Result<ExitCode, String> {
             log_hook_failure(&globals, harness.name(), "waiter", text);
         }
     };
-    let ended = wake::wait(&globals, &session, &stop, &warn).map_err(|error| error.message)?;
+    let ended = wake::wait(&globals, &session, &stop, &warn)?;
     let WaiterEnd::Wake(text) = ended else { return Ok(ExitCode::SUCCESS) };
     match waiter.call {
         WaiterCall::ExitCode => {
-            writeln!(io::stderr(), "{text}").map_err(|error| error.to_string())?;
+            writeln!(io::stderr(), "{text}")?;
             Ok(ExitCode::from(GO_ON))
         }
         WaiterCall::Json => {
             let answer = serde_json::json!({ "goOn": text });
-            writeln!(io::stdout(), "{answer}").map_err(|error| error.to_string())?;
+            writeln!(io::stdout(), "{answer}")?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -14,8 +14,10 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use crate::domain::Agent;
-use crate::harness::wake::{PermissionMode, PostOrigin, SessionInbox, SessionInboxes, WakeFailure};
+use crate::domain::hook::PermissionMode;
+use crate::harness::wake::{PostOrigin, SessionInbox, SessionInboxes, WakeFailure};
 use crate::sys::environment::Home;
+use crate::sys::files::BoundedRead;
 use crate::sys::socket::{self, SocketSendResult};
 use crate::sys::{clock, files, process, program};
 
@@ -93,12 +95,11 @@ impl ClaudeSession {
         let mut dirs = vec![install::config_dir(home)];
         dirs.extend(config_of(&program::variables_of(pid, &VARIABLES)));
         for config in dirs {
-            let Some(read) =
-                files::read_at_most(&config.join(&name), MOST).map_err(|error| error.to_string())?
-            else {
+            let read = files::read_at_most(&config.join(&name), MOST).map_err(|error| error.to_string())?;
+            if matches!(read, BoundedRead::Absent) {
                 continue;
-            };
-            let record = read.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+            }
+            let record = read.content().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
             let record = record.ok_or("Claude Code's record of it can't be read")?;
             return Self::from_record(agent, config, &record);
         }
@@ -134,7 +135,8 @@ impl SessionInbox for ClaudeSession {
         let text = format!("{text} ({})", clock::iso(clock::now()));
         let line = json!({ "type": "user", "message": { "role": "user", "content": text } });
         let connection = self.connect(agent).map_err(WakeFailure::Unsaid)?;
-        match connection.say(&format!("{line}\n")).map_err(WakeFailure::Unsaid)? {
+        let said = connection.say(&format!("{line}\n"));
+        match said.map_err(|error| WakeFailure::Unsaid(error.to_string()))? {
             SocketSendResult::Heard => Ok(()),
             SocketSendResult::Unheard => {
                 Err(WakeFailure::Unheard("it does not read what is sent to it".to_string()))

@@ -45,5 +45,5 @@ fn run(agent: &Agent, args: &[&str]) -> Result<(), String> {
     let mut command = Command::new(program);
     command.arg("queue").args(args);
     command.env_clear().envs(program::variables_of(pid, &VARIABLES)).current_dir("/");
-    program::run_within(&mut command, LIMIT).map(drop)
+    program::run_within(&mut command, LIMIT).map(drop).map_err(|error| error.to_string())
 }

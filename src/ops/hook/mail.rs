@@ -37,7 +37,7 @@ impl HookRun<'_> {
         self.settle_offers(me);
         // Recorded before looking for mail: a message that comes later finds an idle session, and its sender wakes it.
         self.mesh.session_states().set_idle(session)?;
-        self.mesh.session_states().set_bypasses_permissions(session, self.call.event.is_unasked)?;
+        self.mesh.session_states().set_permission_mode(session, self.call.event.permission_mode())?;
         let turns = self.mesh.hooks().mail_turns(session)?;
         let most = self.op.settings.mail_turns();
         if turns.count >= most

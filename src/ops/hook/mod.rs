@@ -213,7 +213,7 @@ impl HookRun<'_> {
         if let Some(session) = self.call.event.session.as_ref().filter(|_| !self.call.event.in_subagent) {
             if self.me.is_some() {
                 self.mesh.session_states().set_working(session)?;
-                self.mesh.session_states().set_bypasses_permissions(session, self.call.event.is_unasked)?;
+                self.mesh.session_states().set_permission_mode(session, self.call.event.permission_mode())?;
             }
             let turns = self.mesh.hooks().mail_turns(session)?;
             let is_ours = !turns.said.is_empty() && prompt.contains(&turns.said);

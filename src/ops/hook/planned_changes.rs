@@ -158,7 +158,7 @@ impl ShellEnvironment for RealEnvironment<'_> {
         let path = Path::new(path);
         // Not a pipe, which might block.
         let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-        let bytes = is_file.then(|| files::read_at_most(path, MAX_PATCH).ok()).flatten()???;
+        let bytes = is_file.then(|| files::read_at_most(path, MAX_PATCH).ok()).flatten()?.content()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 

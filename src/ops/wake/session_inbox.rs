@@ -1,7 +1,8 @@
 //! The inbox that a harness keeps for an agent's session, and whether a message would be taken up there.
 
 use crate::domain::Agent;
-use crate::harness::wake::{PermissionMode, PostOrigin, SessionInbox, SessionInboxes};
+use crate::domain::hook::PermissionMode;
+use crate::harness::wake::{PostOrigin, SessionInbox, SessionInboxes};
 use crate::harness::{self, HarnessSupport};
 use crate::ops::context::Context;
 use crate::store::Mesh;

@@ -25,7 +25,7 @@ use crate::ops::messages::receive::HandoverOutcome;
 use crate::ops::reservations::waiting::WaitNotifier;
 use crate::ops::runner::run;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
-use crate::store::{Mesh, SessionServer, SessionState, WatchTarget};
+use crate::store::{ChannelState, Mesh, SessionServer, SessionState, WatchTarget};
 use crate::sys::process;
 use crate::sys::signals::Stop;
 
@@ -124,7 +124,8 @@ impl Round<'_> {
                 Err(error) if error.kind == CommandErrorKind::NotJoined => return Ok(()),
                 Err(error) => return Err(error),
             }
-            self.mesh.session_states().set_server(&me.session, self.channel.is_open())?;
+            let channel = if self.channel.is_open() { ChannelState::Open } else { ChannelState::Closed };
+            self.mesh.session_states().set_server(&me.session, channel)?;
             if Instant::now() >= pace.not_before {
                 self.wake(&me, &mut pace)?;
             }

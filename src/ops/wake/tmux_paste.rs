@@ -16,7 +16,8 @@ use crate::domain::Agent;
 use crate::harness::prompt_shape::{PromptShape, without_blanks};
 use crate::harness::wake::WakeFailure;
 use crate::harness::{self, ancestry};
-use crate::store::Mesh;
+use crate::store::{Mesh, StoreError};
+use crate::sys::program::RunError;
 use crate::sys::{process, program};
 
 const LIMIT: Duration = Duration::from_secs(2);
@@ -38,30 +39,52 @@ pub(super) fn is_possible(agent: &Agent) -> bool {
 /// Types that text for the agent.
 pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), WakeFailure> {
     let prompt = prompt_of(agent);
-    let prompt = prompt.ok_or("the look of its prompt is unknown").map_err(unsaid)?;
-    let pane = Pane::of(agent).ok_or("it is not in a tmux pane").map_err(unsaid)?;
-    pane.check(agent).map_err(WakeFailure::Unsaid)?;
-    let has_begun = || {
-        mesh.session_states()
-            .is_being_woken(&agent.session)
-            .map(|is_roused| !is_roused)
-            .map_err(|error| error.to_string())
-    };
+    let prompt = prompt.ok_or(PasteError::UnknownPrompt)?;
+    let pane = Pane::of(agent).ok_or(PasteError::NoPane)?;
+    pane.check(agent)?;
+    let has_begun = || Ok(!mesh.session_states().is_being_woken(&agent.session)?);
     PasteTarget { prompt, terminal: &pane, limit: LIMIT, pause: PAUSE }.say(text, has_begun)
 }
 
-fn unsaid(reason: &str) -> WakeFailure {
-    WakeFailure::Unsaid(reason.to_string())
+/// Why nothing was sent.
+#[derive(Debug, thiserror::Error)]
+enum PasteError {
+    #[error("the look of its prompt is unknown")]
+    UnknownPrompt,
+    #[error("it is not in a tmux pane")]
+    NoPane,
+    #[error("tmux did not report its pane")]
+    NotReported,
+    #[error("its pane shows another program")]
+    AnotherProgram,
+    #[error("its pane is scrolled back")]
+    ScrolledBack,
+    #[error("its pane shows no empty prompt")]
+    NoEmptyPrompt,
+    #[error("its pane does not show what was pasted, alone")]
+    NotShown,
+    #[error("its prompt does not accept Enter")]
+    NotSent,
+    #[error("tmux: {0}")]
+    Tmux(#[from] RunError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<PasteError> for WakeFailure {
+    fn from(error: PasteError) -> Self {
+        Self::Unsaid(error.to_string())
+    }
 }
 
 /// The terminal that is pasted into.
 trait Terminal {
-    fn screen(&self) -> Result<String, String>;
+    fn screen(&self) -> Result<String, PasteError>;
     /// Stores the text, so that little time passes between the last look and the paste.
-    fn prepare(&self, text: &str) -> Result<(), String>;
-    fn paste(&self) -> Result<(), String>;
-    fn discard(&self) -> Result<(), String>;
-    fn press(&self, key: &str, times: usize) -> Result<(), String>;
+    fn prepare(&self, text: &str) -> Result<(), PasteError>;
+    fn paste(&self) -> Result<(), PasteError>;
+    fn discard(&self) -> Result<(), PasteError>;
+    fn press(&self, key: &str, times: usize) -> Result<(), PasteError>;
 }
 
 /// A prompt in a terminal.
@@ -73,10 +96,10 @@ struct PasteTarget<'a, T> {
 }
 
 impl<T: Terminal> PasteTarget<'_, T> {
-    fn say(&self, text: &str, has_begun: impl Fn() -> Result<bool, String>) -> Result<(), WakeFailure> {
-        self.put(text).map_err(WakeFailure::Unsaid)?;
+    fn say(&self, text: &str, has_begun: impl Fn() -> Result<bool, PasteError>) -> Result<(), WakeFailure> {
+        self.put(text)?;
         self.enter(text, has_begun).map_err(|reason| match self.take_back(text) {
-            Ok(true) => WakeFailure::Unsaid(reason),
+            Ok(true) => reason.into(),
             // The user at that prompt may send it.
             Ok(false) | Err(_) => {
                 WakeFailure::Unheard(format!("{reason}; our line may be left in its prompt"))
@@ -84,21 +107,21 @@ impl<T: Terminal> PasteTarget<'_, T> {
         })
     }
 
-    fn content(&self) -> Result<Option<String>, String> {
+    fn content(&self) -> Result<Option<String>, PasteError> {
         Ok(self.prompt.content(&self.terminal.screen()?))
     }
 
-    fn shows(&self, text: &str) -> Result<bool, String> {
+    fn shows(&self, text: &str) -> Result<bool, PasteError> {
         Ok(self.content()? == Some(without_blanks(text)))
     }
 
-    fn is_empty(&self) -> Result<bool, String> {
+    fn is_empty(&self) -> Result<bool, PasteError> {
         self.shows(self.prompt.placeholder)
     }
 
     /// Pastes into a prompt that is empty at two looks in a row: at the end of a turn it is redrawn, and what the user
     /// has typed may not be shown yet.
-    fn put(&self, text: &str) -> Result<(), String> {
+    fn put(&self, text: &str) -> Result<(), PasteError> {
         self.terminal.prepare(text)?;
         let is_empty_twice = || {
             let was_empty = self.is_empty()?;
@@ -107,16 +130,16 @@ impl<T: Terminal> PasteTarget<'_, T> {
         };
         if !until(self.pause, is_empty_twice)? {
             self.terminal.discard()?;
-            return Err("its pane shows no empty prompt".to_string());
+            return Err(PasteError::NoEmptyPrompt);
         }
         self.terminal.paste()
     }
 
     /// Sends what was pasted if the prompt shows exactly that. A prompt that does not show it proves nothing, because a
     /// screen that is being redrawn shows no prompt at all. A turn that begins proves that it was sent.
-    fn enter(&self, text: &str, has_begun: impl Fn() -> Result<bool, String>) -> Result<(), String> {
+    fn enter(&self, text: &str, has_begun: impl Fn() -> Result<bool, PasteError>) -> Result<(), PasteError> {
         if !until(self.limit, || self.shows(text))? {
-            return Err("its pane does not show what was pasted, alone".to_string());
+            return Err(PasteError::NotShown);
         }
         // Right after a paste, some clients take Enter for a part of it.
         let is_sent = || {
@@ -128,13 +151,13 @@ impl<T: Terminal> PasteTarget<'_, T> {
         // The hook may be slow; if our text stays out of the prompt, it was sent all the same.
         match until(self.limit, is_sent)? || !until(self.pause, || self.shows(text))? {
             true => Ok(()),
-            false => Err("its prompt does not accept Enter".to_string()),
+            false => Err(PasteError::NotSent),
         }
     }
 
     /// Removes our text if it is the end of the input; the rest is the user's and stays. `false`: our text may still be
     /// there.
-    fn take_back(&self, text: &str) -> Result<bool, String> {
+    fn take_back(&self, text: &str) -> Result<bool, PasteError> {
         let ours = without_blanks(text);
         let Some(content) = self.content()? else { return Ok(false) };
         let Some(draft) = content.strip_suffix(&ours) else {
@@ -147,7 +170,7 @@ impl<T: Terminal> PasteTarget<'_, T> {
 }
 
 /// Waits until `is_so` is true, for `limit` at most.
-fn until(limit: Duration, mut is_so: impl FnMut() -> Result<bool, String>) -> Result<bool, String> {
+fn until(limit: Duration, mut is_so: impl FnMut() -> Result<bool, PasteError>) -> Result<bool, PasteError> {
     let started = Instant::now();
     while !is_so()? {
         if started.elapsed() > limit {
@@ -178,45 +201,45 @@ impl Pane {
     }
 
     /// Whether it still shows the agent and takes keys normally.
-    fn check(&self, agent: &Agent) -> Result<(), String> {
+    fn check(&self, agent: &Agent) -> Result<(), PasteError> {
         let told = self.tmux(&["display-message", "-p", "-t", &self.id, "#{pane_pid} #{pane_in_mode}"])?;
-        let (pid, mode) = told.trim().split_once(' ').ok_or("tmux did not report its pane")?;
+        let (pid, mode) = told.trim().split_once(' ').ok_or(PasteError::NotReported)?;
         let above = ancestry::above(agent.process.pid());
         let is_in_front = process::is_in_foreground(agent.process.pid());
         if !is_in_front || !above.iter().any(|ancestor| ancestor.to_string() == pid) {
-            return Err("its pane shows another program".to_string());
+            return Err(PasteError::AnotherProgram);
         }
         if mode != "0" {
-            return Err("its pane is scrolled back".to_string());
+            return Err(PasteError::ScrolledBack);
         }
         Ok(())
     }
 
-    fn tmux(&self, args: &[&str]) -> Result<String, String> {
+    fn tmux(&self, args: &[&str]) -> Result<String, PasteError> {
         let mut command = Command::new("tmux");
         command.args(["-S", &self.socket]).args(args).env_remove("TMUX");
-        program::run_within(&mut command, LIMIT).map_err(|error| format!("tmux: {error}"))
+        Ok(program::run_within(&mut command, LIMIT)?)
     }
 }
 
 impl Terminal for Pane {
-    fn screen(&self) -> Result<String, String> {
+    fn screen(&self) -> Result<String, PasteError> {
         self.tmux(&["capture-pane", "-p", "-t", &self.id])
     }
 
-    fn prepare(&self, text: &str) -> Result<(), String> {
+    fn prepare(&self, text: &str) -> Result<(), PasteError> {
         self.tmux(&["set-buffer", "-b", &buffer(), text]).map(drop)
     }
 
-    fn paste(&self) -> Result<(), String> {
+    fn paste(&self) -> Result<(), PasteError> {
         self.tmux(&["paste-buffer", "-p", "-r", "-d", "-b", &buffer(), "-t", &self.id]).map(drop)
     }
 
-    fn discard(&self) -> Result<(), String> {
+    fn discard(&self) -> Result<(), PasteError> {
         self.tmux(&["delete-buffer", "-b", &buffer()]).map(drop)
     }
 
-    fn press(&self, key: &str, times: usize) -> Result<(), String> {
+    fn press(&self, key: &str, times: usize) -> Result<(), PasteError> {
         self.tmux(&["send-keys", "-t", &self.id, "-N", &times.to_string(), key]).map(drop)
     }
 }
@@ -259,7 +282,7 @@ mod tests {
     }
 
     impl Terminal for Fake {
-        fn screen(&self) -> Result<String, String> {
+        fn screen(&self) -> Result<String, PasteError> {
             self.looks.set(self.looks.get() + 1);
             if self.looks.get() == self.typed_at {
                 let behind = self.typed.replace(String::new());
@@ -268,22 +291,22 @@ mod tests {
             Ok(format!(" ● Done.\n─────\n❯ {}\n─────\n / commands\n", self.typed.borrow()))
         }
 
-        fn prepare(&self, text: &str) -> Result<(), String> {
+        fn prepare(&self, text: &str) -> Result<(), PasteError> {
             self.ready.replace(text.to_string());
             Ok(())
         }
 
-        fn paste(&self) -> Result<(), String> {
+        fn paste(&self) -> Result<(), PasteError> {
             self.typed.borrow_mut().push_str(&self.ready.take());
             Ok(())
         }
 
-        fn discard(&self) -> Result<(), String> {
+        fn discard(&self) -> Result<(), PasteError> {
             self.ready.take();
             Ok(())
         }
 
-        fn press(&self, key: &str, times: usize) -> Result<(), String> {
+        fn press(&self, key: &str, times: usize) -> Result<(), PasteError> {
             for _ in 0..times {
                 match key {
                     "Enter" => self.sent.borrow_mut().push(self.typed.take()),

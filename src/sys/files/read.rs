@@ -39,12 +39,30 @@ fn oversized(path: &Path) -> FileError {
     io::Error::new(io::ErrorKind::InvalidData, text).into()
 }
 
-/// The content of a plain file, without following a link; `Some(None)` if it is longer than `most`.
-pub fn read_at_most(path: &Path, most: u64) -> Result<Option<Option<Vec<u8>>>, FileError> {
+/// What was read of a file whose size is limited.
+#[derive(Debug)]
+pub enum BoundedRead {
+    Absent,
+    TooLarge,
+    Content(Vec<u8>),
+}
+
+impl BoundedRead {
+    /// The content; `None` if there is no file, or it is too large.
+    pub fn content(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Content(bytes) => Some(bytes),
+            Self::Absent | Self::TooLarge => None,
+        }
+    }
+}
+
+/// The content of a plain file of at most `most` bytes, without following a link.
+pub fn read_at_most(path: &Path, most: u64) -> Result<BoundedRead, FileError> {
     let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
     let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let Some(mut file) = absent_is_none(opened)? else { return Ok(None) };
-    Ok(Some(read_whole(&mut file, most)?))
+    let Some(mut file) = absent_is_none(opened)? else { return Ok(BoundedRead::Absent) };
+    Ok(read_whole(&mut file, most)?.map_or(BoundedRead::TooLarge, BoundedRead::Content))
 }
 
 /// The content of an optional file; `None` also if it is not a plain file or too large.
@@ -53,7 +71,7 @@ pub fn read_note(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     if !link_metadata(path)?.is_some_and(is_plain) {
         return Ok(None);
     }
-    Ok(read_at_most(path, LONGEST_NOTE)?.flatten())
+    Ok(read_at_most(path, LONGEST_NOTE)?.content())
 }
 
 /// Reads a whole file; `None` if it is longer than `most`. Nearly all of our files fit into one read, so the length is

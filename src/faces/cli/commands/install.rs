@@ -12,6 +12,7 @@ use crate::faces::cli::diff;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::harness::{self, HarnessSupport, texts};
+use crate::ops::setup::Execution;
 use crate::ops::setup::config;
 use crate::ops::setup::install::{self, FileChange, InstallOptions, InstallOutcome, Recipient};
 use crate::ops::{CommandError, CommandErrorKind, Context, HandoverOutcome};
@@ -85,7 +86,7 @@ impl InstallScopeArgs {
             recipient,
             statusline: false,
             project: self.project,
-            dry_run: self.dry_run,
+            execution: if self.dry_run { Execution::DryRun } else { Execution::Apply },
             mcp: true,
             join: false,
         }
@@ -132,12 +133,12 @@ pub(super) fn run(
     }
     // With `--join`, install nothing if the setting cannot be changed afterwards.
     let is_broken = !errors.is_empty();
-    if options.join && !options.dry_run {
+    if options.join && options.execution == Execution::Apply {
         errors.into_iter().next().map_or(Ok(()), Err)?;
     }
     let done = install::install(options)?;
     let is_harness = |recipient: &Recipient| matches!(recipient, Recipient::Harness(_));
-    let is_asked = !options.dry_run && done.recipients.iter().any(is_harness);
+    let is_asked = options.execution == Execution::Apply && done.recipients.iter().any(is_harness);
     let (joining, error) = match is_asked.then(|| let_join(ctx, options.join, is_broken, ui)) {
         None => (None, None),
         Some(Ok(joining)) => (Some(joining), None),
@@ -264,7 +265,7 @@ impl Report for InstallReport {
         if let Some((_, source)) = &self.overriding {
             object.insert("overriddenBy".to_string(), json!(from(source)));
         }
-        if self.options.dry_run {
+        if self.options.execution == Execution::DryRun {
             let diff = |change: &FileChange| json!({ "path": path(change), "diff": diff::unified(change) });
             object.insert("diffs".to_string(), self.done.changes.iter().map(diff).collect());
         }
@@ -272,7 +273,7 @@ impl Report for InstallReport {
     }
 
     fn text(&self, page: &mut Page) {
-        if self.options.dry_run {
+        if self.options.execution == Execution::DryRun {
             self.done
                 .changes
                 .iter()
@@ -285,7 +286,7 @@ impl Report for InstallReport {
             if changes.peek().is_none() {
                 page.line(format!("{name} {}", self.words.unchanged));
             }
-            for change in changes.filter(|_| !self.options.dry_run) {
+            for change in changes.filter(|_| self.options.execution == Execution::Apply) {
                 page.line(format!("{name}: {}", told(change)));
             }
         }
@@ -295,7 +296,7 @@ impl Report for InstallReport {
         for (harness, reason) in &self.done.skipped {
             page.line(style::dim(&format!("{harness}: skipped ({})", visible(reason))));
         }
-        if !self.options.dry_run && !self.done.changes.is_empty() {
+        if self.options.execution == Execution::Apply && !self.done.changes.is_empty() {
             let is_tmux = self.options.recipient == Some(Recipient::Tmux);
             page.line(style::dim(if is_tmux { self.words.last_of_tmux } else { self.words.last }));
         }
@@ -313,7 +314,7 @@ impl Report for InstallReport {
     }
 
     fn is_answer(&self) -> bool {
-        self.options.dry_run
+        self.options.execution == Execution::DryRun
     }
 }
 

@@ -24,6 +24,7 @@ use crate::sys::program::on_path;
 use crate::ops::context::home_and_cwd;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person_required;
+use crate::ops::setup::Execution;
 use plan::{InstallDirection, InstallPlan};
 
 pub(in crate::ops) use doctor_checks::checks;
@@ -73,7 +74,7 @@ pub struct InstallOptions {
     /// Use the project's files that stay out of its repository, instead of the user's.
     pub project: bool,
     /// Only show what would be done.
-    pub dry_run: bool,
+    pub execution: Execution,
     /// Also install the MCP server.
     pub mcp: bool,
     /// Let sessions join automatically. The caller does that; here it only appears in the command line shown to a
@@ -91,7 +92,7 @@ impl InstallOptions {
             (self.statusline, " --statusline"),
             (!self.mcp, " --no-mcp"),
             (self.project, " --project"),
-            (self.dry_run, " --dry-run"),
+            (self.execution == Execution::DryRun, " --dry-run"),
         ] {
             line.push_str(if is_wanted { flag } else { "" });
         }
@@ -170,7 +171,7 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
         let tree = tree.as_ref().filter(|_| options.project);
         let plan = targets.map(|targets| InstallPlan { recipient, targets, tree, way });
         let carried_out = plan.and_then(|plan| {
-            let mut changes = plan.carry_out(&installs, options.dry_run)?;
+            let mut changes = plan.carry_out(&installs, options.execution)?;
             // Remove a server that was installed before and is not wanted now.
             if let Recipient::Harness(harness) = recipient
                 && !options.mcp
@@ -180,7 +181,7 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
                     harness::support(harness).map(|it| place.server_targets(it)).unwrap_or_default();
                 let unwanted =
                     InstallPlan { recipient, targets, tree: None, way: InstallDirection::Uninstall };
-                changes.extend(unwanted.carry_out(&installs, options.dry_run)?);
+                changes.extend(unwanted.carry_out(&installs, options.execution)?);
             }
             Ok(changes)
         });

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::text_edit::EditError;
 use crate::harness::install::{FileLookup, InstallTarget, InstalledPart};
-use crate::store::{Install, Installs, InstallsLock, OriginalFile, StoreError, WrittenFile};
+use crate::store::{Install, Installs, InstallsLock, OriginalFile, RestoredFile, StoreError, WrittenFile};
 use crate::sys::files;
 use crate::sys::git::WorkTree;
 
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::setup::Execution;
 use crate::ops::setup::install::{Recipient, exclusion, original_file, shown};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -52,15 +53,15 @@ pub(super) struct PlannedFile {
 }
 
 impl InstallPlan<'_> {
-    /// Carries out the plan unless `dry_run` is set. Returns what changed or would change.
+    /// Carries out the plan, or only says what would change. Returns the changes.
     pub(super) fn carry_out(
         mut self,
         installs: &Installs,
-        dry_run: bool,
+        execution: Execution,
     ) -> Result<Vec<FileChange>, CommandError> {
         self.targets.iter().try_for_each(|target| refuse_no_text(&target.path))?;
         self.keep_out_of_repository()?;
-        if dry_run {
+        if execution == Execution::DryRun {
             return Ok(self.changes(&self.steps(installs)?));
         }
         self.targets.iter().try_for_each(|target| files::sweep_beside(&target.path))?;
@@ -152,8 +153,10 @@ impl InstallPlan<'_> {
     ) -> Result<Option<Vec<u8>>, EditError> {
         // In a file that other harnesses use too, only our own part is removed.
         let is_whole = !(part.is_shared() && self.way == InstallDirection::Uninstall);
-        if let Some(first) = record.filter(|_| is_whole).and_then(|record| record.original(bytes)) {
-            return Ok(first);
+        match record.filter(|_| is_whole).map_or(RestoredFile::Unknown, |record| record.original(bytes)) {
+            RestoredFile::Absent => return Ok(None),
+            RestoredFile::Content(first) => return Ok(Some(first)),
+            RestoredFile::Unknown => {}
         }
         let kept = record.map(original_file::kept);
         // Without a record, what looks like ours may be the user's own.
