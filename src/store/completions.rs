@@ -72,23 +72,21 @@ impl Completions {
 
     /// The valid entries of a damaged file, and the number of invalid ones.
     pub(super) fn salvage(bytes: &[u8]) -> (Self, usize) {
-        let (mut document, escapes): (Map<String, Value>, SurrogateEscapes) =
-            SurrogateEscapes::read(bytes).unwrap_or_default();
+        let (specs, escapes): (Pairs, SurrogateEscapes) = SurrogateEscapes::read(bytes).unwrap_or_default();
+        let mut saved = Self { specs: Vec::new(), escapes };
         let mut dropped = 0;
-        document.retain(|_, tasks| {
-            let Some(tasks) = tasks.as_object_mut() else {
+        for (spec, tasks) in specs.0 {
+            let Ok(Pairs(tasks)) = surrogates::from_slice(tasks.get().as_bytes()) else {
                 dropped += 1;
-                return false;
+                continue;
             };
-            tasks.retain(|_, entry| {
-                let is_whole = Entry::deserialize(&*entry).is_ok();
-                dropped += usize::from(!is_whole);
-                is_whole
-            });
-            true
-        });
-        let whole = Self::parse(&escapes.written(pretty(&document))).unwrap_or_default();
-        (whole, dropped)
+            for (task, entry) in tasks {
+                // The first of several completions of a task counts.
+                let is_kept = Entry::read(&entry).is_ok() && saved.tasks_of(&spec).push(task, entry);
+                dropped += usize::from(!is_kept);
+            }
+        }
+        (saved, dropped)
     }
 
     pub(super) fn bytes(&self) -> Vec<u8> {
@@ -120,7 +118,7 @@ impl Completions {
         completion(&finished.spec, task, finished.tasks.get(task)?)
     }
 
-    /// Adds a completion that is not there yet.
+    /// Adds a completion. The first one of a task stays.
     pub fn add(&mut self, completion: &Completion) {
         let Completion { spec, task, by, at, notes } = completion;
         let mut entry = Map::new();
@@ -130,12 +128,17 @@ impl Completions {
         // Indented for two levels of nesting.
         let text = serde_json::to_string_pretty(&entry).unwrap_or_default().replace('\n', "\n    ");
         let Ok(entry) = RawValue::from_string(text) else { return };
-        let place = self.specs.iter().position(|finished| finished.spec == *spec);
+        self.tasks_of(spec).push(task.clone(), entry);
+    }
+
+    /// The finished tasks of a spec, which is added if it is not there.
+    fn tasks_of(&mut self, spec: &str) -> &mut Members<Box<RawValue>> {
+        let place = self.specs.iter().position(|finished| finished.spec == spec);
         let place = place.unwrap_or_else(|| {
-            self.specs.push(SpecCompletions { spec: spec.clone(), tasks: Members::default() });
+            self.specs.push(SpecCompletions { spec: spec.to_string(), tasks: Members::default() });
             self.specs.len() - 1
         });
-        self.specs[place].tasks.push(task.clone(), entry);
+        &mut self.specs[place].tasks
     }
 }
 
@@ -190,10 +193,14 @@ impl<T> Members<T> {
         self.places.get(key).map(|place| &self.list[*place].1)
     }
 
-    /// Adds a member whose key is not there yet.
-    fn push(&mut self, key: String, value: T) {
+    /// Adds a member. `false`: the key is there already, and its value stays.
+    fn push(&mut self, key: String, value: T) -> bool {
+        if self.places.contains_key(&key) {
+            return false;
+        }
         self.places.insert(key.clone(), self.list.len());
         self.list.push((key, value));
+        true
     }
 }
 
@@ -216,15 +223,42 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Members<T> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<T>, A::Error> {
                 let mut members = Members::default();
                 while let Some((key, value)) = map.next_entry::<String, T>()? {
-                    if members.places.contains_key(&key) {
-                        return Err(A::Error::custom(format!("`{}` occurs twice", key.escape_debug())));
+                    let shown = key.escape_debug().to_string();
+                    if !members.push(key, value) {
+                        return Err(A::Error::custom(format!("`{shown}` occurs twice")));
                     }
-                    members.push(key, value);
                 }
                 Ok(members)
             }
         }
         deserializer.deserialize_map(Reader(PhantomData))
+    }
+}
+
+/// The members of a JSON object in order, with repeated keys. The values are not parsed, so one that can't be
+/// represented, such as `1e999`, does not make the others unreadable.
+#[derive(Default)]
+struct Pairs(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Pairs;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(Reader)
     }
 }
 
@@ -319,5 +353,30 @@ mod tests {
             br#"{"s": {"T": null, "U": {"completedBy": "A", "completedAt": "2026-11-15T06:00:00Z"}}, "t": []}"#,
         );
         assert_eq!((saved.count(), dropped), (1, 2));
+    }
+
+    #[test]
+    fn what_a_damaged_file_still_says_is_kept_and_the_rest_is_counted() {
+        let done = |by: &str| {
+            format!(r#"{{"completedBy": "{by}", "completedAt": "2026-11-15T06:00:00Z", "x": 1e999}}"#)
+        };
+        let (ann, ben) = (done("Ann"), done("Ben"));
+        let text = format!(
+            r#"{{"s": {{"T": {ann}, "U": {ann}, "T": {ben}}}, "t": {{"V": {ann}}}, "s": {{"W": {ben}, "X": 1e999}}}}"#
+        );
+        let (saved, dropped) = Completions::salvage(text.as_bytes());
+        assert_eq!((saved.count(), dropped), (4, 2), "T twice, and X");
+        assert_eq!(find(&saved, "s", "T").unwrap().by, "Ann", "the first one counts");
+        assert_eq!(find(&saved, "s", "W").unwrap().by, "Ben");
+        assert_eq!(Completions::parse(&saved.bytes()).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn a_task_is_finished_once() {
+        let mut completions = Completions::default();
+        completions.add(&completion("/s.md", "T-1"));
+        completions.add(&Completion { by: "Late".into(), ..completion("/s.md", "T-1") });
+        assert_eq!(Completions::parse(&completions.bytes()).unwrap().count(), 1);
+        assert_eq!(find(&completions, "/s.md", "T-1").unwrap().by, "SwiftRaven");
     }
 }
