@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::StoreError;
-use super::lock_order::{LockOrderGuard, LockRank};
+use super::lock_order::{LockOrderGuard, LockRank, holds_a_lock};
 use super::wire::event;
 use crate::domain::Event;
 use crate::sys::files::{self, LineFile};
@@ -40,6 +40,7 @@ const MOST_BYTES: u64 = 16 * 1024 * 1024;
 impl FeedLog<'_> {
     /// Appends events under one lock. At least the last `keep` events before each are kept, and not many more.
     pub fn append(self, events: &[Event], keep: u64) -> Result<(), StoreError> {
+        debug_assert!(!holds_a_lock(), "the feed is written while a lock is held: see ops/effects.rs");
         if events.is_empty() {
             return Ok(());
         }
