@@ -19,6 +19,7 @@ use crate::ops::context::FolderScope;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::feed;
+use crate::ops::runner::carry_out;
 use crate::ops::wake::{self, ArrivedMessage, WakeResults, WakeRoute};
 
 pub use report::{Accepted, Refused, SendReport};
@@ -185,7 +186,7 @@ impl<'a> Post<'a> {
         }
     }
 
-    /// Wakes idle recipients, and records in the feed who wrote to whom.
+    /// Tells the feed who wrote to whom, and wakes idle recipients.
     fn done(self) -> SendReport {
         let op = self.op;
         let mut report = SendReport::default();
@@ -203,18 +204,6 @@ impl<'a> Post<'a> {
                 CopyOutcome::Postponed(_) | CopyOutcome::Twice => {}
             }
         }
-        // Not left to the runner: the answer says how each recipient is told. No lock is held any more.
-        match wake::wake_recipients(op, self.mesh, &arrivals, self.draft.importance) {
-            Ok(WakeResults { routes, failures }) => {
-                failures.into_iter().for_each(|failure| op.warn(failure));
-                for (number, route) in numbers.into_iter().zip(routes) {
-                    record_wake_route(op, self.mesh, self.from, &mut report.sent[number], route);
-                }
-            }
-            Err(error) => {
-                op.warn(format!("the message was sent, but idle recipients could not be woken: {error}"));
-            }
-        }
         let tell = |to: &str| {
             let preview = feed::preview(op, &self.draft.text, self.addressing);
             op.feed(EventKind::Message, &self.from.name, Some(to), preview);
@@ -223,6 +212,15 @@ impl<'a> Post<'a> {
             [] => {}
             _ if self.addressing == Addressing::Broadcast => tell("all"),
             sent => sent.iter().for_each(|accepted| tell(accepted.to.as_str())),
+        }
+        // The feed says it before anybody is woken: that may take seconds, and this process may be killed meanwhile.
+        carry_out(op);
+        // Not left to the runner: the answer says how each recipient is told. No lock is held any more.
+        let WakeResults { routes, failures } =
+            wake::wake_recipients(op, self.mesh, &arrivals, self.draft.importance);
+        failures.into_iter().for_each(|failure| op.warn(failure));
+        for (number, route) in numbers.into_iter().zip(routes) {
+            record_wake_route(op, self.mesh, self.from, &mut report.sent[number], route);
         }
         report
     }

@@ -171,44 +171,72 @@ pub(super) struct WakeResults {
 }
 
 /// Does the sender's part once messages have arrived, for all of them in parallel. It may take seconds, so no lock is
-/// held.
+/// held. A failure for one agent does not stop the others.
 pub(super) fn wake_recipients(
     ctx: &Context,
     mesh: &Mesh,
     arrivals: &[ArrivedMessage],
     importance: Importance,
-) -> Result<WakeResults, CommandError> {
+) -> WakeResults {
     debug_assert!(!holds_a_lock(), "nobody is woken while a lock is held: see ops/effects.rs");
     let (mut routes, mut reasons) = (Vec::new(), Vec::new());
     let (mut actions, mut roused) = (Vec::new(), Vec::new());
-    for ArrivedMessage { agent, before } in arrivals {
-        let is_seen_to = matches!(before, WakeRoute::Waiter(_) | WakeRoute::Server);
-        let route = if is_seen_to { *before } else { route(ctx, mesh, agent, importance)? };
-        // If another message is waking it, this one is handed over in the same turn.
-        if let Some(action) = route.action(ctx, agent)
-            && mesh.session_states().claim_wake(&agent.session)?
-        {
-            actions.push(action);
-            roused.push((routes.len(), agent, count_turn(mesh, &agent.session)?));
+    let not_woken = |agent: &Agent, reason: &str| format!("{} could not be woken: {reason}", agent.name);
+    for arrival in arrivals {
+        let agent = &arrival.agent;
+        match begin_wake(ctx, mesh, arrival, importance) {
+            Ok((route, None)) => routes.push(route),
+            Ok((route, Some((action, turns)))) => {
+                actions.push(action);
+                roused.push((routes.len(), agent, turns));
+                routes.push(route);
+            }
+            Err(error) => {
+                reasons.push(not_woken(agent, &error.message));
+                routes.push(WakeRoute::None);
+            }
         }
-        routes.push(route);
     }
     let agents = roused.iter().map(|(_, agent, _)| *agent);
     let failures = run_all(mesh, actions.into_iter().zip(agents));
     for ((number, agent, turns), failure) in roused.iter().zip(failures) {
         let reason = match failure {
             None => continue,
-            Some(WakeFailure::Unsaid(reason)) => {
-                uncount_turn(mesh, &agent.session, turns)?;
-                reason
-            }
+            Some(WakeFailure::Unsaid(reason)) => match uncount_turn(mesh, &agent.session, turns) {
+                Ok(()) => reason,
+                Err(error) => format!("{reason}; nor can it be recorded as idle: {error}"),
+            },
             // Saying it again would be once too often. If no turn follows, the session counts as idle again.
             Some(WakeFailure::Unheard(reason)) => reason,
         };
-        reasons.push(format!("{} could not be woken: {reason}", agent.name));
+        reasons.push(not_woken(agent, &reason));
         routes[*number] = WakeRoute::Prompt;
     }
-    Ok(WakeResults { routes, failures: reasons })
+    WakeResults { routes, failures: reasons }
+}
+
+/// The route of a message that has arrived; and, if this process is to wake the agent, how, and the turns before.
+fn begin_wake(
+    ctx: &Context,
+    mesh: &Mesh,
+    ArrivedMessage { agent, before }: &ArrivedMessage,
+    importance: Importance,
+) -> Result<(WakeRoute, Option<(WakeAction, MailTurns)>), CommandError> {
+    let is_seen_to = matches!(before, WakeRoute::Waiter(_) | WakeRoute::Server);
+    let route = if is_seen_to { *before } else { route(ctx, mesh, agent, importance)? };
+    let Some(action) = route.action(ctx, agent) else { return Ok((route, None)) };
+    // If another message is waking it, this one is handed over in the same turn.
+    if !mesh.session_states().claim_wake(&agent.session)? {
+        return Ok((route, None));
+    }
+    match count_turn(mesh, &agent.session) {
+        Ok(turns) => Ok((route, Some((action, turns)))),
+        Err(error) => {
+            // Nobody wakes it, so the next message has to. If this fails too, it counts as idle again in a while.
+            drop(mesh.session_states().set_idle_again(&agent.session));
+            Err(error)
+        }
+    }
 }
 
 /// Runs all actions in parallel: each may take seconds.
@@ -237,7 +265,7 @@ pub(super) fn wake_notified(ctx: &Context, told: &[AgentName]) -> Vec<String> {
         let agents = census.records.into_iter().filter(|record| is_told(&record)).map(|record| record.agent);
         let arrivals: Vec<ArrivedMessage> =
             agents.map(|agent| ArrivedMessage { agent, before: WakeRoute::None }).collect();
-        Ok(wake_recipients(ctx, &mesh, &arrivals, Importance::Normal)?.failures)
+        Ok(wake_recipients(ctx, &mesh, &arrivals, Importance::Normal).failures)
     });
     woken.unwrap_or_else(|error| vec![format!("agents that were notified could not be woken: {error}")])
 }

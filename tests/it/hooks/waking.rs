@@ -501,6 +501,44 @@ fn a_turn_that_begins_meanwhile_is_not_put_to_rest() {
     assert_eq!(mesh.hooks().mail_turns(&session).unwrap().count, 0, "the prompt has set it back");
 }
 
+#[test]
+fn one_who_can_not_be_woken_keeps_nobody_from_being_woken() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let log = env.path().join("queued");
+    let mut codex = Codex::new(&env, &format!("printf '%s\\n' \"$*\" >>'{}'\n", log.display()));
+    let idle = |name: &str| Call::new(&env, "claude/Stop", &session_of(name)).answer(&env);
+    codex.join(&env, "Bob");
+    codex.join(&env, "Carol");
+    assert_eq!(idle("Bob"), HookAnswer::Silence);
+    // The name under which Bob's state is kept while somebody wakes it is taken.
+    let hooks = fs::read_dir(env.mesh().join("hooks")).unwrap().map(|entry| entry.unwrap().path());
+    let resting = hooks.filter(|path| path.extension().is_some_and(|end| end == "resting"));
+    let [resting] = resting.collect::<Vec<_>>().try_into().unwrap();
+    fs::create_dir(resting.with_extension("roused")).unwrap();
+    assert_eq!(idle("Carol"), HookAnswer::Silence);
+    let sent = env.run(&["send", "Bob,Carol", "hi", "--as", "Alice"]).expect_code(0);
+    assert!(sent.stderr.contains("Bob could not be woken: "), "{sent}");
+    let queued = fs::read_to_string(&log).unwrap_or_default();
+    assert!(queued.contains(&session_of("Carol")), "{queued}");
+}
+
+/// Waking may take seconds, and the sender may be killed meanwhile.
+#[test]
+fn a_message_is_in_the_feed_before_anybody_is_woken() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let (seen, feed) = (env.path().join("seen"), env.mesh().join("feed"));
+    let queue = format!("cat '{}'/*.jsonl >'{}'\n", feed.display(), seen.display());
+    let mut codex = Codex::new(&env, &queue);
+    codex.join(&env, "Bob");
+    prompt(&env, "hello");
+    stop(&env);
+    assert_eq!(send(&env, &["one"]), "queue");
+    let seen = fs::read_to_string(&seen).unwrap();
+    assert!(seen.contains("\"message\""), "{seen}");
+}
+
 /// Each queue command ends only once all have begun: one after the other, none would ever end.
 #[test]
 fn many_are_woken_at_the_same_time() {
