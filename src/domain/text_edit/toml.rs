@@ -11,6 +11,7 @@
 //! | `a.x = 1⏎b = 1⏎a.y = 2⏎` | `a.x = 1⏎a.y = 2⏎b = 1⏎`: dotted keys change places (toml-rs/toml#163) |
 //! | `# mine⏎[hooks.state.x]⏎…`, `x` removed | the user's comment above the table is deleted with it |
 
+pub mod table_list;
 mod whole_table;
 
 use std::ops::Range;
