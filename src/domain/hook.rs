@@ -69,6 +69,10 @@ pub enum HookMoment {
     AskingLeave(ToolUse),
     /// About to stop and wait for the user.
     Stopping,
+    /// A subagent starts, in a harness that does not say which of the events are its own.
+    SubagentStarted,
+    /// Such a subagent has ended.
+    SubagentEnded,
     /// Nothing that matters to us.
     #[default]
     Other,

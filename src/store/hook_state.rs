@@ -3,6 +3,7 @@
 //! ```text
 //! hooks/<session>.turns           how often mail has kept that session going since its user last spoke
 //! hooks/<session>.<call>.before   stamps of reserved files before a command ran
+//! hooks/<session>.subagents       a line for each subagent that started (`+`) or ended (`-`) since its user last spoke
 //! trouble.jsonl                   hook calls that failed and let the tool through, for `doctor`
 //! ```
 
@@ -42,6 +43,13 @@ pub struct StampsBefore {
     pub files: BTreeMap<String, FileStamp>,
     /// Whether there were too many files to examine them all.
     pub partial: bool,
+}
+
+/// What a harness reports about a subagent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SubagentChange {
+    Started,
+    Ended,
 }
 
 /// A hook call that failed.
@@ -89,6 +97,28 @@ impl HookStates<'_> {
         let Some(bytes) = files::read_note(&path)? else { return Ok(None) };
         files::remove(&path)?;
         Ok(serde_json::from_slice(&bytes).ok())
+    }
+
+    /// Counts a subagent of that session. Several may start at once, so each change is a line of its own.
+    pub fn count_subagent(self, session: &SessionId, change: SubagentChange) -> Result<(), StoreError> {
+        let line: &[u8] = match change {
+            SubagentChange::Started => b"+\n",
+            SubagentChange::Ended => b"-\n",
+        };
+        self.make_dir()?;
+        Ok(files::append_line(&self.file(session, "subagents"), line)?)
+    }
+
+    /// Whether a subagent of that session runs. One that its user interrupted counts until the next prompt.
+    pub fn has_subagents(self, session: &SessionId) -> Result<bool, StoreError> {
+        let changes = files::read_note(&self.file(session, "subagents"))?.unwrap_or_default();
+        let count = |sign: u8| changes.iter().filter(|byte| **byte == sign).count();
+        Ok(count(b'+') > count(b'-'))
+    }
+
+    pub fn forget_subagents(self, session: &SessionId) -> Result<(), StoreError> {
+        files::remove(&self.file(session, "subagents"))?;
+        Ok(())
     }
 
     /// Removes the files of a session that ends.

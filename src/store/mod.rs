@@ -54,7 +54,7 @@ pub use handles::{
     ActivityLogs, Archive, FeedLog, GraveRecords, HookStates, Inboxes, Outboxes, PresenceFiles, Registry,
     SessionRecords, SessionStates, TaskRecords, Upkeep,
 };
-pub use hook_state::{HookFailure, MailTurns, StampsBefore};
+pub use hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange};
 pub use inbox::{Acknowledge, Contacts, Delivery, InboxScan, UnparsableFile, UnreadMessage};
 pub use index::{ListedAgent, RegistryQuery, Survey, patterns};
 pub use installs::{Install, Installs, InstallsLock, KnownFile, OriginalFile, RestoredFile, WrittenFile};

@@ -220,7 +220,9 @@ fn read(harness: Harness, event: &str) -> Result<HookCall, HookFailure> {
     let decoded = codec::decode(harness, event, &input).map_err(HookFailure::Payload)?;
     let (room, as_user) = (codec::room(harness, event), codec::speaks_as_user(harness));
     let is_kept = codec::keeps(harness, event);
-    Ok(HookCall { harness, name: event.to_string(), event: decoded, room, is_kept, as_user })
+    let (greets_at_prompt, goes_on_once) = (codec::greets_at_prompt(harness), codec::goes_on_once(harness));
+    let name = event.to_string();
+    Ok(HookCall { harness, name, event: decoded, room, is_kept, as_user, greets_at_prompt, goes_on_once })
 }
 
 /// Runs when the deadline passes: the tool call is allowed, unless settings want a refusal on failure.

@@ -66,6 +66,16 @@ pub fn speaks_as_user(harness: Harness) -> bool {
     codec(harness).is_some_and(HookCodec::speaks_as_user)
 }
 
+/// Whether the model can be told something only at a prompt, not at the start of its session.
+pub fn greets_at_prompt(harness: Harness) -> bool {
+    codec(harness).is_some_and(HookCodec::greets_at_prompt)
+}
+
+/// Whether the harness does not report the end of a turn that went on at a stop.
+pub fn goes_on_once(harness: Harness) -> bool {
+    codec(harness).is_some_and(HookCodec::goes_on_once)
+}
+
 /// The hook format of one harness. By default answers have Claude Code's format.
 pub trait HookCodec: Sync {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String>;
@@ -86,6 +96,16 @@ pub trait HookCodec: Sync {
 
     /// Whether the text that makes the agent continue is shown as its user's prompt.
     fn speaks_as_user(&self) -> bool {
+        false
+    }
+
+    /// Whether the model can be told something only at a prompt, not at the start of its session.
+    fn greets_at_prompt(&self) -> bool {
+        false
+    }
+
+    /// Whether it does not report the end of a turn that went on at a stop.
+    fn goes_on_once(&self) -> bool {
         false
     }
 

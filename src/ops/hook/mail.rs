@@ -34,13 +34,18 @@ impl HookRun<'_> {
     pub(super) fn stopping(&self, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
         let me = self.me.as_ref().filter(|me| !me.is_foreign() && !self.call.event.in_subagent);
         let (Some(me), Some(session)) = (me, &self.call.event.session) else { return Ok(()) };
+        if self.mesh.hooks().has_subagents(session)? {
+            return Ok(());
+        }
         self.settle_offers(me);
+        // No hook was called at the start of a turn that a wake-up began: its mail is due now, and is counted already.
+        let is_woken = self.mesh.session_states().is_being_woken(session)?;
         // Recorded before looking for mail: a message that comes later finds an idle session, and its sender wakes it.
         self.mesh.session_states().set_idle(session)?;
         self.mesh.session_states().set_permission_mode(session, self.call.event.permission_mode())?;
         let turns = self.mesh.hooks().mail_turns(session)?;
         let most = self.op.settings.mail_turns();
-        if turns.count >= most
+        if turns.count >= most && !is_woken
             || !self.is_worth_a_turn(me)?
             || !self.mesh.session_states().claim_wake(session)?
         {
@@ -48,7 +53,7 @@ impl HookRun<'_> {
         }
         self.mesh.session_states().set_working(session)?;
         // Counted first: after a crash, one turn too few is better than one too many each time.
-        let next = MailTurns { count: turns.count + 1, said: turns.said.clone() };
+        let next = MailTurns { count: turns.count + u32::from(!is_woken), said: turns.said.clone() };
         self.mesh.hooks().set_mail_turns(session, &next)?;
         let said = match self.call.as_user {
             true => (say(&HookAnswer::GoOn(NUDGE.to_string())) == HandoverOutcome::Delivered)
@@ -56,7 +61,12 @@ impl HookRun<'_> {
             false => self.speak(None, HookAnswer::GoOn, say)?,
         };
         match said {
-            Some(said) => self.mesh.hooks().set_mail_turns(session, &MailTurns { said, ..next })?,
+            Some(said) => {
+                self.mesh.hooks().set_mail_turns(session, &MailTurns { said, ..next })?;
+                if self.call.goes_on_once {
+                    self.mesh.session_states().set_idle(session)?;
+                }
+            }
             None => {
                 self.mesh.hooks().set_mail_turns(session, &turns)?;
                 self.mesh.session_states().set_idle(session)?;
@@ -97,7 +107,10 @@ impl HookRun<'_> {
             HookMoment::SessionStarted | HookMoment::SessionEnded { .. } => {
                 self.mesh.inboxes().withdraw_offers(&offers)?;
             }
-            HookMoment::AskingLeave(_) | HookMoment::Other => {}
+            HookMoment::AskingLeave(_)
+            | HookMoment::SubagentStarted
+            | HookMoment::SubagentEnded
+            | HookMoment::Other => {}
         }
         Ok(())
     }

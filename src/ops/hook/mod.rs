@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::domain::hook::{HookAnswer, HookEvent, HookMoment, SessionEnd, ToolUse};
 use crate::domain::{Agent, Harness, SessionId, visible};
-use crate::store::{HookFailure, Mesh, Survey};
+use crate::store::{HookFailure, Mesh, SessionState, SubagentChange, Survey};
 use crate::sys::clock;
 
 use crate::ops::agents::identity::{self, RecognisedAgent};
@@ -46,6 +46,10 @@ pub struct HookCall {
     /// The harness shows the text that makes the agent go on as its user's prompt, so it must not contain a peer's
     /// words.
     pub as_user: bool,
+    /// The model can be told something only at a prompt, not at the start of its session.
+    pub greets_at_prompt: bool,
+    /// After an answer that makes the agent go on, the harness does not report the end of that turn.
+    pub goes_on_once: bool,
 }
 
 /// Gives the answer to the harness, and returns whether it got through.
@@ -69,6 +73,9 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
     if let HookMoment::BeforeTool(tool) = &call.event.moment {
         return run.before(tool, recognised, say);
     }
+    if matches!(call.event.moment, HookMoment::SessionEnded { .. }) && run.is_of_earlier_session()? {
+        return run.forget_session();
+    }
     run.settle(recognised);
     if run.is_forged() {
         return Ok(());
@@ -79,6 +86,8 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
         HookMoment::Stopping => run.stopping(say),
         HookMoment::SessionEnded { goes_on: true } => run.ended(SessionEnd::ProcessContinues),
         HookMoment::SessionEnded { goes_on: false } => run.ended(SessionEnd::Final),
+        HookMoment::SubagentStarted => run.count_subagent(SubagentChange::Started),
+        HookMoment::SubagentEnded => run.count_subagent(SubagentChange::Ended),
         HookMoment::SessionStarted
         | HookMoment::AskingLeave(_)
         | HookMoment::BeforeTool(_)
@@ -198,6 +207,7 @@ impl HookRun<'_> {
     }
 
     fn after(&self, tool: &ToolUse, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
+        self.note_turn_of_wake()?;
         let mut changed = changed_files::compare(self, tool)?;
         // If nothing can be said now, send a notice, which is delivered as soon as something can be said.
         if self.call.room.is_none()
@@ -209,9 +219,27 @@ impl HookRun<'_> {
         self.hand_over(changed.map(|notice| notice.text().to_string()), say)
     }
 
+    /// Records that a turn runs that somebody's wake-up began, where the harness calls no hook at its start.
+    fn note_turn_of_wake(&self) -> Result<(), CommandError> {
+        let session = self.call.event.session.as_ref();
+        let session = session.filter(|_| self.me.is_some() && !self.call.event.in_subagent);
+        match session {
+            Some(session) if self.mesh.session_states().is_being_woken(session)? => {
+                Ok(self.mesh.session_states().set_working(session)?)
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn prompted(&self, prompt: &str, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
+        let mut greeting = None;
         if let Some(session) = self.call.event.session.as_ref().filter(|_| !self.call.event.in_subagent) {
-            if self.me.is_some() {
+            if let Some(me) = &self.me {
+                let is_new = self.mesh.session_states().get(session)? == SessionState::Unknown;
+                if self.call.greets_at_prompt && is_new {
+                    greeting = session::greeting(self.op, self.mesh, me)?;
+                }
+                self.mesh.hooks().forget_subagents(session)?;
                 self.mesh.session_states().set_working(session)?;
                 self.mesh.session_states().set_permission_mode(session, self.call.event.permission_mode())?;
             }
@@ -221,7 +249,14 @@ impl HookRun<'_> {
                 self.mesh.hooks().set_mail_turns(session, &Default::default())?;
             }
         }
-        self.hand_over(None, say)
+        self.hand_over(greeting, say)
+    }
+
+    fn count_subagent(&self, change: SubagentChange) -> Result<(), CommandError> {
+        match &self.call.event.session {
+            Some(session) => Ok(self.mesh.hooks().count_subagent(session, change)?),
+            None => Ok(()),
+        }
     }
 
     /// Tells the agent what became free if its holder died or did not say so. An error here does not hold up other

@@ -55,15 +55,21 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
     };
     let Some(mesh) = op.mesh()? else { return Ok(()) };
     let text = match &me {
-        Some(me) if op.settings.registration_context => Some(introduction(op, &mesh, me)?),
-        _ => None,
+        Some(me) => greeting(op, &mesh, me)?,
+        None => None,
     };
     // A new session waits for its user, and so does one whose process died in the middle of a turn. The state of any
     // other is known from its turns.
     if let (Some(_), Some(session)) = (&me, &call.event.session) {
         mesh.session_states().set_permission_mode(session, call.event.permission_mode())?;
-        if was_killed || mesh.session_states().get(session)? == SessionState::Unknown {
-            mesh.session_states().set_idle(session)?;
+        match call.greets_at_prompt {
+            // Such a session begins with a prompt, whose hook greets it if nothing is known of its turns.
+            true if was_killed => mesh.hooks().remove(session)?,
+            true => {}
+            false if was_killed || mesh.session_states().get(session)? == SessionState::Unknown => {
+                mesh.session_states().set_idle(session)?;
+            }
+            false => {}
         }
     }
     let run = HookRun { op, mesh: &mesh, survey: mesh.registry().query()?, me, call };
@@ -100,6 +106,14 @@ fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
         return Ok(known.evicted.is_none() && !left);
     }
     Ok(ctx.settings.registers_in(&ctx.cwd.to_string_lossy(), &ctx.home.home.to_string_lossy()))
+}
+
+/// What the agent is told first, if its user wants that.
+pub(super) fn greeting(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<Option<String>, CommandError> {
+    match ctx.settings.registration_context {
+        true => introduction(ctx, mesh, me).map(Some),
+        false => Ok(None),
+    }
 }
 
 fn introduction(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<String, CommandError> {
@@ -175,6 +189,20 @@ fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
 }
 
 impl HookRun<'_> {
+    /// Whether the event is about a session that this agent had before its present one: some harnesses report the end
+    /// of the old session after the start of the new one.
+    pub(super) fn is_of_earlier_session(&self) -> Result<bool, CommandError> {
+        let (Some(me), Some(session)) = (&self.me, &self.call.event.session) else { return Ok(false) };
+        Ok(me.session != *session && self.mesh.session_states().get(session)? != SessionState::Unknown)
+    }
+
+    pub(super) fn forget_session(&self) -> Result<(), CommandError> {
+        match &self.call.event.session {
+            Some(session) => Ok(self.mesh.hooks().remove(session)?),
+            None => Ok(()),
+        }
+    }
+
     /// Leaves, unless another session follows in the same process: that is the same agent.
     pub(super) fn ended(&self, end: SessionEnd) -> Result<(), CommandError> {
         if let Some(me) = self.me.as_ref().filter(|me| !person_required::may_end(self.op, &self.survey, me)) {

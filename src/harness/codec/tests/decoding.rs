@@ -248,7 +248,11 @@ fn no_fields_at_all() {
                 }
                 HookMoment::PromptSubmitted { prompt } => assert_eq!(prompt, ""),
                 HookMoment::SessionEnded { goes_on } => assert!(!goes_on),
-                HookMoment::SessionStarted | HookMoment::Stopping | HookMoment::Other => {}
+                HookMoment::SessionStarted
+                | HookMoment::Stopping
+                | HookMoment::SubagentStarted
+                | HookMoment::SubagentEnded
+                | HookMoment::Other => {}
             }
         }
         assert_eq!(event(harness, "no such event", "{}").moment, HookMoment::Other);
