@@ -21,13 +21,15 @@ const LIMIT: f64 = 50.0;
 const REPETITIONS: usize = 9;
 
 /// A harness, the name of its figure, and its event before a tool call, which requires the most reading.
-const DECODERS: [(Harness, &str, &str); 6] = [
+const DECODERS: [(Harness, &str, &str); 8] = [
     (Harness::named("claude"), "reader: claude, 1 MiB", "PreToolUse"),
     (Harness::named("codex"), "reader: codex, 1 MiB", "PreToolUse"),
     (Harness::named("gemini"), "reader: gemini, 1 MiB", "BeforeTool"),
     (Harness::named("opencode"), "reader: opencode, 1 MiB", "tool.execute.before"),
     (Harness::named("pi"), "reader: pi, 1 MiB", "tool_call"),
     (Harness::named("copilot"), "reader: copilot, 1 MiB", "preToolUse"),
+    (Harness::named("kimi"), "reader: kimi, 1 MiB", "PreToolUse"),
+    (Harness::named("qwen"), "reader: qwen, 1 MiB", "PreToolUse"),
 ];
 
 pub fn measure() -> Vec<Figure> {

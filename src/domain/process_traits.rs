@@ -4,7 +4,7 @@
 const INTERPRETERS: [&str; 8] = ["node", "nodejs", "bun", "deno", "python", "python3", "npx", "tsx"];
 /// The program that pi-messenger is an extension of: its name, and its package.
 pub(super) const HOST_OF_PI_MESSENGER: ProgramNames =
-    ProgramNames { name: "pi", packages: &["pi-coding-agent"] };
+    ProgramNames { name: "pi", other_names: &[], packages: &["pi-coding-agent"] };
 
 /// Observable properties of a process.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,7 @@ pub struct ProcessTraits {
 pub struct ProgramNames {
     /// The name of its executable.
     pub name: &'static str,
+    pub other_names: &'static [&'static str],
     /// Package directories, for a program that runs under an interpreter or from a versions folder.
     pub packages: &'static [&'static str],
 }
@@ -51,7 +52,10 @@ impl ProcessTraits {
 impl ProgramNames {
     /// Whether the program at this path has one of the names.
     pub fn fit(&self, path: &str) -> bool {
-        self.name == stem(path) || self.packages.iter().any(|package| lies_in(path, package))
+        let stem = stem(path);
+        self.name == stem
+            || self.other_names.contains(&stem)
+            || self.packages.iter().any(|package| lies_in(path, package))
     }
 }
 

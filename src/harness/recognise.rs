@@ -22,7 +22,7 @@ fn of_program(path: &str) -> Option<Harness> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::{claude, codex, copilot, gemini, opencode, pi};
+    use crate::harness::{claude, codex, copilot, gemini, kimi, opencode, pi, qwen};
 
     fn check(exe: &str, args: &[&str], expected: Option<Harness>) {
         let name = exe.rsplit('/').next().unwrap();
@@ -49,6 +49,10 @@ mod tests {
         check("/usr/bin/node", &["pi"], pi);
         check("/usr/bin/node", &["node", "/x/node_modules/@earendil-works/pi-coding-agent/dist/cli.js"], pi);
         check("/x/@github/copilot-linux-x64/copilot", &["copilot"], copilot);
+        check("/usr/bin/node", &["kimi-code", "", ""], Some(kimi::ID));
+        check("/usr/bin/node", &["node", "/x/node_modules/.bin/kimi", "-p"], Some(kimi::ID));
+        let cli = "/x/node_modules/@qwen-code/qwen-code/cli.js";
+        check("/usr/bin/node", &["node", "--expose-gc", cli, "-i", "hello"], Some(qwen::ID));
     }
 
     #[test]

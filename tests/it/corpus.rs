@@ -12,13 +12,15 @@ mod checks;
 
 type Check = fn(&[u8]);
 
-const TARGETS: [(&str, Check); 12] = [
+const TARGETS: [(&str, Check); 14] = [
     ("claude", checks::claude),
     ("codex", checks::codex),
     ("gemini", checks::gemini),
     ("opencode", checks::opencode),
     ("pi", checks::pi),
     ("copilot", checks::copilot),
+    ("kimi", checks::kimi),
+    ("qwen", checks::qwen),
     ("shell", checks::shell),
     ("patch", checks::patch),
     ("pattern", checks::pattern),

@@ -23,14 +23,15 @@ use serde_json::Value;
 
 use crate::environment::{Ended, TestEnvironment, end, put};
 
-const HARNESSES: [&str; 6] = ["claude", "codex", "gemini", "opencode", "pi", "copilot"];
+const HARNESSES: [&str; 8] = ["claude", "codex", "gemini", "opencode", "pi", "copilot", "kimi", "qwen"];
 
 /// The settings files of harnesses that our entries are merged into, and a file of our own.
-const SETTINGS: [(&str, &str); 4] = [
+const SETTINGS: [(&str, &str); 5] = [
     ("claude", ".claude/settings.json"),
     ("codex", ".codex/hooks.json"),
     ("gemini", ".gemini/settings.json"),
     ("copilot", ".copilot/settings.json"),
+    ("qwen", ".qwen/settings.json"),
 ];
 
 /// Everything beneath a directory: modes, content, and link targets. Our records are left out.

@@ -33,7 +33,7 @@ fn refused(shell: &mut Shell, line: &str, told: &str) {
 
 #[test]
 fn evicting_a_live_agent() {
-    for name in ["claude", "codex", "gemini", "opencode", "pi", "copilot"] {
+    for name in ["claude", "codex", "gemini", "opencode", "pi", "copilot", "kimi", "qwen"] {
         let (env, mut shell) = stage(name);
         refused(&mut shell, "msg evict Bob --force", "msg evict Bob --force");
         refused(&mut shell, "msg evict Bob --force --as Alice", "msg evict Bob --force");
@@ -58,13 +58,14 @@ fn changing_settings() {
     assert!(!env.work().join(".ravenry").exists());
 }
 
-const VARIABLES: [(&str, &str); 6] = [
+const VARIABLES: [(&str, &str); 7] = [
     ("claude", "CLAUDE_CODE_SESSION_ID"),
     ("codex", "CODEX_THREAD_ID"),
     ("gemini", "GEMINI_SESSION_ID"),
     ("opencode", "OPENCODE_SESSION_ID"),
     ("pi", "PI_SESSION_ID"),
     ("copilot", "COPILOT_AGENT_SESSION_ID"),
+    ("qwen", "QWEN_CODE_SESSION_ID"),
 ];
 
 /// In a sandbox with its own pid namespace no harness is among the ancestors, but its variable is set.
@@ -185,7 +186,7 @@ fn letting_another_agent_leave_with_a_tool() {
 /// A model can call the hook itself, with any session id.
 #[test]
 fn letting_another_agent_leave_by_a_hook() {
-    for name in ["claude", "codex", "gemini", "opencode", "pi", "copilot"] {
+    for name in ["claude", "codex", "gemini", "opencode", "pi", "copilot", "kimi", "qwen"] {
         let (env, mut shell) = stage(name);
         let end = Call::new(&env, "claude/SessionEnd", &session_of("Bob")).with("/reason", "other");
         assert_eq!(end.answer_in(&env, &mut shell), HookAnswer::Silence);

@@ -255,7 +255,7 @@ fn without_a_harness_and_a_terminal_there_is_no_host() {
 #[test]
 fn a_harness_among_the_ancestors_is_the_host() {
     let env = TestEnvironment::new();
-    for name in ["claude", "codex", "gemini", "opencode", "pi", "copilot"] {
+    for name in ["claude", "codex", "gemini", "opencode", "pi", "copilot", "kimi", "qwen"] {
         let mut shell = harness(&env, name);
         let agent = shell.msg("msg join")["agent"].clone();
         assert_eq!((&agent["pid"], &agent["harness"]), (&shell.pid().into(), &name.into()));

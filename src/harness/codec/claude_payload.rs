@@ -108,6 +108,11 @@ impl ClaudePayload {
         }
     }
 
+    /// The permission mode, as the harness calls it.
+    pub fn mode(&self) -> Option<&str> {
+        self.permission_mode.0.as_deref()
+    }
+
     pub fn session_ended(&self) -> HookMoment {
         HookMoment::SessionEnded { goes_on: matches!(self.reason.0.as_deref(), Some("clear" | "resume")) }
     }

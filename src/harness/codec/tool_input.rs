@@ -22,7 +22,9 @@ pub struct ToolInput {
     pub workdir: Maybe<String>,
     pub directory: Maybe<String>,
     pub dir_path: Maybe<String>,
+    pub cwd: Maybe<String>,
     run_in_background: Maybe<bool>,
+    pub is_background: Maybe<bool>,
     /// Patches.
     #[serde(rename = "patchText")]
     pub patch_text: Maybe<String>,

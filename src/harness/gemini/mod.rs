@@ -9,7 +9,7 @@ use crate::domain::Harness;
 use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget};
-use super::prompt_shape::PromptShape;
+use super::prompt_shape::{PromptFrame, PromptShape};
 use super::{HarnessSupport, HookCodec};
 
 pub(crate) const ID: Harness = Harness::named("gemini");
@@ -42,7 +42,11 @@ impl HarnessSupport for GeminiCli {
     }
 
     fn prompt_shape(&self) -> Option<PromptShape> {
-        Some(PromptShape { marks: &[">", "*", "!"], placeholder: "Type your message or @path/to/file" })
+        Some(PromptShape {
+            marks: &[">", "*", "!"],
+            placeholder: "Type your message or @path/to/file",
+            frame: PromptFrame::Rules,
+        })
     }
 
     fn config_dir(&self, home: &Home) -> PathBuf {

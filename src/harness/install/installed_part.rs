@@ -51,6 +51,11 @@ pub trait CustomPart: fmt::Debug {
         view: FileLookup<'_>,
     ) -> Result<Option<Vec<u8>>, EditError>;
 
+    /// Our hooks in the file.
+    fn lines(&self, _bytes: &[u8]) -> Result<Vec<HookLine>, EditError> {
+        Ok(Vec::new())
+    }
+
     /// The program that our MCP server calls, if it is in the file.
     fn server(&self, _bytes: &[u8]) -> Result<Option<MsgProgram>, EditError> {
         Ok(None)
@@ -229,6 +234,9 @@ impl InstalledPart {
 
     /// Our hooks in the file.
     pub fn lines(&self, bytes: &[u8]) -> Result<Vec<HookLine>, EditError> {
+        if let Self::Custom(part) = self {
+            return part.lines(bytes);
+        }
         let Self::Entries { harness, dialect, entries } = self else { return Ok(Vec::new()) };
         let document = Document::parse(bytes, *dialect)?;
         let mut found = Vec::new();

@@ -253,6 +253,7 @@ mod tests {
     use std::cell::{Cell, RefCell};
 
     use super::*;
+    use crate::harness::prompt_shape::PromptFrame;
 
     const TEXT: &str = "[msg] There is mail.";
 
@@ -274,7 +275,7 @@ mod tests {
         }
 
         fn say(&self) -> Result<(), WakeFailure> {
-            let prompt = PromptShape { marks: &["❯"], placeholder: "" };
+            let prompt = PromptShape { marks: &["❯"], placeholder: "", frame: PromptFrame::Rules };
             let (limit, pause) = (Duration::from_millis(100), Duration::from_millis(50));
             let place = PasteTarget { prompt, terminal: self, limit, pause };
             place.say(TEXT, || Ok(!self.sent.borrow().is_empty()))

@@ -19,7 +19,7 @@ use ravenry::harness::codec::{decode, encode, room};
 use ravenry::store::parse_event;
 
 /// The events of each harness. The first byte of an input chooses one; the rest is the payload.
-pub const EVENTS: [(Harness, &[&str]); 6] = [
+pub const EVENTS: [(Harness, &[&str]); 8] = [
     (
         Harness::named("claude"),
         &[
@@ -93,6 +93,33 @@ pub const EVENTS: [(Harness, &[&str]); 6] = [
             "Stop",
         ],
     ),
+    (
+        Harness::named("kimi"),
+        &[
+            "SessionStart",
+            "SessionEnd",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "Stop",
+            "SubagentStart",
+            "SubagentStop",
+        ],
+    ),
+    (
+        Harness::named("qwen"),
+        &[
+            "SessionStart",
+            "SessionEnd",
+            "UserPromptSubmit",
+            "PermissionRequest",
+            "PreToolUse",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "Stop",
+        ],
+    ),
 ];
 
 pub fn claude(data: &[u8]) {
@@ -117,6 +144,14 @@ pub fn pi(data: &[u8]) {
 
 pub fn copilot(data: &[u8]) {
     decoder(Harness::named("copilot"), data);
+}
+
+pub fn kimi(data: &[u8]) {
+    decoder(Harness::named("kimi"), data);
+}
+
+pub fn qwen(data: &[u8]) {
+    decoder(Harness::named("qwen"), data);
 }
 
 /// A settings file. The first byte chooses the dialect; the rest is the file, parsed as JSON and as TOML.

@@ -140,9 +140,10 @@ impl Call {
             "/deny",
             if is_stop { "/none" } else { "/reason" },
         ];
-        let contexts = ["/hookSpecificOutput/additionalContext", "/additionalContext", "/context"];
+        let contexts =
+            ["/hookSpecificOutput/additionalContext", "/additionalContext", "/context", "/message"];
         first(&denials)
-            .map(HookAnswer::Deny)
+            .map(if is_stop { HookAnswer::GoOn } else { HookAnswer::Deny })
             .or_else(|| first(&contexts).map(if is_stop { HookAnswer::GoOn } else { HookAnswer::Context }))
             .or_else(|| first(&["/goOn", "/reason"]).map(HookAnswer::GoOn))
             .unwrap_or_else(|| panic!("what is that? {ended}"))

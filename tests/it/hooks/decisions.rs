@@ -136,6 +136,16 @@ fn gemini() {
 }
 
 #[test]
+fn kimi() {
+    check("kimi");
+}
+
+#[test]
+fn qwen() {
+    check("qwen");
+}
+
+#[test]
 fn opencode() {
     check("opencode");
 }

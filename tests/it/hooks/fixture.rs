@@ -12,14 +12,16 @@ use serde_json::Value;
 use crate::environment::{Ended, PATIENCE, TestEnvironment};
 
 /// The directories of fixtures, each with the harness of its payloads.
-pub const HARNESSES: [(&str, &str); 7] = [
+pub const HARNESSES: [(&str, &str); 9] = [
     ("claude", "claude"),
     ("codex", "codex"),
     ("copilot", "copilot"),
     ("copilot-pascal", "copilot"),
     ("gemini", "gemini"),
+    ("kimi", "kimi"),
     ("opencode", "opencode"),
     ("pi", "pi"),
+    ("qwen", "qwen"),
 ];
 
 /// One payload.

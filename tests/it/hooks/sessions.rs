@@ -24,13 +24,15 @@ fn start(env: &TestEnvironment, shell: &mut Shell, session: &str, source: &str) 
 }
 
 /// The start of a session, in each harness.
-const STARTS: [&str; 6] = [
+const STARTS: [&str; 8] = [
     "claude/SessionStart",
     "codex/SessionStart",
     "gemini/SessionStart",
     "copilot/sessionStart",
     "opencode/event-session.created",
     "pi/session_start",
+    "kimi/SessionStart",
+    "qwen/SessionStart",
 ];
 
 /// The end of a session.

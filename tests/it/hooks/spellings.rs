@@ -18,7 +18,7 @@ pub enum Told {
 }
 
 /// Every editing tool: a payload, and where in it the path or the patch is.
-pub const EDITS: [(&str, &str, Told); 14] = [
+pub const EDITS: [(&str, &str, Told); 19] = [
     ("claude/PreToolUse-Edit", "/tool_input/file_path", Told::Path),
     ("claude/PreToolUse-Write", "/tool_input/file_path", Told::Path),
     ("claude/PreToolUse-NotebookEdit", "/tool_input/notebook_path", Told::Path),
@@ -33,10 +33,15 @@ pub const EDITS: [(&str, &str, Told); 14] = [
     ("opencode/tool.execute.before-apply_patch", "/output/args/patchText", Told::Patch),
     ("pi/tool_call-edit", "/event/input/path", Told::Path),
     ("pi/tool_call-write", "/event/input/path", Told::Path),
+    ("kimi/PreToolUse-Edit", "/tool_input/path", Told::Path),
+    ("kimi/PreToolUse-Write", "/tool_input/path", Told::Path),
+    ("qwen/PreToolUse-edit", "/tool_input/file_path", Told::Path),
+    ("qwen/PreToolUse-write_file", "/tool_input/file_path", Told::Path),
+    ("qwen/PreToolUse-notebook_edit", "/tool_input/notebook_path", Told::Path),
 ];
 
 /// Every shell tool, and where its command is.
-pub const SHELLS: [(&str, &str); 7] = [
+pub const SHELLS: [(&str, &str); 9] = [
     ("claude/PreToolUse-Bash", "/tool_input/command"),
     ("codex/PreToolUse-Bash", "/tool_input/command"),
     ("copilot/preToolUse-bash", "/toolArgs/command"),
@@ -44,10 +49,12 @@ pub const SHELLS: [(&str, &str); 7] = [
     ("gemini/BeforeTool-run_shell_command", "/tool_input/command"),
     ("opencode/tool.execute.before-bash", "/output/args/command"),
     ("pi/tool_call-bash", "/event/input/command"),
+    ("kimi/PreToolUse-Bash", "/tool_input/command"),
+    ("qwen/PreToolUse-run_shell_command", "/tool_input/command"),
 ];
 
 /// Reading tools: a payload of an editing tool, where its path and its name are, and the name of a reading tool.
-const READS: [(&str, &str, &str, &str); 8] = [
+const READS: [(&str, &str, &str, &str); 10] = [
     ("claude/PreToolUse-Read", "/tool_input/file_path", "/tool_name", "Read"),
     ("claude/PreToolUse-Read", "/tool_input/file_path", "/tool_name", "Grep"),
     ("copilot/preToolUse-edit", "/toolArgs/path", "/toolName", "view"),
@@ -56,6 +63,8 @@ const READS: [(&str, &str, &str, &str); 8] = [
     ("opencode/tool.execute.before-edit", "/output/args/filePath", "/input/tool", "read"),
     ("pi/tool_call-edit", "/event/input/path", "/event/toolName", "read"),
     ("pi/tool_call-edit", "/event/input/path", "/event/toolName", "grep"),
+    ("kimi/PreToolUse-Read", "/tool_input/path", "/tool_name", "Read"),
+    ("qwen/PreToolUse-edit", "/tool_input/file_path", "/tool_name", "read_file"),
 ];
 
 const HELD: [&str; 7] =
@@ -272,7 +281,7 @@ impl Answer {
         }
         let said = ended.json();
         let (verdict, reason) = match dir {
-            "claude" | "codex" | "copilot-pascal" => {
+            "claude" | "codex" | "copilot-pascal" | "kimi" | "qwen" => {
                 let own = &said["hookSpecificOutput"];
                 assert_eq!(own["hookEventName"], "PreToolUse", "{ended}");
                 (own["permissionDecision"] == "deny", &own["permissionDecisionReason"])

@@ -7,12 +7,13 @@ use crate::environment::TestEnvironment;
 use crate::watching::{inbox, post, two};
 
 /// For each harness: the payload of a stop, the payload of a prompt, and where the prompt's text is.
-const HARNESSES: [(&str, &str, &str); 5] = [
+const HARNESSES: [(&str, &str, &str); 6] = [
     ("claude/Stop", "claude/UserPromptSubmit", "/prompt"),
     ("codex/Stop", "codex/UserPromptSubmit", "/prompt"),
     ("gemini/AfterAgent", "gemini/BeforeAgent", "/prompt"),
     ("copilot/agentStop", "copilot/userPromptSubmitted", "/prompt"),
     ("pi/agent_before_settle", "pi/before_agent_start", "/event/prompt"),
+    ("kimi/Stop", "kimi/UserPromptSubmit", "/prompt/0/text"),
 ];
 
 /// Alice and Bob, with `mailTurns` 2.

@@ -36,7 +36,7 @@ fn all_is_well() {
     env.ok(&["install", "claude", "--project"]);
     let found = doctor(&env);
     assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0].1, "in claude, codex, gemini, opencode, pi, copilot, claude --project");
+    assert_eq!(found[0].1, "in claude, codex, gemini, opencode, pi, copilot, kimi, qwen, claude --project");
 }
 
 #[test]

@@ -79,6 +79,8 @@ fn where_the_harness_was_told_to_look() {
         ("opencode", "XDG_CONFIG_HOME", "opencode/plugins/ravenry.js"),
         ("pi", "PI_CODING_AGENT_DIR", "extensions/ravenry.ts"),
         ("copilot", "COPILOT_HOME", "settings.json"),
+        ("kimi", "KIMI_CODE_HOME", "config.toml"),
+        ("qwen", "QWEN_HOME", "settings.json"),
     ];
     for (harness, variable, file) in variables {
         let said = env.run_with(&["install", harness, "--json"], &[(variable, told)]).expect_code(0);
@@ -337,7 +339,7 @@ fn all_that_are_there() {
     let names = |key: &str| -> Vec<String> {
         said[key].as_array().unwrap().iter().map(|it| it["harness"].as_str().unwrap().to_string()).collect()
     };
-    assert_eq!(names("skipped"), ["claude", "opencode", "copilot"]);
+    assert_eq!(names("skipped"), ["claude", "opencode", "copilot", "kimi", "qwen"]);
     assert_eq!(names("failed"), ["codex"]);
     assert_eq!(said["failed"][0]["kind"], "bad_config");
     assert_eq!(text(&env, ".codex/hooks.json"), "{");

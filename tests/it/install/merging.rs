@@ -42,7 +42,7 @@ fn check(harness: &str, file: &str, content: &str, hooks: usize) {
 fn events(harness: &str) -> usize {
     match harness {
         "claude" => 7,
-        "copilot" => 8,
+        "copilot" | "qwen" => 8,
         _ => 6,
     }
 }
@@ -84,7 +84,8 @@ fn huge_files() {
 #[test]
 fn comments_and_trailing_commas_where_they_are_legal() {
     let comments = "// mine\n{\n  // the model\n  \"model\": \"x\", // best\n  \"env\": {\n    \"A\": \"1\" // last\n  }\n}\n";
-    for (harness, file) in SETTINGS.into_iter().filter(|(harness, _)| ["gemini", "copilot"].contains(harness))
+    for (harness, file) in
+        SETTINGS.into_iter().filter(|(harness, _)| ["gemini", "copilot", "qwen"].contains(harness))
     {
         check(harness, file, comments, events(harness));
     }

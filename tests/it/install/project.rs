@@ -87,7 +87,7 @@ fn without_a_repository() {
 #[test]
 fn what_all_share_is_refused() {
     let env = repository();
-    for harness in ["codex", "gemini"] {
+    for harness in ["codex", "gemini", "kimi", "qwen"] {
         let ended = env.run(&["install", harness, "--project", "--json"]).expect_code(2);
         assert_eq!(ended.kind(), "no_project_settings");
         let hint = ended.json()["error"]["hints"][0].as_str().unwrap().to_string();
@@ -115,7 +115,7 @@ fn all_that_can_be() {
     assert_eq!(changed(&said)[0], env.work().join(".claude/settings.local.json").display().to_string());
     let skipped: Vec<&str> =
         said["skipped"].as_array().unwrap().iter().map(|it| it["harness"].as_str().unwrap()).collect();
-    assert_eq!(skipped, ["codex", "gemini", "opencode", "pi", "copilot"]);
+    assert_eq!(skipped, ["codex", "gemini", "opencode", "pi", "copilot", "kimi", "qwen"]);
 }
 
 /// Other lines in the file stay, whatever the record of it says.

@@ -38,6 +38,14 @@ fn settings_with_tokens() -> Vec<(&'static str, &'static str, String)> {
         ),
         ("copilot", ".copilot/settings.json", json("")),
         ("copilot", ".copilot/mcp-config.json", line.to_string()),
+        (
+            "kimi",
+            ".kimi-code/config.toml",
+            "key = \"token-0017-secret\"\n\n[[hooks]] # token-0018-secret\nevent = \"Stop\"\ncommand = \"token-0019-secret\""
+                .to_string(),
+        ),
+        ("kimi", ".kimi-code/mcp.json", line.to_string()),
+        ("qwen", ".qwen/settings.json", format!("// token-0020-secret\n{}\n", json(""))),
         ("tmux", ".tmux.conf", "# token-0015-secret\nset -g status-right \"token-0016-secret\"\n\n \n".to_string()),
     ]
 }
@@ -147,7 +155,7 @@ fn records_of_the_first_format_are_read_and_lose_their_copy() {
             }
             "doctor" => {
                 let told = env.run(&["doctor"]).to_string();
-                assert!(told.contains("9 records of `msg install` hold copies"), "{told}");
+                assert!(told.contains("12 records of `msg install` hold copies"), "{told}");
                 env.run(&["doctor", "--repair"]);
                 assert_no_token(&env, way);
                 assert!(!env.run(&["doctor"]).to_string().contains("hold copies"));

@@ -8,7 +8,7 @@ use super::{at, copy_of_program, from_home, give, install, run_program, text, tr
 use crate::environment::TestEnvironment;
 
 /// The file in which each harness lists its servers, and its content before.
-const FILES: [(&str, &str, &str); 5] = [
+const FILES: [(&str, &str, &str); 7] = [
     (
         "claude",
         ".claude.json",
@@ -18,6 +18,8 @@ const FILES: [(&str, &str, &str); 5] = [
     ("gemini", ".gemini/settings.json", "{\"mcpServers\": {}}\n"),
     ("opencode", ".config/opencode/opencode.jsonc", "{\n  // mine\n  \"model\": \"x\",\n}\n"),
     ("copilot", ".copilot/mcp-config.json", "{\"mcpServers\": {\"own\": {\"command\": \"own\"}}}"),
+    ("kimi", ".kimi-code/mcp.json", "{\"mcpServers\": {\"own\": {\"command\": \"own\"}}}"),
+    ("qwen", ".qwen/settings.json", "{\n  // mine\n  \"mcpServers\": {}\n}\n"),
 ];
 
 /// The command line of our server in a file.

@@ -26,6 +26,7 @@ fn the_session_variable_of_the_nearest_harness() {
         ("claude", "CLAUDE_CODE_SESSION_ID"),
         ("copilot", "COPILOT_AGENT_SESSION_ID"),
         ("pi", "PI_SESSION_ID"),
+        ("qwen", "QWEN_CODE_SESSION_ID"),
     ] {
         let env = TestEnvironment::new();
         let mut client = after(&env, harness, &[], &format!("export {variable}=the-session"));
@@ -89,7 +90,7 @@ fn a_thread_of_a_session_that_is_here_is_that_session() {
 
 #[test]
 fn who_joined_by_the_command_line_is_not_joined_again() {
-    for harness in ["claude", "codex", "gemini", "opencode", "copilot"] {
+    for harness in ["claude", "codex", "gemini", "opencode", "copilot", "kimi", "qwen"] {
         let env = TestEnvironment::new();
         let mut client = after(&env, harness, &[], "\"$1\" join Alice >/dev/null");
         assert_eq!(client.name(), "Alice", "{harness}");

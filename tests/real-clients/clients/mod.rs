@@ -4,8 +4,10 @@ mod claude;
 mod codex;
 mod copilot;
 mod gemini;
+mod kimi;
 mod opencode;
 mod pi;
+mod qwen;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,8 +16,16 @@ use crate::model::Call;
 use crate::scene::Scene;
 
 /// The cheapest first.
-pub const ALL: [&dyn Client; 6] =
-    [&codex::Codex, &pi::Pi, &gemini::Gemini, &copilot::Copilot, &claude::Claude, &opencode::Opencode];
+pub const ALL: [&dyn Client; 8] = [
+    &codex::Codex,
+    &pi::Pi,
+    &kimi::Kimi,
+    &qwen::Qwen,
+    &gemini::Gemini,
+    &copilot::Copilot,
+    &claude::Claude,
+    &opencode::Opencode,
+];
 
 /// What the client may do without asking.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -54,12 +64,17 @@ pub trait Client: Sync {
 
     fn shell(&self, command: &str) -> Call;
 
+    /// The command, written so that the client does not lose its output.
+    fn patient(&self, command: &str) -> String {
+        command.to_string()
+    }
+
     /// A call of a tool of our MCP server, with the name that the client's model uses.
     fn tool(&self, _name: &str, _input: serde_json::Value) -> Option<Call> {
         None
     }
 
-    /// Whether it asks before it calls a tool of any MCP server, whatever its settings say.
+    /// Whether it refuses or asks about what the check of MCP tools does, whatever its settings say.
     fn asks_for_tools(&self) -> bool {
         false
     }
@@ -80,8 +95,23 @@ pub trait Client: Sync {
         true
     }
 
-    /// Whether it asks before it does things.
-    fn asks(&self) -> bool {
+    /// Whether a hook reports the end of a run without a terminal. Otherwise only its process shows it.
+    fn tells_its_end(&self) -> bool {
         true
+    }
+
+    /// Whether a hook can tell its model something after a tool.
+    fn hears_after_tools(&self) -> bool {
+        true
+    }
+
+    /// How often a hook can make it go on in one turn.
+    fn goes_on(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Why permission to run `msg` cannot be tried without a terminal, if so.
+    fn untried_permission(&self) -> Option<&'static str> {
+        None
     }
 }

@@ -39,7 +39,7 @@ impl Client for Pi {
         Call::new("bash", json!({ "command": command }))
     }
 
-    fn asks(&self) -> bool {
-        false
+    fn untried_permission(&self) -> Option<&'static str> {
+        Some("it never asks")
     }
 }

@@ -62,9 +62,9 @@ impl Trial<'_> {
         self.scene.let_other_in();
 
         self.among_others(report);
-        match self.client.asks() {
-            true => self.permission(report),
-            false => report.skip(report::PERMISSION, "it never asks"),
+        match self.client.untried_permission() {
+            None => self.permission(report),
+            Some(why) => report.skip(report::PERMISSION, why),
         }
         self.tools(report);
         self.served(report);
@@ -169,7 +169,8 @@ impl Trial<'_> {
             let (scene, joined) = (Arc::clone(&self.scene), Arc::clone(&joined));
             move |_: &Request| *joined.lock().unwrap() = scene.names()
         };
-        let mut first = Step::call(self.client.shell("msg whoami --json")).meanwhile(looks);
+        let whoami = self.client.patient("msg whoami --json");
+        let mut first = Step::call(self.client.shell(&whoami)).meanwhile(looks);
         for read in [&held, &free].into_iter().filter_map(|path| self.client.read(path)) {
             first = first.and_call(read);
         }
@@ -193,13 +194,24 @@ impl Trial<'_> {
         check(report::SHELL, refused(&run, 3, 2).and_then(|()| is_untouched()));
         let edited = self.scene.text(FREE) == format!("{NEW}\n");
         check(report::FREE_PATH, ensure(edited, || format!("{FREE} is {:?}", self.scene.text(FREE))));
-        check(report::MAIL, arrived(&run, 4, &mail[0]));
-        let ends =
-            || ensure(run.turns.len() == 5 + MAIL_TURNS, || format!("it took {} turns", run.turns.len()));
-        let stays = || self.never_surfaced(&joined, &mail[3]);
-        let at_stop = arrived(&run, 5, &mail[1]).and_then(|()| arrived(&run, 6, &mail[2]));
-        check(report::STOP, at_stop.and_then(|()| ends()).and_then(|()| stays()));
+        let hears = self.client.hears_after_tools();
+        let times = MAIL_TURNS.min(self.client.goes_on());
+        let ends = || ensure(run.turns.len() == 5 + times, || format!("it took {} turns", run.turns.len()));
+        let stays = || self.never_surfaced(&joined, &mail[times + 1]);
+        let early = if hears { Ok(()) } else { arrived(&run, 5, &mail[0]) };
+        let at_stop = (0..times).try_for_each(|n| arrived(&run, 5 + n, &mail[1 + n]));
+        let at_stop = early.and(at_stop).and_then(|()| ends()).and_then(|()| stays());
+        if hears {
+            check(report::MAIL, arrived(&run, 4, &mail[0]));
+        }
+        check(report::STOP, at_stop);
         check(report::IDENTITY, self.known(&run, &joined));
+        if !hears {
+            report.skip(
+                report::MAIL,
+                "no hook can tell its model anything after a tool; mail comes at the stop",
+            );
+        }
     }
 
     /// Mail that came too late stays in the agent's grave until it comes back.
@@ -231,7 +243,8 @@ impl Trial<'_> {
         ensure(run.ended.code == Some(0), || format!("it ended with {:?}", run.ended.code))?;
         let gone = self.scene.msg(&["agents", "--gone"]);
         let mut graves = gone["agents"].as_array().into_iter().flatten();
-        let left = graves.any(|grave| grave["name"] == **name && grave["why"] == "left");
+        let tells = self.client.tells_its_end();
+        let left = graves.any(|grave| grave["name"] == **name && (!tells || grave["why"] == "left"));
         ensure(left, || format!("{name} did not leave: {gone}"))?;
         ensure(self.scene.names().is_empty(), || format!("still there: {:?}", self.scene.names()))
     }

@@ -98,6 +98,7 @@ impl Peer {
 fn reached(run: &Run, text: &str) -> Checked {
     let turn = run.turns.last().ok_or("there was no turn")?;
     let found = turn.body.to_string().matches(text).count();
-    let quoted = turn.conversation().join("\n").contains(&format!("> {text}"));
+    // Qwen Code escapes it as in HTML.
+    let quoted = turn.conversation().join("\n").replace("&gt;", ">").contains(&format!("> {text}"));
     ensure(found == 1 && quoted, || format!("the answer stands there {found} times, quoted: {quoted}"))
 }

@@ -22,6 +22,7 @@ const BUSY: &str = "busy, it is not interrupted, and is told once, at its next s
 const DIALOG: &str = "asking for leave, it is left alone, and is told when it goes on";
 const CHAIN: &str = "mailTurns ends a chain of wake-ups without its user";
 const CLEARED: &str = "after /clear there is one waiter, and it wakes";
+const CLEARED_ALONE: &str = "after /clear it is the same agent, and is woken";
 const INTERRUPTED: &str = "interrupted by its user, it is not woken, and its sender is told so";
 const BACKGROUND: &str = "in a pane that nobody looks at, it is woken all the same";
 const POSTED: &str = "with nobody of ours beside it, one line to its inbox wakes it, without a dialog";
@@ -52,7 +53,7 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
     let is_claude = client == "claude";
     report.check(client, STARTS, Ok(()), &String::new);
     let mut is_sound = true;
-    let steps: [(&str, bool, Check); 10] = [
+    let steps: [(&str, bool, Check); 11] = [
         (IDLE, true, idle),
         (LOW, true, low),
         (BURST, true, burst),
@@ -61,6 +62,7 @@ pub fn go(mut stage: Stage<'_>, report: &mut Report) {
         (CHAIN, true, chain),
         (INTERRUPTED, is_claude, interrupted),
         (CLEARED, is_claude, cleared),
+        (CLEARED_ALONE, ["kimi", "qwen"].contains(&client), cleared),
         (POSTED, is_claude, posted),
         (BACKGROUND, stage.seat.rung == "paste", background),
     ];
@@ -147,12 +149,12 @@ fn wakes_by(stage: &Stage<'_>, rung: &str, text: &str) -> Checked<Duration> {
     let count = stage.count();
     let sent = stage.send(text, &[])?;
     ensure(sent.wake == rung, || format!("`wake` says {}", sent.wake))?;
-    let turn = stage.turn(count + 1)?;
-    let took = turn.at.duration_since(sent.at);
+    let took = stage.turn(count + 1)?.at.duration_since(sent.at);
     ensure(took < LATEST, || format!("it took {} ms", took.as_millis()))?;
-    has(stage, &turn, &sent)?;
+    let last = count + stage.seat.requests;
+    has(stage, &stage.turn(last)?, &sent)?;
     stage.rest()?;
-    ensure(stage.count() == count + 1, || format!("{} requests for one message", stage.count() - count))?;
+    ensure(stage.count() == last, || format!("{} requests for one message", stage.count() - count))?;
     Ok(took)
 }
 
@@ -179,13 +181,18 @@ pub(super) fn has(stage: &Stage<'_>, turn: &Turn, letter: &Sent) -> Checked {
     ensure(roles == [role], || format!("it stands in messages of {roles:?}"))
 }
 
+/// One more request, where no hook can tell the model anything after a tool: mail comes at the stop.
+fn late(stage: &Stage<'_>) -> usize {
+    usize::from(!stage.trial.client.hears_after_tools())
+}
+
 fn low(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     let count = stage.count();
     let unimportant = stage.send("no-hurry-at-all", &["--importance", "low"])?;
     ensure(unimportant.wake == "none", || format!("`wake` says {}", unimportant.wake))?;
     stage.quiet(count)?;
     wakes(stage, "now-there-is-hurry")?;
-    has(stage, &stage.turn(count + 1)?, &unimportant)?;
+    has(stage, &stage.turn(count + stage.seat.requests)?, &unimportant)?;
     Ok(None)
 }
 
@@ -213,11 +220,15 @@ fn burst(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     ensure(known && woke > 0, || format!("{:?}", letters.iter().map(|sent| &sent.wake).collect::<Vec<_>>()))?;
     let first = stage.turn(count + 1)?;
     let begun = letters.iter().map(|sent| sent.at).min().unwrap();
-    // One turn: the model is asked, uses a tool, and is asked again.
-    let last = stage.turn(count + 2)?;
+    // One turn: the model is asked, uses a tool, and is asked again; perhaps once more, if mail comes at the stop.
+    stage.turn(count + 2)?;
+    let last = match stage.trial.client.hears_after_tools() {
+        true => stage.turn(count + 2)?,
+        false => until("all of them at its model", PATIENCE, || stage.last_with(&letters))?,
+    };
     letters.iter().try_for_each(|letter| has(stage, &last, letter))?;
     stage.rest()?;
-    stage.quiet(count + 2)?;
+    stage.quiet(count + 2 + late(stage).min(stage.count().saturating_sub(count + 2)))?;
     Ok(Some(first.at.duration_since(begun)))
 }
 
@@ -242,14 +253,14 @@ fn busy(stage: &Stage<'_>) -> Checked<Option<Duration>> {
     stage.quiet(count + 1)?;
     writeln!(writer, "{PIPED}").map_err(|error| format!("its command was cancelled: {error}"))?;
     drop(writer);
-    let next = stage.turn(count + 2)?;
+    let next = stage.turn(count + 2 + late(stage))?;
     ensure(next.request.count(PIPED) > 0, || "its command did not run to its end".to_string())?;
     for letter in &letters {
         ensure(letter.wake == "hook", || format!("`wake` says {} for {}", letter.wake, letter.text))?;
         has(stage, &next, letter)?;
     }
     stage.rest()?;
-    stage.quiet(count + 2)?;
+    stage.quiet(count + 2 + late(stage))?;
     fs::remove_file(pipe).map_err(|error| error.to_string())?;
     Ok(None)
 }
@@ -313,16 +324,20 @@ fn interrupted(stage: &Stage<'_>) -> Checked<Option<Duration>> {
 }
 
 fn cleared(stage: &Stage<'_>) -> Checked<Option<Duration>> {
-    let before = stage.session()?;
+    let (name, before) = (stage.name()?, stage.session()?);
     stage.enter("/clear")?;
     until("another session", Duration::from_secs(30), || {
         stage.session().is_ok_and(|session| session != before).then_some(())
     })?;
+    // What is typed while the screen is cleared may be lost.
+    stage.stands_still()?;
     stage.prompt()?;
     stage.rest()?;
-    stage.one_waiter()?;
+    let one_waiter = || if stage.seat.waits { stage.one_waiter().map(drop) } else { Ok(()) };
+    one_waiter()?;
     let took = wakes(stage, "after-the-slate-is-clean")?;
-    stage.one_waiter()?;
+    one_waiter()?;
+    ensure(stage.name()? == name, || format!("{name} is {} now", stage.name().unwrap_or_default()))?;
     Ok(Some(took))
 }
 

@@ -23,10 +23,12 @@ pub struct Seat {
     pub role: Option<&'static str>,
     /// Whether its sessions outlive the terminal, in a process that serves all of them.
     pub lives_on: bool,
+    /// Requests from the wake-up to the one with the mail: two if no hook is called at the start of that turn.
+    pub requests: usize,
 }
 
 /// The clients that can be woken.
-const ALL: [Seat; 6] = [
+const ALL: [Seat; 8] = [
     Seat {
         client: "codex",
         rung: "queue",
@@ -34,8 +36,17 @@ const ALL: [Seat; 6] = [
         dialog: Some(("Would you like to run the following command?", "y")),
         role: Some("developer"),
         lives_on: true,
+        requests: 1,
     },
-    Seat { client: "pi", rung: "extension", waits: true, dialog: None, role: None, lives_on: false },
+    Seat {
+        client: "pi",
+        rung: "extension",
+        waits: true,
+        dialog: None,
+        role: None,
+        lives_on: false,
+        requests: 1,
+    },
     Seat {
         client: "claude",
         rung: "rewake",
@@ -43,10 +54,53 @@ const ALL: [Seat; 6] = [
         dialog: Some(("Do you want to proceed?", "Enter")),
         role: None,
         lives_on: false,
+        requests: 1,
     },
-    Seat { client: "opencode", rung: "plugin", waits: true, dialog: None, role: None, lives_on: false },
-    Seat { client: "gemini", rung: "paste", waits: false, dialog: None, role: None, lives_on: false },
-    Seat { client: "copilot", rung: "paste", waits: false, dialog: None, role: None, lives_on: false },
+    Seat {
+        client: "opencode",
+        rung: "plugin",
+        waits: true,
+        dialog: None,
+        role: None,
+        lives_on: false,
+        requests: 1,
+    },
+    Seat {
+        client: "kimi",
+        rung: "paste",
+        waits: false,
+        dialog: None,
+        role: None,
+        lives_on: false,
+        requests: 1,
+    },
+    Seat {
+        client: "qwen",
+        rung: "server",
+        waits: false,
+        dialog: Some(("Yes, allow once", "Enter")),
+        role: None,
+        lives_on: false,
+        requests: 2,
+    },
+    Seat {
+        client: "gemini",
+        rung: "paste",
+        waits: false,
+        dialog: None,
+        role: None,
+        lives_on: false,
+        requests: 1,
+    },
+    Seat {
+        client: "copilot",
+        rung: "paste",
+        waits: false,
+        dialog: None,
+        role: None,
+        lives_on: false,
+        requests: 1,
+    },
 ];
 
 impl Seat {
@@ -68,6 +122,14 @@ impl Seat {
                     } },
                 });
                 scene.write(".claude.json", &answered.to_string());
+            }
+            // Its user trusts the folder.
+            "kimi" => {
+                let path = repo.display().to_string();
+                let name = repo.file_name().unwrap_or_default().to_string_lossy();
+                let file = format!("wd_{name}_{}", &ravenry::domain::sha256(path.as_bytes())[..12]);
+                let trusted = json!({ "root": path, "trustedAt": 1 });
+                scene.write(&format!(".kimi-code/workspace-trust/{file}"), &trusted.to_string());
             }
             "copilot" => {
                 let trusted = json!({ "trustedFolders": [repo], "trusted_folders": [repo] });
@@ -124,6 +186,14 @@ impl Seat {
                 command.args(["--model", "fake/fake-model"]);
                 command.args(session.into_iter().flat_map(|session| ["--session", session])).arg(prompt);
             }
+            // It takes no prompt in a terminal: that is typed.
+            "kimi" => {
+                command.arg("--yolo").args(session.into_iter().flat_map(|session| ["-r", session]));
+            }
+            "qwen" => {
+                command.args(session.into_iter().flat_map(|session| ["-r", session]));
+                command.args(["--approval-mode", "default", "-i", prompt]);
+            }
             "opencode" => {
                 command.args(session.into_iter().flat_map(|session| ["--session", session]));
                 command.args(["--prompt", prompt]);
@@ -148,6 +218,11 @@ impl Seat {
             }
         }
         command
+    }
+
+    /// What stands on the screen when the first prompt can be typed, if it can't be an argument.
+    pub fn typed_at(&self) -> Option<&'static str> {
+        (self.client == "kimi").then_some("context: ")
     }
 
     /// A tool call that runs a command.

@@ -112,3 +112,34 @@ fn copilot_says_it_beneath_the_output() {
     }
     assert_eq!(outcome("copilot/postToolUseFailure-apply_patch", &[]), BAD);
 }
+
+#[test]
+fn kimi_says_why_in_the_last_line() {
+    let (good, bad) = ("kimi/PostToolUse-Bash", "kimi/PostToolUseFailure-Bash");
+    let failed = |text: &str| outcome(bad, &[("/error/message", json!(text))]);
+    assert_eq!(outcome(good, &[]), GOOD);
+    assert_eq!(outcome("kimi/PostToolUse-Bash-background", &[]), None);
+    assert_eq!(outcome(bad, &[]), BAD);
+    assert_eq!(failed("no\nCommand failed with exit code: 0."), GOOD);
+    assert_eq!(failed("Command killed by timeout (60s)"), None);
+    assert_eq!(outcome("kimi/PostToolUseFailure-Bash-rejected-by-user", &[]), None);
+    assert_eq!(outcome("kimi/PostToolUse-Edit", &[]), GOOD);
+    assert_eq!(outcome("kimi/PostToolUseFailure-Edit", &[]), BAD);
+}
+
+#[test]
+fn qwen_tells_every_exit_code() {
+    let (good, bad) = ("qwen/PostToolUse-run_shell_command", "qwen/PostToolUseFailure-run_shell_command");
+    let said = |lines: &str| outcome(good, &[("/tool_response/llmContent", json!(lines))]);
+    assert_eq!(outcome(good, &[]), GOOD);
+    assert_eq!(said("Output: no\nExit Code: 101\nSignal: (none)\nProcess Group PGID: 7"), BAD);
+    let background = "Exit Code: 1\nSignal: (none)\nBackground PIDs: 8, 9\nProcess Group PGID: 7";
+    assert_eq!(said(background), BAD);
+    assert_eq!(said("Output: no\nExit Code: (none)\nSignal: 9\nProcess Group PGID: 7"), None);
+    assert_eq!(said("Output: Exit Code: 0"), None);
+    assert_eq!(outcome("qwen/PostToolUse-run_shell_command-background", &[]), None);
+    assert_eq!(outcome(bad, &[]), BAD);
+    assert_eq!(outcome("qwen/PostToolUseFailure-run_shell_command-interrupted", &[]), None);
+    assert_eq!(outcome("qwen/PostToolUse-edit", &[]), GOOD);
+    assert_eq!(outcome("qwen/PostToolUseFailure-edit", &[]), BAD);
+}

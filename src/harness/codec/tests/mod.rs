@@ -7,7 +7,7 @@ mod encoding;
 mod endings;
 
 /// Every event of any harness, and one that none has.
-const EVENTS: [&str; 39] = [
+const EVENTS: [&str; 41] = [
     "SessionStart",
     "SessionEnd",
     "UserPromptSubmit",
@@ -46,5 +46,7 @@ const EVENTS: [&str; 39] = [
     "postToolUseFailure",
     "agentStop",
     "permissionRequest",
+    "PermissionRequest",
+    "Interrupt",
     "no such event",
 ];

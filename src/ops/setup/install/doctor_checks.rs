@@ -20,6 +20,7 @@ use crate::ops::setup::install::{absence, msg_program, original_file, shown};
 
 const NAME: &str = "installed";
 const RECORDS: &str = "install records";
+const LIMITS: &str = "limits";
 
 /// Returns one check for all harnesses that are fine, and one for each problem.
 pub(in crate::ops) fn checks(ctx: &Context, mode: DoctorMode) -> Vec<HealthCheck> {
@@ -88,6 +89,12 @@ fn of_harnesses(ctx: &Context) -> Vec<HealthCheck> {
             (well, _) => HealthCheck::ok(NAME, format!("in {}", well.join(", "))),
         },
     );
+    for support in SUPPORTED.iter().filter(|it| !it.gaps().is_empty()) {
+        if installed.iter().any(|name| name.split(' ').next() == Some(support.id().name())) {
+            checks
+                .push(HealthCheck::ok(LIMITS, format!("{}: {}", support.title(), support.gaps().join("; "))));
+        }
+    }
     if !installed.is_empty() && !ctx.settings.joins_sessions() {
         let text = format!("installed in {}, but sessions do not join by themselves", installed.join(", "));
         checks.push(HealthCheck::warn("joining", text, "`msg config set autoRegister true`"));

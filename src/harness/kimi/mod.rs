@@ -1,0 +1,96 @@
+//! Kimi Code.
+
+mod codec;
+mod hook_tables;
+mod install;
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::Harness;
+use crate::sys::environment::Home;
+
+use super::install::{InstallContext, InstallTarget};
+use super::prompt_shape::{PromptFrame, PromptShape};
+use super::{HarnessSupport, HookCodec};
+
+pub(crate) const ID: Harness = Harness::named("kimi");
+
+pub(super) struct KimiCode;
+
+impl HarnessSupport for KimiCode {
+    fn id(&self) -> Harness {
+        ID
+    }
+
+    fn title(&self) -> &'static str {
+        "Kimi Code"
+    }
+
+    fn packages(&self) -> &'static [&'static str] {
+        &["@moonshot-ai/kimi-code"]
+    }
+
+    /// It gives its process this name, and takes its arguments away.
+    fn other_names(&self) -> &'static [&'static str] {
+        &["kimi-code"]
+    }
+
+    /// Nothing in the environment of its children tells the session; they are known by its process.
+    fn session_variables(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn codec(&self) -> &'static dyn HookCodec {
+        &codec::KimiCodec
+    }
+
+    fn prompt_shape(&self) -> Option<PromptShape> {
+        Some(PromptShape { marks: &[">"], placeholder: "", frame: PromptFrame::Box })
+    }
+
+    fn config_dir(&self, home: &Home) -> PathBuf {
+        install::config_dir(home)
+    }
+
+    fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        install::user_targets(place)
+    }
+
+    fn project_targets(&self, _: &InstallContext<'_>, _: &Path) -> Result<Vec<InstallTarget>, String> {
+        Err("it reads hooks from the user's settings alone".to_string())
+    }
+
+    fn server_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        install::server_targets(place)
+    }
+
+    fn gaps(&self) -> &'static [&'static str] {
+        &[
+            "mail comes with a prompt, or when a turn ends: its hooks can tell the model nothing after a tool",
+            "mail continues a turn once, whatever `mailTurns` says",
+            "outside of `--auto` and `--yolo` it asks before each `msg`: it has no rule that could allow it",
+            "only a paste in tmux wakes it",
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed() {
+        let prompt = KimiCode.prompt_shape().unwrap();
+        let welcome = " ╭────╮\n │ Welcome to Kimi Code! │\n ╰────╯\n";
+        let screen = |text: &str| {
+            format!(
+                "{welcome} ● Done.\n ╭────────╮\n │ {text}      │\n ╰────────╯\n model  ~/x  context: 1%\n\n"
+            )
+        };
+        assert_eq!(prompt.content(&screen(">")).as_deref(), Some(""));
+        assert_eq!(prompt.content(&screen("> half a    │\n │   thought")).as_deref(), Some("halfathought"));
+        let dialog = "────────\n ▶ Run this command?\n ▶ 1. Approve once\n────────\n ↑/↓ select\n";
+        assert_eq!(prompt.content(&format!("{welcome}{dialog}")), None);
+        assert_eq!(prompt.content(""), None);
+    }
+}

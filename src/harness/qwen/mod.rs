@@ -1,0 +1,89 @@
+//! Qwen Code, a descendant of Gemini CLI whose hooks are Claude Code's.
+
+mod codec;
+mod inbox;
+mod install;
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::Harness;
+use crate::sys::environment::Home;
+
+use super::install::{InstallContext, InstallTarget};
+use super::prompt_shape::{PromptFrame, PromptShape};
+use super::wake::SessionInboxes;
+use super::{HarnessSupport, HookCodec};
+
+pub(crate) const ID: Harness = Harness::named("qwen");
+
+pub(super) struct QwenCode;
+
+impl HarnessSupport for QwenCode {
+    fn id(&self) -> Harness {
+        ID
+    }
+
+    fn title(&self) -> &'static str {
+        "Qwen Code"
+    }
+
+    fn packages(&self) -> &'static [&'static str] {
+        &["@qwen-code/qwen-code"]
+    }
+
+    fn session_variables(&self) -> &'static [&'static str] {
+        &["QWEN_CODE_SESSION_ID"]
+    }
+
+    fn codec(&self) -> &'static dyn HookCodec {
+        &codec::QwenCodec
+    }
+
+    fn prompt_shape(&self) -> Option<PromptShape> {
+        let placeholder = "Type your message or @path/to/file";
+        Some(PromptShape { marks: &[">", "*", "!"], placeholder, frame: PromptFrame::Rules })
+    }
+
+    fn inboxes(&self) -> Option<&'static dyn SessionInboxes> {
+        Some(&inbox::Inboxes)
+    }
+
+    fn config_dir(&self, home: &Home) -> PathBuf {
+        install::config_dir(home)
+    }
+
+    fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
+        install::user_targets(place)
+    }
+
+    fn project_targets(&self, _: &InstallContext<'_>, _: &Path) -> Result<Vec<InstallTarget>, String> {
+        Err("`.qwen/settings.json` is one file for all who work on the project".to_string())
+    }
+
+    fn gaps(&self) -> &'static [&'static str] {
+        &[
+            "in a terminal its user is asked about an edit before our hook can refuse it",
+            "without a terminal it refuses `msg`, unless it runs with `--approval-mode yolo`",
+            "without a terminal it may lose the output of a command that ends quickly, also of `msg read`",
+            "its inbox wakes it without a hook: the mail comes with its first tool call, or when it stops",
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::prompt_shape::without_blanks;
+
+    #[test]
+    fn what_is_typed() {
+        let prompt = QwenCode.prompt_shape().unwrap();
+        let screen = |text: &str| format!("  ◆ Done.\n────────\n{text}\n────────\n  ➜ repo · git:(main)\n");
+        let placeholder = without_blanks(prompt.placeholder);
+        let empty = screen(">   Type your message or @path/to/file");
+        assert_eq!(prompt.content(&empty).as_deref(), Some(placeholder.as_str()));
+        // The cursor is a space without width.
+        assert_eq!(prompt.content(&screen("> half a thought \u{200b}")).as_deref(), Some("halfathought"));
+        assert_eq!(prompt.content("  › 1. Yes, allow once\n  ⠏ Waiting for user confirmation...\n"), None);
+    }
+}
