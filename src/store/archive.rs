@@ -56,7 +56,7 @@ impl Archive<'_> {
         self.find_in(agent, text, |_| true)
     }
 
-    /// Like [`Self::find_messages`], but only messages that the agent sent. A message to itself is included; it is in
+    /// Like [`Self::find`], but only messages that the agent sent. A message to itself is included; it is in
     /// its inbox too.
     pub fn find_sent(self, agent: &Agent, text: &str) -> Result<Vec<StoredMessage>, StoreError> {
         self.find_in(agent, text, |place| matches!(place, MessageLocation::Sent(_)))
