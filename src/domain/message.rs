@@ -108,11 +108,11 @@ impl fmt::Display for MessageId {
 /// The sending time of a message in microseconds plus a random number; it is the file name. Names sort by time.
 ///
 /// ```
-/// use ravenry::domain::Stamp;
-/// let stamp = Stamp::new(1_794_700_676_113_042, 7);
+/// use ravenry::domain::MessageStamp;
+/// let stamp = MessageStamp::new(1_794_700_676_113_042, 7);
 /// assert_eq!(stamp.to_string(), "1794700676113-160007");
-/// assert_eq!(Stamp::parse("1794700676113-160007"), Some(stamp));
-/// assert_eq!(Stamp::of_id(&stamp.id()), Some(stamp));
+/// assert_eq!(MessageStamp::parse("1794700676113-160007"), Some(stamp));
+/// assert_eq!(MessageStamp::of_id(&stamp.id()), Some(stamp));
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct MessageStamp {
