@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use ravenry::sys::seams;
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, end, put};
+use crate::support::environment::{TestEnvironment, end, put};
 
 const SETTINGS_OF_PI: &str = ".pi/agent/settings.json";
 const OF_PI: &str = ".pi/agent/pi-messenger.json";

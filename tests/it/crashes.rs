@@ -17,7 +17,7 @@ use ravenry::store::SwarmLockState;
 use ravenry::sys::seams::CRASH_AT;
 use serde_json::Value;
 
-use crate::environment::{Ended, TestEnvironment, sweep_stride};
+use crate::support::environment::{Ended, TestEnvironment, sweep_stride};
 
 /// Unless the sweep is whole, one pair of deaths in this many is tried.
 const STRIDE: usize = 12;

@@ -13,7 +13,7 @@ use ravenry::sys::flock::FileLock;
 use ravenry::sys::seams;
 use serde_json::{Value, json};
 
-use crate::environment::{Ended, TestEnvironment, end, put, put_old};
+use crate::support::environment::{Ended, TestEnvironment, end, put, put_old};
 
 /// What `doctor` found.
 struct Findings {

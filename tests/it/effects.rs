@@ -6,8 +6,8 @@ use std::path::Path;
 use nix::sys::signal::{Signal, kill};
 use ravenry::sys::seams::{COUNT, NOW};
 
-use crate::environment::{TestEnvironment, end, put};
 use crate::lock_order::{ended, pid, stop_at};
+use crate::support::environment::{TestEnvironment, end, put};
 
 const SPEC: &str = "- [ ] TASK-1: one\n- [ ] TASK-2: two (needs TASK-1)\n";
 /// Agents that joined before have been quiet for long.

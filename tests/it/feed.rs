@@ -13,7 +13,7 @@ use ravenry::domain::{AnyEventKind, Event, EventKind};
 use ravenry::sys::clock;
 use serde_json::Value;
 
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 /// All events that `msg feed` shows, as `agent type target`.
 #[track_caller]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, date, files_in, put};
+use crate::support::environment::{TestEnvironment, date, files_in, put};
 
 fn formats() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/formats")

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use nix::unistd::{getgid, getuid};
 
-use crate::environment::{Ended, TestEnvironment, end, put};
-use crate::skip::skip;
+use crate::support::environment::{Ended, TestEnvironment, end, put};
+use crate::support::skip::skip;
 
 /// What the disk runs out of.
 #[derive(Clone, Copy, Debug)]
@@ -200,12 +200,12 @@ fn a_watcher_survives_a_full_disk() {
         env.ok(&["send", "Bob", text, "--as", "Alice"]);
     }
     disk.fill();
-    let watcher = crate::watching::Running::watch(env);
-    crate::environment::wait_until("they are handed over", || watcher.texts() == ["one", "two"]);
-    crate::environment::wait_until("they are recorded", || disk.names("inbox/Bob").is_empty());
+    let watcher = crate::support::running::Running::watch(env);
+    crate::support::environment::wait_until("they are handed over", || watcher.texts() == ["one", "two"]);
+    crate::support::environment::wait_until("they are recorded", || disk.names("inbox/Bob").is_empty());
     disk.free();
     env.ok(&["send", "Bob", "three", "--as", "Alice"]);
-    crate::environment::wait_until("it goes on", || watcher.texts() == ["one", "two", "three"]);
+    crate::support::environment::wait_until("it goes on", || watcher.texts() == ["one", "two", "three"]);
 }
 
 /// Runs `msg` with a limit of a few hundred bytes for any file it writes, which needs no privilege.

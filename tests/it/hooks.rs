@@ -1,11 +1,9 @@
 //! Tests of `msg hook`: the real program gets payloads of real harnesses.
 
 mod aftermath;
-pub mod call;
 pub mod codex;
 mod damaged;
 mod decisions;
-pub mod fixture;
 mod harmless;
 mod holders;
 mod index;

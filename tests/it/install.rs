@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::environment::{Ended, TestEnvironment, end, put};
+use crate::support::environment::{Ended, TestEnvironment, end, put};
 
 const HARNESSES: [&str; 8] = ["claude", "codex", "gemini", "opencode", "pi", "copilot", "kimi", "qwen"];
 

@@ -4,7 +4,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::json;
 
-use crate::environment::{TestEnvironment, end, rounds};
+use crate::support::environment::{TestEnvironment, end, rounds};
 
 const ROUNDS: usize = 200;
 const RACERS: usize = 16;
@@ -414,7 +414,7 @@ fn who_died_while_it_waited_does_not_join() {
 
     use ravenry::sys::flock::FileLock;
 
-    use crate::environment::wait_until;
+    use crate::support::environment::wait_until;
 
     let env = TestEnvironment::new();
     let (before, now) = (env.host(), env.join("Alice"));
@@ -458,7 +458,7 @@ fn process_one_is_refused_unless_forced_or_a_shell() {
         env.ok(&["join", "Cy", "--pid", "1", "--force"]);
         assert_eq!(env.names(), ["Cy"]);
     } else {
-        crate::skip::skip("process 1 is another user's");
+        crate::support::skip::skip("process 1 is another user's");
     }
 }
 
@@ -496,7 +496,7 @@ fn words_that_can_not_be_used_are_replaced_by_the_built_in_ones() {
     let bad = r#"{"nameTheme": "custom", "nameWords": {"adjectives": ["Élan", "Red"], "nouns": ["Fox"]}}"#;
     for config in [bad, r#"{"nameTheme": "custom"}"#] {
         let env = TestEnvironment::new();
-        crate::environment::put(&env.home().join(".pi/agent/pi-messenger.json"), config);
+        crate::support::environment::put(&env.home().join(".pi/agent/pi-messenger.json"), config);
         let made_up = env.run(&["join", "--pid", &env.host().to_string()]).expect_code(0);
         assert!(made_up.stderr.contains("built-in words"), "{made_up}");
         let named = env.run(&["join", "Given", "--pid", &env.host().to_string()]).expect_code(0);

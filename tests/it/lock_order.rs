@@ -8,7 +8,7 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use ravenry::sys::seams::STOP_AT;
 
-use crate::environment::{TestEnvironment, wait_until};
+use crate::support::environment::{TestEnvironment, wait_until};
 
 pub fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap())

@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 use ravenry::store::StoreError;
 use ravenry::sys::flock::FileLock;
 
-use crate::environment::{TestEnvironment, open_mesh, rounds, wait_until};
+use crate::support::environment::{TestEnvironment, open_mesh, rounds, wait_until};
 
 const SLOTS: usize = 8;
 const ACQUISITIONS: usize = 20_000;

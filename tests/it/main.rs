@@ -8,13 +8,11 @@
 )]
 
 mod arguments;
-mod chance;
 mod configuration;
 mod corpus;
 mod crashes;
 mod doctor;
 mod effects;
-mod environment;
 mod feed;
 mod formats;
 mod full_disk;
@@ -38,9 +36,9 @@ mod reservations;
 mod safety;
 mod scripted_model;
 mod selftest;
-mod skip;
 mod statusline;
 mod storm;
+mod support;
 mod swarm;
 mod terminal;
 mod texts;

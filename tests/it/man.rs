@@ -43,7 +43,7 @@ fn every_command_has_a_page_that_can_be_read() {
         for (program, args) in formatters {
             match complaints(program, args, &path) {
                 Some(said) => assert_eq!(said, "", "{program} complains about {name}"),
-                None => crate::skip::skip(&format!("{program} is missing")),
+                None => crate::support::skip::skip(&format!("{program} is missing")),
             }
         }
     }

@@ -1,7 +1,6 @@
 //! Tests of `msg mcp`: the real program, over real pipes, with hand-written JSON-RPC.
 
 mod cancelling;
-pub mod client;
 mod ending;
 mod hostile;
 mod identity;

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use ravenry::sys::seams::{NOW, SEED};
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, end, files_in, put, put_old};
+use crate::support::environment::{TestEnvironment, end, files_in, put, put_old};
 
 /// A mesh with Alice and Bob.
 fn two() -> TestEnvironment {
@@ -366,7 +366,7 @@ fn two_thousand_in_a_row_arrive_in_order_also_when_the_clock_jumps_back() {
     let env = two();
     let mesh = env.store();
     let expected: Vec<String> = (0..2_000).map(|number| number.to_string()).collect();
-    expected.iter().for_each(|text| crate::watching::post(&mesh, "Bob", text));
+    expected.iter().for_each(|text| crate::support::running::post(&mesh, "Bob", text));
     assert_eq!(texts(&read(&env, "Bob")), expected);
     for (number, time) in
         ["2036-01-01T00:00:00Z", "2027-01-01T00:00:00Z", "2027-01-01T00:00:00Z"].into_iter().enumerate()

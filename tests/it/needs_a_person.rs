@@ -7,10 +7,10 @@ use ravenry::domain::hook::HookAnswer;
 use ravenry::sys::seams::ANCESTRY_HIDDEN;
 use serde_json::json;
 
-use crate::environment::{Ended, TestEnvironment, end, put};
-use crate::hooks::call::{Call, session_of};
-use crate::mcp::client::Client;
-use crate::terminal::{Shell, harness, harness_with};
+use crate::support::environment::{Ended, TestEnvironment, end, put};
+use crate::support::hook_call::{Call, session_of};
+use crate::support::mcp_client::Client;
+use crate::support::terminal::{Shell, harness, harness_with};
 
 /// A mesh with Alice and Bob, and a harness in which a session has joined as Carol.
 fn stage(name: &str) -> (TestEnvironment, Shell) {
@@ -97,7 +97,7 @@ fn in_a_sandbox_with_processes_of_its_own() {
         end(command.envs(variables.iter().copied()).current_dir(env.work()))
     };
     if inside(&[]).code != Some(0) {
-        return crate::skip::skip("no pid namespace can be made");
+        return crate::support::skip::skip("no pid namespace can be made");
     }
     let ended = inside(&[("CLAUDE_CODE_SESSION_ID", "session-1")]).expect_code(1);
     assert_eq!(ended.kind(), "in_harness", "{ended}");
@@ -175,7 +175,7 @@ fn letting_another_agent_leave_with_a_tool() {
     env.join("Bob");
     let mut msg = env.msg();
     msg.arg("mcp").env("MSG_AGENT", "Bob");
-    let mut client = Client::greeted(crate::hooks::fixture::in_shell("\"$@\"", "gemini", &msg));
+    let mut client = Client::greeted(crate::support::hook_fixture::in_shell("\"$@\"", "gemini", &msg));
     let params = json!({ "name": "agents", "arguments": { "action": "leave" } });
     let said = client.request("tools/call", params);
     assert_eq!(said["isError"], true, "{said}");

@@ -11,7 +11,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 /// Writes a registration as pi-messenger does, for a process that lives until the test is over. Returns the process.
 fn pi(env: &TestEnvironment, name: &str, more: Value) -> u32 {

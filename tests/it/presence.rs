@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, date, put};
+use crate::support::environment::{TestEnvironment, date, put};
 
 /// Makes an agent look quiet for this long.
 #[track_caller]

@@ -11,7 +11,7 @@ use ravenry::sys::process;
 use ravenry::sys::seams::{ANCESTRY_END, CRASH_AT};
 use serde_json::json;
 
-use crate::environment::{Ended, TestEnvironment, end, files_in, open_mesh, put_old, wait_until};
+use crate::support::environment::{Ended, TestEnvironment, end, files_in, open_mesh, put_old, wait_until};
 
 /// A process of this binary that rewrites a registration until it is killed.
 struct Writer(Child);
@@ -30,7 +30,7 @@ impl Writer {
         let path = dir.join("registry/Alice.json");
         match manner {
             "ours" => {
-                let mesh = open_mesh(&dir, crate::environment::PATIENCE);
+                let mesh = open_mesh(&dir, crate::support::environment::PATIENCE);
                 let alice = mesh.registry().get(&AgentName::new("Alice").unwrap()).unwrap().unwrap().agent;
                 for count in 0_u64.. {
                     mesh.lock()

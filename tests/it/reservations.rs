@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use ravenry::sys::seams;
 use serde_json::Value;
 
-use crate::environment::{Ended, TestEnvironment, end, put};
+use crate::support::environment::{Ended, TestEnvironment, end, put};
 
 /// A mesh with Alice and Bob.
 fn two() -> TestEnvironment {

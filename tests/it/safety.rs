@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 mod foreign;
 mod framing;

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use ravenry::sys::seams;
 use serde_json::Value;
 
-use crate::environment::{Ended, TestEnvironment, end, wait_until};
+use crate::support::environment::{Ended, TestEnvironment, end, wait_until};
 use crate::texts::{snapshot, spoken};
 
 /// The directory for the throw-away meshes.

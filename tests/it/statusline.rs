@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use crate::environment::{Ended, TestEnvironment, date, end, put, wait_until};
+use crate::support::environment::{Ended, TestEnvironment, date, end, put, wait_until};
 
 /// Runs `msg statusline` with that on its standard input, which then ends.
 fn told(env: &TestEnvironment, args: &[&str], input: &str) -> Ended {

@@ -23,8 +23,8 @@ use ravenry::store::{Acknowledge, Mesh, Via};
 use ravenry::sys::clock;
 use serde_json::Value;
 
-use crate::chance::Chance;
-use crate::environment::{PATIENCE, TestEnvironment, open_mesh, rounds};
+use crate::support::chance::Chance;
+use crate::support::environment::{PATIENCE, TestEnvironment, open_mesh, rounds};
 
 /// How many messages; [`FLAG`] asks for more.
 const MESSAGES: usize = 20_000;

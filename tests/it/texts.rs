@@ -27,7 +27,7 @@ use std::{fs, io};
 use ravenry::sys::seams;
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, date, end, put};
+use crate::support::environment::{TestEnvironment, date, end, put};
 
 /// The time in every scene, unless it says otherwise. It is long past, so that an agent that shows a sign of life while
 /// the test runs counts as active.

@@ -13,7 +13,7 @@ use pty_process::Size;
 use pty_process::blocking as pty;
 use ravenry::sys::{process, seams};
 
-use crate::environment::{TestEnvironment, wait_until};
+use crate::support::environment::{TestEnvironment, wait_until};
 
 /// Stands for lines that the page leaves out.
 const LEFT_OUT: &str = "…";

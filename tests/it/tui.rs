@@ -17,9 +17,9 @@ use ravenry::sys::seams;
 use serde_json::json;
 
 use crate::effects::block_notices;
-use crate::environment::{TestEnvironment, put, wait_until};
-use crate::hooks::call::{Call, session_of};
 use crate::hooks::codex::Codex;
+use crate::support::environment::{TestEnvironment, put, wait_until};
+use crate::support::hook_call::{Call, session_of};
 
 const ENTER_SCREEN: &str = "\x1b[?1049h";
 const LEAVE_SCREEN: &str = "\x1b[?1049l";
@@ -72,7 +72,11 @@ impl Screen {
         let shows = || self.text().contains(text);
         let started = std::time::Instant::now();
         while !shows() {
-            assert!(started.elapsed() < crate::environment::PATIENCE, "no {text:?} in:\n{}", self.text());
+            assert!(
+                started.elapsed() < crate::support::environment::PATIENCE,
+                "no {text:?} in:\n{}",
+                self.text()
+            );
             thread::sleep(std::time::Duration::from_millis(2));
         }
     }

@@ -8,9 +8,9 @@ use nix::sys::signal::Signal;
 use ravenry::sys::seams::{self, RETRY_MS};
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, wait_until};
-use crate::terminal::harness;
-use crate::watching::{Running, inbox, post, two};
+use crate::support::environment::{TestEnvironment, wait_until};
+use crate::support::running::{Running, inbox, post, two};
+use crate::support::terminal::harness;
 
 /// Runs the script for each message, as Bob; failures are tried again after 50, 100, 200, 400 ms.
 fn exec(env: &TestEnvironment, script: &str) -> Running {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use ravenry::sys::seams::{COUNT, FAIL_SYNC};
 use serde_json::Value;
 
-use crate::environment::{TestEnvironment, date, end, files_in, put};
+use crate::support::environment::{TestEnvironment, date, end, files_in, put};
 
 /// How often the command read something of that kind.
 fn count(env: &TestEnvironment, kind: &str, args: &[&str]) -> u64 {

@@ -15,7 +15,7 @@
 
 mod agent;
 mod arena;
-#[path = "../it/chance.rs"]
+#[path = "../it/support/chance.rs"]
 mod chance;
 mod checker;
 mod command;
@@ -23,7 +23,7 @@ mod disk;
 mod history;
 mod nemesis;
 mod place;
-#[path = "../it/skip.rs"]
+#[path = "../it/support/skip.rs"]
 mod skip;
 
 use std::collections::BTreeMap;

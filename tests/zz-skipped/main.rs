@@ -1,7 +1,7 @@
 //! The last test target of `cargo test`: prints how many tests this machine did not allow, and which.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may fail loudly")]
 
-#[path = "../it/skip.rs"]
+#[path = "../it/support/skip.rs"]
 mod skip;
 
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::environment::{TestEnvironment, put};
+use crate::support::environment::{TestEnvironment, put};
 use crate::texts::in_terminal;
 
 fn with_spec(text: &str) -> TestEnvironment {
@@ -233,7 +233,8 @@ fn here_is_the_folder_above_and_below_without_git() {
     fs::create_dir_all(&beside).unwrap();
     let here = |dir: &std::path::Path| {
         let mut command = env.msg();
-        let ended = crate::environment::end(command.args(["agents", "--here", "-q"]).current_dir(dir));
+        let ended =
+            crate::support::environment::end(command.args(["agents", "--here", "-q"]).current_dir(dir));
         ended.expect_code(0).stdout
     };
     assert_eq!(here(&below), "Alice\n");

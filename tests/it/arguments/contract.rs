@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::environment::{TestEnvironment, put};
+use crate::support::environment::{TestEnvironment, put};
 
 #[test]
 fn help_and_version_are_one_object_in_json() {

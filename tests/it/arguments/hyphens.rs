@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::environment::{TestEnvironment, put};
+use crate::support::environment::{TestEnvironment, put};
 
 /// Texts that look like options and are not.
 const TEXTS: [&str; 7] = [

@@ -1,6 +1,6 @@
 //! Tests of a text of several words without quotes.
 
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 #[test]
 fn a_text_without_quotes_is_refused_with_the_way_out() {

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::{OURS, document, shown, untold};
-use crate::environment::{Ended, TestEnvironment, end, put};
+use crate::support::environment::{Ended, TestEnvironment, end, put};
 
 /// The mesh that doctor reports, and the reason.
 fn mesh_and_reason(command: &mut Command) -> (String, String) {

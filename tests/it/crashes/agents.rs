@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::crashes::{Scene, Sweep};
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 fn claim(env: &TestEnvironment, name: &str) {
     let registration = env.registration(name);

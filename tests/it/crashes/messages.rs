@@ -9,7 +9,7 @@ use ravenry::sys::seams::CRASH_AT;
 use serde_json::Value;
 
 use crate::crashes::{Scene, Sweep};
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 /// Alice and Bob exchange messages; Carol is there too.
 fn three(env: &TestEnvironment) -> u32 {

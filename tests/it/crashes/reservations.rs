@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::crashes::{Scene, Sweep};
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 /// Alice and Bob each hold something, with every optional value. Carol wants some of it, and waits.
 fn three(env: &TestEnvironment) {

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::crashes::{Scene, Sweep};
-use crate::environment::{TestEnvironment, put};
+use crate::support::environment::{TestEnvironment, put};
 
 /// Alice and Bob have the same spec, in which OLD-1 is done and TASK-02 waits for TASK-01. Carol was refused TASK-01
 /// and reads no mail; Dan holds paths and a task of his own.

@@ -5,7 +5,7 @@ use std::fs;
 use jiff::SignedDuration;
 use ravenry::sys::{clock, seams};
 
-use crate::environment::{TestEnvironment, put};
+use crate::support::environment::{TestEnvironment, put};
 
 use super::{Findings, at, doctor, repair};
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::environment::{TestEnvironment, put, put_old};
+use crate::support::environment::{TestEnvironment, put, put_old};
 
 use super::{at, doctor, repair};
 

@@ -3,7 +3,7 @@
 use ravenry::sys::seams;
 
 use super::{event, raw, segments, shown};
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 #[test]
 fn whoever_makes_a_new_segment_may_die_at_any_step() {

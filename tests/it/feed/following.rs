@@ -9,8 +9,8 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::{event, segments};
-use crate::environment::{TestEnvironment, put, wait_until, wait_until_unheard};
-use crate::watching::Running;
+use crate::support::environment::{TestEnvironment, put, wait_until, wait_until_unheard};
+use crate::support::running::Running;
 
 /// Events that are kept: so few that a segment is full after about ten.
 const KEEP: u64 = 10;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::shown;
-use crate::environment::{TestEnvironment, put};
+use crate::support::environment::{TestEnvironment, put};
 
 /// A feed written by pi-messenger itself.
 const FIXTURE: &str = "fixtures/pi-messenger/feed.jsonl";
@@ -83,7 +83,7 @@ fn it_is_found_from_anywhere_in_the_work_tree_and_not_beyond() {
         &line("2026-01-01T10:00:00Z", "join", "inside"),
     );
     let mut command = env.msg();
-    let ended = crate::environment::end(command.args(["feed", "--json"]).current_dir(inner));
+    let ended = crate::support::environment::end(command.args(["feed", "--json"]).current_dir(inner));
     let events = ended.json()["events"].clone();
     assert_eq!(events.as_array().unwrap().len(), 1, "{events}");
     assert_eq!(events[0]["target"], "inside");

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 
 use super::{event, raw, segments, shown};
-use crate::environment::{TestEnvironment, put};
+use crate::support::environment::{TestEnvironment, put};
 
 fn append(env: &TestEnvironment, bytes: &[u8]) {
     let newest = segments(env).pop().unwrap();

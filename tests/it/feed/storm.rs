@@ -14,7 +14,7 @@ use ravenry::domain::Event;
 use ravenry::store::{FeedPosition, Mesh};
 
 use super::{event, segments};
-use crate::environment::{PATIENCE, TestEnvironment, open_mesh, wait_until};
+use crate::support::environment::{PATIENCE, TestEnvironment, open_mesh, wait_until};
 
 const WRITERS: usize = 32;
 const KILLS: usize = 96;

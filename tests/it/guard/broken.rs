@@ -9,7 +9,7 @@ use std::process::Command;
 use ravenry::sys::seams;
 
 use super::fixture::{Repo, everything, guarded, put_program, repo, set_mode};
-use crate::environment::{Ended, end, put, put_old};
+use crate::support::environment::{Ended, end, put, put_old};
 
 const UNSEEN: &str = "msg guard: nobody looked whether others have reserved what this commit changes";
 

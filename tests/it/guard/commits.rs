@@ -207,7 +207,9 @@ fn whatever_is_configured() {
     repo.git(&["add", "."]).expect_code(0);
     let docs = repo.root().join("docs");
     repo.refused_in(&docs, &["commit", "-qm", "moved"], "src/a.rs");
-    let ended = crate::environment::end(repo.env.msg().current_dir(&docs).args(["guard", "check", "--json"]));
+    let ended = crate::support::environment::end(
+        repo.env.msg().current_dir(&docs).args(["guard", "check", "--json"]),
+    );
     let paths: Vec<String> = ended.json()["paths"]
         .as_array()
         .unwrap()
@@ -245,7 +247,7 @@ fn within_a_submodule() {
     let install = repo.env.msg().current_dir(&inner).args(["guard", "install"]).output().unwrap();
     assert!(install.status.success());
     assert!(repo.root().join(".git/modules/lib/hooks/pre-commit").is_file());
-    crate::environment::put(&inner.join("x"), "two\n");
+    crate::support::environment::put(&inner.join("x"), "two\n");
     let ended = repo.git_in(&inner, &["commit", "-qam", "x"]).expect_code(1);
     assert!(ended.stderr.contains("Alice holds `lib/` ("), "{ended}");
 }
@@ -254,7 +256,7 @@ fn submodule(repo: &Repo, place: &str) {
     let origin = repo.env.path().join("origin");
     fs::create_dir(&origin).unwrap();
     repo.git_in(&origin, &["init", "-q", "-b", "main"]).expect_code(0);
-    crate::environment::put(&origin.join("x"), "one\n");
+    crate::support::environment::put(&origin.join("x"), "one\n");
     repo.git_in(&origin, &["add", "."]).expect_code(0);
     repo.git_in(&origin, &["commit", "-qm", "one"]).expect_code(0);
     let origin = origin.to_str().unwrap();
@@ -267,13 +269,13 @@ fn in_a_linked_work_tree() {
     let repo = guarded();
     let linked = repo.env.path().join("linked");
     repo.git(&["worktree", "add", "-q", linked.to_str().unwrap(), "-b", "topic"]).expect_code(0);
-    crate::environment::put(&linked.join("src/a.rs"), "two\n");
+    crate::support::environment::put(&linked.join("src/a.rs"), "two\n");
     // Alice's reservation is in the main work tree.
     repo.committed_in(&linked, &["commit", "-qam", "here it is free"]);
     let reserve =
         repo.env.msg().current_dir(&linked).args(["reserve", "docs/", "--as", "Alice"]).output().unwrap();
     assert!(reserve.status.success());
-    crate::environment::put(&linked.join("docs/c.md"), "two\n");
+    crate::support::environment::put(&linked.join("docs/c.md"), "two\n");
     repo.refused_in(&linked.join("docs"), &["commit", "-qam", "docs"], "docs/c.md");
     repo.write("docs/c.md", "three\n");
     repo.committed(&["commit", "-qam", "docs in the main one"]);
@@ -306,24 +308,24 @@ fn who_counts() {
     repo.git(&["add", "."]).expect_code(0);
     let mut own = repo.git_command(&repo.root());
     own.args(["commit", "-qm", "one's own"]).env("MSG_AGENT", "Alice");
-    crate::environment::end(&mut own).expect_code(0);
+    crate::support::environment::end(&mut own).expect_code(0);
 
     repo.write("src/a.rs", "three\n");
     repo.env.join("Bob");
     let mut other = repo.git_command(&repo.root());
     other.args(["commit", "-qam", "another's"]).env("MSG_AGENT", "Bob");
-    crate::environment::end(&mut other).expect_code(1);
+    crate::support::environment::end(&mut other).expect_code(1);
     // For an unknown caller all reservations count.
     let mut nobody = repo.git_command(&repo.root());
     nobody.args(["commit", "-qam", "nobody's"]).env("MSG_AGENT", "Nobody");
-    crate::environment::end(&mut nobody).expect_code(1);
+    crate::support::environment::end(&mut nobody).expect_code(1);
 
     repo.env.ok(&["reserve", "docs/", "--ttl", "1h", "--as", "Alice"]);
     repo.write("docs/c.md", "two\n");
     repo.refused(&["commit", "-qm", "docs", "docs"], "docs/c.md");
     let mut later = repo.git_command(&repo.root());
     later.args(["commit", "-qm", "docs", "docs"]).env(seams::NOW, "2099-01-01T00:00:00.000Z");
-    crate::environment::end(&mut later).expect_code(0);
+    crate::support::environment::end(&mut later).expect_code(0);
 
     repo.refused(&["commit", "-qam", "while she lives"], "src/a.rs");
     repo.env.kill(repo.alice);
@@ -346,7 +348,7 @@ fn an_agent_commits_its_own_from_its_shell() {
     }
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_msg")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-    crate::environment::end(shell.env("PATH", path).current_dir(repo.root())).expect_code(0);
+    crate::support::environment::end(shell.env("PATH", path).current_dir(repo.root())).expect_code(0);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ravenry::sys::seams::CRASH_AT;
 
 use super::fixture::{Repo, awk, everything, put_program, repo};
-use crate::environment::put;
+use crate::support::environment::put;
 
 /// The hook that is there before, and whether git runs it.
 type Case = (&'static str, fn(&Repo), bool);

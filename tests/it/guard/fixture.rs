@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use ravenry::sys::seams;
 use serde_json::Value;
 
-use crate::environment::{Ended, TestEnvironment, end, put};
+use crate::support::environment::{Ended, TestEnvironment, end, put};
 
 pub struct Repo {
     pub env: TestEnvironment,

@@ -87,7 +87,7 @@ fn in_a_linked_work_tree() {
         repo.env.msg().current_dir(&linked).args(["reserve", ".", "--as", "Alice"]).output().unwrap();
     assert!(reserve.status.success());
     repo.git_in(&linked, &["merge", "topic"]).expect_code(1);
-    crate::environment::put(&linked.join("src/a.rs"), "both\n");
+    crate::support::environment::put(&linked.join("src/a.rs"), "both\n");
     let ended = repo.refused_in(&linked, &["commit", "-qam", "merged"], "src/a.rs");
     assert!(ended.stderr.contains("the only file"), "d.txt is theirs: {ended}");
 }

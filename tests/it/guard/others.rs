@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use super::fixture::{Repo, awk, everything, names, put_program, repo, set_mode};
-use crate::environment::{Ended, end, put};
+use crate::support::environment::{Ended, end, put};
 
 /// Installs the guard. Returns whether another hook runs first.
 #[track_caller]
@@ -118,7 +118,7 @@ fn what_loads_what_lies_beside_it() {
     for script in [python, node] {
         let program = script.split_whitespace().nth(1).unwrap();
         if !Command::new(program).arg("--version").output().is_ok_and(|ended| ended.status.success()) {
-            crate::skip::skip(&format!("{program} is missing"));
+            crate::support::skip::skip(&format!("{program} is missing"));
             continue;
         }
         let put_hook = |repo: &Repo| {
@@ -157,7 +157,7 @@ fn scripts_that_read_themselves() {
     ];
     match Command::new("python3").arg("--version").output().is_ok_and(|ended| ended.status.success()) {
         true => scripts.push("#!/bin/sh\n'''exec' python3 \"$0\" \"$@\"\n' '''\nprint('the end')\n"),
-        false => crate::skip::skip("python3 is missing"),
+        false => crate::support::skip::skip("python3 is missing"),
     }
     for script in scripts {
         check(

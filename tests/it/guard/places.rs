@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use super::fixture::{Repo, awk, everything, guarded, put_program, repo, set_mode};
-use crate::environment::{Ended, TestEnvironment, end};
+use crate::support::environment::{Ended, TestEnvironment, end};
 
 /// Runs `msg guard` in that directory.
 fn guard_in(repo: &Repo, dir: &Path, args: &[&str]) -> Ended {
@@ -242,6 +242,6 @@ fn places_with_odd_names() {
     let reserve =
         repo.env.msg().current_dir(&clone).args(["reserve", "docs/", "--as", "Alice"]).output().unwrap();
     assert!(!reserve.status.success() || clone.join(".git/hooks/pre-commit").is_file());
-    crate::environment::put(&clone.join("d.txt"), "two\n");
+    crate::support::environment::put(&clone.join("d.txt"), "two\n");
     repo.committed_in(&clone, &["commit", "-qam", "x"]);
 }

@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime};
 use ravenry::domain::hook::HookAnswer;
 use serde_json::{Value, json};
 
-use super::call::{Call, session_of};
-use crate::environment::{TestEnvironment, date, put};
-use crate::watching::two;
+use crate::support::environment::{TestEnvironment, date, put};
+use crate::support::hook_call::{Call, session_of};
+use crate::support::running::two;
 
 /// Alice has reserved `src/`, in which there is a file.
 fn scene() -> TestEnvironment {

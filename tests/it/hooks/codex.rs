@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
-use super::call::session_of;
+use crate::support::hook_call::session_of;
 
 /// Processes named `codex`, whose `queue` is a script that `bash` finds on its path.
 pub struct Codex {

@@ -12,12 +12,12 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, geteuid, mkfifo};
 use ravenry::sys::flock::FileLock;
 
-use super::fixture::{Fixture, feed, hook, in_shell, play, project};
 use super::harmless::{
     BY_FALCON, EDITS, ENDS, STARTS, held, hold, of, quiet, quiet_trouble, refused, troubles,
 };
-use crate::environment::{Ended, PATIENCE, TestEnvironment, files_in, put, put_old, wait_until};
 use crate::full_disk::{Scarce, SmallDisk};
+use crate::support::environment::{Ended, PATIENCE, TestEnvironment, files_in, put, put_old, wait_until};
+use crate::support::hook_fixture::{Fixture, feed, hook, in_shell, play, project};
 
 /// Runs the payload's hook as a child of its harness, so that it can join.
 #[track_caller]

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use ravenry::sys::seams;
 
-use super::fixture::{Fixture, feed, fixtures, hook, project};
-use crate::environment::{TestEnvironment, date, end};
+use crate::support::environment::{TestEnvironment, date, end};
+use crate::support::hook_fixture::{Fixture, feed, fixtures, hook, project};
 
 const RESERVED_AT: &str = "2024-05-17T09:18:00.000Z";
 const NOW: &str = "2024-05-17T09:30:00.000Z";

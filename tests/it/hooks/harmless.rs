@@ -9,8 +9,10 @@ use std::process::Stdio;
 use ravenry::sys::seams;
 use serde_json::{Value, json};
 
-use super::fixture::{Fixture, HARNESSES, ended, feed, fixtures, hook, in_shell, play, project};
-use crate::environment::{Ended, TestEnvironment, end, put, unheard};
+use crate::support::environment::{Ended, TestEnvironment, end, put, unheard};
+use crate::support::hook_fixture::{
+    Fixture, HARNESSES, ended, feed, fixtures, hook, in_shell, play, project,
+};
 
 /// An edit in each format; below, the start and the end of a session.
 pub const EDITS: [&str; 7] = [

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::fixture::{Fixture, HARNESSES};
 use super::spellings::{Answer, EDITS, SHELLS, Scene};
+use crate::support::hook_fixture::{Fixture, HARNESSES};
 
 /// Payloads of one session: all edits and commands of a harness.
 fn own_calls(scene: &Scene, dir: &str) -> Vec<(&'static str, Value)> {

@@ -8,9 +8,9 @@ use ravenry::domain::hook::HookAnswer;
 use ravenry::sys::seams;
 use serde_json::json;
 
-use super::call::{Call, session_of};
-use crate::environment::{TestEnvironment, end, wait_until};
-use crate::watching::post;
+use crate::support::environment::{TestEnvironment, end, wait_until};
+use crate::support::hook_call::{Call, session_of};
+use crate::support::running::post;
 
 const AGENTS: usize = 30;
 

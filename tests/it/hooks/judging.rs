@@ -9,12 +9,12 @@ use std::path::Path;
 use ravenry::domain::hook::HookAnswer;
 use serde_json::json;
 
-use super::call::Call;
 use super::damaged::Stopped;
 use super::harmless::troubles;
-use crate::environment::{TestEnvironment, files_in, put, put_old};
-use crate::terminal::{Shell, harness};
-use crate::watching::two;
+use crate::support::environment::{TestEnvironment, files_in, put, put_old};
+use crate::support::hook_call::Call;
+use crate::support::running::two;
+use crate::support::terminal::{Shell, harness};
 
 /// Alice has reserved `src/`. Carol's process is the shell; she has session `s1` and has reserved `own/`.
 fn scene() -> (TestEnvironment, Shell) {

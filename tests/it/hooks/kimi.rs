@@ -2,10 +2,10 @@
 
 use ravenry::domain::hook::HookAnswer;
 
-use super::call::{Call, context, receipt, send, session_of};
-use crate::environment::TestEnvironment;
-use crate::terminal::harness;
-use crate::watching::{post, two};
+use crate::support::environment::TestEnvironment;
+use crate::support::hook_call::{Call, context, receipt, send, session_of};
+use crate::support::running::{post, two};
+use crate::support::terminal::harness;
 
 fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
     Call::new(env, fixture, &session_of("Bob"))

@@ -1,7 +1,7 @@
 //! Where a harness asks hooks for permission: `msg` may be run without asking the user, and nothing else.
 
-use super::call::{Call, session_of};
-use crate::environment::{TestEnvironment, end};
+use crate::support::environment::{TestEnvironment, end};
+use crate::support::hook_call::{Call, session_of};
 
 const ALLOWED: &str = "{\"behavior\":\"allow\"}\n";
 

@@ -4,10 +4,10 @@ use std::fs;
 
 use ravenry::domain::hook::HookAnswer;
 
-use super::call::{Call, session_of};
 use super::harmless::troubles;
-use crate::environment::{TestEnvironment, end, put};
-use crate::watching::two;
+use crate::support::environment::{TestEnvironment, end, put};
+use crate::support::hook_call::{Call, session_of};
+use crate::support::running::two;
 
 /// Alice has reserved `src/`, in which there is a file.
 fn scene() -> TestEnvironment {

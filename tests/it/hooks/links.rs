@@ -5,10 +5,10 @@ use std::os::unix::fs::symlink;
 
 use ravenry::domain::hook::HookAnswer;
 
-use super::call::{Call, session_of};
 use super::harmless::troubles;
-use crate::environment::{TestEnvironment, put};
-use crate::watching::two;
+use crate::support::environment::{TestEnvironment, put};
+use crate::support::hook_call::{Call, session_of};
+use crate::support::running::two;
 
 /// `src/deep/h.rs` and `other.rs` are one file, and so are `a` and `b`.
 fn scene() -> TestEnvironment {
@@ -113,7 +113,7 @@ fn more_than_can_be_compared_is_a_doubt() {
     assert_eq!(troubles(&env).len(), 1);
     env.configure("{\"strict\": true}");
     let edit = Call::edit(&env, &session_of("Bob"), "a");
-    let ended = crate::environment::end(&mut edit.command(&env)).expect_code(0);
+    let ended = crate::support::environment::end(&mut edit.command(&env)).expect_code(0);
     assert!(ended.stdout.contains("\"deny\"") && ended.stdout.contains("has other names"), "{ended}");
 }
 

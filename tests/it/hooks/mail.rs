@@ -10,10 +10,10 @@ use ravenry::harness::{HookLine, MsgProgram};
 use ravenry::sys::seams::CRASH_AT;
 use serde_json::json;
 
-use super::call::{Call, receipt, send, session_of};
-use crate::environment::{TestEnvironment, end, wait_until_unheard};
-use crate::terminal::harness;
-use crate::watching::{inbox, post, two};
+use crate::support::environment::{TestEnvironment, end, wait_until_unheard};
+use crate::support::hook_call::{Call, receipt, send, session_of};
+use crate::support::running::{inbox, post, two};
+use crate::support::terminal::harness;
 
 /// Hooks that can give context to a model; observed to arrive.
 const CARRIERS: [&str; 19] = [

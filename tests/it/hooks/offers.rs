@@ -4,11 +4,11 @@
 use ravenry::domain::hook::HookAnswer;
 use serde_json::json;
 
-use super::call::{Call, context, receipt, send, session_of};
 use super::harmless::troubles;
-use crate::environment::{TestEnvironment, end, put};
-use crate::terminal::harness;
-use crate::watching::{inbox, post, two};
+use crate::support::environment::{TestEnvironment, end, put};
+use crate::support::hook_call::{Call, context, receipt, send, session_of};
+use crate::support::running::{inbox, post, two};
+use crate::support::terminal::harness;
 
 fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
     Call::new(env, fixture, &session_of("Bob"))

@@ -16,9 +16,9 @@ use ravenry::domain::hook::HookAnswer;
 use ravenry::store::SessionState;
 use serde_json::{Value, json};
 
-use super::call::{Call, session_of};
 use super::waking::send;
-use crate::environment::{TestEnvironment, end, put, put_old, wait_until};
+use crate::support::environment::{TestEnvironment, end, put, put_old, wait_until};
+use crate::support::hook_call::{Call, session_of};
 
 /// Longer than posting may take, and shorter than any timeout that waits for us.
 const IN_TIME: Duration = Duration::from_secs(60);
@@ -263,7 +263,7 @@ fn what_lies_in_the_place_of_the_socket_is_looked_at_first() {
         assert!(refused(&scene).contains("not a socket of msg"));
         nix::unistd::chown(&scene.socket(), Some(0.into()), None).unwrap();
     } else {
-        crate::skip::skip("only root can give a socket away");
+        crate::support::skip::skip("only root can give a socket away");
     }
     assert_eq!(scene.heard(), [] as [Value; 0]);
     assert_eq!(send(&scene.env, &["now"]), "socket");

@@ -4,9 +4,9 @@ use ravenry::domain::SessionId;
 use ravenry::domain::hook::HookAnswer;
 use ravenry::store::MailTurns;
 
-use super::call::{Call, session_of};
-use crate::environment::TestEnvironment;
-use crate::watching::{inbox, post, two};
+use crate::support::environment::TestEnvironment;
+use crate::support::hook_call::{Call, session_of};
+use crate::support::running::{inbox, post, two};
 
 fn bobs(env: &TestEnvironment, fixture: &str) -> Call {
     Call::new(env, fixture, &session_of("Bob"))
@@ -50,7 +50,7 @@ fn msg_alone_is_allowed_without_asking() {
     let allows = |command: &str| {
         let call =
             bobs(&env, "qwen/PermissionRequest-run_shell_command").with("/tool_input/command", command);
-        let ended = crate::environment::end(&mut call.command(&env));
+        let ended = crate::support::environment::end(&mut call.command(&env));
         ended.expect_code(0).stdout.contains(r#""behavior":"allow""#)
     };
     assert!(allows("msg send Alice \"hello\""));

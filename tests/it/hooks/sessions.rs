@@ -5,10 +5,10 @@ use std::fs;
 use ravenry::domain::hook::HookAnswer;
 use serde_json::{Value, json};
 
-use super::call::{Call, context, session_of};
-use crate::environment::TestEnvironment;
-use crate::terminal::{Shell, harness};
-use crate::watching::{inbox, post, two};
+use crate::support::environment::TestEnvironment;
+use crate::support::hook_call::{Call, context, session_of};
+use crate::support::running::{inbox, post, two};
+use crate::support::terminal::{Shell, harness};
 
 const SETTING: &str = "autoRegister";
 

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::fixture::{Fixture, feed, hook, project};
-use crate::environment::{Ended, TestEnvironment};
+use crate::support::environment::{Ended, TestEnvironment};
+use crate::support::hook_fixture::{Fixture, feed, hook, project};
 
 /// How an editing tool gets its path.
 #[derive(Clone, Copy)]
@@ -199,7 +199,7 @@ impl Scene {
     pub fn reserve(&self, holder: &str, held: &[&str]) {
         let mut command = self.env.msg();
         command.args(["reserve", "--as", holder]).args(held).current_dir(&self.project);
-        crate::environment::end(&mut command).expect_code(0);
+        crate::support::environment::end(&mut command).expect_code(0);
     }
 
     /// The payload of that name.

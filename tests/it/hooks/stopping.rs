@@ -2,9 +2,9 @@
 
 use ravenry::domain::hook::HookAnswer;
 
-use super::call::{Call, receipt, send, session_of};
-use crate::environment::TestEnvironment;
-use crate::watching::{inbox, post, two};
+use crate::support::environment::TestEnvironment;
+use crate::support::hook_call::{Call, receipt, send, session_of};
+use crate::support::running::{inbox, post, two};
 
 /// For each harness: the payload of a stop, the payload of a prompt, and where the prompt's text is.
 const HARNESSES: [(&str, &str, &str); 6] = [

@@ -3,11 +3,11 @@
 use ravenry::sys::seams;
 
 use super::damaged::{DAMAGES, spoilt};
-use super::fixture::{feed, hook, play, project};
 use super::harmless::{
     BY_FALCON, EDITS, ENDS, STARTS, free, held, of, quiet, quiet_trouble, refused, troubles,
 };
-use crate::environment::{TestEnvironment, put};
+use crate::support::environment::{TestEnvironment, put};
+use crate::support::hook_fixture::{feed, hook, play, project};
 
 const NOT_KNOWN: &str = "could not find out whether this is reserved";
 

@@ -2,9 +2,9 @@
 
 use ravenry::domain::hook::HookAnswer;
 
-use super::call::{Call, session_of};
-use crate::environment::{TestEnvironment, put};
-use crate::watching::{inbox, two};
+use crate::support::environment::{TestEnvironment, put};
+use crate::support::hook_call::{Call, session_of};
+use crate::support::running::{inbox, two};
 
 /// Alice holds what Bob wants; Carol has joined too. Also returns Alice's host.
 fn three() -> (TestEnvironment, u32) {

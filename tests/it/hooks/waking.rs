@@ -13,12 +13,12 @@ use ravenry::domain::hook::HookAnswer;
 use ravenry::store::SessionState;
 use serde_json::Value;
 
-use super::call::{Call, receipt, session_of};
 use super::codex::Codex;
 use crate::effects::block_notices;
-use crate::environment::{TestEnvironment, date, end, wait_until};
-use crate::terminal::harness;
-use crate::watching::{inbox, post};
+use crate::support::environment::{TestEnvironment, date, end, wait_until};
+use crate::support::hook_call::{Call, receipt, session_of};
+use crate::support::running::{inbox, post};
+use crate::support::terminal::harness;
 
 /// Alice, and Bob in Claude Code, with `mailTurns` 2.
 fn scene() -> (TestEnvironment, u32) {
@@ -582,7 +582,7 @@ fn an_answer_that_leads_nowhere_is_none() {
             assert_eq!(ended.expect_code(0).stdout, "");
         };
         prompt(&env, "hello");
-        let id = super::call::send(&env, "is anybody there?");
+        let id = crate::support::hook_call::send(&env, "is anybody there?");
         say_to_nobody("claude/UserPromptSubmit");
         say_to_nobody("claude/Stop");
         assert_eq!(receipt(&env, &id).0, "stored", "{place}");

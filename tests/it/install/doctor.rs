@@ -147,7 +147,7 @@ fn a_login_shell_that_does_not_find_the_program() {
         let mut program = std::process::Command::new(&msg);
         program.env_clear().envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
         command = program;
-        crate::environment::end(
+        crate::support::environment::end(
             command.args(args).env("PATH", &path).env("SHELL", shell).current_dir(env.work()),
         )
     };

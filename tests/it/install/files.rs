@@ -104,7 +104,7 @@ fn somebody_else_is_at_it() {
 #[test]
 fn the_owner_stays() {
     if !nix::unistd::geteuid().is_root() {
-        crate::skip::skip("only root can give a file away");
+        crate::support::skip::skip("only root can give a file away");
         return;
     }
     for (harness, file) in SETTINGS {
@@ -126,7 +126,7 @@ fn the_owner_stays() {
 #[test]
 fn what_would_become_ours_is_refused() {
     if !nix::unistd::geteuid().is_root() {
-        crate::skip::skip("only root can give a file away");
+        crate::support::skip::skip("only root can give a file away");
         return;
     }
     let env = TestEnvironment::new();
@@ -152,7 +152,7 @@ fn what_would_become_ours_is_refused() {
 #[test]
 fn the_owner_of_other_files_stays_too() {
     if !nix::unistd::geteuid().is_root() {
-        crate::skip::skip("only root can give a file away");
+        crate::support::skip::skip("only root can give a file away");
         return;
     }
     let env = TestEnvironment::new();

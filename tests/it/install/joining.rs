@@ -1,7 +1,7 @@
 //! From `install` to sessions that join: each command says what the next step is.
 
 use super::*;
-use crate::terminal::Terminal;
+use crate::support::terminal::Terminal;
 
 /// The check of `doctor` with that name, if there is one.
 fn check_of(env: &TestEnvironment, name: &str) -> Option<Value> {

@@ -41,7 +41,7 @@ fn who_upgrades_is_asked_about_redirections() {
         give(&env, FILE, &old);
         assert_rules(&env, &upgraded[..2]);
         let path = at(&env, FILE).display().to_string();
-        let records = crate::environment::files_in(&at(&env, ".local/state/ravenry-installs"));
+        let records = crate::support::environment::files_in(&at(&env, ".local/state/ravenry-installs"));
         let record = records.iter().find(|it| fs::read_to_string(it).is_ok_and(|text| text.contains(&path)));
         let first_format = serde_json::json!({
             "path": path, "original": original, "wrote": [ravenry::domain::sha256(old.as_bytes())], "made": [],

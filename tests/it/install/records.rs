@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::environment::files_in;
+use crate::support::environment::files_in;
 
 const STATE: &str = ".local/state/ravenry-installs";
 

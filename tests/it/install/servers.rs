@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::{at, copy_of_program, from_home, give, install, run_program, text, tree, uninstall};
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 /// The file in which each harness lists its servers, and its content before.
 const FILES: [(&str, &str, &str); 7] = [

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::client::Client;
-use crate::environment::{TestEnvironment, wait_until};
+use crate::support::environment::{TestEnvironment, wait_until};
+use crate::support::mcp_client::Client;
 
 #[test]
 fn who_waits_is_told_that_it_goes_on() {

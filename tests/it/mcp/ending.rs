@@ -8,9 +8,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::client::{Client, greeting, server, server_of};
-use crate::environment::{TestEnvironment, wait_until, wait_until_unheard};
-use crate::hooks::fixture::in_shell;
+use crate::support::environment::{TestEnvironment, wait_until, wait_until_unheard};
+use crate::support::hook_fixture::in_shell;
+use crate::support::mcp_client::{Client, greeting, server, server_of};
 
 /// A server whose pipes this test holds, whatever happens to the process that started it.
 fn start(command: &mut Command) -> Child {

@@ -5,9 +5,9 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use super::client::{Client, server, server_of};
-use crate::environment::TestEnvironment;
-use crate::hooks::fixture::{ended, feed};
+use crate::support::environment::TestEnvironment;
+use crate::support::hook_fixture::{ended, feed};
+use crate::support::mcp_client::{Client, server, server_of};
 
 const GARBAGE: [&str; 18] = [
     "",
@@ -36,7 +36,7 @@ fn garbage_does_not_end_it() {
     let mut client = Client::start(server(&env, "claude"));
     GARBAGE.iter().for_each(|line| client.write(line));
     client.pour(b"\xff\xfe\x00\n");
-    client.request("initialize", super::client::greeting("2025-11-25"));
+    client.request("initialize", crate::support::mcp_client::greeting("2025-11-25"));
     GARBAGE.iter().for_each(|line| client.write(line));
     client.pour(b"\xff\xfe\x00\n");
     client.write(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)));
@@ -115,7 +115,7 @@ fn flood(id_of: fn(i64) -> i64) {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let flood = std::thread::spawn(move || {
-        let greeting = super::client::greeting("2025-11-25");
+        let greeting = crate::support::mcp_client::greeting("2025-11-25");
         let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting });
         let mut sent = 0;
         let lines = std::iter::once(hello)
@@ -136,7 +136,7 @@ fn flood(id_of: fn(i64) -> i64) {
         io.lines().next().unwrap().to_string()
     };
     let mut before = String::new();
-    crate::environment::wait_until("it stands still", || {
+    crate::support::environment::wait_until("it stands still", || {
         std::thread::sleep(std::time::Duration::from_millis(200));
         let now = bytes();
         let still = sleeps() && now == before && now != "rchar: 0";

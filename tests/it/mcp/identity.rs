@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::client::Client;
-use crate::environment::TestEnvironment;
-use crate::hooks::fixture::in_shell;
+use crate::support::environment::TestEnvironment;
+use crate::support::hook_fixture::in_shell;
+use crate::support::mcp_client::Client;
 
 fn agents(env: &TestEnvironment) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_string();

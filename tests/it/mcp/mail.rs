@@ -9,9 +9,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::client::{Client, greeting, server, server_of};
-use crate::environment::{TestEnvironment, wait_until};
-use crate::hooks::fixture::{ended, in_shell};
+use crate::support::environment::{TestEnvironment, wait_until};
+use crate::support::hook_fixture::{ended, in_shell};
+use crate::support::mcp_client::{Client, greeting, server, server_of};
 
 fn waiting(env: &TestEnvironment, name: &str) -> Vec<String> {
     let entries = fs::read_dir(env.mesh().join("inbox").join(name)).unwrap();

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Client, greeting, server};
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
+use crate::support::mcp_client::{Client, greeting, server};
 
 /// Maximum cost of the tool list for a model, in tokens. A well-known server of this kind needs 24,700.
 const MOST_TOKENS: usize = 1_500;

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use super::client::Client;
-use crate::environment::{TestEnvironment, wait_until};
+use crate::support::environment::{TestEnvironment, wait_until};
+use crate::support::mcp_client::Client;
 
 fn with_peer() -> (TestEnvironment, Client) {
     let env = TestEnvironment::new();
@@ -271,7 +271,7 @@ fn a_damaged_mesh_is_told_of() {
 #[test]
 fn a_bug_of_ours_is_an_answer() {
     let env = TestEnvironment::new();
-    let mut command = super::client::server(&env, "claude");
+    let mut command = crate::support::mcp_client::server(&env, "claude");
     command.env(ravenry::sys::seams::PANIC, "boom");
     let mut client = Client::greeted(command);
     assert_eq!(client.fails("agents", json!({})), "bug");

@@ -6,11 +6,11 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::client::{Client, greeting};
-use crate::environment::{TestEnvironment, put_old, wait_until};
-use crate::hooks::fixture::in_shell;
 use crate::hooks::posting::Scene;
 use crate::hooks::waking::send;
+use crate::support::environment::{TestEnvironment, put_old, wait_until};
+use crate::support::hook_fixture::in_shell;
+use crate::support::mcp_client::{Client, greeting};
 
 /// Bob's server, once it is registered.
 fn server(scene: &Scene) -> Client {

@@ -6,7 +6,7 @@ use ravenry::sys::seams::NOW;
 use serde_json::json;
 
 use super::pi;
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 /// An agent that has reserved a path for a minute.
 fn with_reservation() -> TestEnvironment {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::write_pi;
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
 

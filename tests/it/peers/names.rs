@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{pi, texts};
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 /// The texts in an inbox.
 fn inbox(env: &TestEnvironment, name: &str) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{pi, texts};
-use crate::environment::{TestEnvironment, put_old};
+use crate::support::environment::{TestEnvironment, put_old};
 
 const NAMES: [&str; 4] =
     ["all", "ravenry", "Élan Fox", "NameOfMoreThanFiftyCharactersWhichIsLongerThanOursMayBe"];

@@ -8,8 +8,8 @@ use ravenry::sys::seams::NOW;
 use serde_json::json;
 
 use super::{pi, pi_removes, write_pi};
-use crate::environment::{TestEnvironment, date, wait_until};
 use crate::lock_order::{ended, pid, stop_at};
+use crate::support::environment::{TestEnvironment, date, wait_until};
 
 /// Wren wrote to Old, which renamed itself before it read its inbox. Returns the message's id.
 fn renamed() -> (TestEnvironment, String) {

@@ -9,7 +9,7 @@ use ravenry::store::GoneReason;
 use serde_json::json;
 
 use super::{pi, pi_removes, texts, write_pi};
-use crate::environment::{TestEnvironment, date};
+use crate::support::environment::{TestEnvironment, date};
 
 fn come_back(env: &TestEnvironment, session: &str) -> serde_json::Value {
     env.ok(&["join", "--pid", &env.host().to_string(), "--session", session])

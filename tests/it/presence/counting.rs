@@ -13,9 +13,9 @@ use ravenry::sys::seams;
 use serde_json::{Value, json};
 
 use super::{age, agent};
-use crate::environment::{TestEnvironment, end};
-use crate::hooks::call::{Call, session_of};
-use crate::hooks::fixture::ended;
+use crate::support::environment::{TestEnvironment, end};
+use crate::support::hook_call::{Call, session_of};
+use crate::support::hook_fixture::ended;
 
 const AGENTS: [&str; 4] = ["Alice", "Bob", "Carol", "Dave"];
 /// Hooks that run at a time, and rounds.

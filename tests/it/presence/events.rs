@@ -8,9 +8,9 @@ use ravenry::sys::seams;
 use serde_json::{Value, json};
 
 use super::{agent, told};
-use crate::environment::{TestEnvironment, end, put};
-use crate::hooks::call::{Call, session_of};
-use crate::hooks::fixture::ended;
+use crate::support::environment::{TestEnvironment, end, put};
+use crate::support::hook_call::{Call, session_of};
+use crate::support::hook_fixture::ended;
 
 fn alice() -> TestEnvironment {
     let env = TestEnvironment::new();

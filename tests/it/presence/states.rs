@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 
 use super::{age, agent, change};
-use crate::environment::{TestEnvironment, date};
-use crate::hooks::call::{Call, session_of};
+use crate::support::environment::{TestEnvironment, date};
+use crate::support::hook_call::{Call, session_of};
 
 const MINUTE: u64 = 60;
 

@@ -5,9 +5,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use super::{age, told};
-use crate::environment::{TestEnvironment, put, put_old};
-use crate::hooks::call::{Call, session_of};
-use crate::hooks::fixture::ended;
+use crate::support::environment::{TestEnvironment, put, put_old};
+use crate::support::hook_call::{Call, session_of};
+use crate::support::hook_fixture::ended;
 use crate::swarm::fixture::{claim, mail, three};
 
 const LONG: Duration = Duration::from_secs(20 * 60);

@@ -4,7 +4,7 @@ use ravenry::ops::MAX_RESERVATIONS;
 use serde_json::json;
 
 use super::{assert_free, assert_held, listed, refused, reserve, root, run_at, two};
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 const NOON: &str = "2026-11-15T12:00:00.000Z";
 

@@ -1,7 +1,7 @@
 //! Tests of patterns that take long to compare, and of many patterns.
 
 use super::{assert_free, refused, reserve, two};
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 /// Patterns without a common path, which only a search through a million states would show.
 fn hostile(letter: &str, end: &str) -> Vec<String> {

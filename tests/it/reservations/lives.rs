@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{assert_free, assert_held, listed, refused, reserve, two};
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 /// Alice comes back in another process.
 fn back(env: &TestEnvironment) -> Value {

@@ -11,7 +11,7 @@ use ravenry::ops::{self, BroadPatterns, Context, GlobalOptions, ReserveRequest};
 use ravenry::sys::environment::Home;
 
 use super::two;
-use crate::environment::{TestEnvironment, rounds};
+use crate::support::environment::{TestEnvironment, rounds};
 
 /// A tree, and questions about it. There are few names, so that they coincide by chance.
 #[derive(Clone, Debug)]

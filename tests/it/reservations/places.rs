@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{
     assert_free, assert_held, holder_in, listed, ok_in, refused, repository, reserve, root, run_in, two,
 };
-use crate::environment::{TestEnvironment, put, put_old};
+use crate::support::environment::{TestEnvironment, put, put_old};
 
 /// A registration from pi-messenger's fixture, for a live process in that directory.
 fn pi_messengers(env: &TestEnvironment, cwd: &Path) {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::listed;
 use crate::crashes::copy;
-use crate::environment::{TestEnvironment, end, open_mesh, rounds};
+use crate::support::environment::{TestEnvironment, end, open_mesh, rounds};
 
 const ROUNDS: usize = 200;
 
@@ -90,7 +90,8 @@ fn of_sixteen_at_once_one_gets_it() {
         let won: Vec<_> = ends.iter().filter(|(_, _, code)| *code == Some(0)).collect();
         let refused = ends.iter().filter(|(_, _, code)| *code == Some(1)).count();
         assert_eq!((won.len(), refused), (1, names.len() - 1), "round {round}: {ends:?}");
-        let records = open_mesh(&mesh, crate::environment::PATIENCE).registry().census().unwrap().records;
+        let records =
+            open_mesh(&mesh, crate::support::environment::PATIENCE).registry().census().unwrap().records;
         let holders: Vec<&str> = records
             .iter()
             .filter(|record| !record.agent.reservations.is_empty())

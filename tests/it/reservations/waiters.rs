@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{assert_held, refused, reserve, two};
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 
 /// Alice holds `src/`; Bob wanted `src/auth/` and was refused. Returns Alice's host.
 fn waiting() -> (TestEnvironment, u32) {

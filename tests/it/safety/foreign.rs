@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{everything_in, mode, set_mode};
-use crate::environment::{Ended, TestEnvironment, put};
+use crate::support::environment::{Ended, TestEnvironment, put};
 
 /// Commands that read, and some that write. All they need to know is whether it is a mesh.
 const COMMANDS: [&[&str]; 13] = [
@@ -68,7 +68,7 @@ fn left_alone(env: &TestEnvironment, dir: &Path, kinds: &[&str]) {
     let mut hook = env.msg();
     hook.args(["hook", "claude", "SessionStart", "--mesh"]).arg(dir).env("MSG_AUTO_REGISTER", "true");
     hook.stdin(fs::File::open(env.path().join("payload")).unwrap());
-    let ended = crate::environment::end(&mut hook);
+    let ended = crate::support::environment::end(&mut hook);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{ended}");
     assert_eq!(state(dir), before, "a hook");
 }

@@ -16,7 +16,7 @@ use nix::unistd::{Pid, mkfifo};
 use ravenry::sys::seams;
 use serde_json::json;
 
-use crate::environment::{PATIENCE, TestEnvironment, files_in, is_whole, put};
+use crate::support::environment::{PATIENCE, TestEnvironment, files_in, is_whole, put};
 
 const SPEC: &str = "# Spec\n\n## TASK-01 one\n\n## TASK-02 two\n\n## TASK-03 three\n";
 

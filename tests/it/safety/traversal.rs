@@ -7,9 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use serde_json::{Value, json};
 
 use super::everything_in;
-use crate::environment::{TestEnvironment, put, put_old};
-use crate::hooks::call::{Call, session_of};
-use crate::watching::two;
+use crate::support::environment::{TestEnvironment, put, put_old};
+use crate::support::hook_call::{Call, session_of};
+use crate::support::running::two;
 
 fn ways_out(env: &TestEnvironment) -> Vec<String> {
     let absolute = env.path().join("outside").display().to_string();

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::fixture::{SPEC, assert_state, claim, key, on_disk, refused, run_at, states, three};
-use crate::environment::{TestEnvironment, put};
+use crate::support::environment::{TestEnvironment, put};
 
 const NOON: &str = "2026-11-15T12:00:00.000Z";
 const LATER: &str = "2026-11-15T12:30:00.000Z";

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-pub(super) use crate::chance::Chance;
-use crate::environment::{Ended, TestEnvironment, end};
+pub(super) use crate::support::chance::Chance;
+use crate::support::environment::{Ended, TestEnvironment, end};
 
 /// Calls `msg` from another thread.
 #[derive(Clone)]

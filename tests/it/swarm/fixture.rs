@@ -5,7 +5,7 @@ use std::fs;
 use ravenry::sys::seams;
 use serde_json::Value;
 
-use crate::environment::{Ended, TestEnvironment, put};
+use crate::support::environment::{Ended, TestEnvironment, put};
 
 /// Two tasks that can be started, one that waits for both, one that is done, and one that waits for the one that is
 /// done.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::crowd::{entries, ledger};
 use super::fixture::mail;
-use crate::environment::{TestEnvironment, end, put};
+use crate::support::environment::{TestEnvironment, end, put};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/pi-messenger/");
 const SPEC: &str =

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::fixture::{assert_state, claim, holder, key, on_disk, refused, states, three};
-use crate::environment::{date, put};
+use crate::support::environment::{date, put};
 
 #[test]
 fn a_dead_agents_task_is_free_at_once() {

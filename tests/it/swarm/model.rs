@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use super::crowd::{Caller, Host, entries, ledger, number};
-use crate::environment::{TestEnvironment, put, rounds};
+use crate::support::environment::{TestEnvironment, put, rounds};
 
 const CASES: usize = 80;
 const FLAG: &str = "RAVENRY_SWARM_CASES";

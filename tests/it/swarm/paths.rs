@@ -6,8 +6,8 @@ use ravenry::sys::seams::CRASH_AT;
 use serde_json::{Value, json};
 
 use super::fixture::{SPEC, assert_state, claim, holder, on_disk, refused, three};
-use crate::environment::{TestEnvironment, end, put};
-use crate::hooks::fixture::{Fixture, feed, hook, project};
+use crate::support::environment::{TestEnvironment, end, put};
+use crate::support::hook_fixture::{Fixture, feed, hook, project};
 
 #[test]
 fn task_and_paths_together_or_neither() {

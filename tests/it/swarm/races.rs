@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use super::crowd::{Caller, Host, entries, ledger, number};
 use crate::crashes::copy;
-use crate::environment::{TestEnvironment, date, put};
+use crate::support::environment::{TestEnvironment, date, put};
 
 const CROWD: usize = 8;
 /// The least number of rounds; [`ROUNDS_FLAG`] asks for more.
@@ -66,7 +66,7 @@ fn a_dead_ones_lock_costs_no_claim() {
             let mut command = caller.msg(&["claim", which, "--as", &names[number]]);
             command.env("MSG_MESH", &mesh).stderr(Stdio::null());
             barrier.wait();
-            let ended = crate::environment::end(&mut command).expect_code(0);
+            let ended = crate::support::environment::end(&mut command).expect_code(0);
             (ended.json()["claim"]["task"].as_str().unwrap().to_string(), names[number].clone())
         };
         let claim = &claim;

@@ -17,7 +17,7 @@ use ravenry::sys::seams;
 use serde_json::Value;
 
 use super::crowd::{Caller, Chance, Host, entries, ledger, number};
-use crate::environment::{Ended, TestEnvironment, put};
+use crate::support::environment::{Ended, TestEnvironment, put};
 
 const WORKERS: usize = 16;
 /// How many tasks; [`FLAG`] asks for more.

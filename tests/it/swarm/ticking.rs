@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 
 use super::fixture::claim;
-use crate::environment::{TestEnvironment, put};
+use crate::support::environment::{TestEnvironment, put};
 
 const ROUNDS: usize = 25;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 
 use super::crowd::{Caller, Chance, entries, ledger, number};
-use crate::environment::{TestEnvironment, date, put};
+use crate::support::environment::{TestEnvironment, date, put};
 
 /// How many commands; [`FLAG`] asks for more.
 const OPERATIONS: usize = 500;

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 
 use super::fixture::{assert_state, claim, key, mail, refused, run_at, three};
-use crate::environment::{date, put};
-use crate::mcp::client::Client;
+use crate::support::environment::{date, put};
+use crate::support::mcp_client::Client;
 
 #[test]
 fn who_was_refused_is_told_once() {

@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, end, unheard, wait_until};
+use crate::support::environment::{TestEnvironment, end, unheard, wait_until};
 use crate::texts::{one_object, snapshot, spoken};
 
 /// A demo whose temporary files are in a directory of its own.

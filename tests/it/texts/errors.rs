@@ -7,7 +7,7 @@ use std::time::Duration;
 use ravenry::sys::flock::FileLock;
 use serde_json::json;
 
-use crate::environment::{put, put_old};
+use crate::support::environment::{put, put_old};
 use crate::texts::{Scene, Voice, check, one_object, spoken};
 
 #[test]

@@ -1,6 +1,6 @@
 //! Snapshots of the feed.
 
-use crate::environment::put;
+use crate::support::environment::put;
 use crate::texts::check;
 
 #[test]
@@ -17,7 +17,7 @@ fn the_feed() {
             &["reserve", "src/auth/login.rs", "--as", "GoldFalcon"],
             &["leave", "--as", "SwiftRaven"],
         ] {
-            crate::environment::end(scene.command().args(args));
+            crate::support::environment::end(scene.command().args(args));
         }
         let project = scene.project().join(".pi/messenger/feed.jsonl");
         let line = "{\"ts\":\"2024-05-17T09:31:00.000Z\",\"agent\":\"RedIce\",\"type\":\"task.start\",\"target\":\"task-1\"}\nnonsense\n";

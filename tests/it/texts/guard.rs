@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use crate::environment::{end, put, put_old};
 use crate::guard::put_program;
+use crate::support::environment::{end, put, put_old};
 use crate::texts::{Scene, Voice, check, shown, spoken};
 
 impl Scene {

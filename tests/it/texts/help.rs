@@ -1,6 +1,6 @@
 //! Snapshots of the help texts.
 
-use crate::environment::TestEnvironment;
+use crate::support::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
 const COMMANDS: [&str; 42] = [

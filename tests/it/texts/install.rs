@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use crate::environment::put;
+use crate::support::environment::put;
 use crate::texts::{Scene, check};
 
 /// `msg` is on the PATH, so that no path of this machine is in a hook.

@@ -9,7 +9,7 @@ use ravenry::domain::{MessageId, MessageStamp};
 use ravenry::sys::seams;
 use serde_json::Value;
 
-use crate::environment::{end, put};
+use crate::support::environment::{end, put};
 use crate::texts::{Scene, Voice, check, one_object};
 
 /// Escape sequences, a bell, a right-to-left override, a zero-width space.

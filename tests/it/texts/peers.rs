@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::environment::put_old;
+use crate::support::environment::put_old;
 use crate::texts::{NOW, Scene, Voice, check, spoken};
 
 /// A bell, a colour, a title, an eight-bit escape, a right-to-left override, a zero-width space.

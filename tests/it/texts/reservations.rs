@@ -5,7 +5,7 @@ use std::fs;
 use ravenry::sys::seams;
 use serde_json::json;
 
-use crate::environment::{put, put_old};
+use crate::support::environment::{put, put_old};
 use crate::texts::{NOW, Scene, Voice, check, shown};
 
 impl Scene {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::environment::{put, put_old};
+use crate::support::environment::{put, put_old};
 use crate::texts::{NOW, Scene, Voice, check, snapshot, spoken};
 
 #[test]

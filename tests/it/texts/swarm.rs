@@ -2,7 +2,7 @@
 
 use ravenry::sys::seams;
 
-use crate::environment::put;
+use crate::support::environment::put;
 use crate::texts::{Scene, check, shown};
 
 const SPEC: &str = "\

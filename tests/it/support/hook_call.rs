@@ -9,8 +9,8 @@ use ravenry::domain::hook::HookAnswer;
 use ravenry::harness::{self, codec};
 use serde_json::{Value, json};
 
-use crate::environment::{Ended, TestEnvironment, end};
-use crate::terminal::Shell;
+use crate::support::environment::{Ended, TestEnvironment, end};
+use crate::support::terminal::Shell;
 
 /// One hook call.
 #[derive(Clone)]

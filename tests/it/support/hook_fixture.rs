@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::environment::{Ended, PATIENCE, TestEnvironment};
+use crate::support::environment::{Ended, PATIENCE, TestEnvironment};
 
 /// The directories of fixtures, each with the harness of its payloads.
 pub const HARNESSES: [(&str, &str); 9] = [

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::environment::{Ended, PATIENCE, TestEnvironment, wait_until};
-use crate::hooks::fixture::{ended, in_shell};
+use crate::support::environment::{Ended, PATIENCE, TestEnvironment, wait_until};
+use crate::support::hook_fixture::{ended, in_shell};
 
 /// A running server and its output.
 pub struct Client {
