@@ -173,6 +173,11 @@ impl Installs {
         Ok(!files::list(&self.dir)?.iter().any(|name| name.ends_with(".json")))
     }
 
+    /// Whether anything was ever installed from here, so that another process may be at it now.
+    pub fn has_lock_file(&self) -> Result<bool, StoreError> {
+        Ok(files::exists(&self.dir.join("lock"))?)
+    }
+
     pub fn lock(&self) -> Result<InstallsLock, StoreError> {
         if !files::exists(&self.dir)? {
             files::create_dir(&self.dir)?;

@@ -171,17 +171,21 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
         let tree = tree.as_ref().filter(|_| options.project);
         let plan = targets.map(|targets| InstallPlan { recipient, targets, tree, way });
         let carried_out = plan.and_then(|plan| {
-            let mut changes = plan.carry_out(&installs, options.execution)?;
+            let list = || {
+                let targets = self::targets(&place, recipient, way)?;
+                targets.map_err(|instead| no_project_settings(recipient, &instead))
+            };
+            let mut changes = plan.carry_out(&installs, options.execution, list)?;
             // Remove a server that was installed before and is not wanted now.
             if let Recipient::Harness(harness) = recipient
                 && !options.mcp
                 && way == InstallDirection::Install
             {
-                let targets =
-                    harness::support(harness).map(|it| place.server_targets(it)).unwrap_or_default();
+                let list =
+                    || harness::support(harness).map(|it| place.server_targets(it)).unwrap_or_default();
                 let unwanted =
-                    InstallPlan { recipient, targets, tree: None, way: InstallDirection::Uninstall };
-                changes.extend(unwanted.carry_out(&installs, options.execution)?);
+                    InstallPlan { recipient, targets: list(), tree: None, way: InstallDirection::Uninstall };
+                changes.extend(unwanted.carry_out(&installs, options.execution, || Ok(list()))?);
             }
             Ok(changes)
         });

@@ -53,35 +53,51 @@ pub(super) struct PlannedFile {
 }
 
 impl InstallPlan<'_> {
-    /// Carries out the plan, or only says what would change. Returns the changes.
+    /// Carries out the plan, or only says what would change. Returns the changes. `list` lists the targets again: which
+    /// files they are may depend on which exist.
     pub(super) fn carry_out(
         mut self,
         installs: &Installs,
         execution: Execution,
+        list: impl Fn() -> Result<Vec<InstallTarget>, CommandError>,
     ) -> Result<Vec<FileChange>, CommandError> {
-        self.targets.iter().try_for_each(|target| refuse_no_text(&target.path))?;
-        self.keep_out_of_repository()?;
+        self.prepare()?;
         if execution == Execution::DryRun {
             return Ok(self.changes(&self.steps(installs)?));
         }
         self.targets.iter().try_for_each(|target| files::sweep_beside(&target.path))?;
-        // With nothing to do, leave nothing behind, not even a lock file.
-        let steps = self.steps(installs)?;
-        if steps.iter().all(|step| step.is_settled(self.way)) {
-            return Ok(Vec::new());
-        }
-        for step in steps.iter().filter(|step| step.before != step.after) {
-            refuse_read_only(&step.target.path)?;
-            refuse_of_another(&step.target.path)?;
-            step.refuse_edited()?;
+        match self.permitted_steps(installs) {
+            // With nothing to do, leave nothing behind, not even a lock file.
+            Ok(steps) if steps.iter().all(|step| step.is_settled(self.way)) => return Ok(Vec::new()),
+            Err(error) if !installs.has_lock_file()? => return Err(error),
+            // Another process may be in the middle of its changes, so what was seen without the lock decides nothing.
+            Ok(_) | Err(_) => {}
         }
         let lock = installs.lock()?;
-        let steps = self.steps(installs)?;
+        self.targets = list()?;
+        self.prepare()?;
+        let steps = self.permitted_steps(installs)?;
         match self.way {
             InstallDirection::Install => steps.iter().try_for_each(|step| step.put(&lock))?,
             InstallDirection::Uninstall => steps.iter().rev().try_for_each(|step| step.take(&lock))?,
         }
         Ok(self.changes(&steps))
+    }
+
+    fn prepare(&mut self) -> Result<(), CommandError> {
+        self.targets.iter().try_for_each(|target| refuse_no_text(&target.path))?;
+        self.keep_out_of_repository()
+    }
+
+    /// Like [`Self::steps`]; fails if one of the files must not be changed.
+    fn permitted_steps(&self, installs: &Installs) -> Result<Vec<PlannedFile>, CommandError> {
+        let steps = self.steps(installs)?;
+        for step in steps.iter().filter(|step| step.before != step.after) {
+            refuse_read_only(&step.target.path)?;
+            refuse_of_another(&step.target.path)?;
+            step.refuse_edited()?;
+        }
+        Ok(steps)
     }
 
     /// Plans all files before any of them is written.
