@@ -14,6 +14,7 @@ mod codex;
 mod copilot;
 mod gemini;
 mod hook_line;
+mod inbox_socket;
 pub mod install;
 mod kimi;
 mod opencode;

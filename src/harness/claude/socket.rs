@@ -3,50 +3,39 @@
 //! A message posted there starts a turn, and is shown as another session's words, not as the user's. This route is for
 //! a session without a waiter: the waiter was killed, or has waited for as long as a hook may run.
 //!
-//! Claude Code's own record of the session names the socket. The record must be of this very session, the socket must
-//! be the user's in a directory where nobody else could have put it, and the agent's process must be the one that
-//! listens (`SO_PEERCRED`; `sys::socket`). Connecting, writing and being heard have two seconds together. A text that
-//! was written but not heard stays counted, so it is not sent twice.
+//! Claude Code's own record of the session names the socket; `harness::inbox_socket` reads it and posts.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::domain::Agent;
 use crate::domain::hook::PermissionMode;
+use crate::harness::inbox_socket::{RecordedSession, SessionRecordFormat};
 use crate::harness::wake::{PostOrigin, SessionInbox, SessionInboxes, WakeFailure};
 use crate::sys::environment::Home;
-use crate::sys::files::BoundedRead;
-use crate::sys::socket::{self, SocketSendResult};
-use crate::sys::{clock, files, process, program};
+use crate::sys::{clock, process};
 
 use super::inbound::{self, InboundContext};
 use super::install::{self, DIRECTORY};
 
-/// Time limit of posting, in all.
-const LIMIT: Duration = Duration::from_secs(2);
-/// Size limit of a session record, in bytes.
-const MOST: u64 = 256 * 1024;
-/// Variables that say where the agent's own Claude Code keeps its files.
-const VARIABLES: [&str; 2] = [DIRECTORY, "HOME"];
+const RECORDS: SessionRecordFormat = SessionRecordFormat {
+    title: "Claude Code",
+    variable: DIRECTORY,
+    folder: ".claude",
+    kind: "interactive",
+    socket: "messagingSocketPath",
+};
 
 /// The states, by Claude Code's own record, in which a session that is idle by its hooks takes a message. For a moment
 /// after the last hook of a turn it is still busy, or the user's command runs in the background; it takes the message
 /// as soon as it can.
 const TAKES: [&str; 3] = ["idle", "busy", "shell"];
 
-/// Claude Code's record of a running session.
+/// A running session, by Claude Code's record of it.
 #[derive(Debug)]
-struct ClaudeSession {
-    /// The directory of the user's settings.
-    config: PathBuf,
-    cwd: PathBuf,
-    socket: PathBuf,
-    status: String,
-    /// Since when it has this status.
-    since: Option<SystemTime>,
-}
+struct ClaudeSession(RecordedSession);
 
 /// The inboxes of all sessions.
 pub(super) struct Sockets;
@@ -65,14 +54,15 @@ impl SessionInboxes for Sockets {
     ) -> Result<Box<dyn SessionInbox>, String> {
         let session = ClaudeSession::of(home, agent)?;
         // At a dialog it waits for its user, and is left alone.
-        if !TAKES.contains(&session.status.as_str()) {
-            return Err(format!("Claude Code says that it is {}", said_of(&session.status)));
+        let status = session.0.text("status");
+        if !TAKES.contains(&status) {
+            return Err(format!("Claude Code says that it is {}", said_of(status)));
         }
         let args = process::details(agent.process.pid()).map(|details| details.look.args);
         let args = args.ok_or("its process can't be seen")?;
         inbound::check(&InboundContext {
-            config: &session.config,
-            cwd: &session.cwd,
+            config: &session.0.config,
+            cwd: Path::new(session.0.text("cwd")),
             args: &args,
             unasked: permissions == PermissionMode::Bypasses,
             is_within: origin == PostOrigin::OwnProcess,
@@ -83,49 +73,19 @@ impl SessionInboxes for Sockets {
     fn is_interrupted(&self, home: &Home, agent: &Agent, since: SystemTime) -> bool {
         let session = ClaudeSession::of(home, agent);
         let is_later = |idle: SystemTime| idle > since;
-        session.is_ok_and(|session| session.status == "idle" && session.since.is_some_and(is_later))
+        session.is_ok_and(|it| it.0.text("status") == "idle" && it.has_status_since().is_some_and(is_later))
     }
 }
 
 impl ClaudeSession {
-    /// Reads the record of the agent's session.
     fn of(home: &Home, agent: &Agent) -> Result<Self, String> {
-        let pid = agent.process.pid();
-        let name = format!("sessions/{pid}.json");
-        let mut dirs = vec![install::config_dir(home)];
-        dirs.extend(config_of(&program::variables_of(pid, &VARIABLES)));
-        for config in dirs {
-            let read = files::read_at_most(&config.join(&name), MOST).map_err(|error| error.to_string())?;
-            if matches!(read, BoundedRead::Absent) {
-                continue;
-            }
-            let record = read.content().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-            let record = record.ok_or("Claude Code's record of it can't be read")?;
-            return Self::from_record(agent, config, &record);
-        }
-        Err("Claude Code has no record of it".to_string())
+        Ok(Self(RECORDS.find(install::config_dir(home), agent)?))
     }
 
-    fn from_record(agent: &Agent, config: PathBuf, record: &Value) -> Result<Self, String> {
-        let text = |key: &str| record[key].as_str().unwrap_or_default();
-        let is_its_own = record["pid"].as_i64() == Some(agent.process.pid().get().into())
-            && text("sessionId") == agent.session.as_str();
-        if !is_its_own || text("kind") != "interactive" {
-            return Err("Claude Code's record is of another session".to_string());
-        }
-        let since = record["statusUpdatedAt"].as_u64();
-        Ok(Self {
-            config,
-            cwd: text("cwd").into(),
-            socket: text("messagingSocketPath").into(),
-            status: text("status").to_string(),
-            since: since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(since))),
-        })
-    }
-
-    fn connect(&self, agent: &Agent) -> Result<socket::Connection, String> {
-        socket::connect(&self.socket, agent.process.pid(), LIMIT)
-            .map_err(|reason| format!("the socket of its inbox: {reason}"))
+    /// Since when it has its status.
+    fn has_status_since(&self) -> Option<SystemTime> {
+        let millis = self.0.number("statusUpdatedAt")?;
+        SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(millis))
     }
 }
 
@@ -134,25 +94,12 @@ impl SessionInbox for ClaudeSession {
     fn post(&self, agent: &Agent, text: &str) -> Result<(), WakeFailure> {
         let text = format!("{text} ({})", clock::iso(clock::now()));
         let line = json!({ "type": "user", "message": { "role": "user", "content": text } });
-        let connection = self.connect(agent).map_err(WakeFailure::Unsaid)?;
-        let said = connection.say(&format!("{line}\n"));
-        match said.map_err(|error| WakeFailure::Unsaid(error.to_string()))? {
-            SocketSendResult::Heard => Ok(()),
-            SocketSendResult::Unheard => {
-                Err(WakeFailure::Unheard("it does not read what is sent to it".to_string()))
-            }
-        }
+        self.0.post(agent, &format!("{line}\n"))
     }
 
     fn probe(&self, agent: &Agent) -> Result<(), String> {
-        self.connect(agent).map(drop)
+        self.0.probe(agent)
     }
-}
-
-fn config_of(variables: &[(String, String)]) -> Option<PathBuf> {
-    let value = |name: &str| variables.iter().find(|(key, _)| key == name).map(|(_, value)| Path::new(value));
-    let config = value(DIRECTORY).filter(|path| path.is_absolute()).map(Path::to_path_buf);
-    config.or_else(|| value("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".claude")))
 }
 
 fn said_of(status: &str) -> String {
