@@ -14,7 +14,7 @@ use crate::sys::files::{self, BoundedRead};
 use crate::sys::program;
 use crate::sys::socket::{self, SocketSendResult};
 
-use super::wake::WakeFailure;
+use super::wake::{InboxError, WakeFailure};
 
 /// Time limit of posting, in all.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -46,18 +46,17 @@ pub(super) struct RecordedSession {
 
 impl SessionRecordFormat {
     /// Reads the record of the agent's session: in our own directory of settings, or in that of the agent's process.
-    /// The error says why there is none.
-    pub(super) fn find(&self, config: PathBuf, agent: &Agent) -> Result<RecordedSession, String> {
+    pub(super) fn find(&self, config: PathBuf, agent: &Agent) -> Result<RecordedSession, InboxError> {
         let (title, pid) = (self.title, agent.process.pid());
         let theirs = self.config_of(&program::variables_of(pid, &[self.variable, "HOME"]));
         for config in std::iter::once(config).chain(theirs) {
             let path = config.join(format!("sessions/{pid}.json"));
-            let read = files::read_at_most(&path, MOST).map_err(|error| error.to_string())?;
+            let read = files::read_at_most(&path, MOST)?;
             if matches!(read, BoundedRead::Absent) {
                 continue;
             }
             let record = read.content().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-            let record = record.ok_or_else(|| format!("{title}'s record of it can't be read"))?;
+            let record = record.ok_or(InboxError::UnreadableRecord(title))?;
             let text = |key: &str| record[key].as_str().unwrap_or_default();
             let is_its_own = record["pid"].as_i64() == Some(pid.get().into())
                 && text("sessionId") == agent.session.as_str()
@@ -65,10 +64,10 @@ impl SessionRecordFormat {
             let socket = PathBuf::from(text(self.socket));
             return match is_its_own {
                 true => Ok(RecordedSession { config, record, socket }),
-                false => Err(format!("{title}'s record is of another session")),
+                false => Err(InboxError::AnotherSession(title)),
             };
         }
-        Err(format!("{title} has no record of it"))
+        Err(InboxError::NoRecord(title))
     }
 
     fn config_of(&self, variables: &[(String, String)]) -> Option<PathBuf> {
@@ -93,13 +92,13 @@ impl RecordedSession {
     }
 
     /// Connects to the socket, and closes it again.
-    pub(super) fn probe(&self, agent: &Agent) -> Result<(), String> {
+    pub(super) fn probe(&self, agent: &Agent) -> Result<(), InboxError> {
         self.connect(agent).map(drop)
     }
 
     /// Writes these lines to the socket, and waits until they are read.
     pub(super) fn post(&self, agent: &Agent, lines: &str) -> Result<(), WakeFailure> {
-        let connection = self.connect(agent).map_err(WakeFailure::Unsaid)?;
+        let connection = self.connect(agent)?;
         match connection.say(lines).map_err(|error| WakeFailure::Unsaid(error.to_string()))? {
             SocketSendResult::Heard => Ok(()),
             SocketSendResult::Unheard => {
@@ -108,8 +107,7 @@ impl RecordedSession {
         }
     }
 
-    fn connect(&self, agent: &Agent) -> Result<socket::Connection, String> {
-        socket::connect(&self.socket, agent.process.pid(), LIMIT)
-            .map_err(|reason| format!("the socket of its inbox: {reason}"))
+    fn connect(&self, agent: &Agent) -> Result<socket::Connection, InboxError> {
+        Ok(socket::connect(&self.socket, agent.process.pid(), LIMIT)?)
     }
 }

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::{Harness, ProgramNames};
 use crate::sys::environment::Home;
 
-use install::{InstallContext, InstallTarget};
+use install::{InstallContext, InstallTarget, NoProjectSettings};
 use wake::{ChannelSupport, PromptQueue, SessionInboxes};
 
 pub use codec::HookCodec;
@@ -96,8 +96,12 @@ pub trait HarnessSupport: Sync {
     /// The user's files that get our hooks, in the order in which they are written.
     fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget>;
 
-    /// The files of the project in this directory that stay out of its repository; `Err` says why there are none.
-    fn project_targets(&self, place: &InstallContext<'_>, root: &Path) -> Result<Vec<InstallTarget>, String>;
+    /// The files of the project in this directory that stay out of its repository.
+    fn project_targets(
+        &self,
+        place: &InstallContext<'_>,
+        root: &Path,
+    ) -> Result<Vec<InstallTarget>, NoProjectSettings>;
 
     /// The user's files that hold our MCP server and nothing else of ours.
     fn server_targets(&self, _place: &InstallContext<'_>) -> Vec<InstallTarget> {

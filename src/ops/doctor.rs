@@ -69,9 +69,11 @@ pub fn try_to_wake(ctx: &Context, name: &AgentName) -> Result<Vec<HealthCheck>, 
     let agent = roster.find(name).ok_or_else(|| with_nearest(unknown(), name, roster.census()))?;
     Ok(vec![match wake::probe(ctx, &mesh, agent) {
         Ok(text) => HealthCheck::ok("waking", text),
-        Err(text) => {
-            HealthCheck::warn("waking", text, "`msg install` puts the hooks in place that waking needs")
-        }
+        Err(reason) => HealthCheck::warn(
+            "waking",
+            reason.to_string(),
+            "`msg install` puts the hooks in place that waking needs",
+        ),
     }])
 }
 

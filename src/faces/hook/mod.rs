@@ -22,6 +22,7 @@ use std::time::Duration;
 use crate::domain::hook::{HookAnswer, HookMoment};
 use crate::domain::{AgentName, Harness};
 use crate::faces::json;
+use crate::harness::codec::DecodeError;
 use crate::harness::{self, codec};
 use crate::ops::hook::{
     HookCall, hook, hook_context, is_about_to_change, log_hook_failure, report_broken_config,
@@ -141,8 +142,8 @@ enum HookFailure {
     Terminal,
     #[error(transparent)]
     Input(#[from] StdinError),
-    #[error("{0}")]
-    Payload(String),
+    #[error(transparent)]
+    Payload(#[from] DecodeError),
     #[error("{}", .0.message)]
     Command(#[from] CommandError),
     #[error("the answer can't be written to standard output: {0}")]
@@ -217,7 +218,7 @@ fn needs_deadline(call: &HookCall, may_refuse: bool) -> bool {
 
 fn read(harness: Harness, event: &str) -> Result<HookCall, HookFailure> {
     let input = stdin::read_all(MAX_INPUT, INPUT_LIMIT)?;
-    let decoded = codec::decode(harness, event, &input).map_err(HookFailure::Payload)?;
+    let decoded = codec::decode(harness, event, &input)?;
     let (room, as_user) = (codec::room(harness, event), codec::speaks_as_user(harness));
     let is_kept = codec::keeps(harness, event);
     let (greets_at_prompt, goes_on_once) = (codec::greets_at_prompt(harness), codec::goes_on_once(harness));

@@ -49,7 +49,7 @@ fn wait(arguments: Arguments) -> Result<ExitCode, HookFailure> {
     let waiter = harness::support(harness).and_then(HarnessSupport::waiter).ok_or_else(none)?;
     let stop = Stop::listen()?;
     let input = stdin::read_all(MAX_INPUT, INPUT_LIMIT)?;
-    let event = codec::decode(harness, waiter.event, &input).map_err(HookFailure::Payload)?;
+    let event = codec::decode(harness, waiter.event, &input)?;
     let session = event.session.filter(|_| !event.in_subagent);
     let Some(session) = session else { return Ok(ExitCode::SUCCESS) };
     globals.cwd = event.cwd.map(Into::into).filter(|cwd: &std::path::PathBuf| cwd.is_absolute());

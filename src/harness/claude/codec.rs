@@ -5,12 +5,12 @@ use serde_json::Value;
 use crate::domain::hook::{HookEvent, ToolOutcome, ToolUse};
 use crate::harness::codec::claude_payload::{ClaudePayload, tool_touches};
 use crate::harness::codec::tool_outcome::ToolReport;
-use crate::harness::codec::{AcceptedAnswers, HookCodec, answers, lenient_json};
+use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json};
 
 pub(super) struct ClaudeCodec;
 
 impl HookCodec for ClaudeCodec {
-    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, DecodeError> {
         Ok(lenient_json::object::<ClaudePayload>(input)?.event(event, tool_touches, outcome))
     }
 

@@ -5,11 +5,15 @@
 //! next prompt, so anything unknown counts as no. All of this was observed in the client; the real-clients suite checks
 //! it again.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::domain::quote_code;
+use crate::harness::wake::InboxError;
+use crate::sys::files::FileError;
 use crate::sys::{clock, files};
 
 /// The settings key that decides about messages from outside.
@@ -25,6 +29,40 @@ const SETTINGS: [&str; 3] = ["--settings", "--setting-sources", "--managed-setti
 /// Arguments that let it act without asking, at once or by a key.
 const LEAVE: [&str; 2] = ["skip-permissions", "bypass"];
 
+/// Why Claude Code would not take up a message, or why that can't be known.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ClaudeRefusal {
+    #[error("Claude Code says that it is {}", said_of(.0))]
+    Status(String),
+    #[error("its process can't be seen")]
+    UnseenProcess,
+    #[error("it has settings on its command line")]
+    SettingsInArguments,
+    #[error("`{}` can't be read: {reason}", path.display())]
+    UnreadableSettings { path: PathBuf, reason: Box<dyn Error + Send + Sync> },
+    #[error("`{}` has just changed", .0.display())]
+    JustChanged(PathBuf),
+    #[error("`{}` does not accept messages from outside", .0.display())]
+    NotAccepted(PathBuf),
+    #[error(
+        "it may act without asking, and then holds what comes from outside behind a dialog; \
+         `\"{KEY}\": \"{ACCEPT}\"` in `{}` would end that", .0.display()
+    )]
+    BehindDialog(PathBuf),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl From<ClaudeRefusal> for InboxError {
+    fn from(refusal: ClaudeRefusal) -> Self {
+        Self::Refused(refusal.into())
+    }
+}
+
+fn said_of(status: &str) -> String {
+    if status.is_empty() { "something unknown".to_string() } else { quote_code(status) }
+}
+
 /// What the decision depends on.
 pub(super) struct InboundContext<'a> {
     /// The directory of the user's settings.
@@ -38,12 +76,12 @@ pub(super) struct InboundContext<'a> {
     pub(super) is_within: bool,
 }
 
-/// Returns `Ok` if the message would be taken up. The error says why not, or why that can't be known.
-pub(super) fn check(surroundings: &InboundContext<'_>) -> Result<(), String> {
+/// Returns `Ok` if the message would be taken up.
+pub(super) fn check(surroundings: &InboundContext<'_>) -> Result<(), ClaudeRefusal> {
     let InboundContext { config, cwd, args, unasked, is_within } = *surroundings;
     let is_given = |words: &[&str]| args.iter().any(|arg| words.iter().any(|word| arg.contains(word)));
     if is_given(&SETTINGS) {
-        return Err("it has settings on its command line".to_string());
+        return Err(ClaudeRefusal::SettingsInArguments);
     }
     let mut found = Found::default();
     for path in managed(config)?.into_iter().chain([config.join("settings.json")]) {
@@ -58,11 +96,7 @@ pub(super) fn check(surroundings: &InboundContext<'_>) -> Result<(), String> {
     if is_within || found.is_accepted || !(found.may_act_unasked || unasked || is_given(&LEAVE)) {
         return Ok(());
     }
-    Err(format!(
-        "it may act without asking, and then holds what comes from outside behind a dialog; \
-         `\"{KEY}\": \"{ACCEPT}\"` in `{}` would end that",
-        config.join("settings.json").display()
-    ))
+    Err(ClaudeRefusal::BehindDialog(config.join("settings.json")))
 }
 
 /// What all settings files say together.
@@ -74,33 +108,32 @@ struct Found {
 
 impl Found {
     /// Whether that file accepts messages from outside. A file that refuses them or can't be read is an error.
-    fn read(&mut self, path: &Path) -> Result<bool, String> {
-        let unreadable = |reason: String| format!("`{}` can't be read: {reason}", path.display());
-        let Some(bytes) = files::read(path).map_err(|error| unreadable(error.to_string()))? else {
+    fn read(&mut self, path: &Path) -> Result<bool, ClaudeRefusal> {
+        let unreadable = |reason| ClaudeRefusal::UnreadableSettings { path: path.to_path_buf(), reason };
+        let Some(bytes) = files::read(path).map_err(|error| unreadable(error.into()))? else {
             return Ok(false);
         };
-        let changed = files::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+        let changed = files::metadata(path).map_err(|error| unreadable(error.into()))?;
         let changed = changed.and_then(|metadata| metadata.modified().ok());
         if changed.is_none_or(|changed| clock::age(changed) < SETTLED) {
-            return Err(format!("`{}` has just changed", path.display()));
+            return Err(ClaudeRefusal::JustChanged(path.to_path_buf()));
         }
-        let settings: Value =
-            serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+        let settings: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.into()))?;
         self.may_act_unasked |= settings["permissions"]["defaultMode"] == BYPASS_PERMISSIONS;
         match &settings[KEY] {
             Value::Null => Ok(false),
             value if value == ACCEPT => Ok(true),
-            _ => Err(format!("`{}` does not accept messages from outside", path.display())),
+            _ => Err(ClaudeRefusal::NotAccepted(path.to_path_buf())),
         }
     }
 }
 
-fn managed(config: &Path) -> Result<Vec<PathBuf>, String> {
+fn managed(config: &Path) -> Result<Vec<PathBuf>, ClaudeRefusal> {
     let mut paths = vec![config.join("remote-settings.json")];
     for dir in MANAGED.map(Path::new) {
         paths.push(dir.join("managed-settings.json"));
         let more = dir.join("managed-settings.d");
-        let names = files::list(&more).map_err(|error| error.to_string())?;
+        let names = files::list(&more)?;
         paths.extend(names.iter().filter(|name| name.ends_with(".json")).map(|name| more.join(name)));
     }
     Ok(paths)
@@ -142,7 +175,8 @@ mod tests {
             }
         }
         let args: Vec<String> = args.iter().map(ToString::to_string).collect();
-        super::check(&InboundContext { config: &config, cwd: &cwd, args: &args, unasked, is_within })
+        let context = InboundContext { config: &config, cwd: &cwd, args: &args, unasked, is_within };
+        super::check(&context).map_err(|refusal| refusal.to_string())
     }
 
     #[test]

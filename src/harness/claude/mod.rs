@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::Harness;
 use crate::sys::environment::Home;
 
-use super::install::{InstallContext, InstallTarget};
+use super::install::{InstallContext, InstallTarget, NoProjectSettings};
 use super::wake::{ChannelSupport, SessionInboxes};
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
 
@@ -65,7 +65,11 @@ impl HarnessSupport for ClaudeCode {
         install::user_targets(place)
     }
 
-    fn project_targets(&self, place: &InstallContext<'_>, root: &Path) -> Result<Vec<InstallTarget>, String> {
+    fn project_targets(
+        &self,
+        place: &InstallContext<'_>,
+        root: &Path,
+    ) -> Result<Vec<InstallTarget>, NoProjectSettings> {
         Ok(install::project_targets(place, root))
     }
 

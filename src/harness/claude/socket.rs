@@ -13,11 +13,11 @@ use serde_json::json;
 use crate::domain::Agent;
 use crate::domain::hook::PermissionMode;
 use crate::harness::inbox_socket::{RecordedSession, SessionRecordFormat};
-use crate::harness::wake::{PostOrigin, SessionInbox, SessionInboxes, WakeFailure};
+use crate::harness::wake::{InboxError, PostOrigin, SessionInbox, SessionInboxes, WakeFailure};
 use crate::sys::environment::Home;
 use crate::sys::{clock, process};
 
-use super::inbound::{self, InboundContext};
+use super::inbound::{self, ClaudeRefusal, InboundContext};
 use super::install::{self, DIRECTORY};
 
 const RECORDS: SessionRecordFormat = SessionRecordFormat {
@@ -41,7 +41,7 @@ struct ClaudeSession(RecordedSession);
 pub(super) struct Sockets;
 
 impl SessionInboxes for Sockets {
-    fn find(&self, home: &Home, agent: &Agent) -> Result<Box<dyn SessionInbox>, String> {
+    fn find(&self, home: &Home, agent: &Agent) -> Result<Box<dyn SessionInbox>, InboxError> {
         Ok(Box::new(ClaudeSession::of(home, agent)?))
     }
 
@@ -51,15 +51,15 @@ impl SessionInboxes for Sockets {
         agent: &Agent,
         permissions: PermissionMode,
         origin: PostOrigin,
-    ) -> Result<Box<dyn SessionInbox>, String> {
+    ) -> Result<Box<dyn SessionInbox>, InboxError> {
         let session = ClaudeSession::of(home, agent)?;
         // At a dialog it waits for its user, and is left alone.
         let status = session.0.text("status");
         if !TAKES.contains(&status) {
-            return Err(format!("Claude Code says that it is {}", said_of(status)));
+            return Err(ClaudeRefusal::Status(status.to_string()).into());
         }
         let args = process::details(agent.process.pid()).map(|details| details.look.args);
-        let args = args.ok_or("its process can't be seen")?;
+        let args = args.ok_or(ClaudeRefusal::UnseenProcess)?;
         inbound::check(&InboundContext {
             config: &session.0.config,
             cwd: Path::new(session.0.text("cwd")),
@@ -78,7 +78,7 @@ impl SessionInboxes for Sockets {
 }
 
 impl ClaudeSession {
-    fn of(home: &Home, agent: &Agent) -> Result<Self, String> {
+    fn of(home: &Home, agent: &Agent) -> Result<Self, InboxError> {
         Ok(Self(RECORDS.find(install::config_dir(home), agent)?))
     }
 
@@ -97,11 +97,7 @@ impl SessionInbox for ClaudeSession {
         self.0.post(agent, &format!("{line}\n"))
     }
 
-    fn probe(&self, agent: &Agent) -> Result<(), String> {
+    fn probe(&self, agent: &Agent) -> Result<(), InboxError> {
         self.0.probe(agent)
     }
-}
-
-fn said_of(status: &str) -> String {
-    if status.is_empty() { "something unknown".to_string() } else { crate::domain::quote_code(status) }
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::lenient_json::{Maybe, Object};
 use super::session;
 use super::tool_input::{ToolInput, ToolTouches};
-use super::tool_outcome::{TextExcerpt, ToolReport};
+use super::tool_outcome::{ReportEvent, TextExcerpt, ToolReport};
 use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
 
 /// The mode in which the user is not asked for permission.
@@ -85,8 +85,8 @@ impl ClaudePayload {
             "SessionEnd" => self.session_ended(),
             "UserPromptSubmit" => HookMoment::PromptSubmitted { prompt: self.prompt() },
             "PreToolUse" => HookMoment::BeforeTool(self.tool_use(read)),
-            "PostToolUse" => HookMoment::AfterTool(self.used(read, ends, false)),
-            "PostToolUseFailure" => HookMoment::AfterTool(self.used(read, ends, true)),
+            "PostToolUse" => HookMoment::AfterTool(self.used(read, ends, ReportEvent::AfterUse)),
+            "PostToolUseFailure" => HookMoment::AfterTool(self.used(read, ends, ReportEvent::AfterFailure)),
             "Stop" => HookMoment::Stopping,
             _ => HookMoment::Other,
         };
@@ -145,7 +145,7 @@ impl ClaudePayload {
         &mut self,
         read: fn(&str, ToolInput) -> ToolTouches,
         ends: Judge,
-        is_failure: bool,
+        event: ReportEvent,
     ) -> ToolUse {
         let tool = self.tool_use(read);
         let ToolResponse { interrupted, background_task_id, llm_content, error, .. } =
@@ -153,7 +153,7 @@ impl ClaudePayload {
         let ToolResult { result_type, text_result_for_llm } = std::mem::take(&mut self.tool_result.0);
         let is_interrupted = interrupted.0 == Some(true) || self.is_interrupt.0 == Some(true);
         let ending = ToolReport {
-            is_failure,
+            is_failure: event == ReportEvent::AfterFailure,
             is_open: is_interrupted || background_task_id.0.is_some() || self.in_background,
             error: self.error.0.take().or(error.0.message.0),
             text: llm_content.0.or(text_result_for_llm.0),

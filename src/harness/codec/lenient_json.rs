@@ -11,15 +11,16 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
 
+use super::decode_error::DecodeError;
+
 /// Parses a payload, which must be an object.
-pub fn object<T: DeserializeOwned>(input: &[u8]) -> Result<T, String> {
+pub fn object<T: DeserializeOwned>(input: &[u8]) -> Result<T, DecodeError> {
     let read = |input: &[u8]| serde_json::from_slice::<Maybe<Object<T>>>(input);
     let read =
         read(input).or_else(|error| repaired_json(input).map_or(Err(error), |text| read(text.as_bytes())));
-    match read {
-        Ok(Maybe(Some(Object(payload)))) => Ok(payload),
-        Ok(Maybe(None)) => Err("the payload is not a JSON object".to_string()),
-        Err(error) => Err(format!("the payload can't be read: {error}")),
+    match read? {
+        Maybe(Some(Object(payload))) => Ok(payload),
+        Maybe(None) => Err(DecodeError::NotAnObject),
     }
 }
 
@@ -233,11 +234,11 @@ mod tests {
     #[test]
     fn no_object_is_an_error() {
         for input in ["null", "[]", "[{}]", "1", "\"{}\""] {
-            let error = object::<Shape>(input.as_bytes()).err().unwrap();
+            let error = object::<Shape>(input.as_bytes()).err().unwrap().to_string();
             assert_eq!(error, "the payload is not a JSON object", "{input}");
         }
         for input in ["", " ", "{", "{}{}", "{\"a\":}", "x", r#"{"text":1,"text":2}"#] {
-            let error = object::<Shape>(input.as_bytes()).err().unwrap();
+            let error = object::<Shape>(input.as_bytes()).err().unwrap().to_string();
             assert!(error.starts_with("the payload can't be read: "), "{input}: {error}");
         }
     }

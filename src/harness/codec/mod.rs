@@ -5,6 +5,7 @@
 
 pub(super) mod answers;
 pub(super) mod claude_payload;
+mod decode_error;
 pub(super) mod lenient_json;
 pub(super) mod plugin_answers;
 pub(super) mod tool_input;
@@ -19,11 +20,12 @@ use crate::domain::hook::{HookAnswer, HookEvent};
 use crate::domain::{Harness, SessionId};
 use lenient_json::Maybe;
 
-/// Decodes a payload into an event. `event` is the harness's name for it; the name in the payload is ignored. The error
-/// says why the payload cannot be read; unknown fields are ignored, fields of an unexpected type count as missing, and
-/// unknown events are `HookMoment::Other`.
-pub fn decode(harness: Harness, event: &str, input: &[u8]) -> Result<HookEvent, String> {
-    let codec = codec(harness).ok_or_else(|| format!("`{harness}` has no hooks"))?;
+pub use decode_error::DecodeError;
+
+/// Decodes a payload into an event. `event` is the harness's name for it; the name in the payload is ignored. Unknown
+/// fields are ignored, fields of an unexpected type count as missing, and unknown events are `HookMoment::Other`.
+pub fn decode(harness: Harness, event: &str, input: &[u8]) -> Result<HookEvent, DecodeError> {
+    let codec = codec(harness).ok_or(DecodeError::NoHooks(harness))?;
     codec.decode(event, input)
 }
 
@@ -78,7 +80,7 @@ pub fn goes_on_once(harness: Harness) -> bool {
 
 /// The hook format of one harness. By default answers have Claude Code's format.
 pub trait HookCodec: Sync {
-    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String>;
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, DecodeError>;
 
     /// The answers that the harness accepts at an event.
     fn accepts(&self, event: &str) -> AcceptedAnswers;

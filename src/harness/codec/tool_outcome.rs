@@ -3,6 +3,14 @@
 use super::lenient_json::Keep;
 use crate::domain::hook::ToolOutcome;
 
+/// The event by which a harness reports that a tool was used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ReportEvent {
+    AfterUse,
+    /// The harness's own event for failed tools.
+    AfterFailure,
+}
+
 /// What a harness reports after a tool was used.
 #[derive(Debug, Default)]
 pub struct ToolReport {

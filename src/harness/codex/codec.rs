@@ -4,13 +4,13 @@ use crate::domain::hook::{HookEvent, ToolOutcome, ToolUse};
 use crate::harness::codec::claude_payload::{ClaudePayload, tool_touches};
 use crate::harness::codec::tool_input::{ToolCommand, ToolInput, ToolTouches};
 use crate::harness::codec::tool_outcome::ToolReport;
-use crate::harness::codec::{AcceptedAnswers, HookCodec, lenient_json};
+use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, lenient_json};
 
 /// Codex rejects an answer with an unknown field, so answers contain nothing else.
 pub(super) struct CodexCodec;
 
 impl HookCodec for CodexCodec {
-    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, DecodeError> {
         Ok(lenient_json::object::<ClaudePayload>(input)?.event(event, touch, outcome))
     }
 

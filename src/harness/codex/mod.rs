@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::Harness;
 use crate::sys::environment::Home;
 
-use super::install::{InstallContext, InstallTarget};
+use super::install::{InstallContext, InstallTarget, NoProjectSettings};
 use super::wake::PromptQueue;
 use super::{HarnessSupport, HookCodec, SandboxSupport};
 
@@ -58,8 +58,12 @@ impl HarnessSupport for Codex {
         install::user_targets(place)
     }
 
-    fn project_targets(&self, _: &InstallContext<'_>, _: &Path) -> Result<Vec<InstallTarget>, String> {
-        Err("`.codex/hooks.json` is one file for all who work on the project".to_string())
+    fn project_targets(
+        &self,
+        _: &InstallContext<'_>,
+        _: &Path,
+    ) -> Result<Vec<InstallTarget>, NoProjectSettings> {
+        Err(NoProjectSettings::Shared(".codex/hooks.json"))
     }
 
     fn prompt_queue(&self) -> Option<&'static dyn PromptQueue> {

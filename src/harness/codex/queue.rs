@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::domain::{Agent, Liveness};
 use crate::harness::recognise;
-use crate::harness::wake::PromptQueue;
+use crate::harness::wake::{PromptQueue, QueueError};
 use crate::sys::{process, program};
 
 use super::ID;
@@ -22,28 +22,29 @@ impl PromptQueue for Queue {
         "codex queue"
     }
 
-    fn prompt(&self, agent: &Agent, text: &str) -> Result<(), String> {
+    fn prompt(&self, agent: &Agent, text: &str) -> Result<(), QueueError> {
         run(agent, &["--thread", agent.session.as_str(), "--message", text])
     }
 
-    fn probe(&self, agent: &Agent) -> Result<(), String> {
+    fn probe(&self, agent: &Agent) -> Result<(), QueueError> {
         run(agent, &["--help"])
     }
 }
 
-fn run(agent: &Agent, args: &[&str]) -> Result<(), String> {
+fn run(agent: &Agent, args: &[&str]) -> Result<(), QueueError> {
     if process::liveness(&agent.process) == Liveness::Gone {
-        return Err("its process is gone".to_string());
+        return Err(QueueError::ProcessGone);
     }
     let pid = agent.process.pid();
     let look = process::details(pid).map(|details| details.look);
     if look.and_then(|look| recognise(&look)).is_none_or(|(harness, _)| harness != ID) {
-        return Err("its process is not Codex".to_string());
+        return Err(QueueError::AnotherProgram("Codex"));
     }
     // Use the very program that runs: another version may not know the thread.
-    let program = program::of_process(pid).ok_or("its program is unknown")?;
+    let program = program::of_process(pid).ok_or(QueueError::UnknownProgram)?;
     let mut command = Command::new(program);
     command.arg("queue").args(args);
     command.env_clear().envs(program::variables_of(pid, &VARIABLES)).current_dir("/");
-    program::run_within(&mut command, LIMIT).map(drop).map_err(|error| error.to_string())
+    program::run_within(&mut command, LIMIT)?;
+    Ok(())
 }

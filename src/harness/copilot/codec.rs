@@ -9,7 +9,7 @@ use crate::harness::codec::claude_payload::ClaudePayload;
 use crate::harness::codec::lenient_json::{Maybe, Object};
 use crate::harness::codec::tool_input::{ToolCommand, ToolInput, ToolTouches};
 use crate::harness::codec::tool_outcome::{self, TextExcerpt, ToolReport};
-use crate::harness::codec::{AcceptedAnswers, HookCodec, answers, lenient_json, session};
+use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json, session};
 
 pub(super) struct CopilotCodec;
 
@@ -34,7 +34,7 @@ struct ToolResult {
 }
 
 impl HookCodec for CopilotCodec {
-    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, DecodeError> {
         if is_pascal(event) {
             return Ok(lenient_json::object::<ClaudePayload>(input)?.event(event, touch, outcome));
         }

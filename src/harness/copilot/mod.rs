@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::Harness;
 use crate::sys::environment::Home;
 
-use super::install::{InstallContext, InstallTarget};
+use super::install::{InstallContext, InstallTarget, NoProjectSettings};
 use super::prompt_shape::{PromptFrame, PromptShape};
 use super::{HarnessSupport, HookCodec};
 
@@ -53,7 +53,11 @@ impl HarnessSupport for CopilotCli {
         install::user_targets(place)
     }
 
-    fn project_targets(&self, place: &InstallContext<'_>, root: &Path) -> Result<Vec<InstallTarget>, String> {
+    fn project_targets(
+        &self,
+        place: &InstallContext<'_>,
+        root: &Path,
+    ) -> Result<Vec<InstallTarget>, NoProjectSettings> {
         Ok(install::project_targets(place, root))
     }
 

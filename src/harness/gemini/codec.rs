@@ -5,13 +5,13 @@ use serde_json::Value;
 use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
 use crate::harness::codec::claude_payload::ClaudePayload;
 use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
-use crate::harness::codec::tool_outcome::ToolReport;
-use crate::harness::codec::{AcceptedAnswers, HookCodec, answers, lenient_json, tool_outcome};
+use crate::harness::codec::tool_outcome::{ReportEvent, ToolReport};
+use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json, tool_outcome};
 
 pub(super) struct GeminiCodec;
 
 impl HookCodec for GeminiCodec {
-    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, DecodeError> {
         let mut payload: ClaudePayload = lenient_json::object(input)?;
         let moment = match event {
             "SessionStart" => HookMoment::SessionStarted,
@@ -20,7 +20,7 @@ impl HookCodec for GeminiCodec {
                 HookMoment::PromptSubmitted { prompt: without_hook_context(&payload.prompt()).to_string() }
             }
             "BeforeTool" => HookMoment::BeforeTool(payload.tool_use(touch)),
-            "AfterTool" => HookMoment::AfterTool(payload.used(touch, outcome, false)),
+            "AfterTool" => HookMoment::AfterTool(payload.used(touch, outcome, ReportEvent::AfterUse)),
             "AfterAgent" => HookMoment::Stopping,
             _ => HookMoment::Other,
         };

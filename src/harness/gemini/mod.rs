@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::Harness;
 use crate::sys::environment::Home;
 
-use super::install::{InstallContext, InstallTarget};
+use super::install::{InstallContext, InstallTarget, NoProjectSettings};
 use super::prompt_shape::{PromptFrame, PromptShape};
 use super::{HarnessSupport, HookCodec};
 
@@ -57,8 +57,12 @@ impl HarnessSupport for GeminiCli {
         install::user_targets(place)
     }
 
-    fn project_targets(&self, _: &InstallContext<'_>, _: &Path) -> Result<Vec<InstallTarget>, String> {
-        Err("`.gemini/settings.json` is one file for all who work on the project".to_string())
+    fn project_targets(
+        &self,
+        _: &InstallContext<'_>,
+        _: &Path,
+    ) -> Result<Vec<InstallTarget>, NoProjectSettings> {
+        Err(NoProjectSettings::Shared(".gemini/settings.json"))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::sys::program::{on_path, own};
 
 use super::hook_list;
 use super::installed_part::{InstallTarget, InstalledPart};
+use super::no_project_settings::NoProjectSettings;
 use super::server_entry::{self, ServerEntry};
 use super::settings_entry::Hook;
 
@@ -60,8 +61,8 @@ impl InstallContext<'_> {
         }
     }
 
-    /// The files of a harness, in the order in which they are written; `Err` says why there are none for a project.
-    pub fn targets(&self, harness: &dyn HarnessSupport) -> Result<Vec<InstallTarget>, String> {
+    /// The files of a harness, in the order in which they are written.
+    pub fn targets(&self, harness: &dyn HarnessSupport) -> Result<Vec<InstallTarget>, NoProjectSettings> {
         let InstallScope::Project(root) = &self.scope else {
             let mut targets = harness.user_targets(self);
             if self.mcp {

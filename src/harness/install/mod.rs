@@ -4,11 +4,13 @@
 
 mod context;
 mod installed_part;
+mod no_project_settings;
 pub mod server_entry;
 mod settings_entry;
 
 pub use context::{HOOK_SECONDS, HookGroup, InstallContext, InstallScope, PLACE_OF_PROGRAM};
 pub use installed_part::{CustomPart, FileLookup, InstallTarget, InstalledPart, Original};
+pub use no_project_settings::NoProjectSettings;
 pub use server_entry::ServerEntry;
 pub use settings_entry::{Hook, PermissionRule, SettingsFileEntry};
 

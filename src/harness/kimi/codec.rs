@@ -7,7 +7,7 @@ use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
 use crate::harness::codec::lenient_json::{Maybe, Object};
 use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
 use crate::harness::codec::tool_outcome::{self, TextExcerpt};
-use crate::harness::codec::{AcceptedAnswers, HookCodec, answers, lenient_json, session};
+use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json, session};
 
 pub(super) struct KimiCodec;
 
@@ -39,7 +39,7 @@ struct ToolError {
 }
 
 impl HookCodec for KimiCodec {
-    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, DecodeError> {
         let mut payload: KimiPayload = lenient_json::object(input)?;
         let moment = match event {
             "SessionStart" => HookMoment::SessionStarted,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
 use crate::harness::codec::lenient_json::{Maybe, Object};
 use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
-use crate::harness::codec::{AcceptedAnswers, HookCodec, lenient_json, plugin_answers, session};
+use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, lenient_json, plugin_answers, session};
 
 pub(super) struct OpenCodeCodec;
 
@@ -96,7 +96,7 @@ struct Info {
 }
 
 impl HookCodec for OpenCodeCodec {
-    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, DecodeError> {
         let mut payload: OpencodePayload = lenient_json::object(input)?;
         let kind = payload.r#type.0.take();
         let event = if event == "event" { kind.as_deref().unwrap_or_default() } else { event };

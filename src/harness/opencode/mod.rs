@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::Harness;
 use crate::sys::environment::Home;
 
-use super::install::{InstallContext, InstallTarget};
+use super::install::{InstallContext, InstallTarget, NoProjectSettings};
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
 
 pub(crate) const ID: Harness = Harness::named("opencode");
@@ -59,7 +59,11 @@ impl HarnessSupport for OpenCode {
         install::user_targets(place)
     }
 
-    fn project_targets(&self, place: &InstallContext<'_>, root: &Path) -> Result<Vec<InstallTarget>, String> {
+    fn project_targets(
+        &self,
+        place: &InstallContext<'_>,
+        root: &Path,
+    ) -> Result<Vec<InstallTarget>, NoProjectSettings> {
         Ok(install::project_targets(place, root))
     }
 

@@ -7,7 +7,7 @@ use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
 use crate::harness::codec::lenient_json::{Maybe, Object};
 use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
 use crate::harness::codec::tool_outcome::{self, TextExcerpt, ToolReport};
-use crate::harness::codec::{AcceptedAnswers, HookCodec, lenient_json, plugin_answers, session};
+use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, lenient_json, plugin_answers, session};
 
 pub(super) struct PiCodec;
 
@@ -47,7 +47,7 @@ struct PiContext {
 }
 
 impl HookCodec for PiCodec {
-    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, DecodeError> {
         let PiPayload { event: Object(said), ctx: Object(context) } = lenient_json::object(input)?;
         let tokens = said.tokens.0.unwrap_or(0);
         let moment = match event {

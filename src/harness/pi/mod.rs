@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::Harness;
 use crate::sys::environment::Home;
 
-use super::install::{InstallContext, InstallTarget};
+use super::install::{InstallContext, InstallTarget, NoProjectSettings};
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
 
 pub(crate) const ID: Harness = Harness::named("pi");
@@ -52,7 +52,11 @@ impl HarnessSupport for Pi {
         install::user_targets(place)
     }
 
-    fn project_targets(&self, place: &InstallContext<'_>, root: &Path) -> Result<Vec<InstallTarget>, String> {
+    fn project_targets(
+        &self,
+        place: &InstallContext<'_>,
+        root: &Path,
+    ) -> Result<Vec<InstallTarget>, NoProjectSettings> {
         Ok(install::project_targets(place, root))
     }
 }

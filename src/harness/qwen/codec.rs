@@ -6,7 +6,7 @@ use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
 use crate::harness::codec::claude_payload::ClaudePayload;
 use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
 use crate::harness::codec::tool_outcome::{self, ToolReport};
-use crate::harness::codec::{AcceptedAnswers, HookCodec, lenient_json};
+use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, lenient_json};
 
 /// The modes in which some or all tools run without asking.
 const UNASKED: [&str; 3] = ["auto_edit", "auto", "yolo"];
@@ -14,7 +14,7 @@ const UNASKED: [&str; 3] = ["auto_edit", "auto", "yolo"];
 pub(super) struct QwenCodec;
 
 impl HookCodec for QwenCodec {
-    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, String> {
+    fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, DecodeError> {
         let mut payload: ClaudePayload = lenient_json::object(input)?;
         let is_unasked = payload.mode().is_some_and(|mode| UNASKED.contains(&mode));
         let decoded = match event {

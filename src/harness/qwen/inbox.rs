@@ -6,7 +6,8 @@
 //!
 //! Its own record of the session names the socket; `harness::inbox_socket` reads it and posts.
 
-use std::path::Path;
+use std::error::Error;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde_json::json;
@@ -16,7 +17,7 @@ use crate::domain::Agent;
 use crate::domain::hook::PermissionMode;
 use crate::domain::text_edit::json::{Dialect, Document, NodeKind};
 use crate::harness::inbox_socket::{RecordedSession, SessionRecordFormat};
-use crate::harness::wake::{PostOrigin, SessionInbox, SessionInboxes, WakeFailure};
+use crate::harness::wake::{InboxError, PostOrigin, SessionInbox, SessionInboxes, WakeFailure};
 use crate::sys::environment::{Home, variable};
 use crate::sys::files;
 
@@ -36,6 +37,23 @@ const INBOUND: [&str; 2] = ["agents", "crossSessionInbound"];
 const MESSAGING: [&str; 2] = ["agents", "crossSessionMessaging"];
 const ACCEPT: &str = "accept";
 
+/// Why Qwen Code would not take up a message.
+#[derive(Debug, thiserror::Error)]
+enum QwenRefusal {
+    #[error("Qwen Code may hold what other processes than its own post")]
+    FromOutside,
+    #[error("`{}` can't be read: {reason}", path.display())]
+    UnreadableSettings { path: PathBuf, reason: Box<dyn Error + Send + Sync> },
+    #[error("`{}` does not accept messages from other processes", .0.display())]
+    NotAccepted(PathBuf),
+}
+
+impl From<QwenRefusal> for InboxError {
+    fn from(refusal: QwenRefusal) -> Self {
+        Self::Refused(refusal.into())
+    }
+}
+
 /// A running session, by Qwen Code's record of it.
 #[derive(Debug)]
 struct QwenSession(RecordedSession);
@@ -44,7 +62,7 @@ struct QwenSession(RecordedSession);
 pub(super) struct Inboxes;
 
 impl SessionInboxes for Inboxes {
-    fn find(&self, home: &Home, agent: &Agent) -> Result<Box<dyn SessionInbox>, String> {
+    fn find(&self, home: &Home, agent: &Agent) -> Result<Box<dyn SessionInbox>, InboxError> {
         Ok(Box::new(QwenSession::of(home, agent)?))
     }
 
@@ -54,10 +72,10 @@ impl SessionInboxes for Inboxes {
         agent: &Agent,
         _: PermissionMode,
         origin: PostOrigin,
-    ) -> Result<Box<dyn SessionInbox>, String> {
+    ) -> Result<Box<dyn SessionInbox>, InboxError> {
         let session = QwenSession::of(home, agent)?;
         if origin == PostOrigin::Outside {
-            return Err("Qwen Code may hold what other processes than its own post".to_string());
+            return Err(QwenRefusal::FromOutside.into());
         }
         let project = Path::new(&agent.cwd).join(".qwen/settings.json");
         for settings in [session.0.config.join("settings.json"), project] {
@@ -73,7 +91,7 @@ impl SessionInboxes for Inboxes {
 }
 
 impl QwenSession {
-    fn of(home: &Home, agent: &Agent) -> Result<Self, String> {
+    fn of(home: &Home, agent: &Agent) -> Result<Self, InboxError> {
         Ok(Self(RECORDS.find(install::config_dir(home), agent)?))
     }
 }
@@ -91,22 +109,21 @@ impl SessionInbox for QwenSession {
         self.0.post(agent, &format!("{auth}\n{message}\n"))
     }
 
-    fn probe(&self, agent: &Agent) -> Result<(), String> {
+    fn probe(&self, agent: &Agent) -> Result<(), InboxError> {
         self.0.probe(agent)
     }
 }
 
 /// Whether these settings let messages in. A file that is not there does.
-fn is_accepted(path: &Path) -> Result<(), String> {
-    let unreadable = |reason: String| format!("`{}` can't be read: {reason}", path.display());
-    let Some(bytes) = files::read(path).map_err(|error| unreadable(error.to_string()))? else {
+fn is_accepted(path: &Path) -> Result<(), QwenRefusal> {
+    let unreadable = |reason| QwenRefusal::UnreadableSettings { path: path.to_path_buf(), reason };
+    let Some(bytes) = files::read(path).map_err(|error| unreadable(error.into()))? else {
         return Ok(());
     };
-    let settings =
-        Document::parse(&bytes, Dialect::Comments).map_err(|error| unreadable(error.to_string()))?;
+    let settings = Document::parse(&bytes, Dialect::Comments).map_err(|error| unreadable(error.into()))?;
     let value = |path: [&str; 2]| {
-        let node = settings.get(&path.map(str::to_string)).map_err(|error| unreadable(error.to_string()));
-        Ok::<_, String>(node?.map(|node| node.kind.clone()))
+        let node = settings.get(&path.map(str::to_string)).map_err(|error| unreadable(error.into()));
+        Ok::<_, QwenRefusal>(node?.map(|node| node.kind.clone()))
     };
     let is_open = match value(INBOUND)? {
         None => true,
@@ -116,6 +133,6 @@ fn is_accepted(path: &Path) -> Result<(), String> {
     let is_on = !matches!(value(MESSAGING)?, Some(NodeKind::Bool(false)));
     match is_open && is_on {
         true => Ok(()),
-        false => Err(format!("`{}` does not accept messages from other processes", path.display())),
+        false => Err(QwenRefusal::NotAccepted(path.to_path_buf())),
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::Harness;
 use crate::sys::environment::Home;
 
-use super::install::{InstallContext, InstallTarget};
+use super::install::{InstallContext, InstallTarget, NoProjectSettings};
 use super::prompt_shape::{PromptFrame, PromptShape};
 use super::wake::SessionInboxes;
 use super::{HarnessSupport, HookCodec};
@@ -56,8 +56,12 @@ impl HarnessSupport for QwenCode {
         install::user_targets(place)
     }
 
-    fn project_targets(&self, _: &InstallContext<'_>, _: &Path) -> Result<Vec<InstallTarget>, String> {
-        Err("`.qwen/settings.json` is one file for all who work on the project".to_string())
+    fn project_targets(
+        &self,
+        _: &InstallContext<'_>,
+        _: &Path,
+    ) -> Result<Vec<InstallTarget>, NoProjectSettings> {
+        Err(NoProjectSettings::Shared(".qwen/settings.json"))
     }
 
     fn gaps(&self) -> &'static [&'static str] {

@@ -2,14 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use crate::domain::{Agent, Harness, Importance};
-use crate::harness::wake::{PostOrigin, PromptQueue};
+use crate::domain::{Agent, AgentName, Harness, Importance};
+use crate::harness::wake::{InboxError, PostOrigin, PromptQueue, QueueError};
 use crate::harness::{self, HarnessSupport};
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::store::{Mesh, SessionState};
 
-use super::{WakeRoute, route, session_inbox};
+use super::session_inbox::{self, SessionInboxError};
+use super::{WakeRoute, route};
 
 /// How long a waiter may take to answer.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -53,20 +54,43 @@ fn why_not(ctx: &Context, mesh: &Mesh, agent: &Agent, route: WakeRoute) -> Optio
     if route != WakeRoute::Prompt || !rests || session_inbox::of(agent).is_none() {
         return None;
     }
-    session_inbox::check(ctx, mesh, agent, PostOrigin::Outside).err()
+    session_inbox::check(ctx, mesh, agent, PostOrigin::Outside).err().map(|reason| reason.to_string())
 }
 
-/// Tries the route without costing the agent a turn. The error says what does not work.
-pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<String, String> {
-    let failed = |error: CommandError| error.message;
-    match route(ctx, mesh, agent, Importance::Normal).map_err(failed)? {
-        WakeRoute::Waiter(_) => answers(mesh, agent)
-            .map_err(failed)?
-            .map(|time| format!("{}'s waiter answered after {} ms", agent.name, time.as_millis())),
+/// What does not work about the route to an agent.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::ops) enum ProbeError {
+    #[error("{}'s waiter did not answer in {} s", .0, LIMIT.as_secs())]
+    NoAnswer(AgentName),
+    #[error("its harness is unknown")]
+    UnknownHarness,
+    #[error("its harness takes no prompts from outside")]
+    NoQueue,
+    #[error("`{command}` can't be run: {reason}")]
+    Queue { command: &'static str, reason: QueueError },
+    #[error(transparent)]
+    Inbox(#[from] InboxError),
+    #[error(transparent)]
+    SessionInbox(#[from] SessionInboxError),
+    /// There is no route; the text describes how mail arrives.
+    #[error("nothing to test: {0}")]
+    NoRoute(String),
+    #[error("{}", .0.message)]
+    Command(#[from] CommandError),
+}
+
+/// Tries the route without costing the agent a turn, and describes the success.
+pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result<String, ProbeError> {
+    match route(ctx, mesh, agent, Importance::Normal)? {
+        WakeRoute::Waiter(_) => {
+            let time = answers(mesh, agent)?;
+            Ok(format!("{}'s waiter answered after {} ms", agent.name, time.as_millis()))
+        }
         WakeRoute::Queue => probe_queue(agent),
-        WakeRoute::Socket => session_inbox::find(ctx, agent)
-            .and_then(|inbox| inbox.probe(agent))
-            .map(|()| format!("{}'s inbox socket accepts connections; nothing was posted", agent.name)),
+        WakeRoute::Socket => {
+            session_inbox::find(ctx, agent)?.probe(agent)?;
+            Ok(format!("{}'s inbox socket accepts connections; nothing was posted", agent.name))
+        }
         WakeRoute::Server => {
             Ok(format!("{}'s MCP server is there; it can't be tried without a turn", agent.name))
         }
@@ -74,30 +98,30 @@ pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result
             Ok(format!("{} is in a tmux pane; a paste can't be tried without a turn", agent.name))
         }
         WakeRoute::Hook | WakeRoute::Prompt | WakeRoute::None => {
-            Err(format!("nothing to test: {}", describe(ctx, mesh, agent).map_err(failed)?.0))
+            Err(ProbeError::NoRoute(describe(ctx, mesh, agent)?.0))
         }
     }
 }
 
-fn probe_queue(agent: &Agent) -> Result<String, String> {
-    let support = agent.harness.and_then(harness::support).ok_or("its harness is unknown")?;
-    let queue = support.prompt_queue().ok_or("its harness takes no prompts from outside")?;
+fn probe_queue(agent: &Agent) -> Result<String, ProbeError> {
+    let support = agent.harness.and_then(harness::support).ok_or(ProbeError::UnknownHarness)?;
+    let queue = support.prompt_queue().ok_or(ProbeError::NoQueue)?;
     let (command, title) = (queue.command(), support.title());
     match queue.probe(agent) {
         Ok(()) => Ok(format!("`{command}` of {}'s own {title} can be run", agent.name)),
-        Err(reason) => Err(format!("`{command}` can't be run: {reason}")),
+        Err(reason) => Err(ProbeError::Queue { command, reason }),
     }
 }
 
-fn answers(mesh: &Mesh, agent: &Agent) -> Result<Result<Duration, String>, CommandError> {
+fn answers(mesh: &Mesh, agent: &Agent) -> Result<Duration, ProbeError> {
     let started = Instant::now();
-    mesh.session_states().ping(agent)?;
-    while !mesh.session_states().take_pong(&agent.session)? {
+    mesh.session_states().ping(agent).map_err(CommandError::from)?;
+    while !mesh.session_states().take_pong(&agent.session).map_err(CommandError::from)? {
         if started.elapsed() > LIMIT {
-            mesh.session_states().cancel_ping(&agent.session)?;
-            return Ok(Err(format!("{}'s waiter did not answer in {} s", agent.name, LIMIT.as_secs())));
+            mesh.session_states().cancel_ping(&agent.session).map_err(CommandError::from)?;
+            return Err(ProbeError::NoAnswer(agent.name.clone()));
         }
         std::thread::sleep(LOOK_EVERY);
     }
-    Ok(Ok(started.elapsed()))
+    Ok(started.elapsed())
 }

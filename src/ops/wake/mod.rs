@@ -84,11 +84,11 @@ impl WakeRoute {
         match self {
             Self::Queue => {
                 let queue = agent.harness.and_then(harness::support)?.prompt_queue()?;
-                Some(Box::new(|_, agent, text| queue.prompt(agent, text).map_err(WakeFailure::Unsaid)))
+                Some(Box::new(|_, agent, text| Ok(queue.prompt(agent, text)?)))
             }
             Self::Socket => {
                 let inbox = session_inbox::find(ctx, agent);
-                Some(Box::new(|_, agent, text| inbox.map_err(WakeFailure::Unsaid)?.post(agent, text)))
+                Some(Box::new(|_, agent, text| inbox?.post(agent, text)))
             }
             Self::Paste => Some(Box::new(tmux_paste::paste)),
             Self::Hook | Self::Waiter(_) | Self::Server | Self::Prompt | Self::None => None,

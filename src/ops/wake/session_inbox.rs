@@ -2,10 +2,27 @@
 
 use crate::domain::Agent;
 use crate::domain::hook::PermissionMode;
-use crate::harness::wake::{PostOrigin, SessionInbox, SessionInboxes};
+use crate::harness::wake::{InboxError, PostOrigin, SessionInbox, SessionInboxes, WakeFailure};
 use crate::harness::{self, HarnessSupport};
 use crate::ops::context::Context;
-use crate::store::Mesh;
+use crate::store::{Mesh, StoreError};
+
+/// Why nothing can be posted to an agent's inbox.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::ops) enum SessionInboxError {
+    #[error("its harness keeps no inbox for it")]
+    NoInbox,
+    #[error(transparent)]
+    Inbox(#[from] InboxError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<SessionInboxError> for WakeFailure {
+    fn from(error: SessionInboxError) -> Self {
+        Self::Unsaid(error.to_string())
+    }
+}
 
 /// The inboxes of the agent's harness, if it keeps any.
 pub(super) fn of(agent: &Agent) -> Option<&'static dyn SessionInboxes> {
@@ -13,20 +30,19 @@ pub(super) fn of(agent: &Agent) -> Option<&'static dyn SessionInboxes> {
 }
 
 /// The agent's inbox, whether or not a message would be taken up there.
-pub(super) fn find(ctx: &Context, agent: &Agent) -> Result<Box<dyn SessionInbox>, String> {
-    of(agent).ok_or("its harness keeps no inbox for it")?.find(&ctx.home, agent)
+pub(super) fn find(ctx: &Context, agent: &Agent) -> Result<Box<dyn SessionInbox>, SessionInboxError> {
+    Ok(of(agent).ok_or(SessionInboxError::NoInbox)?.find(&ctx.home, agent)?)
 }
 
-/// The agent's inbox, if a message would be taken up there without asking the user. The error says why not.
+/// The agent's inbox, if a message would be taken up there without asking the user.
 pub(super) fn check(
     ctx: &Context,
     mesh: &Mesh,
     agent: &Agent,
     origin: PostOrigin,
-) -> Result<Box<dyn SessionInbox>, String> {
-    let inboxes = of(agent).ok_or("its harness keeps no inbox for it")?;
-    let bypasses =
-        mesh.session_states().bypasses_permissions(&agent.session).map_err(|error| error.to_string())?;
+) -> Result<Box<dyn SessionInbox>, SessionInboxError> {
+    let inboxes = of(agent).ok_or(SessionInboxError::NoInbox)?;
+    let bypasses = mesh.session_states().bypasses_permissions(&agent.session)?;
     let permissions = if bypasses { PermissionMode::Bypasses } else { PermissionMode::Asks };
-    inboxes.check(&ctx.home, agent, permissions, origin)
+    Ok(inboxes.check(&ctx.home, agent, permissions, origin)?)
 }

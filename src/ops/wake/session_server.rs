@@ -171,7 +171,7 @@ impl Round<'_> {
             Ok(inbox) => inbox.post(me, NUDGE),
             Err(reason) => match self.channel.tell(NUDGE) {
                 HandoverOutcome::Delivered => Ok(()),
-                HandoverOutcome::ReaderGone => Err(WakeFailure::Unsaid(reason)),
+                HandoverOutcome::ReaderGone => Err(reason.into()),
             },
         };
         if let Err(WakeFailure::Unsaid(_)) = said {

@@ -263,7 +263,7 @@ fn no_fields_at_all() {
 fn no_object() {
     for harness in supported() {
         for input in ["", "null", "[]", "[{}]", "7", "\"text\"", "{", "{} {}"] {
-            let error = decode(harness, "PreToolUse", input.as_bytes()).unwrap_err();
+            let error = decode(harness, "PreToolUse", input.as_bytes()).unwrap_err().to_string();
             assert!(error.starts_with("the payload "), "{harness} {input}: {error}");
         }
     }
@@ -272,7 +272,7 @@ fn no_object() {
 #[test]
 fn what_has_no_hooks() {
     for harness in [Harness::TERMINAL, Harness::OTHER] {
-        let error = decode(harness, "PreToolUse", b"{}").unwrap_err();
+        let error = decode(harness, "PreToolUse", b"{}").unwrap_err().to_string();
         assert_eq!(error, format!("`{harness}` has no hooks"));
     }
 }

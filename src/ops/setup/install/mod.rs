@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use crate::domain::Harness;
 use crate::harness;
-use crate::harness::install::{InstallContext, InstallScope, InstallTarget};
+use crate::harness::install::{InstallContext, InstallScope, InstallTarget, NoProjectSettings};
 use crate::store::Installs;
 use crate::sys::environment::Home;
 use crate::sys::files;
@@ -156,12 +156,13 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
             done.skipped.push((recipient, reason));
             continue;
         }
-        let targets = match targets(&place, recipient, way)? {
-            Err(instead) if one.is_none() => {
-                done.skipped.push((recipient, instead));
+        let targets = match targets(&place, recipient, way) {
+            Err(TargetsError::Command(error)) => return Err(error),
+            Err(reason) if one.is_none() => {
+                done.skipped.push((recipient, reason.to_string()));
                 continue;
             }
-            targets => targets.map_err(|instead| no_project_settings(recipient, &instead)),
+            targets => targets.map_err(|error| error.of(recipient)),
         };
         let notes = if way == InstallDirection::Install {
             denials(recipient, targets.as_deref().unwrap_or_default())
@@ -171,10 +172,7 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
         let tree = tree.as_ref().filter(|_| options.project);
         let plan = targets.map(|targets| InstallPlan { recipient, targets, tree, way });
         let carried_out = plan.and_then(|plan| {
-            let list = || {
-                let targets = self::targets(&place, recipient, way)?;
-                targets.map_err(|instead| no_project_settings(recipient, &instead))
-            };
+            let list = || self::targets(&place, recipient, way).map_err(|error| error.of(recipient));
             let mut changes = plan.carry_out(&installs, options.execution, list)?;
             // Remove a server that was installed before and is not wanted now.
             if let Recipient::Harness(harness) = recipient
@@ -202,19 +200,46 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
     Ok(done)
 }
 
-/// The files to change; the inner `Err` says why there are none for a project.
+/// Why there are no files to change.
+#[derive(Debug, thiserror::Error)]
+enum TargetsError {
+    #[error("it has no settings")]
+    NoSettings,
+    #[error(transparent)]
+    NoProjectSettings(#[from] NoProjectSettings),
+    #[error("there is one status bar for all")]
+    OneStatusBar,
+    #[error("{}", .0.message)]
+    Command(#[from] CommandError),
+}
+
+impl TargetsError {
+    /// The error of `install` for this recipient.
+    fn of(self, recipient: Recipient) -> CommandError {
+        let reason = match self {
+            Self::Command(error) => return error,
+            reason => reason,
+        };
+        let text =
+            format!("{recipient} has no settings of a project that stay out of its repository: {reason}");
+        CommandError::new(CommandErrorKind::NoProjectSettings, text)
+            .hint(format!("`msg install {recipient}` installs it for yourself, in every project"))
+    }
+}
+
+/// The files to change.
 fn targets(
     place: &InstallContext<'_>,
     recipient: Recipient,
     way: InstallDirection,
-) -> Result<Result<Vec<InstallTarget>, String>, CommandError> {
+) -> Result<Vec<InstallTarget>, TargetsError> {
     match (recipient, &place.scope) {
-        (Recipient::Harness(harness), _) => Ok(match harness::support(harness) {
-            Some(harness) => place.targets(harness),
-            None => Err("it has no settings".to_string()),
-        }),
-        (Recipient::Tmux, InstallScope::User) => tmux_status::targets(place, way).map(Ok),
-        (Recipient::Tmux, InstallScope::Project(_)) => Ok(Err("there is one status bar for all".to_string())),
+        (Recipient::Harness(harness), _) => {
+            let harness = harness::support(harness).ok_or(TargetsError::NoSettings)?;
+            Ok(place.targets(harness)?)
+        }
+        (Recipient::Tmux, InstallScope::User) => Ok(tmux_status::targets(place, way)?),
+        (Recipient::Tmux, InstallScope::Project(_)) => Err(TargetsError::OneStatusBar),
     }
 }
 
@@ -249,12 +274,6 @@ fn absence(recipient: impl Into<Recipient>, home: &Home) -> Option<String> {
     }
     let shown = home.shorten(&dir.to_string_lossy());
     Some(format!("not installed: there is neither `{shown}` nor a program `{harness}`"))
-}
-
-fn no_project_settings(recipient: Recipient, instead: &str) -> CommandError {
-    let text = format!("{recipient} has no settings of a project that stay out of its repository: {instead}");
-    CommandError::new(CommandErrorKind::NoProjectSettings, text)
-        .hint(format!("`msg install {recipient}` installs it for yourself, in every project"))
 }
 
 /// The path as text for people.
