@@ -61,6 +61,17 @@ pub fn measure() -> Vec<Figure> {
 pub fn crowd(size: usize) -> Scratch {
     let mut scratch = Scratch::new();
     scratch.join("Original");
+    copies(scratch, size)
+}
+
+/// The same, with an agent whose hooks this process starts.
+pub fn crowd_here(size: usize) -> Scratch {
+    let mut scratch = Scratch::new();
+    scratch.join_here("Original");
+    copies(scratch, size)
+}
+
+fn copies(scratch: Scratch, size: usize) -> Scratch {
     let mesh = scratch.mesh();
     let joined = std::fs::read(mesh.join("registry/Original.json")).unwrap();
     let registration: Value = serde_json::from_slice(&joined).unwrap();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::agents::crowd;
+use crate::agents::crowd_here;
 use crate::figure::{Aim, Figure, Spread};
 use crate::scratch::{Scratch, time};
 
@@ -96,7 +96,7 @@ fn of_size(size: usize, name: &'static str, aim: f64) -> Figure {
 
 /// A mesh in which each agent has ten reservations: nine directories and one glob.
 pub fn reserving(size: usize) -> Scratch {
-    let scratch = crowd(size);
+    let scratch = crowd_here(size);
     for number in 1..size {
         let path = scratch.mesh().join(format!("registry/Copy{number}.json"));
         let mut registration: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();

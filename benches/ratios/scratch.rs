@@ -69,6 +69,12 @@ impl Scratch {
         assert!(self.msg(&["join", name, "--pid", &pid]).status().unwrap().success(), "{name} can't join");
         self.hosts.push(host);
     }
+
+    /// Joins an agent whose host is this process, which starts its hooks as a harness does.
+    pub fn join_here(&mut self, name: &str) {
+        let pid = std::process::id().to_string();
+        assert!(self.msg(&["join", name, "--pid", &pid]).status().unwrap().success(), "{name} can't join");
+    }
 }
 
 /// A process that does nothing; dropping it kills it.

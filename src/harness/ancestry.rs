@@ -20,7 +20,7 @@ pub fn ancestors() -> Vec<ProcessDetails> {
 pub fn walk() -> (Vec<ProcessDetails>, bool) {
     let end = seams::value(seams::ANCESTRY_END).and_then(|text| text.parse().ok());
     let mut chain = Vec::new();
-    let mut next = Pid::new(nix::unistd::getppid().as_raw().into()).ok();
+    let mut next = process::parent_pid();
     while let Some(pid) = next {
         if Some(pid.get()) == end {
             return (chain, seams::value(seams::ANCESTRY_HIDDEN).is_none());

@@ -32,7 +32,7 @@ use crate::ops::reservations::rules;
 use crate::ops::tasks::claim_upkeep;
 pub(in crate::ops) use caller_traces::{CallerTraces, SessionSource, is_host};
 pub(in crate::ops) use hook_agent::{
-    RecognisedAgent, at_hook, is_called_by_another, is_tool_of_another, recognise,
+    RecognisedAgent, at_hook, is_called_by_another, is_tool_of_another, recognise, record_presence,
 };
 use hook_agent::{registered, stranger};
 

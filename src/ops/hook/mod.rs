@@ -77,6 +77,7 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
         return run.forget_session();
     }
     run.settle(recognised);
+    run.record_presence();
     if run.is_forged() {
         return Ok(());
     }

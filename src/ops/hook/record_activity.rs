@@ -16,6 +16,7 @@ use crate::domain::activity::{GitCommit, NotableRuns, TestRun, activity};
 use crate::domain::hook::{ToolOutcome, ToolUse};
 use crate::domain::shell::Run;
 use crate::domain::{ActivityChange, ActivityDelta, Agent, EventKind};
+use crate::ops::agents::identity;
 use crate::ops::agents::publish_activity::refresh;
 use crate::ops::agents::stuck;
 use crate::ops::error::CommandError;
@@ -34,14 +35,23 @@ const RECENT: SignedDuration = SignedDuration::from_mins(10);
 const SLACK: SignedDuration = SignedDuration::from_secs(2);
 
 impl HookRun<'_> {
+    /// Records a sign of life. Recording an activity is one, too.
+    pub(super) fn record_presence(&self) {
+        if let Some(me) = &self.me {
+            identity::record_presence(self.op, self.mesh, me);
+        }
+    }
+
     /// Records that a tool call begins that was not refused.
     pub(super) fn record_tool_start(&self, tool: &ToolUse, runs: &[Run]) -> Result<(), CommandError> {
-        let Some(me) = self.counted() else { return Ok(()) };
         let activity = self.activity(tool, runs);
-        if activity != ActivityChange::Unchanged {
-            self.count(me, ActivityDelta { activity, ..ActivityDelta::default() })?;
+        match self.counted().filter(|_| activity != ActivityChange::Unchanged) {
+            Some(me) => self.count(me, ActivityDelta { activity, ..ActivityDelta::default() }),
+            None => {
+                self.record_presence();
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Records a finished tool call.

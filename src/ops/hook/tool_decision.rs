@@ -96,6 +96,7 @@ impl HookRun<'_> {
         say(&HookAnswer::Deny(refusal(change, &shown, holding, known)));
         self.survey.learn();
         self.settle(recognised);
+        self.record_presence();
         if self.is_forged() {
             return;
         }

@@ -65,6 +65,11 @@ pub fn own_pid() -> Pid {
     Pid::new(i64::from(std::process::id())).expect("our own pid is a pid")
 }
 
+/// The pid of the process that started this one; `None` if it is outside of our pid namespace.
+pub fn parent_pid() -> Option<Pid> {
+    Pid::new(nix::unistd::getppid().as_raw().into()).ok()
+}
+
 /// The identity of the running process `pid`; `None` if there is none or it has ended.
 pub fn identify(pid: Pid) -> Option<ProcessIdentity> {
     match imp::process_status(pid) {

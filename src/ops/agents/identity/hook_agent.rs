@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::domain::{Agent, Liveness, SessionId};
+use crate::domain::{Agent, Liveness, RecordedProcess, SessionId};
 use crate::harness;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
@@ -72,6 +72,9 @@ pub(in crate::ops) fn at_hook(
     sessions: &[SessionId],
 ) -> Result<Option<Agent>, CommandError> {
     let settled = recognise(op, mesh, &mesh.registry().query()?, sessions).settle(op, mesh);
+    if let Some(agent) = &settled.agent {
+        record_presence(op, mesh, agent);
+    }
     settled.error.map_or(Ok(settled.agent), Err)
 }
 
@@ -81,8 +84,8 @@ impl RecognisedAgent {
         self.agent.is_some() || matches!(self.todo, Todo::Revive(_))
     }
 
-    /// Writes a vanished registration again, finishes what was cut short and records a sign of life. If finishing
-    /// fails, the agent stays as it was; if registering fails, it is a stranger.
+    /// Writes a vanished registration again and finishes what was cut short. If finishing fails, the agent stays as it
+    /// was; if registering fails, it is a stranger.
     pub(in crate::ops) fn settle(self, op: &Op, mesh: &Mesh) -> HousekeepingResult {
         let Self { agent, todo, error } = self;
         let has_changed = !matches!(todo, Todo::Nothing);
@@ -98,12 +101,14 @@ impl RecognisedAgent {
             Ok(agent) => (agent, None),
             Err(failed) => (agent, Some(failed)),
         };
-        if let Some(agent) = &agent
-            && let Err(error) = mesh.presence().touch(&agent.name)
-        {
-            op.warn(format!("your presence could not be recorded: {error}"));
-        }
         HousekeepingResult { agent, error: error.or(failed), has_changed }
+    }
+}
+
+/// Records a sign of life.
+pub(in crate::ops) fn record_presence(op: &Op, mesh: &Mesh, agent: &Agent) {
+    if let Err(error) = mesh.presence().touch(&agent.name) {
+        op.warn(format!("your presence could not be recorded: {error}"));
     }
 }
 
@@ -123,7 +128,19 @@ fn written_again(
 /// known, the session id is believed: a resumed session may have moved to a process that is not registered.
 pub(in crate::ops) fn is_called_by_another(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool {
     // `--as` is believed.
-    ctx.acting_as.is_none() && is_tool_of_another(&CallerTraces::gather(), survey, agent)
+    ctx.acting_as.is_none()
+        && !is_started_by(agent)
+        && is_tool_of_another(&CallerTraces::gather(), survey, agent)
+}
+
+/// Whether the agent's own process started this one, as harnesses start their hooks. Then no harness is between them,
+/// and there is no need to examine our ancestors.
+fn is_started_by(agent: &Agent) -> bool {
+    let hosts_one = agent.harness.is_some_and(|harness| !harness::hosts_many(harness));
+    hosts_one
+        && matches!(agent.process, RecordedProcess::Pinned(_))
+        && process::parent_pid() == Some(agent.process.pid())
+        && process::liveness(&agent.process) == Liveness::Alive
 }
 
 /// Whether the traces say that another live agent of the nearest harness process runs this.
