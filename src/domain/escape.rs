@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::peer_text::PeerText;
-
 /// Escapes everything that a terminal would interpret or a reader would not see: control characters, escape
 /// sequences, bidirectional marks, zero-width characters.
 pub fn visible(text: &str) -> Cow<'_, str> {
@@ -60,21 +58,6 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
-}
-
-/// Short for [`PeerText::code`].
-pub fn quote_code(text: &str) -> String {
-    PeerText::new(text).code()
-}
-
-/// Short for [`PeerText::quoted`].
-pub fn quote_sentence(text: &str) -> String {
-    PeerText::new(text).quoted()
-}
-
-/// Short for [`PeerText::name`].
-pub fn quote_name(name: &str) -> String {
-    PeerText::new(name).name()
 }
 
 fn is_hidden(c: char) -> bool {

@@ -29,13 +29,13 @@ pub mod text_edit;
 
 pub use activity_counts::{ActivityChange, ActivityCounts, ActivityDelta};
 pub use agent::{Agent, FormerName};
-pub use escape::{quote_code, quote_name, quote_sentence, visible, visible_json};
+pub use escape::{visible, visible_json};
 pub use event::{AnyEventKind, Event, EventKind};
 pub use harness::Harness;
 pub use message::{Importance, MAX_TEXT, Message, MessageId, MessageIdError, MessageStamp};
 pub use name::{AgentName, MAX_NAME, NameError};
 pub use notice::Notice;
-pub use peer_text::{MARK, PeerText, visible_line};
+pub use peer_text::{MARK, PeerText, quote_code, quote_name, quote_sentence, visible_line};
 pub use presence::{Presence, PresenceFacts, format_duration};
 pub use process::{Liveness, Pid, PidScope, ProcessIdentity, RecordedProcess};
 pub use process_traits::{ProcessTraits, ProgramNames};

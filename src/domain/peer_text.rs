@@ -79,6 +79,21 @@ impl PeerText {
     }
 }
 
+/// Short for [`PeerText::code`].
+pub fn quote_code(text: &str) -> String {
+    PeerText::new(text).code()
+}
+
+/// Short for [`PeerText::quoted`].
+pub fn quote_sentence(text: &str) -> String {
+    PeerText::new(text).quoted()
+}
+
+/// Short for [`PeerText::name`].
+pub fn quote_name(name: &str) -> String {
+    PeerText::new(name).name()
+}
+
 /// Escapes invisible characters in a line. Tabs are kept; trailing carriage returns (CRLF line ends) are removed.
 pub fn visible_line(line: &str) -> String {
     line.trim_end_matches('\r')

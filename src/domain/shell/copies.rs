@@ -15,7 +15,7 @@ pub fn cp(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &Progra
         let is_symbolic = options.has("-s --symbolic-link");
         let kind = if is_symbolic { LinkKind::Symbolic } else { LinkKind::Hard };
         for (source, link) in made {
-            reader.link(state, &source, &link, kind);
+            add_link(reader, state, (&source, &link), kind);
         }
     }
 }
@@ -35,14 +35,26 @@ pub fn ln(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &Progra
         match only.base() {
             Some(base) => {
                 reader.write(state, &base, Extent::File, name);
-                reader.link(state, only, &base, kind);
+                add_link(reader, state, (only, &base), kind);
             }
             None => reader.set_opaque(),
         }
         return;
     }
     for (source, link) in write_targets(reader, state, options, Extent::File, name) {
-        reader.link(state, &source, &link, kind);
+        add_link(reader, state, (&source, &link), kind);
+    }
+}
+
+/// Follows the creation of a link, as (target, link).
+fn add_link(
+    reader: &mut ShellReader<'_>,
+    state: &ShellState,
+    (target, link): (&Field, &Field),
+    kind: LinkKind,
+) {
+    if !reader.links.add(state, target, link, kind) {
+        reader.set_opaque();
     }
 }
 

@@ -1,8 +1,7 @@
 //! Links that a command makes itself, and later writes of the same command through them.
 
 use super::field::Field;
-use super::reader::{ShellReader, ShellState};
-use super::state::join;
+use super::state::{ShellState, join};
 use super::{Extent, PathWrite};
 use crate::domain::pattern::PathForm;
 
@@ -34,6 +33,22 @@ impl Links {
 
     pub fn len(&self) -> usize {
         self.known.len()
+    }
+
+    /// Tracks a link from `link` to `target`; `false` if that is not possible.
+    pub fn add(&mut self, state: &ShellState, target: &Field, link: &Field, kind: LinkKind) -> bool {
+        let is_plain = |field: &Field| field.is_known() && field.pattern.is_none() && !field.is_below;
+        let sure = is_plain(target) && is_plain(link) && state.instead.is_empty();
+        let from = state.path(&link.text).filter(|_| sure);
+        let to = from.as_deref().and_then(|from| match kind {
+            LinkKind::Symbolic => {
+                join(from.trim_end_matches('/').rsplit_once('/').map(|(dir, _)| dir), &target.text)
+            }
+            LinkKind::Hard => state.path(&target.text),
+        });
+        let Some((from, to)) = from.zip(to).filter(|_| self.known.len() < MAX_LINKS) else { return false };
+        self.known.push((PathForm::absolute(&from), PathForm::absolute(&to)));
+        true
     }
 
     /// Resolves the path, if one of the links is on the way.
@@ -99,25 +114,4 @@ pub enum LinkKind {
     Hard,
     /// The directory of the link.
     Symbolic,
-}
-
-impl ShellReader<'_> {
-    /// Notes a link from `link` to `target`.
-    pub fn link(&mut self, state: &ShellState, target: &Field, link: &Field, kind: LinkKind) {
-        let is_plain = |field: &Field| field.is_known() && field.pattern.is_none() && !field.is_below;
-        let sure = is_plain(target) && is_plain(link) && state.instead.is_empty();
-        let from = state.path(&link.text).filter(|_| sure);
-        let to = from.as_deref().and_then(|from| match kind {
-            LinkKind::Symbolic => {
-                join(from.trim_end_matches('/').rsplit_once('/').map(|(dir, _)| dir), &target.text)
-            }
-            LinkKind::Hard => state.path(&target.text),
-        });
-        match from.zip(to) {
-            Some((from, to)) if self.links.known.len() < MAX_LINKS => {
-                self.links.known.push((PathForm::absolute(&from), PathForm::absolute(&to)));
-            }
-            _ => self.set_opaque(),
-        }
-    }
 }

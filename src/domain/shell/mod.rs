@@ -36,6 +36,7 @@ mod expand;
 mod field;
 mod finders;
 mod git;
+mod here_document;
 mod links;
 mod options;
 mod parse;

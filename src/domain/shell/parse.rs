@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use super::redirect_parser::PendingHere;
+use super::here_document::PendingHere;
 use super::syntax::{
     Assigned, Assignment, Chain, CommandList, Compound, Join, ShellNode, Simple, Word, WordPart,
 };

@@ -23,6 +23,9 @@ pub const BYTES_PER_STEP: usize = 1024;
 /// change.
 const NAMES_PER_STEP: usize = 64;
 
+/// Maximum number of programs reported.
+const MOST_RUNS: usize = 100;
+
 /// Where the output of a command goes.
 #[derive(Debug, Eq, PartialEq)]
 enum Target {
@@ -135,6 +138,29 @@ impl<'w> ShellReader<'w> {
         let result = what(self);
         self.depth -= 1;
         result
+    }
+
+    /// Follows something about which the outcome of the whole says `evidence`.
+    pub fn with_evidence<T>(&mut self, evidence: OutcomeEvidence, what: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.evidence, evidence);
+        let result = what(self);
+        self.evidence = before;
+        result
+    }
+
+    /// Notes that a program is run.
+    pub fn note_run(&mut self, state: &ShellState, name: &Field, arguments: &[Field]) {
+        if !name.is_known() || self.runs.len() >= MOST_RUNS {
+            return;
+        }
+        let text = |field: &Field| (field.is_known() && field.pattern.is_none()).then(|| field.text.clone());
+        let program = name.text.rsplit('/').next().unwrap_or(&name.text).to_string();
+        let dir = state.dir.clone().filter(|_| state.instead.is_empty());
+        let mut evidence = self.evidence;
+        // Whether it ran at all depends on whether its directory exists.
+        evidence.failure &=
+            dir.as_deref().is_some_and(|dir| self.made.contains(dir) || self.world.is_dir(dir));
+        self.runs.push(Run { program, arguments: arguments.iter().map(text).collect(), dir, evidence });
     }
 
     /// Follows a script, as given to `sh -c`.

@@ -3,17 +3,9 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+use super::here_document::PendingHere;
 use super::parse::{Parse, Parser, SyntaxError, name_length};
-use super::syntax::{Redirect, Word, WordPart};
-
-/// A here-document whose text starts after this line.
-pub struct PendingHere {
-    end: String,
-    quoted: bool,
-    /// `<<-`: leading tabs are stripped from each line.
-    dedent: bool,
-    slot: Rc<OnceCell<Word>>,
-}
+use super::syntax::{Redirect, WordPart};
 
 impl Parser<'_> {
     /// Parses `> file` and similar; `None` if there is no redirection here.
@@ -82,17 +74,8 @@ impl Parser<'_> {
     /// Reads the text of the here-documents announced on the line that just ended.
     pub fn read_heres(&mut self) {
         for here in std::mem::take(&mut self.pending) {
-            let mut body = String::new();
-            while !self.at_end() {
-                let rest = &self.text[self.at..];
-                let line = &rest[..rest.find('\n').map_or(rest.len(), |end| end + 1)];
-                self.at += line.len();
-                let line = if here.dedent { line.trim_start_matches('\t') } else { line };
-                if line.trim_end_matches(['\n', '\r']) == here.end {
-                    break;
-                }
-                body.push_str(line);
-            }
+            let (body, length) = here.body(&self.text[self.at..]);
+            self.at += length;
             let word = if here.quoted {
                 vec![WordPart::Quoted(body)]
             } else {

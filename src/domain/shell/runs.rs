@@ -3,12 +3,7 @@
 //! The exit code of a shell is that of its last command, so it says nothing about most parts of a line: `cargo test |
 //! tail` succeeds whether or not the tests did.
 
-use super::field::Field;
-use super::reader::{ShellReader, ShellState};
 use super::syntax::{Chain, Join, ShellNode, WordPart};
-
-/// Maximum number of programs reported.
-const MOST_RUNS: usize = 100;
 
 /// Commands that practically never fail: if a chain failed, it was not because of them.
 const NEVER_FAIL: [&str; 13] =
@@ -49,31 +44,6 @@ impl Run {
     /// The argument at that position, if it exists and is known.
     pub fn argument(&self, place: usize) -> Option<&str> {
         self.arguments.get(place)?.as_deref()
-    }
-}
-
-impl ShellReader<'_> {
-    /// Follows something about which the outcome of the whole says `evidence`.
-    pub fn with_evidence<T>(&mut self, evidence: OutcomeEvidence, what: impl FnOnce(&mut Self) -> T) -> T {
-        let before = std::mem::replace(&mut self.evidence, evidence);
-        let result = what(self);
-        self.evidence = before;
-        result
-    }
-
-    /// Notes that a program is run.
-    pub fn note_run(&mut self, state: &ShellState, name: &Field, arguments: &[Field]) {
-        if !name.is_known() || self.runs.len() >= MOST_RUNS {
-            return;
-        }
-        let text = |field: &Field| (field.is_known() && field.pattern.is_none()).then(|| field.text.clone());
-        let program = name.text.rsplit('/').next().unwrap_or(&name.text).to_string();
-        let dir = state.dir.clone().filter(|_| state.instead.is_empty());
-        let mut evidence = self.evidence;
-        // Whether it ran at all depends on whether its directory exists.
-        evidence.failure &=
-            dir.as_deref().is_some_and(|dir| self.made.contains(dir) || self.world.is_dir(dir));
-        self.runs.push(Run { program, arguments: arguments.iter().map(text).collect(), dir, evidence });
     }
 }
 

@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::find_tasks::{Mode, TaskDraft};
 use super::id::{IdSpelling, KnownIds};
+use super::task_draft::{Mode, TaskDraft};
 
 /// A blank matches a blank, a tab, a line end, `-` or `_`.
 const KEYWORDS: [&str; 6] = ["depends on", "dependson", "blocked by", "blockedby", "after", "needs"];

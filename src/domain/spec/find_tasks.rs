@@ -6,31 +6,9 @@ use pulldown_cmark::HeadingLevel;
 
 use super::dependencies;
 use super::id;
+use super::line_numbers::LineNumbers;
 use super::markdown::{Block, BlockKind, Checkbox, MarkdownCell};
-
-/// A task whose dependencies are not read yet, because that requires the ids of all tasks.
-#[derive(Debug)]
-pub struct TaskDraft<'a> {
-    pub id: String,
-    pub line: usize,
-    pub check: Option<Checkbox>,
-    /// The text after the id: the rest of its line and its continuation lines.
-    pub own: &'a str,
-    /// Other texts that may name dependencies.
-    pub sources: Vec<(Mode, &'a str)>,
-    quote: Option<usize>,
-}
-
-/// Which ids in a text are dependencies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Those that follow a keyword.
-    Anywhere,
-    /// Those that follow a keyword and a colon, or a keyword in a phrase that is alone on its line.
-    Alone,
-    /// All ids, because the text's position already says that they are dependencies.
-    Named,
-}
+use super::task_draft::{Mode, TaskDraft};
 
 /// The tasks, and the number of checkboxes that have no id and belong to no task.
 pub fn find<'a>(text: &'a str, blocks: &'a [Block]) -> (Vec<TaskDraft<'a>>, usize) {
@@ -46,33 +24,6 @@ pub fn find<'a>(text: &'a str, blocks: &'a [Block]) -> (Vec<TaskDraft<'a>>, usiz
     };
     blocks.iter().for_each(|block| finder.block(block));
     (finder.drafts, finder.boxes)
-}
-
-/// Converts ascending byte offsets to line numbers.
-#[derive(Debug)]
-pub struct LineNumbers<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    line: usize,
-}
-
-impl<'a> LineNumbers<'a> {
-    pub fn new(text: &'a str) -> Self {
-        LineNumbers { bytes: text.as_bytes(), at: 0, line: 1 }
-    }
-
-    pub fn number(&mut self, at: usize) -> usize {
-        while self.at < at.min(self.bytes.len()) {
-            let is_end = match self.bytes[self.at] {
-                b'\n' => true,
-                b'\r' => self.bytes.get(self.at + 1) != Some(&b'\n'),
-                _ => false,
-            };
-            self.line += usize::from(is_end);
-            self.at += 1;
-        }
-        self.line
-    }
 }
 
 /// A heading that is a task, and our position below it.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::id;
+use super::line_numbers::LineNumbers;
 
 /// Maximum nesting of lists and quotes. The parser revisits every level for every line.
 const MAX_DEPTH: usize = 32;
@@ -85,7 +86,7 @@ pub fn read(text: &str) -> MarkdownBlocks {
         reader.event(event, place);
     }
     reader.flush();
-    let too_deep = too_deep.map(|at| super::find_tasks::LineNumbers::new(text).number(start + at));
+    let too_deep = too_deep.map(|at| LineNumbers::new(text).number(start + at));
     MarkdownBlocks { blocks: reader.blocks, too_deep }
 }
 

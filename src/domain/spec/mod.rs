@@ -7,8 +7,10 @@
 mod dependencies;
 mod find_tasks;
 mod id;
+mod line_numbers;
 mod markdown;
 mod problem;
+mod task_draft;
 #[cfg(test)]
 mod tests;
 
@@ -17,8 +19,8 @@ use std::collections::HashMap;
 pub use id::{MAX_ID, meant};
 pub use problem::Problem;
 
-use find_tasks::TaskDraft;
 use id::KnownIds;
+use task_draft::TaskDraft;
 
 /// The content of a spec, in file order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
