@@ -19,6 +19,7 @@ pub mod shell_pipe;
 pub mod signals;
 pub mod socket;
 pub mod stdin;
+pub mod time_zone;
 pub mod tmux;
 pub mod watch;
 pub mod watchdog;

@@ -11,9 +11,9 @@ use crate::faces::cli::value_parsers::count_or_none;
 use crate::faces::json::event as event_json;
 use crate::ops::feed::{self, FeedFilter, RecentEvents};
 use crate::ops::{CommandError, CommandErrorKind, HandoverOutcome, Op, WatchEnd, age};
-use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::Stop;
+use crate::sys::{clock, time_zone};
 
 /// Show what happened, oldest first
 ///
@@ -107,7 +107,7 @@ fn line(ui: &Ui, event: &Event) -> String {
 }
 
 fn clock_time(at: Timestamp) -> String {
-    at.to_zoned(clock::zone().clone()).strftime("%H:%M:%S").to_string()
+    at.to_zoned(time_zone::user_zone().clone()).strftime("%H:%M:%S").to_string()
 }
 
 /// The sentence without and with styles.
