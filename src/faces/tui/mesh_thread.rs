@@ -17,8 +17,9 @@ use crate::ops::watcher::screen_watcher::{MeshPart, ScreenSignal, ScreenWatcher}
 use crate::ops::{CommandError, CommandErrorKind, Op, carry_out};
 use crate::sys::tmux;
 
+use super::recipients::Recipients;
 use super::send_thread::OutgoingMessage;
-use super::state::{ChatUpdate, Recipients, TypedMessage};
+use super::state::{ChatUpdate, TypedMessage};
 use super::to_model;
 
 /// Interval of checks for what no file-system event reports: agents whose process ended, and presence that fades.

@@ -13,6 +13,7 @@ mod mesh_thread;
 mod message_view;
 mod model;
 mod name_completion;
+mod recipients;
 mod send_thread;
 mod state;
 mod terminal;

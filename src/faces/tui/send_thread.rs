@@ -8,7 +8,8 @@ use crate::ops::{
     CommandError, Context, FolderScope, GlobalOptions, MessageDraft, SendReport, broadcast, run, send,
 };
 
-use super::state::{ChatUpdate, Recipients, TypedMessage};
+use super::recipients::Recipients;
+use super::state::{ChatUpdate, TypedMessage};
 use super::to_model;
 
 /// A message to be sent, and the text as it was typed.

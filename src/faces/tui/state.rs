@@ -11,6 +11,7 @@ use super::input_buffer::InputBuffer;
 use super::list_state::ListState;
 use super::model::{ChatMessage, FeedLine, MeshSnapshot, ReceiptView};
 use super::name_completion::NameCompletion;
+use super::recipients::Recipients;
 
 /// Maximum number of feed events that are kept.
 const EVENTS_KEPT: usize = 2_000;
@@ -58,12 +59,6 @@ pub(super) enum ChatEffect {
 pub(super) struct TypedMessage {
     pub(super) tab: Tab,
     pub(super) text: String,
-}
-
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Recipients {
-    Named(Vec<String>),
-    All,
 }
 
 /// Reports from the mesh thread and the send thread.

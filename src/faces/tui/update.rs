@@ -13,8 +13,9 @@ use super::input_buffer::LONGEST;
 use super::layout::areas;
 use super::list_rows;
 use super::message_view::MessageLayout;
-use super::name_completion::{NameCompletion, addressed};
-use super::state::{ChatEffect, ChatState, ChatUpdate, Recipients, Tab, TypedMessage};
+use super::name_completion::NameCompletion;
+use super::recipients::{Recipients, addressed};
+use super::state::{ChatEffect, ChatState, ChatUpdate, Tab, TypedMessage};
 use super::theme::Theme;
 use super::view::{help, tabs};
 

@@ -1,7 +1,8 @@
 //! Tests of keys and the mouse.
 
 use super::*;
-use crate::faces::tui::state::{Recipients, Tab};
+use crate::faces::tui::recipients::Recipients;
+use crate::faces::tui::state::Tab;
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 /// The messages sent, without where they were typed.
