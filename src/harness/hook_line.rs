@@ -5,7 +5,7 @@
 
 use crate::domain::Harness;
 
-use super::{HarnessSupport, claude, parse, support};
+use super::{HarnessSupport, SUPPORTED, parse, support};
 
 /// Ends every line but a waiter's, so that it always exits 0.
 const TAIL: &str = " || :";
@@ -16,7 +16,7 @@ const PASS_ON: &str = " 2>/dev/null) && printf %s \"$o\"";
 const EARLIER_TAIL: &str = " 2>/dev/null || :";
 /// Ends the line of a waiter. Its output and exit code 2 are passed to the harness; any other exit code becomes 0.
 const WAITER_TAIL: &str = "; [ $? -ne 2 ] || exit 2";
-/// The command for the status line of Claude Code, which accepts colours and passes its session.
+/// The command for the status line of a harness, which accepts colours and passes its session.
 const SHOW: &str = "statusline --color always";
 const FIND_ON_PATH: &str = "command -v msg >/dev/null 2>&1 && ";
 
@@ -127,12 +127,17 @@ impl HookLine {
         let (harness, purpose) = match words.as_slice() {
             ["hook", harness, event] => (parse(harness)?, HookPurpose::ReportEvent((*event).to_string())),
             ["waiter", harness] => (parse(harness)?, HookPurpose::WaitForMail),
-            _ if words.join(" ") == SHOW => (claude::ID, HookPurpose::StatusLine),
+            _ if words.join(" ") == SHOW => (shows_status_line()?, HookPurpose::StatusLine),
             _ => return None,
         };
         let found = Self::new(&program, harness, purpose);
         [found.render(), found.render_earlier()].iter().any(|known| known == line).then_some(found)
     }
+}
+
+/// The harness whose status line can be told what to show. Its line does not name it.
+fn shows_status_line() -> Option<Harness> {
+    SUPPORTED.iter().find(|it| it.has_status_line()).map(|it| it.id())
 }
 
 /// Quotes any text as one shell word.
@@ -159,7 +164,7 @@ fn unquote(text: &str) -> Option<(String, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::{codex, gemini};
+    use crate::harness::{claude, codex, gemini};
 
     fn line(program: MsgProgram) -> HookLine {
         HookLine::telling(&program, gemini::ID, "BeforeTool")

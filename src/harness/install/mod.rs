@@ -5,12 +5,14 @@
 mod context;
 mod installed_part;
 mod no_project_settings;
+mod original;
 pub mod server_entry;
 mod settings_entry;
 
 pub use context::{HOOK_SECONDS, HookGroup, InstallContext, InstallScope, PLACE_OF_PROGRAM};
-pub use installed_part::{CustomPart, FileLookup, InstallTarget, InstalledPart, Original};
+pub use installed_part::{CustomPart, InstallTarget, InstalledPart};
 pub use no_project_settings::NoProjectSettings;
+pub use original::{FileLookup, Original};
 pub use server_entry::ServerEntry;
 pub use settings_entry::{Hook, PermissionRule, SettingsFileEntry};
 

@@ -8,7 +8,7 @@ use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Document, EntryPosition, EntrySlot, Json, JsonNode};
 use crate::harness::{HookLine, HookPurpose};
 
-use super::installed_part::{FileLookup, Original};
+use super::original::{FileLookup, Original};
 use super::server_entry::ServerEntry;
 
 /// One entry in a settings file.
