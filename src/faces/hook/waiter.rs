@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use crate::harness::{self, HarnessSupport, WaiterCall, codec};
 use crate::ops::hook::log_hook_failure;
 use crate::ops::wake::{self, WaiterEnd};
+use crate::ops::{self, Context, Op};
 use crate::sys::signals::{self, Stop};
 use crate::sys::stdin;
 
@@ -60,7 +61,11 @@ fn wait(arguments: Arguments) -> Result<ExitCode, HookFailure> {
             log_hook_failure(&globals, harness.name(), "waiter", text);
         }
     };
-    let ended = wake::wait(&globals, &session, &stop, &warn)?;
+    let (ctx, _) = Context::tolerant(globals.clone())?;
+    let work = |op: &Op| wake::wait(op, &globals, &session, &stop, &warn);
+    let (ended, warnings) = ops::run(ctx, work).into_parts();
+    warnings.iter().for_each(|text| warn(text));
+    let ended = ended?;
     let WaiterEnd::Wake(text) = ended else { return Ok(ExitCode::SUCCESS) };
     match waiter.call {
         WaiterCall::ExitCode => {

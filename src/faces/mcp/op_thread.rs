@@ -201,7 +201,7 @@ impl OpThreadHandle {
                     said.replace(Some(text.to_string()));
                 }
             };
-            while let Err(error) = ops::wake::attend(&globals, &channel, &stop, &say) {
+            while let Err(error) = attend(&globals, &channel, &stop, &say) {
                 say(&error.message);
                 if stop.wake().recv_timeout(PAUSE).is_ok() || stop.is_requested() {
                     break;
@@ -220,6 +220,22 @@ impl OpThreadHandle {
             reply,
         )
     }
+}
+
+/// Attends the session that the server belongs to, until it is stopped; if there can be none, it returns at once.
+fn attend(
+    globals: &GlobalOptions,
+    channel: &ChannelNotifier,
+    stop: &Stop,
+    warn: &dyn Fn(&str),
+) -> Result<(), CommandError> {
+    if !ops::wake::can_attend() {
+        return Ok(());
+    }
+    let work = |op: &Op| ops::wake::attend(op, globals, channel, stop, warn);
+    let (outcome, warnings) = ops::run(Context::new(globals.clone())?, work).into_parts();
+    warnings.iter().for_each(|text| warn(text));
+    outcome
 }
 
 /// The calls that wait, and how each is stopped.

@@ -22,7 +22,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
 pub(super) use doctor_checks::{describe, probe};
-pub use session_server::{Channel, attend};
+pub use session_server::{Channel, attend, can_attend};
 pub use waiter::{WaiterEnd, wait};
 
 /// The text that wakes an agent; a harness may show it as its user's words. The mail itself comes by the hook of the

@@ -23,7 +23,6 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::receive::HandoverOutcome;
 use crate::ops::reservations::waiting::WaitNotifier;
-use crate::ops::runner::run;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
 use crate::store::{ChannelState, Mesh, SessionServer, SessionState, WatchTarget};
 use crate::sys::process;
@@ -43,27 +42,18 @@ pub trait Channel {
     fn tell(&self, text: &str) -> HandoverOutcome;
 }
 
-/// Attends the session that this process belongs to, until it is stopped. If there is none yet, it waits for one; if
-/// the harness has no such inbox, it returns at once. It may run for days, so warnings go to `warn` as they come up.
-pub fn attend(
-    globals: &GlobalOptions,
-    channel: &dyn Channel,
-    stop: &Stop,
-    warn: &dyn Fn(&str),
-) -> Result<(), CommandError> {
+/// Whether this process may belong to a session that it can attend: the harness above it has such inboxes, or none is
+/// known.
+pub fn can_attend() -> bool {
     let host = ancestry::nearest_harness(&ancestry::ancestors());
     let has_inboxes =
         |host: &Host| harness::support(host.harness).and_then(HarnessSupport::inboxes).is_some();
-    if host.is_some_and(|host| !has_inboxes(&host)) {
-        return Ok(());
-    }
-    let work = |op: &Op| stay_with_whoever_comes(op, globals, channel, stop, warn);
-    let (outcome, warnings) = run(Context::new(globals.clone())?, work).into_parts();
-    warnings.iter().for_each(|text| warn(text));
-    outcome
+    host.is_none_or(|host| has_inboxes(&host))
 }
 
-fn stay_with_whoever_comes(
+/// Attends the session that this process belongs to, until it is stopped. If there is none yet, it waits for one. It
+/// may run for days, so warnings go to `warn` as they come up.
+pub fn attend(
     op: &Op,
     globals: &GlobalOptions,
     channel: &dyn Channel,

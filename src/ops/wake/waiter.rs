@@ -13,7 +13,6 @@ use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::waiting::WaitNotifier;
-use crate::ops::runner::run;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
 use crate::store::{Mesh, SessionState, WatchTarget};
 use crate::sys::signals::Stop;
@@ -38,29 +37,14 @@ pub enum WaiterEnd {
 /// Waits until mail comes for the agent of that session while it is idle. That may take days, so warnings go to `warn`
 /// as they come up.
 pub fn wait(
-    globals: &GlobalOptions,
-    session: &SessionId,
-    stop: &Stop,
-    warn: &dyn Fn(&str),
-) -> Result<WaiterEnd, CommandError> {
-    let (ctx, _) = Context::tolerant(globals.clone())?;
-    let work = |op: &Op| {
-        // Those of the settings, which `doctor` shows anyway.
-        drop(op.take_warnings());
-        wait_beside(op, globals, session, stop, warn)
-    };
-    let (outcome, warnings) = run(ctx, work).into_parts();
-    warnings.iter().for_each(|text| warn(text));
-    outcome
-}
-
-fn wait_beside(
     op: &Op,
     globals: &GlobalOptions,
     session: &SessionId,
     stop: &Stop,
     warn: &dyn Fn(&str),
 ) -> Result<WaiterEnd, CommandError> {
+    // Those of the settings, which `doctor` shows anyway.
+    drop(op.take_warnings());
     let started = Instant::now();
     let Some((mesh, mut me)) = find(op, session, stop)? else { return Ok(WaiterEnd::Over) };
     mesh.session_states().begin_waiting(session)?;
