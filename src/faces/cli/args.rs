@@ -1,10 +1,11 @@
-//! The command-line arguments as parsed; `commands/` interprets them.
+//! The whole command line: the overview of commands, and parsing with no more grammar than needed.
 
 use std::ffi::OsString;
 
-use clap::{ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 
-use super::commands;
+use super::commands::Command;
+use super::global_args::GlobalArgs;
 
 /// The overview of commands. A test compares it with the list of commands.
 const OVERVIEW: &str = "\
@@ -85,146 +86,6 @@ pub(super) struct Cli {
     pub(super) command: Option<Command>,
 }
 
-/// How much is printed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Verbosity {
-    Normal,
-    Verbose,
-}
-
-/// Flags of every command, allowed anywhere on the line.
-#[derive(Args, Debug)]
-pub(super) struct GlobalArgs {
-    /// The directory that agents share
-    #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
-    pub(super) mesh: Option<String>,
-    /// Act as this agent
-    #[arg(long = "as", global = true, value_name = "NAME", help_heading = "Global options")]
-    pub(super) acting_as: Option<String>,
-    /// Answer with one JSON object
-    #[arg(long, global = true, help_heading = "Global options")]
-    pub(super) json: bool,
-    /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global options")]
-    pub(super) color: ColorWhen,
-    /// Print only the bare answer: a name, an id, a path
-    #[arg(short, long, global = true, help_heading = "Global options")]
-    pub(super) quiet: bool,
-    /// Print more (join, whoami, config, doctor)
-    #[arg(short, long, global = true, action = ArgAction::SetTrue, help_heading = "Global options")]
-    pub(super) verbose: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(super) enum ColorWhen {
-    #[default]
-    Auto,
-    Always,
-    Never,
-}
-
-/// Declares the commands as an enum of their arguments. The grammar of all commands takes longer to build than most
-/// commands run, so a call starts with the grammar of its own command alone.
-macro_rules! commands {
-    ($($variant:ident($module:ident::$args:ident) = $name:literal $([$($alias:literal),+])?;)+) => {
-        #[derive(Debug)]
-        pub(super) enum Command {
-            $($variant(commands::$module::$args),)+
-        }
-
-        impl Subcommand for Command {
-            fn augment_subcommands(program: clap::Command) -> clap::Command {
-                program$(.subcommand(
-                    clap::Command::new($name)
-                        $(.visible_aliases([$($alias),+]))?
-                        .defer(|command| compact(commands::$module::$args::augment_args(command))),
-                ))+
-            }
-
-            fn augment_subcommands_for_update(program: clap::Command) -> clap::Command {
-                Self::augment_subcommands(program)
-            }
-
-            fn has_subcommand(name: &str) -> bool {
-                [$($name $(, $($alias),+)?),+].contains(&name)
-            }
-        }
-
-        impl Command {
-            /// The grammar of one command, by name or alias, without the global options.
-            pub(super) fn grammar_of(name: &str) -> Option<clap::Command> {
-                match name {
-                    $($name $(| $($alias)|+)? => {
-                        let command = clap::Command::new($name)$(.visible_aliases([$($alias),+]))?;
-                        Some(commands::$module::$args::augment_args(command))
-                    })+
-                    _ => None,
-                }
-            }
-        }
-
-        impl FromArgMatches for Command {
-            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-                match matches.subcommand() {
-                    $(Some(($name, matches)) => commands::$module::$args::from_arg_matches(matches).map(Self::$variant),)+
-                    _ => Err(clap::Error::new(clap::error::ErrorKind::MissingSubcommand)),
-                }
-            }
-
-            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-                *self = Self::from_arg_matches(matches)?;
-                Ok(())
-            }
-        }
-    };
-}
-
-commands! {
-    Join(join::JoinArgs) = "join";
-    Leave(leave::LeaveArgs) = "leave";
-    Rename(rename::RenameArgs) = "rename";
-    SetStatus(set_status::SetStatusArgs) = "set-status";
-    Send(send::SendArgs) = "send";
-    Broadcast(broadcast::BroadcastArgs) = "broadcast";
-    Reply(reply::ReplyArgs) = "reply";
-    Read(read::ReadArgs) = "read";
-    Inbox(inbox::InboxArgs) = "inbox";
-    Watch(watch::WatchArgs) = "watch";
-    Wait(wait::WaitArgs) = "wait";
-    Show(show::ShowArgs) = "show";
-    Ack(ack::AckArgs) = "ack";
-    Receipt(receipt::ReceiptArgs) = "receipt";
-    History(history::HistoryArgs) = "history";
-    Reserve(reserve::ReserveArgs) = "reserve";
-    Release(release::ReleaseArgs) = "release";
-    Reservations(reservations::ReservationsArgs) = "reservations";
-    Check(check::CheckArgs) = "check";
-    Tasks(tasks::TasksArgs) = "tasks" ["swarm"];
-    Claim(claim::ClaimArgs) = "claim";
-    Complete(complete::CompleteArgs) = "complete";
-    Unclaim(unclaim::UnclaimArgs) = "unclaim";
-    Handoff(handoff::HandoffArgs) = "handoff";
-    Spec(spec::SpecArgs) = "spec";
-    Tui(tui::TuiArgs) = "tui";
-    Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
-    Feed(feed::FeedArgs) = "feed";
-    Statusline(statusline::StatuslineArgs) = "statusline";
-    Whois(whois::WhoisArgs) = "whois";
-    Whoami(whoami::WhoamiArgs) = "whoami";
-    Install(install::InstallArgs) = "install";
-    Uninstall(uninstall::UninstallArgs) = "uninstall";
-    Doctor(doctor::DoctorArgs) = "doctor";
-    Evict(evict::EvictArgs) = "evict";
-    Config(config::ConfigArgs) = "config";
-    Hook(hook::HookArgs) = "hook";
-    Waiter(waiter::WaiterArgs) = "waiter";
-    Mcp(mcp::McpArgs) = "mcp";
-    Guard(guard::GuardArgs) = "guard";
-    Completions(completions::CompletionsArgs) = "completions";
-    Selftest(selftest::SelftestArgs) = "selftest";
-    Demo(demo::DemoArgs) = "demo";
-}
-
 impl Cli {
     /// Parses with the grammar of the called command. The whole grammar is built only if that fails, to produce the
     /// error message.
@@ -252,17 +113,6 @@ fn called(words: &[OsString]) -> Option<&str> {
             name => return Some(name),
         }
     }
-}
-
-/// Moves the part of a command's doc comment after its first line above the examples, so that `--help` is one compact
-/// page.
-fn compact(command: clap::Command) -> clap::Command {
-    let (Some(long), Some(short)) = (command.get_long_about(), command.get_about()) else { return command };
-    let (long, short) = (long.to_string(), short.to_string());
-    let more = long.strip_prefix(&short).unwrap_or(&long).trim().to_string();
-    let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let below = [more, examples].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
-    command.about(short).long_about(None::<&str>).after_help(below)
 }
 
 #[cfg(test)]

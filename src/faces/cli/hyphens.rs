@@ -7,7 +7,8 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, Args};
 
-use super::args::{Command, GlobalArgs};
+use super::commands::Command;
+use super::global_args::GlobalArgs;
 
 /// The value name that marks arguments which are free text.
 const TEXT: &str = "TEXT";

@@ -6,9 +6,12 @@ use serde_json::{Map, Value};
 
 use crate::domain::{Importance, Message, visible};
 use crate::faces::json::{self, failed};
-use crate::ops::{Accepted, CommandError, MessageDraft, RenderedMessage, SendReport, age, importance};
+use crate::ops::{
+    Accepted, CommandError, HandoverOutcome, MessageDraft, RenderedMessage, SendReport, age, importance,
+};
+use crate::sys::clock;
 
-use super::output::{CommandOutput, Page, Report, style};
+use super::output::{CommandOutput, Page, Report, Ui, style};
 
 /// The flags of every command that sends a message.
 #[derive(Args, Debug)]
@@ -78,11 +81,18 @@ pub(super) fn show(page: &mut Page, message: &Message, short_id: &str, note: &st
     }
 }
 
+/// [`Ui::hand_over`] of messages. If there are none, the output may go nowhere.
+pub(super) fn hand_over(ui: &Ui, messages: &[RenderedMessage]) -> HandoverOutcome {
+    let report = DeliveredMessages { messages, for_person: ui.is_terminal(), now: clock::now() };
+    let text = ui.rendered(&report);
+    if messages.is_empty() { ui.say(&text) } else { ui.hand_over(&text) }
+}
+
 /// Messages that `read` or `wait` delivered.
-pub(super) struct DeliveredMessages<'a> {
-    pub(super) messages: &'a [RenderedMessage],
-    pub(super) for_person: bool,
-    pub(super) now: Timestamp,
+struct DeliveredMessages<'a> {
+    messages: &'a [RenderedMessage],
+    for_person: bool,
+    now: Timestamp,
 }
 
 impl Report for DeliveredMessages<'_> {

@@ -10,6 +10,7 @@ mod diff;
 #[cfg(test)]
 mod docs_test;
 mod exit_code;
+mod global_args;
 mod hyphens;
 mod messages;
 mod output;
@@ -27,15 +28,14 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use crate::domain::AgentName;
-use crate::faces::cli::args::Verbosity;
 use crate::ops::{CommandError, CommandErrorKind, GlobalOptions};
 use crate::sys::{seams, signals};
 use anstream::ColorChoice;
 
 use args::Cli;
 use commands::Invocation;
+use global_args::{OutputFormat, Verbosity};
 use output::Ui;
-use usage::OutputFormat;
 
 /// Runs the terminal chat: takes the global options, a name if one was given, and whether to use colour.
 pub type RunChat =

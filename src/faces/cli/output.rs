@@ -13,13 +13,11 @@ use serde_json::{Map, Value};
 
 use crate::domain::{visible, visible_json};
 use crate::faces::json;
-use crate::ops::{CommandError, ErrorDetail, HandoverOutcome, ReaderKind, RenderedMessage};
-use crate::sys::{clock, files, seams};
+use crate::ops::{CommandError, ErrorDetail, HandoverOutcome, ReaderKind};
+use crate::sys::{files, seams};
 
-use super::args::{ColorWhen, GlobalArgs};
 use super::exit_code::exit_code;
-use super::messages::DeliveredMessages;
-use super::usage::OutputFormat;
+use super::global_args::{ColorWhen, GlobalArgs, OutputFormat};
 
 /// The output of a command.
 pub(super) trait Report {
@@ -203,11 +201,9 @@ impl Ui {
         self.say(text)
     }
 
-    /// [`Ui::hand_over`] of messages, in JSON as one object with `ok`. If there are none, the output may go nowhere.
-    pub(super) fn hand_over_messages(&self, messages: &[RenderedMessage]) -> HandoverOutcome {
-        let report = DeliveredMessages { messages, for_person: self.is_terminal(), now: clock::now() };
-        let text = if self.json { json_text(Some(&report), None) } else { self.text(Some(&report)) };
-        if messages.is_empty() { self.say(&text) } else { self.hand_over(&text) }
+    /// The text of a report, in JSON as one object with `ok`.
+    pub(super) fn rendered(&self, report: &dyn Report) -> String {
+        if self.json { json_text(Some(report), None) } else { self.text(Some(report)) }
     }
 
     /// The kind of reader that gets the output.

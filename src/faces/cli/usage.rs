@@ -5,45 +5,18 @@ use std::ffi::OsString;
 use std::num::ParseIntError;
 use std::process::ExitCode;
 
+use clap::Args;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
 use crate::domain::nearest;
 use crate::ops::{CommandError, CommandErrorKind};
 
-use super::args::{ColorWhen, Command, GlobalArgs};
+use super::commands::Command;
+use super::global_args::GlobalArgs;
 use super::hyphens;
 use super::output::{Page, Report, Ui};
-
-/// The wanted output format, as far as it can be seen before the arguments are parsed.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct OutputFormat {
-    pub(super) json: bool,
-    pub(super) color: ColorWhen,
-}
-
-impl OutputFormat {
-    pub(super) fn of(words: &[OsString]) -> Self {
-        let mut manner = Self::default();
-        let words = words.iter().skip(1).take_while(|word| *word != "--");
-        let mut words = words.map(|word| word.to_str().unwrap_or_default()).peekable();
-        while let Some(word) = words.next() {
-            let color = match word {
-                "--json" => {
-                    manner.json = true;
-                    continue;
-                }
-                "--color" => words.peek().copied(),
-                word => word.strip_prefix("--color="),
-            };
-            manner.color =
-                color.and_then(|when| ColorWhen::from_str(when, false).ok()).unwrap_or(manner.color);
-        }
-        manner
-    }
-}
 
 /// Rewrites `msg help COMMAND` to `msg COMMAND --help`, so that global options work there too.
 pub(super) fn help_as_flag(mut words: Vec<OsString>) -> Vec<OsString> {
@@ -284,8 +257,7 @@ fn first_line(error: &clap::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{OutputFormat, bare, help_as_flag};
-    use crate::faces::cli::args::ColorWhen;
+    use super::{bare, help_as_flag};
 
     #[test]
     fn help_is_a_flag_of_the_command() {
@@ -302,18 +274,6 @@ mod tests {
                 help_as_flag(words).into_iter().map(|word| word.into_string().unwrap()).collect();
             assert_eq!(asked.join(" "), expected);
         }
-    }
-
-    #[test]
-    fn the_manner_is_seen_before_the_arguments_are_parsed() {
-        let manner = |line: &str| {
-            let words: Vec<_> = line.split(' ').map(Into::into).collect();
-            let OutputFormat { json, color } = OutputFormat::of(&words);
-            (json, matches!(color, ColorWhen::Always))
-        };
-        assert_eq!(manner("msg help --json --color always"), (true, true));
-        assert_eq!(manner("msg --color=always x"), (false, true));
-        assert_eq!(manner("msg --color x -- --json --color always"), (false, false));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! `msg completions`: prints shell completion scripts (not task completions).
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::{Shell, generate};
 use serde_json::{Map, Value, json};
 
-use crate::faces::cli::args::Cli;
+use crate::faces::cli::grammar;
 use crate::faces::cli::output::{CommandOutput, Page, Report};
 
 /// Print completions for your shell
@@ -20,7 +20,7 @@ pub(in crate::faces::cli) struct CompletionsArgs {
 
 pub(super) fn run(args: CompletionsArgs) -> CommandOutput {
     let mut script = Vec::new();
-    generate(args.shell, &mut Cli::command(), "msg", &mut script);
+    generate(args.shell, &mut grammar(), "msg", &mut script);
     Script(String::from_utf8_lossy(&script).into_owned()).into()
 }
 

@@ -12,6 +12,7 @@ pub(super) mod demo;
 pub(super) mod doctor;
 pub(super) mod evict;
 pub(super) mod feed;
+mod grammar;
 pub(super) mod guard;
 pub(super) mod handoff;
 pub(super) mod history;
@@ -46,12 +47,13 @@ pub(super) mod whois;
 
 use std::cell::RefCell;
 
-use crate::faces::cli::args::Verbosity;
 use crate::ops::{self, CommandError, Context, GlobalOptions, Op};
 
 use super::RunChat;
-use super::args::Command;
+use super::global_args::Verbosity;
 use super::output::{CommandOutput, Ui};
+
+pub(super) use grammar::Command;
 
 /// One invocation of the program.
 pub(super) struct Invocation<'a> {

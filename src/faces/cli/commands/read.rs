@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use crate::faces::cli::messages::hand_over;
 use crate::faces::cli::output::{CommandOutput, Ui};
 use crate::faces::cli::value_parsers::count;
 use crate::ops::{self, CommandError, Op, Selection};
@@ -29,6 +30,6 @@ pub(in crate::faces::cli) struct ReadArgs {
 pub(super) fn run(op: &Op, args: ReadArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     let ack = if args.ack { Acknowledge::Now } else { Acknowledge::Later };
     let selection = Selection { limit: args.limit, ack, parked: true, ..Selection::default() };
-    ops::read(op, ui.reader(), &selection, &mut |messages| ui.hand_over_messages(messages))?;
+    ops::read(op, ui.reader(), &selection, &mut |messages| hand_over(ui, messages))?;
     Ok(CommandOutput::said(None))
 }

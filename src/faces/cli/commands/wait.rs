@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::domain::AgentName;
+use crate::faces::cli::messages::hand_over;
 use crate::faces::cli::output::{CommandOutput, Ui};
 use crate::ops::{self, CommandError, CommandErrorKind, Op};
 use crate::sys::files::FileError;
@@ -30,9 +31,8 @@ pub(super) fn run(op: &Op, args: WaitArgs, ui: &Ui) -> Result<CommandOutput, Com
     let from = args.from.map(AgentName::new).transpose()?;
     let stop = Stop::listen().map_err(FileError::from)?;
     let selection = ops::from_sender(from);
-    let found = ops::wait(op, ui.reader(), &stop, &selection, timeout, &mut |messages| {
-        ui.hand_over_messages(messages)
-    })?;
+    let found =
+        ops::wait(op, ui.reader(), &stop, &selection, timeout, &mut |messages| hand_over(ui, messages))?;
     match found {
         Some(_) => Ok(CommandOutput::said(None)),
         None => Err(CommandError::new(CommandErrorKind::TimedOut, "timed out: no mail")),

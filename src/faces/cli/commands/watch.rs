@@ -54,7 +54,7 @@ fn tell(op: &Op, ui: &Ui) {
 
 fn print(ui: &Ui, messages: &[RenderedMessage]) -> HandoverOutcome {
     if !ui.is_json() {
-        return ui.hand_over_messages(messages);
+        return messages::hand_over(ui, messages);
     }
     let lines: String = messages
         .iter()

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{RecordedProcess, visible};
 use crate::faces::cli::agent_text;
-use crate::faces::cli::args::Verbosity;
+use crate::faces::cli::global_args::Verbosity;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::harness::ancestry;
 use crate::ops::{self, AgentRelation, CommandError, Op, Profile};
