@@ -192,6 +192,7 @@ impl TestEnvironment {
     }
 
     pub fn msg(&self) -> Command {
+        link_fast_spawning();
         let mut command = Command::new(env!("CARGO_BIN_EXE_msg"));
         command.env_clear().env("HOME", self.home()).env("PATH", path());
         if !self.is_configured {
@@ -318,6 +319,13 @@ impl Drop for TestEnvironment {
             child.wait().ok();
         }
     }
+}
+
+/// Makes commands with a working directory start without copying this process, which is large. The standard library does
+/// so only where this function exists, and a static program has it only if something refers to it.
+fn link_fast_spawning() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    std::hint::black_box(libc::posix_spawn_file_actions_addchdir_np as *const ());
 }
 
 pub fn end(command: &mut Command) -> Ended {
