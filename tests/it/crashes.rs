@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::support::environment::{Ended, TestEnvironment, sweep_stride};
 
 /// Unless the sweep is whole, one pair of deaths in this many is tried.
-const STRIDE: usize = 12;
+const STRIDE: usize = 24;
 
 /// A mesh that can be reset to its original state.
 struct Scene {

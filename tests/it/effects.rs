@@ -6,6 +6,7 @@ use std::path::Path;
 use nix::sys::signal::{Signal, kill};
 use ravenry::sys::seams::{COUNT, NOW};
 
+use crate::crashes::copy;
 use crate::lock_order::{ended, pid, stop_at};
 use crate::support::environment::{TestEnvironment, end, put};
 
@@ -62,21 +63,24 @@ fn all_notices_wait_for_one_lock_and_all_lines_for_another() {
 /// Stops the command before each of its changes, and lets `meddle` do something meanwhile. `meddle` returns whether it did
 /// anything; if so, `check` looks at the result.
 fn meddle_everywhere(
-    make: impl Fn() -> TestEnvironment,
+    env: &TestEnvironment,
     args: &[&str],
     meddle: impl Fn(&TestEnvironment) -> bool,
     check: impl Fn(&TestEnvironment, &str),
 ) {
+    let before = env.path().join("before");
+    copy(&env.mesh(), &before);
     let mut times = 0;
     for step in 1.. {
-        let env = make();
+        fs::remove_dir_all(env.mesh()).unwrap();
+        copy(&before, &env.mesh());
         let Some(child) = stop_at(env.msg().args(args), step) else { break };
-        let has_meddled = meddle(&env);
+        let has_meddled = meddle(env);
         kill(pid(&child), Signal::SIGCONT).unwrap();
         let (code, said) = ended(child);
         if has_meddled {
             times += 1;
-            check(&env, &format!("stopped at {step}, exit code {code:?}: {said}"));
+            check(env, &format!("stopped at {step}, exit code {code:?}: {said}"));
         }
     }
     assert!(times >= 3, "{args:?}: it happened {times} times");
@@ -96,7 +100,7 @@ fn a_notice_is_for_an_agent_not_for_whoever_has_its_name() {
         true
     };
     meddle_everywhere(
-        || with_task(&["Alice", "Bob"]),
+        &with_task(&["Alice", "Bob"]),
         &["handoff", "TASK-1", "Bob", "--notes", &notes, "--as", "Alice"],
         leave_and_replace,
         |env, when| {
@@ -130,7 +134,7 @@ fn unblock(path: &Path) {
 fn a_task_that_was_handed_over_is_in_the_feed_although_a_later_step_fails() {
     let giver = |env: &TestEnvironment| env.mesh().join("registry/Alice.json");
     meddle_everywhere(
-        || with_task(&["Alice", "Bob"]),
+        &with_task(&["Alice", "Bob"]),
         &["handoff", "TASK-1", "Bob", "--as", "Alice"],
         |env| block(&giver(env)),
         |env, when| {
@@ -147,7 +151,7 @@ fn a_task_that_was_handed_over_is_in_the_feed_although_a_later_step_fails() {
 fn a_task_that_was_completed_is_in_the_feed_although_a_later_step_fails() {
     let claims = |env: &TestEnvironment| env.mesh().join("claims.json");
     meddle_everywhere(
-        || with_task(&["Alice", "Bob"]),
+        &with_task(&["Alice", "Bob"]),
         &["complete", "TASK-1", "--as", "Alice"],
         |env| block(&claims(env)),
         |env, when| {
@@ -161,14 +165,11 @@ fn a_task_that_was_completed_is_in_the_feed_although_a_later_step_fails() {
 #[test]
 fn an_agent_that_joined_is_in_the_feed_although_a_later_step_fails() {
     let presence = |env: &TestEnvironment| env.mesh().join("presence/Bob");
-    let make = || {
-        let env = TestEnvironment::new();
-        env.join("Alice");
-        env
-    };
+    let env = TestEnvironment::new();
+    env.join("Alice");
     let host = std::process::id().to_string();
     meddle_everywhere(
-        make,
+        &env,
         &["join", "Bob", "--pid", &host, "--session", "of Bob"],
         |env| block(&presence(env)),
         |env, when| {
@@ -183,7 +184,7 @@ fn an_agent_that_joined_is_in_the_feed_although_a_later_step_fails() {
 fn a_new_name_is_in_the_feed_although_a_later_step_fails() {
     let claims = |env: &TestEnvironment| env.mesh().join("claims.json");
     meddle_everywhere(
-        || with_task(&["Alice"]),
+        &with_task(&["Alice"]),
         &["rename", "Ann", "--as", "Alice"],
         |env| block(&claims(env)),
         |env, when| {
@@ -198,16 +199,14 @@ fn a_new_name_is_in_the_feed_although_a_later_step_fails() {
 #[test]
 fn a_stale_claim_is_reported_only_once_it_is_dropped() {
     let claims = |env: &TestEnvironment| env.mesh().join("claims.json");
+    let env = TestEnvironment::new();
+    put(&env.work().join("spec.md"), SPEC);
+    env.join("Bob");
+    let host = env.join("Alice");
+    env.ok(&["claim", "TASK-1", "--adhoc", "--as", "Alice"]);
+    env.kill(host);
     meddle_everywhere(
-        || {
-            let env = TestEnvironment::new();
-            put(&env.work().join("spec.md"), SPEC);
-            env.join("Bob");
-            let host = env.join("Alice");
-            env.ok(&["claim", "TASK-1", "--adhoc", "--as", "Alice"]);
-            env.kill(host);
-            env
-        },
+        &env,
         &["claim", "OTHER", "--adhoc", "--as", "Bob"],
         |env| block(&claims(env)),
         |env, when| {

@@ -64,7 +64,7 @@ fn whoever_takes_a_dead_ones_name_is_not_buried_in_its_place() {
     let env = TestEnvironment::new();
     let hosts: Vec<u32> = (0..4).map(|_| env.host()).collect();
     let other = env.host();
-    for round in 0..50 {
+    for round in 0..rounds(ROUNDS) {
         let mesh = env.path().join(format!("mesh-{round}"));
         let victim = env.host();
         assert!(join_in_round(&env, round, &["Alice"], victim).output().unwrap().status.success());

@@ -1,4 +1,5 @@
-//! The crash sweep: killed before its first change to the file system, before its second, and so on. Afterwards each
+//! The crash sweep: killed before its first change to the file system, before its second, and so on; unless the sweep is
+//! whole, before every other one, and with the next harness before the others. Afterwards each
 //! file has its old or its new content, and both `install` and `uninstall` work from there.
 
 use std::fs;
@@ -6,6 +7,7 @@ use std::fs;
 use ravenry::sys::seams::CRASH_AT;
 
 use super::*;
+use crate::support::environment::steps;
 
 /// A home that can be reset.
 struct Scene {
@@ -61,9 +63,9 @@ impl Scene {
         }
     }
 
-    fn sweep(&self, verb: &str, start: &str) {
+    fn sweep(&self, first: usize, verb: &str, start: &str) {
         let mut deaths = 0;
-        for n in 1.. {
+        for n in (first..).step_by(steps()) {
             let when = format!("{verb} {} killed at {n}", self.harness);
             self.reset(start);
             let died = self.crash(verb, n);
@@ -99,19 +101,21 @@ fn settings(env: &TestEnvironment) {
 
 #[test]
 fn where_there_are_settings() {
-    for harness in ["claude", "codex"] {
+    for (number, harness) in ["claude", "codex"].into_iter().enumerate() {
+        let first = 1 + number % steps();
         let scene = Scene::new(harness, settings);
-        scene.sweep("install", "fresh");
-        scene.sweep("uninstall", "installed");
+        scene.sweep(first, "install", "fresh");
+        scene.sweep(first, "uninstall", "installed");
     }
 }
 
 #[test]
 fn where_there_is_nothing() {
-    for harness in ["codex", "opencode"] {
+    for (number, harness) in ["codex", "opencode"].into_iter().enumerate() {
+        let first = 1 + number % steps();
         let scene = Scene::new(harness, |_| {});
-        scene.sweep("install", "fresh");
-        scene.sweep("uninstall", "installed");
+        scene.sweep(first, "install", "fresh");
+        scene.sweep(first, "uninstall", "installed");
     }
 }
 

@@ -211,7 +211,7 @@ fn what_is_covered_is_what_a_slow_look_says() {
     let counts = std::cell::Cell::new((0, 0, 0));
     let config = Config { cases: rounds(1000) as u32, failure_persistence: None, ..Config::default() };
     let outcome = TestRunner::new(config).run(&case(), |case| {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir_in(env.path()).unwrap();
         let root = fs::canonicalize(dir.path()).unwrap().join("deep/down/here");
         fs::create_dir_all(&root).unwrap();
         let cwd = case.make(&root);

@@ -106,7 +106,7 @@ fn of_sixteen_at_once_one_gets_it() {
 /// A registration has a status and reservations, each changed by processes that do not know about the other.
 #[test]
 fn a_status_and_a_reservation_do_not_undo_each_other() {
-    const STEPS: usize = 150;
+    let steps = rounds(240);
     let env = TestEnvironment::new();
     let names = ["Alice", "Bob"];
     for name in names {
@@ -152,7 +152,7 @@ fn a_status_and_a_reservation_do_not_undo_each_other() {
             .map(|name| {
                 scope.spawn(move || {
                     let mut expected: Vec<String> = Vec::new();
-                    for step in 0..STEPS {
+                    for step in 0..steps {
                         let pattern = format!("{name}-{step}");
                         caller.ok(&["reserve", &pattern, "--as", name]);
                         expected.push(pattern.clone());
@@ -175,7 +175,7 @@ fn a_status_and_a_reservation_do_not_undo_each_other() {
         assert_eq!(registration(name)["statusMessage"], format!("step {count}"));
         assert!(*count > 1, "{name} said {count} things meanwhile");
     }
-    assert_eq!(listed(&env).len(), 2 * (STEPS - STEPS / 3));
+    assert_eq!(listed(&env).len(), 2 * (steps - steps / 3));
 }
 
 fn env_path(caller: &Caller, name: &str) -> PathBuf {

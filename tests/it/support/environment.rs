@@ -21,7 +21,8 @@ use serde_json::Value;
 /// The longest that a test waits for a state. Reaching it is a failure, so it may be generous.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// With `RAVENRY_WHOLE_SWEEPS=N`, sweeps try one pair of deaths in N, and races run all their rounds.
+/// With `RAVENRY_WHOLE_SWEEPS=N`, sweeps try one pair of deaths in N and leave out no single one, and
+/// races run all their rounds.
 pub fn sweep_stride() -> Option<usize> {
     let stride = std::env::var("RAVENRY_WHOLE_SWEEPS").ok()?;
     Some(stride.parse().expect("RAVENRY_WHOLE_SWEEPS is a number"))
@@ -31,9 +32,14 @@ pub fn is_whole() -> bool {
     sweep_stride().is_some()
 }
 
-/// All of the rounds, or a quarter of them.
+/// All of the rounds, or an eighth of them.
 pub fn rounds(whole: usize) -> usize {
-    if is_whole() { whole } else { whole / 4 }
+    if is_whole() { whole } else { whole / 8 }
+}
+
+/// Every step of a sweep, or every other one.
+pub fn steps() -> usize {
+    if is_whole() { 1 } else { 2 }
 }
 
 /// Waits until `is_so` returns true.

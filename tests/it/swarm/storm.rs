@@ -17,10 +17,10 @@ use ravenry::sys::seams;
 use serde_json::Value;
 
 use super::crowd::{Caller, Chance, Host, entries, ledger, number};
-use crate::support::environment::{Ended, TestEnvironment, put};
+use crate::support::environment::{Ended, TestEnvironment, put, rounds};
 
 const WORKERS: usize = 16;
-/// How many tasks; [`FLAG`] asks for more.
+/// How many tasks there are if the sweeps are whole; [`FLAG`] asks for another number.
 const TASKS: usize = 400;
 const FLAG: &str = "RAVENRY_SWARM_TASKS";
 const SEED_FLAG: &str = "RAVENRY_SWARM_SEED";
@@ -307,7 +307,7 @@ fn spec(tasks: usize, chance: &mut Chance) -> (Spec, String) {
 #[test]
 fn sixteen_work_through_a_spec_while_they_are_killed() {
     let seed = number(SEED_FLAG, 5) as u64;
-    let (spec, text) = spec(number(FLAG, TASKS), &mut Chance(seed));
+    let (spec, text) = spec(number(FLAG, rounds(TASKS)), &mut Chance(seed));
     let env = TestEnvironment::new();
     put(&env.work().join("spec.md"), &text);
     let (caller, mesh, journal) = (Caller::of(&env), env.mesh(), Mutex::new(Journal::default()));
