@@ -56,10 +56,10 @@ impl Stage {
             reason: None,
             reserve: Vec::new(),
             broad: ravenry::ops::BroadPatterns::Refuse,
-            adhoc: false,
+            is_adhoc: false,
         };
         let claimed = claim(op, &request).unwrap();
-        complete(op, &CompleteRequest { task: Some(claimed.claim.task), spec, notes: None, tick: false })
+        complete(op, &CompleteRequest { task: Some(claimed.claim.task), spec, notes: None, ticks: false })
             .unwrap();
         carry_out(op);
     }
@@ -213,9 +213,9 @@ fn complete_one(stage: &Stage, number: usize) -> f64 {
         reason: None,
         reserve: Vec::new(),
         broad: ravenry::ops::BroadPatterns::Refuse,
-        adhoc: true,
+        is_adhoc: true,
     };
-    let finish = CompleteRequest { task: Some(id), spec, notes: None, tick: false };
+    let finish = CompleteRequest { task: Some(id), spec, notes: None, ticks: false };
     stage.act_as("Anna", |op| {
         claim(op, &request).unwrap();
         carry_out(op);

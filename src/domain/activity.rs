@@ -36,8 +36,8 @@ impl NotableRuns {
         let test = tests.first().map(|first| TestRun {
             shown: shown(first),
             evidence: OutcomeEvidence {
-                success: tests.iter().all(|run| run.evidence.success),
-                failure: tests.iter().all(|run| run.evidence.failure),
+                shows_success: tests.iter().all(|run| run.evidence.shows_success),
+                shows_failure: tests.iter().all(|run| run.evidence.shows_failure),
             },
         });
         Self { test, commit: runs.iter().rev().find_map(commit) }
@@ -46,7 +46,7 @@ impl NotableRuns {
 
 impl TestRun {
     /// Whether the tests passed; `None` if the outcome of the whole command does not say.
-    pub fn passed(&self, outcome: Option<ToolOutcome>) -> Option<bool> {
+    pub fn has_passed(&self, outcome: Option<ToolOutcome>) -> Option<bool> {
         went_well(self.evidence, outcome)
     }
 }
@@ -60,8 +60,8 @@ impl GitCommit {
 
 fn went_well(evidence: OutcomeEvidence, outcome: Option<ToolOutcome>) -> Option<bool> {
     match outcome? {
-        ToolOutcome::Succeeded => evidence.success.then_some(true),
-        ToolOutcome::Failed => evidence.failure.then_some(false),
+        ToolOutcome::Succeeded => evidence.shows_success.then_some(true),
+        ToolOutcome::Failed => evidence.shows_failure.then_some(false),
     }
 }
 

@@ -18,8 +18,8 @@ pub struct HookEvent {
     pub turn: Option<String>,
     /// A turn ended without output from the model, for example because its user interrupted it.
     pub is_silent: bool,
-    /// The agent acts without asking its user for permission, as far as the harness reports it.
-    pub is_unasked: bool,
+    /// As far as the harness reports it.
+    pub permissions: PermissionMode,
     pub cwd: Option<String>,
     pub model: Option<String>,
     /// Tokens used since the last call, if the harness reports them.
@@ -28,17 +28,11 @@ pub struct HookEvent {
 }
 
 /// Whether an agent asks its user for permission before it acts.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum PermissionMode {
+    #[default]
     Asks,
     Bypasses,
-}
-
-impl HookEvent {
-    /// As far as the harness reports it.
-    pub fn permission_mode(&self) -> PermissionMode {
-        if self.is_unasked { PermissionMode::Bypasses } else { PermissionMode::Asks }
-    }
 }
 
 /// How a session ends.
@@ -53,10 +47,7 @@ pub enum SessionEnd {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum HookMoment {
     SessionStarted,
-    /// `goes_on`: another session follows in the same process, for example after `/clear`.
-    SessionEnded {
-        goes_on: bool,
-    },
+    SessionEnded(SessionEnd),
     /// The user, or whatever the harness presents as the user, said this.
     PromptSubmitted {
         prompt: String,

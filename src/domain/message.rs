@@ -20,8 +20,8 @@ pub struct Message {
     pub reply_to: Option<MessageId>,
     pub thread: Option<String>,
     pub importance: Importance,
-    pub ack_required: bool,
-    pub broadcast: bool,
+    pub needs_ack: bool,
+    pub is_broadcast: bool,
 }
 
 impl Message {
@@ -41,8 +41,8 @@ impl Message {
             reply_to: None,
             thread: None,
             importance: Importance::Normal,
-            ack_required: false,
-            broadcast: false,
+            needs_ack: false,
+            is_broadcast: false,
         }
     }
 }

@@ -45,13 +45,13 @@ impl ProcessTraits {
 
     /// Whether an agent of pi-messenger may run in it. Any interpreter may be running one, whatever it is called.
     pub fn may_host_pi_messenger(&self) -> bool {
-        self.programs().any(|program| is_interpreter(program) || HOST_OF_PI_MESSENGER.fit(program))
+        self.programs().any(|program| is_interpreter(program) || HOST_OF_PI_MESSENGER.matches_path(program))
     }
 }
 
 impl ProgramNames {
     /// Whether the program at this path has one of the names.
-    pub fn fit(&self, path: &str) -> bool {
+    pub fn matches_path(&self, path: &str) -> bool {
         let stem = stem(path);
         self.name == stem
             || self.other_names.contains(&stem)

@@ -17,7 +17,7 @@ pub struct Reservation {
     /// The resolved path of the part before the first wildcard at reservation time, if links lead elsewhere.
     pub head: Option<String>,
     /// The pattern is a literal path, even if it contains wildcard characters.
-    pub literal: bool,
+    pub is_literal: bool,
     /// As the file system there has it.
     pub case: LetterCase,
     /// Reserved together with this task; binds only while the holder has the claim.
@@ -48,7 +48,7 @@ pub struct PathWait {
     /// The name the agent used, if it is another name for the same file; `pattern` is the holder's name then.
     pub named: Option<String>,
     pub root: Option<String>,
-    pub literal: bool,
+    pub is_literal: bool,
     /// The agent that held it.
     pub holder: String,
     pub since: Timestamp,
@@ -120,7 +120,7 @@ impl Reservation {
 
     /// The patterns it covers: as written, and with links resolved if that differs. `cwd` is the holder's.
     pub fn patterns(&self, cwd: &str) -> Vec<Pattern> {
-        let read = read(&self.pattern, self.root.as_deref().unwrap_or(cwd), self.literal);
+        let read = read(&self.pattern, self.root.as_deref().unwrap_or(cwd), self.is_literal);
         let read = read.with_case(self.case);
         let led = self.head.as_deref().map(|head| read.with_head(PathForm::absolute(head)));
         std::iter::once(read).chain(led).collect()
@@ -130,7 +130,7 @@ impl Reservation {
 impl PathWait {
     /// The pattern, parsed. `cwd` is that of the waiting agent.
     pub fn read(&self, cwd: &str) -> Pattern {
-        read(&self.pattern, self.root.as_deref().unwrap_or(cwd), self.literal)
+        read(&self.pattern, self.root.as_deref().unwrap_or(cwd), self.is_literal)
     }
 }
 

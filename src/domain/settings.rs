@@ -111,7 +111,7 @@ settings! {
         "whether a task whose dependencies are not done may be claimed"
     "mailTurns", Anyone => mail_turns: BoundedNumber<0, 1000> = BoundedNumber(5.0);
         "how often waiting mail may keep an agent going per prompt of its user"
-    "wake", User => pub wake: WakePolicy = WakePolicy { enabled: true, paste: false };
+    "wake", User => pub wake: WakePolicy = WakePolicy { is_enabled: true, may_paste: false };
         "whether mail may wake an idle agent, and by a tmux paste too"
     "durability", User => pub durability: Durability = Durability::Process;
         "`process`: what was accepted outlives any process; `power`: a power cut too (slower)"
@@ -301,6 +301,9 @@ mod tests {
         let object = |name: &str| RawValue::Object(vec![(name.to_string(), RawValue::Bool(true))]);
         settings.set("wake", &RawValue::Bool(false), SettingSource::Default).unwrap();
         settings.set("wake", &object("paste"), SettingSource::Default).unwrap();
-        assert_eq!(settings.get("wake").unwrap().0, SettingValue::Wake { enabled: false, paste: true });
+        assert_eq!(
+            settings.get("wake").unwrap().0,
+            SettingValue::Wake { is_enabled: false, may_paste: true }
+        );
     }
 }

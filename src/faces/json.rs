@@ -174,8 +174,8 @@ pub(super) fn message(message: &Message) -> Value {
         "replyTo": message.reply_to.as_ref().map(MessageId::as_str),
         "thread": message.thread,
         "importance": message.importance.name(),
-        "ackRequired": message.ack_required,
-        "broadcast": message.broadcast,
+        "ackRequired": message.needs_ack,
+        "broadcast": message.is_broadcast,
     });
     if message.is_notice() {
         value["notice"] = true.into();

@@ -77,7 +77,7 @@ fn login_shell(ancestors: &[ProcessDetails]) -> Option<Host> {
 
 /// The host that `--pid` names. Its harness is recognised by its name and arguments.
 pub fn named_host(pid: Pid) -> Option<Host> {
-    let details = process::details(pid).filter(|details| !details.zombie)?;
+    let details = process::details(pid).filter(|details| !details.is_zombie)?;
     let (harness, why) = match recognise(&details.look) {
         Some((harness, sign)) => (harness, format!("process {pid} was named, and is {harness}: {sign}")),
         None => (Harness::OTHER, format!("process {pid} (`{}`) was named", details.look.comm)),

@@ -16,7 +16,7 @@ pub fn recognise(look: &ProcessTraits) -> Option<(Harness, String)> {
 }
 
 fn of_program(path: &str) -> Option<Harness> {
-    SUPPORTED.iter().find(|it| it.program_names().fit(path)).map(|it| it.id())
+    SUPPORTED.iter().find(|it| it.program_names().matches_path(path)).map(|it| it.id())
 }
 
 #[cfg(test)]

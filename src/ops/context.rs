@@ -77,7 +77,7 @@ impl Context {
         let loaded = config::load(&home, &cwd, globals.mesh.as_deref());
         let location = MeshLocation::find(&loaded.settings, &home)?;
         let errors: Vec<CommandError> = loaded.errors.into_iter().map(CommandError::from).collect();
-        let unknown_mesh = errors.first().filter(|_| loaded.mesh_is_unknown).cloned();
+        let unknown_mesh = errors.first().filter(|_| loaded.is_mesh_unknown).cloned();
         let GlobalOptions { acting_as, lock_timeout, client, .. } = globals;
         let ctx = Self {
             home,
@@ -163,13 +163,13 @@ impl FolderScope {
     /// Whether agents in that folder are meant. The settings may confine every command to this one.
     pub(super) fn includes(self, ctx: &Context, folder: &str) -> bool {
         let is_confined = self == Self::ThisFolder || ctx.settings.scope_to_folder;
-        !is_confined || same_folder(Path::new(folder), &ctx.cwd)
+        !is_confined || is_same_folder(Path::new(folder), &ctx.cwd)
     }
 }
 
 /// Whether two directories are the same folder to the people who work there: the same work tree, or, without git, the
 /// same directory or one inside the other.
-pub(super) fn same_folder(a: &Path, b: &Path) -> bool {
+pub(super) fn is_same_folder(a: &Path, b: &Path) -> bool {
     use crate::sys::git::WorkTree;
     let root = |dir: &Path| WorkTree::containing(dir).map(|tree| tree.root);
     a == b

@@ -125,7 +125,7 @@ impl DoctorRun<'_> {
         const NAME: &str = "file system";
         Ok(vec![match self.mesh.file_system() {
             None => HealthCheck::ok(NAME, "of an unknown kind"),
-            Some(kind) if kind.network => HealthCheck::warn(
+            Some(kind) if kind.is_network => HealthCheck::warn(
                 NAME,
                 format!(
                     "{}, which other machines may share: agents there count as unknown, and their mail is noticed \

@@ -9,7 +9,7 @@ use crate::store::{ListedAgent, Mesh, Registration};
 use crate::sys::process;
 
 use crate::ops::agents::identity;
-use crate::ops::context::{Context, same_folder};
+use crate::ops::context::{Context, is_same_folder};
 use crate::ops::error::CommandError;
 
 /// The agent whose line is wanted, if the environment doesn't say.
@@ -77,7 +77,7 @@ fn peers(
         let all = mesh.registry().census()?.records;
         let is_peer = |agent: &Agent| {
             !is_me(agent.name.as_str())
-                && same_folder(Path::new(&agent.cwd), &ctx.cwd)
+                && is_same_folder(Path::new(&agent.cwd), &ctx.cwd)
                 && process::liveness(&agent.process) != Liveness::Gone
         };
         return Ok(all.iter().filter(|record| is_peer(&record.agent)).count());

@@ -192,7 +192,7 @@ impl Archive<'_> {
         let mut owed = Vec::new();
         for (path, stem, place) in self.files_of(agent, None)? {
             if matches!(&place, MessageLocation::Seen(seen) if seen.may_owe_ack())
-                && let Some(message) = read(&path)?.filter(|message| message.ack_required)
+                && let Some(message) = read(&path)?.filter(|message| message.needs_ack)
             {
                 owed.push(StoredMessage { stem, message, place });
             }

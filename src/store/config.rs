@@ -27,7 +27,7 @@ pub struct LoadedConfig {
     /// Why the user's own configuration cannot be used. `mesh` and `strict` then have the last good values.
     pub broken: Option<String>,
     /// Whether the user's configuration of the mesh is unknown: it cannot be read now, and no earlier value was kept.
-    pub mesh_is_unknown: bool,
+    pub is_mesh_unknown: bool,
     /// Why the current values could not be kept as last good values.
     pub not_kept: Option<StoreError>,
     /// The keys of [`KEPT`] that a file of the user sets, and that no unreadable file could override.
@@ -106,7 +106,7 @@ pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> LoadedConfig {
     }
     let is_named =
         matches!(loaded.settings.mesh(), Some((_, SettingSource::Variable(_) | SettingSource::Flag(_))));
-    loaded.mesh_is_unknown &= !is_named;
+    loaded.is_mesh_unknown &= !is_named;
     loaded.settings.apply_shortcuts();
     loaded
 }
@@ -126,7 +126,7 @@ fn load_user(home: &Home) -> LoadedConfig {
         warnings: Vec::new(),
         errors: Vec::new(),
         broken: None,
-        mesh_is_unknown: false,
+        is_mesh_unknown: false,
         not_kept: None,
         known: Vec::new(),
     };
@@ -210,7 +210,7 @@ impl LoadedConfig {
                         self.errors.extend(set.err().map(|error| bad_setting(&shown, &error)));
                     }
                 }
-                None => self.mesh_is_unknown |= key == "mesh",
+                None => self.is_mesh_unknown |= key == "mesh",
             }
         }
     }

@@ -33,7 +33,7 @@ pub(super) fn examine(dir: &Path) -> Result<DirectoryKind, FileError> {
         let is_part = is_among(&DIRECTORIES, name) || (is_among(&LATER, name) && !is_among(&PLAIN, name));
         is_among(&NOT_CONTENT, name) || (is_part && is_empty_dir(&dir.join(name)))
     };
-    if files::all_names(dir, is_ours)? {
+    if files::has_only_names(dir, is_ours)? {
         return Ok(DirectoryKind::Empty);
     }
     // Another process may have made it a mesh since the first check: the marks of a mesh come before any content.
@@ -43,7 +43,7 @@ pub(super) fn examine(dir: &Path) -> Result<DirectoryKind, FileError> {
 /// Whether it is an empty directory, not a link to one. `false` if it cannot be examined.
 fn is_empty_dir(path: &Path) -> bool {
     let is_dir = files::link_metadata(path).is_ok_and(|found| found.is_some_and(|it| it.is_dir()));
-    is_dir && files::all_names(path, |_| false).unwrap_or(false)
+    is_dir && files::has_only_names(path, |_| false).unwrap_or(false)
 }
 
 /// Whether it has the marks of a mesh: `mesh.lock`, which only we create, or `registry/` and `inbox/`, which

@@ -42,7 +42,8 @@ pub struct StampsBefore {
     pub at: Timestamp,
     pub files: BTreeMap<String, FileStamp>,
     /// Whether there were too many files to examine them all.
-    pub partial: bool,
+    #[serde(rename = "partial")]
+    pub is_partial: bool,
 }
 
 /// What a harness reports about a subagent.

@@ -309,7 +309,7 @@ impl Delivery<'_> {
         at: Timestamp,
         ack: Acknowledge,
     ) -> Result<(), StoreError> {
-        let via = if waiting.message.ack_required { via.clone() } else { via.without_ack() };
+        let via = if waiting.message.needs_ack { via.clone() } else { via.without_ack() };
         let seen = SeenRecord {
             stem: waiting.stem.clone(),
             at,

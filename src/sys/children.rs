@@ -46,7 +46,7 @@ pub struct ChildExit {
     pub code: Option<i32>,
     pub said: Vec<u8>,
     /// Whether we killed it because its time was up.
-    pub killed: bool,
+    pub was_killed: bool,
     pub took: Duration,
 }
 
@@ -153,7 +153,7 @@ impl Child {
             self.said.extend(bytes);
         }
         let said = std::mem::take(&mut self.said);
-        Ok(ChildExit { code: status.code(), said, killed, took })
+        Ok(ChildExit { code: status.code(), said, was_killed: killed, took })
     }
 
     /// The output collected so far.

@@ -47,8 +47,9 @@ pub use lines::{FileLine, LineFile, LinePosition, LinesSince, MAX_LINE};
 pub use mtime::{refresh, touch, touch_dir};
 pub use process_mark::{mark_of, own_mark, owner_of};
 pub use read::{
-    BoundedRead, DirectoryEntry, FileId, FileStamp, all_names, entries, exists, has_second_name, is_dev_null,
-    link_metadata, linked, list, list_from, metadata, read, read_at_most, read_large, read_note, stamps,
+    BoundedRead, DirectoryEntry, FileId, FileStamp, entries, exists, has_only_names, has_second_name,
+    is_dev_null, link_metadata, linked, list, list_from, metadata, read, read_at_most, read_large, read_note,
+    stamps,
 };
 pub use scratch::{Scratch, create_new_dir};
 pub use walk::Walk;

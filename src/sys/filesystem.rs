@@ -7,7 +7,7 @@ use std::path::Path;
 pub struct FileSystemKind {
     pub name: String,
     /// Whether other machines may share it. Their changes raise no events here.
-    pub network: bool,
+    pub is_network: bool,
 }
 
 /// The kind of file system that `path` is on; `None` if the system doesn't report it.
@@ -49,8 +49,8 @@ mod imp {
         let magic = nix::sys::statfs::statfs(path).ok()?.filesystem_type().0 as u64 & 0xffff_ffff;
         let known = KINDS.iter().find(|(number, ..)| *number == magic);
         Some(match known {
-            Some((_, name, network)) => FileSystemKind { name: (*name).to_string(), network: *network },
-            None => FileSystemKind { name: format!("kind {magic:#x}"), network: false },
+            Some((_, name, network)) => FileSystemKind { name: (*name).to_string(), is_network: *network },
+            None => FileSystemKind { name: format!("kind {magic:#x}"), is_network: false },
         })
     }
 }

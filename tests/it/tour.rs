@@ -193,7 +193,7 @@ fn assert_shown(command: &str, shown: &[String], said: &str, home: &Path) {
 /// Has the process ended? One that nobody has waited for yet has, too.
 fn is_gone(pid: &str) -> bool {
     let pid = ravenry::domain::Pid::new(pid.parse().unwrap()).unwrap();
-    process::details(pid).is_none_or(|details| details.zombie)
+    process::details(pid).is_none_or(|details| details.is_zombie)
 }
 
 #[test]

@@ -152,8 +152,8 @@ fn the_outcome_of_the_whole_is_not_always_that_of_the_tests() {
         ("find . -exec pytest {} +", None, None),
     ] {
         let test = NotableRuns::of(&runs(command)).test.unwrap_or_else(|| panic!("{command}"));
-        assert_eq!((test.passed(good), test.passed(bad)), (if_good, if_bad), "{command}");
-        assert_eq!(test.passed(None), None, "{command}");
+        assert_eq!((test.has_passed(good), test.has_passed(bad)), (if_good, if_bad), "{command}");
+        assert_eq!(test.has_passed(None), None, "{command}");
     }
 }
 

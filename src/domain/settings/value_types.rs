@@ -23,7 +23,7 @@ pub enum SettingValue {
     Text(String),
     List(Vec<String>),
     Words { adjectives: Vec<String>, nouns: Vec<String> },
-    Wake { enabled: bool, paste: bool },
+    Wake { is_enabled: bool, may_paste: bool },
 }
 
 /// Where a value came from, lowest precedence first.
@@ -178,9 +178,9 @@ impl SettingType for WordLists {
 /// Whether mail may wake an idle agent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct WakePolicy {
-    pub enabled: bool,
+    pub is_enabled: bool,
     /// Whether it may also be pasted into a tmux pane.
-    pub paste: bool,
+    pub may_paste: bool,
 }
 
 impl SettingType for WakePolicy {
@@ -188,12 +188,12 @@ impl SettingType for WakePolicy {
         let wrong = || expected("true, false or {\"enabled\": true|false, \"paste\": true|false}");
         let mut wake = *current;
         match raw {
-            RawValue::Bool(yes) => wake.enabled = *yes,
+            RawValue::Bool(yes) => wake.is_enabled = *yes,
             RawValue::Object(members) => {
                 for (name, value) in members {
                     match (name.as_str(), value) {
-                        ("enabled", RawValue::Bool(yes)) => wake.enabled = *yes,
-                        ("paste", RawValue::Bool(yes)) => wake.paste = *yes,
+                        ("enabled", RawValue::Bool(yes)) => wake.is_enabled = *yes,
+                        ("paste", RawValue::Bool(yes)) => wake.may_paste = *yes,
                         _ => return wrong(),
                     }
                 }
@@ -204,7 +204,7 @@ impl SettingType for WakePolicy {
     }
 
     fn shown(&self) -> SettingValue {
-        SettingValue::Wake { enabled: self.enabled, paste: self.paste }
+        SettingValue::Wake { is_enabled: self.is_enabled, may_paste: self.may_paste }
     }
 }
 

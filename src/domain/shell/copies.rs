@@ -223,11 +223,11 @@ pub fn mktemp(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &Pr
     let base = text.rfind('/').map_or(0, |slash| slash + 1);
     let end = text[..text.len() - suffix.len()].rfind("XXX").filter(|at| *at >= base).map(|at| at + 3);
     let start = end.map(|end| base + text[base..end].trim_end_matches('X').len());
-    let quoted = |part: &str| part.chars().map(|c| FieldChar { c, quoted: true }).collect::<Vec<_>>();
+    let quoted = |part: &str| part.chars().map(|c| FieldChar { c, is_quoted: true }).collect::<Vec<_>>();
     let file = match start.zip(end) {
         Some((start, end)) => {
             let mut letters = quoted(&text[..start]);
-            letters.push(FieldChar { c: '*', quoted: false });
+            letters.push(FieldChar { c: '*', is_quoted: false });
             letters.extend(quoted(&text[end..]));
             Field::new(&letters)
         }

@@ -39,7 +39,7 @@ impl Builder {
             self.long.extend(self.letters.drain(..).map(|letter| letter.c));
             self.long.push_str(text);
         } else {
-            self.letters.extend(text.chars().map(|c| FieldChar { c, quoted }));
+            self.letters.extend(text.chars().map(|c| FieldChar { c, is_quoted: quoted }));
         }
     }
 
@@ -78,7 +78,7 @@ impl Builder {
             if c.is_ascii_whitespace() {
                 self.end_word();
             } else {
-                self.letters.push(FieldChar { c, quoted: false });
+                self.letters.push(FieldChar { c, is_quoted: false });
                 self.is_begun = true;
             }
         }
@@ -167,7 +167,7 @@ impl ShellReader<'_> {
         for atom in rest {
             match atom {
                 Atom::Letter(c) => {
-                    builder.letters.push(FieldChar { c: *c, quoted: false });
+                    builder.letters.push(FieldChar { c: *c, is_quoted: false });
                     builder.is_begun = true;
                 }
                 Atom::Piece(piece) => self.piece(state, piece, builder),
@@ -198,8 +198,10 @@ impl ShellReader<'_> {
             // Text beyond the step limit counts as unknown.
             WordPart::Quoted(text) if self.spend(text.len() / BYTES_PER_STEP) => builder.push(text, true),
             WordPart::Quoted(_) => builder.push_unknown(),
-            WordPart::Variable { name, quoted } => self.push_variable(state, name, *quoted, builder),
-            WordPart::Default { name, word, quoted } => {
+            WordPart::Variable { name, is_quoted: quoted } => {
+                self.push_variable(state, name, *quoted, builder);
+            }
+            WordPart::Default { name, word, is_quoted: quoted } => {
                 let other = self.single(state, word);
                 match self.variable(state, name).filter(|value| !value.text.is_empty()) {
                     Some(value) => builder.push_value(Some(&value), *quoted),
@@ -210,7 +212,7 @@ impl ShellReader<'_> {
                     None => builder.push_value(VariableValue::of(&other).as_ref(), *quoted),
                 }
             }
-            WordPart::Output { list, quoted } => {
+            WordPart::Output { list, is_quoted: quoted } => {
                 let follow = |reader: &mut Self| reader.list(&mut state.clone(), list);
                 let output = self.with_evidence(OutcomeEvidence::NOTHING, |reader| reader.deeper(follow));
                 let output = output.filter(|text| self.spend(text.len() / BYTES_PER_STEP));

@@ -13,11 +13,11 @@ pub const MAX_GLOB: usize = 4096;
 pub struct FieldChar {
     pub c: char,
     /// Glob characters are literal in it.
-    pub quoted: bool,
+    pub is_quoted: bool,
 }
 
 impl FieldChar {
-    pub const UNKNOWN: Self = Self { c: UNKNOWN, quoted: true };
+    pub const UNKNOWN: Self = Self { c: UNKNOWN, is_quoted: true };
 }
 
 /// One argument of a program.
@@ -70,7 +70,7 @@ impl Field {
         }
         let classes = Classes::new(letters);
         let is_active =
-            |at: usize, letter: &FieldChar| !letter.quoted && (letter.c != '[' || classes.begin_at(at));
+            |at: usize, letter: &FieldChar| !letter.is_quoted && (letter.c != '[' || classes.begin_at(at));
         let has_glob = letters
             .iter()
             .enumerate()
@@ -86,12 +86,12 @@ impl Field {
                     in_class = true;
                     pattern.push('[');
                 }
-                ']' if in_class && !letter.quoted => {
+                ']' if in_class && !letter.is_quoted => {
                     in_class = false;
                     pattern.push(']');
                 }
                 c if in_class => pattern.push(c),
-                c @ ('*' | '?') if !letter.quoted => pattern.push(c),
+                c @ ('*' | '?') if !letter.is_quoted => pattern.push(c),
                 c => push_escaped(&mut pattern, c),
             }
         }
@@ -187,7 +187,7 @@ impl<'a> Classes<'a> {
         for (at, letter) in letters.iter().enumerate().rev() {
             closes[at] = match letter.c {
                 '/' => false,
-                ']' if !letter.quoted => true,
+                ']' if !letter.is_quoted => true,
                 _ => closes[at + 1],
             };
         }

@@ -68,8 +68,8 @@ fn found(paths: &[Field], tests: &[Field]) -> Vec<Field> {
                 let separator = if path.text.ends_with('/') { "" } else { "/" };
                 let middle = if is_one_dir { separator.to_string() } else { format!("{separator}**/") };
                 let mut letters: Vec<FieldChar> =
-                    path.text.chars().map(|c| FieldChar { c, quoted: true }).collect();
-                letters.extend(middle.chars().chain(name.chars()).map(|c| FieldChar { c, quoted: false }));
+                    path.text.chars().map(|c| FieldChar { c, is_quoted: true }).collect();
+                letters.extend(middle.chars().chain(name.chars()).map(|c| FieldChar { c, is_quoted: false }));
                 Field::new(&letters)
             }
             _ => Field { is_below: true, ..path },

@@ -105,7 +105,7 @@ pub struct CommandPrediction {
     /// Each path once, in the order of their first write. A path that is both removed and written counts as written.
     pub writes: Vec<PathWrite>,
     /// Something in it may write paths that cannot be predicted.
-    pub opaque: bool,
+    pub is_opaque: bool,
     /// It is so long, or does so much, that a part was not read. It is also opaque then.
     pub is_cut_short: bool,
     /// The programs that it runs, in order, as far as they are known.
@@ -123,7 +123,7 @@ pub fn read_command(command: &str, cwd: &str, world: &dyn ShellEnvironment) -> C
     }
     let mut reading = reader::ShellReader::read(&command[..end], cwd, world);
     if end < command.len() {
-        (reading.opaque, reading.is_cut_short) = (true, true);
+        (reading.is_opaque, reading.is_cut_short) = (true, true);
     }
     reading
 }

@@ -110,7 +110,7 @@ impl<'w> ShellReader<'w> {
     }
 
     pub fn set_opaque(&mut self) {
-        self.reading.opaque = true;
+        self.reading.is_opaque = true;
     }
 
     /// Stops here; the rest is not read.
@@ -158,7 +158,7 @@ impl<'w> ShellReader<'w> {
         let dir = state.dir.clone().filter(|_| state.instead.is_empty());
         let mut evidence = self.evidence;
         // Whether it ran at all depends on whether its directory exists.
-        evidence.failure &=
+        evidence.shows_failure &=
             dir.as_deref().is_some_and(|dir| self.made.contains(dir) || self.world.is_dir(dir));
         self.runs.push(Run { program, arguments: arguments.iter().map(text).collect(), dir, evidence });
     }

@@ -25,18 +25,18 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OutcomeEvidence {
     /// If the whole succeeded, this part did.
-    pub success: bool,
+    pub shows_success: bool,
     /// If the whole failed, this part did.
-    pub failure: bool,
+    pub shows_failure: bool,
 }
 
 impl OutcomeEvidence {
-    pub const ALL: Self = Self { success: true, failure: true };
-    pub const NOTHING: Self = Self { success: false, failure: false };
+    pub const ALL: Self = Self { shows_success: true, shows_failure: true };
+    pub const NOTHING: Self = Self { shows_success: false, shows_failure: false };
 
     /// Narrows what is known about a pipeline to its last stage: another stage may be the one that failed.
     pub fn of_last_stage(self) -> Self {
-        Self { failure: false, ..self }
+        Self { shows_failure: false, ..self }
     }
 }
 
@@ -56,7 +56,7 @@ pub fn of_parts(chain: &Chain, evidence: OutcomeEvidence) -> Vec<OutcomeEvidence
     let nodes = || std::iter::once(&chain.first).chain(chain.rest.iter().map(|(_, node)| node));
     let unsure = nodes().filter(|node| !is_sure(node)).count();
     let of_part = |node: &ShellNode| OutcomeEvidence {
-        failure: evidence.failure && unsure == 1 && !is_sure(node),
+        shows_failure: evidence.shows_failure && unsure == 1 && !is_sure(node),
         ..evidence
     };
     match count {

@@ -88,18 +88,18 @@ pub enum WordPart {
     Quoted(String),
     Variable {
         name: String,
-        quoted: bool,
+        is_quoted: bool,
     },
     /// `${name:-word}`
     Default {
         name: String,
         word: Word,
-        quoted: bool,
+        is_quoted: bool,
     },
     /// `$(…)`
     Output {
         list: CommandList,
-        quoted: bool,
+        is_quoted: bool,
     },
     /// `<(…)`, `>(…)`
     Process(CommandList),

@@ -123,8 +123,8 @@ pub fn split(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &Pro
         Some(prefix) if name == "split" => prefix.clone(),
         _ => Field::literal(if name == "split" { "x" } else { "xx" }),
     };
-    let mut letters: Vec<FieldChar> = prefix.text.chars().map(|c| FieldChar { c, quoted: true }).collect();
-    letters.push(FieldChar { c: '*', quoted: false });
+    let mut letters: Vec<FieldChar> = prefix.text.chars().map(|c| FieldChar { c, is_quoted: true }).collect();
+    letters.push(FieldChar { c: '*', is_quoted: false });
     reader.write(state, &Field::new(&letters), Extent::File, name);
 }
 

@@ -140,7 +140,11 @@ impl Parser<'_> {
             inner.count = parser.count;
             let (list, end) = inner.all();
             parser.count = inner.count;
-            if end == ParseEnd::Whole { Ok(WordPart::Output { list, quoted }) } else { Err(SyntaxError) }
+            if end == ParseEnd::Whole {
+                Ok(WordPart::Output { list, is_quoted: quoted })
+            } else {
+                Err(SyntaxError)
+            }
         })
     }
 
@@ -154,7 +158,7 @@ impl Parser<'_> {
                     return Ok(WordPart::Other(pieces));
                 }
                 self.at += 1;
-                Ok(WordPart::Output { list: self.body_in_parens()?, quoted })
+                Ok(WordPart::Output { list: self.body_in_parens()?, is_quoted: quoted })
             }
             Some(b'{') => {
                 self.at += 1;
@@ -166,15 +170,15 @@ impl Parser<'_> {
                 Ok(WordPart::Default {
                     name: String::new(),
                     word: self.quoted_text(Some(b'"'))?,
-                    quoted: true,
+                    is_quoted: true,
                 })
             }
             Some(byte) if byte.is_ascii_digit() || b"@*#?$!-".contains(&byte) => {
                 self.at += 1;
-                Ok(WordPart::Variable { name: (byte as char).to_string(), quoted })
+                Ok(WordPart::Variable { name: (byte as char).to_string(), is_quoted: quoted })
             }
             _ => match self.name() {
-                Some(name) => Ok(WordPart::Variable { name, quoted }),
+                Some(name) => Ok(WordPart::Variable { name, is_quoted: quoted }),
                 None => Ok(WordPart::Quoted("$".to_string())),
             },
         }
@@ -194,7 +198,7 @@ impl Parser<'_> {
         let name = rest[..length].to_string();
         if length > 0 && rest.as_bytes().get(length) == Some(&b'}') {
             self.at += length + 1;
-            return Ok(WordPart::Variable { name, quoted });
+            return Ok(WordPart::Variable { name, is_quoted: quoted });
         }
         let is_default = length > 0 && (rest[length..].starts_with(":-") || rest[length..].starts_with('-'));
         self.at +=
@@ -214,7 +218,11 @@ impl Parser<'_> {
                 byte => self.piece(&mut word, byte, |byte| byte == b'}')?,
             }
         }
-        Ok(if is_default { WordPart::Default { name, word, quoted } } else { WordPart::Other(word) })
+        Ok(if is_default {
+            WordPart::Default { name, word, is_quoted: quoted }
+        } else {
+            WordPart::Other(word)
+        })
     }
 
     /// `$'…'`

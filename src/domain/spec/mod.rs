@@ -38,7 +38,7 @@ pub struct Task {
     /// Line number in the file; the first line is 1.
     pub line: usize,
     /// Whether its checkbox is ticked.
-    pub done: bool,
+    pub is_done: bool,
     /// Each once, in order of mention. Includes ids without a task in the spec: a task with such a dependency is
     /// never ready.
     pub depends_on: Vec<String>,
@@ -82,7 +82,7 @@ impl Spec {
 /// Returns the text with the task's checkbox ticked. `None` if there is no checkbox, it is ticked already, or its
 /// line changed since the spec was read: then read the spec again.
 pub fn tick(text: &str, task: &Task) -> Option<String> {
-    let at = task.tick.filter(|_| !task.done)?;
+    let at = task.tick.filter(|_| !task.is_done)?;
     let (start, line) = line_around(text, at)?;
     if (start, line) != (task.box_line.0, task.box_line.1.as_str()) {
         return None;
@@ -112,7 +112,7 @@ fn finish(draft: &TaskDraft, text: &str, known: &KnownIds) -> Task {
     let (start, line) = tick.and_then(|at| line_around(text, at)).unwrap_or_default();
     let box_line = (start, line.to_string());
     let done = draft.check.is_some_and(|check| check.is_ticked);
-    Task { id: draft.id.clone(), title, line: draft.line, done, depends_on, tick, box_line }
+    Task { id: draft.id.clone(), title, line: draft.line, is_done: done, depends_on, tick, box_line }
 }
 
 /// The start offset of the line that contains this byte, and the line without its end.

@@ -7,7 +7,7 @@ use super::*;
 /// Tasks as `line id [x] title <- dependencies`.
 fn told(text: &str) -> Vec<String> {
     let tell = |task: &Task| {
-        let mark = if task.done { " [x]" } else { "" };
+        let mark = if task.is_done { " [x]" } else { "" };
         let needs = if task.depends_on.is_empty() {
             String::new()
         } else {
@@ -416,14 +416,14 @@ proptest! {
         ids.sort_unstable();
         ids.dedup();
         prop_assert_eq!(ids.len(), spec.tasks.len());
-        for task in spec.tasks.iter().filter(|task| !task.done && task.tick.is_some()) {
+        for task in spec.tasks.iter().filter(|task| !task.is_done && task.tick.is_some()) {
             let ticked = tick(&text, task).unwrap();
             let changed: Vec<_> = text.bytes().zip(ticked.bytes()).filter(|(a, b)| a != b).collect();
             prop_assert_eq!(text.len(), ticked.len());
             prop_assert!(matches!(changed[..], [(b' ' | b'\t', b'x')]), "{:?}", changed);
             let again = read(&ticked);
             let again = again.find(&task.id);
-            prop_assert!(again.is_some_and(|again| again.done && again.title == task.title), "{:?}", again);
+            prop_assert!(again.is_some_and(|again| again.is_done && again.title == task.title), "{:?}", again);
         }
     }
 }

@@ -45,7 +45,7 @@ pub(super) enum ColorWhen {
 /// The wanted output format, as far as it can be seen before the arguments are parsed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OutputFormat {
-    pub(super) json: bool,
+    pub(super) wants_json: bool,
     pub(super) color: ColorWhen,
 }
 
@@ -57,7 +57,7 @@ impl OutputFormat {
         while let Some(word) = words.next() {
             let color = match word {
                 "--json" => {
-                    manner.json = true;
+                    manner.wants_json = true;
                     continue;
                 }
                 "--color" => words.peek().copied(),
@@ -78,7 +78,7 @@ mod tests {
     fn the_manner_is_seen_before_the_arguments_are_parsed() {
         let manner = |line: &str| {
             let words: Vec<_> = line.split(' ').map(Into::into).collect();
-            let OutputFormat { json, color } = OutputFormat::of(&words);
+            let OutputFormat { wants_json: json, color } = OutputFormat::of(&words);
             (json, matches!(color, ColorWhen::Always))
         };
         assert_eq!(manner("msg help --json --color always"), (true, true));

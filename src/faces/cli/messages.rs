@@ -35,7 +35,7 @@ impl DraftArgs {
             text,
             thread: self.thread,
             importance,
-            want_ack: self.want_ack,
+            wants_ack: self.want_ack,
             ..MessageDraft::default()
         })
     }
@@ -64,7 +64,7 @@ pub(super) fn show(page: &mut Page, message: &Message, short_id: &str, note: &st
     if message.importance != Importance::Normal {
         about.push_str(&format!("  {}", message.importance.name()));
     }
-    if message.ack_required {
+    if message.needs_ack {
         about.push_str("  wants an ack");
     }
     if message.is_notice() {
@@ -73,7 +73,7 @@ pub(super) fn show(page: &mut Page, message: &Message, short_id: &str, note: &st
     if !note.is_empty() {
         about.push_str(&format!("  {note}"));
     }
-    let to = if message.broadcast { "all" } else { &message.to };
+    let to = if message.is_broadcast { "all" } else { &message.to };
     let from = if message.is_notice() { "msg".into() } else { visible(&message.from) };
     page.line(format!("{} → {}  {}", style::bold(&from), visible(to), style::dim(&about)));
     for line in message.text.trim_end().split('\n') {
@@ -83,7 +83,7 @@ pub(super) fn show(page: &mut Page, message: &Message, short_id: &str, note: &st
 
 /// [`Ui::hand_over`] of messages. If there are none, the output may go nowhere.
 pub(super) fn hand_over(ui: &Ui, messages: &[RenderedMessage]) -> HandoverOutcome {
-    let report = DeliveredMessages { messages, for_person: ui.is_terminal(), now: clock::now() };
+    let report = DeliveredMessages { messages, is_for_person: ui.is_terminal(), now: clock::now() };
     let text = ui.rendered(&report);
     if messages.is_empty() { ui.say(&text) } else { ui.hand_over(&text) }
 }
@@ -91,7 +91,7 @@ pub(super) fn hand_over(ui: &Ui, messages: &[RenderedMessage]) -> HandoverOutcom
 /// Messages that `read` or `wait` delivered.
 struct DeliveredMessages<'a> {
     messages: &'a [RenderedMessage],
-    for_person: bool,
+    is_for_person: bool,
     now: Timestamp,
 }
 
@@ -104,7 +104,7 @@ impl Report for DeliveredMessages<'_> {
 
     fn text(&self, page: &mut Page) {
         for rendered in self.messages {
-            if self.for_person {
+            if self.is_for_person {
                 let note =
                     rendered.introduction.as_deref().map_or(String::new(), |text| visible(text).into_owned());
                 show(page, &rendered.message, &rendered.short_id, &note, self.now);
@@ -112,7 +112,7 @@ impl Report for DeliveredMessages<'_> {
                 page.line(rendered.for_model());
             }
         }
-        if self.messages.is_empty() && self.for_person {
+        if self.messages.is_empty() && self.is_for_person {
             page.line("No mail.");
         }
     }
@@ -136,7 +136,7 @@ impl Report for SentReport {
 
     fn text(&self, page: &mut Page) {
         for accepted in &self.0.sent {
-            let done = if accepted.held { "Kept for" } else { "Sent to" };
+            let done = if accepted.is_held { "Kept for" } else { "Sent to" };
             let how = accepted.route.explained().map_or(String::new(), |how| format!(": {how}"));
             page.line(format!(
                 "{done} {} as {}{how}.",

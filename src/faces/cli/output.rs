@@ -64,10 +64,10 @@ impl<R: Report + 'static> From<R> for CommandOutput {
 #[derive(Debug, Default)]
 pub(super) struct Page {
     text: String,
-    pub(super) verbose: bool,
-    pub(super) quiet: bool,
+    pub(super) is_verbose: bool,
+    pub(super) is_quiet: bool,
     /// A person reads it on a terminal.
-    pub(super) terminal: bool,
+    pub(super) is_terminal: bool,
 }
 
 impl Page {
@@ -125,7 +125,7 @@ pub(super) struct Ui {
 
 impl Ui {
     pub(super) fn new(args: &GlobalArgs) -> Self {
-        let plain = Self::plain(OutputFormat { json: args.json, color: args.color });
+        let plain = Self::plain(OutputFormat { wants_json: args.json, color: args.color });
         Self { quiet: args.quiet, verbose: args.verbose, ..plain }
     }
 
@@ -136,7 +136,7 @@ impl Ui {
             ColorWhen::Always => ColorChoice::Always,
             ColorWhen::Never => ColorChoice::Never,
         };
-        Self { lost: Cell::default(), json: manner.json, color, quiet: false, verbose: false }
+        Self { lost: Cell::default(), json: manner.wants_json, color, quiet: false, verbose: false }
     }
 
     /// Whether standard output gets colours; never `Auto`.
@@ -261,9 +261,9 @@ impl Ui {
 
     fn text(&self, report: Option<&dyn Report>) -> String {
         let mut page = Page {
-            verbose: self.verbose,
-            quiet: self.quiet,
-            terminal: self.is_terminal(),
+            is_verbose: self.verbose,
+            is_quiet: self.quiet,
+            is_terminal: self.is_terminal(),
             ..Page::default()
         };
         if let Some(report) = report

@@ -81,7 +81,7 @@ impl Conversation {
     /// Adds a message or updates a known one.
     pub(super) fn put(&mut self, note: ChatMessage) {
         if let MessageStatus::Mine(copies) = &note.standing
-            && note.broadcast
+            && note.is_broadcast
             && let Some(known) = self.same_breath(&note, copies)
             && let MessageStatus::Mine(kept) = &mut known.standing
         {

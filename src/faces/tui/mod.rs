@@ -79,7 +79,7 @@ pub fn run(
     let (seat, at_start) = ops::run(Context::new(globals.clone())?, |op| sit_down(op, name)).into_parts();
     let seat = seat.inspect_err(|_| warnings.extend_from_slice(&at_start))?;
     let globals = GlobalOptions { acting_as: Some(seat.name), ..globals };
-    let theme = Theme { colour: color != ColorChoice::Never };
+    let theme = Theme { has_colour: color != ColorChoice::Never };
     let shown = show(globals.clone(), theme, at_start, warnings);
     if !seat.joined_for_this {
         return shown;

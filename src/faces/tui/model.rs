@@ -117,7 +117,7 @@ pub(super) struct ChatMessage {
     pub(super) importance: Importance,
     /// It asks for an ack and has none yet.
     pub(super) wants_ack: bool,
-    pub(super) broadcast: bool,
+    pub(super) is_broadcast: bool,
     pub(super) standing: MessageStatus,
 }
 

@@ -97,7 +97,7 @@ pub(super) struct StatusMessage {
 pub(super) struct TabFilter {
     pub(super) text: String,
     /// It is being typed.
-    pub(super) open: bool,
+    pub(super) is_open: bool,
 }
 
 #[derive(Debug)]
@@ -117,7 +117,7 @@ pub(super) struct ChatState {
     pub(super) lists: HashMap<Tab, ListState>,
     pub(super) filter: TabFilter,
     pub(super) completion: Option<NameCompletion>,
-    pub(super) help: bool,
+    pub(super) is_help_open: bool,
     /// The first key that the help shows.
     pub(super) help_from: usize,
     pub(super) notice: Option<StatusMessage>,
@@ -140,7 +140,7 @@ impl ChatState {
             lists: HashMap::new(),
             filter: TabFilter::default(),
             completion: None,
-            help: false,
+            is_help_open: false,
             help_from: 0,
             notice: None,
             size,
@@ -275,7 +275,7 @@ impl ChatState {
     /// Adds each message to its conversation.
     fn file(&mut self, notes: Vec<ChatMessage>) {
         for note in notes {
-            if note.broadcast {
+            if note.is_broadcast {
                 self.all.put(note);
             } else {
                 let with = if note.is_mine() { note.to.clone() } else { note.from.clone() };

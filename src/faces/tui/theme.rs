@@ -9,12 +9,12 @@ use super::model::{ReceiptView, TaskStateView, Tone};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Theme {
-    pub(super) colour: bool,
+    pub(super) has_colour: bool,
 }
 
 impl Theme {
     fn fg(self, colour: Color) -> Style {
-        if self.colour { Style::new().fg(colour) } else { Style::new() }
+        if self.has_colour { Style::new().fg(colour) } else { Style::new() }
     }
 
     pub(super) fn bar(self) -> Style {

@@ -127,9 +127,9 @@ pub(super) fn note(filed: &StoredMessage) -> ChatMessage {
         text: message.text.clone(),
         at: message.timestamp,
         importance: message.importance,
-        wants_ack: message.ack_required
+        wants_ack: message.needs_ack
             && !matches!(&filed.place, MessageLocation::Seen(seen) if seen.acked.is_some()),
-        broadcast: message.broadcast,
+        is_broadcast: message.is_broadcast,
         standing,
     }
 }

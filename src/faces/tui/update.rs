@@ -75,9 +75,9 @@ impl ChatState {
         }
         // The second Esc counts only while the notice is on the screen.
         let was_closing = self.notice.take().is_some_and(|notice| notice.text == QUITS_NEXT);
-        if self.help {
+        if self.is_help_open {
             self.key_in_help(key);
-        } else if self.filter.open {
+        } else if self.filter.is_open {
             self.key_in_filter(key);
         } else if !self.key_in_completion(key) {
             effects.extend(match key.code {
@@ -101,7 +101,7 @@ impl ChatState {
             KeyCode::Home => 0,
             KeyCode::End => last,
             _ => {
-                self.help = false;
+                self.is_help_open = false;
                 0
             }
         };
@@ -111,12 +111,12 @@ impl ChatState {
     fn key_in_filter(&mut self, key: KeyEvent) {
         match key.code {
             KeyCode::Esc => self.filter = Default::default(),
-            KeyCode::Enter => self.filter.open = false,
-            KeyCode::Backspace if self.filter.text.is_empty() => self.filter.open = false,
+            KeyCode::Enter => self.filter.is_open = false,
+            KeyCode::Backspace if self.filter.text.is_empty() => self.filter.is_open = false,
             KeyCode::Backspace => drop(self.filter.text.pop()),
             // A second `/` means that a literal slash was wanted.
             KeyCode::Char('/') if self.filter.text.is_empty() => {
-                self.filter.open = false;
+                self.filter.is_open = false;
                 self.type_text("/");
             }
             KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => self.filter.text.clear(),
@@ -169,8 +169,8 @@ impl ChatState {
                 return self.move_by(key.code);
             }
             KeyCode::Home | KeyCode::End if is_empty => return self.move_by(key.code),
-            KeyCode::Char('/') if is_empty => self.filter.open = true,
-            KeyCode::Char('?') if is_empty => self.help = true,
+            KeyCode::Char('/') if is_empty => self.filter.is_open = true,
+            KeyCode::Char('?') if is_empty => self.is_help_open = true,
             KeyCode::Char('a') if is_empty && held.contains(KeyModifiers::CONTROL) => return self.ack(),
             _ => self.edit(key),
         }
@@ -226,9 +226,9 @@ impl ChatState {
 
     fn paste(&mut self, text: &str) -> Vec<ChatEffect> {
         self.notice = None;
-        if self.filter.open {
+        if self.filter.is_open {
             self.filter.text.extend(text.chars().filter(|c| !c.is_control()));
-        } else if !self.help {
+        } else if !self.is_help_open {
             self.type_text(text);
             self.completion = None;
         }
@@ -383,13 +383,14 @@ impl ChatState {
     /// The visible part of a conversation. Colour is left out because it does not affect the number of rows.
     pub(super) fn window<'a>(&self, filter: &'a str) -> Window<'a> {
         let body = areas(self).body;
-        let look = MessageLayout { theme: Theme { colour: false }, now: self.now, width: body.width.into() };
+        let look =
+            MessageLayout { theme: Theme { has_colour: false }, now: self.now, width: body.width.into() };
         Window { look, height: body.height.into(), filter }
     }
 
     fn drawn(&mut self) -> Vec<ChatEffect> {
         // An overlay hides part of the conversation.
-        if self.help || self.completion.is_some() {
+        if self.is_help_open || self.completion.is_some() {
             return Vec::new();
         }
         let filter = self.filter.text.clone();
@@ -410,7 +411,7 @@ impl ChatState {
         match mouse.kind {
             MouseEventKind::ScrollUp => return self.scroll(-WHEEL),
             MouseEventKind::ScrollDown => return self.scroll(WHEEL),
-            MouseEventKind::Down(MouseButton::Left) if self.help => self.help = false,
+            MouseEventKind::Down(MouseButton::Left) if self.is_help_open => self.is_help_open = false,
             MouseEventKind::Down(MouseButton::Left) if areas.tabs.contains(at) => {
                 if let Some(tab) = tabs::at(self, areas.tabs, mouse.column) {
                     self.go_to(tab);

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::domain::hook::PermissionMode;
 use crate::domain::quote_code;
-use crate::harness::wake::InboxError;
+use crate::harness::wake::{InboxError, PostOrigin};
 use crate::sys::files::FileError;
 use crate::sys::{clock, files};
 
@@ -70,15 +71,15 @@ pub(super) struct InboundContext<'a> {
     pub(super) cwd: &'a Path,
     /// Its command line.
     pub(super) args: &'a [String],
-    /// At its last hook it acted without asking.
-    pub(super) unasked: bool,
-    /// The message comes from one of the session's own processes: those are held only if settings say so.
-    pub(super) is_within: bool,
+    /// As of its last hook.
+    pub(super) permissions: PermissionMode,
+    /// What comes from the session's own processes is held only if settings say so.
+    pub(super) origin: PostOrigin,
 }
 
 /// Returns `Ok` if the message would be taken up.
 pub(super) fn check(surroundings: &InboundContext<'_>) -> Result<(), ClaudeRefusal> {
-    let InboundContext { config, cwd, args, unasked, is_within } = *surroundings;
+    let InboundContext { config, cwd, args, permissions, origin } = *surroundings;
     let is_given = |words: &[&str]| args.iter().any(|arg| words.iter().any(|word| arg.contains(word)));
     if is_given(&SETTINGS) {
         return Err(ClaudeRefusal::SettingsInArguments);
@@ -93,7 +94,9 @@ pub(super) fn check(surroundings: &InboundContext<'_>) -> Result<(), ClaudeRefus
             found.read(&dir.join(".claude").join(name))?;
         }
     }
-    if is_within || found.is_accepted || !(found.may_act_unasked || unasked || is_given(&LEAVE)) {
+    let may_act_unasked =
+        found.may_act_unasked || permissions == PermissionMode::Bypasses || is_given(&LEAVE);
+    if origin == PostOrigin::OwnProcess || found.is_accepted || !may_act_unasked {
         return Ok(());
     }
     Err(ClaudeRefusal::BehindDialog(config.join("settings.json")))
@@ -175,7 +178,9 @@ mod tests {
             }
         }
         let args: Vec<String> = args.iter().map(ToString::to_string).collect();
-        let context = InboundContext { config: &config, cwd: &cwd, args: &args, unasked, is_within };
+        let permissions = if unasked { PermissionMode::Bypasses } else { PermissionMode::Asks };
+        let origin = if is_within { PostOrigin::OwnProcess } else { PostOrigin::Outside };
+        let context = InboundContext { config: &config, cwd: &cwd, args: &args, permissions, origin };
         super::check(&context).map_err(|refusal| refusal.to_string())
     }
 

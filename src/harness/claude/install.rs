@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::text_edit::json::{Dialect, Json};
 use crate::harness::HookPurpose;
 use crate::harness::install::{
-    HOOK_SECONDS, Hook, HookGroup, InstallContext, InstallScope, InstallTarget, SettingsFileEntry,
+    HOOK_SECONDS, Hook, HookGroup, HookRole, InstallContext, InstallScope, InstallTarget, SettingsFileEntry,
     directory_from, hook_list, settings,
 };
 use crate::sys::environment::{Home, variable};
@@ -66,12 +66,12 @@ fn target(place: &InstallContext<'_>, path: PathBuf) -> InstallTarget {
     entries.extend(["SessionStart", "Stop"].map(|event| SettingsFileEntry::Hook(waiter(place, event))));
     let list = ["permissions", "allow"].map(str::to_string).to_vec();
     entries.push(SettingsFileEntry::Item { list: list.clone(), text: PERMISSION.to_string() });
-    if place.mcp && matches!(place.scope, InstallScope::User) {
+    if place.wants_mcp && matches!(place.scope, InstallScope::User) {
         entries.push(SettingsFileEntry::Item { list, text: SERVER_PERMISSION.to_string() });
     }
     let shown = place.line_for(ID, HookPurpose::StatusLine);
     let value = Json::object([("type", "command".into()), ("command", shown.as_str().into())]);
-    entries.push(SettingsFileEntry::StatusLine { value, wanted: place.statusline });
+    entries.push(SettingsFileEntry::StatusLine { value, is_wanted: place.wants_statusline });
     // Claude Code silently ignores the whole file if it contains a comment.
     InstallTarget::new(path, settings(ID, Dialect::Strict, entries))
 }
@@ -88,5 +88,5 @@ fn waiter(place: &InstallContext<'_>, event: &str) -> Hook {
         ("timeout", Json::Number(WEEK)),
     ]);
     let value = Json::object([("hooks", Json::List(vec![handler]))]);
-    Hook { list: hook_list(event), within: Some("hooks"), field: "command", waits: true, value }
+    Hook { list: hook_list(event), within: Some("hooks"), field: "command", role: HookRole::Waiter, value }
 }

@@ -64,8 +64,8 @@ impl SessionInboxes for Sockets {
             config: &session.0.config,
             cwd: Path::new(session.0.text("cwd")),
             args: &args,
-            unasked: permissions == PermissionMode::Bypasses,
-            is_within: origin == PostOrigin::OwnProcess,
+            permissions,
+            origin,
         })?;
         Ok(Box::new(session))
     }

@@ -6,7 +6,7 @@ use super::lenient_json::{Maybe, Object};
 use super::session;
 use super::tool_input::{ToolInput, ToolTouches};
 use super::tool_outcome::{ReportEvent, TextExcerpt, ToolReport};
-use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, PermissionMode, SessionEnd, ToolOutcome, ToolUse};
 
 /// The mode in which the user is not asked for permission.
 const BYPASS_PERMISSIONS: &str = "bypassPermissions";
@@ -100,7 +100,10 @@ impl ClaudePayload {
             in_subagent: self.agent_id.0.is_some(),
             turn: self.prompt_id.0.or(self.turn_id.0),
             is_silent: self.prompt_response.0.as_deref().is_some_and(|said| NOTHING.contains(&said.trim())),
-            is_unasked: self.permission_mode.0.as_deref() == Some(BYPASS_PERMISSIONS),
+            permissions: match self.permission_mode.0.as_deref() {
+                Some(BYPASS_PERMISSIONS) => PermissionMode::Bypasses,
+                _ => PermissionMode::Asks,
+            },
             cwd: self.cwd.0,
             model: self.model.0,
             tokens: 0,
@@ -114,7 +117,10 @@ impl ClaudePayload {
     }
 
     pub fn session_ended(&self) -> HookMoment {
-        HookMoment::SessionEnded { goes_on: matches!(self.reason.0.as_deref(), Some("clear" | "resume")) }
+        HookMoment::SessionEnded(match self.reason.0.as_deref() {
+            Some("clear" | "resume") => SessionEnd::ProcessContinues,
+            _ => SessionEnd::Final,
+        })
     }
 
     pub fn prompt(&mut self) -> String {

@@ -62,7 +62,7 @@ pub(super) fn user_targets(place: &InstallContext<'_>) -> Vec<InstallTarget> {
         hooks: path.clone(),
         source: own_name(&dir).join("hooks.json").to_string_lossy().into_owned(),
         events: trusted.to_vec(),
-        server: ServerTable { program: place.program.clone(), is_wanted: place.mcp },
+        server: ServerTable { program: place.program.clone(), is_wanted: place.wants_mcp },
     };
     vec![
         InstallTarget::new(path, settings(ID, Dialect::Strict, entries)),

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, SessionEnd, ToolOutcome, ToolUse};
 use crate::harness::codec::claude_payload::ClaudePayload;
 use crate::harness::codec::lenient_json::{Maybe, Object};
 use crate::harness::codec::tool_input::{ToolCommand, ToolInput, ToolTouches};
@@ -41,7 +41,7 @@ impl HookCodec for CopilotCodec {
         let payload: CamelPayload = lenient_json::object(input)?;
         let moment = match event {
             "sessionStart" => HookMoment::SessionStarted,
-            "sessionEnd" => HookMoment::SessionEnded { goes_on: false },
+            "sessionEnd" => HookMoment::SessionEnded(SessionEnd::Final),
             "userPromptSubmitted" => {
                 HookMoment::PromptSubmitted { prompt: payload.prompt.0.unwrap_or_default() }
             }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::text_edit::json::{Dialect, Json};
 use crate::harness::install::{
-    HOOK_SECONDS, Hook, InstallContext, InstallTarget, SettingsFileEntry, directory_from, hook_list, settings,
+    HOOK_SECONDS, Hook, HookRole, InstallContext, InstallTarget, SettingsFileEntry, directory_from,
+    hook_list, settings,
 };
 use crate::sys::environment::Home;
 
@@ -62,7 +63,7 @@ fn hooks(place: &InstallContext<'_>) -> Vec<SettingsFileEntry> {
         list: hook_list(event),
         within: None,
         field: "bash",
-        waits: false,
+        role: HookRole::Reporter,
         value: value(event),
     };
     EVENTS.into_iter().map(|event| SettingsFileEntry::Hook(hook(event))).collect()

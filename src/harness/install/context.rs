@@ -12,7 +12,7 @@ use super::hook_list;
 use super::installed_part::{InstallTarget, InstalledPart};
 use super::no_project_settings::NoProjectSettings;
 use super::server_entry::{self, ServerEntry};
-use super::settings_entry::Hook;
+use super::settings_entry::{Hook, HookRole};
 
 /// Timeout of a hook, in seconds. A hook answers in milliseconds and gives up after five seconds; only a stalled
 /// machine takes longer.
@@ -36,9 +36,9 @@ pub struct InstallContext<'a> {
     pub scope: InstallScope<'a>,
     pub program: MsgProgram,
     /// Also install the status line, where the harness has one.
-    pub statusline: bool,
+    pub wants_statusline: bool,
     /// Also install the MCP server.
-    pub mcp: bool,
+    pub wants_mcp: bool,
 }
 
 /// What a hook has besides its event and its command line.
@@ -65,7 +65,7 @@ impl InstallContext<'_> {
     pub fn targets(&self, harness: &dyn HarnessSupport) -> Result<Vec<InstallTarget>, NoProjectSettings> {
         let InstallScope::Project(root) = &self.scope else {
             let mut targets = harness.user_targets(self);
-            if self.mcp {
+            if self.wants_mcp {
                 targets.extend(harness.server_targets(self));
             }
             return Ok(targets);
@@ -99,7 +99,7 @@ impl InstallContext<'_> {
 
     /// Our MCP server in the list of this name. The members are what the harness wants of a server.
     pub fn server(&self, list: &'static str, members: Vec<(&'static str, Json)>) -> ServerEntry {
-        ServerEntry { program: self.program.clone(), is_wanted: self.mcp, list, members }
+        ServerEntry { program: self.program.clone(), is_wanted: self.wants_mcp, list, members }
     }
 
     /// The members `command` and `args`, as most harnesses want them.
@@ -124,7 +124,13 @@ impl InstallContext<'_> {
         members.extend(group.matcher.map(|matcher| ("matcher", Json::from(matcher))));
         members.push(("hooks", Json::List(vec![Json::object(handler)])));
         let value = Json::object(members);
-        Hook { list: hook_list(event), within: Some("hooks"), field: "command", waits: false, value }
+        Hook {
+            list: hook_list(event),
+            within: Some("hooks"),
+            field: "command",
+            role: HookRole::Reporter,
+            value,
+        }
     }
 
     /// The command line of the hook at this event.

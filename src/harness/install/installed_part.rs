@@ -116,7 +116,8 @@ impl InstalledPart {
     /// Whether our status line is wanted but the user has their own.
     pub fn has_rival(&self, bytes: &[u8]) -> Result<bool, EditError> {
         let Self::Entries { dialect, entries, .. } = self else { return Ok(false) };
-        if !entries.iter().any(|entry| matches!(entry, SettingsFileEntry::StatusLine { wanted: true, .. })) {
+        if !entries.iter().any(|entry| matches!(entry, SettingsFileEntry::StatusLine { is_wanted: true, .. }))
+        {
             return Ok(false);
         }
         let document = Document::parse(bytes, *dialect)?;

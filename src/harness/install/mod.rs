@@ -14,7 +14,7 @@ pub use installed_part::{CustomPart, InstallTarget, InstalledPart};
 pub use no_project_settings::NoProjectSettings;
 pub use original::{FileLookup, Original};
 pub use server_entry::ServerEntry;
-pub use settings_entry::{Hook, PermissionRule, SettingsFileEntry};
+pub use settings_entry::{Hook, HookRole, PermissionRule, SettingsFileEntry};
 
 use std::path::PathBuf;
 

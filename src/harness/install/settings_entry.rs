@@ -29,11 +29,19 @@ pub enum SettingsFileEntry {
     /// The command of the status line, if it is wanted. Ours is kept up to date if it is already there.
     StatusLine {
         value: Json,
-        wanted: bool,
+        is_wanted: bool,
     },
     /// Our MCP server, recognised by its command.
     Server(ServerEntry),
     Permission(Rc<dyn PermissionRule>),
+}
+
+/// What a hook of ours is for. The list of an event may hold one of each.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HookRole {
+    /// It reports the event.
+    Reporter,
+    Waiter,
 }
 
 /// A hook in the list of its event.
@@ -44,8 +52,7 @@ pub struct Hook {
     pub within: Option<&'static str>,
     /// The member that holds the command line.
     pub field: &'static str,
-    /// It is a waiter; the list may hold another hook of ours.
-    pub waits: bool,
+    pub role: HookRole,
     pub value: Json,
 }
 
@@ -99,7 +106,7 @@ impl SettingsFileEntry {
                 Some(_) => Ok(()),
                 None => document.set(path, value),
             },
-            Self::StatusLine { value, wanted } => match document.get(&status_line())? {
+            Self::StatusLine { value, is_wanted: wanted } => match document.get(&status_line())? {
                 None if !wanted => Ok(()),
                 Some(node) if shown_by(node).is_none() => Ok(()),
                 None | Some(_) => document.set(&status_line(), value),
@@ -172,8 +179,8 @@ impl Hook {
             let line = node.member(self.field).and_then(JsonNode::text).and_then(HookLine::parse);
             line.is_some_and(|line| {
                 let is_same = match line.purpose {
-                    HookPurpose::ReportEvent(_) => !self.waits,
-                    HookPurpose::WaitForMail => self.waits,
+                    HookPurpose::ReportEvent(_) => self.role == HookRole::Reporter,
+                    HookPurpose::WaitForMail => self.role == HookRole::Waiter,
                     HookPurpose::StatusLine => false,
                 };
                 line.harness == harness && is_same

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, SessionEnd, ToolOutcome, ToolUse};
 use crate::harness::codec::lenient_json::{Maybe, Object};
 use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
 use crate::harness::codec::tool_outcome::{self, TextExcerpt};
@@ -44,7 +44,7 @@ impl HookCodec for KimiCodec {
         let moment = match event {
             "SessionStart" => HookMoment::SessionStarted,
             // After `/clear` the reason is the same as at the end of the program.
-            "SessionEnd" => HookMoment::SessionEnded { goes_on: false },
+            "SessionEnd" => HookMoment::SessionEnded(SessionEnd::Final),
             "UserPromptSubmit" => HookMoment::PromptSubmitted { prompt: payload.prompt() },
             "PreToolUse" => HookMoment::BeforeTool(payload.tool_use()),
             "PostToolUse" => HookMoment::AfterTool(payload.used(false)),

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, PermissionMode, SessionEnd, ToolOutcome, ToolUse};
 use crate::harness::codec::lenient_json::{Maybe, Object};
 use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
 use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, lenient_json, plugin_answers, session};
@@ -114,7 +114,7 @@ impl HookCodec for OpenCodeCodec {
             "chat.message" => HookMoment::PromptSubmitted { prompt: payload.prompt() },
             "session.created" => HookMoment::SessionStarted,
             "session.idle" => HookMoment::Stopping,
-            "session.deleted" => HookMoment::SessionEnded { goes_on: false },
+            "session.deleted" => HookMoment::SessionEnded(SessionEnd::Final),
             _ => HookMoment::Other,
         };
         Ok(payload.at(moment))
@@ -165,7 +165,7 @@ impl OpencodePayload {
             in_subagent: parent.is_some(),
             turn: None,
             is_silent: false,
-            is_unasked: false,
+            permissions: PermissionMode::Asks,
             parent,
             cwd: self.cwd.0.or(info.directory.0),
             model: self.model.0.or(self.output.0.message.0.model.0.model_id.0),

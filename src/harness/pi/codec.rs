@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, SessionEnd, ToolOutcome, ToolUse};
 use crate::harness::codec::lenient_json::{Maybe, Object};
 use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
 use crate::harness::codec::tool_outcome::{self, TextExcerpt, ToolReport};
@@ -52,7 +52,7 @@ impl HookCodec for PiCodec {
         let tokens = said.tokens.0.unwrap_or(0);
         let moment = match event {
             "session_start" => HookMoment::SessionStarted,
-            "session_shutdown" => HookMoment::SessionEnded { goes_on: said.goes_on() },
+            "session_shutdown" => HookMoment::SessionEnded(said.end()),
             "before_agent_start" => HookMoment::PromptSubmitted { prompt: said.prompt.0.unwrap_or_default() },
             "tool_call" => HookMoment::BeforeTool(said.tool_use()),
             "tool_result" => HookMoment::AfterTool(said.used()),
@@ -96,8 +96,11 @@ impl HookCodec for PiCodec {
 }
 
 impl PiEvent {
-    fn goes_on(&self) -> bool {
-        matches!(self.reason.0.as_deref(), Some("new" | "resume" | "fork" | "reload"))
+    fn end(&self) -> SessionEnd {
+        match self.reason.0.as_deref() {
+            Some("new" | "resume" | "fork" | "reload") => SessionEnd::ProcessContinues,
+            _ => SessionEnd::Final,
+        }
     }
 
     fn tool_use(self) -> ToolUse {

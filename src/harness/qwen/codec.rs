@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, PermissionMode, ToolOutcome, ToolUse};
 use crate::harness::codec::claude_payload::ClaudePayload;
 use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
 use crate::harness::codec::tool_outcome::{self, ToolReport};
@@ -16,7 +16,10 @@ pub(super) struct QwenCodec;
 impl HookCodec for QwenCodec {
     fn decode(&self, event: &str, input: &[u8]) -> Result<HookEvent, DecodeError> {
         let mut payload: ClaudePayload = lenient_json::object(input)?;
-        let is_unasked = payload.mode().is_some_and(|mode| UNASKED.contains(&mode));
+        let permissions = match payload.mode() {
+            Some(mode) if UNASKED.contains(&mode) => PermissionMode::Bypasses,
+            _ => PermissionMode::Asks,
+        };
         let decoded = match event {
             "PermissionRequest" => {
                 let tool = payload.tool_use(touch);
@@ -29,7 +32,7 @@ impl HookCodec for QwenCodec {
             HookMoment::PromptSubmitted { prompt } if prompt.is_empty() => HookMoment::Other,
             moment => moment,
         };
-        Ok(HookEvent { is_unasked, moment, ..decoded })
+        Ok(HookEvent { permissions, moment, ..decoded })
     }
 
     fn accepts(&self, event: &str) -> AcceptedAnswers {

@@ -45,7 +45,7 @@ pub struct JoinRequest {
     pub pid: Option<i64>,
     pub model: Option<String>,
     /// Accept process 1, whatever it is.
-    pub force: bool,
+    pub is_forced: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -20,7 +20,7 @@ use crate::ops::reservations::waiting;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AgentFilter {
     /// Those that are gone, instead of those that are here.
-    pub gone: bool,
+    pub lists_gone: bool,
     pub folder: FolderScope,
 }
 
@@ -122,7 +122,7 @@ fn look(
     {
         op.warn(format!("ended agents could not be cleaned up: {error}"));
     }
-    if filter.gone {
+    if filter.lists_gone {
         listing.agents.clear();
         let graves = mesh.graves().all()?;
         listing.unreadable.extend(graves.unreadable);

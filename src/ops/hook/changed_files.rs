@@ -41,7 +41,7 @@ pub(super) fn note(run: &HookRun<'_>, tool: &ToolUse) -> Result<(), CommandError
     }
     let at = clock::from_system(clock::machine_time());
     let (files, partial) = look(&watched);
-    let before = StampsBefore { at, files, partial };
+    let before = StampsBefore { at, files, is_partial: partial };
     run.mesh.hooks().save_stamps(session, &call_id(tool), &before)?;
     run.mesh.hooks().remove_old(KEPT, SWEEP_ONE_IN)?;
     Ok(())
@@ -94,7 +94,7 @@ fn of_harness(run: &HookRun<'_>, changed: &[String]) -> Result<Vec<(String, Arc<
 fn of_look(run: &HookRun<'_>, before: &StampsBefore) -> Result<Vec<(String, Arc<Agent>)>, CommandError> {
     let watched = watched(run)?;
     let (after, partial) = look(&watched);
-    let is_new = |path: &String| !before.partial && !before.files.contains_key(path);
+    let is_new = |path: &String| !before.is_partial && !before.files.contains_key(path);
     let has_changed = |path: &String, stamp: &FileStamp| match before.files.get(path) {
         Some(old) => old != stamp,
         None => is_new(path),

@@ -42,7 +42,7 @@ impl HookRun<'_> {
         let is_woken = self.mesh.session_states().is_being_woken(session)?;
         // Recorded before looking for mail: a message that comes later finds an idle session, and its sender wakes it.
         self.mesh.session_states().set_idle(session)?;
-        self.mesh.session_states().set_permission_mode(session, self.call.event.permission_mode())?;
+        self.mesh.session_states().set_permission_mode(session, self.call.event.permissions)?;
         let turns = self.mesh.hooks().mail_turns(session)?;
         let most = self.op.settings.mail_turns();
         if turns.count >= most && !is_woken
@@ -104,7 +104,7 @@ impl HookRun<'_> {
                 offers.retain(|offer| offer.may_be_gone(self.call.event.turn.as_deref()));
                 self.mesh.inboxes().withdraw_offers(&offers)?;
             }
-            HookMoment::SessionStarted | HookMoment::SessionEnded { .. } => {
+            HookMoment::SessionStarted | HookMoment::SessionEnded(_) => {
                 self.mesh.inboxes().withdraw_offers(&offers)?;
             }
             HookMoment::AskingLeave(_)

@@ -15,7 +15,7 @@ mod tool_decision;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::hook::{HookAnswer, HookEvent, HookMoment, SessionEnd, ToolUse};
+use crate::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
 use crate::domain::{Agent, Harness, SessionId, visible};
 use crate::store::{HookFailure, Mesh, SessionState, SubagentChange, Survey};
 use crate::sys::clock;
@@ -73,7 +73,7 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
     if let HookMoment::BeforeTool(tool) = &call.event.moment {
         return run.before(tool, recognised, say);
     }
-    if matches!(call.event.moment, HookMoment::SessionEnded { .. }) && run.is_of_earlier_session()? {
+    if matches!(call.event.moment, HookMoment::SessionEnded(_)) && run.is_of_earlier_session()? {
         return run.forget_session();
     }
     run.settle(recognised);
@@ -85,8 +85,7 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
         HookMoment::AfterTool(tool) => run.after(tool, say),
         HookMoment::PromptSubmitted { prompt } => run.prompted(prompt, say),
         HookMoment::Stopping => run.stopping(say),
-        HookMoment::SessionEnded { goes_on: true } => run.ended(SessionEnd::ProcessContinues),
-        HookMoment::SessionEnded { goes_on: false } => run.ended(SessionEnd::Final),
+        HookMoment::SessionEnded(end) => run.ended(*end),
         HookMoment::SubagentStarted => run.count_subagent(SubagentChange::Started),
         HookMoment::SubagentEnded => run.count_subagent(SubagentChange::Ended),
         HookMoment::SessionStarted
@@ -242,7 +241,7 @@ impl HookRun<'_> {
                 }
                 self.mesh.hooks().forget_subagents(session)?;
                 self.mesh.session_states().set_working(session)?;
-                self.mesh.session_states().set_permission_mode(session, self.call.event.permission_mode())?;
+                self.mesh.session_states().set_permission_mode(session, self.call.event.permissions)?;
             }
             let turns = self.mesh.hooks().mail_turns(session)?;
             let is_ours = !turns.said.is_empty() && prompt.contains(&turns.said);

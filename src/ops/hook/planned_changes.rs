@@ -65,7 +65,7 @@ impl ToolPlan {
         let mut unread = None;
         if let Some(command) = &tool.command {
             let reading = read(ctx, command);
-            is_opaque = reading.opaque || reading.writes.len() > MOST_CHANGES;
+            is_opaque = reading.is_opaque || reading.writes.len() > MOST_CHANGES;
             if reading.is_cut_short {
                 unread = Some("the command is too long to be read to its end".to_string());
             } else if reading.writes.len() > MOST_CHANGES {
@@ -131,7 +131,7 @@ impl PlannedChange {
     pub(super) fn wanted(&self, place: &PatternBase) -> WantedPath {
         let pattern = place.shorten(&self.path);
         let literal = !self.is_pattern && has_wildcard(&pattern);
-        WantedPath { pattern, root: place.root().to_string(), literal }
+        WantedPath { pattern, root: place.root().to_string(), is_literal: literal }
     }
 }
 
@@ -141,7 +141,7 @@ pub(super) struct WantedPath {
     /// The directory that the pattern starts from.
     pub(super) root: String,
     /// It is a literal path although it contains wildcard characters.
-    pub(super) literal: bool,
+    pub(super) is_literal: bool,
 }
 
 /// What the shell reader may ask about the file system.

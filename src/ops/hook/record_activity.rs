@@ -172,7 +172,7 @@ impl HookRun<'_> {
 
     /// Reports a test run. Says whether it passed only if the harness's report proves it.
     fn tell_of_test(&self, me: &Agent, test: &TestRun, tool: &ToolUse) -> String {
-        let result = test.passed(tool.outcome).map(|passed| if passed { "passed" } else { "failed" });
+        let result = test.has_passed(tool.outcome).map(|passed| if passed { "passed" } else { "failed" });
         self.op.feed(EventKind::Test, &me.name, Some(&test.shown), result);
         format!("test: {}", result.unwrap_or("ran"))
     }

@@ -61,7 +61,7 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
     // A new session waits for its user, and so does one whose process died in the middle of a turn. The state of any
     // other is known from its turns.
     if let (Some(_), Some(session)) = (&me, &call.event.session) {
-        mesh.session_states().set_permission_mode(session, call.event.permission_mode())?;
+        mesh.session_states().set_permission_mode(session, call.event.permissions)?;
         match call.greets_at_prompt {
             // Such a session begins with a prompt, whose hook greets it if nothing is known of its turns.
             true if was_killed => mesh.hooks().remove(session)?,

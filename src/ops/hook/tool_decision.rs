@@ -152,15 +152,15 @@ fn wait_for(change: &PlannedChange, holding: &Holding, place: &PatternBase) -> P
     let (pattern, named, root, literal) = match is_other_name(change, holding) {
         true => {
             let root = reservation.root.clone().unwrap_or_else(|| holder.cwd.clone());
-            (reservation.pattern.clone(), Some(wanted.pattern), root, reservation.literal)
+            (reservation.pattern.clone(), Some(wanted.pattern), root, reservation.is_literal)
         }
-        false => (wanted.pattern, None, wanted.root, wanted.literal),
+        false => (wanted.pattern, None, wanted.root, wanted.is_literal),
     };
     PathWait {
         pattern,
         named,
         root: Some(root),
-        literal,
+        is_literal: literal,
         holder: holder.name.to_string(),
         since: clock::now(),
     }

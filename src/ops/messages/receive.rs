@@ -47,7 +47,7 @@ pub struct Selection {
     pub from: Option<AgentName>,
     pub ack: Acknowledge,
     /// Also those that could not be handed over before.
-    pub parked: bool,
+    pub includes_parked: bool,
     /// What receipts name as the means, if not the command.
     pub via: Option<&'static str>,
 }
@@ -116,7 +116,7 @@ impl<'a> InboxReader<'a> {
 
     fn select(&self, selection: &Selection) -> Result<Vec<crate::store::UnreadMessage>, CommandError> {
         let scan = self.look()?;
-        let parked = scan.parked.into_iter().filter(|_| selection.parked);
+        let parked = scan.parked.into_iter().filter(|_| selection.includes_parked);
         let from = |message: &Message| {
             selection.from.as_ref().is_none_or(|name| name.as_str().eq_ignore_ascii_case(&message.from))
         };

@@ -28,7 +28,7 @@ pub struct RenderedMessage {
     pub age: String,
     /// Describes the sender, the first time its session writes.
     pub introduction: Option<String>,
-    pub reply_hint: bool,
+    pub has_reply_hint: bool,
     /// The program itself sent it, and has a record of that.
     pub is_notice: bool,
 }
@@ -79,7 +79,7 @@ pub(in crate::ops) fn write(
             age: age(message.timestamp, clock::now()),
             introduction,
             // The program itself takes no answers.
-            reply_hint: ctx.settings.reply_hint && !message.is_notice(),
+            has_reply_hint: ctx.settings.reply_hint && !message.is_notice(),
             is_notice,
         });
     }
@@ -149,7 +149,7 @@ impl RenderedMessage {
         if message.importance != Importance::Normal {
             about.push(message.importance.name().to_string());
         }
-        if message.broadcast {
+        if message.is_broadcast {
             about.push("to all".to_string());
         }
         about.extend(
@@ -159,7 +159,7 @@ impl RenderedMessage {
                 .filter(|thread| is_plain(thread))
                 .map(|thread| format!("thread {thread}")),
         );
-        about.push(match (self.reply_hint, message.ack_required) {
+        about.push(match (self.has_reply_hint, message.needs_ack) {
             (_, true) if means == ReplyMethod::Tools => format!("id {}, wants an ack", self.short_id),
             (_, false) if means == ReplyMethod::Tools => format!("id {}", self.short_id),
             (true, false) => format!("msg reply {} TEXT", self.short_id),
@@ -249,15 +249,15 @@ mod tests {
             reply_to: None,
             thread: None,
             importance: Importance::Normal,
-            ack_required: false,
-            broadcast: false,
+            needs_ack: false,
+            is_broadcast: false,
         };
         RenderedMessage {
             message,
             short_id: "k3x9ab".into(),
             age: "2min".into(),
             introduction: None,
-            reply_hint: true,
+            has_reply_hint: true,
             is_notice: false,
         }
     }
@@ -284,7 +284,7 @@ mod tests {
     fn a_notice_of_the_program_is_not_a_peers_message() {
         let mut notice = letter("`x` is free");
         notice.message.from = AgentName::of_program().to_string();
-        notice.reply_hint = false;
+        notice.has_reply_hint = false;
         assert_eq!(
             notice.for_model(),
             "[peer ravenry?, 2min ago, k3x9ab]\n> `x` is free",

@@ -31,9 +31,9 @@ pub struct MessageDraft {
     pub reply_to: Option<String>,
     pub thread: Option<String>,
     pub importance: Importance,
-    pub want_ack: bool,
+    pub wants_ack: bool,
     /// If the recipient is gone, keep it for its session.
-    pub hold: bool,
+    pub may_be_held: bool,
 }
 
 /// Parses an importance.
@@ -273,7 +273,7 @@ impl<'a> Post<'a> {
             return Ok(CopyOutcome::Twice);
         }
         self.tried.push(agent.name.clone());
-        if process::liveness(&agent.process) == Liveness::Gone && !self.draft.hold {
+        if process::liveness(&agent.process) == Liveness::Gone && !self.draft.may_be_held {
             let since = self.mesh.presence().last_sign_of_life(agent)?;
             return Err(not_running(
                 &agent.name,
@@ -322,8 +322,8 @@ impl<'a> Post<'a> {
             reply_to: self.reply_to.clone(),
             thread: self.thread.clone(),
             importance: self.draft.importance,
-            ack_required: self.draft.want_ack,
-            broadcast: self.addressing == Addressing::Broadcast,
+            needs_ack: self.draft.wants_ack,
+            is_broadcast: self.addressing == Addressing::Broadcast,
         };
         Ok((stamp, message))
     }
@@ -349,7 +349,7 @@ impl<'a> Post<'a> {
             }
             self.tried_gone.push(agent.name.clone());
         }
-        match self.draft.hold {
+        match self.draft.may_be_held {
             true => Ok(CopyOutcome::Postponed(Postponed::Hold(agent.name))),
             false => Err(not_running(
                 &agent.name,
@@ -424,7 +424,7 @@ impl<'a> Post<'a> {
         let is_woken = !held && !agent.is_same_session(self.from);
         let arrival = is_woken.then(|| ArrivedMessage { agent: agent.clone(), before: route });
         let (to, id, stem) = (agent.name.clone(), posted.message.id, posted.stem);
-        CopyOutcome::Sent(Accepted { to, id, stem, held, route }, arrival)
+        CopyOutcome::Sent(Accepted { to, id, stem, is_held: held, route }, arrival)
     }
 
     fn hold(&self, name: &AgentName) -> Result<CopyOutcome, CommandError> {
@@ -434,7 +434,7 @@ impl<'a> Post<'a> {
         let (stamp, message) = self.message(&mut outbox, name)?;
         let posted = outbox.hold(&grave.id, stamp, name, message)?.ok_or_else(came_back)?;
         let (to, id, stem) = (name.clone(), posted.message.id, posted.stem);
-        Ok(CopyOutcome::Sent(Accepted { to, id, stem, held: true, route: WakeRoute::None }, None))
+        Ok(CopyOutcome::Sent(Accepted { to, id, stem, is_held: true, route: WakeRoute::None }, None))
     }
 }
 

@@ -46,7 +46,7 @@ struct ReservationKey {
 
 impl ReservationKey {
     fn new(holder: &Agent, reservation: &Reservation) -> Self {
-        let Reservation { pattern, root, head, literal, case, .. } = reservation.clone();
+        let Reservation { pattern, root, head, is_literal: literal, case, .. } = reservation.clone();
         let place = root.unwrap_or_else(|| holder.cwd.clone());
         Self { pattern, place, head, literal, case, foreign: holder.is_foreign() }
     }

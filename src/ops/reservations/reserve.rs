@@ -15,7 +15,7 @@ use crate::sys::{clock, files, paths};
 use super::conflicts::{STEPS_UNDER_LOCK, WantedReservations};
 use super::expired::drop_expired;
 use super::holdings::Holding;
-use super::rules::{drop_waits_for, same_place};
+use super::rules::{drop_waits_for, is_same_place};
 use super::waiting;
 use crate::ops::agents::roster::Roster;
 use crate::ops::agents::{identity, names};
@@ -72,7 +72,7 @@ pub fn reserve(op: &Op, request: &ReserveRequest) -> Result<Granted, CommandErro
     }
     // What is also held with a task was not taken here.
     let is_wanted = |held: &&Reservation| {
-        held.task.is_none() && wanted.reservations.iter().any(|wanted| same_place(wanted, held))
+        held.task.is_none() && wanted.reservations.iter().any(|wanted| is_same_place(wanted, held))
     };
     let reservations = taken.agent.reservations.iter().filter(is_wanted).cloned().collect();
     Ok(Granted { holder: taken.agent.name, reservations, renewed: taken.renewed })
@@ -160,8 +160,15 @@ pub(in crate::ops) fn take(
 }
 
 fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> PathWait {
-    let Reservation { pattern, root, literal, .. } = wanted.clone();
-    PathWait { pattern, named: None, root, literal, holder: holding.holder.name.to_string(), since: now }
+    let Reservation { pattern, root, is_literal: literal, .. } = wanted.clone();
+    PathWait {
+        pattern,
+        named: None,
+        root,
+        is_literal: literal,
+        holder: holding.holder.name.to_string(),
+        since: now,
+    }
 }
 
 /// Writes the reservations into the registration. Those already held are renewed and keep their age; expired ones are
@@ -175,7 +182,7 @@ fn grant(
     let held: Vec<&Reservation> = me.reservations.iter().filter(|held| held.binds(now)).collect();
     // A reservation held with a task ends with it, so it replaces no other.
     let is_same =
-        |wanted: &Reservation, held: &Reservation| same_place(wanted, held) && wanted.task == held.task;
+        |wanted: &Reservation, held: &Reservation| is_same_place(wanted, held) && wanted.task == held.task;
     let is_new = |wanted: &&Reservation| !held.iter().any(|held| is_same(wanted, held));
     let new = wanted.iter().filter(is_new).count();
     let total = held.len() + new;
@@ -347,7 +354,7 @@ impl PatternBase {
             written.push('/');
         }
         Ok(Reservation {
-            literal: pattern.is_literal() && has_wildcard(&written),
+            is_literal: pattern.is_literal() && has_wildcard(&written),
             pattern: written,
             root: Some(self.root.to_string()),
             head: (led != *pattern.head()).then(|| led.to_string()),

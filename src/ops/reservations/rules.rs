@@ -60,11 +60,11 @@ pub(in crate::ops) fn contains(pattern: &Pattern, other: &Pattern) -> bool {
 
 /// Whether they are the same pattern at the same place. A path that has become a directory since differs only by its
 /// slash.
-pub(super) fn same_place(a: &Reservation, b: &Reservation) -> bool {
-    let is_path = |one: &Reservation| one.literal || !has_wildcard(&one.pattern);
+pub(super) fn is_same_place(a: &Reservation, b: &Reservation) -> bool {
+    let is_path = |one: &Reservation| one.is_literal || !has_wildcard(&one.pattern);
     let same = match is_path(a) && is_path(b) {
         true => a.pattern.trim_end_matches('/') == b.pattern.trim_end_matches('/'),
         false => a.pattern == b.pattern,
     };
-    same && a.root == b.root && a.literal == b.literal
+    same && a.root == b.root && a.is_literal == b.is_literal
 }

@@ -86,7 +86,7 @@ pub(in crate::ops) fn forget_task(op: &Op, locked: &LockedMesh<'_>, agent: &Agen
 }
 
 fn same(a: &PathWait, b: &PathWait) -> bool {
-    (&a.pattern, &a.named, &a.root, a.literal) == (&b.pattern, &b.named, &b.root, b.literal)
+    (&a.pattern, &a.named, &a.root, a.is_literal) == (&b.pattern, &b.named, &b.root, b.is_literal)
 }
 
 /// Agents that may hold something the agent waits for, and perhaps others.

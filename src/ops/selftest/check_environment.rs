@@ -61,15 +61,15 @@ pub(super) struct MsgOutput {
     pub(super) json: Value,
     pub(super) said: String,
     /// It was killed before it ended.
-    pub(super) killed: bool,
+    pub(super) was_killed: bool,
     pub(super) took: Duration,
 }
 
 impl MsgOutput {
     fn new(line: String, ended: ChildExit) -> Self {
-        let ChildExit { code, said, killed, took } = ended;
+        let ChildExit { code, said, was_killed: killed, took } = ended;
         let json = serde_json::from_slice(&said).unwrap_or_default();
-        Self { line, code, json, said: String::from_utf8_lossy(&said).into_owned(), killed, took }
+        Self { line, code, json, said: String::from_utf8_lossy(&said).into_owned(), was_killed: killed, took }
     }
 
     /// The kind of the error it answered with, or an empty string.
@@ -91,7 +91,7 @@ impl MsgOutput {
     pub(super) fn outcome(&self) -> String {
         let said = self.json["error"]["message"].as_str().unwrap_or(&self.said).trim();
         let end = match self.code {
-            _ if self.killed => format!("had no answer after {} ms", self.took.as_millis()),
+            _ if self.was_killed => format!("had no answer after {} ms", self.took.as_millis()),
             Some(code) => format!("ended with exit code {code}"),
             None => "was killed by somebody else".to_string(),
         };

@@ -45,7 +45,7 @@ impl Book {
     fn read(&self, answer: &MsgOutput) -> usize {
         let messages = answer.json["messages"].as_array().map_or(&[][..], Vec::as_slice);
         for text in messages.iter().filter_map(|message| message["text"].as_str()) {
-            self.with(text, |fate| match answer.killed {
+            self.with(text, |fate| match answer.was_killed {
                 true => fate.handed_over_dying += 1,
                 false => fate.handed_over += 1,
             });
@@ -87,7 +87,7 @@ fn send(stage: &CheckEnvironment<'_>, sender: &str, tempo: Tempo, book: &Book) -
     while rounds.next(stage) {
         let text = format!("{} of {sender}", rounds.count);
         let answer = stage.msg_until(&["send", "Cleo", &text, "--as", sender], tempo.instant(KILLED))?;
-        if answer.killed {
+        if answer.was_killed {
             book.senders_killed.fetch_add(1, Ordering::SeqCst);
         } else {
             answer.expect(0)?;
@@ -106,7 +106,7 @@ fn read(
     while !over.load(Ordering::SeqCst) {
         let answer = stage.msg_until(&["read", "--limit", "3", "--as", "Cleo"], tempo.instant(KILLED))?;
         book.read(&answer);
-        if answer.killed {
+        if answer.was_killed {
             book.readers_killed.fetch_add(1, Ordering::SeqCst);
         } else {
             answer.expect(0)?;

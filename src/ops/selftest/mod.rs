@@ -43,7 +43,7 @@ pub struct SelftestOptions {
     /// Only these promises; empty: all.
     pub promises: Vec<u8>,
     /// Keep the throw-away meshes if a promise broke.
-    pub keep: bool,
+    pub keeps_broken: bool,
 }
 
 /// The result of one check.
@@ -131,7 +131,11 @@ pub fn selftest(
         checks.push(PromiseCheck { promise, name, state, message, fix, took });
     }
     let broke = checks.iter().any(|check| check.state == CheckState::Fail);
-    let kept = if broke && options.keep { Some(scratch.keep()?) } else { scratch.remove().map(|()| None)? };
+    let kept = if broke && options.keeps_broken {
+        Some(scratch.keep()?)
+    } else {
+        scratch.remove().map(|()| None)?
+    };
     Ok(SelftestResults { directory, file_system: kind.map(|kind| kind.name), checks, kept })
 }
 

@@ -192,11 +192,11 @@ impl Tally {
         owners: &[String],
     ) -> Result<(), PromiseBroken> {
         self.commands += answers.len();
-        self.killed += answers.iter().filter(|answer| answer.killed).count();
+        self.killed += answers.iter().filter(|answer| answer.was_killed).count();
         let mut winners = Vec::new();
         for (answer, racer) in answers.iter().zip(racers) {
             match answer.code {
-                _ if answer.killed => {}
+                _ if answer.was_killed => {}
                 Some(0) => winners.push(*racer),
                 Some(1) if answer.kind() == refusal => {}
                 _ => return Err(PromiseBroken(answer.outcome())),
@@ -210,7 +210,7 @@ impl Tally {
                 format!("{what} was given to {winner}, and is said to be {owner}'s")
             })?;
         }
-        let everybody_was_refused = winners.is_empty() && answers.iter().all(|answer| !answer.killed);
+        let everybody_was_refused = winners.is_empty() && answers.iter().all(|answer| !answer.was_killed);
         demand(!everybody_was_refused, || format!("{what} was free, and nobody got it"))
     }
 

@@ -36,7 +36,7 @@ pub struct ClaimRequest {
     pub reserve: Vec<String>,
     pub broad: BroadPatterns,
     /// A task that is in no spec.
-    pub adhoc: bool,
+    pub is_adhoc: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub struct Claimed {
     pub title: String,
     pub reservations: Vec<Reservation>,
     /// The caller had it already.
-    pub again: bool,
+    pub was_held: bool,
 }
 
 pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
@@ -111,13 +111,13 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
     drop(locked);
     taken.tell_of_work_trees(op, &wanted);
     op.feed(EventKind::Claim, &me.name, Some(&claim.task), claim.reason.as_deref());
-    Ok(Claimed { claim, title, reservations: wanted.reservations, again: false })
+    Ok(Claimed { claim, title, reservations: wanted.reservations, was_held: false })
 }
 
 fn again(me: &Agent, claim: Claim, title: String) -> Claimed {
     let is_of = |reservation: &&Reservation| reservation.task.as_ref() == Some(&task_of(&claim));
     let reservations = me.reservations.iter().filter(is_of).cloned().collect();
-    Claimed { claim, title, reservations, again: true }
+    Claimed { claim, title, reservations, was_held: true }
 }
 
 enum Pick {
@@ -136,7 +136,7 @@ impl ClaimAttempt<'_> {
     fn choose(&self, request: &ClaimRequest) -> Result<Pick, CommandError> {
         let mine = self.table.claims.of(&self.table.me).into_iter().next();
         let choice = match &request.choice {
-            Choice::This(typed) if !request.adhoc => Choice::This(self.board.meant(typed)),
+            Choice::This(typed) if !request.is_adhoc => Choice::This(self.board.meant(typed)),
             choice => choice.clone(),
         };
         if let (Some(mine), Choice::This(id)) = (&mine, &choice)
@@ -168,7 +168,11 @@ impl ClaimAttempt<'_> {
 
     fn this(&self, id: &str, request: &ClaimRequest) -> Result<Pick, CommandError> {
         let task = self.board.sheet.task(id);
-        if task.is_none() && !request.adhoc && self.board.claim(id).is_none() && !self.board.is_finished(id) {
+        if task.is_none()
+            && !request.is_adhoc
+            && self.board.claim(id).is_none()
+            && !self.board.is_finished(id)
+        {
             return Err(self.unknown(id));
         }
         if self.board.is_done(id) {

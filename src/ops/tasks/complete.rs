@@ -29,7 +29,7 @@ pub struct CompleteRequest {
     pub spec: Option<String>,
     pub notes: Option<String>,
     /// Also tick its box in the spec.
-    pub tick: bool,
+    pub ticks: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -37,9 +37,9 @@ pub struct Completed {
     pub completion: Completion,
     /// Tasks that can be started now and could not before.
     pub unblocked: Vec<String>,
-    pub ticked: bool,
+    pub is_ticked: bool,
     /// The caller had completed it before.
-    pub already: bool,
+    pub was_complete: bool,
 }
 
 pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, CommandError> {
@@ -64,8 +64,8 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
     if let Some(completion) = table.own_completion(&board, &task) {
         drop(table);
         drop(locked);
-        let ticked = request.tick && tick_box(op, &mesh, &sheet, &task);
-        return Ok(Completed { completion, unblocked: Vec::new(), ticked, already: true });
+        let ticked = request.ticks && tick_box(op, &mesh, &sheet, &task);
+        return Ok(Completed { completion, unblocked: Vec::new(), is_ticked: ticked, was_complete: true });
     }
     let claim = table.own_claim(&board, &task)?;
     let unblocked = board.unblocked_by(&task);
@@ -87,8 +87,8 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
     drop(locked);
     // Ticking may take a while, and others wait to hear of it.
     carry_out(op);
-    let ticked = request.tick && tick_box(op, &mesh, &sheet, &task);
-    Ok(Completed { completion, unblocked, ticked, already: false })
+    let ticked = request.ticks && tick_box(op, &mesh, &sheet, &task);
+    Ok(Completed { completion, unblocked, is_ticked: ticked, was_complete: false })
 }
 
 /// Releases the paths that were taken with the task, and tells those who wait for any of this.
@@ -163,7 +163,7 @@ enum Tick {
 fn try_to_tick(mesh: &Mesh, sheet: &ParsedSpec, file: &Path, id: &str) -> Result<Tick, CommandError> {
     let now = ParsedSpec::read(sheet.place.clone())?;
     let Some(task) = now.task(id) else { return Ok(Tick::NoBox) };
-    if task.done {
+    if task.is_done {
         return Ok(Tick::Done);
     }
     let Some(ticked) = tick(&now.text, task) else { return Ok(Tick::NoBox) };

@@ -191,7 +191,7 @@ impl<'t> TaskBoard<'t> {
 
     /// Whether somebody completed it or its box is ticked.
     pub(super) fn is_done(&self, id: &str) -> bool {
-        self.is_finished(id) || self.sheet.task(id).is_some_and(|task| task.done)
+        self.is_finished(id) || self.sheet.task(id).is_some_and(|task| task.is_done)
     }
 
     /// Its dependencies that are not done. One that does not exist is never done: that is reported, and the setting

@@ -331,9 +331,9 @@ fn uncount_turn(mesh: &Mesh, session: &SessionId, before: &MailTurns) -> Result<
 }
 
 fn may_paste(ctx: &Context) -> bool {
-    ctx.settings.wake.paste
+    ctx.settings.wake.may_paste
 }
 
 fn is_wanted(ctx: &Context) -> bool {
-    ctx.settings.wake.enabled
+    ctx.settings.wake.is_enabled
 }

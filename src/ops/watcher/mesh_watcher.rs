@@ -46,7 +46,7 @@ pub(in crate::ops) struct MeshWatcher<'a> {
 
 impl<'a> MeshWatcher<'a> {
     pub(in crate::ops) fn new(op: &'a Op, mesh: &'a Mesh) -> Self {
-        let is_on_network = mesh.file_system().is_some_and(|kind| kind.network);
+        let is_on_network = mesh.file_system().is_some_and(|kind| kind.is_network);
         let (watch, silence) = (None, never());
         Self { op, mesh, watch, silence, is_on_network, retry_at: Instant::now(), retry: FIRST_RETRY }
     }

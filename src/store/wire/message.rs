@@ -42,8 +42,8 @@ pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
         reply_to,
         thread: keys.thread,
         importance,
-        ack_required: keys.ack_required,
-        broadcast: keys.broadcast,
+        needs_ack: keys.ack_required,
+        is_broadcast: keys.broadcast,
     })
 }
 
@@ -59,8 +59,8 @@ pub(in crate::store) fn bytes(message: &Message) -> Vec<u8> {
         reply_to: message.reply_to.as_ref().map(MessageId::to_string),
         thread: message.thread.clone(),
         importance,
-        ack_required: message.ack_required,
-        broadcast: message.broadcast,
+        ack_required: message.needs_ack,
+        broadcast: message.is_broadcast,
     })
 }
 
@@ -108,8 +108,8 @@ mod tests {
             reply_to: Some(MessageStamp::new(3, 4).id()),
             thread: Some("t".into()),
             importance: Importance::Urgent,
-            ack_required: true,
-            broadcast: true,
+            needs_ack: true,
+            is_broadcast: true,
         };
         assert_eq!(parse(&bytes(&message)).unwrap(), message);
     }

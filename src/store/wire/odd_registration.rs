@@ -76,7 +76,7 @@ fn reservation(entry: &Value, since: Timestamp) -> Option<Reservation> {
         root: None,
         expires_at: None,
         head: None,
-        literal: false,
+        is_literal: false,
         case: LetterCase::Matters,
         task: None,
     })

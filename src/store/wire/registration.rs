@@ -129,13 +129,14 @@ impl From<ReservationKeys> for Reservation {
         let literal = literal == Some(true);
         let case = if ignore_case == Some(true) { LetterCase::Ignored } else { LetterCase::Matters };
         let task = task.map(|TaskKeys { spec, id }| TaskRef { spec, id });
-        Self { pattern, reason, since, root, expires_at, head, literal, case, task }
+        Self { pattern, reason, since, root, expires_at, head, is_literal: literal, case, task }
     }
 }
 
 impl From<Reservation> for ReservationKeys {
     fn from(reservation: Reservation) -> Self {
-        let Reservation { pattern, reason, since, root, expires_at, head, literal, case, task } = reservation;
+        let Reservation { pattern, reason, since, root, expires_at, head, is_literal: literal, case, task } =
+            reservation;
         let literal = literal.then_some(true);
         let ignore_case = (case == LetterCase::Ignored).then_some(true);
         let task = task.map(|TaskRef { spec, id }| TaskKeys { spec, id });
@@ -146,13 +147,13 @@ impl From<Reservation> for ReservationKeys {
 impl From<WaitKeys> for PathWait {
     fn from(keys: WaitKeys) -> Self {
         let WaitKeys { pattern, named, root, literal, holder, since } = keys;
-        Self { pattern, named, root, literal: literal == Some(true), holder, since }
+        Self { pattern, named, root, is_literal: literal == Some(true), holder, since }
     }
 }
 
 impl From<PathWait> for WaitKeys {
     fn from(wait: PathWait) -> Self {
-        let PathWait { pattern, named, root, literal, holder, since } = wait;
+        let PathWait { pattern, named, root, is_literal: literal, holder, since } = wait;
         Self { pattern, named, root, literal: literal.then_some(true), holder, since }
     }
 }

@@ -198,7 +198,7 @@ pub fn list_from(path: &Path, first: &str) -> Result<Vec<String>, FileError> {
 }
 
 /// Whether `holds` is true for every name in the directory. Stops at the first for which it is not.
-pub fn all_names(path: &Path, mut holds: impl FnMut(&OsStr) -> bool) -> Result<bool, FileError> {
+pub fn has_only_names(path: &Path, mut holds: impl FnMut(&OsStr) -> bool) -> Result<bool, FileError> {
     for entry in fs::read_dir(path)? {
         if !holds(&entry?.file_name()) {
             return Ok(false);

@@ -61,7 +61,7 @@ pub(super) fn details(pid: Pid) -> Option<ProcessDetails> {
         leader: Pid::new(stat.session).ok(),
         has_terminal: stat.terminal != 0,
         start_ticks: stat.start_ticks,
-        zombie: stat.zombie,
+        is_zombie: stat.zombie,
         look: ProcessTraits { comm: stat.comm, exe, args },
     })
 }

@@ -33,7 +33,7 @@ pub struct ProcessDetails {
     pub leader: Option<Pid>,
     pub has_terminal: bool,
     pub start_ticks: u64,
-    pub zombie: bool,
+    pub is_zombie: bool,
     pub look: ProcessTraits,
 }
 
@@ -238,7 +238,7 @@ mod tests {
         let (theirs, ours) = (ps::details(pid).unwrap(), linux::details(pid).unwrap());
         assert_eq!(theirs.parent, ours.parent);
         assert_eq!(theirs.leader, ours.leader);
-        assert_eq!(theirs.zombie, ours.zombie);
+        assert_eq!(theirs.is_zombie, ours.is_zombie);
         assert_eq!(theirs.has_terminal, ours.has_terminal);
         assert_eq!(theirs.look.args, ours.look.args);
         assert_eq!(ps::owner(pid), linux::owner(pid));

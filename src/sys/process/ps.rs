@@ -34,7 +34,7 @@ pub(super) fn is_first_namespace(_: Option<&str>) -> bool {
 
 pub(super) fn process_status(pid: Pid) -> ProcessStatus {
     match details(pid) {
-        Some(details) if details.zombie => ProcessStatus::Zombie,
+        Some(details) if details.is_zombie => ProcessStatus::Zombie,
         Some(details) => ProcessStatus::Running { start_ticks: details.start_ticks },
         None => ProcessStatus::Absent,
     }
@@ -62,7 +62,7 @@ pub(super) fn details(pid: Pid) -> Option<ProcessDetails> {
         leader: session_leader(pid),
         has_terminal: !matches!(terminal, "?" | "??" | "-"),
         start_ticks: u64::try_from(started.as_second()).ok()?,
-        zombie: state.starts_with('Z'),
+        is_zombie: state.starts_with('Z'),
         look: ProcessTraits {
             comm: args.first().cloned().unwrap_or_default(),
             exe: args.first().cloned(),

@@ -34,7 +34,7 @@ fn links_that_are_not_known_make_it_opaque() {
     for command in
         ["read x; ln -s \"$x\" link", "read x; ln -s a \"$x\"", "ln -s a link; rm *", "ln -s *.rs docs"]
     {
-        assert!(read(command).opaque, "{command}");
+        assert!(read(command).is_opaque, "{command}");
     }
 }
 

@@ -75,7 +75,7 @@ fn show_one(written: &PathWrite) -> String {
 
 pub fn show(reading: &CommandPrediction) -> String {
     let mut parts: Vec<String> = reading.writes.iter().map(show_one).collect();
-    parts.extend(reading.opaque.then(|| "?".to_string()));
+    parts.extend(reading.is_opaque.then(|| "?".to_string()));
     parts.join(" ")
 }
 

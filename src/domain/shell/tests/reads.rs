@@ -137,6 +137,6 @@ fn reads_write_nothing_and_are_known() {
     for command in &commands {
         let reading = read(command);
         assert_eq!(reading.writes, [], "{command}");
-        assert!(!reading.opaque, "{command}");
+        assert!(!reading.is_opaque, "{command}");
     }
 }

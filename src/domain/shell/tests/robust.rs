@@ -54,9 +54,9 @@ fn what_multiplies_is_given_up() {
     let doubled = "f0() { rm a; }; ".to_string()
         + &(1..40).map(|n| format!("f{n}() {{ f{}; f{}; }}; ", n - 1, n - 1)).collect::<String>()
         + "f39";
-    assert!(read(&doubled).opaque);
+    assert!(read(&doubled).is_opaque);
     let nested = "for i in {1..100}; do ".repeat(20) + "rm $i" + &"; done".repeat(20);
-    assert!(read(&nested).opaque);
+    assert!(read(&nested).is_opaque);
     let loops = "while x; do i=$i$i; ".repeat(40) + &"done; ".repeat(40);
     read(&loops);
 }
@@ -65,19 +65,19 @@ fn what_multiplies_is_given_up() {
 fn depth_is_bounded_and_what_fits_is_read() {
     let nested = |depth: usize| format!("{}rm a{}", "( ".repeat(depth), " )".repeat(depth));
     assert_eq!(read(&nested(20)).writes.len(), 1);
-    assert!(read(&nested(100)).opaque);
+    assert!(read(&nested(100)).is_opaque);
     let substituted = |depth: usize| format!("rm b; {}rm a{}", "echo $(".repeat(depth), ")".repeat(depth));
     assert_eq!(read(&substituted(10)).writes.len(), 2);
     let too_deep = read(&substituted(100));
-    assert!(too_deep.opaque && too_deep.writes.len() == 1, "what comes before is kept");
+    assert!(too_deep.is_opaque && too_deep.writes.len() == 1, "what comes before is kept");
 }
 
 #[test]
 fn a_command_that_is_too_long_is_read_as_far_as_that() {
     let long = format!("rm a; echo {}; rm b", "ä".repeat(super::super::MAX_COMMAND));
     let reading = read(&long);
-    assert!(reading.opaque && reading.writes.len() == 1);
+    assert!(reading.is_opaque && reading.writes.len() == 1);
     let here = format!("cat > a <<'EOF'\n{}\nEOF\nrm b", "text (\n".repeat(100_000));
     let reading = read(&here);
-    assert!(!reading.opaque && reading.writes.len() == 2, "a large here-document is no fault");
+    assert!(!reading.is_opaque && reading.writes.len() == 2, "a large here-document is no fault");
 }

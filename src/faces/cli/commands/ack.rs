@@ -41,12 +41,12 @@ impl Report for Owed {
 
     fn text(&self, page: &mut Page) {
         for filed in &self.0 {
-            match page.quiet {
+            match page.is_quiet {
                 true => page.line(filed.stem.short_id()),
                 false => messages::show(page, &filed.message, filed.stem.short_id(), "", clock::now()),
             }
         }
-        if self.0.is_empty() && !page.quiet {
+        if self.0.is_empty() && !page.is_quiet {
             page.line("No message needs an ack.");
         }
     }

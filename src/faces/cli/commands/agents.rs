@@ -34,7 +34,7 @@ pub(in crate::faces::cli) struct AgentsArgs {
 
 pub(super) fn run(op: &Op, args: AgentsArgs) -> Result<CommandOutput, CommandError> {
     let folder = if args.here { FolderScope::ThisFolder } else { FolderScope::AllFolders };
-    let listing = ops::agents(op, AgentFilter { gone: args.gone, folder })?;
+    let listing = ops::agents(op, AgentFilter { lists_gone: args.gone, folder })?;
     for file in &listing.unreadable {
         op.warn(format!("`{}` can't be read: {} (run `msg doctor` for details)", file.path, file.reason));
     }
@@ -71,7 +71,7 @@ impl Report for AgentsReport {
     fn text(&self, page: &mut Page) {
         let mut table = Table::default();
         if self.gone {
-            let row = |gone: &GoneAgent| match page.quiet {
+            let row = |gone: &GoneAgent| match page.is_quiet {
                 true => vec![TableCell::plain(&gone.name)],
                 false => gone_row(gone),
             };
@@ -79,7 +79,7 @@ impl Report for AgentsReport {
         } else {
             for profile in &self.listing.agents {
                 let agent = &profile.agent;
-                if page.quiet {
+                if page.is_quiet {
                     table.row(vec![TableCell::plain(agent.name.as_str())]);
                     continue;
                 }
@@ -95,7 +95,7 @@ impl Report for AgentsReport {
             }
         }
         let lines = table.lines();
-        if lines.is_empty() && !page.quiet {
+        if lines.is_empty() && !page.is_quiet {
             page.line(if self.gone { "Nobody is gone." } else { "Nobody is here." });
         }
         lines.into_iter().for_each(|line| page.line(line));

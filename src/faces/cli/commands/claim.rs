@@ -47,7 +47,7 @@ pub(super) fn run(op: &Op, args: ClaimArgs) -> Result<CommandOutput, CommandErro
         reason: args.reason,
         reserve: args.reserve,
         broad: if args.force_broad { BroadPatterns::Accept } else { BroadPatterns::Refuse },
-        adhoc: args.adhoc,
+        is_adhoc: args.adhoc,
     };
     Ok(ClaimReport(tasks::claim(op, &request)?).into())
 }
@@ -63,11 +63,11 @@ impl Report for ClaimReport {
     }
 
     fn text(&self, page: &mut Page) {
-        if page.quiet {
+        if page.is_quiet {
             page.line(visible(&self.0.claim.task));
             return;
         }
-        let Claimed { claim, title, reservations, again } = &self.0;
+        let Claimed { claim, title, reservations, was_held: again } = &self.0;
         let already = if *again { " already" } else { "" };
         let title = if title.is_empty() { String::new() } else { format!(" {}", visible(title)) };
         page.line(format!("{} is yours{already}.{title}", style::bold(&visible(&claim.task))));

@@ -32,7 +32,7 @@ pub(in crate::faces::cli) struct CompleteArgs {
 }
 
 pub(super) fn run(op: &Op, args: CompleteArgs) -> Result<CommandOutput, CommandError> {
-    let request = CompleteRequest { task: args.task, spec: args.spec, notes: args.notes, tick: args.tick };
+    let request = CompleteRequest { task: args.task, spec: args.spec, notes: args.notes, ticks: args.tick };
     Ok(CompleteReport(tasks::complete(op, &request)?).into())
 }
 
@@ -43,8 +43,8 @@ impl Report for CompleteReport {
         let mut object = Map::new();
         object.insert("completion".to_string(), completion(&self.0.completion));
         object.insert("unblocked".to_string(), json!(self.0.unblocked));
-        object.insert("ticked".to_string(), json!(self.0.ticked));
-        object.insert("already".to_string(), json!(self.0.already));
+        object.insert("ticked".to_string(), json!(self.0.is_ticked));
+        object.insert("already".to_string(), json!(self.0.was_complete));
         object
     }
 
@@ -53,7 +53,7 @@ impl Report for CompleteReport {
             [] => String::new(),
             unblocked => format!(" Ready now: {}.", visible(&unblocked.join(", "))),
         };
-        let already = if self.0.already { "already " } else { "" };
+        let already = if self.0.was_complete { "already " } else { "" };
         page.line(format!("{} is {already}done.{ready}", style::bold(&visible(&self.0.completion.task))));
     }
 

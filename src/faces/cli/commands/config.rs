@@ -124,7 +124,7 @@ impl Report for ConfigReport {
                         TableCell::plain(&visible(&shown(&entry.value))),
                         TableCell::styled(&visible(&from(&entry.source)), style::dim),
                     ];
-                    if page.verbose {
+                    if page.is_verbose {
                         row.push(TableCell::styled(&variable_of(entry.key), style::dim));
                         row.push(TableCell::plain(entry.about));
                     }
@@ -173,7 +173,9 @@ fn value_json(value: &SettingValue) -> Json {
         SettingValue::Text(text) => json!(text),
         SettingValue::List(items) => json!(items),
         SettingValue::Words { adjectives, nouns } => json!({ "adjectives": adjectives, "nouns": nouns }),
-        SettingValue::Wake { enabled, paste } => json!({ "enabled": enabled, "paste": paste }),
+        SettingValue::Wake { is_enabled: enabled, may_paste: paste } => {
+            json!({ "enabled": enabled, "paste": paste })
+        }
     }
 }
 

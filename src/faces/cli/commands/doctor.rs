@@ -68,7 +68,7 @@ impl Report for DoctorReport {
             CheckState::Ok => 2,
         });
         let is_shown = |check: &&HealthCheck| {
-            check.state != CheckState::Ok || (!page.quiet && (page.verbose || check.is_repaired))
+            check.state != CheckState::Ok || (!page.is_quiet && (page.is_verbose || check.is_repaired))
         };
         let mut table = Table::default();
         for check in checks.into_iter().filter(is_shown) {
@@ -91,7 +91,7 @@ impl Report for DoctorReport {
             }
         }
         table.lines().into_iter().for_each(|line| page.line(line));
-        if !page.quiet {
+        if !page.is_quiet {
             page.line(self.summary());
         }
     }

@@ -151,7 +151,7 @@ impl Report for FeedReport {
             table.row(vec![TableCell::styled(&when, style::dim), TableCell::marked(&plain, marked)]);
         }
         table.lines().into_iter().for_each(|line| page.line(line));
-        if self.recent.events.is_empty() && !page.quiet {
+        if self.recent.events.is_empty() && !page.is_quiet {
             page.line(if self.has_mesh {
                 "Nothing happened yet."
             } else {

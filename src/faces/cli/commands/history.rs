@@ -48,12 +48,12 @@ impl Report for HistoryReport {
                 MessageLocation::Seen(seen) if seen.acked.is_some() => "acked",
                 _ => "",
             };
-            match page.quiet {
+            match page.is_quiet {
                 true => page.line(filed.stem.short_id()),
                 false => messages::show(page, &filed.message, filed.stem.short_id(), note, now),
             }
         }
-        if self.0.is_empty() && !page.quiet {
+        if self.0.is_empty() && !page.is_quiet {
             page.line("Nothing yet.");
         }
     }

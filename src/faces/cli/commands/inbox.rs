@@ -52,7 +52,7 @@ impl Report for Look {
 
     fn text(&self, page: &mut Page) {
         let InboxReport { scan, owe_ack } = &self.0;
-        if page.quiet {
+        if page.is_quiet {
             let waiting = scan.waiting.iter().chain(&scan.parked).map(|waiting| &waiting.stem);
             waiting.for_each(|stem| page.line(stem.short_id()));
             return;

@@ -84,11 +84,11 @@ impl InstallScopeArgs {
         };
         InstallOptions {
             recipient,
-            statusline: false,
-            project: self.project,
+            wants_statusline: false,
+            is_for_project: self.project,
             execution: if self.dry_run { Execution::DryRun } else { Execution::Apply },
-            mcp: true,
-            join: false,
+            wants_mcp: true,
+            wants_join: false,
         }
     }
 }
@@ -108,12 +108,12 @@ pub(super) fn run(
         return Ok(HarnessStates(install::overview(ctx)).into());
     };
     let options = InstallOptions {
-        statusline: args.statusline,
-        mcp: !args.no_mcp,
-        join: args.join,
+        wants_statusline: args.statusline,
+        wants_mcp: !args.no_mcp,
+        wants_join: args.join,
         ..args.options.wish(which)
     };
-    if options.join && options.recipient == Some(Recipient::Tmux) {
+    if options.wants_join && options.recipient == Some(Recipient::Tmux) {
         return Err(CommandError::new(
             CommandErrorKind::Usage,
             "`--join` is about sessions of a harness: tmux has none",
@@ -125,7 +125,8 @@ pub(super) fn run(
         }
         Recipient::Tmux => true,
     };
-    if let Some(recipient) = options.recipient.filter(|recipient| options.statusline && has_none(*recipient))
+    if let Some(recipient) =
+        options.recipient.filter(|recipient| options.wants_statusline && has_none(*recipient))
     {
         let text = format!("{recipient} has no status line that could be told what to show");
         return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
@@ -133,13 +134,13 @@ pub(super) fn run(
     }
     // With `--join`, install nothing if the setting cannot be changed afterwards.
     let is_broken = !errors.is_empty();
-    if options.join && options.execution == Execution::Apply {
+    if options.wants_join && options.execution == Execution::Apply {
         errors.into_iter().next().map_or(Ok(()), Err)?;
     }
     let done = install::install(options)?;
     let is_harness = |recipient: &Recipient| matches!(recipient, Recipient::Harness(_));
     let is_asked = options.execution == Execution::Apply && done.recipients.iter().any(is_harness);
-    let (joining, error) = match is_asked.then(|| let_join(ctx, options.join, is_broken, ui)) {
+    let (joining, error) = match is_asked.then(|| let_join(ctx, options.wants_join, is_broken, ui)) {
         None => (None, None),
         Some(Ok(joining)) => (Some(joining), None),
         Some(Err(error)) => (Some(Joining::Off), Some(error)),

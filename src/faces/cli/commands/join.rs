@@ -64,7 +64,7 @@ pub(super) fn run(op: &Op, args: JoinArgs) -> Result<CommandOutput, CommandError
         session: args.session.map(SessionId::new).transpose()?,
         pid: args.pid,
         model: args.model,
-        force: args.force,
+        is_forced: args.force,
     };
     let joined = ops::join(op, &request)?;
     Ok(JoinReport { joined, mesh: op.location.to_string() }.into())
@@ -93,7 +93,7 @@ impl Report for JoinReport {
     }
 
     fn text(&self, page: &mut Page) {
-        if page.quiet {
+        if page.is_quiet {
             page.line(self.joined.profile.agent.name.as_str());
             return;
         }
@@ -125,7 +125,7 @@ impl Report for JoinReport {
                 self.mesh
             )));
         }
-        if page.verbose {
+        if page.is_verbose {
             page.line(style::dim(&format!("{}; the mesh is {}", visible(&self.joined.why), self.mesh)));
         }
     }

@@ -29,7 +29,7 @@ pub(in crate::faces::cli) struct ReadArgs {
 
 pub(super) fn run(op: &Op, args: ReadArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     let ack = if args.ack { Acknowledge::Now } else { Acknowledge::Later };
-    let selection = Selection { limit: args.limit, ack, parked: true, ..Selection::default() };
+    let selection = Selection { limit: args.limit, ack, includes_parked: true, ..Selection::default() };
     ops::read(op, ui.reader(), &selection, &mut |messages| hand_over(ui, messages))?;
     Ok(CommandOutput::said(None))
 }

@@ -45,7 +45,7 @@ impl Report for ReceiptReport {
 
     fn text(&self, page: &mut Page) {
         let Receipt { message, stem, state, at, via, reason, wake } = &self.0;
-        if page.quiet {
+        if page.is_quiet {
             page.line(state);
             return;
         }

@@ -28,6 +28,6 @@ pub(in crate::faces::cli) struct ReplyArgs {
 
 pub(super) fn run(op: &Op, args: ReplyArgs) -> Result<CommandOutput, CommandError> {
     let mut draft = args.draft.draft(args.text.read()?)?;
-    draft.hold = args.hold;
+    draft.may_be_held = args.hold;
     Ok(messages::sent(ops::reply(op, &args.id, &draft)?))
 }

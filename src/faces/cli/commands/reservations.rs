@@ -47,7 +47,7 @@ impl Report for ReservationsReport {
         let now = clock::now();
         let mut table = Table::default();
         for Holding { holder, reservation, .. } in &self.holdings {
-            if page.quiet {
+            if page.is_quiet {
                 table.row(vec![TableCell::plain(&visible(&reservation.pattern))]);
                 continue;
             }
@@ -62,7 +62,7 @@ impl Report for ReservationsReport {
             ]);
         }
         let lines = table.lines();
-        if lines.is_empty() && !page.quiet {
+        if lines.is_empty() && !page.is_quiet {
             page.line(if self.mine { "You hold nothing." } else { "Nothing is reserved." });
         }
         lines.into_iter().for_each(|line| page.line(line));

@@ -68,7 +68,7 @@ pub(super) fn run(
         return Ok(CommandOutput::said(None));
     }
     let stop = Stop::listen().map_err(FileError::from)?;
-    let options = SelftestOptions { place: args.place, promises: args.promises, keep: args.keep };
+    let options = SelftestOptions { place: args.place, promises: args.promises, keeps_broken: args.keep };
     let tested = selftest::selftest(globals, &options, &stop, &mut |progress| {
         ui.progress(progress.done, progress.of, progress.name);
     });
@@ -107,7 +107,7 @@ impl Report for SelftestReport {
         let disk = file_system.as_deref().unwrap_or("a file system of an unknown kind");
         page.line(style::bold(&visible(&format!("The promises in {}, on {disk}", directory.display()))));
         let mut table = Table::default();
-        for check in checks.iter().filter(|check| !page.quiet || check.state != CheckState::Ok) {
+        for check in checks.iter().filter(|check| !page.is_quiet || check.state != CheckState::Ok) {
             let (word, paint): (&str, fn(&str) -> String) = match check.state {
                 CheckState::Ok => ("held", style::good),
                 CheckState::Warn => ("held, but", style::warn),
@@ -132,7 +132,7 @@ impl Report for SelftestReport {
             }
         }
         table.lines().into_iter().for_each(|line| page.line(line));
-        if !page.quiet && checks.iter().all(|check| check.state != CheckState::Fail) {
+        if !page.is_quiet && checks.iter().all(|check| check.state != CheckState::Fail) {
             let took: f64 = checks.iter().map(|check| check.took.as_secs_f64()).sum();
             page.line(style::good(&format!("Everything that was tested held, in {took:.0} s.")));
         }

@@ -36,7 +36,7 @@ pub(in crate::faces::cli) struct SendArgs {
 pub(super) fn run(op: &Op, args: SendArgs) -> Result<CommandOutput, CommandError> {
     let mut draft = args.draft.draft(args.text.read()?)?;
     draft.reply_to = args.reply_to;
-    draft.hold = args.hold;
+    draft.may_be_held = args.hold;
     let to: Vec<String> = args.to.split(',').map(|name| name.trim().to_string()).collect();
     Ok(messages::sent(ops::send(op, &to, &draft)?))
 }

@@ -64,9 +64,9 @@ impl Report for SpecReport {
 
     fn text(&self, page: &mut Page) {
         match &self.spec.path {
-            None if page.quiet => {}
+            None if page.is_quiet => {}
             None => page.line("You have no spec. Set one with `msg spec PATH`."),
-            Some(path) if page.quiet => page.line(visible(path)),
+            Some(path) if page.is_quiet => page.line(visible(path)),
             Some(path) => {
                 let tasks = match self.spec.tasks {
                     0 => "no tasks in it; a task is `- [ ] TASK-01: …`".to_string(),

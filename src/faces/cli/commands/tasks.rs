@@ -83,18 +83,18 @@ impl Report for TasksReport {
     }
 
     fn text(&self, page: &mut Page) {
-        if self.whole && !page.quiet {
+        if self.whole && !page.is_quiet {
             self.head(page);
         }
         let now = clock::now();
         let mut table = Table::default();
         for task in &self.tasks.tasks {
-            if page.quiet {
+            if page.is_quiet {
                 table.row(vec![TableCell::plain(&visible(&task.id))]);
                 continue;
             }
             let title = match task.title.char_indices().nth(TITLE) {
-                Some((at, _)) if page.terminal => format!("{}…", &task.title[..at]),
+                Some((at, _)) if page.is_terminal => format!("{}…", &task.title[..at]),
                 _ => task.title.clone(),
             };
             let about = match &task.state {
@@ -121,7 +121,7 @@ impl Report for TasksReport {
             ]);
         }
         let lines = table.lines();
-        if lines.is_empty() && !page.quiet {
+        if lines.is_empty() && !page.is_quiet {
             page.line(match (self.whole, &self.tasks.spec) {
                 (true, None) => "You have no spec. Set one with `msg spec PATH`.",
                 (true, Some(_)) => "There are no tasks.",

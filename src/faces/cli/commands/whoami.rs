@@ -64,7 +64,7 @@ impl Report for WhoamiReport {
     }
 
     fn text(&self, page: &mut Page) {
-        if page.quiet {
+        if page.is_quiet {
             page.line(self.profile.agent.name.as_str());
             return;
         }

@@ -71,7 +71,7 @@ pub(super) fn run(op: &Op, args: AgentsToolArgs) -> Result<ToolAnswer, CommandEr
 
 /// Lists the agents; the resource has the same content.
 pub(in crate::faces::mcp) fn list(op: &Op, folder: FolderScope) -> Result<ToolAnswer, CommandError> {
-    let listing = ops::agents(op, AgentFilter { gone: false, folder })?;
+    let listing = ops::agents(op, AgentFilter { lists_gone: false, folder })?;
     for file in &listing.unreadable {
         op.warn(format!("`{}` can't be read: {}", file.path, file.reason));
     }

@@ -73,7 +73,7 @@ impl InboxToolArgs {
             limit: Some(self.limit.unwrap_or(MANY)),
             from: self.from.clone().map(AgentName::new).transpose()?,
             ack: if self.ack == Some(true) { Acknowledge::Now } else { Acknowledge::Later },
-            parked: true,
+            includes_parked: true,
             via: Some("mcp"),
         })
     }

@@ -103,14 +103,14 @@ fn draft(args: MessageToolArgs) -> Result<MessageDraft, CommandError> {
         reply_to: None,
         thread: args.thread,
         importance,
-        want_ack: args.want_ack.unwrap_or(false),
-        hold: args.hold.unwrap_or(false),
+        wants_ack: args.want_ack.unwrap_or(false),
+        may_be_held: args.hold.unwrap_or(false),
     })
 }
 
 fn sent(report: SendReport) -> ToolAnswer {
     let accepted = report.sent.iter().map(|accepted| {
-        let done = if accepted.held { "kept for" } else { "sent to" };
+        let done = if accepted.is_held { "kept for" } else { "sent to" };
         let how = accepted.route.explained().map_or(String::new(), |how| format!(": {how}"));
         format!("{done} {} as {}{how}", accepted.to, accepted.stem.short_id())
     });

@@ -107,9 +107,10 @@ fn claim(op: &Op, choice: Choice, args: TaskToolArgs) -> Result<ToolAnswer, Comm
         reason: args.notes,
         reserve: args.reserve.unwrap_or_default(),
         broad: BroadPatterns::Refuse,
-        adhoc: args.adhoc.unwrap_or(false),
+        is_adhoc: args.adhoc.unwrap_or(false),
     };
-    let Claimed { claim, title, reservations, again } = as_agent(op, |op| tasks::claim(op, &request))?;
+    let Claimed { claim, title, reservations, was_held: again } =
+        as_agent(op, |op| tasks::claim(op, &request))?;
     let already = if again { " already" } else { "" };
     let title_shown = if title.is_empty() { String::new() } else { format!(": {}", quote_code(&title)) };
     let mut lines = vec![format!("{} is yours{already}{title_shown}", quote_code(&claim.task))];
@@ -120,7 +121,7 @@ fn claim(op: &Op, choice: Choice, args: TaskToolArgs) -> Result<ToolAnswer, Comm
 fn complete(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
     let task = needed(args.id, "id", "complete")?;
     let (task, tick) = (Some(task), args.tick.unwrap_or(false));
-    let request = CompleteRequest { task, spec: args.spec, notes: args.notes, tick };
+    let request = CompleteRequest { task, spec: args.spec, notes: args.notes, ticks: tick };
     let done = as_agent(op, |op| tasks::complete(op, &request))?;
     let ready = match done.unblocked.as_slice() {
         [] => String::new(),
@@ -129,7 +130,7 @@ fn complete(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
     Ok(ToolAnswer::new(format!("{} is done{ready}", quote_code(&done.completion.task)))
         .with("completion", json::completion(&done.completion))
         .with("unblocked", done.unblocked)
-        .with("ticked", done.ticked))
+        .with("ticked", done.is_ticked))
 }
 
 /// Lists all tasks; the resource has the same content.

@@ -91,9 +91,9 @@ fn only_what_was_on_the_screen_counts_as_seen() {
     state.tab = super::super::state::Tab::Agents;
     assert_eq!(state.update(ChatInput::Drawn), [], "another tab is open");
     go(&mut state, "SwiftRaven");
-    state.help = true;
+    state.is_help_open = true;
     assert_eq!(state.update(ChatInput::Drawn), [], "the keys lie on top");
-    state.help = false;
+    state.is_help_open = false;
     type_in(&mut state, "@");
     assert_eq!(state.update(ChatInput::Drawn), [], "names that are offered lie on top");
     press(&mut state, KeyCode::Backspace);
@@ -190,7 +190,7 @@ fn what_nobody_could_see_has_to_be_seen_again() {
 fn the_same_said_twice_is_two_messages() {
     let mut state = full(80, 24);
     let again = |number, to| ChatMessage {
-        broadcast: true,
+        is_broadcast: true,
         at: ago(1),
         ..sent(number, to, "ping", ReceiptView::Stored)
     };

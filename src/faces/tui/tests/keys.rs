@@ -108,9 +108,9 @@ fn names_are_completed() {
 fn escape_closes_one_thing_at_a_time() {
     let mut state = full(80, 24);
     press(&mut state, KeyCode::Char('?'));
-    assert!(state.help);
+    assert!(state.is_help_open);
     assert_eq!(press(&mut state, KeyCode::Esc), []);
-    assert!(!state.help);
+    assert!(!state.is_help_open);
     type_in(&mut state, "/owl");
     assert_eq!(press(&mut state, KeyCode::Esc), []);
     assert_eq!(state.filter, Default::default());
@@ -158,12 +158,12 @@ fn the_help_shows_every_key_however_low_the_screen_is() {
             press(&mut state, KeyCode::Down);
             shown.push_str(&picture(&state));
         }
-        assert!(state.help, "keys that scroll don't close it");
+        assert!(state.is_help_open, "keys that scroll don't close it");
         for key in ["Esc", "Alt-Enter", "@all", "Ctrl-Z", "these keys"] {
             assert!(shown.contains(key), "{width}x{height}: {key}");
         }
         press(&mut state, KeyCode::Char('x'));
-        assert!(!state.help);
+        assert!(!state.is_help_open);
         press(&mut state, KeyCode::Char('?'));
         assert!(picture(&state).contains("Ctrl-Q"), "it starts at the top again");
     }
@@ -244,7 +244,7 @@ fn control_c_and_control_z_always_work() {
     let held = KeyModifiers::CONTROL;
     assert_eq!(press_with(&mut state, KeyCode::Char('z'), held), [ChatEffect::Suspend]);
     assert_eq!(press_with(&mut state, KeyCode::Char('c'), held), [ChatEffect::Quit]);
-    state.help = true;
+    state.is_help_open = true;
     assert_eq!(press_with(&mut state, KeyCode::Char('c'), held), [ChatEffect::Quit]);
 }
 
@@ -270,7 +270,7 @@ fn a_paste_is_text_and_no_key() {
     let effects = state.update(ChatInput::Paste("/x?\n\u{1b}q\n".to_string()));
     assert_eq!(effects, [ChatEffect::SignOfLife]);
     assert_eq!(state.draft().text(), "/x?\nq\n");
-    assert!(!state.filter.open && !state.help);
+    assert!(!state.filter.is_open && !state.is_help_open);
     assert_eq!(sent(press(&mut state, KeyCode::Enter)), to("SwiftRaven", "/x?\nq"));
     let huge = "x".repeat(1024 * 1024);
     state.update(ChatInput::Paste(huge));

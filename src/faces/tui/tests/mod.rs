@@ -106,7 +106,7 @@ fn received(number: usize, from: &str, text: &str) -> ChatMessage {
         at: ago(60 - number as i64),
         importance: Importance::Normal,
         wants_ack: false,
-        broadcast: false,
+        is_broadcast: false,
         standing: MessageStatus::Read,
     }
 }
@@ -143,13 +143,13 @@ fn full(width: u16, height: u16) -> ChatState {
             importance: Importance::Urgent,
             ..unread(6, "GoldFalcon", "I wait for src/auth/login.rs")
         },
-        ChatMessage { broadcast: true, ..received(7, "CalmOwl", "main is green again") },
+        ChatMessage { is_broadcast: true, ..received(7, "CalmOwl", "main is green again") },
         ChatMessage {
-            broadcast: true,
+            is_broadcast: true,
             ..sent(8, "SwiftRaven", "Commit by six, please.", ReceiptView::Acked)
         },
         ChatMessage {
-            broadcast: true,
+            is_broadcast: true,
             at: ago(52),
             ..sent(9, "GoldFalcon", "Commit by six, please.", ReceiptView::Stored)
         },
@@ -201,7 +201,7 @@ fn go(state: &mut ChatState, name: &str) {
 fn picture(state: &ChatState) -> String {
     let Size { width, height } = state.size;
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| view::draw(frame, state, Theme { colour: true })).unwrap();
+    terminal.draw(|frame| view::draw(frame, state, Theme { has_colour: true })).unwrap();
     let buffer = terminal.backend().buffer().clone();
     let row = |y: u16| {
         let mut text = String::new();

@@ -87,7 +87,7 @@ fn without_colour_nothing_is_coloured() {
     for tab in ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed"] {
         go(&mut state, tab);
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
-        terminal.draw(|frame| view::draw(frame, &state, Theme { colour: false })).unwrap();
+        terminal.draw(|frame| view::draw(frame, &state, Theme { has_colour: false })).unwrap();
         let buffer = terminal.backend().buffer();
         let is_plain = |cell: &ratatui::buffer::Cell| {
             use ratatui::style::Color::Reset;

@@ -36,7 +36,7 @@ fn hint(state: &ChatState) -> String {
         _ => "",
     };
     let what = match &state.tab {
-        _ if state.filter.open => "Enter keep, Esc clear".to_string(),
+        _ if state.filter.is_open => "Enter keep, Esc clear".to_string(),
         _ if !state.filter.text.is_empty() => {
             format!("filter: {} · Esc clear", visible(&state.filter.text))
         }
@@ -51,7 +51,7 @@ fn hint(state: &ChatState) -> String {
 
 /// Draws what is typed, and returns the position of the cursor.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) -> Position {
-    if state.filter.open {
+    if state.filter.is_open {
         let text = format!("/{}", visible(&state.filter.text));
         let shown = cut(&text, usize::from(area.width).saturating_sub(1));
         let column = u16::try_from(shown.width()).unwrap_or(0);

@@ -128,7 +128,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
 
 /// The tab at a column.
 pub(in crate::faces::tui) fn at(state: &ChatState, area: Rect, column: u16) -> Option<Tab> {
-    let theme = Theme { colour: false };
+    let theme = Theme { has_colour: false };
     let mut placed = strip(state, area, theme).labels.into_iter();
     placed
         .find(|(x, label)| (*x..x.saturating_add(label.width())).contains(&column))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::decode;
 use crate::domain::Harness;
-use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, PermissionMode, ToolUse};
 use crate::harness::{opencode, parse, supported};
 
 /// A directory has the name of its harness; one with another format of the same harness goes on after a hyphen.
@@ -74,7 +74,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 /// An event in a few lines, without empty fields.
 fn shown(event: &HookEvent) -> String {
-    let HookEvent { session, parent, in_subagent, turn, is_silent, is_unasked, cwd, model, tokens, moment } =
+    let HookEvent { session, parent, in_subagent, turn, is_silent, permissions, cwd, model, tokens, moment } =
         event;
     let mut text = String::new();
     let mut line = |key: &str, value: Option<String>| {
@@ -106,7 +106,7 @@ fn shown(event: &HookEvent) -> String {
     line("turn", turn.clone());
     line("in a subagent", in_subagent.then(|| "yes".to_string()));
     line("silent", is_silent.then(|| "yes".to_string()));
-    line("unasked", is_unasked.then(|| "yes".to_string()));
+    line("unasked", (*permissions == PermissionMode::Bypasses).then(|| "yes".to_string()));
     line("cwd", cwd.clone());
     line("model", model.clone());
     line("tokens", (*tokens > 0).then(|| tokens.to_string()));

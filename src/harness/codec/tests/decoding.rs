@@ -3,7 +3,7 @@
 use super::super::decode;
 use super::EVENTS;
 use crate::domain::Harness;
-use crate::domain::hook::{HookEvent, HookMoment, ToolUse};
+use crate::domain::hook::{HookEvent, HookMoment, SessionEnd, ToolUse};
 use crate::harness::{claude, codex, copilot, gemini, opencode, pi, supported};
 
 #[track_caller]
@@ -48,26 +48,29 @@ fn the_argument_decides_what_event_it_is() {
 
 #[test]
 fn sessions_that_others_follow() {
-    let check = |harness, name: &str, input: &str, goes_on| {
-        assert_eq!(
-            event(harness, name, input).moment,
-            HookMoment::SessionEnded { goes_on },
-            "{harness} {input}"
-        );
+    use SessionEnd::{Final, ProcessContinues};
+    let check = |harness, name: &str, input: &str, end| {
+        assert_eq!(event(harness, name, input).moment, HookMoment::SessionEnded(end), "{harness} {input}");
     };
-    for (reason, goes_on) in [("clear", true), ("resume", true), ("logout", false), ("other", false)] {
-        let input = format!(r#"{{"reason":"{reason}"}}"#);
-        check(claude::ID, "SessionEnd", &input, goes_on);
-        check(codex::ID, "SessionEnd", &input, goes_on);
-        check(gemini::ID, "SessionEnd", &input, goes_on);
-    }
-    for (reason, goes_on) in
-        [("new", true), ("resume", true), ("fork", true), ("reload", true), ("quit", false)]
+    for (reason, end) in
+        [("clear", ProcessContinues), ("resume", ProcessContinues), ("logout", Final), ("other", Final)]
     {
-        check(pi::ID, "session_shutdown", &format!(r#"{{"event":{{"reason":"{reason}"}}}}"#), goes_on);
+        let input = format!(r#"{{"reason":"{reason}"}}"#);
+        check(claude::ID, "SessionEnd", &input, end);
+        check(codex::ID, "SessionEnd", &input, end);
+        check(gemini::ID, "SessionEnd", &input, end);
     }
-    check(copilot::ID, "sessionEnd", r#"{"reason":"complete"}"#, false);
-    check(opencode::ID, "event", r#"{"type":"session.deleted","properties":{"info":{"id":"s"}}}"#, false);
+    for (reason, end) in [
+        ("new", ProcessContinues),
+        ("resume", ProcessContinues),
+        ("fork", ProcessContinues),
+        ("reload", ProcessContinues),
+        ("quit", Final),
+    ] {
+        check(pi::ID, "session_shutdown", &format!(r#"{{"event":{{"reason":"{reason}"}}}}"#), end);
+    }
+    check(copilot::ID, "sessionEnd", r#"{"reason":"complete"}"#, Final);
+    check(opencode::ID, "event", r#"{"type":"session.deleted","properties":{"info":{"id":"s"}}}"#, Final);
 }
 
 #[test]
@@ -247,7 +250,7 @@ fn no_fields_at_all() {
                     assert_eq!(ToolUse { outcome: None, ..tool }, ToolUse::default());
                 }
                 HookMoment::PromptSubmitted { prompt } => assert_eq!(prompt, ""),
-                HookMoment::SessionEnded { goes_on } => assert!(!goes_on),
+                HookMoment::SessionEnded(end) => assert_eq!(end, SessionEnd::Final),
                 HookMoment::SessionStarted
                 | HookMoment::Stopping
                 | HookMoment::SubagentStarted

@@ -53,7 +53,7 @@ impl Newcomer {
             }
         };
         let host = match request.pid {
-            Some(number) => named_host(number, request.force)?,
+            Some(number) => named_host(number, request.is_forced)?,
             None => found.clone().ok_or_else(no_host)?,
         };
         let is_ours = found.is_some_and(|found| found.process == host.process);

@@ -12,7 +12,7 @@ pub struct Accepted {
     pub id: MessageId,
     pub stem: Stem,
     /// It is kept until the recipient comes back.
-    pub held: bool,
+    pub is_held: bool,
     /// How it gets to the recipient's attention.
     pub route: WakeRoute,
 }

@@ -116,8 +116,8 @@ fn survey(ctx: &Context) -> Result<InstallFindings, CommandError> {
         home: &ctx.home,
         scope,
         program: program.clone(),
-        statusline: false,
-        mcp: true,
+        wants_statusline: false,
+        wants_mcp: true,
     };
     let mut places = vec![place(InstallScope::User)];
     if root != ctx.home.home {
@@ -151,7 +151,7 @@ fn look(place: &InstallContext<'_>, support: &dyn HarnessSupport, installs: &Ins
     let Ok(mut targets) = place.targets(support) else { return Found::default() };
     // Don't report a missing server to a user who did not want one.
     if !targets.iter().any(has_server) {
-        let without = InstallContext { mcp: false, ..place.clone() };
+        let without = InstallContext { wants_mcp: false, ..place.clone() };
         targets = without.targets(support).unwrap_or(targets);
     }
     let is_project = matches!(place.scope, InstallScope::Project(_));

@@ -70,16 +70,16 @@ pub struct InstallOptions {
     /// `None`: every harness on this machine.
     pub recipient: Option<Recipient>,
     /// Also install the status line, where the harness has one.
-    pub statusline: bool,
+    pub wants_statusline: bool,
     /// Use the project's files that stay out of its repository, instead of the user's.
-    pub project: bool,
+    pub is_for_project: bool,
     /// Only show what would be done.
     pub execution: Execution,
     /// Also install the MCP server.
-    pub mcp: bool,
+    pub wants_mcp: bool,
     /// Let sessions join automatically. The caller does that; here it only appears in the command line shown to a
     /// person.
-    pub join: bool,
+    pub wants_join: bool,
 }
 
 impl InstallOptions {
@@ -88,10 +88,10 @@ impl InstallOptions {
         let verb = if way == InstallDirection::Install { "install" } else { "uninstall" };
         let mut line = format!("msg {verb} {}", self.recipient.map_or("all", Recipient::name));
         for (is_wanted, flag) in [
-            (self.join, " --join"),
-            (self.statusline, " --statusline"),
-            (!self.mcp, " --no-mcp"),
-            (self.project, " --project"),
+            (self.wants_join, " --join"),
+            (self.wants_statusline, " --statusline"),
+            (!self.wants_mcp, " --no-mcp"),
+            (self.is_for_project, " --project"),
             (self.execution == Execution::DryRun, " --dry-run"),
         ] {
             line.push_str(if is_wanted { flag } else { "" });
@@ -128,8 +128,8 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
     let (home, cwd) = home_and_cwd()?;
     let tree = WorkTree::containing(&cwd);
     let root = tree.as_ref().map_or(cwd, |tree| tree.root.clone());
-    let scope = if options.project { InstallScope::Project(&root) } else { InstallScope::User };
-    if options.project && root == home.home {
+    let scope = if options.is_for_project { InstallScope::Project(&root) } else { InstallScope::User };
+    if options.is_for_project && root == home.home {
         return Err(CommandError::new(
             CommandErrorKind::NoProjectSettings,
             "your home directory is not a project",
@@ -140,8 +140,8 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
         home: &home,
         scope,
         program: msg_program::find()?,
-        statusline: options.statusline,
-        mcp: options.mcp,
+        wants_statusline: options.wants_statusline,
+        wants_mcp: options.wants_mcp,
     };
     let installs = Installs::of(&home);
     let mut done = InstallOutcome::default();
@@ -169,14 +169,14 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
         } else {
             vec![]
         };
-        let tree = tree.as_ref().filter(|_| options.project);
+        let tree = tree.as_ref().filter(|_| options.is_for_project);
         let plan = targets.map(|targets| InstallPlan { recipient, targets, tree, way });
         let carried_out = plan.and_then(|plan| {
             let list = || self::targets(&place, recipient, way).map_err(|error| error.of(recipient));
             let mut changes = plan.carry_out(&installs, options.execution, list)?;
             // Remove a server that was installed before and is not wanted now.
             if let Recipient::Harness(harness) = recipient
-                && !options.mcp
+                && !options.wants_mcp
                 && way == InstallDirection::Install
             {
                 let list =

@@ -140,8 +140,8 @@ mod tests {
             home: &home,
             scope: InstallScope::User,
             program: MsgProgram::OnPath,
-            statusline: true,
-            mcp: true,
+            wants_statusline: true,
+            wants_mcp: true,
         };
         let mut looked_at = 0;
         for (harness, target) in SUPPORTED

@@ -72,7 +72,7 @@ impl ProjectDir {
         }
         // The command that removes everything has to name the directory, not a link to it.
         let dir = dir.canonicalize().map_err(|error| failed(&error))?;
-        match files::all_names(&dir, |_| false)? {
+        match files::has_only_names(&dir, |_| false)? {
             true => Ok(Self { dir, is_new: false }),
             false => Err(refused("the directory is not empty")),
         }
