@@ -9,9 +9,9 @@ use super::syntax::Word;
 pub struct PendingHere {
     /// The line that ends it.
     pub end: String,
-    pub quoted: bool,
-    /// `<<-`: leading tabs are stripped from each line.
-    pub dedent: bool,
+    pub is_quoted: bool,
+    /// `<<-`: from the start of each line.
+    pub strips_tabs: bool,
     /// Gets the text.
     pub slot: Rc<OnceCell<Word>>,
 }
@@ -22,7 +22,7 @@ impl PendingHere {
         let (mut body, mut length) = (String::new(), 0);
         for line in text.split_inclusive('\n') {
             length += line.len();
-            let line = if self.dedent { line.trim_start_matches('\t') } else { line };
+            let line = if self.strips_tabs { line.trim_start_matches('\t') } else { line };
             if line.trim_end_matches(['\n', '\r']) == self.end {
                 break;
             }

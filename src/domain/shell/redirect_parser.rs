@@ -54,7 +54,7 @@ impl Parser<'_> {
     }
 
     fn here(&mut self) -> Parse<Redirect> {
-        let dedent = self.take("-");
+        let strips_tabs = self.take("-");
         self.skip_blanks();
         let start = self.at;
         let word = self.word()?.ok_or(SyntaxError)?;
@@ -67,7 +67,7 @@ impl Parser<'_> {
             })
             .collect::<Parse<String>>()?;
         let slot = Rc::new(OnceCell::new());
-        self.pending.push(PendingHere { end, quoted, dedent, slot: Rc::clone(&slot) });
+        self.pending.push(PendingHere { end, is_quoted: quoted, strips_tabs, slot: Rc::clone(&slot) });
         Ok(Redirect::Here(slot))
     }
 
@@ -76,7 +76,7 @@ impl Parser<'_> {
         for here in std::mem::take(&mut self.pending) {
             let (body, length) = here.body(&self.text[self.at..]);
             self.at += length;
-            let word = if here.quoted {
+            let word = if here.is_quoted {
                 vec![WordPart::Quoted(body)]
             } else {
                 let mut inner = Parser::new(&body, self.depth);
