@@ -135,6 +135,9 @@ impl Report for SentReport {
     }
 
     fn text(&self, page: &mut Page) {
+        if page.is_quiet {
+            return self.0.sent.iter().for_each(|accepted| page.line(accepted.stem.short_id()));
+        }
         for accepted in &self.0.sent {
             let done = if accepted.is_held { "Kept for" } else { "Sent to" };
             let how = accepted.route.explained().map_or(String::new(), |how| format!(": {how}"));
@@ -147,9 +150,5 @@ impl Report for SentReport {
         if self.0.sent.is_empty() && self.0.failed.is_empty() {
             page.line("Nobody else is here.");
         }
-    }
-
-    fn is_answer(&self) -> bool {
-        false
     }
 }

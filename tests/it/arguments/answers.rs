@@ -218,6 +218,10 @@ fn quiet_prints_the_bare_answer() {
         let sent = env.ok(&["send", to, "hi", "--as", from])["sent"][0]["short"].clone();
         format!("{}\n", sent.as_str().unwrap())
     };
+    let id = quiet(&["send", joined.trim(), "hi"]);
+    assert_eq!(quiet(&["receipt", id.trim()]), "stored\n");
+    assert_eq!(quiet(&["history", "--limit", "1"]), id);
+    assert_eq!(quiet(&["broadcast", "hi"]).lines().count(), 1);
     assert_eq!(quiet(&["receipt", sent("Alice", joined.trim()).trim()]), "stored\n");
     assert_eq!(sent(joined.trim(), "Alice"), quiet(&["inbox"]));
     env.ok(&["leave", "--as", joined.trim()]);
