@@ -23,6 +23,11 @@ pub(super) enum DirectoryKind {
     Foreign,
 }
 
+/// The mesh that this directory is, or is inside of. A directory that cannot be examined does not count.
+pub fn mesh_around(dir: &Path) -> Option<&Path> {
+    dir.ancestors().find(|above| looks_like_mesh(above).unwrap_or(false))
+}
+
 /// Takes one `stat` for a mesh of ours; the directory is listed only if it has no marks.
 pub(super) fn examine(dir: &Path) -> Result<DirectoryKind, FileError> {
     if looks_like_mesh(dir)? {

@@ -46,6 +46,7 @@ pub use activity_log::{LockedActivityLog, is_rewrite_due};
 pub use archive::{MessageLocation, SentMessageLocation, StoredMessage};
 pub use claims::{Claim, Claims, LockedClaims, Salvaged};
 pub use completions::{Completion, Completions, SpecCompletions};
+pub use directory_kind::mesh_around;
 pub use error::StoreError;
 pub use feed::{EventBatch, FeedPosition, Project, ProjectFeedPosition};
 pub use fingerprint::Fingerprint;

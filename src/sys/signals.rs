@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use signal_hook::consts::{SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-/// A request to stop, by SIGINT, SIGTERM or a caller, that can be checked and waited for.
+/// A request to stop, by a signal or a caller, that can be checked and waited for.
 #[derive(Clone, Debug)]
 pub struct Stop {
     asked: Arc<AtomicBool>,
@@ -34,6 +34,13 @@ impl Stop {
     pub fn listen() -> io::Result<Self> {
         let (stop, asker) = Self::manual();
         on_signals(&[SIGINT, SIGTERM], move || asker.trigger())?;
+        Ok(stop)
+    }
+
+    /// Handles SIGHUP as well: for a command that has to clean up even if its terminal is closed.
+    pub fn listen_with_hangup() -> io::Result<Self> {
+        let (stop, asker) = Self::manual();
+        on_end(move || asker.trigger())?;
         Ok(stop)
     }
 

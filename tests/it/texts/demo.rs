@@ -102,8 +102,14 @@ fn interrupted(signal: Signal, whole_group: bool) -> Option<(Option<i32>, String
 #[test]
 fn a_demo_that_is_interrupted_leaves_nothing_behind() {
     const TRIES: usize = 20;
-    // Ctrl-C in a terminal also reaches everything that the demo has started.
-    for (signal, whole_group) in [(Signal::SIGINT, false), (Signal::SIGINT, true), (Signal::SIGTERM, false)] {
+    // Ctrl-C in a terminal also reaches everything that the demo has started, and so does closing it.
+    for (signal, whole_group) in [
+        (Signal::SIGINT, false),
+        (Signal::SIGINT, true),
+        (Signal::SIGTERM, false),
+        (Signal::SIGHUP, false),
+        (Signal::SIGHUP, true),
+    ] {
         let ended = (0..TRIES).find_map(|_| interrupted(signal, whole_group));
         let said = "error: interrupted; nothing is left behind\n".to_string();
         assert_eq!(ended, Some((Some(130), said)), "{signal}");
@@ -179,11 +185,51 @@ fn a_demo_leaves_a_project_in_a_new_or_empty_directory_only() {
     assert!(!env.work().join("no").exists());
 }
 
+#[test]
+fn a_demo_leaves_no_project_inside_a_mesh() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let mesh = env.mesh().canonicalize().unwrap();
+    let names = || {
+        let mut names: Vec<_> =
+            fs::read_dir(&mesh).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    let elsewhere = env.work().join("tour");
+    std::os::unix::fs::symlink(mesh.join("inbox"), env.work().join("link")).unwrap();
+    let outside = "pass a directory outside of it, for example `--keep ~/ravenry-tour`";
+    let cd = "change to a directory outside of it first, for example by `cd ~`";
+    let cases = [
+        (mesh.join("tour"), env.work(), "this", outside),
+        (mesh.join("inbox/tour"), env.work(), "this", outside),
+        (env.work().join("link/tour"), env.work(), "this", outside),
+        (PathBuf::from("tour"), mesh.clone(), "this", outside),
+        (elsewhere.clone(), mesh.clone(), "the current directory", cd),
+        (elsewhere.clone(), mesh.join("registry"), "the current directory", cd),
+    ];
+    for (keep, cwd, what, hint) in cases {
+        let ended = end(demo(&env).0.arg("--keep").arg(&keep).current_dir(cwd)).expect_code(2);
+        let keep = keep.display();
+        let said =
+            format!("error: `--keep {keep}`: {what} is inside the mesh `{}`\nhint: {hint}\n", mesh.display());
+        assert_eq!((ended.stderr, ended.stdout), (said, String::new()));
+    }
+    assert!(!elsewhere.exists() && names() == before, "nothing was made");
+}
+
 /// Whether or not the directory existed before.
 #[test]
 fn a_project_that_is_interrupted_is_taken_away_again() {
     const TRIES: usize = 20;
-    for is_new in [true, false] {
+    for (is_new, signal) in [
+        (true, Signal::SIGINT),
+        (false, Signal::SIGINT),
+        (true, Signal::SIGTERM),
+        (true, Signal::SIGHUP),
+        (false, Signal::SIGHUP),
+    ] {
         let interrupted = (0..TRIES).any(|_| {
             let env = TestEnvironment::new();
             let (mut command, tmp) = demo(&env);
@@ -196,7 +242,7 @@ fn a_project_that_is_interrupted_is_taken_away_again() {
             let mesh = dir.join(".mesh");
             wait_until("the project has begun", || mesh.exists() || child.try_wait().unwrap().is_some());
             if child.try_wait().unwrap().is_none() {
-                kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+                kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
             }
             let output = child.wait_with_output().unwrap();
             assert_nothing_is_left(&tmp);

@@ -47,7 +47,7 @@ pub(super) fn run(args: DemoArgs) -> Result<CommandOutput, CommandError> {
         kept_project::stand_in(&mesh);
         return Ok(CommandOutput::said(None));
     }
-    let stop = Stop::listen().map_err(|error| failed(&error))?;
+    let stop = Stop::listen_with_hangup().map_err(|error| failed(&error))?;
     let place = args.keep.as_deref().map(ProjectDir::find).transpose()?;
     let steps = play(&Stage::set(&stop)?)?;
     let kept = place.map(|place| kept_project::make(place, &stop)).transpose()?;

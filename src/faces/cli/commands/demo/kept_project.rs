@@ -16,6 +16,7 @@ use super::{Stage, failed};
 use crate::domain::{shell_word, visible};
 use crate::faces::cli::output::{Page, style};
 use crate::ops::{CommandError, CommandErrorKind};
+use crate::store::mesh_around;
 use crate::sys::files::{self, FileId};
 use crate::sys::program;
 use crate::sys::signals::Stop;
@@ -60,6 +61,7 @@ impl ProjectDir {
                 .hint("pass a directory that is new or empty, for example `--keep ~/ravenry-tour`")
         };
         let dir = std::path::absolute(wanted).map_err(|_| refused("this is not a path"))?;
+        refuse_inside_mesh(wanted, &dir)?;
         let Some(there) = files::metadata(&dir)? else {
             let has_parent = dir.parent().is_some_and(Path::is_dir);
             return match has_parent {
@@ -77,6 +79,26 @@ impl ProjectDir {
             false => Err(refused("the directory is not empty")),
         }
     }
+}
+
+/// A project inside a mesh would be taken for files of that mesh, and removing it would be a change of the mesh.
+fn refuse_inside_mesh(wanted: &Path, dir: &Path) -> Result<(), CommandError> {
+    let keep = format!("`--keep {}`", wanted.display());
+    let refused =
+        |text: String, hint: &str| CommandError::new(CommandErrorKind::InvalidValue, text).hint(hint);
+    // A link may lead into a mesh. A directory that is new is where the one above it is.
+    let real = |path: &Path| path.canonicalize().ok();
+    let place = real(dir).or_else(|| dir.parent().and_then(real));
+    if let Some(mesh) = place.as_deref().and_then(mesh_around) {
+        let text = format!("{keep}: this is inside the mesh `{}`", mesh.display());
+        return Err(refused(text, "pass a directory outside of it, for example `--keep ~/ravenry-tour`"));
+    }
+    let here = std::env::current_dir().ok();
+    if let Some(mesh) = here.as_deref().and_then(mesh_around) {
+        let text = format!("{keep}: the current directory is inside the mesh `{}`", mesh.display());
+        return Err(refused(text, "change to a directory outside of it first, for example by `cd ~`"));
+    }
+    Ok(())
 }
 
 /// The project that the demo leaves.
