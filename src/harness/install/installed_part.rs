@@ -68,6 +68,11 @@ pub trait CustomPart: fmt::Debug {
     /// Whether a file that can't be parsed seems to contain something of ours.
     fn is_mentioned(&self, text: &str) -> bool;
 
+    /// Entries of anybody because of which the harness ignores our part of the file, and what is wrong with each.
+    fn faults(&self, _bytes: &[u8]) -> Result<Vec<String>, EditError> {
+        Ok(Vec::new())
+    }
+
     /// What it means for the user that our part of this file is outdated, if that is something special.
     fn outdated(&self, _file: &str) -> Option<String> {
         None
@@ -258,6 +263,11 @@ impl InstalledPart {
         let list = text.lines().find_map(|line| line.trim_start().strip_prefix("paths = "));
         let list = list.filter(|_| is_own(bytes, content)).map(|list| list.trim_end_matches(','));
         list.and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default()
+    }
+
+    /// Entries of anybody because of which the harness ignores our part of the file, and what is wrong with each.
+    pub fn faults(&self, bytes: &[u8]) -> Result<Vec<String>, EditError> {
+        if let Self::Custom(part) = self { part.faults(bytes) } else { Ok(Vec::new()) }
     }
 
     /// What it means for the user that our part of this file is outdated, if that is something special.

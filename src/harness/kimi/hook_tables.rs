@@ -6,7 +6,7 @@ use crate::domain::text_edit::toml::table_list::TableList;
 use crate::harness::install::{CustomPart, FileLookup, Original};
 use crate::harness::{HookLine, HookPurpose};
 
-use super::ID;
+use super::{ID, accepted_hooks};
 
 const LIST: &str = "hooks";
 const COMMAND: &str = "command";
@@ -64,6 +64,10 @@ impl CustomPart for HookTables {
 
     fn is_in(&self, bytes: &[u8]) -> Result<bool, EditError> {
         Ok(!found(bytes)?.is_empty())
+    }
+
+    fn faults(&self, bytes: &[u8]) -> Result<Vec<String>, EditError> {
+        accepted_hooks::faults(&TableList::parse(bytes, LIST)?)
     }
 
     fn is_mentioned(&self, text: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Kimi Code.
 
+mod accepted_hooks;
 mod codec;
 mod hook_tables;
 mod install;

@@ -161,3 +161,23 @@ fn a_login_shell_that_does_not_find_the_program() {
     assert!(!is_told(&fails), "nothing is known");
     assert_warns(&asked(&misses), "login shell, whose PATH has no `msg`", "~/.profile");
 }
+
+/// Kimi Code ignores all hooks if one entry of the list is not as it should be, whoever wrote that entry.
+#[test]
+fn an_entry_of_others_that_switches_our_hooks_off() {
+    let env = TestEnvironment::new();
+    let file = env.home().join(".kimi-code/config.toml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let theirs = "[[hooks]]\nevent = \"Stop\"\ncommand = \"true\"\nfail_mode = \"open\"\n";
+    fs::write(&file, theirs).unwrap();
+    assert_warns(&doctor(&env), "in no harness", "`msg install all`");
+    install(&env, "kimi");
+    let found = doctor(&env);
+    let fault = "config.toml`: `[[hooks]]` in line 1 has the unknown key `fail_mode`";
+    assert_warns(&found, "kimi: Kimi Code ignores all hooks in `", "correct these entries, or remove them");
+    assert_warns(&found, fault, "correct these entries, or remove them");
+    let corrected = fs::read_to_string(&file).unwrap().replace("fail_mode = \"open\"\n", "");
+    fs::write(&file, corrected).unwrap();
+    let found = doctor(&env);
+    assert_eq!((found.len(), found[0].1.as_str()), (1, "in kimi"), "{found:?}");
+}

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use toml_edit::{Document, Item, Table};
+use toml_edit::{Document, Item, Table, Value};
 
 use super::super::json::quoted;
 use super::super::{EditError, Splice, bytes_of, newline_of, spliced, text_of};
@@ -13,6 +13,22 @@ pub struct TableList {
     bom: bool,
     text: String,
     name: &'static str,
+}
+
+/// One table of the list, for a check of what is in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedTable {
+    /// The line of its header, from 1.
+    pub line: usize,
+    pub members: Vec<(String, ListedValue)>,
+}
+
+/// A value, as far as a check needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ListedValue {
+    Text(String),
+    Number(f64),
+    Other,
 }
 
 impl TableList {
@@ -31,13 +47,31 @@ impl TableList {
     pub fn texts(&self, key: &str) -> Result<Vec<Option<String>>, EditError> {
         let document = self.document()?;
         let text = |table: &Table| table.get(key).and_then(Item::as_str).map(str::to_string);
-        Ok(self.tables(&document)?.into_iter().map(text).collect())
+        Ok(self.tables_of(&document)?.into_iter().map(text).collect())
+    }
+
+    /// The tables with all their members, in order.
+    pub fn tables(&self) -> Result<Vec<ListedTable>, EditError> {
+        let document = self.document()?;
+        let value = |item: &Item| match item.as_value() {
+            Some(Value::String(text)) => ListedValue::Text(text.value().clone()),
+            Some(Value::Integer(number)) => ListedValue::Number(*number.value() as f64),
+            Some(Value::Float(number)) => ListedValue::Number(*number.value()),
+            _ => ListedValue::Other,
+        };
+        let listed = |table: &Table| {
+            let start = table.span().map_or(0, |span| span.start);
+            let line = self.text[..start].matches('\n').count() + 1;
+            let members = table.iter().map(|(key, item)| (key.to_string(), value(item))).collect();
+            ListedTable { line, members }
+        };
+        Ok(self.tables_of(&document)?.into_iter().map(listed).collect())
     }
 
     /// Replaces the text of a key in the table at this index, if it has that key.
     pub fn set(&mut self, index: usize, key: &str, text: &str) -> Result<(), EditError> {
         let document = self.document()?;
-        let tables = self.tables(&document)?;
+        let tables = self.tables_of(&document)?;
         let value = tables.get(index).and_then(|table| table.get(key));
         let splice = value.and_then(Item::span).map(|range| Splice { range, with: quoted(text) });
         self.apply(splice.into_iter().collect())
@@ -59,7 +93,7 @@ impl TableList {
     /// Removes the tables at these indices, each with the blank line before it.
     pub fn remove(&mut self, indices: &[usize]) -> Result<(), EditError> {
         let document = self.document()?;
-        let tables = self.tables(&document)?;
+        let tables = self.tables_of(&document)?;
         let taken = indices.iter().filter_map(|index| tables.get(*index));
         let ranges: Vec<Range<usize>> = taken.filter_map(|table| self.range(table)).collect();
         self.apply(ranges.into_iter().map(|range| Splice { range, with: String::new() }).collect())
@@ -89,7 +123,7 @@ impl TableList {
         })
     }
 
-    fn tables<'d>(&self, document: &'d Document<&str>) -> Result<Vec<&'d Table>, EditError> {
+    fn tables_of<'d>(&self, document: &'d Document<&str>) -> Result<Vec<&'d Table>, EditError> {
         match document.as_table().get(self.name) {
             None => Ok(Vec::new()),
             Some(Item::ArrayOfTables(tables)) => Ok(tables.iter().collect()),

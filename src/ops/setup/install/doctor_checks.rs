@@ -182,10 +182,22 @@ fn look(place: &InstallContext<'_>, support: &dyn HarnessSupport, installs: &Ins
         let other = || format!("{harness}: `{file}` was written by another version of msg, or was changed");
         troubles.push((step.target.part.outdated(&file).unwrap_or_else(other), mend));
     }
+    troubles.extend(steps.iter().filter_map(|step| rejection(step, support)));
     if troubles.is_empty() {
         troubles.extend(support.machine_trouble());
     }
     Found { is_installed: true, is_well: troubles.is_empty(), troubles }
+}
+
+/// Entries because of which the harness ignores our hooks, and what to do about them.
+fn rejection(step: &PlannedFile, support: &dyn HarnessSupport) -> Option<(String, String)> {
+    let faults = step.target.part.faults(step.before.as_deref()?).ok()?;
+    if faults.is_empty() {
+        return None;
+    }
+    let (harness, title, file) = (support.id(), support.title(), shown(&step.target.path));
+    let text = format!("{harness}: {title} ignores all hooks in `{file}`: {}", faults.join("; "));
+    Some((text, "correct these entries, or remove them".to_string()))
 }
 
 /// Whether our MCP server is in the file.
