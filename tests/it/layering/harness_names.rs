@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ravenry::harness;
 
-use super::rust_files;
+use super::graph::rust_files;
 
 /// Files that may name a harness, and why.
 const ALLOWED: [(&str, &str); 10] = [

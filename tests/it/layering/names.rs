@@ -6,7 +6,7 @@ use std::path::Path;
 
 use syn::{Item, Visibility};
 
-use super::rust_files;
+use super::graph::rust_files;
 
 /// The longest file, in lines. A longer one has more than one purpose.
 const MAX_LINES: usize = 500;

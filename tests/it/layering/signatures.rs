@@ -7,7 +7,7 @@ use std::path::Path;
 
 use syn::visit::Visit;
 
-use super::rust_files;
+use super::graph::rust_files;
 
 /// What stays as it is, and why.
 const ALLOWED: [(&str, &str); 1] = [
@@ -144,7 +144,7 @@ fn is_called(ty: &syn::Type, name: &str) -> bool {
     matches!(ty, syn::Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == name))
 }
 
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+pub(super) fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test")
