@@ -2,6 +2,8 @@
 
 mod channel;
 mod codec;
+#[cfg(test)]
+mod codec_tests;
 mod inbound;
 mod install;
 mod socket;

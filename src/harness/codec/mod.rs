@@ -12,6 +12,8 @@ pub(super) mod tool_input;
 pub(super) mod tool_outcome;
 
 #[cfg(test)]
+pub(super) mod fixture;
+#[cfg(test)]
 mod tests;
 
 use serde_json::Value;

@@ -1,6 +1,8 @@
 //! Codex.
 
 mod codec;
+#[cfg(test)]
+mod codec_tests;
 mod install;
 mod login_shell;
 mod queue;

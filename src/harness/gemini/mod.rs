@@ -1,6 +1,8 @@
 //! Gemini CLI.
 
 mod codec;
+#[cfg(test)]
+mod codec_tests;
 mod install;
 
 use std::path::{Path, PathBuf};

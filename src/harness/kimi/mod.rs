@@ -2,6 +2,8 @@
 
 mod accepted_hooks;
 mod codec;
+#[cfg(test)]
+mod codec_tests;
 mod hook_tables;
 mod install;
 

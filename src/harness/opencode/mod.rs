@@ -1,6 +1,8 @@
 //! OpenCode.
 
 mod codec;
+#[cfg(test)]
+mod codec_tests;
 mod install;
 mod permission;
 

@@ -1,6 +1,8 @@
 //! pi.
 
 mod codec;
+#[cfg(test)]
+mod codec_tests;
 mod install;
 
 use std::path::{Path, PathBuf};

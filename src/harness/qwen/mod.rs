@@ -1,6 +1,8 @@
 //! Qwen Code, a descendant of Gemini CLI whose hooks are Claude Code's.
 
 mod codec;
+#[cfg(test)]
+mod codec_tests;
 mod inbox;
 mod install;
 

@@ -1,13 +1,13 @@
-//! Tests of the codecs, with payloads of real harnesses and with invalid ones.
+//! Tests that concern all codecs, with payloads of real harnesses and with invalid ones. Those of one codec are in the folder
+//! of its harness.
 
 mod anything;
 mod captured;
 mod decoding;
 mod encoding;
-mod endings;
 
 /// Every event of any harness, and one that none has.
-const EVENTS: [&str; 41] = [
+pub(super) const EVENTS: [&str; 41] = [
     "SessionStart",
     "SessionEnd",
     "UserPromptSubmit",
