@@ -20,7 +20,7 @@ const BROADCAST_WINDOW: SignedDuration = SignedDuration::from_secs(5);
 pub(super) struct Conversation {
     pub(super) with: String,
     /// Oldest first.
-    pub(super) notes: Vec<ChatMessage>,
+    pub(super) messages: Vec<ChatMessage>,
     /// The first visible row; `None` while the conversation follows its end.
     anchor: Option<Anchor>,
     /// For unread messages: which of their rows have been on the screen.
@@ -50,14 +50,14 @@ pub(super) struct Window<'a> {
 /// The visible rows of one message.
 #[derive(Debug)]
 pub(super) struct VisibleMessage<'a> {
-    pub(super) note: &'a ChatMessage,
+    pub(super) message: &'a ChatMessage,
     pub(super) rows: Vec<Line<'static>>,
     pub(super) range: Range<usize>,
 }
 
 impl Conversation {
     pub(super) fn new(with: &str) -> Self {
-        Self { with: with.to_string(), notes: Vec::new(), anchor: None, seen: HashMap::new() }
+        Self { with: with.to_string(), messages: Vec::new(), anchor: None, seen: HashMap::new() }
     }
 
     pub(super) fn is_with(&self, name: &str) -> bool {
@@ -65,13 +65,16 @@ impl Conversation {
     }
 
     pub(super) fn unread(&self) -> usize {
-        self.notes.iter().rev().filter(|note| note.is_unread()).count()
+        self.messages.iter().rev().filter(|message| message.is_unread()).count()
     }
 
     /// The ids of messages that were read and ask for an ack.
     pub(super) fn owed_acks(&self) -> Vec<String> {
-        let owed = self.notes.iter().filter(|note| note.wants_ack && note.standing == MessageStatus::Read);
-        owed.map(|note| note.short_id().to_string()).collect()
+        let owed = self
+            .messages
+            .iter()
+            .filter(|message| message.wants_ack && message.standing == MessageStatus::Read);
+        owed.map(|message| message.short_id().to_string()).collect()
     }
 
     pub(super) fn is_at_end(&self) -> bool {
@@ -79,10 +82,10 @@ impl Conversation {
     }
 
     /// Adds a message or updates a known one.
-    pub(super) fn put(&mut self, note: ChatMessage) {
-        if let MessageStatus::Mine(copies) = &note.standing
-            && note.is_broadcast
-            && let Some(known) = self.same_breath(&note, copies)
+    pub(super) fn put(&mut self, message: ChatMessage) {
+        if let MessageStatus::Mine(copies) = &message.standing
+            && message.is_broadcast
+            && let Some(known) = self.same_breath(&message, copies)
             && let MessageStatus::Mine(kept) = &mut known.standing
         {
             for copy in copies {
@@ -93,31 +96,31 @@ impl Conversation {
             }
             return;
         }
-        if !note.is_unread() {
-            self.seen.remove(&note.key);
+        if !message.is_unread() {
+            self.seen.remove(&message.key);
         }
-        match self.notes.binary_search_by(|known| known.key.cmp(&note.key)) {
-            Ok(place) => self.notes[place] = note,
-            Err(place) => self.notes.insert(place, note),
+        match self.messages.binary_search_by(|known| known.key.cmp(&message.key)) {
+            Ok(place) => self.messages[place] = message,
+            Err(place) => self.messages.insert(place, message),
         }
     }
 
-    /// The broadcast that this note is another copy of. The same text sent twice to one recipient is two messages.
-    fn same_breath(&mut self, note: &ChatMessage, copies: &[SentCopy]) -> Option<&mut ChatMessage> {
+    /// The broadcast that this message is another copy of. The same text sent twice to one recipient is two messages.
+    fn same_breath(&mut self, message: &ChatMessage, copies: &[SentCopy]) -> Option<&mut ChatMessage> {
         let is_same = |known: &&mut ChatMessage| {
             let MessageStatus::Mine(kept) = &known.standing else { return false };
             let is_other =
                 |kept: &SentCopy| copies.iter().all(|copy| copy.to != kept.to || copy.key == kept.key);
             kept.iter().all(is_other)
-                && known.text == note.text
-                && known.at.duration_since(note.at).abs() <= BROADCAST_WINDOW
+                && known.text == message.text
+                && known.at.duration_since(message.at).abs() <= BROADCAST_WINDOW
         };
-        self.notes.iter_mut().rev().find(is_same)
+        self.messages.iter_mut().rev().find(is_same)
     }
 
     pub(super) fn note_receipts(&mut self, receipts: &[(String, ReceiptView)]) {
-        for note in &mut self.notes {
-            let MessageStatus::Mine(copies) = &mut note.standing else { continue };
+        for message in &mut self.messages {
+            let MessageStatus::Mine(copies) = &mut message.standing else { continue };
             for copy in copies {
                 if let Some((_, receipt)) = receipts.iter().find(|(key, _)| *key == copy.key) {
                     copy.receipt = *receipt;
@@ -132,27 +135,27 @@ impl Conversation {
     }
 
     pub(super) fn forget(&mut self, keys: &[String]) {
-        self.notes.retain(|note| !keys.contains(&note.key));
+        self.messages.retain(|message| !keys.contains(&message.key));
     }
 
     fn matching(&self, filter: &str) -> Vec<&ChatMessage> {
         let wanted = filter.to_lowercase();
-        let fits = |note: &&ChatMessage| {
+        let fits = |message: &&ChatMessage| {
             wanted.is_empty()
-                || note.text.to_lowercase().contains(&wanted)
-                || note.from.to_lowercase().contains(&wanted)
+                || message.text.to_lowercase().contains(&wanted)
+                || message.from.to_lowercase().contains(&wanted)
         };
-        self.notes.iter().filter(fits).collect()
+        self.messages.iter().filter(fits).collect()
     }
 
     /// The visible pieces, from top to bottom.
     pub(super) fn pieces(&self, window: Window<'_>) -> Vec<VisibleMessage<'_>> {
-        let notes = self.matching(window.filter);
-        let from_anchor = self.anchor.as_ref().map(|anchor| downwards(&notes, anchor, window));
+        let messages = self.matching(window.filter);
+        let from_anchor = self.anchor.as_ref().map(|anchor| downwards(&messages, anchor, window));
         match from_anchor {
             // Leave no empty rows at the bottom while there are messages above.
             Some(pieces) if count(&pieces) >= window.height => pieces,
-            _ => upwards(&notes, window),
+            _ => upwards(&messages, window),
         }
     }
 
@@ -160,10 +163,10 @@ impl Conversation {
     pub(super) fn scroll(&mut self, by: isize, window: Window<'_>) -> bool {
         let pieces = self.pieces(window);
         let Some(top) = pieces.first() else { return true };
-        let (key, mut row) = (top.note.key.clone(), top.range.start);
-        let notes = self.matching(window.filter);
-        let height = |place: usize| message_view::height(notes[place], window.look.width);
-        let mut place = notes.partition_point(|note| note.key < key);
+        let (key, mut row) = (top.message.key.clone(), top.range.start);
+        let messages = self.matching(window.filter);
+        let height = |place: usize| message_view::height(messages[place], window.look.width);
+        let mut place = messages.partition_point(|message| message.key < key);
         if by < 0 {
             let mut left = by.unsigned_abs();
             while left > row && place > 0 {
@@ -174,16 +177,16 @@ impl Conversation {
             row = row.saturating_sub(left);
         } else {
             row = row.saturating_add(by.unsigned_abs());
-            while place < notes.len() && row >= height(place) {
+            while place < messages.len() && row >= height(place) {
                 row -= height(place);
                 place += 1;
             }
         }
-        let anchor = notes.get(place).map(|note| Anchor { key: note.key.clone(), row });
+        let anchor = messages.get(place).map(|message| Anchor { key: message.key.clone(), row });
         let is_full = anchor.as_ref().is_some_and(|anchor| {
             // There must be more rows than the window has: otherwise this is the end.
             let more = Window { height: window.height + 1, ..window };
-            count(&downwards(&notes, anchor, more)) > window.height
+            count(&downwards(&messages, anchor, more)) > window.height
         });
         self.anchor = anchor.filter(|_| is_full);
         place == 0 && row == 0
@@ -191,7 +194,7 @@ impl Conversation {
 
     pub(super) fn go_to_start(&mut self, window: Window<'_>) {
         let anchor =
-            self.matching(window.filter).first().map(|note| Anchor { key: note.key.clone(), row: 0 });
+            self.matching(window.filter).first().map(|message| Anchor { key: message.key.clone(), row: 0 });
         self.anchor = anchor;
         self.scroll(0, window);
     }
@@ -205,8 +208,8 @@ impl Conversation {
         let in_sight: Vec<(String, usize, Range<usize>)> = self
             .pieces(window)
             .into_iter()
-            .filter(|piece| piece.note.is_unread() && !message_view::is_cut(piece.note))
-            .map(|piece| (piece.note.key.clone(), piece.rows.len(), piece.range))
+            .filter(|piece| piece.message.is_unread() && !message_view::is_cut(piece.message))
+            .map(|piece| (piece.message.key.clone(), piece.rows.len(), piece.range))
             .collect();
         let mut done = Vec::new();
         for (key, total, range) in in_sight {
@@ -230,36 +233,40 @@ fn count(pieces: &[VisibleMessage<'_>]) -> usize {
     pieces.iter().map(|piece| piece.range.len()).sum()
 }
 
-fn downwards<'a>(notes: &[&'a ChatMessage], anchor: &Anchor, window: Window<'_>) -> Vec<VisibleMessage<'a>> {
-    let start = notes.partition_point(|note| note.key < anchor.key);
+fn downwards<'a>(
+    messages: &[&'a ChatMessage],
+    anchor: &Anchor,
+    window: Window<'_>,
+) -> Vec<VisibleMessage<'a>> {
+    let start = messages.partition_point(|message| message.key < anchor.key);
     let mut pieces = Vec::new();
     let mut left = window.height;
-    for (place, note) in notes.iter().enumerate().skip(start) {
+    for (place, message) in messages.iter().enumerate().skip(start) {
         if left == 0 {
             break;
         }
-        let rows = message_view::rows(note, window.look);
-        let is_anchor = place == start && note.key == anchor.key;
+        let rows = message_view::rows(message, window.look);
+        let is_anchor = place == start && message.key == anchor.key;
         let first = if is_anchor { anchor.row.min(rows.len() - 1) } else { 0 };
         let last = rows.len().min(first + left);
         left -= last - first;
-        pieces.push(VisibleMessage { note, rows, range: first..last });
+        pieces.push(VisibleMessage { message, rows, range: first..last });
     }
     pieces
 }
 
-fn upwards<'a>(notes: &[&'a ChatMessage], window: Window<'_>) -> Vec<VisibleMessage<'a>> {
+fn upwards<'a>(messages: &[&'a ChatMessage], window: Window<'_>) -> Vec<VisibleMessage<'a>> {
     let mut pieces = Vec::new();
     let mut left = window.height;
-    for note in notes.iter().rev() {
+    for message in messages.iter().rev() {
         if left == 0 {
             break;
         }
-        let rows = message_view::rows(note, window.look);
+        let rows = message_view::rows(message, window.look);
         let first = rows.len().saturating_sub(left);
         left -= rows.len() - first;
         let range = first..rows.len();
-        pieces.push(VisibleMessage { note, rows, range });
+        pieces.push(VisibleMessage { message, rows, range });
     }
     pieces.reverse();
     pieces

@@ -240,9 +240,9 @@ impl MeshThread<'_> {
                 let keys = changes.gone.iter().map(|stem| stem.to_string()).collect();
                 self.tell(ChatUpdate::Forget(keys));
             }
-            let notes: Vec<_> = changes.messages.iter().map(to_model::note).collect();
-            if !notes.is_empty() {
-                self.tell(ChatUpdate::Notes(notes));
+            let messages: Vec<_> = changes.messages.iter().map(to_model::message).collect();
+            if !messages.is_empty() {
+                self.tell(ChatUpdate::Messages(messages));
             }
         });
         self.unless_gone(told)

@@ -26,14 +26,14 @@ pub(super) struct MessageLayout {
 }
 
 /// The rows of a message: an empty one, a header, and its text. Their number depends only on text and width.
-pub(super) fn rows(note: &ChatMessage, look: MessageLayout) -> Vec<Line<'static>> {
+pub(super) fn rows(message: &ChatMessage, look: MessageLayout) -> Vec<Line<'static>> {
     let width = look.width.max(2);
     let widest = (width * PART.0 / PART.1).max(NARROWEST).min(width - 1);
-    let texts = text_rows(note, widest.saturating_sub(2));
-    let header = header(note, look);
+    let texts = text_rows(message, widest.saturating_sub(2));
+    let header = header(message, look);
     let mut rows = Vec::with_capacity(texts.len() + 2);
     rows.push(Line::default());
-    match note.is_mine() {
+    match message.is_mine() {
         true => {
             let longest = texts.iter().map(|text| text.width()).max().unwrap_or(0);
             let left = width.saturating_sub(longest + 2);
@@ -56,52 +56,52 @@ pub(super) fn rows(note: &ChatMessage, look: MessageLayout) -> Vec<Line<'static>
 }
 
 /// The number of rows that [`rows`] returns.
-pub(super) fn height(note: &ChatMessage, width: usize) -> usize {
+pub(super) fn height(message: &ChatMessage, width: usize) -> usize {
     let width = width.max(2);
     let widest = (width * PART.0 / PART.1).max(NARROWEST).min(width - 1);
-    text_rows(note, widest.saturating_sub(2)).len() + 2
+    text_rows(message, widest.saturating_sub(2)).len() + 2
 }
 
 /// Whether the text is truncated. Then the message is never shown completely, however far the user scrolls.
-pub(super) fn is_cut(note: &ChatMessage) -> bool {
-    note.text.trim_end().len() > LONGEST
+pub(super) fn is_cut(message: &ChatMessage) -> bool {
+    message.text.trim_end().len() > LONGEST
 }
 
-fn text_rows(note: &ChatMessage, width: usize) -> Vec<String> {
-    let text = note.text.trim_end();
-    if !is_cut(note) {
+fn text_rows(message: &ChatMessage, width: usize) -> Vec<String> {
+    let text = message.text.trim_end();
+    if !is_cut(message) {
         return wrap(text, width);
     }
     let end = text.floor_char_boundary(LONGEST);
-    let short_id = note.short_id();
+    let short_id = message.short_id();
     // A message that was not shown completely stays in the inbox.
-    let way = if note.is_unread() { "read".to_string() } else { format!("show {short_id}") };
+    let way = if message.is_unread() { "read".to_string() } else { format!("show {short_id}") };
     let mut rows = wrap(&text[..end], width);
     rows.extend(wrap(&format!("… {} more bytes: `msg {way}`", text.len() - end), width));
     rows
 }
 
-fn header(note: &ChatMessage, look: MessageLayout) -> Line<'static> {
+fn header(message: &ChatMessage, look: MessageLayout) -> Line<'static> {
     let theme = look.theme;
     let mut spans = Vec::new();
-    if let MessageStatus::Mine(copies) = &note.standing {
+    if let MessageStatus::Mine(copies) = &message.standing {
         let (text, receipt) = summary(copies);
         spans.push(Span::styled(text, theme.receipt(receipt)));
         spans.push(Span::styled(" · ", theme.faint()));
     } else {
-        spans.push(Span::styled(shown_name(&note.from).into_owned(), theme.theirs()));
+        spans.push(Span::styled(shown_name(&message.from).into_owned(), theme.theirs()));
         spans.push(Span::styled(" · ", theme.faint()));
     }
-    spans.push(Span::styled(ago(note.at, look.now), theme.faint()));
-    if note.importance != Importance::Normal {
-        let style = if note.importance.goes_first() { theme.error() } else { theme.faint() };
-        spans.push(Span::styled(format!(" · {}", note.importance.name()), style));
+    spans.push(Span::styled(ago(message.at, look.now), theme.faint()));
+    if message.importance != Importance::Normal {
+        let style = if message.importance.goes_first() { theme.error() } else { theme.faint() };
+        spans.push(Span::styled(format!(" · {}", message.importance.name()), style));
     }
-    if note.wants_ack && !note.is_mine() {
+    if message.wants_ack && !message.is_mine() {
         spans.push(Span::styled(" · wants an ack (Ctrl-A)", theme.unread()));
     }
-    spans.push(Span::styled(format!(" · {}", note.short_id()), theme.faint()));
-    if note.is_unread() {
+    spans.push(Span::styled(format!(" · {}", message.short_id()), theme.faint()));
+    if message.is_unread() {
         spans.push(Span::styled(" · new", theme.unread()));
     }
     Line::from(spans)

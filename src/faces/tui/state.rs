@@ -66,7 +66,7 @@ pub(super) struct TypedMessage {
 pub(super) enum ChatUpdate {
     World(Box<MeshSnapshot>),
     /// Messages that are new or whose standing changed.
-    Notes(Vec<ChatMessage>),
+    Messages(Vec<ChatMessage>),
     /// Whether there are messages older than those reported so far.
     Older(bool),
     /// Messages that no longer exist.
@@ -231,7 +231,7 @@ impl ChatState {
                 self.world = *world;
                 self.is_loaded = true;
             }
-            ChatUpdate::Notes(notes) => self.file(notes),
+            ChatUpdate::Messages(messages) => self.file(messages),
             ChatUpdate::Older(has_older) => {
                 self.has_older = has_older;
                 self.awaits_older = false;
@@ -273,13 +273,13 @@ impl ChatState {
     }
 
     /// Adds each message to its conversation.
-    fn file(&mut self, notes: Vec<ChatMessage>) {
-        for note in notes {
-            if note.is_broadcast {
-                self.all.put(note);
+    fn file(&mut self, messages: Vec<ChatMessage>) {
+        for message in messages {
+            if message.is_broadcast {
+                self.all.put(message);
             } else {
-                let with = if note.is_mine() { note.to.clone() } else { note.from.clone() };
-                self.talk_with(&with).put(note);
+                let with = if message.is_mine() { message.to.clone() } else { message.from.clone() };
+                self.talk_with(&with).put(message);
             }
         }
     }

@@ -104,7 +104,7 @@ fn hold(held: &HeldReservation) -> ReservationItem {
     }
 }
 
-pub(super) fn note(filed: &StoredMessage) -> ChatMessage {
+pub(super) fn message(filed: &StoredMessage) -> ChatMessage {
     let message = &filed.message;
     let key = filed.stem.to_string();
     let standing = match &filed.place {

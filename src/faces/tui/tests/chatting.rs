@@ -6,8 +6,8 @@ use super::*;
 fn long(count: usize, height: u16) -> ChatState {
     let mut state = empty(60, height);
     state.hear(ChatUpdate::World(Box::new(world())));
-    let notes = (0..count).map(|number| received(number, "SwiftRaven", &format!("message {number}.")));
-    state.hear(ChatUpdate::Notes(notes.collect()));
+    let messages = (0..count).map(|number| received(number, "SwiftRaven", &format!("message {number}.")));
+    state.hear(ChatUpdate::Messages(messages.collect()));
     state.open("SwiftRaven");
     state
 }
@@ -23,11 +23,11 @@ fn the_latest_is_in_sight_until_somebody_looks_back() {
     press(&mut state, KeyCode::PageUp);
     assert!(!shows(&state, "message 99."));
     let before = picture(&state);
-    state.hear(ChatUpdate::Notes(vec![received(100, "SwiftRaven", "message 100.")]));
+    state.hear(ChatUpdate::Messages(vec![received(100, "SwiftRaven", "message 100.")]));
     assert_eq!(picture(&state), before, "what is read does not move");
     press(&mut state, KeyCode::End);
     assert!(shows(&state, "message 100."));
-    state.hear(ChatUpdate::Notes(vec![received(101, "SwiftRaven", "message 101.")]));
+    state.hear(ChatUpdate::Messages(vec![received(101, "SwiftRaven", "message 101.")]));
     assert!(shows(&state, "message 101."), "at the end it follows");
 }
 
@@ -76,7 +76,7 @@ fn at_the_beginning_older_ones_are_asked_for() {
     let before = picture(&state);
     let older =
         ChatMessage { key: "0000000000001-aaaaaa".to_string(), ..received(0, "SwiftRaven", "long ago") };
-    state.hear(ChatUpdate::Notes(vec![older]));
+    state.hear(ChatUpdate::Messages(vec![older]));
     assert_eq!(picture(&state), before, "what is read does not move");
     press(&mut state, KeyCode::Up);
     press(&mut state, KeyCode::Up);
@@ -87,7 +87,7 @@ fn at_the_beginning_older_ones_are_asked_for() {
 #[test]
 fn only_what_was_on_the_screen_counts_as_seen() {
     let mut state = long(0, 14);
-    state.hear(ChatUpdate::Notes(vec![unread(1, "SwiftRaven", "short")]));
+    state.hear(ChatUpdate::Messages(vec![unread(1, "SwiftRaven", "short")]));
     state.tab = super::super::state::Tab::Agents;
     assert_eq!(state.update(ChatInput::Drawn), [], "another tab is open");
     go(&mut state, "SwiftRaven");
@@ -100,7 +100,7 @@ fn only_what_was_on_the_screen_counts_as_seen() {
     let seen = ChatEffect::Surface(vec![unread(1, "", "").key]);
     assert_eq!(state.update(ChatInput::Drawn), [seen]);
     assert_eq!(state.update(ChatInput::Drawn), [], "once");
-    state.hear(ChatUpdate::Notes(vec![received(1, "SwiftRaven", "short")]));
+    state.hear(ChatUpdate::Messages(vec![received(1, "SwiftRaven", "short")]));
     assert_eq!(state.unread(), 0);
 }
 
@@ -108,7 +108,7 @@ fn only_what_was_on_the_screen_counts_as_seen() {
 fn a_long_message_has_to_be_seen_as_a_whole() {
     let mut state = long(0, 14);
     let text = (0..100).map(|line| format!("line {line}")).collect::<Vec<_>>().join("\n");
-    state.hear(ChatUpdate::Notes(vec![unread(1, "SwiftRaven", &text)]));
+    state.hear(ChatUpdate::Messages(vec![unread(1, "SwiftRaven", &text)]));
     go(&mut state, "SwiftRaven");
     let mut effects = Vec::new();
     for _ in 0..20 {
@@ -126,7 +126,7 @@ fn a_long_message_has_to_be_seen_as_a_whole() {
 #[test]
 fn a_burst_beyond_the_screen_is_seen_bit_by_bit() {
     let mut state = long(0, 14);
-    state.hear(ChatUpdate::Notes((0..20).map(|number| unread(number, "SwiftRaven", "hi")).collect()));
+    state.hear(ChatUpdate::Messages((0..20).map(|number| unread(number, "SwiftRaven", "hi")).collect()));
     go(&mut state, "SwiftRaven");
     let Some(ChatEffect::Surface(first)) = state.update(ChatInput::Drawn).pop() else {
         panic!("something is in sight")
@@ -161,7 +161,7 @@ fn messages_go_where_they_belong() {
         state.conversations.iter().map(|conversation| conversation.with.as_str()).collect::<Vec<_>>(),
         ["SwiftRaven", "GoldFalcon"]
     );
-    assert_eq!(state.all.notes.len(), 2);
+    assert_eq!(state.all.messages.len(), 2);
     assert_eq!(state.unread(), 2);
     let key = unread(6, "", "").key;
     state.hear(ChatUpdate::Forget(vec![key]));
@@ -171,7 +171,7 @@ fn messages_go_where_they_belong() {
 #[test]
 fn what_nobody_could_see_has_to_be_seen_again() {
     let mut state = long(0, 14);
-    state.hear(ChatUpdate::Notes((0..20).map(|number| unread(number, "SwiftRaven", "hi")).collect()));
+    state.hear(ChatUpdate::Messages((0..20).map(|number| unread(number, "SwiftRaven", "hi")).collect()));
     let Some(ChatEffect::Surface(hidden)) = state.update(ChatInput::Drawn).pop() else {
         panic!("something is drawn")
     };
@@ -194,15 +194,15 @@ fn the_same_said_twice_is_two_messages() {
         at: ago(1),
         ..sent(number, to, "ping", ReceiptView::Stored)
     };
-    let notes = vec![
+    let messages = vec![
         again(70, "SwiftRaven"),
         again(71, "GoldFalcon"),
         again(72, "SwiftRaven"),
         again(73, "GoldFalcon"),
     ];
-    state.hear(ChatUpdate::Notes(notes.clone()));
+    state.hear(ChatUpdate::Messages(messages.clone()));
     go(&mut state, "All");
     assert_eq!(picture(&state).matches("ping").count(), 2, "{}", picture(&state));
-    state.hear(ChatUpdate::Notes(notes));
+    state.hear(ChatUpdate::Messages(messages));
     assert_eq!(picture(&state).matches("ping").count(), 2, "told again, they are the same");
 }

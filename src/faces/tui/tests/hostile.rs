@@ -25,7 +25,7 @@ fn nothing_of_a_peers_reaches_the_terminal_as_a_command() {
     world.mesh = NASTY.to_string();
     let mut state = full(120, 40);
     state.hear(ChatUpdate::World(Box::new(world)));
-    state.hear(ChatUpdate::Notes(vec![unread(50, NASTY, NASTY)]));
+    state.hear(ChatUpdate::Messages(vec![unread(50, NASTY, NASTY)]));
     state.hear(ChatUpdate::Events(vec![happened(1, NASTY, NASTY, Tone::Bad)]));
     state.hear(ChatUpdate::Notice(NASTY.to_string()));
     for _ in 0..state.tabs().len() {
@@ -43,7 +43,7 @@ fn nothing_of_a_peers_reaches_the_terminal_as_a_command() {
 fn a_size_bomb_is_cut() {
     let mut state = empty(80, 24);
     state.hear(ChatUpdate::World(Box::new(world())));
-    state.hear(ChatUpdate::Notes(vec![unread(1, "SwiftRaven", &"bomb ".repeat(200_000))]));
+    state.hear(ChatUpdate::Messages(vec![unread(1, "SwiftRaven", &"bomb ".repeat(200_000))]));
     go(&mut state, "SwiftRaven");
     assert!(picture(&state).contains("more bytes: `msg read`"), "{}", picture(&state));
     for _ in 0..40 {

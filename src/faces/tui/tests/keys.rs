@@ -176,7 +176,7 @@ fn control_a_acks_what_was_read_in_the_open_conversation() {
     let wanted = ChatMessage { wants_ack: true, ..received(20, "SwiftRaven", "ready?") };
     let unseen = ChatMessage { wants_ack: true, ..unread(21, "SwiftRaven", "and now?") };
     let other = ChatMessage { wants_ack: true, ..received(22, "GoldFalcon", "you?") };
-    state.hear(ChatUpdate::Notes(vec![
+    state.hear(ChatUpdate::Messages(vec![
         ChatMessage { key: "0000000001020-bbbbbb".into(), ..wanted },
         unseen,
         other,
@@ -194,7 +194,7 @@ fn control_a_acks_what_was_read_in_the_open_conversation() {
 #[test]
 fn notices_of_the_program_are_not_answered() {
     let mut state = full(80, 24);
-    state.hear(ChatUpdate::Notes(vec![received(30, "ravenry", "`src/` is free")]));
+    state.hear(ChatUpdate::Messages(vec![received(30, "ravenry", "`src/` is free")]));
     go(&mut state, "ravenry");
     let shown = picture(&state);
     assert!(shown.contains(" msg ") && shown.contains("msg · "), "{shown}");
@@ -212,7 +212,7 @@ fn the_strip_of_tabs_says_that_there_are_more() {
     assert!(strip(&state).starts_with(" Agents  All  Tasks  Reservations  Feed "), "{}", strip(&state));
     assert!(!strip(&state).contains(['‹', '›']));
     let names = ["Alfa", "Bravo", "Charlie", "Delta", "Echo", "Foxtrot", "Golf", "Hotel"];
-    state.hear(ChatUpdate::Notes(names.iter().map(|name| unread(40, name, "hi")).collect()));
+    state.hear(ChatUpdate::Messages(names.iter().map(|name| unread(40, name, "hi")).collect()));
     let row = strip(&state);
     assert!(row.ends_with('›') && !row.contains('‹') && row.contains(" Agents "), "{row}");
     for name in names {

@@ -116,9 +116,9 @@ fn unread(number: usize, from: &str, text: &str) -> ChatMessage {
 }
 
 fn sent(number: usize, to: &str, text: &str, receipt: ReceiptView) -> ChatMessage {
-    let note = received(number, "Robin", text);
-    let copy = SentCopy { key: note.key.clone(), to: to.to_string(), receipt };
-    ChatMessage { to: to.to_string(), standing: MessageStatus::Mine(vec![copy]), ..note }
+    let message = received(number, "Robin", text);
+    let copy = SentCopy { key: message.key.clone(), to: to.to_string(), receipt };
+    ChatMessage { to: to.to_string(), standing: MessageStatus::Mine(vec![copy]), ..message }
 }
 
 fn happened(minutes: i64, who: &str, what: &str, tone: Tone) -> FeedLine {
@@ -129,7 +129,7 @@ fn happened(minutes: i64, who: &str, what: &str, tone: Tone) -> FeedLine {
 fn full(width: u16, height: u16) -> ChatState {
     let mut state = empty(width, height);
     state.hear(ChatUpdate::World(Box::new(world())));
-    state.hear(ChatUpdate::Notes(vec![
+    state.hear(ChatUpdate::Messages(vec![
         received(1, "SwiftRaven", "I take src/auth/ for the new login flow, for about an hour."),
         sent(2, "SwiftRaven", "Fine. Leave session.rs to GoldFalcon, please.", ReceiptView::Acked),
         received(
