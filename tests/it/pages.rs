@@ -158,7 +158,8 @@ fn is_defined(name: &str, sources: &[(PathBuf, String)]) -> bool {
     let has_item = |text: &str, item: &str| {
         let lines = || text.lines().map(str::trim_start);
         let is_variant = || lines().any(|line| line.split([',', '(', ' ']).next() == Some(item));
-        text.contains(&format!("fn {item}(")) || text.contains(&format!("fn {item}<")) || is_variant()
+        let forms = [format!("fn {item}("), format!("fn {item}<"), format!("pub {item}: ")];
+        forms.iter().any(|form| text.contains(form)) || is_variant()
     };
     let Some((owner, item)) = name.rsplit_once("::") else {
         return sources.iter().any(|(_, text)| has_item(text, name));
