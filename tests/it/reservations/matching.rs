@@ -209,7 +209,8 @@ fn context(env: &TestEnvironment, name: &str, cwd: &Path) -> Context {
 fn what_is_covered_is_what_a_slow_look_says() {
     let env = two();
     let counts = std::cell::Cell::new((0, 0, 0));
-    let config = Config { cases: rounds(1000) as u32, failure_persistence: None, ..Config::default() };
+    let cases = rounds(1000);
+    let config = Config { cases: cases as u32, failure_persistence: None, ..Config::default() };
     let outcome = TestRunner::new(config).run(&case(), |case| {
         let dir = tempfile::tempdir_in(env.path()).unwrap();
         let root = fs::canonicalize(dir.path()).unwrap().join("deep/down/here");
@@ -274,5 +275,5 @@ fn what_is_covered_is_what_a_slow_look_says() {
     });
     outcome.unwrap();
     let (held, free, linked) = counts.get();
-    assert!(held > 100 && free > 100 && linked > 100, "that was hardly a test: {held}, {free}, {linked}");
+    assert!(held.min(free).min(linked) > cases / 5, "that was hardly a test: {held}, {free}, {linked}");
 }
