@@ -185,19 +185,22 @@ fn a_client_that_vanishes_gets_nothing_taken() {
 /// The client asks the server to end while it holds mail.
 #[test]
 fn a_signal_ends_it_and_puts_back() {
-    for signal in [Signal::SIGTERM, Signal::SIGHUP] {
-        let env = TestEnvironment::new();
-        let mut child = unread_server(&env);
-        let me = clog(&env, &mut child);
-        kill(Pid::from_raw(server_of(&child)), signal).unwrap();
-        drop(child.stdin.take());
-        ended(child);
-        let left = waiting(&env, &me);
-        assert!(
-            left.len() == LETTERS && left.iter().all(|file| !file.starts_with('.')),
-            "{signal}: {left:?}"
-        );
-    }
+    std::thread::scope(|scope| {
+        for signal in [Signal::SIGTERM, Signal::SIGHUP] {
+            scope.spawn(move || assert_put_back_after(signal));
+        }
+    });
+}
+
+fn assert_put_back_after(signal: Signal) {
+    let env = TestEnvironment::new();
+    let mut child = unread_server(&env);
+    let me = clog(&env, &mut child);
+    kill(Pid::from_raw(server_of(&child)), signal).unwrap();
+    drop(child.stdin.take());
+    ended(child);
+    let left = waiting(&env, &me);
+    assert!(left.len() == LETTERS && left.iter().all(|file| !file.starts_with('.')), "{signal}: {left:?}");
 }
 
 /// The harness lives on, and so does the agent.
