@@ -10,7 +10,7 @@
 //!
 //! | file in the mesh | module |
 //! | --- | --- |
-//! | `registry/<Name>.json` | `store::registry`, `store::wire::registration` |
+//! | `registry/<Name>.json` | `store::registry`; changes: `store::staged_change`; format: `store::wire::registration` |
 //! | `inbox/<Name>/` | `store::inbox` (taking), `store::offers` (mail given to a model), `store::outbox` (posting), `store::locked_mesh` (moving it with its owner) |
 //! | `seen/<Name>/.owner` | `store::orphans` |
 //! | `registry/.<Name>.taken` | `store::burial` |
@@ -23,8 +23,8 @@
 //! | `presence/<Name>.stuck`, `presence/.looked` | `store::stuck_reports` |
 //! | `index` | `store::index` |
 //! | `hooks/`, `trouble.jsonl` | `store::hook_state`; activity of a session and its waiter: `store::session_activity` |
-//! | `claims.json` | `store::claims` |
-//! | `completions.json` | `store::completions`, `store::claims` |
+//! | `claims.json` | `store::claims`; changes: `store::staged_change` |
+//! | `completions.json` | `store::completions`; changes: `store::staged_change` |
 //! | `mesh.lock` | `store::locked_mesh`, based on `sys::flock` |
 //! | `swarm.lock` | `store::swarm_lock` |
 //! | `tmp/` | `sys::files` |

@@ -74,12 +74,14 @@ fn bare(mesh: &Mesh) {
 
 fn bare_change(mesh: &Mesh, finish: bool) {
     let locked = mesh.lock().unwrap();
-    let swarm = locked.swarm().unwrap();
-    let claims = swarm.claims().unwrap();
+    let mut change = locked.change();
+    let claims = change.claims().unwrap();
     if finish {
-        swarm.write_completions(&swarm.completions().unwrap()).unwrap();
+        let completions = change.completions().unwrap();
+        change.set_completions(&completions).unwrap();
     }
-    swarm.write(&claims).unwrap();
+    change.set_claims(&claims).unwrap();
+    change.commit().unwrap();
 }
 
 fn seconds(work: impl FnOnce()) -> f64 {

@@ -19,6 +19,7 @@ use super::graves::{GoneReason, GraveHeader, GraveId};
 use super::locked_mesh::LockedMesh;
 use super::registry::{self, Registration};
 use super::sessions::{Eviction, SessionRecord};
+use super::staged_change::StagedChange;
 use crate::domain::{Agent, AgentName, Liveness};
 use crate::sys::files::{self, Published};
 use crate::sys::{clock, process};
@@ -45,20 +46,34 @@ impl LockedMesh<'_> {
         at: Timestamp,
         by: Option<&str>,
     ) -> Result<GraveId, StoreError> {
+        self.bury_with(self.change(), record, why, at, by)
+    }
+
+    /// Like [`LockedMesh::bury`], and commits a change that goes with it, such as giving up claims. If the registration
+    /// of an agent that lives on can't be written again, nothing happens.
+    pub fn bury_with(
+        &self,
+        mut change: StagedChange<'_>,
+        record: &Registration,
+        why: GoneReason,
+        at: Timestamp,
+        by: Option<&str>,
+    ) -> Result<GraveId, StoreError> {
         let layout = &self.mesh.layout;
         let agent = &record.agent;
         let grave = GraveId::of(agent);
         let by = by.map(str::to_string);
+        let lives_on = matches!(why, GoneReason::Left | GoneReason::Evicted);
+        if lives_on && !agent.is_foreign() {
+            change.edit(agent, |agent| agent.restores = Some(grave.to_string()))?;
+        }
         self.open_grave(&grave, &GraveHeader { why, at, by: by.clone() })?;
+        change.commit()?;
         let (left, evicted) = match why {
             GoneReason::Left => (Some(at), None),
             GoneReason::Evicted => (None, Some(Eviction { by, at })),
             GoneReason::Died | GoneReason::Lost => (None, None),
         };
-        let lives_on = left.is_some() || evicted.is_some();
-        if lives_on && !agent.is_foreign() {
-            self.edit(agent, |agent| agent.restores = Some(grave.to_string()))?;
-        }
         if lives_on || !files::exists(&layout.session(&agent.session))? {
             self.remember(SessionRecord { last: record.clone(), left, evicted })?;
         }

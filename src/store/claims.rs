@@ -101,6 +101,10 @@ impl Claims {
         (Self { document, escapes }, dropped)
     }
 
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        self.escapes.written(super::wire::pretty(&self.document))
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = Claim> {
         self.document.iter().flat_map(|(spec, tasks)| {
             let tasks = tasks.as_object().into_iter().flatten();
@@ -221,7 +225,8 @@ fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, ParseError> {
     })
 }
 
-/// Both locks held, which allows changes to claims and completions.
+/// Both locks held, which allows changes to claims and completions: by a [`super::StagedChange`], or by repairing
+/// damaged files.
 #[derive(Debug)]
 #[must_use = "the lock is free again as soon as this is dropped"]
 pub struct LockedClaims<'l> {
@@ -258,7 +263,7 @@ impl<'l> LockedClaims<'l> {
         }
     }
 
-    pub fn claims(&self) -> Result<Claims, StoreError> {
+    pub(super) fn claims(&self) -> Result<Claims, StoreError> {
         read_claims(&self.locked.mesh.layout)
     }
 
@@ -283,7 +288,7 @@ impl<'l> LockedClaims<'l> {
     /// Drops claims on completed tasks, which an interrupted completion leaves behind. They are recognised by
     /// `claims.json` being the older file. So every other writer of claims must call this first, or the paths reserved
     /// with those tasks would bind again.
-    pub fn drop_done(&self, claims: &mut Claims) {
+    pub(super) fn drop_done(&self, claims: &mut Claims) {
         let Some(done) = self.locked.mesh.tasks().done_since_claims() else { return };
         let is_done = |claim: &Claim| done.has(&claim.spec, &claim.task);
         for claim in claims.iter().filter(is_done).collect::<Vec<_>>() {
@@ -291,11 +296,11 @@ impl<'l> LockedClaims<'l> {
         }
     }
 
-    pub fn completions(&self) -> Result<Completions, StoreError> {
+    pub(super) fn completions(&self) -> Result<Completions, StoreError> {
         read_completions(&self.locked.mesh.layout)
     }
 
-    pub fn write_completions(&self, completions: &Completions) -> Result<(), StoreError> {
+    fn write_completions(&self, completions: &Completions) -> Result<(), StoreError> {
         let path = self.locked.mesh.layout.completions();
         Ok(self.locked.mesh.files.replace(&path, &completions.bytes())?)
     }
@@ -316,10 +321,9 @@ impl<'l> LockedClaims<'l> {
         Ok(Some(Salvaged { kept, dropped, aside }))
     }
 
-    pub fn write(&self, claims: &Claims) -> Result<(), StoreError> {
+    fn write(&self, claims: &Claims) -> Result<(), StoreError> {
         let path = self.locked.mesh.layout.claims();
-        let bytes = claims.escapes.written(super::wire::pretty(&claims.document));
-        Ok(self.locked.mesh.files.replace(&path, &bytes)?)
+        Ok(self.locked.mesh.files.replace(&path, &claims.bytes())?)
     }
 }
 
@@ -368,8 +372,7 @@ mod tests {
             format!(r#"{{"/s.md": {{"T-1": {{"agent": "Pia", {claimed}, "reason": "done \ud83d"}}}}}}"#);
         let claims = Claims::parse(text.as_bytes()).unwrap();
         assert_eq!(claims.iter().next().unwrap().reason.as_deref(), Some("done \u{fffd}"));
-        let written = claims.escapes.written(super::super::wire::pretty(&claims.document));
-        assert!(String::from_utf8(written).unwrap().contains(r#""reason": "done \ud83d""#));
+        assert!(String::from_utf8(claims.bytes()).unwrap().contains(r#""reason": "done \ud83d""#));
     }
 
     #[test]

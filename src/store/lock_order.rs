@@ -12,7 +12,8 @@
 //! never wait for each other. A debug build panics where a thread takes a lock out of order.
 //!
 //! The outermost wait sets a deadline. A nested wait gets only the remaining time: however many locks are nested, a
-//! command waits no longer than `lockTimeout` altogether.
+//! command waits no longer than `lockTimeout` altogether. A change takes `swarm.lock` while it is staged
+//! (`staged_change.rs`), so a command that reaches the deadline there has written nothing.
 //!
 //! Two rules keep strangers out of the way. A command that changes claims waits for pi-messenger's `swarm.lock` without
 //! holding `mesh.lock` (`Mesh::lock_with_swarm`). A rename that was cut short is finished in passing only if

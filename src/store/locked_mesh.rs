@@ -1,4 +1,7 @@
-//! `LockedMesh`: what may be done only while `mesh.lock` is held, such as taking, changing and giving up names.
+//! `LockedMesh`: what may be done only while `mesh.lock` is held, such as taking and giving up names.
+//!
+//! Registrations, claims and completions are changed by a [`super::StagedChange`], which [`LockedMesh::change`] begins. Its
+//! module says what is done directly, and why.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -18,7 +21,6 @@ use super::sessions::{self, SessionRecord};
 use super::swarm_lock::SwarmLock;
 use super::wire;
 use crate::domain::{Agent, AgentName, SessionId};
-use crate::sys::clock;
 use crate::sys::files::{self, FileError, Published};
 use crate::sys::flock::FileLock;
 
@@ -60,7 +62,8 @@ impl<'m> LockedMesh<'m> {
         self.swarm.borrow().is_some()
     }
 
-    /// Takes `swarm.lock`, which pi-messenger respects, to change claims. If [`Mesh::lock_with_swarm`] did not take it,
+    /// Takes `swarm.lock`, which pi-messenger respects, to repair claims and completions; a [`super::StagedChange`] takes it by
+    /// itself. If [`Mesh::lock_with_swarm`] did not take it,
     /// this waits for it with `mesh.lock` held.
     pub fn swarm(&self) -> Result<LockedClaims<'_>, StoreError> {
         LockedClaims::lock(self)
@@ -68,7 +71,7 @@ impl<'m> LockedMesh<'m> {
 
     /// Like [`LockedMesh::swarm`] but without waiting, for work that another process may do later. `None`: the lock is
     /// held.
-    pub fn try_swarm(&self) -> Result<Option<LockedClaims<'_>>, StoreError> {
+    pub(super) fn try_swarm(&self) -> Result<Option<LockedClaims<'_>>, StoreError> {
         LockedClaims::try_lock(self)
     }
 
@@ -82,7 +85,7 @@ impl<'m> LockedMesh<'m> {
         self.mesh.registry().census()
     }
 
-    /// All claims, for reading. To change them, use [`LockedMesh::swarm`].
+    /// All claims, for reading. To change them, use [`LockedMesh::change`].
     pub fn claims(&self) -> Result<Claims, StoreError> {
         self.mesh.tasks().claims()
     }
@@ -106,26 +109,6 @@ impl<'m> LockedMesh<'m> {
             files::create_dir(&inbox)?;
         }
         Ok(())
-    }
-
-    /// Changes a registration of ours, starting from its current content on disk. It is found by session and process,
-    /// not by name: the agent may have been renamed, or its name may belong to another by now.
-    pub fn edit(&self, who: &Agent, change: impl FnOnce(&mut Agent)) -> Result<Registration, StoreError> {
-        let mut record = self.own_record(who)?;
-        if record.agent.is_foreign() {
-            return Err(StoreError::Foreign(record.agent.name.to_string()));
-        }
-        let path = self.mesh.layout.registration(&record.agent.name);
-        let session = record.agent.session.clone();
-        change(&mut record.agent);
-        // pi-messenger does not know that reservations can expire.
-        record.agent.drop_expired(clock::now());
-        self.mesh.files.replace(&path, &record.bytes(&path)?)?;
-        self.remember(SessionRecord { last: record.clone(), left: None, evicted: None })?;
-        if record.agent.session != session {
-            files::remove(&self.mesh.layout.session(&session))?;
-        }
-        Ok(record)
     }
 
     /// The registration of that session in that process, under whatever name it has now.

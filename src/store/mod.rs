@@ -1,7 +1,8 @@
 //! The mesh on disk: its files, their formats and the locks that protect them. Decisions are made in `ops`.
 //!
 //! Nothing outside this layer knows a path inside the mesh. Operations that need a lock are methods of the guard that
-//! taking the lock returns: [`LockedMesh`] for names and registrations, [`LockedClaims`] for claims.
+//! taking the lock returns: [`LockedMesh`] for names and registrations, [`LockedClaims`] for claims. What a command
+//! decides under a lock is staged in a [`StagedChange`] and committed in one call.
 
 mod activity_log;
 mod archive;
@@ -37,6 +38,7 @@ mod registry;
 mod retrying_read;
 mod session_activity;
 mod sessions;
+mod staged_change;
 mod stuck_reports;
 mod swarm_lock;
 mod watch_target;
@@ -72,6 +74,7 @@ pub use registry::{Census, Registration, UnreadableFile};
 pub use retrying_read::limit_read_retries;
 pub use session_activity::{ChannelState, SessionServer, SessionState};
 pub use sessions::{Eviction, SessionRecord, Sessions};
+pub use staged_change::{Committed, StagedChange};
 pub use swarm_lock::{SwarmLock, SwarmLockState};
 pub use watch_target::WatchTarget;
 pub use wire::event::parse as parse_event;

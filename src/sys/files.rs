@@ -133,8 +133,17 @@ impl Files {
 
     /// Puts a whole file at `target`, replacing any existing one.
     pub fn replace(&self, target: &Path, content: &[u8]) -> Result<(), FileError> {
-        let private = self.write_private(content)?;
-        private.replace(target)?;
+        self.put(self.prepare(content)?, target)
+    }
+
+    /// Writes a private file, to be put into place later. It is removed if it is not.
+    pub fn prepare(&self, content: &[u8]) -> Result<PreparedFile, FileError> {
+        Ok(PreparedFile(self.write_private(content)?))
+    }
+
+    /// Puts a prepared file at `target`, replacing any existing one.
+    pub fn put(&self, prepared: PreparedFile, target: &Path) -> Result<(), FileError> {
+        prepared.0.replace(target)?;
         self.sync_parent(target)
     }
 
@@ -295,6 +304,11 @@ pub struct LeftoverFile {
     /// Whether the process that created it is alive; unknown if the name does not identify a process.
     pub liveness: Liveness,
 }
+
+/// A private file with its whole content, for [`Files::put`].
+#[derive(Debug)]
+#[must_use = "the file is removed when this is dropped"]
+pub struct PreparedFile(Private);
 
 /// A private file that can be published repeatedly by a hard link.
 #[derive(Debug)]

@@ -259,6 +259,49 @@ fn a_message_that_exceeds_the_file_size_limit_is_refused_whole() {
     assert!(names(&env, "inbox/Bob").is_empty());
 }
 
+/// What a mesh says about agents and tasks, byte by byte.
+fn registrations_and_tasks(env: &TestEnvironment) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    let mut paths = vec![env.mesh().join("claims.json"), env.mesh().join("completions.json")];
+    for dir in ["registry", "sessions"] {
+        paths.extend(names(env, dir).iter().map(|name| env.mesh().join(dir).join(name)));
+    }
+    paths.into_iter().map(|path| (path.clone(), fs::read(path).ok())).collect()
+}
+
+/// Registrations and completions are small enough for the limit, and the claims are not: so the other files could be
+/// written, and this one fails.
+#[test]
+fn a_task_is_changed_with_its_paths_or_not_at_all() {
+    let env = TestEnvironment::new();
+    for name in ["Alice", "Bob", "Carol"] {
+        env.join(name);
+    }
+    env.ok(&["claim", "OTHER", "--adhoc", "--reason", "long", "--as", "Carol"]);
+    env.ok(&["reserve", "src/a", "--as", "Alice"]);
+    let claims = env.mesh().join("claims.json");
+    let lengthen = || {
+        let text = fs::read_to_string(&claims).unwrap();
+        fs::write(&claims, text.replace("\"long\"", &format!("\"{}\"", "x".repeat(100_000)))).unwrap();
+    };
+    lengthen();
+    let fails = |args: &[&str]| {
+        let before = registrations_and_tasks(&env);
+        expect_full(limited_to(64, &env, "trap '' XFSZ;", &[args, &["--json"]].concat()));
+        let after = registrations_and_tasks(&env);
+        let changed: Vec<_> =
+            after.iter().filter(|file| !before.contains(file)).map(|file| &file.0).collect();
+        assert!(changed.is_empty() && after.len() == before.len(), "{args:?} changed {changed:?}");
+        assert!(names(&env, "tmp").is_empty(), "{args:?}: {:?}", names(&env, "tmp"));
+    };
+    let claim = ["claim", "TASK", "--adhoc", "--reserve", "src/a", "--as", "Alice"];
+    fails(&claim);
+    env.ok(&claim);
+    fails(&["handoff", "TASK", "Bob", "--as", "Alice"]);
+    fails(&["complete", "TASK", "--notes", "well", "--as", "Alice"]);
+    fails(&["unclaim", "TASK", "--as", "Alice"]);
+    env.ok(&["complete", "TASK", "--as", "Alice"]);
+}
+
 #[test]
 fn output_on_a_full_disk_leaves_the_mail_where_it_is() {
     let env = TestEnvironment::new();

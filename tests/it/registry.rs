@@ -33,10 +33,10 @@ impl Writer {
                 let mesh = open_mesh(&dir, crate::support::environment::PATIENCE);
                 let alice = mesh.registry().get(&AgentName::new("Alice").unwrap()).unwrap().unwrap().agent;
                 for count in 0_u64.. {
-                    mesh.lock()
-                        .unwrap()
-                        .edit(&alice, |agent| agent.status = Some(count.to_string()))
-                        .unwrap();
+                    let locked = mesh.lock().unwrap();
+                    let mut change = locked.change();
+                    change.edit(&alice, |agent| agent.status = Some(count.to_string())).unwrap();
+                    change.commit().unwrap();
                 }
             }
             // Like pi-messenger: the file is empty, then half written, then whole.

@@ -17,8 +17,12 @@ pub(in crate::ops) fn finish_renames(locked: &LockedMesh<'_>, census: &Census) -
     for old in &census.superseded {
         let renamed = census.records.iter().find(|record| old.agent.is_superseded_by(&record.agent));
         let Some(Registration { agent, .. }) = renamed else { continue };
-        match claim_upkeep::try_to_carry_over(locked, agent) {
-            Ok(true) => locked.unregister(&old.agent.name, &agent.name)?,
+        let mut change = locked.change();
+        match claim_upkeep::try_to_carry_over(&mut change, agent) {
+            Ok(true) => {
+                change.commit()?;
+                locked.unregister(&old.agent.name, &agent.name)?;
+            }
             // pi-messenger holds `swarm.lock`. Nobody else should wait for that: the next caller goes on.
             Ok(false) => {}
             // Another agent's damaged file is no reason to stop; that agent's own next command reports it.
@@ -55,7 +59,9 @@ pub(in crate::ops) fn bury_dead(
         }
     }
     let census = locked.census()?;
-    drop_expired(locked, &census, now)?;
+    let mut change = locked.change();
+    drop_expired(&mut change, &census, now)?;
+    change.commit()?;
     locked.forward_orphans(&census)?;
     Ok(buried)
 }

@@ -67,8 +67,9 @@ pub fn evict(op: &Op, name: &AgentName, policy: EvictPolicy) -> Result<Evicted, 
             .fact("agent", agent.name.as_str()));
     }
     let profile = Profile::with_liveness(op, &mesh, agent.clone(), &locked.claims()?, liveness)?;
-    let unclaimed = claim_upkeep::give_up(&locked, agent)?;
-    locked.bury(record, GoneReason::Evicted, now, by.as_ref().map(|by| by.name.as_str()))?;
+    let mut change = locked.change();
+    let unclaimed = claim_upkeep::give_up(&mut change, agent)?;
+    locked.bury_with(change, record, GoneReason::Evicted, now, by.as_ref().map(|by| by.name.as_str()))?;
     waiting::notify_waiting_or_warn(op, &mesh, &locked);
     let teller = by.map_or_else(AgentName::of_program, |by| by.name);
     op.feed(EventKind::Evict, &teller, Some(agent.name.as_str()), None);

@@ -313,17 +313,22 @@ fn finish_interrupted(
     let agent = locked.own_record(agent)?.agent;
     let session = new_session.unwrap_or_else(|| agent.session.clone());
     let after = Agent { session: session.clone(), ..agent.clone() };
-    if agent.restores.is_some() || session != agent.session {
-        claim_upkeep::carry_over(&locked, &agent, &after)?;
+    let has_mail_elsewhere = agent.restores.is_some() || session != agent.session;
+    let mut change = locked.change();
+    if has_mail_elsewhere {
+        claim_upkeep::carry_over(&mut change, &agent, &after)?;
+    }
+    let edited = change.edit(&agent, |agent| {
+        agent.restores = None;
+        agent.session = session;
+    })?;
+    if has_mail_elsewhere {
         bury_dead_of(&locked, &after.session)?;
         collect_mail(mesh, &locked, &agent)?;
         collect_mail(mesh, &locked, &after)?;
     }
-    let record = locked.edit(&agent, |agent| {
-        agent.restores = None;
-        agent.session = session;
-    })?;
-    Ok(Caller { agent: record.agent, how: caller.how })
+    change.commit()?;
+    Ok(Caller { agent: edited, how: caller.how })
 }
 
 /// Moves the session's mail from its graves to the agent's inbox. Returns how many messages there were.

@@ -209,20 +209,22 @@ impl JoinAttempt<'_> {
         after.model = self.request.model.clone().unwrap_or(after.model);
         after.restores = None;
         let moved = !agent.is_same_session(&after);
-        if moved {
-            claim_upkeep::carry_over(self.locked, agent, &after)?;
-        }
-        if moved || agent.restores.is_some() {
-            identity::collect_mail(self.mesh, self.locked, agent)?;
-            identity::collect_mail(self.mesh, self.locked, &after)?;
-        }
         let changed =
             moved || after.spec != agent.spec || after.model != agent.model || agent.restores.is_some();
         if !changed && self.mesh.sessions().get(&after.session)?.is_some() {
             return Ok(after);
         }
-        let edited = self.locked.edit(agent, |agent| *agent = after)?;
-        Ok(edited.agent)
+        let mut change = self.locked.change();
+        if moved {
+            claim_upkeep::carry_over(&mut change, agent, &after)?;
+        }
+        let edited = change.edit(agent, |agent| *agent = after.clone())?;
+        if moved || agent.restores.is_some() {
+            identity::collect_mail(self.mesh, self.locked, agent)?;
+            identity::collect_mail(self.mesh, self.locked, &after)?;
+        }
+        change.commit()?;
+        Ok(edited)
     }
 
     fn arrive(
@@ -261,8 +263,10 @@ impl JoinAttempt<'_> {
                 return Ok((record.agent, JoinKind::New, lost));
             }
             let mail = identity::collect_mail(self.mesh, self.locked, &record.agent)?;
-            let record = self.locked.edit(&record.agent, |agent| agent.restores = None)?;
-            return Ok((record.agent, JoinKind::Back { mail }, lost));
+            let mut change = self.locked.change();
+            let agent = change.edit(&record.agent, |agent| agent.restores = None)?;
+            change.commit()?;
+            return Ok((agent, JoinKind::Back { mail }, lost));
         }
         Err(CommandError::new(
             CommandErrorKind::NameTaken,

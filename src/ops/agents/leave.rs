@@ -38,9 +38,10 @@ pub(in crate::ops) fn leave_as(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<Le
     }
     let locked = mesh.lock_for(agent)?;
     let record = locked.own_record(agent)?;
-    let unclaimed = claim_upkeep::give_up(&locked, &record.agent)?;
+    let mut change = locked.change();
+    let unclaimed = claim_upkeep::give_up(&mut change, &record.agent)?;
     let unread = mesh.inboxes().unread_count(&record.agent)?;
-    locked.bury(&record, GoneReason::Left, clock::now(), None)?;
+    locked.bury_with(change, &record, GoneReason::Left, clock::now(), None)?;
     waiting::notify_waiting_or_warn(op, mesh, &locked);
     op.feed(EventKind::Leave, &record.agent.name, None, None);
     let now = clock::now();

@@ -84,8 +84,10 @@ pub(in crate::ops) fn clear(
     }
     let had_it = |agent: &Agent| agent.formerly.iter().any(|former| former.name == *name);
     if let Some(owner) = census.records.iter().find(|record| had_it(&record.agent) && record.is_live()) {
+        let mut change = locked.change();
+        change.edit(&owner.agent, |agent| agent.formerly.retain(|former| former.name != *name))?;
         locked.forward_mail(name, &owner.agent.name)?;
-        locked.edit(&owner.agent, |agent| agent.formerly.retain(|former| former.name != *name))?;
+        change.commit()?;
     }
     locked.bury_lost_mail(name, now)?;
     locked.forget_presence(name)

@@ -63,13 +63,15 @@ fn change(op: &Op, mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent
     }
     formerly.push(FormerName { name: old.agent.name.clone(), until: now + FORMER_NAME_LIFETIME });
     renamed.agent.formerly = formerly;
+    let mut change = locked.change();
+    claim_upkeep::carry_over(&mut change, &old.agent, &renamed.agent)?;
     mesh.outboxes().continue_stamps_of(&old.agent.name, new)?;
     if locked.register(&renamed)? == Published::Exists {
         return Err(name_taken(new, "an agent of pi-messenger, who was faster"));
     }
     // From here on it has the new name, whatever else fails.
     op.feed(EventKind::Rename, &old.agent.name, Some(new.as_str()), None);
-    claim_upkeep::carry_over(&locked, &old.agent, &renamed.agent)?;
+    change.commit()?;
     locked.unregister(&old.agent.name, new)?;
     // A `watch` of this agent has two inboxes to watch from now on.
     locked.nudge(&old.agent.name)?;

@@ -28,6 +28,10 @@ pub fn set_status(op: &Op, text: Option<&str>) -> Result<Profile, CommandError> 
         }
     }
     let (mesh, caller) = identity::caller(op)?;
-    let record = mesh.lock()?.edit(&caller.agent, |agent| agent.status = status)?;
-    Profile::look(op, &mesh, record.agent)
+    let locked = mesh.lock()?;
+    let mut change = locked.change();
+    let agent = change.edit(&caller.agent, |agent| agent.status = status)?;
+    change.commit()?;
+    drop(locked);
+    Profile::look(op, &mesh, agent)
 }

@@ -5,18 +5,19 @@
 use jiff::Timestamp;
 
 use crate::domain::Agent;
-use crate::store::{Census, LockedMesh, Registration, StoreError};
+use crate::store::{Census, Registration, StagedChange, StoreError};
 
 /// Removes expired reservations from our registrations, because pi-messenger believes what is written there and the
 /// owner may be idle for long.
 pub(in crate::ops) fn drop_expired(
-    locked: &LockedMesh<'_>,
+    change: &mut StagedChange<'_>,
     census: &Census,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let is_due = |agent: &Agent| !agent.is_foreign() && agent.has_expired(now);
     for Registration { agent, .. } in census.records.iter().filter(|record| is_due(&record.agent)) {
-        match locked.edit(agent, |_| {}) {
+        // Every edit does it.
+        match change.edit(agent, |_| {}) {
             // An agent that left meanwhile, or whose registration can't be rewritten, is skipped.
             Ok(_) | Err(StoreError::NoRegistration(_) | StoreError::Corrupt { .. }) => {}
             Err(error) => return Err(error),

@@ -34,7 +34,9 @@ pub fn release(op: &Op, patterns: &[String]) -> Result<Released, CommandError> {
         released = me.reservations.clone();
     }
     if !released.is_empty() {
-        locked.edit(&me, |agent| agent.reservations.retain(|held| !released.contains(held)))?;
+        let mut change = locked.change();
+        change.edit(&me, |agent| agent.reservations.retain(|held| !released.contains(held)))?;
+        change.commit()?;
     }
     // Also if nothing was left to release: the process that released it may have died before it told anyone.
     waiting::notify_waiting_or_warn(op, &mesh, &locked);

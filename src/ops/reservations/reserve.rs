@@ -8,7 +8,7 @@ use crate::domain::pattern::{Budget, PathForm, Pattern, PatternError, has_wildca
 use crate::domain::{
     Agent, AgentName, Conflict, EventKind, PathWait, Reservation, quote_code, quote_sentence,
 };
-use crate::store::{LockedMesh, Mesh, iso};
+use crate::store::{Mesh, StagedChange, iso};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, files, paths};
 
@@ -64,7 +64,9 @@ pub fn reserve(op: &Op, request: &ReserveRequest) -> Result<Granted, CommandErro
     wanted.compare(&roster, &caller, now);
     let locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
-    let taken = take(op, &mesh, &locked, &me, &wanted, now)?;
+    let mut change = locked.change();
+    let taken = take(op, &mesh, &mut change, &me, &wanted, now)?;
+    change.commit()?;
     drop(locked);
     taken.tell_of_work_trees(op, &wanted);
     for reservation in &wanted.reservations {
@@ -132,30 +134,31 @@ impl ReserveOutcome {
     }
 }
 
-/// Gives the agent everything it wants, or nothing.
+/// Gives the agent everything it wants, or nothing. A refusal is recorded at once, so that the agent is told when the
+/// paths are free; the change is for the caller to commit.
 pub(in crate::ops) fn take(
     op: &Op,
     mesh: &Mesh,
-    locked: &LockedMesh<'_>,
+    change: &mut StagedChange<'_>,
     me: &Agent,
     wanted: &WantedReservations,
     now: Timestamp,
 ) -> Result<ReserveOutcome, CommandError> {
-    let roster = Roster::locked(mesh, locked)?;
+    let roster = Roster::locked(mesh, change.locked())?;
     let conflicts = wanted.conflicts(&roster, me, now);
     if !conflicts.is_empty() {
         let mut refused: Vec<&(&Reservation, Holding)> = conflicts.iter().collect();
         refused.dedup_by_key(|(wanted, _)| std::ptr::from_ref(*wanted));
         let waits = refused.into_iter().map(|(wanted, holding)| wait(wanted, holding, now)).collect();
-        waiting::remember(locked, me, waits)?;
+        waiting::remember(change.locked(), me, waits)?;
         op.feed(EventKind::Refused, &me.name, Some(&conflicts[0].0.pattern), None);
         return Err(refusal(&conflicts, now));
     }
     if let Some(file) = roster.unknown().first() {
         return Err(names::unknown_reservations(file));
     }
-    drop_expired(locked, roster.census(), now)?;
-    let (agent, renewed) = grant(locked, me, &wanted.reservations, now)?;
+    drop_expired(change, roster.census(), now)?;
+    let (agent, renewed) = grant(change, me, &wanted.reservations, now)?;
     Ok(ReserveOutcome { agent, renewed, roster: Some(roster) })
 }
 
@@ -171,10 +174,10 @@ fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> PathWait {
     }
 }
 
-/// Writes the reservations into the registration. Those already held are renewed and keep their age; expired ones are
+/// Adds the reservations to the registration. Those already held are renewed and keep their age; expired ones are
 /// dropped.
 fn grant(
-    locked: &LockedMesh<'_>,
+    change: &mut StagedChange<'_>,
     me: &Agent,
     wanted: &[Reservation],
     now: Timestamp,
@@ -191,7 +194,7 @@ fn grant(
         return Err(CommandError::new(CommandErrorKind::TooMany, text)
             .hint("reserve a directory, or use a wildcard; `msg release` lets go of what you don't need"));
     }
-    let record = locked.edit(me, |agent| {
+    let agent = change.edit(me, |agent| {
         agent.reservations.retain(|held| held.binds(now));
         for wanted in wanted {
             match agent.reservations.iter_mut().find(|held| is_same(wanted, held)) {
@@ -204,7 +207,7 @@ fn grant(
         }
         drop_waits_for(agent, wanted);
     })?;
-    Ok((record.agent, wanted.len() - new))
+    Ok((agent, wanted.len() - new))
 }
 
 /// Normalises a reason: one line of limited length.

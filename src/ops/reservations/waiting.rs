@@ -16,7 +16,9 @@ use jiff::Timestamp;
 
 use crate::domain::pattern::{Budget, PathForm, Pattern};
 use crate::domain::{Agent, Conflict, Notice, PathWait, PeerText, TaskRef, TaskWait, quote_code};
-use crate::store::{Census, Claim, Claims, Completions, LockedMesh, Mesh, Registration, RegistryQuery};
+use crate::store::{
+    Census, Claim, Claims, Completions, LockedMesh, Mesh, Registration, RegistryQuery, StagedChange,
+};
 use crate::sys::{clock, paths};
 
 use super::conflicts::STEPS_UNDER_LOCK;
@@ -49,12 +51,13 @@ pub(in crate::ops) fn remember(
     if agent.is_foreign() || new.is_empty() {
         return Ok(());
     }
-    locked.edit(agent, |agent| {
+    let mut change = locked.change();
+    change.edit(agent, |agent| {
         agent.waits_for.extend(new);
         let surplus = agent.waits_for.len().saturating_sub(MAX_WAITS);
         agent.waits_for.drain(..surplus);
     })?;
-    Ok(())
+    Ok(change.commit()?)
 }
 
 /// Like [`remember`], for a task that another agent has.
@@ -66,21 +69,22 @@ pub(in crate::ops) fn remember_task(
     if agent.is_foreign() || agent.waits_for_tasks.iter().any(|known| known.task == wait.task) {
         return Ok(());
     }
-    locked.edit(agent, |agent| {
+    let mut change = locked.change();
+    change.edit(agent, |agent| {
         agent.waits_for_tasks.push(wait);
         let surplus = agent.waits_for_tasks.len().saturating_sub(MAX_WAITS);
         agent.waits_for_tasks.drain(..surplus);
     })?;
-    Ok(())
+    Ok(change.commit()?)
 }
 
-/// Stops waiting for a task that the agent now has. If that fails, one superfluous message does no harm.
-pub(in crate::ops) fn forget_task(op: &Op, locked: &LockedMesh<'_>, agent: &Agent, task: &TaskRef) {
+/// Stops waiting for a task that the agent will have. If that fails, one superfluous message does no harm.
+pub(in crate::ops) fn forget_task(op: &Op, change: &mut StagedChange<'_>, agent: &Agent, task: &TaskRef) {
     let is_it = |wait: &TaskWait| wait.task == *task;
     if !agent.waits_for_tasks.iter().any(is_it) {
         return;
     }
-    if let Err(error) = locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !is_it(wait))) {
+    if let Err(error) = change.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !is_it(wait))) {
         op.warn(format!("{} is still recorded as waiting for {}: {error}", agent.name, quote_code(&task.id)));
     }
 }
@@ -264,7 +268,9 @@ pub(in crate::ops) fn notify_waiting(
     locked: &LockedMesh<'_>,
 ) -> Result<(), CommandError> {
     let census = locked.census()?;
-    drop_expired(locked, &census, clock::now())?;
+    let mut change = locked.change();
+    drop_expired(&mut change, &census, clock::now())?;
+    change.commit()?;
     let held = HeldSnapshot::new(mesh, &census);
     let waits = |record: &&Registration| is_waiting(&record.agent) && is_told(record);
     for Registration { agent, .. } in census.records.iter().filter(waits) {
@@ -301,7 +307,9 @@ fn tell_of_paths(
     if freed.is_empty() || !post_owed(locked, held.mesh, &agent.name, &notice(&freed))? {
         return Ok(false);
     }
-    locked.edit(agent, |agent| agent.waits_for.retain(|wait| !freed.contains(wait)))?;
+    let mut change = locked.change();
+    change.edit(agent, |agent| agent.waits_for.retain(|wait| !freed.contains(wait)))?;
+    change.commit()?;
     Ok(true)
 }
 
@@ -317,7 +325,9 @@ fn tell_of_tasks(
         return Ok(false);
     }
     let was_told = |wait: &TaskWait| freed.iter().any(|(told, _)| told == wait);
-    locked.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !was_told(wait)))?;
+    let mut change = locked.change();
+    change.edit(agent, |agent| agent.waits_for_tasks.retain(|wait| !was_told(wait)))?;
+    change.commit()?;
     Ok(true)
 }
 

@@ -16,7 +16,7 @@ use crate::sys::clock;
 
 use super::locked_tasks::{LockedTasks, look_up};
 use super::spec_ref::SpecRef;
-use super::task_args::{check_id, release_task_paths, task_of};
+use super::task_args::{check_id, task_of};
 use super::task_board::{ParsedSpec, TaskBoard};
 
 /// Which task is wanted.
@@ -67,51 +67,61 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
         wanted.compare(&roster, &caller, clock::now());
     }
     let spellings = look_up(&mesh);
-    let sheet = ParsedSpec::read(place)?;
+    let parsed_spec = ParsedSpec::read(place)?;
     let locked = mesh.lock_with_swarm()?;
-    let mut table = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
-    let sheet = sheet.refreshed()?;
-    let pick = ClaimAttempt { table: &table, board: &table.board(&sheet) }.choose(request)?;
-    let take = |me: &Agent, wanted: &WantedReservations| match wanted.reservations.as_slice() {
-        [] => Ok(ReserveOutcome::nothing(me)),
-        _ => reserve::take(op, &mesh, &locked, me, wanted, table.now),
-    };
+    let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
+    let parsed_spec = parsed_spec.refreshed()?;
+    let pick = ClaimAttempt { tasks: &tasks, board: &tasks.board(&parsed_spec) }.choose(request)?;
     let (id, title) = match pick {
         Pick::Mine(claim, title) => {
             let wanted = wanted.with_task(&task_of(&claim));
-            let taken = take(&table.me, &wanted)?;
-            drop(table);
+            let taken = take_paths(&mut tasks, &wanted)?;
+            tasks.commit()?.tidied_up()?;
             drop(locked);
             taken.tell_of_work_trees(op, &wanted);
             return Ok(again(&taken.agent, claim, title));
         }
         Pick::Free(id, title) => (id, title),
     };
-    let task = TaskRef { spec: sheet.place.key.clone(), id: id.clone() };
+    let task = TaskRef { spec: parsed_spec.place.key.clone(), id: id.clone() };
     // Reservations left over from this task when a command died would bind again with the claim, whoever holds those
     // paths now.
-    let me = release_task_paths(&locked, &table.me, &task)?;
+    tasks.stage_release(&task)?;
     let wanted = wanted.with_task(&task);
     // They are written first but bind only with the claim: one replacement of the claims decides about both.
-    let taken = take(&me, &wanted)?;
+    let taken = take_paths(&mut tasks, &wanted)?;
     let me = &taken.agent;
     let claim = Claim {
-        spec: sheet.place.key.clone(),
+        spec: parsed_spec.place.key.clone(),
         task: id,
         agent: me.name.to_string(),
         session: me.session.to_string(),
         process: me.process.clone(),
-        claimed_at: table.now,
+        claimed_at: tasks.now,
         reason,
     };
-    table.claims.insert(&claim);
-    table.write_claims()?;
-    drop(table);
-    waiting::forget_task(op, &locked, me, &task);
+    tasks.claims.insert(&claim);
+    tasks.stage_claims()?;
+    tasks.change.decided();
+    waiting::forget_task(op, &mut tasks.change, me, &task);
+    if let Err(error) = tasks.commit()?.tidied_up() {
+        op.warn(format!("{} is still recorded as waiting for {}: {error}", me.name, quote_code(&task.id)));
+    }
     drop(locked);
     taken.tell_of_work_trees(op, &wanted);
     op.feed(EventKind::Claim, &me.name, Some(&claim.task), claim.reason.as_deref());
     Ok(Claimed { claim, title, reservations: wanted.reservations, was_held: false })
+}
+
+/// Gives the caller the paths that it wants with a task.
+fn take_paths(
+    tasks: &mut LockedTasks<'_>,
+    wanted: &WantedReservations,
+) -> Result<ReserveOutcome, CommandError> {
+    match wanted.reservations.as_slice() {
+        [] => Ok(ReserveOutcome::nothing(&tasks.me)),
+        _ => reserve::take(tasks.op, tasks.mesh, &mut tasks.change, &tasks.me, wanted, tasks.now),
+    }
 }
 
 fn again(me: &Agent, claim: Claim, title: String) -> Claimed {
@@ -128,20 +138,20 @@ enum Pick {
 
 /// One `claim`, with both locks held.
 struct ClaimAttempt<'t> {
-    table: &'t LockedTasks<'t>,
+    tasks: &'t LockedTasks<'t>,
     board: &'t TaskBoard<'t>,
 }
 
 impl ClaimAttempt<'_> {
     fn choose(&self, request: &ClaimRequest) -> Result<Pick, CommandError> {
-        let mine = self.table.claims.of(&self.table.me).into_iter().next();
+        let mine = self.tasks.claims.of(&self.tasks.me).into_iter().next();
         let choice = match &request.choice {
             Choice::This(typed) if !request.is_adhoc => Choice::This(self.board.meant(typed)),
             choice => choice.clone(),
         };
         if let (Some(mine), Choice::This(id)) = (&mine, &choice)
             && mine.task == *id
-            && self.board.sheet.place.is_meant_by(&mine.spec, &self.table.spellings)
+            && self.board.parsed_spec.place.is_meant_by(&mine.spec, &self.tasks.spellings)
         {
             return Ok(Pick::Mine(mine.clone(), self.title(id)));
         }
@@ -159,15 +169,15 @@ impl ClaimAttempt<'_> {
     }
 
     fn title(&self, id: &str) -> String {
-        self.board.sheet.task(id).map_or(String::new(), |task| task.title.clone())
+        self.board.parsed_spec.task(id).map_or(String::new(), |task| task.title.clone())
     }
 
     fn dependencies(&self) -> DependencyPolicy {
-        self.table.op.settings.dependencies
+        self.tasks.op.settings.dependencies
     }
 
     fn this(&self, id: &str, request: &ClaimRequest) -> Result<Pick, CommandError> {
-        let task = self.board.sheet.task(id);
+        let task = self.board.parsed_spec.task(id);
         if task.is_none()
             && !request.is_adhoc
             && self.board.claim(id).is_none()
@@ -195,7 +205,7 @@ impl ClaimAttempt<'_> {
         }
         let progress = self.board.progress();
         if progress.total() == 0 {
-            let text = match &self.board.sheet.place.file {
+            let text = match &self.board.parsed_spec.place.file {
                 Some(file) => format!("there are no tasks in `{}`", file.display()),
                 None => "you have no spec".to_string(),
             };
@@ -216,14 +226,14 @@ impl ClaimAttempt<'_> {
 
     /// Records the refusal, so that the agent is told when the task is free.
     fn remember(&self, id: &str, claim: &Claim) -> Result<(), CommandError> {
-        let task = TaskRef { spec: self.board.sheet.place.key.clone(), id: id.to_string() };
-        let wait = TaskWait { task, holder: claim.agent.clone(), since: self.table.now };
-        waiting::remember_task(self.table.locked, &self.table.me, wait)
+        let task = TaskRef { spec: self.board.parsed_spec.place.key.clone(), id: id.to_string() };
+        let wait = TaskWait { task, holder: claim.agent.clone(), since: self.tasks.now };
+        waiting::remember_task(self.tasks.change.locked(), &self.tasks.me, wait)
     }
 
     fn unknown(&self, id: &str) -> CommandError {
         let shown = id.escape_debug();
-        let place = match &self.board.sheet.place.file {
+        let place = match &self.board.parsed_spec.place.file {
             Some(file) => format!("`{}`", file.display()),
             None => "any spec of yours".to_string(),
         };
@@ -231,7 +241,7 @@ impl ClaimAttempt<'_> {
             CommandErrorKind::UnknownTask,
             format!("there is no task `{shown}` in {place}"),
         );
-        let error = match self.board.sheet.spec.nearest(id).as_slice() {
+        let error = match self.board.parsed_spec.spec.nearest(id).as_slice() {
             [] => error.hint("`msg tasks` lists them"),
             near => {
                 let near: Vec<String> = near.iter().map(|id| (*id).to_string()).collect();
@@ -244,7 +254,7 @@ impl ClaimAttempt<'_> {
     fn claimed(&self, claim: &Claim) -> CommandError {
         let reason =
             claim.reason.as_deref().map_or(String::new(), |reason| format!(": {}", quote_sentence(reason)));
-        let ago = age(claim.claimed_at, self.table.now);
+        let ago = age(claim.claimed_at, self.tasks.now);
         let text = format!(
             "{} is claimed by {} ({ago} ago){reason}",
             quote_code(&claim.task),
@@ -259,7 +269,7 @@ impl ClaimAttempt<'_> {
     fn completed(&self, id: &str) -> CommandError {
         let (text, by) = match self.board.completion(id) {
             Some(done) => {
-                let ago = age(done.at, self.table.now);
+                let ago = age(done.at, self.tasks.now);
                 (
                     format!("{} is already done ({}, {ago} ago)", quote_code(id), quote_name(&done.by)),
                     Some(done.by),

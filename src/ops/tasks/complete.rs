@@ -12,11 +12,11 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::reservations::waiting;
 use crate::ops::runner::carry_out;
-use crate::store::{Claim, Completion, LockedMesh, Mesh};
+use crate::store::{Completion, Mesh};
 use crate::sys::{clock, files, process};
 
 use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
-use super::task_args::{check_id, check_notes, release_task_paths, task_of};
+use super::task_args::{check_id, check_notes, task_of};
 use super::task_board::ParsedSpec;
 
 /// How often ticking a box is tried while others write the spec.
@@ -53,88 +53,87 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
         None => (None, look_up(&mesh)),
     };
     let locked = mesh.lock_with_swarm()?;
-    let mut table = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
+    let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
     let typed = match &request.task {
         Some(task) => task.clone(),
-        None => table.only_claim()?.task,
+        None => tasks.only_claim()?.task,
     };
-    let sheet = table.sheet_of(early, request.spec.as_deref(), &typed)?;
-    let board = table.board(&sheet);
+    let parsed_spec = tasks.spec_of(early, request.spec.as_deref(), &typed)?;
+    let board = tasks.board(&parsed_spec);
     let task = board.meant(&typed);
-    if let Some(completion) = table.own_completion(&board, &task) {
-        drop(table);
+    if let Some(completion) = tasks.own_completion(&board, &task) {
+        drop(tasks);
         drop(locked);
-        let ticked = request.ticks && tick_box(op, &mesh, &sheet, &task);
+        let ticked = request.ticks && tick_box(op, &mesh, &parsed_spec, &task);
         return Ok(Completed { completion, unblocked: Vec::new(), is_ticked: ticked, was_complete: true });
     }
-    let claim = table.own_claim(&board, &task)?;
+    let claim = tasks.own_claim(&board, &task)?;
     let unblocked = board.unblocked_by(&task);
     let completion = Completion {
         spec: claim.spec.clone(),
         task: claim.task.clone(),
-        by: table.me.name.to_string(),
-        at: table.now,
+        by: tasks.me.name.to_string(),
+        at: tasks.now,
         notes: request.notes.clone(),
     };
-    table.write_completion(&completion)?;
+    tasks.stage_completion(&completion)?;
+    tasks.change.decided();
+    tasks.claims.remove(&claim);
+    tasks.stage_claims()?;
+    tasks.stage_release(&task_of(&claim))?;
+    let notices = ready_notices(&tasks, &parsed_spec, &unblocked);
+    let me = tasks.me.name.clone();
+    let committed = tasks.commit()?;
     // It is done, whatever fails from here on.
-    tell_idle(&table, &sheet, &unblocked);
-    op.feed(EventKind::Complete, &table.me.name, Some(&completion.task), completion.notes.as_deref());
-    table.claims.remove(&claim);
-    table.write_claims()?;
-    let me = table.close();
-    release_and_notify(op, &mesh, &locked, &me, &claim)?;
+    for (agent, notice) in notices {
+        let failure = format!("could not tell {} what is ready", agent.name);
+        op.notify(agent, notice, failure);
+    }
+    op.feed(EventKind::Complete, &me, Some(&completion.task), completion.notes.as_deref());
+    committed.tidied_up()?;
+    waiting::notify_waiting_or_warn(op, &mesh, &locked);
     drop(locked);
     // Ticking may take a while, and others wait to hear of it.
     carry_out(op);
-    let ticked = request.ticks && tick_box(op, &mesh, &sheet, &task);
+    let ticked = request.ticks && tick_box(op, &mesh, &parsed_spec, &task);
     Ok(Completed { completion, unblocked, is_ticked: ticked, was_complete: false })
 }
 
-/// Releases the paths that were taken with the task, and tells those who wait for any of this.
-pub(super) fn release_and_notify(
-    op: &Op,
-    mesh: &Mesh,
-    locked: &LockedMesh<'_>,
-    me: &Agent,
-    claim: &Claim,
-) -> Result<(), CommandError> {
-    release_task_paths(locked, me, &task_of(claim))?;
-    waiting::notify_waiting_or_warn(op, mesh, locked);
-    Ok(())
-}
-
-/// Tells idle agents with the same spec and no task that a task is ready.
-fn tell_idle(table: &LockedTasks<'_>, sheet: &ParsedSpec, unblocked: &[String]) {
-    let Some(first) = unblocked.first() else { return };
-    let LockedTasks { op, mesh, me, claims, .. } = table;
+/// The notice that a task is ready, for each idle agent with the same spec and no task.
+fn ready_notices(
+    tasks: &LockedTasks<'_>,
+    parsed_spec: &ParsedSpec,
+    unblocked: &[String],
+) -> Vec<(Agent, Notice)> {
+    let Some(first) = unblocked.first() else { return Vec::new() };
+    let LockedTasks { mesh, me, claims, .. } = tasks;
     let notice = Notice::new().code(&PeerText::new(first.as_str())).say(" is ready: ").name(&me.name);
     let notice = notice.say(" completed what it depends on. To take it: msg claim --next");
-    for record in table.census.records.iter().filter(|record| record.is_live()) {
-        let agent = &record.agent;
-        let same_spec =
-            agent.spec.as_deref().is_some_and(|spec| sheet.place.is_meant_by(spec, &table.spellings));
-        if agent.session == me.session || agent.is_foreign() || !same_spec || !claims.of(agent).is_empty() {
-            continue;
-        }
+    let is_idle = |agent: &Agent| {
         // Without a limit for being stuck: an agent that is stuck with its paths has no task either.
         let presence = |sign| {
             let quiet = clock::now().duration_since(sign);
             Presence::of(process::liveness(&agent.process), quiet, None)
         };
         let presence = mesh.presence().last_sign_of_life(agent).map(presence);
-        if !presence.is_ok_and(|presence| matches!(presence, Presence::Idle | Presence::Away)) {
-            continue;
-        }
-        op.notify(agent.clone(), notice.clone(), format!("could not tell {} what is ready", agent.name));
-    }
+        presence.is_ok_and(|presence| matches!(presence, Presence::Idle | Presence::Away))
+    };
+    let can_take_it = |agent: &&Agent| {
+        let same_spec =
+            agent.spec.as_deref().is_some_and(|spec| parsed_spec.place.is_meant_by(spec, &tasks.spellings));
+        let is_peer = agent.session != me.session && !agent.is_foreign();
+        is_peer && same_spec && claims.of(agent).is_empty() && is_idle(agent)
+    };
+    let live = tasks.census.records.iter().filter(|record| record.is_live());
+    let idle = live.map(|record| &record.agent).filter(can_take_it);
+    idle.map(|agent| (agent.clone(), notice.clone())).collect()
 }
 
 /// Ticks the box in the present text of the spec. The task is done in any case: an error is only a warning.
-fn tick_box(op: &Op, mesh: &Mesh, sheet: &ParsedSpec, id: &str) -> bool {
-    let (Some(file), Some(_)) = (&sheet.place.file, sheet.task(id)) else { return false };
+fn tick_box(op: &Op, mesh: &Mesh, parsed_spec: &ParsedSpec, id: &str) -> bool {
+    let (Some(file), Some(_)) = (&parsed_spec.place.file, parsed_spec.task(id)) else { return false };
     for _ in 0..TRIES {
-        match try_to_tick(mesh, sheet, file, id) {
+        match try_to_tick(mesh, parsed_spec, file, id) {
             Ok(Tick::Done) => return true,
             Ok(Tick::NoBox) => {
                 op.warn(format!("{} has no box to tick", quote_code(id)));
@@ -160,8 +159,8 @@ enum Tick {
 
 /// The new content is on the disk before the lock is taken; under the lock the spec is compared with what it was, and
 /// replaced. So two processes that tick at once do not undo each other's change.
-fn try_to_tick(mesh: &Mesh, sheet: &ParsedSpec, file: &Path, id: &str) -> Result<Tick, CommandError> {
-    let now = ParsedSpec::read(sheet.place.clone())?;
+fn try_to_tick(mesh: &Mesh, parsed_spec: &ParsedSpec, file: &Path, id: &str) -> Result<Tick, CommandError> {
+    let now = ParsedSpec::read(parsed_spec.place.clone())?;
     let Some(task) = now.task(id) else { return Ok(Tick::NoBox) };
     if task.is_done {
         return Ok(Tick::Done);

@@ -14,9 +14,8 @@ use crate::ops::messages::post_to_agent::post_texts;
 use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
 use crate::ops::reservations::rules::{contains, drop_waits_for};
 use crate::ops::reservations::waiting;
-use crate::store::{Claim, LockedMesh, Mesh};
+use crate::store::{Claim, Mesh, StagedChange};
 
-use super::complete::release_and_notify;
 use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
 use super::task_args::{check_id, check_notes, release_task_paths, task_of};
 
@@ -29,20 +28,25 @@ pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim,
         None => (None, look_up(&mesh)),
     };
     let locked = mesh.lock_with_swarm()?;
-    let mut table = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
+    let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
     let claim = match task {
         Some(task) => {
-            let sheet = table.sheet_of(early, spec, task)?;
-            let board = table.board(&sheet);
-            table.own_claim(&board, &board.meant(task))?
+            let parsed_spec = tasks.spec_of(early, spec, task)?;
+            let board = tasks.board(&parsed_spec);
+            tasks.own_claim(&board, &board.meant(task))?
         }
-        None => table.only_claim()?,
+        None => tasks.only_claim()?,
     };
-    table.claims.remove(&claim);
-    table.write_claims()?;
-    op.feed(EventKind::Unclaim, &table.me.name, Some(&claim.task), None);
-    let me = table.close();
-    release_and_notify(op, &mesh, &locked, &me, &claim)?;
+    tasks.claims.remove(&claim);
+    tasks.stage_claims()?;
+    tasks.change.decided();
+    tasks.stage_release(&task_of(&claim))?;
+    let me = tasks.me.name.clone();
+    let committed = tasks.commit()?;
+    // It is given up, whatever fails from here on.
+    op.feed(EventKind::Unclaim, &me, Some(&claim.task), None);
+    committed.tidied_up()?;
+    waiting::notify_waiting_or_warn(op, &mesh, &locked);
     Ok(claim)
 }
 
@@ -67,36 +71,39 @@ pub fn handoff(
     let (mesh, caller) = identity::own_caller(op)?;
     let (early, spellings) = PreloadedSpec::read(op, &mesh, &caller, spec, task);
     let locked = mesh.lock_with_swarm()?;
-    let mut table = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
-    let sheet = table.sheet_of(early, spec, task)?;
-    let board = table.board(&sheet);
-    let claim = table.own_claim(&board, &board.meant(task))?;
+    let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
+    let parsed_spec = tasks.spec_of(early, spec, task)?;
+    let board = tasks.board(&parsed_spec);
+    let claim = tasks.own_claim(&board, &board.meant(task))?;
     let task = claim.task.as_str();
     let task_ref = task_of(&claim);
     let is_of_task = |held: &&Reservation| held.task.as_ref() == Some(&task_ref);
-    let paths: Vec<Reservation> = table.me.reservations.iter().filter(is_of_task).cloned().collect();
-    let covered = held_besides(&table.me, &task_ref, &paths, table.now)?;
-    let heir = bequeath(&table, to, &task_ref, &paths)?;
+    let paths: Vec<Reservation> = tasks.me.reservations.iter().filter(is_of_task).cloned().collect();
+    let covered = held_besides(&tasks.me, &task_ref, &paths, tasks.now)?;
+    let heir = bequeath(&mut tasks, to, &task_ref, &paths)?;
     let passed = Claim {
         agent: heir.name.to_string(),
         session: heir.session.to_string(),
         process: heir.process.clone(),
-        claimed_at: table.now,
+        claimed_at: tasks.now,
         ..claim.clone()
     };
     if !covered.is_empty() {
         // They are also held with the task until the claim passes, so at no moment are they free.
-        table.me = locked.edit(&table.me, |me| me.reservations.retain(|held| !covered.contains(held)))?.agent;
+        tasks.me =
+            tasks.change.edit(&tasks.me, |me| me.reservations.retain(|held| !covered.contains(held)))?;
     }
-    table.claims.remove(&claim);
-    table.claims.insert(&passed);
-    table.write_claims()?;
+    tasks.claims.remove(&claim);
+    tasks.claims.insert(&passed);
+    tasks.stage_claims()?;
+    tasks.change.decided();
+    tasks.stage_release(&task_ref)?;
+    waiting::forget_task(op, &mut tasks.change, &heir, &task_ref);
+    forget_paths(op, &mut tasks.change, &heir, &paths);
+    let me = tasks.me.clone();
+    let committed = tasks.commit()?;
     // It is the new owner's, and the new owner is told, whatever fails from here on.
-    op.feed(EventKind::Handoff, &table.me.name, Some(task), Some(heir.name.as_str()));
-    let me = table.close();
-    let released = release_task_paths(&locked, &me, &task_ref);
-    waiting::forget_task(op, &locked, &heir, &task_ref);
-    forget_paths(op, &locked, &heir, &paths);
+    op.feed(EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
     drop(locked);
     let notes = notes.filter(|notes| !notes.trim().is_empty()).map(PeerText::new);
     // Send the notes first: the notice says whether the whole text was sent.
@@ -108,7 +115,7 @@ pub fn handoff(
     }
     let notice = notice(&me.name, &PeerText::new(task), notes.as_ref(), has_whole);
     op.notify(heir.clone(), notice, format!("could not tell {}", heir.name));
-    released?;
+    committed.tidied_up()?;
     Ok(HandedOff { claim: passed, reservations: paths })
 }
 
@@ -141,11 +148,11 @@ fn send_notes(
 
 /// Stops waiting for paths that the new owner now has. Only after the claim has passed: until then they bind for the
 /// giver.
-fn forget_paths(op: &Op, locked: &LockedMesh<'_>, heir: &Agent, paths: &[Reservation]) {
+fn forget_paths(op: &Op, change: &mut StagedChange<'_>, heir: &Agent, paths: &[Reservation]) {
     if heir.waits_for.is_empty() || paths.is_empty() {
         return;
     }
-    if let Err(error) = locked.edit(heir, |heir| drop_waits_for(heir, paths)) {
+    if let Err(error) = change.edit(heir, |heir| drop_waits_for(heir, paths)) {
         op.warn(format!("{} is still recorded as waiting for what it has: {error}", heir.name));
     }
 }
@@ -183,32 +190,33 @@ fn held_besides(
     Ok(covered)
 }
 
-/// Writes the task's paths into the new owner's registration. They bind for the owner of the claim, so both may have
+/// Adds the task's paths to the new owner's registration. They bind for the owner of the claim, so both may have
 /// them for a moment.
 fn bequeath(
-    table: &LockedTasks<'_>,
+    tasks: &mut LockedTasks<'_>,
     to: &AgentName,
     task: &TaskRef,
     paths: &[Reservation],
 ) -> Result<Agent, CommandError> {
-    let Some(record) = table.census.find(to, table.now).filter(|record| record.is_live()) else {
+    let Some(record) = tasks.census.find(to, tasks.now).filter(|record| record.is_live()) else {
         let error = CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {to}"));
-        return Err(with_nearest(error, to, &table.census));
+        return Err(with_nearest(error, to, &tasks.census));
     };
     let heir = &record.agent;
-    if heir.session == table.me.session {
+    if heir.session == tasks.me.session {
         return Err(CommandError::new(CommandErrorKind::InvalidValue, "you can't hand a task to yourself"));
     }
-    if let Some(other) = table.claims.of(heir).first() {
+    if let Some(other) = tasks.claims.of(heir).first() {
         let text = format!("{} works on {} already", heir.name, quote_code(&other.task));
         return Err(
             CommandError::new(CommandErrorKind::AlreadyHaveClaim, text).fact("task", other.task.as_str())
         );
     }
     // Reservations left over from this task when a command of the new owner died would bind again.
-    let heir = release_task_paths(table.locked, &table.locked.own_record(heir)?.agent, task)?;
+    let heir = tasks.change.locked().own_record(heir)?.agent;
+    let heir = release_task_paths(&mut tasks.change, &heir, task)?;
     match paths {
         [] => Ok(heir),
-        _ => Ok(table.locked.edit(&heir, |agent| agent.reservations.extend(paths.to_vec()))?.agent),
+        _ => Ok(tasks.change.edit(&heir, |agent| agent.reservations.extend(paths.to_vec()))?),
     }
 }

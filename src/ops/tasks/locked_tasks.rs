@@ -10,25 +10,27 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName, EventKind, quote_name, spec};
+use crate::domain::{Agent, AgentName, EventKind, TaskRef, quote_name, spec};
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::rendered_message::age;
 use crate::store::{
-    Census, Claim, Claims, Completion, Completions, LockedClaims, LockedMesh, Mesh, SpecCompletions,
+    Census, Claim, Claims, Committed, Completion, Completions, LockedMesh, Mesh, SpecCompletions,
+    StagedChange,
 };
 use crate::sys::clock;
 
 use super::spec_key::Spellings;
 use super::spec_ref::SpecRef;
 use super::stale_claims::is_stale;
+use super::task_args::release_task_paths;
 use super::task_board::{ParsedSpec, TaskBoard};
 
 /// Data read before the locks are taken: a project's files may be slow to read, and nobody else should wait for
 /// them.
 pub(super) struct PreloadedSpec {
-    sheet: Rc<ParsedSpec>,
+    parsed_spec: Rc<ParsedSpec>,
     /// What the result depends on: the caller's relation to the task, and its spec.
     known: TaskRelation,
     own_spec: Option<String>,
@@ -50,8 +52,11 @@ impl PreloadedSpec {
         };
         let known = TaskRelation::of(&claims, &completions, caller, typed);
         let place = place_of(ctx, caller, &known, named, &spellings);
-        let sheet = place.and_then(ParsedSpec::read);
-        (sheet.ok().map(|sheet| Self { sheet, known, own_spec: caller.spec.clone() }), spellings)
+        let parsed_spec = place.and_then(ParsedSpec::read);
+        (
+            parsed_spec.ok().map(|parsed_spec| Self { parsed_spec, known, own_spec: caller.spec.clone() }),
+            spellings,
+        )
     }
 }
 
@@ -114,10 +119,13 @@ fn place_of(
     Ok(SpecRef { key: claimed.clone(), file: Some(file).filter(|file| file.is_file()) })
 }
 
+/// What a command decides on, and the change that it makes: registrations, claims and completions are committed in one
+/// call.
 pub(super) struct LockedTasks<'l> {
     pub(super) op: &'l Op,
     pub(super) mesh: &'l Mesh,
-    pub(super) locked: &'l LockedMesh<'l>,
+    /// Holds `swarm.lock`, which is released with the commit.
+    pub(super) change: StagedChange<'l>,
     /// The caller, as it is registered now.
     pub(super) me: Agent,
     pub(super) census: Census,
@@ -126,7 +134,6 @@ pub(super) struct LockedTasks<'l> {
     /// Taken after the locks: whatever was completed while we waited is earlier.
     pub(super) now: Timestamp,
     pub(super) spellings: Spellings,
-    swarm: LockedClaims<'l>,
 }
 
 impl<'l> LockedTasks<'l> {
@@ -140,16 +147,17 @@ impl<'l> LockedTasks<'l> {
         let census = locked.census()?;
         // Includes reservations that no longer bind, which the census leaves out.
         let me = locked.own_record(caller)?.agent;
-        let swarm = locked.swarm()?;
+        let mut change = locked.change();
+        let claims = change.claims()?;
         let now = clock::now();
-        let (claims, completions) = (swarm.claims()?, swarm.completions()?);
-        let mut table = Self { op, mesh, locked, me, census, claims, completions, now, spellings, swarm };
-        table.drop_stale()?;
-        Ok(table)
+        let completions = change.completions()?;
+        let mut tasks = Self { op, mesh, change, me, census, claims, completions, now, spellings };
+        tasks.drop_stale()?;
+        Ok(tasks)
     }
 
-    /// Drops claims of agents that are gone and of tasks that are done. The feed says so only once they are dropped: a
-    /// process that is killed before the runner writes the line loses it.
+    /// Drops claims of agents that are gone and of tasks that are done, whatever the command decides. The feed says so
+    /// only once they are dropped: a process that is killed before the runner writes the line loses it.
     fn drop_stale(&mut self) -> Result<(), CommandError> {
         let is_done =
             |claim: &Claim| self.spellings.completion(&self.completions, &claim.spec, &claim.task).is_some();
@@ -160,7 +168,8 @@ impl<'l> LockedTasks<'l> {
             return Ok(());
         }
         dropped.iter().for_each(|(_, claim)| self.claims.remove(claim));
-        self.write_claims()?;
+        self.stage_claims()?;
+        self.change.commit_so_far()?;
         for (_, claim) in dropped.iter().filter(|(is_done, _)| !is_done) {
             if let Ok(name) = AgentName::new(claim.agent.as_str()) {
                 self.op.feed(EventKind::Stale, &name, Some(&claim.task), None);
@@ -169,8 +178,8 @@ impl<'l> LockedTasks<'l> {
         Ok(())
     }
 
-    pub(super) fn board<'t>(&'t self, sheet: &'t ParsedSpec) -> TaskBoard<'t> {
-        TaskBoard::new(sheet, &self.claims, &self.completions, &self.census, &self.spellings)
+    pub(super) fn board<'t>(&'t self, parsed_spec: &'t ParsedSpec) -> TaskBoard<'t> {
+        TaskBoard::new(parsed_spec, &self.claims, &self.completions, &self.census, &self.spellings)
     }
 
     /// The caller's only task.
@@ -188,7 +197,7 @@ impl<'l> LockedTasks<'l> {
     }
 
     /// The spec of that task: as read before the locks were taken, unless something changed meanwhile.
-    pub(super) fn sheet_of(
+    pub(super) fn spec_of(
         &self,
         early: Option<PreloadedSpec>,
         named: Option<&str>,
@@ -196,7 +205,7 @@ impl<'l> LockedTasks<'l> {
     ) -> Result<Rc<ParsedSpec>, CommandError> {
         let known = TaskRelation::of(&self.claims, &self.completions, &self.me, typed);
         if let Some(early) = early.filter(|early| early.known == known && early.own_spec == self.me.spec) {
-            return early.sheet.refreshed();
+            return early.parsed_spec.refreshed();
         }
         ParsedSpec::read(place_of(self.op, &self.me, &known, named, &self.spellings)?)
     }
@@ -216,7 +225,7 @@ impl<'l> LockedTasks<'l> {
         }
         let mine = self.claims.of(&self.me);
         let is_it = |claim: &&Claim| {
-            claim.task == task && board.sheet.place.is_meant_by(&claim.spec, &self.spellings)
+            claim.task == task && board.parsed_spec.place.is_meant_by(&claim.spec, &self.spellings)
         };
         if let Some(claim) = mine.iter().find(is_it) {
             return Ok(claim.clone());
@@ -230,7 +239,7 @@ impl<'l> LockedTasks<'l> {
                 Err(_) => error,
             });
         }
-        if board.sheet.place.file.is_none() && self.me.spec.is_none() {
+        if board.parsed_spec.place.file.is_none() && self.me.spec.is_none() {
             let text = format!("you have no spec, so `{shown}` is not known");
             let error = CommandError::new(CommandErrorKind::NotClaimed, text);
             return Err(error.hint("name the spec with `--spec PATH`, or set yours with `msg spec PATH`"));
@@ -240,25 +249,32 @@ impl<'l> LockedTasks<'l> {
             Some(mine) => error.hint(format!("you have `{}`", mine.task)),
             None => error.hint("run `msg claim TASK` first"),
         };
-        match board.sheet.spec.nearest(task).as_slice() {
-            near if near.is_empty() || board.sheet.task(task).is_some() => Err(error),
+        match board.parsed_spec.spec.nearest(task).as_slice() {
+            near if near.is_empty() || board.parsed_spec.task(task).is_some() => Err(error),
             near => Err(error.hint(format!("did you mean {}?", near.join(" or ")))),
         }
     }
 
-    pub(super) fn write_claims(&self) -> Result<(), CommandError> {
-        Ok(self.swarm.write(&self.claims)?)
+    /// Stages the claims as they are here.
+    pub(super) fn stage_claims(&mut self) -> Result<(), CommandError> {
+        Ok(self.change.set_claims(&self.claims)?)
     }
 
-    /// Releases `swarm.lock`.
-    pub(super) fn close(self) -> Agent {
-        self.me
-    }
-
-    /// Writes the completion. The claim is removed after that: if the process dies in between, a claim of a finished task
-    /// counts as given up.
-    pub(super) fn write_completion(&mut self, completion: &Completion) -> Result<(), CommandError> {
+    /// Stages the completion. The claim is to be removed after that: if the process dies in between, a claim of a finished
+    /// task counts as given up.
+    pub(super) fn stage_completion(&mut self, completion: &Completion) -> Result<(), CommandError> {
         self.completions.add(completion);
-        Ok(self.swarm.write_completions(&self.completions)?)
+        Ok(self.change.set_completions(&self.completions)?)
+    }
+
+    /// Stages the removal of the caller's paths that were taken with that task.
+    pub(super) fn stage_release(&mut self, task: &TaskRef) -> Result<(), CommandError> {
+        self.me = release_task_paths(&mut self.change, &self.me, task)?;
+        Ok(())
+    }
+
+    /// Writes everything, and releases `swarm.lock`.
+    pub(super) fn commit(self) -> Result<Committed, CommandError> {
+        Ok(self.change.commit_decision()?)
     }
 }

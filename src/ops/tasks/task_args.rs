@@ -2,7 +2,7 @@
 
 use crate::domain::{Agent, Reservation, TaskRef};
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::store::{Claim, LockedMesh};
+use crate::store::{Claim, StagedChange};
 
 /// The longest id of a task, in bytes.
 const MAX_ID: usize = 200;
@@ -43,7 +43,7 @@ pub(super) fn task_of(claim: &Claim) -> TaskRef {
 
 /// Removes the reservations that were taken with a task. Without its claim they bind nobody.
 pub(super) fn release_task_paths(
-    locked: &LockedMesh<'_>,
+    change: &mut StagedChange<'_>,
     me: &Agent,
     task: &TaskRef,
 ) -> Result<Agent, CommandError> {
@@ -51,5 +51,5 @@ pub(super) fn release_task_paths(
     if !me.reservations.iter().any(is_of) {
         return Ok(me.clone());
     }
-    Ok(locked.edit(me, |agent| agent.reservations.retain(|held| !is_of(held)))?.agent)
+    Ok(change.edit(me, |agent| agent.reservations.retain(|held| !is_of(held)))?)
 }

@@ -105,16 +105,16 @@ impl ParsedSpec {
     pub(super) fn read(place: SpecRef) -> Result<Rc<Self>, CommandError> {
         let mark = place.file.as_deref().and_then(file_mark);
         let text = place.text()?;
-        let is_same = |sheet: &&Rc<Self>| sheet.place == place && sheet.text == text;
-        if let Some(sheet) = LAST.with_borrow(|last| last.as_ref().filter(is_same).cloned()) {
-            sheet.mark.set(mark);
-            return Ok(sheet);
+        let is_same = |parsed_spec: &&Rc<Self>| parsed_spec.place == place && parsed_spec.text == text;
+        if let Some(parsed_spec) = LAST.with_borrow(|last| last.as_ref().filter(is_same).cloned()) {
+            parsed_spec.mark.set(mark);
+            return Ok(parsed_spec);
         }
         let spec = spec::read(&text);
         let numbers = spec.tasks.iter().enumerate().map(|(number, task)| (task.id.clone(), number)).collect();
-        let sheet = Rc::new(Self { place, spec, text, mark: Cell::new(mark), numbers });
-        LAST.set(Some(Rc::clone(&sheet)));
-        Ok(sheet)
+        let parsed_spec = Rc::new(Self { place, spec, text, mark: Cell::new(mark), numbers });
+        LAST.set(Some(Rc::clone(&parsed_spec)));
+        Ok(parsed_spec)
     }
 
     /// The same spec as it is now, for use after waiting for a lock: it is read again only if the file has changed.
@@ -141,7 +141,7 @@ fn file_mark(path: &Path) -> Option<FileMark> {
 
 /// A spec, with all that is known of its tasks.
 pub(super) struct TaskBoard<'t> {
-    pub(super) sheet: &'t ParsedSpec,
+    pub(super) parsed_spec: &'t ParsedSpec,
     claims: HashMap<String, Claim>,
     completions: &'t Completions,
     /// The completions of this spec, under any spelling.
@@ -150,16 +150,16 @@ pub(super) struct TaskBoard<'t> {
 
 impl<'t> TaskBoard<'t> {
     pub(super) fn new(
-        sheet: &'t ParsedSpec,
+        parsed_spec: &'t ParsedSpec,
         claims: &Claims,
         completions: &'t Completions,
         census: &Census,
         spellings: &Spellings,
     ) -> Self {
-        let place = &sheet.place;
+        let place = &parsed_spec.place;
         let is_it = |spec: &str| place.is_meant_by(spec, spellings);
         let finished = completions.specs().filter(|done| is_it(done.spec())).collect();
-        let mut board = Self { sheet, claims: HashMap::new(), completions, finished };
+        let mut board = Self { parsed_spec, claims: HashMap::new(), completions, finished };
         for claim in claims.iter().filter(|claim| is_it(&claim.spec)) {
             // A finished task is no longer worked on: completing it was cut short.
             if !board.is_finished(&claim.task) && !is_stale(&claim, census) {
@@ -171,7 +171,7 @@ impl<'t> TaskBoard<'t> {
 
     /// The id that was typed, as it is written in the spec or in a claim.
     pub(super) fn meant(&self, typed: &str) -> String {
-        let ids = self.sheet.spec.tasks.iter().map(|task| task.id.as_str());
+        let ids = self.parsed_spec.spec.tasks.iter().map(|task| task.id.as_str());
         let meant = spec::meant(typed, ids.chain(self.claims.keys().map(String::as_str)));
         meant.unwrap_or(typed).to_string()
     }
@@ -191,7 +191,7 @@ impl<'t> TaskBoard<'t> {
 
     /// Whether somebody completed it or its box is ticked.
     pub(super) fn is_done(&self, id: &str) -> bool {
-        self.is_finished(id) || self.sheet.task(id).is_some_and(|task| task.is_done)
+        self.is_finished(id) || self.parsed_spec.task(id).is_some_and(|task| task.is_done)
     }
 
     /// Its dependencies that are not done. One that does not exist is never done: that is reported, and the setting
@@ -209,7 +209,7 @@ impl<'t> TaskBoard<'t> {
         };
         let is_free =
             |task: &&Task| task.id != id && !self.is_done(&task.id) && self.claim(&task.id).is_none();
-        let tasks = self.sheet.spec.tasks.iter().filter(waits).filter(is_free);
+        let tasks = self.parsed_spec.spec.tasks.iter().filter(waits).filter(is_free);
         tasks.map(|task| task.id.clone()).collect()
     }
 
@@ -231,14 +231,15 @@ impl<'t> TaskBoard<'t> {
     pub(super) fn next(&self, dependencies: DependencyPolicy) -> Option<&Task> {
         let open = |task: &&Task| self.state(task) == TaskState::Open;
         let blocked = |task: &&Task| matches!(self.state(task), TaskState::Blocked(_));
-        let first = self.sheet.spec.tasks.iter().find(open);
+        let first = self.parsed_spec.spec.tasks.iter().find(open);
         let is_advisory = dependencies == DependencyPolicy::Advisory;
-        first.or_else(|| self.sheet.spec.tasks.iter().find(|task| is_advisory && blocked(task)))
+        first.or_else(|| self.parsed_spec.spec.tasks.iter().find(|task| is_advisory && blocked(task)))
     }
 
     /// The progress of the spec, without tasks that are not in it.
     pub(super) fn progress(&self) -> SpecProgress {
-        let states: Vec<TaskState> = self.sheet.spec.tasks.iter().map(|task| self.state(task)).collect();
+        let states: Vec<TaskState> =
+            self.parsed_spec.spec.tasks.iter().map(|task| self.state(task)).collect();
         SpecProgress::of(&states)
     }
 
@@ -246,10 +247,11 @@ impl<'t> TaskBoard<'t> {
     pub(super) fn views(&self) -> Vec<TaskView> {
         let done = self.finished.iter().flat_map(|finished| self.completions.of(finished));
         let done: HashMap<String, Completion> = done.map(|done| (done.task.clone(), done)).collect();
-        let sheet = self.sheet;
-        let mut views: Vec<TaskView> = sheet.spec.tasks.iter().map(|task| self.view(task, &done)).collect();
+        let parsed_spec = self.parsed_spec;
+        let mut views: Vec<TaskView> =
+            parsed_spec.spec.tasks.iter().map(|task| self.view(task, &done)).collect();
         let mut others: Vec<&String> =
-            self.claims.keys().chain(done.keys()).filter(|id| sheet.task(id).is_none()).collect();
+            self.claims.keys().chain(done.keys()).filter(|id| parsed_spec.task(id).is_none()).collect();
         others.sort_unstable();
         others.dedup();
         views.extend(others.into_iter().map(|id| TaskView {
@@ -358,16 +360,16 @@ pub(in crate::ops) fn boards(
 }
 
 fn look(place: SpecRef, ledgers: &Ledgers<'_>, me: Option<Agent>) -> Result<TaskList, CommandError> {
-    let sheet = ParsedSpec::read(place)?;
+    let parsed_spec = ParsedSpec::read(place)?;
     let spellings = Spellings::default();
-    let board = TaskBoard::new(&sheet, ledgers.claims, ledgers.completions, ledgers.census, &spellings);
+    let board = TaskBoard::new(&parsed_spec, ledgers.claims, ledgers.completions, ledgers.census, &spellings);
     let tasks = board.views();
     Ok(TaskList {
-        spec: sheet.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+        spec: parsed_spec.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
         progress: SpecProgress::of(tasks.iter().map(|task| &task.state)),
         tasks,
-        boxes_without_id: sheet.spec.boxes_without_id,
-        problems: sheet.spec.problems.iter().map(ToString::to_string).collect(),
+        boxes_without_id: parsed_spec.spec.boxes_without_id,
+        problems: parsed_spec.spec.problems.iter().map(ToString::to_string).collect(),
         me,
     })
 }
