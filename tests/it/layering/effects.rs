@@ -223,8 +223,8 @@ fn effects_are_carried_out_in_one_place() {
     );
     // Agents send in their own name; only `notices` sends in the program's.
     let senders = [
-        "messages::send::hold",
-        "messages::send::send_locked",
+        "messages::send::postponed::hold",
+        "messages::send::postponed::send_locked",
         "messages::send::send_to",
         "notices::post",
         "notices::post_owed",
@@ -259,7 +259,7 @@ fn only_owed_notices_are_posted_under_a_lock() {
         assert!(holders.len() > 2, "only {} functions have a {guard}", holders.len());
         let both: Vec<_> = with_effects.iter().filter(|function| holders.contains(function)).collect();
         let allowed: &[&str] = match guard {
-            "LockedMesh" => &["ops::messages::send::send_locked", "ops::notices::post_owed"],
+            "LockedMesh" => &["ops::messages::send::postponed::send_locked", "ops::notices::post_owed"],
             _ => &[],
         };
         assert_eq!(both, allowed, "{guard}");
