@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use ravenry::domain::Harness;
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
-use ravenry::domain::shell::{ShellEnvironment, read_command};
+use ravenry::domain::shell::{ShellEnvironment, predict_command};
 use ravenry::harness::codec::decode;
 
 use crate::figure::{Aim, Figure, Spread};
@@ -39,7 +39,7 @@ pub fn measure() -> Vec<Figure> {
     });
     let mut figures: Vec<Figure> = decoders.collect();
     figures.push(slowest("reader: shell, 1 MiB", &nasty::commands(SIZE), |command| {
-        read_command(command, "/w", &Nowhere);
+        predict_command(command, "/w", &Nowhere);
     }));
     figures.push(slowest("reader: patches, 1 MiB", &patches(), |patch| {
         apply_patch_paths(patch);

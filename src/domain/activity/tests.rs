@@ -29,7 +29,7 @@ impl ShellEnvironment for Small {
 }
 
 fn runs(command: &str) -> Vec<Run> {
-    shell::read_command(command, "/w", &Small).runs
+    shell::predict_command(command, "/w", &Small).runs
 }
 
 #[test]

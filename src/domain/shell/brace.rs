@@ -1,6 +1,6 @@
 //! Brace expansion: `{a,b}` and `{1..3}` turn one word into several, before any other expansion.
 
-use super::syntax::{Word, WordPart};
+use super::parser::syntax::{Word, WordPart};
 
 /// An unquoted character, or a piece that is not one.
 #[derive(Clone, Copy)]

@@ -3,37 +3,41 @@
 use std::rc::Rc;
 
 use super::field::{Field, VariableValue};
-use super::options::{ProgramOptions, ValueFlags};
-use super::reader::{ProgramCall, ShellReader, ShellState};
+use super::interpreter::{ProgramCall, ShellInterpreter, ShellState};
+use super::programs::options::{ProgramOptions, ValueFlags};
 use super::state::join;
 use crate::domain::pattern::PathForm;
 
 /// Maximum size of the `pushd` stack and of the list of doubtful directories; beyond it they are unknown.
 const MAX_DIRS: usize = 32;
 
-pub fn cd(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn cd(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let options = ProgramOptions::parse(call.arguments, ValueFlags::default());
     let old = state.sure_dir();
     match options.operands.first() {
-        None => state.go(reader.world.home()),
+        None => state.go(interpreter.world.home()),
         Some(field) if field.text == "-" && state.old_dir.is_some() => state.go(state.old_dir.clone()),
         Some(field) if field.text == "-" || !field.is_known() || field.pattern.is_some() => {
             doubt(state, state.places());
             state.go(None);
         }
         Some(field) if field.text.is_empty() => {}
-        Some(field) => enter(reader, state, &field.text),
+        Some(field) => enter(interpreter, state, &field.text),
     }
     state.moved_from(old);
     None
 }
 
 /// Changes to `text` from each possible directory. Where it does not exist, the shell may also stay.
-fn enter(reader: &mut ShellReader<'_>, state: &mut ShellState, text: &str) {
+fn enter(interpreter: &mut ShellInterpreter<'_>, state: &mut ShellState, text: &str) {
     let mut doubted = Vec::new();
     for place in state.places() {
         let path = join(place.as_deref(), text);
-        if path.is_some_and(|path| !can_enter(reader, place.as_deref(), &path, text)) {
+        if path.is_some_and(|path| !can_enter(interpreter, place.as_deref(), &path, text)) {
             doubted.push(place);
         }
     }
@@ -52,17 +56,21 @@ fn doubt(state: &mut ShellState, places: Vec<Option<String>>) {
     }
 }
 
-fn can_enter(reader: &mut ShellReader<'_>, place: Option<&str>, path: &str, text: &str) -> bool {
+fn can_enter(interpreter: &mut ShellInterpreter<'_>, place: Option<&str>, path: &str, text: &str) -> bool {
     let is_up = !text.starts_with('/') && text.split('/').all(|part| matches!(part, "" | "." | ".."));
-    if is_up || reader.world.is_dir(path) || reader.is_made(path) {
+    if is_up || interpreter.world.is_dir(path) || interpreter.is_made(path) {
         return true;
     }
     // Inside a directory that the command itself makes, `..` can only be resolved lexically.
-    let is_new = place.is_some_and(|place| reader.is_made(place));
-    is_new && reader.world.is_dir(PathForm::absolute(path).as_str())
+    let is_new = place.is_some_and(|place| interpreter.is_made(place));
+    is_new && interpreter.world.is_dir(PathForm::absolute(path).as_str())
 }
 
-pub fn pushd(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn pushd(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let rotates = |field: &Field| field.text.starts_with('+') || field.text.starts_with('-');
     if call.arguments.is_empty() || call.arguments.iter().any(rotates) {
         let old = state.sure_dir();
@@ -75,10 +83,10 @@ pub fn pushd(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &Progra
     }
     let here = state.sure_dir();
     Rc::make_mut(&mut state.dirs).push(here);
-    cd(reader, state, call)
+    cd(interpreter, state, call)
 }
 
-pub fn popd(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn popd(_: &mut ShellInterpreter<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let back = Rc::make_mut(&mut state.dirs).pop().flatten();
     let old = state.sure_dir();
     let mut places = vec![back.filter(|_| call.arguments.is_empty())];
@@ -92,7 +100,11 @@ pub fn popd(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<
 }
 
 /// `export X=y` and similar.
-pub fn declare(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn declare(
+    _: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     for field in call.arguments.iter().filter(|field| !field.text.starts_with('-')) {
         if let Some((name, _)) = field.text.split_once('=') {
             let value = field.after(&format!("{name}=")).filter(Field::is_known);
@@ -106,7 +118,11 @@ pub fn declare(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCa
 }
 
 /// `read x`, `let x=1` and similar: the value they set is unknown.
-pub fn forget(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn forget(
+    _: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     for field in call.arguments.iter().filter(|field| !field.text.starts_with('-')) {
         let name = field.text.split(['=', '+', '-', '*', '[']).next().unwrap_or_default();
         if !name.is_empty() {
@@ -116,7 +132,7 @@ pub fn forget(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCal
     None
 }
 
-pub fn unset(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn unset(_: &mut ShellInterpreter<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let takes_functions = call.arguments.iter().any(|field| field.text == "-f");
     for field in call.arguments.iter().filter(|field| !field.text.starts_with('-') && !takes_functions) {
         // `unset a[1]` leaves the other elements, so the value is unknown.
@@ -130,7 +146,7 @@ pub fn unset(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall
 }
 
 /// `set -- a b` sets `$1` and `$2`.
-pub fn set(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn set(_: &mut ShellInterpreter<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let dashes = call.arguments.iter().position(|field| field.text == "--");
     let first = dashes.map(|at| at + 1).or_else(|| {
         let at = call.arguments.iter().position(|field| !field.text.starts_with(['-', '+']))?;
@@ -144,7 +160,7 @@ pub fn set(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'
     None
 }
 
-pub fn shift(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn shift(_: &mut ShellInterpreter<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let count = call.arguments.first().map_or(Ok(1), |field| field.text.parse::<usize>());
     state.arguments = match (count, state.arguments.take()) {
         (Ok(count), Some(arguments)) => Some(Rc::new(arguments.iter().skip(count).cloned().collect())),
@@ -153,28 +169,33 @@ pub fn shift(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall
     None
 }
 
-pub fn leave(_: &mut ShellReader<'_>, state: &mut ShellState, _: &ProgramCall<'_>) -> Option<String> {
+pub fn leave(_: &mut ShellInterpreter<'_>, state: &mut ShellState, _: &ProgramCall<'_>) -> Option<String> {
     state.is_over = true;
     None
 }
 
 /// `trap 'rm -f x' EXIT`: the script runs at some later time.
-pub fn trap(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn trap(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let arguments: Vec<&Field> = call.arguments.iter().filter(|field| field.text != "--").collect();
     if let [script, _, ..] = arguments.as_slice()
         && !script.text.starts_with('-')
     {
         if script.is_known() {
-            let follow = |reader: &mut ShellReader<'_>| reader.script(&mut state.clone(), &script.text);
-            reader.with_evidence(super::OutcomeEvidence::NOTHING, follow);
+            let follow =
+                |interpreter: &mut ShellInterpreter<'_>| interpreter.script(&mut state.clone(), &script.text);
+            interpreter.with_evidence(super::OutcomeEvidence::NOTHING, follow);
         } else {
-            reader.set_opaque();
+            interpreter.set_opaque();
         }
     }
     None
 }
 
-pub fn echo(_: &mut ShellReader<'_>, _: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn echo(_: &mut ShellInterpreter<'_>, _: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let words = match call.arguments {
         [first, rest @ ..] if first.text == "-n" => rest,
         [first, ..] if first.text.starts_with('-') => return None,
@@ -183,7 +204,11 @@ pub fn echo(_: &mut ShellReader<'_>, _: &mut ShellState, call: &ProgramCall<'_>)
     Some(format!("{}\n", known_texts(words)?.join(" ")))
 }
 
-pub fn printf(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn printf(
+    _: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     if let [flag, name, ..] = call.arguments
         && flag.text == "-v"
     {
@@ -199,21 +224,25 @@ pub fn printf(_: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCal
     }
 }
 
-pub fn cat(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn cat(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     match call.arguments {
-        [] => reader.stdin(state),
-        [only] if only.text == "-" => reader.stdin(state),
-        [only] if !only.text.starts_with('-') && reader.is_piped => reader.content(state, only),
+        [] => interpreter.stdin(state),
+        [only] if only.text == "-" => interpreter.stdin(state),
+        [only] if !only.text.starts_with('-') && interpreter.is_piped => interpreter.content(state, only),
         _ => None,
     }
 }
 
-pub fn pwd(_: &mut ShellReader<'_>, state: &mut ShellState, _: &ProgramCall<'_>) -> Option<String> {
+pub fn pwd(_: &mut ShellInterpreter<'_>, state: &mut ShellState, _: &ProgramCall<'_>) -> Option<String> {
     state.sure_dir()
 }
 
 /// `dirname` and `basename`.
-pub fn part(_: &mut ShellReader<'_>, _: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn part(_: &mut ShellInterpreter<'_>, _: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
     let texts = known_texts(call.arguments)?;
     match (call.name, texts.as_slice()) {
         ("dirname", [path]) => {

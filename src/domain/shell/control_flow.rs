@@ -1,10 +1,10 @@
 //! Branches and loops. Which of them run, and how often, is unknown, so all of them are followed.
 
 use super::field::VariableValue;
-use super::reader::{ShellReader, ShellState};
-use super::syntax::{CommandList, Compound, Word};
+use super::interpreter::{ShellInterpreter, ShellState};
+use super::parser::syntax::{CommandList, Compound, Word};
 
-impl ShellReader<'_> {
+impl ShellInterpreter<'_> {
     /// Follows a compound command with branches or loops.
     pub fn branches(&mut self, state: &mut ShellState, compound: &Compound) {
         match compound {

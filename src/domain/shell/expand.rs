@@ -2,9 +2,9 @@
 
 use super::brace::{self, Atom};
 use super::field::{Field, FieldChar, MAX_GLOB, VariableValue};
-use super::reader::{BYTES_PER_STEP, ShellReader, ShellState};
+use super::interpreter::{BYTES_PER_STEP, ShellInterpreter, ShellState};
+use super::parser::syntax::{Word, WordPart};
 use super::runs::OutcomeEvidence;
-use super::syntax::{Word, WordPart};
 
 /// Collects the arguments that one word expands to.
 #[derive(Default)]
@@ -99,7 +99,7 @@ impl Builder {
     }
 }
 
-impl ShellReader<'_> {
+impl ShellInterpreter<'_> {
     /// The arguments that `words` expand to. Substituted commands are followed.
     pub fn fields(&mut self, state: &mut ShellState, words: &[Word]) -> Vec<Field> {
         let mut fields = Vec::new();
@@ -213,20 +213,21 @@ impl ShellReader<'_> {
                 }
             }
             WordPart::Output { list, is_quoted: quoted } => {
-                let follow = |reader: &mut Self| reader.list(&mut state.clone(), list);
-                let output = self.with_evidence(OutcomeEvidence::NOTHING, |reader| reader.deeper(follow));
+                let follow = |interpreter: &mut Self| interpreter.list(&mut state.clone(), list);
+                let output =
+                    self.with_evidence(OutcomeEvidence::NOTHING, |interpreter| interpreter.deeper(follow));
                 let output = output.filter(|text| self.spend(text.len() / BYTES_PER_STEP));
                 let output = output.map(|text| VariableValue::literal(text.trim_end_matches('\n')));
                 builder.push_value(output.as_ref(), *quoted);
             }
             WordPart::Process(list) => {
-                let follow = |reader: &mut Self| reader.list(&mut state.clone(), list);
-                self.with_evidence(OutcomeEvidence::NOTHING, |reader| reader.deeper(follow));
+                let follow = |interpreter: &mut Self| interpreter.list(&mut state.clone(), list);
+                self.with_evidence(OutcomeEvidence::NOTHING, |interpreter| interpreter.deeper(follow));
                 builder.push("/dev/fd/63", true);
             }
             WordPart::Other(word) => {
-                self.deeper(|reader| {
-                    word.iter().for_each(|piece| reader.piece(state, piece, &mut Builder::default()));
+                self.deeper(|interpreter| {
+                    word.iter().for_each(|piece| interpreter.piece(state, piece, &mut Builder::default()));
                 });
                 builder.push_unknown();
             }

@@ -1,8 +1,8 @@
 //! Predicts which paths a command line writes and which programs it runs, without running it.
 //!
-//! The text is parsed by the shell grammar (`parse`, `word_parser`, `redirect_parser`) and then followed as a shell
-//! would run it (`reader`, `state`, `expand`): changes of directory, variables, branches and loops. One table
-//! (`programs`) says what each program does with its arguments.
+//! The text is parsed by the shell grammar (`parser`) and then followed as a shell would run it (`interpreter`,
+//! `state`, `expand`): changes of directory, variables, branches and loops. One table (`programs`) says what each
+//! program does with its arguments.
 //!
 //! A reported path is really written if the command gets that far. Anything that cannot be predicted, because it
 //! depends on an unknown program or on text known only at run time, makes the reading
@@ -11,8 +11,8 @@
 //! # Why the parser is ours
 //!
 //! A hook must answer for any command line, hostile ones included: a stack overflow ends it with a signal, and a slow
-//! answer stops the agent. `parse` looks at each byte a bounded number of times, nests at most 50 levels
-//! (`parse::MAX_DEPTH`), and keeps what precedes a fault, because a shell runs that too. `tests/robust.rs` and
+//! answer stops the agent. `parser` looks at each byte a bounded number of times, nests at most 50 levels
+//! (`parser::lists::MAX_DEPTH`), and keeps what precedes a fault, because a shell runs that too. `tests/robust.rs` and
 //! `cargo bench -- readers` check it with the commands of `tests/nasty.rs`; BENCHMARKS.md has the slowest of 1 MiB.
 //!
 //! Other parsers, looked at in November 2026. Measured: the 213 commands of `tests/nasty.rs`, 16 KiB each, each parsed
@@ -24,42 +24,27 @@
 //! | tree-sitter-bash 0.25.1 with tree-sitter 0.25.10, unoptimised build | MIT | 8, and a C compiler for 9.9 MB of generated C | no overflow, 20,000 levels are fine; 13 commands take over 2 s. Time is quadratic in a row of `)`: 4 KiB take 0.5 s, 16 KiB take 5.9 s |
 //! | yash-syntax 0.25.0 | GPL-3.0-or-later, which `deny.toml` does not allow | | not measured: it needs Rust 1.96; no limit of depth found in its source |
 //!
-//! They only parse: what follows a command (`reader`, `state`, `expand`) and the tables of programs would stay ours.
+//! They only parse: what follows a command (`interpreter`, `state`, `expand`) and the tables of programs would stay ours.
 
 mod brace;
 mod builtins;
-mod compound_parser;
 mod control_flow;
-mod copies;
-mod editors;
 mod expand;
 mod field;
-mod finders;
-mod git;
-mod here_document;
+mod interpreter;
 mod links;
-mod options;
-mod parse;
-mod patches;
+mod parser;
 mod programs;
-mod reader;
 mod recorded_writes;
-mod redirect_parser;
 mod runs;
-mod scripts;
-mod single_call;
 mod state;
-mod syntax;
 #[cfg(test)]
 mod tests;
-mod transfers;
-mod word_parser;
-mod wrappers;
 
+pub use parser::single_call::plain_words;
 pub use runs::{OutcomeEvidence, Run};
-pub use single_call::plain_words;
 
-/// What the reader may query about the file system and the environment.
+/// What the interpreter may query about the file system and the environment.
 pub trait ShellEnvironment {
     /// `path` is absolute.
     fn is_dir(&self, path: &str) -> bool;
@@ -116,12 +101,12 @@ pub struct CommandPrediction {
 pub const MAX_COMMAND: usize = 1024 * 1024;
 
 /// Predicts what `command` writes if a shell runs it in the directory `cwd`.
-pub fn read_command(command: &str, cwd: &str, world: &dyn ShellEnvironment) -> CommandPrediction {
+pub fn predict_command(command: &str, cwd: &str, world: &dyn ShellEnvironment) -> CommandPrediction {
     let mut end = command.len().min(MAX_COMMAND);
     while !command.is_char_boundary(end) {
         end -= 1;
     }
-    let mut reading = reader::ShellReader::read(&command[..end], cwd, world);
+    let mut reading = interpreter::ShellInterpreter::read(&command[..end], cwd, world);
     if end < command.len() {
         (reading.is_opaque, reading.is_cut_short) = (true, true);
     }

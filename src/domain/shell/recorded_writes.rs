@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::field::{Field, escape};
-use super::reader::{BYTES_PER_STEP, ShellReader, ShellState};
+use super::interpreter::{BYTES_PER_STEP, ShellInterpreter, ShellState};
 use super::state::join;
 use super::{Extent, PathWrite};
 use crate::domain::pattern::PathForm;
@@ -14,7 +14,7 @@ const MAX_WRITES: usize = 10_000;
 /// Devices, which are not files.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty"];
 
-impl ShellReader<'_> {
+impl ShellInterpreter<'_> {
     /// Notes that `field`, relative to the directory of `state`, is written.
     pub fn write(&mut self, state: &ShellState, field: &Field, extent: Extent, by: &str) {
         if field.text.is_empty() {

@@ -3,7 +3,7 @@
 //! The exit code of a shell is that of its last command, so it says nothing about most parts of a line: `cargo test |
 //! tail` succeeds whether or not the tests did.
 
-use super::syntax::{Chain, Join, ShellNode, WordPart};
+use super::parser::syntax::{Chain, Join, ShellNode, WordPart};
 
 /// Commands that practically never fail: if a chain failed, it was not because of them.
 const NEVER_FAIL: [&str; 13] =

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::field::{Field, VariableValue};
-use super::syntax::ShellNode;
+use super::parser::syntax::ShellNode;
 
 /// Maximum length of a path that any system accepts.
 const MAX_PATH: usize = 4096;

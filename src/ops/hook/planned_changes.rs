@@ -89,7 +89,7 @@ pub(super) fn runs(ctx: &Context, tool: &ToolUse) -> Vec<Run> {
 }
 
 fn read(ctx: &Context, command: &str) -> CommandPrediction {
-    shell::read_command(command, &ctx.cwd.to_string_lossy(), &RealEnvironment { ctx })
+    shell::predict_command(command, &ctx.cwd.to_string_lossy(), &RealEnvironment { ctx })
 }
 
 impl PlannedChange {

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use ravenry::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
 use ravenry::domain::pattern::{Budget, LetterCase, Overlap, PathForm, Pattern};
-use ravenry::domain::shell::{CommandPrediction, ShellEnvironment, read_command};
+use ravenry::domain::shell::{CommandPrediction, ShellEnvironment, predict_command};
 use ravenry::domain::text_edit::json::{Dialect, Document, EntrySlot, Json, JsonNode, NodeKind};
 use ravenry::domain::text_edit::toml::Tables;
 use ravenry::domain::{AnyEventKind, Harness, visible};
@@ -307,11 +307,11 @@ impl ShellEnvironment for SmallWorld {
 /// The whole input is a shell command.
 pub fn shell(data: &[u8]) {
     let command = String::from_utf8_lossy(data);
-    let reading = read_command(&command, "/w", &SmallWorld);
-    assert_eq!(reading, read_command(&command, "/w", &SmallWorld), "the same says the same");
+    let reading = predict_command(&command, "/w", &SmallWorld);
+    assert_eq!(reading, predict_command(&command, "/w", &SmallWorld), "the same says the same");
     reading_makes_sense(&reading);
     // A syntax error must not hide the commands that a shell runs before it.
-    let after = read_command(&format!("rm first\n{command}"), "/w", &SmallWorld);
+    let after = predict_command(&format!("rm first\n{command}"), "/w", &SmallWorld);
     assert_eq!(after.writes.first().map(|written| written.path.as_str()), Some("/w/first"));
 }
 

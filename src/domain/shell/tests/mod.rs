@@ -14,7 +14,7 @@ mod robust;
 
 use crate::domain::pattern::PathForm;
 
-use super::{CommandPrediction, Extent, PathWrite, ShellEnvironment, read_command};
+use super::{CommandPrediction, Extent, PathWrite, ShellEnvironment, predict_command};
 
 /// A small tree in `/w`, which is a git work tree.
 pub struct Fake;
@@ -63,7 +63,7 @@ impl ShellEnvironment for Fake {
 }
 
 pub fn read(command: &str) -> CommandPrediction {
-    read_command(command, "/w", &Fake)
+    predict_command(command, "/w", &Fake)
 }
 
 fn show_one(written: &PathWrite) -> String {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Fake, nasty, read, read_command};
+use super::{Fake, nasty, predict_command, read};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
@@ -26,7 +26,7 @@ proptest! {
     #[test]
     fn a_path_is_absolute(words in prop::collection::vec(0..WORDS.len(), 0..30)) {
         let words: Vec<&str> = words.into_iter().map(|word| WORDS[word]).collect();
-        for written in read_command(&words.join(" "), "/w", &Fake).writes {
+        for written in predict_command(&words.join(" "), "/w", &Fake).writes {
             prop_assert!(written.path.starts_with('/'), "{}", written.path);
             prop_assert!(!written.is_pattern || globset::Glob::new(&written.path).is_ok(), "{}", written.path);
         }

@@ -1,4 +1,4 @@
-//! Recursive descent parser for the shell grammar: text to commands.
+//! Parses lists of commands: pipelines, `&&`, `||`, `;` and `&`. The parser begins here.
 //!
 //! It reads each byte a bounded number of times and nests at most [`MAX_DEPTH`] levels, so no input makes it slow or
 //! overflows the stack. Commands before a syntax error are kept, because a shell runs them too.
@@ -89,7 +89,7 @@ impl<'t> Parser<'t> {
         is_there
     }
 
-    pub(super) fn need(&mut self, what: &str) -> Parse<()> {
+    pub(in crate::domain::shell) fn need(&mut self, what: &str) -> Parse<()> {
         if self.take(what) { Ok(()) } else { Err(SyntaxError) }
     }
 
@@ -130,7 +130,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Skips blanks, comments and line ends.
-    pub(super) fn skip_lines(&mut self) {
+    pub(in crate::domain::shell) fn skip_lines(&mut self) {
         loop {
             self.skip_blanks();
             if !self.take("\n") {
@@ -141,7 +141,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The next plain word, if it may be a keyword.
-    pub(super) fn keyword(&self) -> &'t str {
+    pub(in crate::domain::shell) fn keyword(&self) -> &'t str {
         let rest = &self.text[self.at..];
         let is_end = |c: char| c.is_ascii_whitespace() || ";&|()<>".contains(c);
         // The longest keyword is `function`.
@@ -149,7 +149,7 @@ impl<'t> Parser<'t> {
         end.map_or(if rest.len() < 9 { rest } else { "" }, |end| &rest[..end])
     }
 
-    pub(super) fn need_keyword(&mut self, word: &str) -> Parse<()> {
+    pub(in crate::domain::shell) fn need_keyword(&mut self, word: &str) -> Parse<()> {
         self.skip_lines();
         if self.keyword() == word { self.need(word) } else { Err(SyntaxError) }
     }
@@ -180,7 +180,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    pub(super) fn body(&mut self) -> Parse<CommandList> {
+    pub(in crate::domain::shell) fn body(&mut self) -> Parse<CommandList> {
         self.deeper(|parser| {
             let mut list = CommandList::new();
             parser.list(&mut list)?;

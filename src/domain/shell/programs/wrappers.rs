@@ -2,12 +2,16 @@
 
 use std::rc::Rc;
 
-use super::field::{Field, VariableValue};
 use super::options::{ProgramOptions, ValueFlags};
-use super::parse::name_length;
-use super::reader::{ProgramCall, ShellReader, ShellState};
+use crate::domain::shell::field::{Field, VariableValue};
+use crate::domain::shell::interpreter::{ProgramCall, ShellInterpreter, ShellState};
+use crate::domain::shell::parser::lists::name_length;
 
-pub fn sudo(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn sudo(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let takes = ValueFlags {
         short: "ughpCDRTUrt",
         long: "user group host prompt chdir chroot role type other-user close-from command-timeout",
@@ -18,32 +22,36 @@ pub fn sudo(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &Program
     change_dir(&mut own, options.value("-D --chdir"));
     if options.has("-e --edit") {
         for file in &call.arguments[at..] {
-            reader.write(&own, file, super::Extent::File, "sudo -e");
+            interpreter.write(&own, file, crate::domain::shell::Extent::File, "sudo -e");
         }
         return None;
     }
     let rest = set_variables(&mut own, &call.arguments[at..]);
     if rest.is_empty() && options.has("-i -s --login --shell") {
-        reader.set_opaque();
+        interpreter.set_opaque();
     }
-    run(reader, &mut own, rest)
+    run(interpreter, &mut own, rest)
 }
 
-pub fn env(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn env(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let takes = ValueFlags { short: "uCS", long: "unset chdir split-string", attached: "" };
     let (options, at) = ProgramOptions::leading(call.arguments, takes);
     if options.has("-S --split-string") {
-        reader.set_opaque();
+        interpreter.set_opaque();
     }
     let mut own = state.clone();
     change_dir(&mut own, options.value("-C --chdir"));
     let rest = set_variables(&mut own, &call.arguments[at..]);
-    run(reader, &mut own, rest)
+    run(interpreter, &mut own, rest)
 }
 
 /// Wrappers with only flags before the command.
 pub fn wrapper(
-    reader: &mut ShellReader<'_>,
+    interpreter: &mut ShellInterpreter<'_>,
     state: &mut ShellState,
     call: &ProgramCall<'_>,
 ) -> Option<String> {
@@ -71,19 +79,23 @@ pub fn wrapper(
     }
     if call.name == "time" {
         for file in options.values("-o --output") {
-            reader.write(state, file, super::Extent::File, "time -o");
+            interpreter.write(state, file, crate::domain::shell::Extent::File, "time -o");
         }
     }
     if call.name == "npx" && options.has("-c --call") {
-        reader.set_opaque();
+        interpreter.set_opaque();
     }
     // `timeout 5 …`
     let before = usize::from(matches!(call.name, "timeout" | "gtimeout"));
     let rest = call.arguments.get(at + before..).unwrap_or_default();
-    run(reader, state, rest)
+    run(interpreter, state, rest)
 }
 
-pub fn shell(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn shell(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let takes = ValueFlags { short: "oO", long: "rcfile init-file", attached: "" };
     let (options, at) = ProgramOptions::leading(call.arguments, takes);
     if options.has("-n --version --help") {
@@ -99,30 +111,34 @@ pub fn shell(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &Progra
         rest.first().filter(|script| script.is_known()).map(|script| script.text.clone())
     } else if rest.is_empty() || options.has("-s") {
         set_arguments(&mut own, rest);
-        reader.stdin(state)
+        interpreter.stdin(state)
     } else {
         None
     };
     let Some(script) = script else {
-        reader.set_opaque();
+        interpreter.set_opaque();
         return None;
     };
-    reader.script(&mut own, &script)
+    interpreter.script(&mut own, &script)
 }
 
-pub fn eval(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn eval(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let is_plain = |field: &Field| field.is_known() && field.pattern.is_none();
     if !call.arguments.iter().all(is_plain) {
-        reader.set_opaque();
+        interpreter.set_opaque();
         return None;
     }
     let texts: Vec<&str> = call.arguments.iter().map(|field| field.text.as_str()).collect();
-    reader.script(state, &texts.join(" "))
+    interpreter.script(state, &texts.join(" "))
 }
 
 /// `python -m black …` is `black …`; anything else may do anything.
 pub fn python(
-    reader: &mut ShellReader<'_>,
+    interpreter: &mut ShellInterpreter<'_>,
     state: &mut ShellState,
     call: &ProgramCall<'_>,
 ) -> Option<String> {
@@ -131,19 +147,19 @@ pub fn python(
             if flag.text == "-m"
                 && ["black", "isort", "ruff", "yapf", "autopep8"].contains(&module.text.as_str()) =>
         {
-            reader.call(state, module, rest)
+            interpreter.call(state, module, rest)
         }
         [only] if matches!(only.text.as_str(), "--version" | "-V" | "--help" | "-h") => None,
         _ => {
-            reader.set_opaque();
+            interpreter.set_opaque();
             None
         }
     }
 }
 
-fn run(reader: &mut ShellReader<'_>, state: &mut ShellState, words: &[Field]) -> Option<String> {
+fn run(interpreter: &mut ShellInterpreter<'_>, state: &mut ShellState, words: &[Field]) -> Option<String> {
     let (name, arguments) = words.split_first()?;
-    reader.call(state, name, arguments)
+    interpreter.call(state, name, arguments)
 }
 
 pub fn change_dir(state: &mut ShellState, dir: Option<&Field>) {

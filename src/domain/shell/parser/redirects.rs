@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::here_document::PendingHere;
-use super::parse::{Parse, Parser, SyntaxError, name_length};
+use super::lists::{Parse, Parser, SyntaxError, name_length};
 use super::syntax::{Redirect, WordPart};
 
 impl Parser<'_> {

@@ -5,10 +5,11 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::field::Field;
 use super::options::{ProgramOptions, ValueFlags};
-use super::reader::{ProgramCall, ShellReader, ShellState};
-use super::{Extent, builtins, copies, editors, finders, git, patches, transfers, wrappers};
+use super::{copies, editors, finders, git, patches, transfers, wrappers};
+use crate::domain::shell::field::Field;
+use crate::domain::shell::interpreter::{ProgramCall, ShellInterpreter, ShellState};
+use crate::domain::shell::{Extent, builtins};
 
 /// What a program does to files.
 #[derive(Clone, Copy)]
@@ -26,9 +27,9 @@ pub enum FileEffect {
     /// words.
     ReadsIf(&'static str),
     /// A special rule for its flags and operands. The last argument is the program's name.
-    Rule(fn(&mut ShellReader<'_>, &mut ShellState, &ProgramOptions, &str)),
+    Rule(fn(&mut ShellInterpreter<'_>, &mut ShellState, &ProgramOptions, &str)),
     /// A special rule for the whole call. Returns its output, if known.
-    Call(fn(&mut ShellReader<'_>, &mut ShellState, &ProgramCall<'_>) -> Option<String>),
+    Call(fn(&mut ShellInterpreter<'_>, &mut ShellState, &ProgramCall<'_>) -> Option<String>),
     Anything,
 }
 
@@ -66,7 +67,7 @@ const fn attached(names: &'static str, takes: ValueFlags, does: FileEffect) -> K
 
 const fn call(
     names: &'static str,
-    does: fn(&mut ShellReader<'_>, &mut ShellState, &ProgramCall<'_>) -> Option<String>,
+    does: fn(&mut ShellInterpreter<'_>, &mut ShellState, &ProgramCall<'_>) -> Option<String>,
 ) -> KnownProgram {
     KnownProgram {
         names,
@@ -240,7 +241,7 @@ const SYSTEM_DIRS: [&str; 7] = [
     "/usr/local/sbin/",
 ];
 
-impl ShellReader<'_> {
+impl ShellInterpreter<'_> {
     /// Follows one program call. Returns its output, if known.
     pub fn call(&mut self, state: &mut ShellState, name: &Field, arguments: &[Field]) -> Option<String> {
         if !self.spend(arguments.len() / 64) {
@@ -256,7 +257,9 @@ impl ShellReader<'_> {
         match program {
             Some(program) => {
                 let name = dir.unwrap_or(&name.text);
-                self.deeper(|reader| reader.program(state, program, &ProgramCall { name, arguments }))
+                self.deeper(|interpreter| {
+                    interpreter.program(state, program, &ProgramCall { name, arguments })
+                })
             }
             None => {
                 let is_question =
@@ -319,7 +322,9 @@ impl ShellReader<'_> {
                 }
             }
             FileEffect::Rule(rule) if state.instead.is_empty() => rule(self, state, &options, name),
-            FileEffect::Rule(rule) => self.everywhere(state, |reader, own| rule(reader, own, &options, name)),
+            FileEffect::Rule(rule) => {
+                self.everywhere(state, |interpreter, own| rule(interpreter, own, &options, name));
+            }
             FileEffect::Anything => self.set_opaque(),
             FileEffect::Reads | FileEffect::Call(_) => {}
         }

@@ -1,13 +1,13 @@
 //! Effects of git commands on the work tree.
 
-use super::Extent;
 use super::copies;
-use super::field::{Field, escape};
 use super::options::{ProgramOptions, ValueFlags};
 use super::patches::write_all;
-use super::reader::{ProgramCall, ShellReader, ShellState};
 use super::wrappers::change_dir;
 use crate::domain::patch::diff_paths;
+use crate::domain::shell::Extent;
+use crate::domain::shell::field::{Field, escape};
+use crate::domain::shell::interpreter::{ProgramCall, ShellInterpreter, ShellState};
 
 /// Commands that do not change the work tree.
 const READS: &str = "status diff log show add fetch branch tag rev-parse rev-list ls-files ls-tree \
@@ -19,21 +19,25 @@ const READS: &str = "status diff log show add fetch branch tag rev-parse rev-lis
     send-email --version --help";
 
 struct Git<'r, 'w, 'a> {
-    reader: &'r mut ShellReader<'w>,
+    interpreter: &'r mut ShellInterpreter<'w>,
     state: ShellState,
     command: &'a str,
     by: String,
 }
 
-pub fn git(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn git(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let takes = ValueFlags {
         short: "Cc",
         long: "git-dir work-tree namespace super-prefix config-env attr-source",
         attached: "",
     };
     if !state.instead.is_empty() {
-        reader.everywhere(state, |reader, state| {
-            git(reader, state, call);
+        interpreter.everywhere(state, |interpreter, state| {
+            git(interpreter, state, call);
         });
         return None;
     }
@@ -45,10 +49,10 @@ pub fn git(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramC
     change_dir(&mut own, global.value("--work-tree"));
     let (command, arguments) = call.arguments[at..].split_first()?;
     if command.text == "rev-parse" && matches!(arguments, [only] if only.text == "--show-toplevel") {
-        return reader.world.work_tree(own.dir.as_deref()?);
+        return interpreter.world.work_tree(own.dir.as_deref()?);
     }
     let by = format!("git {}", command.text);
-    Git { reader, state: own, command: &command.text, by }.run(arguments);
+    Git { interpreter, state: own, command: &command.text, by }.run(arguments);
     None
 }
 
@@ -82,7 +86,7 @@ impl Git<'_, '_, '_> {
             return;
         }
         if options.has("--pathspec-from-file") {
-            self.reader.set_opaque();
+            self.interpreter.set_opaque();
             return;
         }
         match self.command {
@@ -99,7 +103,7 @@ impl Git<'_, '_, '_> {
             "clean" => {}
             "stash" => self.stash(&options),
             "mv" if !options.has("-n --dry-run") => {
-                copies::mv(self.reader, &mut self.state, &options, &self.by);
+                copies::mv(self.interpreter, &mut self.state, &options, &self.by);
             }
             "rm" if !options.has("--cached -n --dry-run") => self.write_paths(&options.operands),
             "mv" | "rm" => {}
@@ -111,37 +115,37 @@ impl Git<'_, '_, '_> {
                 if let [command, file, ..] = options.operands.as_slice()
                     && command.text == "create"
                 {
-                    self.reader.write(&self.state, file, Extent::File, &self.by);
+                    self.interpreter.write(&self.state, file, Extent::File, &self.by);
                 }
             }
             "archive" | "format-patch" => self.export(&options),
             "config" => self.config(&options),
             // Their hooks may change files.
-            "commit" | "push" => self.reader.set_opaque(),
+            "commit" | "push" => self.interpreter.set_opaque(),
             command if READS.split_ascii_whitespace().any(|name| name == command) => {
                 for file in options.values("--output") {
-                    self.reader.write(&self.state, file, Extent::File, &self.by);
+                    self.interpreter.write(&self.state, file, Extent::File, &self.by);
                 }
             }
-            _ => self.reader.set_opaque(),
+            _ => self.interpreter.set_opaque(),
         }
     }
 
     fn write_work_tree(&mut self) {
         let root = self.state.dir.as_deref().map(|dir| self.root(dir));
         match root {
-            Some(root) => self.reader.write(&self.state, &Field::literal(root), Extent::Tree, &self.by),
-            None => self.reader.set_opaque(),
+            Some(root) => self.interpreter.write(&self.state, &Field::literal(root), Extent::Tree, &self.by),
+            None => self.interpreter.set_opaque(),
         }
     }
 
     fn root(&self, dir: &str) -> String {
-        self.reader.world.work_tree(dir).unwrap_or_else(|| dir.to_string())
+        self.interpreter.world.work_tree(dir).unwrap_or_else(|| dir.to_string())
     }
 
     fn checkout(&mut self, options: &ProgramOptions) {
         if options.has("-p --patch") {
-            self.reader.set_opaque();
+            self.interpreter.set_opaque();
             return;
         }
         if options.has("-b -B --orphan") {
@@ -183,8 +187,8 @@ impl Git<'_, '_, '_> {
         looks_so
             || text.starts_with("../")
             || field.pattern.is_some()
-            || self.reader.is_dir(&self.state, field)
-            || self.reader.is_file(&self.state, field)
+            || self.interpreter.is_dir(&self.state, field)
+            || self.interpreter.is_file(&self.state, field)
     }
 
     fn write_paths(&mut self, paths: &[Field]) {
@@ -194,13 +198,13 @@ impl Git<'_, '_, '_> {
                 // `:/`, `:(top)`, `:!x`
                 self.write_work_tree();
             } else if path.pattern.is_none() && text.contains(['*', '?', '[']) {
-                self.reader.write(&self.state, &pathspec(text), Extent::File, &self.by);
+                self.interpreter.write(&self.state, &pathspec(text), Extent::File, &self.by);
             } else {
                 let base = text.rsplit('/').next().unwrap_or_default();
                 let may_be_dir = !base.get(1..).is_some_and(|rest| rest.contains('.'));
-                let is_tree = may_be_dir || self.reader.is_dir(&self.state, path);
+                let is_tree = may_be_dir || self.interpreter.is_dir(&self.state, path);
                 let extent = if is_tree && path.pattern.is_none() { Extent::Tree } else { Extent::File };
-                self.reader.write(&self.state, path, extent, &self.by);
+                self.interpreter.write(&self.state, path, extent, &self.by);
             }
         }
     }
@@ -209,7 +213,7 @@ impl Git<'_, '_, '_> {
         let here = [Field::literal(".")];
         let paths = if options.operands.is_empty() { &here[..] } else { &options.operands };
         for path in paths {
-            self.reader.write(&self.state, path, Extent::Tree, &self.by);
+            self.interpreter.write(&self.state, path, Extent::Tree, &self.by);
         }
     }
 
@@ -224,7 +228,7 @@ impl Git<'_, '_, '_> {
             "list" | "show" | "drop" | "clear" | "create" | "store" => {}
             "push" if !rest.is_empty() => self.write_paths(rest),
             "push" | "save" | "pop" | "apply" | "branch" => self.write_work_tree(),
-            _ => self.reader.set_opaque(),
+            _ => self.interpreter.set_opaque(),
         }
     }
 
@@ -238,7 +242,7 @@ impl Git<'_, '_, '_> {
 
     fn am(&mut self, options: &ProgramOptions) {
         if options.has("--abort --continue --skip --quit --resolved -r --retry --show-current-patch") {
-            self.reader.set_opaque();
+            self.interpreter.set_opaque();
             return;
         }
         self.write_patches(options);
@@ -247,21 +251,23 @@ impl Git<'_, '_, '_> {
     /// Notes writes to the files named in the patches, which are relative to the root of the work tree.
     fn write_patches(&mut self, options: &ProgramOptions) {
         let Some(dir) = self.state.dir.clone() else {
-            self.reader.set_opaque();
+            self.interpreter.set_opaque();
             return;
         };
         let mut root = ShellState { dir: Some(self.root(&dir)), ..self.state.clone() };
         change_dir(&mut root, options.value("--directory"));
         let strip = options.value("-p").map_or(Ok(1), |strip| strip.text.parse());
         let texts: Vec<Option<String>> = match options.operands.as_slice() {
-            [] => vec![self.reader.stdin(&self.state)],
-            [only] if only.text == "-" => vec![self.reader.stdin(&self.state)],
-            files => files.iter().map(|file| self.reader.content(&self.state, file)).collect(),
+            [] => vec![self.interpreter.stdin(&self.state)],
+            [only] if only.text == "-" => vec![self.interpreter.stdin(&self.state)],
+            files => files.iter().map(|file| self.interpreter.content(&self.state, file)).collect(),
         };
         for text in texts {
             match (text, &strip) {
-                (Some(text), Ok(strip)) => write_all(self.reader, &root, diff_paths(&text, *strip), &self.by),
-                _ => self.reader.write(&root, &Field::literal("."), Extent::Tree, &self.by),
+                (Some(text), Ok(strip)) => {
+                    write_all(self.interpreter, &root, diff_paths(&text, *strip), &self.by);
+                }
+                _ => self.interpreter.write(&root, &Field::literal("."), Extent::Tree, &self.by),
             }
         }
     }
@@ -270,14 +276,14 @@ impl Git<'_, '_, '_> {
         match options.operands.as_slice() {
             [command, path, ..] if matches!(command.text.as_str(), "add" | "remove") => {
                 let by = format!("{} {}", self.by, command.text);
-                self.reader.write(&self.state, path, Extent::Tree, &by);
+                self.interpreter.write(&self.state, path, Extent::Tree, &by);
                 if command.text == "add" {
-                    self.reader.make(&self.state, path);
+                    self.interpreter.make(&self.state, path);
                 }
             }
             [command, ..]
                 if matches!(command.text.as_str(), "list" | "prune" | "lock" | "unlock" | "repair") => {}
-            _ => self.reader.set_opaque(),
+            _ => self.interpreter.set_opaque(),
         }
     }
 
@@ -292,10 +298,10 @@ impl Git<'_, '_, '_> {
         };
         match dir {
             Some(dir) => {
-                self.reader.write(&self.state, &dir, Extent::Tree, &self.by);
-                self.reader.make(&self.state, &dir);
+                self.interpreter.write(&self.state, &dir, Extent::Tree, &self.by);
+                self.interpreter.make(&self.state, &dir);
             }
-            None => self.reader.set_opaque(),
+            None => self.interpreter.set_opaque(),
         }
     }
 
@@ -313,16 +319,18 @@ impl Git<'_, '_, '_> {
             _ => options.operands.len() > 1,
         };
         for file in options.values("-f --file").filter(|_| writes) {
-            self.reader.write(&self.state, file, Extent::File, &self.by);
+            self.interpreter.write(&self.state, file, Extent::File, &self.by);
         }
     }
 
     fn export(&mut self, options: &ProgramOptions) {
         let extent = if self.command == "archive" { Extent::File } else { Extent::Tree };
         match options.value("-o --output --output-directory") {
-            Some(target) => self.reader.write(&self.state, target, extent, &self.by),
+            Some(target) => self.interpreter.write(&self.state, target, extent, &self.by),
             // It chooses the file names itself.
-            None if self.command == "format-patch" && !options.has("--stdout") => self.reader.set_opaque(),
+            None if self.command == "format-patch" && !options.has("--stdout") => {
+                self.interpreter.set_opaque();
+            }
             None => {}
         }
     }

@@ -5,12 +5,12 @@ use std::rc::Rc;
 
 use super::field::{Field, VariableValue};
 use super::links::Links;
-use super::parse::{MAX_DEPTH, ParseEnd, parse};
-use super::runs::{OutcomeEvidence, Run, of_parts};
-pub use super::state::{ShellState, Stdin};
-use super::syntax::{
+use super::parser::lists::{MAX_DEPTH, ParseEnd, parse};
+use super::parser::syntax::{
     Assigned, Chain, CommandList, Compound, Join, Redirect, ShellNode, Simple, Word, WordPart,
 };
+use super::runs::{OutcomeEvidence, Run, of_parts};
+pub use super::state::{ShellState, Stdin};
 use super::{CommandPrediction, Extent, ShellEnvironment};
 
 /// Maximum number of steps: a command, an expansion or 256 characters of a variable are one step each.
@@ -41,16 +41,16 @@ pub struct ProgramCall<'a> {
     pub arguments: &'a [Field],
 }
 
-pub struct ShellReader<'w> {
+pub struct ShellInterpreter<'w> {
     pub world: &'w dyn ShellEnvironment,
-    pub(super) reading: CommandPrediction,
-    pub(super) seen: HashSet<(String, Extent, bool)>,
+    pub(in crate::domain::shell) reading: CommandPrediction,
+    pub(in crate::domain::shell) seen: HashSet<(String, Extent, bool)>,
     /// Links that the command makes itself.
     pub links: Links,
     /// Directories that the command makes itself.
     pub made: HashSet<String>,
     /// Files that the command writes itself, with their new content if it is known.
-    pub(super) contents: HashMap<String, Option<String>>,
+    pub(in crate::domain::shell) contents: HashMap<String, Option<String>>,
     steps: usize,
     pub depth: usize,
     /// Functions with the state they were defined in, until they are called.
@@ -67,9 +67,9 @@ pub struct ShellReader<'w> {
     pub evidence: OutcomeEvidence,
 }
 
-impl<'w> ShellReader<'w> {
+impl<'w> ShellInterpreter<'w> {
     pub fn read(command: &str, cwd: &str, world: &'w dyn ShellEnvironment) -> CommandPrediction {
-        let mut reader = Self {
+        let mut interpreter = Self {
             world,
             reading: CommandPrediction::default(),
             seen: HashSet::new(),
@@ -98,15 +98,15 @@ impl<'w> ShellReader<'w> {
             stdin: Stdin::Unknown,
             is_over: false,
         };
-        reader.script(&mut state, command);
+        interpreter.script(&mut state, command);
         // The bodies of functions that are never called count as writes but not as runs.
-        let runs = std::mem::take(&mut reader.runs);
-        while let Some((name, body, mut state)) = reader.uncalled.pop() {
-            reader.running.push(name);
-            reader.node(&mut state, &body);
-            reader.running.pop();
+        let runs = std::mem::take(&mut interpreter.runs);
+        while let Some((name, body, mut state)) = interpreter.uncalled.pop() {
+            interpreter.running.push(name);
+            interpreter.node(&mut state, &body);
+            interpreter.running.pop();
         }
-        CommandPrediction { runs, ..reader.reading }
+        CommandPrediction { runs, ..interpreter.reading }
     }
 
     pub fn set_opaque(&mut self) {
@@ -114,7 +114,7 @@ impl<'w> ShellReader<'w> {
     }
 
     /// Stops here; the rest is not read.
-    pub(super) fn cut_short(&mut self) {
+    pub(in crate::domain::shell) fn cut_short(&mut self) {
         self.reading.is_cut_short = true;
         self.set_opaque();
     }
@@ -174,7 +174,7 @@ impl<'w> ShellReader<'w> {
             ParseEnd::Broken => self.set_opaque(),
             ParseEnd::TooLong => self.cut_short(),
         }
-        self.deeper(|reader| reader.list(state, &list))
+        self.deeper(|interpreter| interpreter.list(state, &list))
     }
 
     /// Follows commands and returns their output, if known. The methods below do the same.
@@ -184,7 +184,7 @@ impl<'w> ShellReader<'w> {
             let outer = std::mem::take(&mut state.doubted);
             // The outcome of a list is that of its last command.
             let evidence = if at + 1 == list.len() { self.evidence } else { OutcomeEvidence::NOTHING };
-            output = self.with_evidence(evidence, |reader| reader.chain(state, chain));
+            output = self.with_evidence(evidence, |interpreter| interpreter.chain(state, chain));
             state.settle();
             state.doubted = outer;
         }
@@ -194,7 +194,7 @@ impl<'w> ShellReader<'w> {
     fn chain(&mut self, state: &mut ShellState, chain: &Chain) -> Option<String> {
         if chain.in_background {
             let mut own = state.clone();
-            self.with_evidence(OutcomeEvidence::NOTHING, |reader| reader.joined(&mut own, chain));
+            self.with_evidence(OutcomeEvidence::NOTHING, |interpreter| interpreter.joined(&mut own, chain));
             return None;
         }
         self.joined(state, chain)
@@ -240,7 +240,7 @@ impl<'w> ShellReader<'w> {
             ShellNode::Compound(compound, redirects) => {
                 let before = state.stdin.clone();
                 let target = self.redirects(state, redirects);
-                let output = self.deeper(|reader| reader.compound(state, compound));
+                let output = self.deeper(|interpreter| interpreter.compound(state, compound));
                 state.stdin = before;
                 output.filter(|_| target == Target::Elsewhere)
             }
@@ -253,7 +253,7 @@ impl<'w> ShellReader<'w> {
                 None
             }
             ShellNode::Not(node) => {
-                self.with_evidence(OutcomeEvidence::NOTHING, |reader| reader.node(state, node))
+                self.with_evidence(OutcomeEvidence::NOTHING, |interpreter| interpreter.node(state, node))
             }
         }
     }
@@ -266,7 +266,7 @@ impl<'w> ShellReader<'w> {
             let before = std::mem::replace(&mut self.is_piped, stages.get(at + 1).is_some_and(uses_stdin));
             let is_last = at + 1 == stages.len();
             let evidence = if is_last { self.evidence.of_last_stage() } else { OutcomeEvidence::NOTHING };
-            output = self.with_evidence(evidence, |reader| reader.node(&mut own, stage));
+            output = self.with_evidence(evidence, |interpreter| interpreter.node(&mut own, stage));
             self.is_piped = before;
             stdin = output.as_deref().map_or(Stdin::Unknown, |text| Stdin::Text(Rc::from(text)));
         }
@@ -279,7 +279,9 @@ impl<'w> ShellReader<'w> {
             Compound::Group(list) => self.list(state, list),
             // Which parts run, and how often, is unknown.
             other => {
-                self.with_evidence(OutcomeEvidence::NOTHING, |reader| reader.branches(state, other));
+                self.with_evidence(OutcomeEvidence::NOTHING, |interpreter| {
+                    interpreter.branches(state, other);
+                });
                 None
             }
         }
@@ -382,7 +384,7 @@ impl<'w> ShellReader<'w> {
         let own = arguments.iter().map(VariableValue::of).collect();
         let before = state.arguments.replace(Rc::new(own));
         self.running.push(name.to_string());
-        self.deeper(|reader| reader.node(state, body));
+        self.deeper(|interpreter| interpreter.node(state, body));
         self.running.pop();
         state.arguments = before;
         state.is_over = false;

@@ -1,15 +1,19 @@
 //! Programs that run others on files they find or are given: `find`, `fd`, `xargs`.
 
-use super::Extent;
-use super::field::{Field, FieldChar};
 use super::options::{ProgramOptions, ValueFlags};
-use super::reader::{BYTES_PER_STEP, ProgramCall, ShellReader, ShellState};
-use super::runs::OutcomeEvidence;
+use crate::domain::shell::Extent;
+use crate::domain::shell::field::{Field, FieldChar};
+use crate::domain::shell::interpreter::{BYTES_PER_STEP, ProgramCall, ShellInterpreter, ShellState};
+use crate::domain::shell::runs::OutcomeEvidence;
 
 /// Tests of `find` with which its result is no longer "all files with this name".
 const NOT_PLAIN: [&str; 9] = ["-o", "-or", "!", "-not", "(", ")", ",", "-path", "-regex"];
 
-pub fn find(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn find(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let is_option = |field: &&Field| matches!(field.text.as_str(), "-H" | "-L" | "-P");
     let arguments = &call.arguments[call.arguments.iter().take_while(is_option).count()..];
     let begins =
@@ -23,12 +27,12 @@ pub fn find(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &Program
     while let Some(test) = tests.get(at) {
         at += 1;
         match test.text.as_str() {
-            "-delete" if reader.spend(found.len()) => {
-                found.iter().for_each(|one| reader.write(state, one, Extent::File, "find -delete"));
+            "-delete" if interpreter.spend(found.len()) => {
+                found.iter().for_each(|one| interpreter.write(state, one, Extent::File, "find -delete"));
             }
             "-fprint" | "-fprint0" | "-fprintf" | "-fls" => {
                 if let Some(file) = tests.get(at) {
-                    reader.write(state, file, Extent::File, &format!("find {}", test.text));
+                    interpreter.write(state, file, Extent::File, &format!("find {}", test.text));
                 }
                 at += 1;
             }
@@ -37,9 +41,9 @@ pub fn find(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &Program
                 let is_end = |field: &Field| matches!(field.text.as_str(), ";" | "+");
                 let length = rest.iter().position(is_end).unwrap_or(rest.len());
                 if test.text.ends_with("dir") {
-                    run_beside_each(reader, state, &rest[..length], paths);
+                    run_beside_each(interpreter, state, &rest[..length], paths);
                 } else {
-                    run_on_each(reader, state, &rest[..length], &found);
+                    run_on_each(interpreter, state, &rest[..length], &found);
                 }
                 at += length + 1;
             }
@@ -99,42 +103,60 @@ fn without_exceptions(tests: &[Field]) -> Vec<&Field> {
     kept
 }
 
-fn run_on_each(reader: &mut ShellReader<'_>, state: &mut ShellState, command: &[Field], found: &[Field]) {
+fn run_on_each(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    command: &[Field],
+    found: &[Field],
+) {
     for one in found {
-        if !reader.spend(1 + command.len() / 64) {
+        if !interpreter.spend(1 + command.len() / 64) {
             return;
         }
         let words: Vec<Field> = command.iter().map(|word| word.replace("{}", one)).collect();
         if let Some((name, arguments)) = words.split_first() {
-            reader.with_evidence(OutcomeEvidence::NOTHING, |reader| {
-                reader.call(&mut state.clone(), name, arguments)
+            interpreter.with_evidence(OutcomeEvidence::NOTHING, |interpreter| {
+                interpreter.call(&mut state.clone(), name, arguments)
             });
         }
     }
 }
 
 /// `-execdir` runs in the directory of each file found, anywhere below `paths`.
-fn run_beside_each(reader: &mut ShellReader<'_>, state: &ShellState, command: &[Field], paths: &[Field]) {
+fn run_beside_each(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &ShellState,
+    command: &[Field],
+    paths: &[Field],
+) {
     let mut own = state.clone();
     own.go(None);
-    let unknown = reader.unknown;
-    run_on_each(reader, &mut own, command, &[Field::unknown()]);
-    if reader.unknown > unknown && reader.spend(paths.len()) {
+    let unknown = interpreter.unknown;
+    run_on_each(interpreter, &mut own, command, &[Field::unknown()]);
+    if interpreter.unknown > unknown && interpreter.spend(paths.len()) {
         for path in paths {
-            reader.write(state, path, Extent::Tree, "find -execdir");
+            interpreter.write(state, path, Extent::Tree, "find -execdir");
         }
     }
 }
 
 /// The files it finds are unknown, but the command it runs on them is known.
-pub fn fd(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn fd(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let runs = |field: &Field| matches!(field.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
     let at = call.arguments.iter().position(runs)?;
-    run_on_unknown(reader, state, &call.arguments[at + 1..], Some("{}"));
+    run_on_unknown(interpreter, state, &call.arguments[at + 1..], Some("{}"));
     None
 }
 
-pub fn xargs(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn xargs(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let takes = ValueFlags {
         short: "adEILnPsJR",
         long: "arg-file delimiter max-args max-procs max-chars max-lines process-slot-var",
@@ -144,10 +166,11 @@ pub fn xargs(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &Progra
     let command = &call.arguments[at..];
     let mark = options.value("-I -i --replace -J").map(|mark| mark.text.clone());
     let mark = mark.or_else(|| options.has("-i --replace").then(|| "{}".to_string()));
-    let text = if options.has("-a --arg-file -0 --null -d --delimiter") { None } else { reader.stdin(state) };
+    let text =
+        if options.has("-a --arg-file -0 --null -d --delimiter") { None } else { interpreter.stdin(state) };
     // `xargs` interprets quotes; treat such input as unknown.
     let Some(text) = text.filter(|text| !text.contains(['\'', '"', '\\'])) else {
-        run_on_unknown(reader, state, command, mark.as_deref());
+        run_on_unknown(interpreter, state, command, mark.as_deref());
         return None;
     };
     if let Some(mark) = mark {
@@ -155,22 +178,22 @@ pub fn xargs(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &Progra
         let found: Vec<Field> = lines.map(Field::literal).collect();
         let length: usize = command.iter().map(|word| word.text.len()).sum();
         for one in &found {
-            if !reader.spend(length / BYTES_PER_STEP) {
+            if !interpreter.spend(length / BYTES_PER_STEP) {
                 break;
             }
             let words: Vec<Field> = command.iter().map(|word| word.replace(&mark, one)).collect();
-            run(reader, state, &words);
+            run(interpreter, state, &words);
         }
     } else {
         let words: Vec<Field> =
             command.iter().cloned().chain(text.split_ascii_whitespace().map(Field::literal)).collect();
-        run(reader, state, &words);
+        run(interpreter, state, &words);
     }
     None
 }
 
 fn run_on_unknown(
-    reader: &mut ShellReader<'_>,
+    interpreter: &mut ShellInterpreter<'_>,
     state: &mut ShellState,
     command: &[Field],
     mark: Option<&str>,
@@ -187,16 +210,16 @@ fn run_on_unknown(
     if command.is_empty() {
         return;
     }
-    run(reader, state, &words);
+    run(interpreter, state, &words);
 }
 
-fn run(reader: &mut ShellReader<'_>, state: &mut ShellState, words: &[Field]) {
-    if !reader.spend(1) {
+fn run(interpreter: &mut ShellInterpreter<'_>, state: &mut ShellState, words: &[Field]) {
+    if !interpreter.spend(1) {
         return;
     }
     if let Some((name, arguments)) = words.split_first() {
-        reader.with_evidence(OutcomeEvidence::NOTHING, |reader| {
-            reader.call(&mut state.clone(), name, arguments)
+        interpreter.with_evidence(OutcomeEvidence::NOTHING, |interpreter| {
+            interpreter.call(&mut state.clone(), name, arguments)
         });
     }
 }

@@ -1,6 +1,6 @@
 //! Splits the arguments of a program into flags, their values and operands.
 
-use super::field::Field;
+use crate::domain::shell::field::Field;
 
 /// Maximum number of letters read as flags after one dash; longer words are text that happens to start with a dash.
 const MAX_LETTERS: usize = 64;

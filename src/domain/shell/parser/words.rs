@@ -1,6 +1,6 @@
 //! Parses words and what they contain: quotes, variables, substitutions.
 
-use super::parse::{Parse, ParseEnd, Parser, SyntaxError, name_length};
+use super::lists::{Parse, ParseEnd, Parser, SyntaxError, name_length};
 use super::syntax::{Word, WordPart};
 
 /// Whether the byte ends an unquoted word.

@@ -1,11 +1,11 @@
 //! Parses compound commands: `if`, `while`, `for`, `case`, `[[ … ]]` and groups.
 
-use super::parse::{Parse, Parser, SyntaxError};
+use super::lists::{Parse, Parser, SyntaxError};
 use super::syntax::{Chain, CommandList, Compound, ShellNode, Word};
 
 impl Parser<'_> {
     /// Parses a compound command whose first word `word` has been read.
-    pub(super) fn compound(&mut self, word: &str) -> Parse<Compound> {
+    pub(in crate::domain::shell) fn compound(&mut self, word: &str) -> Parse<Compound> {
         match word {
             "if" => self.branches(),
             "while" | "until" => {
@@ -23,7 +23,7 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn branches(&mut self) -> Parse<Compound> {
+    pub(in crate::domain::shell) fn branches(&mut self) -> Parse<Compound> {
         let mut branches = Vec::new();
         loop {
             let condition = self.body()?;
@@ -45,14 +45,14 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn loop_body(&mut self) -> Parse<CommandList> {
+    pub(in crate::domain::shell) fn loop_body(&mut self) -> Parse<CommandList> {
         self.need_keyword("do")?;
         let body = self.body()?;
         self.need_keyword("done")?;
         Ok(body)
     }
 
-    pub(super) fn for_loop(&mut self) -> Parse<Compound> {
+    pub(in crate::domain::shell) fn for_loop(&mut self) -> Parse<Compound> {
         self.skip_blanks();
         if self.looks_at("((") {
             let (text, pieces) = self.arithmetic(2)?.ok_or(SyntaxError)?;
@@ -76,7 +76,7 @@ impl Parser<'_> {
         Ok(Compound::For { name, values, body: self.loop_body()? })
     }
 
-    pub(super) fn words(&mut self) -> Parse<Vec<Word>> {
+    pub(in crate::domain::shell) fn words(&mut self) -> Parse<Vec<Word>> {
         let mut words = Vec::new();
         loop {
             self.skip_blanks();
@@ -87,7 +87,7 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn case(&mut self) -> Parse<Compound> {
+    pub(in crate::domain::shell) fn case(&mut self) -> Parse<Compound> {
         self.skip_blanks();
         let word = self.word()?.ok_or(SyntaxError)?;
         self.need_keyword("in")?;
@@ -114,7 +114,7 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn test(&mut self) -> Parse<Compound> {
+    pub(in crate::domain::shell) fn test(&mut self) -> Parse<Compound> {
         let mut words = Vec::new();
         loop {
             self.skip_blanks();

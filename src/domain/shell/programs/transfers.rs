@@ -1,15 +1,19 @@
 //! Archives, compressed files and downloads.
 
-use super::Extent;
-use super::field::{Field, FieldChar};
 use super::options::{ProgramOptions, ValueFlags};
-use super::reader::{ProgramCall, ShellReader, ShellState};
 use super::wrappers::change_dir;
+use crate::domain::shell::Extent;
+use crate::domain::shell::field::{Field, FieldChar};
+use crate::domain::shell::interpreter::{ProgramCall, ShellInterpreter, ShellState};
 
 /// Letters of `tar` flags that take a value.
 const TAR_VALUES: &str = "fCbIXTgHKLNVF";
 
-pub fn tar(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn tar(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let takes = ValueFlags {
         short: TAR_VALUES,
         long: "file directory exclude exclude-from files-from strip-components transform \
@@ -21,14 +25,14 @@ pub fn tar(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramC
     change_dir(&mut own, options.value("-C --directory"));
     if options.has("-x --extract --get") {
         if !options.has("-O --to-stdout") {
-            reader.write(&own, &Field::literal("."), Extent::Tree, "tar -x");
+            interpreter.write(&own, &Field::literal("."), Extent::Tree, "tar -x");
         }
     } else if options.has("-c --create -r --append -u --update -A --delete") {
         for archive in options.values("-f --file").filter(|archive| archive.text != "-") {
-            reader.write(state, archive, Extent::File, "tar");
+            interpreter.write(state, archive, Extent::File, "tar");
         }
         if options.has("--remove-files") {
-            options.operands.iter().for_each(|file| reader.write(&own, file, Extent::Tree, "tar"));
+            options.operands.iter().for_each(|file| interpreter.write(&own, file, Extent::Tree, "tar"));
         }
     }
     None
@@ -52,30 +56,45 @@ fn with_dashes(arguments: &[Field]) -> Vec<Field> {
     words
 }
 
-pub fn unzip(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn unzip(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     if options.has("-l -t -p -c -v -Z -z") || options.operands.is_empty() {
         return;
     }
     let here = Field::literal(".");
-    reader.write(state, options.value("-d").unwrap_or(&here), Extent::Tree, name);
+    interpreter.write(state, options.value("-d").unwrap_or(&here), Extent::Tree, name);
 }
 
-pub fn zip(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn zip(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     let Some((archive, files)) = options.operands.split_first() else {
         return;
     };
     if archive.text != "-" {
         let has_ending = archive.text.rsplit('/').next().unwrap_or_default().contains('.');
         let archive = if has_ending { archive.clone() } else { archive.with(".zip") };
-        reader.write(state, &archive, Extent::File, name);
+        interpreter.write(state, &archive, Extent::File, name);
     }
     if options.has("-m --move") {
-        files.iter().for_each(|file| reader.write(state, file, Extent::Tree, name));
+        files.iter().for_each(|file| interpreter.write(state, file, Extent::Tree, name));
     }
 }
 
 /// Compressors write a file with another extension, and most remove the original.
-pub fn gzip(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn gzip(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     if options.has("-c --stdout --to-stdout -t --test -l --list") {
         return;
     }
@@ -91,12 +110,12 @@ pub fn gzip(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &Prog
     let keeps = options.has("-k --keep") || matches!(name, "zstd" | "unzstd" | "lz4");
     let extent = if options.has("-r --recursive") { Extent::Tree } else { Extent::File };
     if let Some(output) = options.value("-o") {
-        reader.write(state, output, Extent::File, name);
+        interpreter.write(state, output, Extent::File, name);
         return;
     }
     for file in options.operands.iter().filter(|file| file.text != "-") {
         if !keeps {
-            reader.write(state, file, extent, name);
+            interpreter.write(state, file, extent, name);
         }
         let other = match (unpacks, file.text.strip_suffix(ending)) {
             (true, Some(_)) if file.pattern.is_some() => {
@@ -110,14 +129,19 @@ pub fn gzip(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &Prog
             (false, _) => file.with(ending),
         };
         if extent == Extent::File {
-            reader.write(state, &other, extent, name);
+            interpreter.write(state, &other, extent, name);
         }
     }
 }
 
-pub fn split(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn split(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     if options.has("--filter") {
-        reader.set_opaque();
+        interpreter.set_opaque();
     }
     let prefix = match options.operands.get(1) {
         Some(prefix) if name == "split" => prefix.clone(),
@@ -125,62 +149,72 @@ pub fn split(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &Pro
     };
     let mut letters: Vec<FieldChar> = prefix.text.chars().map(|c| FieldChar { c, is_quoted: true }).collect();
     letters.push(FieldChar { c: '*', is_quoted: false });
-    reader.write(state, &Field::new(&letters), Extent::File, name);
+    interpreter.write(state, &Field::new(&letters), Extent::File, name);
 }
 
-pub fn curl(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn curl(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     let in_dir = |file: &Field| match options.value("--output-dir") {
         Some(dir) if !file.text.starts_with('/') => dir.join(file),
         _ => file.clone(),
     };
     for file in options.values("-o --output").filter(|file| file.text != "-") {
-        reader.write(state, &in_dir(file), Extent::File, "curl -o");
+        interpreter.write(state, &in_dir(file), Extent::File, "curl -o");
     }
     for file in options.values("-D --dump-header -c --cookie-jar --trace --trace-ascii --stderr") {
         if file.text != "-" {
-            reader.write(state, file, Extent::File, name);
+            interpreter.write(state, file, Extent::File, name);
         }
     }
     if options.has("-J --remote-header-name -K --config") {
-        reader.set_opaque();
+        interpreter.set_opaque();
     }
     if options.has("-O --remote-name --remote-name-all") {
         for url in options.operands.iter().chain(options.values("--url")) {
-            write_download(reader, state, url, &in_dir, "curl -O");
+            write_download(interpreter, state, url, &in_dir, "curl -O");
         }
     }
 }
 
-pub fn wget(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn wget(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     for log in options.values("-o --output-file -a --append-output") {
-        reader.write(state, log, Extent::File, name);
+        interpreter.write(state, log, Extent::File, name);
     }
     if options.has("--spider") {
         return;
     }
     if let Some(file) = options.value("-O --output-document") {
         if file.text != "-" {
-            reader.write(state, file, Extent::File, "wget -O");
+            interpreter.write(state, file, Extent::File, "wget -O");
         }
         return;
     }
     let dir = options.value("-P --directory-prefix");
     if options.has("-r --recursive -m --mirror -p --page-requisites -x --force-directories") {
-        reader.write(state, dir.unwrap_or(&Field::literal(".")), Extent::Tree, name);
+        interpreter.write(state, dir.unwrap_or(&Field::literal(".")), Extent::Tree, name);
         return;
     }
     if options.has("-i --input-file --content-disposition") {
-        reader.set_opaque();
+        interpreter.set_opaque();
     }
     let in_dir = |file: &Field| dir.map_or_else(|| file.clone(), |dir| dir.join(file));
     for url in &options.operands {
-        write_download(reader, state, url, &in_dir, name);
+        write_download(interpreter, state, url, &in_dir, name);
     }
 }
 
 /// Notes a write to the file named after the last part of the URL.
 fn write_download(
-    reader: &mut ShellReader<'_>,
+    interpreter: &mut ShellInterpreter<'_>,
     state: &ShellState,
     url: &Field,
     in_dir: &dyn Fn(&Field) -> Field,
@@ -190,8 +224,8 @@ fn write_download(
     let path = path.split(['?', '#']).next().unwrap_or_default();
     match path.rsplit_once('/') {
         Some((_, base)) if !base.is_empty() && url.is_known() => {
-            reader.write(state, &in_dir(&Field::literal(base)), Extent::File, by);
+            interpreter.write(state, &in_dir(&Field::literal(base)), Extent::File, by);
         }
-        _ => reader.set_opaque(),
+        _ => interpreter.set_opaque(),
     }
 }

@@ -1,75 +1,100 @@
 //! Programs that copy, move, link or create files, or change their mode or owner.
 
-use super::Extent;
-use super::field::{Field, FieldChar};
-use super::links::LinkKind;
 use super::options::{ProgramOptions, ValueFlags};
-use super::reader::{ProgramCall, ShellReader, ShellState};
+use crate::domain::shell::Extent;
+use crate::domain::shell::field::{Field, FieldChar};
+use crate::domain::shell::interpreter::{ProgramCall, ShellInterpreter, ShellState};
+use crate::domain::shell::links::LinkKind;
 
-pub fn cp(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn cp(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     let flag = options.given("-r -R -a --recursive --archive");
     let by = flag.map_or_else(|| name.to_string(), |flag| format!("{name} {flag}"));
     let extent = if flag.is_some() { Extent::Tree } else { Extent::File };
-    let made = write_targets(reader, state, options, extent, &by);
+    let made = write_targets(interpreter, state, options, extent, &by);
     if options.has("-l --link -s --symbolic-link") {
         let is_symbolic = options.has("-s --symbolic-link");
         let kind = if is_symbolic { LinkKind::Symbolic } else { LinkKind::Hard };
         for (source, link) in made {
-            add_link(reader, state, (&source, &link), kind);
+            add_link(interpreter, state, (&source, &link), kind);
         }
     }
 }
 
-pub fn mv(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn mv(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     for source in sources(options) {
-        reader.write(state, source, Extent::Tree, name);
+        interpreter.write(state, source, Extent::Tree, name);
     }
-    write_targets(reader, state, options, Extent::Tree, name);
+    write_targets(interpreter, state, options, Extent::Tree, name);
 }
 
-pub fn ln(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn ln(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     // With `-r` the target is relative to the working directory, like that of a hard link.
     let is_symbolic = options.has("-s --symbolic") && !options.has("-r --relative");
     let kind = if is_symbolic { LinkKind::Symbolic } else { LinkKind::Hard };
     if let ([only], None) = (options.operands.as_slice(), options.value("-t --target-directory")) {
         match only.base() {
             Some(base) => {
-                reader.write(state, &base, Extent::File, name);
-                add_link(reader, state, (only, &base), kind);
+                interpreter.write(state, &base, Extent::File, name);
+                add_link(interpreter, state, (only, &base), kind);
             }
-            None => reader.set_opaque(),
+            None => interpreter.set_opaque(),
         }
         return;
     }
-    for (source, link) in write_targets(reader, state, options, Extent::File, name) {
-        add_link(reader, state, (&source, &link), kind);
+    for (source, link) in write_targets(interpreter, state, options, Extent::File, name) {
+        add_link(interpreter, state, (&source, &link), kind);
     }
 }
 
 /// Follows the creation of a link, as (target, link).
 fn add_link(
-    reader: &mut ShellReader<'_>,
+    interpreter: &mut ShellInterpreter<'_>,
     state: &ShellState,
     (target, link): (&Field, &Field),
     kind: LinkKind,
 ) {
-    if !reader.links.add(state, target, link, kind) {
-        reader.set_opaque();
+    if !interpreter.links.add(state, target, link, kind) {
+        interpreter.set_opaque();
     }
 }
 
-pub fn install(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn install(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     if options.has("-d --directory") {
-        mkdir(reader, state, options, "install -d");
+        mkdir(interpreter, state, options, "install -d");
         return;
     }
-    write_targets(reader, state, options, Extent::File, name);
+    write_targets(interpreter, state, options, Extent::File, name);
 }
 
-pub fn mkdir(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, by: &str) {
+pub fn mkdir(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    by: &str,
+) {
     for dir in &options.operands {
-        reader.write(state, dir, Extent::File, by);
-        reader.make(state, dir);
+        interpreter.write(state, dir, Extent::File, by);
+        interpreter.make(state, dir);
     }
 }
 
@@ -82,7 +107,7 @@ fn sources(options: &ProgramOptions) -> &[Field] {
 
 /// Notes writes to the targets given by the last operand or `-t`. Returns each source with its target.
 fn write_targets(
-    reader: &mut ShellReader<'_>,
+    interpreter: &mut ShellInterpreter<'_>,
     state: &ShellState,
     options: &ProgramOptions,
     extent: Extent,
@@ -97,9 +122,9 @@ fn write_targets(
     let is_name = options.has("-T --no-target-directory -n --no-dereference") && by.starts_with("ln")
         || options.has("-T --no-target-directory");
     let may_be_many = target.pattern.is_none() && sources.iter().any(|source| source.pattern.is_some());
-    let is_dir = given.is_some() || sources.len() > 1 || reader.is_dir(state, target);
+    let is_dir = given.is_some() || sources.len() > 1 || interpreter.is_dir(state, target);
     if is_name || !is_dir {
-        reader.write(state, target, extent, by);
+        interpreter.write(state, target, extent, by);
         made.extend(sources.first().map(|source| (source.clone(), target.clone())));
         // A glob that matches several files needs a directory as target.
         if is_name || !may_be_many {
@@ -111,22 +136,27 @@ fn write_targets(
         match name {
             Some(base) => {
                 let target = target.join(&base);
-                reader.write(state, &target, extent, by);
+                interpreter.write(state, &target, extent, by);
                 made.push((source.clone(), target));
             }
             // `cp -r src/. there`
-            None => reader.write(state, target, Extent::Tree, by),
+            None => interpreter.write(state, target, Extent::Tree, by),
         }
     }
     made
 }
 
-pub fn rsync(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn rsync(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     if options.has("-n --dry-run --list-only") {
         return;
     }
     if let Some(log) = options.value("--log-file") {
-        reader.write(state, log, Extent::File, name);
+        interpreter.write(state, log, Extent::File, name);
     }
     let Some((target, sources)) = options.operands.split_last().filter(|(_, sources)| !sources.is_empty())
     else {
@@ -134,20 +164,25 @@ pub fn rsync(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &Pro
     };
     if options.has("--remove-source-files") {
         for source in sources.iter().filter(|source| !is_remote(source)) {
-            reader.write(state, source, Extent::Tree, name);
+            interpreter.write(state, source, Extent::Tree, name);
         }
     }
     if !is_remote(target) {
-        reader.write(state, target, Extent::Tree, name);
+        interpreter.write(state, target, Extent::Tree, name);
     }
 }
 
-pub fn scp(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn scp(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     if let Some((target, sources)) = options.operands.split_last()
         && !sources.is_empty()
         && !is_remote(target)
     {
-        reader.write_dir_or_file(state, target, name);
+        interpreter.write_dir_or_file(state, target, name);
     }
 }
 
@@ -158,7 +193,11 @@ fn is_remote(field: &Field) -> bool {
 }
 
 /// The mode may look like a flag: `chmod -x file`.
-pub fn chmod(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn chmod(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     let is_mode = |field: &Field| {
         field.text.len() > 1
             && field.text.starts_with('-')
@@ -171,16 +210,21 @@ pub fn chmod(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &Progra
     let options =
         ProgramOptions::parse(&arguments, ValueFlags { long: "reference", ..ValueFlags::default() });
     let first = usize::from(!has_mode && !options.has("--reference"));
-    change(reader, state, &options, first, call.name);
+    change(interpreter, state, &options, first, call.name);
     None
 }
 
-pub fn chown(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
-    change(reader, state, options, usize::from(!options.has("--reference")), name);
+pub fn chown(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
+    change(interpreter, state, options, usize::from(!options.has("--reference")), name);
 }
 
 fn change(
-    reader: &mut ShellReader<'_>,
+    interpreter: &mut ShellInterpreter<'_>,
     state: &ShellState,
     options: &ProgramOptions,
     first: usize,
@@ -190,19 +234,28 @@ fn change(
     let by = flag.map_or_else(|| name.to_string(), |flag| format!("{name} {flag}"));
     let extent = if flag.is_some() { Extent::Tree } else { Extent::File };
     for file in options.operands.iter().skip(first) {
-        reader.write(state, file, extent, &by);
+        interpreter.write(state, file, extent, &by);
     }
 }
 
-pub fn dd(reader: &mut ShellReader<'_>, state: &mut ShellState, call: &ProgramCall<'_>) -> Option<String> {
+pub fn dd(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     for file in call.arguments.iter().filter_map(|field| field.after("of=")) {
-        reader.write(state, &file, Extent::File, "dd");
+        interpreter.write(state, &file, Extent::File, "dd");
     }
     None
 }
 
 /// `mktemp DIR/name.XXXX`. Files in the usual temporary directory do not matter.
-pub fn mktemp(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &ProgramOptions, name: &str) {
+pub fn mktemp(
+    interpreter: &mut ShellInterpreter<'_>,
+    state: &mut ShellState,
+    options: &ProgramOptions,
+    name: &str,
+) {
     if options.has("-u --dry-run") {
         return;
     }
@@ -210,7 +263,7 @@ pub fn mktemp(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &Pr
     let template = options.operands.first();
     if dir.is_none() && (template.is_none() || options.has("-t --tmpdir")) {
         if state.variables.contains_key("TMPDIR") {
-            reader.set_opaque();
+            interpreter.set_opaque();
         }
         return;
     }
@@ -233,5 +286,5 @@ pub fn mktemp(reader: &mut ShellReader<'_>, state: &mut ShellState, options: &Pr
         }
         None => Field::literal(text),
     };
-    reader.write(state, &file, Extent::File, name);
+    interpreter.write(state, &file, Extent::File, name);
 }
