@@ -12,30 +12,40 @@ const MAX_DEPTH: usize = 64;
 /// The ancestors of this process, nearest first, up to and including the nearest harness. Processes beyond it don't
 /// matter.
 pub fn ancestors() -> Vec<ProcessDetails> {
-    walk().0
+    walk().processes
 }
 
-/// The same, and whether the chain is complete: it ends at a harness or at the first process of the machine. In a
-/// sandbox or a container with its own pid namespace, the process that started it cannot be seen.
-pub fn walk() -> (Vec<ProcessDetails>, bool) {
+/// The ancestors of this process.
+#[derive(Debug)]
+pub struct Ancestry {
+    /// As [`ancestors`] returns them.
+    pub processes: Vec<ProcessDetails>,
+    /// It ends at a harness or at the first process of the machine. In a sandbox or a container with its own pid
+    /// namespace, the process that started it cannot be seen.
+    pub is_complete: bool,
+}
+
+/// The same as [`ancestors`], and whether that is all of them.
+pub fn walk() -> Ancestry {
     let end = seams::value(seams::ANCESTRY_END).and_then(|text| text.parse().ok());
-    let mut chain = Vec::new();
+    let mut processes = Vec::new();
     let mut next = process::parent_pid();
     while let Some(pid) = next {
         if Some(pid.get()) == end {
-            return (chain, seams::value(seams::ANCESTRY_HIDDEN).is_none());
+            let is_complete = seams::value(seams::ANCESTRY_HIDDEN).is_none();
+            return Ancestry { processes, is_complete };
         }
-        let Some(details) = process::details(pid).filter(|_| chain.len() < MAX_DEPTH) else {
-            return (chain, false);
+        let Some(details) = process::details(pid).filter(|_| processes.len() < MAX_DEPTH) else {
+            return Ancestry { processes, is_complete: false };
         };
         let (parent, is_harness) = (details.parent, recognise(&details.look).is_some());
-        chain.push(details);
+        processes.push(details);
         if is_harness {
-            return (chain, true);
+            return Ancestry { processes, is_complete: true };
         }
         next = parent;
     }
-    (chain, process::sees_init_process())
+    Ancestry { processes, is_complete: process::sees_init_process() }
 }
 
 /// That process and its ancestors, nearest first.

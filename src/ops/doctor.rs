@@ -26,7 +26,7 @@ pub use crate::ops::health_check::{CheckState, DoctorMode, HealthCheck, verdict}
 use crate::ops::messages::rendered_message::age;
 use crate::ops::reservations::waiting;
 use crate::ops::setup::install;
-use crate::ops::wake;
+use crate::ops::wake::{self, WakeDescription};
 
 use machine::{inotify, permissions};
 
@@ -425,7 +425,7 @@ impl DoctorRun<'_> {
         let agents = roster.live().filter(is_agent);
         agents
             .map(|agent| {
-                let (text, is_woken) = wake::describe(self.op, self.mesh, agent)?;
+                let WakeDescription { text, is_woken } = wake::describe(self.op, self.mesh, agent)?;
                 let fix = "prompt it to hand it its mail; docs/waking.md lists what wakes it";
                 Ok(if is_woken {
                     HealthCheck::ok("waking", text)

@@ -31,8 +31,8 @@ pub(super) struct SurroundingHarness {
 /// that harnesses give to their children. If they can be seen, a variable proves nothing: a terminal that an agent once
 /// started keeps it for good, and a person types in it.
 pub(super) fn harness() -> Option<SurroundingHarness> {
-    let (ancestors, is_all) = ancestry::walk();
-    if let Some(host) = ancestry::nearest_harness(&ancestors) {
+    let ancestry = ancestry::walk();
+    if let Some(host) = ancestry::nearest_harness(&ancestry.processes) {
         return Some(SurroundingHarness { harness: host.harness, told_by: None });
     }
     let is_set = |name: &&&'static str| variable(name).is_some();
@@ -40,7 +40,7 @@ pub(super) fn harness() -> Option<SurroundingHarness> {
         let name = harness::session_variables(harness).iter().find(is_set)?;
         Some(SurroundingHarness { harness, told_by: Some(name) })
     };
-    harness::supported().find_map(told).filter(|_| !is_all)
+    harness::supported().find_map(told).filter(|_| !ancestry.is_complete)
 }
 
 impl SurroundingHarness {

@@ -140,8 +140,9 @@ impl SessionStates<'_> {
         Ok(())
     }
 
-    pub fn bypasses_permissions(self, session: &SessionId) -> Result<bool, StoreError> {
-        Ok(files::exists(&self.mesh.hooks().file(session, "unasked"))?)
+    pub fn permission_mode(self, session: &SessionId) -> Result<PermissionMode, StoreError> {
+        let bypasses = files::exists(&self.mesh.hooks().file(session, "unasked"))?;
+        Ok(if bypasses { PermissionMode::Bypasses } else { PermissionMode::Asks })
     }
 
     /// Claims the right to wake an idle session. `false`: it is not idle, or another process was first.

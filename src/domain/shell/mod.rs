@@ -6,7 +6,7 @@
 //!
 //! A reported path is really written if the command gets that far. Anything that cannot be predicted, because it
 //! depends on an unknown program or on text known only at run time, makes the reading
-//! [`opaque`](CommandPrediction::opaque).
+//! [`is_opaque`](CommandPrediction::is_opaque).
 //!
 //! # Why the parser is ours
 //!

@@ -11,7 +11,7 @@ use crate::store::{Census, Mesh, RegistryQuery, StoreError, UnreadableFile};
 use crate::sys::files::FileId;
 use crate::sys::{clock, paths};
 
-use super::hard_links;
+use super::hard_links::{self, LinkedFiles};
 use super::holdings::Holding;
 use super::reserve::{describe_conflict, others};
 use crate::ops::agents::identity;
@@ -143,7 +143,7 @@ fn compare_links(mesh: &Mesh, me: Option<&Agent>, targets: &[ChangeTarget], judg
     };
     let others = roster.others(me);
     let files = linked.iter().map(|(_, file)| *file).collect();
-    let (reserved, is_cut_short) = hard_links::reserved(&others, &files);
+    let LinkedFiles { reserved, is_cut_short } = hard_links::reserved(&others, &files);
     for (number, file) in linked {
         match reserved.get(&file) {
             Some(holding) => judged.holdings[number] = Some(holding.clone()),

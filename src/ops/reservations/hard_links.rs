@@ -28,12 +28,17 @@ pub(in crate::ops) fn linked(target: &ChangeTarget) -> Option<FileId> {
     files::linked(Path::new(spellings.last()?.as_str()))
 }
 
-/// Those of the files that others have reserved under another name, and whether more is reserved than was compared.
-pub(in crate::ops) fn reserved(
-    others: &OtherReservations<'_>,
-    files: &HashSet<FileId>,
-) -> (HashMap<FileId, Holding>, bool) {
-    let mut found: HashMap<FileId, Holding> = HashMap::new();
+/// What was found among the files that others have reserved.
+pub(in crate::ops) struct LinkedFiles {
+    /// Those that others have reserved under another name.
+    pub(in crate::ops) reserved: HashMap<FileId, Holding>,
+    /// More is reserved than was compared.
+    pub(in crate::ops) is_cut_short: bool,
+}
+
+/// Looks for the files among what others have reserved.
+pub(in crate::ops) fn reserved(others: &OtherReservations<'_>, files: &HashSet<FileId>) -> LinkedFiles {
+    let mut reserved: HashMap<FileId, Holding> = HashMap::new();
     let mut walk = Walk::new(MOST_FILES, MOST_TIME);
     // Patterns that name one file come first: each costs one `stat`.
     for of_one_file in [true, false] {
@@ -43,12 +48,12 @@ pub(in crate::ops) fn reserved(
             }
             for file in among(pattern, files, &mut walk) {
                 if let Some(holding) = holding() {
-                    found.entry(file).or_insert(holding);
+                    reserved.entry(file).or_insert(holding);
                 }
             }
         });
     }
-    (found, walk.is_cut_short())
+    LinkedFiles { reserved, is_cut_short: walk.is_cut_short() }
 }
 
 fn is_one_file(pattern: &Pattern) -> bool {

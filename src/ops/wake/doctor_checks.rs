@@ -16,12 +16,19 @@ use super::{WakeRoute, route};
 const LIMIT: Duration = Duration::from_secs(3);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Describes how an agent would be woken at present, and returns whether it would be.
+/// How an agent would be woken at present, for a person.
+pub(in crate::ops) struct WakeDescription {
+    pub(in crate::ops) text: String,
+    /// Something would wake it.
+    pub(in crate::ops) is_woken: bool,
+}
+
+/// Describes how an agent would be woken at present.
 pub(in crate::ops) fn describe(
     ctx: &Context,
     mesh: &Mesh,
     agent: &Agent,
-) -> Result<(String, bool), CommandError> {
+) -> Result<WakeDescription, CommandError> {
     let harness = agent.harness.map_or("pi-messenger", Harness::name);
     let route = route(ctx, mesh, agent, Importance::Normal)?;
     let activity = match mesh.session_states().get(&agent.session)? {
@@ -44,7 +51,7 @@ pub(in crate::ops) fn describe(
     };
     let why = why_not(ctx, mesh, agent, route).map_or(String::new(), |why| format!(" ({why})"));
     let is_woken = !matches!(route, WakeRoute::Prompt | WakeRoute::None);
-    Ok((format!("{} ({harness}) {activity}; {how}{why}", agent.name), is_woken))
+    Ok(WakeDescription { text: format!("{} ({harness}) {activity}; {how}{why}", agent.name), is_woken })
 }
 
 /// Why an idle session without a waiter can't be woken through its inbox either, if its harness keeps one.
@@ -98,7 +105,7 @@ pub(in crate::ops) fn probe(ctx: &Context, mesh: &Mesh, agent: &Agent) -> Result
             Ok(format!("{} is in a tmux pane; a paste can't be tried without a turn", agent.name))
         }
         WakeRoute::Hook | WakeRoute::Prompt | WakeRoute::None => {
-            Err(ProbeError::NoRoute(describe(ctx, mesh, agent)?.0))
+            Err(ProbeError::NoRoute(describe(ctx, mesh, agent)?.text))
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
-pub(super) use doctor_checks::{describe, probe};
+pub(super) use doctor_checks::{WakeDescription, describe, probe};
 pub use session_server::{Channel, attend, can_attend};
 pub use waiter::{WaiterEnd, wait};
 

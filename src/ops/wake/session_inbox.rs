@@ -1,7 +1,6 @@
 //! The inbox that a harness keeps for an agent's session, and whether a message would be taken up there.
 
 use crate::domain::Agent;
-use crate::domain::hook::PermissionMode;
 use crate::harness::wake::{InboxError, PostOrigin, SessionInbox, SessionInboxes, WakeFailure};
 use crate::harness::{self, HarnessSupport};
 use crate::ops::context::Context;
@@ -42,7 +41,6 @@ pub(super) fn check(
     origin: PostOrigin,
 ) -> Result<Box<dyn SessionInbox>, SessionInboxError> {
     let inboxes = of(agent).ok_or(SessionInboxError::NoInbox)?;
-    let bypasses = mesh.session_states().bypasses_permissions(&agent.session)?;
-    let permissions = if bypasses { PermissionMode::Bypasses } else { PermissionMode::Asks };
+    let permissions = mesh.session_states().permission_mode(&agent.session)?;
     Ok(inboxes.check(&ctx.home, agent, permissions, origin)?)
 }

@@ -70,6 +70,11 @@ impl Signatures {
             self.faults.push(format!("`{}` takes a bool", signature.ident));
         }
         let name = signature.ident.to_string();
+        if !matches!(visibility, syn::Visibility::Inherited)
+            && matches!(&signature.output, syn::ReturnType::Type(_, ty) if has_tuple_with_bool(ty))
+        {
+            self.faults.push(format!("`{name}` returns a bool without a name, in a tuple"));
+        }
         let is_action = ACTIONS.iter().any(|(action, _)| *action == name);
         if !matches!(visibility, syn::Visibility::Inherited)
             && matches!(&signature.output, syn::ReturnType::Type(_, ty) if returns_bool(ty))
@@ -92,6 +97,19 @@ impl Signatures {
 fn is_predicate(name: &str) -> bool {
     let first = name.split('_').next().unwrap_or(name);
     PREDICATES.contains(&first) || first.ends_with('s') && !NOUNS.contains(&first)
+}
+
+/// Whether a tuple with a `bool` in it is somewhere in the type.
+fn has_tuple_with_bool(ty: &syn::Type) -> bool {
+    match ty {
+        syn::Type::Tuple(tuple) => tuple.elems.iter().any(|ty| is_bool(ty) || has_tuple_with_bool(ty)),
+        syn::Type::Path(path) => path
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| arguments(last).iter().any(|ty| has_tuple_with_bool(ty))),
+        _ => false,
+    }
 }
 
 /// Whether it is `bool`, or an option or a result of it.
@@ -245,6 +263,7 @@ fn every_vague_signature_is_seen() {
     assert!(is_vague("pub enum X { Y { open: bool } }"));
     assert!(is_vague("pub fn same_place() -> bool { loop {} }"));
     assert!(is_vague("impl X { pub fn put(&self) -> Result<bool, Error> { loop {} } }"));
+    assert!(is_vague("pub fn is_it() -> Result<Vec<(u8, bool)>, Error> { loop {} }"));
     assert!(!is_vague("#[derive(Debug, clap::Args, Args)] pub struct X { pub open: bool }"));
     assert!(!is_vague("pub struct X { pub is_open: bool, open: bool }"));
     assert!(!is_vague("enum X { Y { open: bool } }"));

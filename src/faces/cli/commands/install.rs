@@ -14,7 +14,7 @@ use crate::faces::cli::table::{Table, TableCell};
 use crate::harness::{self, HarnessSupport, texts};
 use crate::ops::setup::Execution;
 use crate::ops::setup::config;
-use crate::ops::setup::install::{self, FileChange, InstallOptions, InstallOutcome, Recipient};
+use crate::ops::setup::install::{self, FileChange, InstallOptions, InstallOutcome, InstallState, Recipient};
 use crate::ops::{CommandError, CommandErrorKind, Context, HandoverOutcome};
 use crate::store::config::ConfigScope;
 
@@ -187,18 +187,18 @@ enum Joining {
 }
 
 /// For each harness, whether it is present and whether it uses msg.
-struct HarnessStates(Vec<(Harness, bool, bool)>);
+struct HarnessStates(Vec<InstallState>);
 
 impl Report for HarnessStates {
     fn json(&self) -> Map<String, Value> {
-        let row = |(harness, is_there, is_installed): &(Harness, bool, bool)| json!({ "name": harness.name(), "present": is_there, "installed": is_installed });
+        let row = |state: &InstallState| json!({ "name": state.harness.name(), "present": state.is_on_machine, "installed": state.is_installed });
         Map::from_iter([("harnesses".to_string(), self.0.iter().map(row).collect())])
     }
 
     fn text(&self, page: &mut Page) {
         let mut table = Table::default();
-        for (harness, is_there, is_installed) in &self.0 {
-            let state = match (is_there, is_installed) {
+        for InstallState { harness, is_on_machine, is_installed } in &self.0 {
+            let state = match (is_on_machine, is_installed) {
                 (_, true) => TableCell::styled("installed", style::good),
                 (true, false) => TableCell::styled("there, not installed", style::warn),
                 (false, false) => TableCell::styled("not found", style::dim),

@@ -61,13 +61,21 @@ pub fn installed(ctx: &Context) -> Vec<String> {
     survey(ctx).map_or_else(|_| Vec::new(), |survey| survey.installed)
 }
 
-/// For each harness that can be installed into: whether it is on this machine, and whether it is installed for the
-/// user.
-pub fn overview(ctx: &Context) -> Vec<(Harness, bool, bool)> {
+/// A harness that can be installed into.
+#[derive(Clone, Copy, Debug)]
+pub struct InstallState {
+    pub harness: Harness,
+    pub is_on_machine: bool,
+    /// For the user.
+    pub is_installed: bool,
+}
+
+/// Every harness that can be installed into.
+pub fn overview(ctx: &Context) -> Vec<InstallState> {
     let installed = installed(ctx);
     let seen = |harness: Harness| {
         let is_installed = installed.iter().any(|name| name == harness.name());
-        (harness, absence(harness, &ctx.home).is_none(), is_installed)
+        InstallState { harness, is_on_machine: absence(harness, &ctx.home).is_none(), is_installed }
     };
     harness::supported().map(seen).collect()
 }

@@ -28,7 +28,7 @@ use crate::ops::setup::Execution;
 use plan::{InstallDirection, InstallPlan};
 
 pub(in crate::ops) use doctor_checks::checks;
-pub use doctor_checks::{installed, overview};
+pub use doctor_checks::{InstallState, installed, overview};
 pub use plan::FileChange;
 
 /// What `install` can install into.
