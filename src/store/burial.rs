@@ -15,7 +15,9 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::error::StoreError;
-use super::graves::{GoneReason, GraveHeader, GraveId};
+use super::grave_id::GraveId;
+use super::graves::{GoneReason, GraveHeader};
+use super::layout;
 use super::locked_mesh::LockedMesh;
 use super::registry::{self, Registration};
 use super::sessions::{Eviction, SessionRecord};
@@ -176,7 +178,7 @@ impl LockedMesh<'_> {
     /// Finishes burials that were interrupted while a registration was being checked.
     pub fn settle_all_taken(&self) -> Result<(), StoreError> {
         for file in files::list(&self.mesh.layout.registry())? {
-            if let Some(name) = registry::taken_name(&file) {
+            if let Some(name) = layout::taken_name(&file) {
                 self.settle_taken(&name)?;
             }
         }

@@ -1,9 +1,8 @@
-//! `claims.json`: which agent works on which task. Changes need `mesh.lock` and `swarm.lock`.
+//! `claims.json`: which agent works on which task. `locked_claims` has the right to change it.
 
 use super::handles::TaskRecords;
 use super::swarm_lock;
 use std::path::Path;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -12,10 +11,7 @@ use serde_json::{Map, Value};
 use super::completions::Completions;
 use super::error::{ParseError, StoreError};
 use super::layout::Layout;
-use super::lock_order::{LockOrderGuard, LockRank};
-use super::locked_mesh::LockedMesh;
 use super::retrying_read::{self, RetryBudget};
-use super::swarm_lock::SwarmLock;
 use super::wire::process::{ProcessKey, recorded};
 use super::wire::surrogates::{SurrogateEscapes, readable};
 use super::wire::time;
@@ -28,15 +24,6 @@ pub struct Claims {
     document: Map<String, Value>,
     /// Half characters in what others wrote.
     escapes: SurrogateEscapes,
-}
-
-/// What was saved of a damaged file.
-#[derive(Clone, Debug)]
-pub struct Salvaged {
-    pub kept: usize,
-    pub dropped: usize,
-    /// The path of the original in quarantine.
-    pub aside: String,
 }
 
 /// A task with the agent that works on it.
@@ -64,7 +51,7 @@ struct ClaimKeys {
 }
 
 impl Claims {
-    fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let (document, escapes): (Map<String, Value>, SurrogateEscapes) =
             SurrogateEscapes::read(bytes).map_err(ParseError::new)?;
         for (spec, tasks) in &document {
@@ -82,7 +69,7 @@ impl Claims {
     }
 
     /// The valid entries of a damaged file, and the number of invalid ones.
-    fn salvage(bytes: &[u8]) -> (Self, usize) {
+    pub(super) fn salvage(bytes: &[u8]) -> (Self, usize) {
         let (mut document, escapes): (Map<String, Value>, SurrogateEscapes) =
             SurrogateEscapes::read(bytes).unwrap_or_default();
         let mut dropped = 0;
@@ -223,116 +210,6 @@ fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, ParseError> {
         claimed_at: keys.claimed_at,
         reason: keys.reason.as_deref().map(readable),
     })
-}
-
-/// Both locks held, which allows changes to claims and completions: by a [`super::StagedChange`], or by repairing
-/// damaged files.
-#[derive(Debug)]
-#[must_use = "the lock is free again as soon as this is dropped"]
-pub struct LockedClaims<'l> {
-    locked: &'l LockedMesh<'l>,
-    held: Option<SwarmLock>,
-    /// Whether the lock was taken together with `mesh.lock` for another purpose, and goes back there.
-    is_lent: bool,
-    _turn: LockOrderGuard,
-}
-
-impl Drop for LockedClaims<'_> {
-    fn drop(&mut self) {
-        if let Some(held) = self.held.take().filter(|_| self.is_lent) {
-            self.locked.keep_swarm_lock(held);
-        }
-    }
-}
-
-impl<'l> LockedClaims<'l> {
-    pub(super) fn lock(locked: &'l LockedMesh<'l>) -> Result<Self, StoreError> {
-        let mesh = locked.mesh;
-        let order = LockOrderGuard::begin(LockRank::Swarm, mesh.options.lock_timeout);
-        let held = locked.swarm_lock(order.left())?;
-        Ok(Self { locked, held: Some(held), is_lent: false, _turn: order })
-    }
-
-    pub(super) fn try_lock(locked: &'l LockedMesh<'l>) -> Result<Option<Self>, StoreError> {
-        let order = LockOrderGuard::begin(LockRank::Swarm, Duration::ZERO);
-        let is_lent = locked.has_swarm_lock();
-        match locked.swarm_lock(Duration::ZERO) {
-            Ok(held) => Ok(Some(Self { locked, held: Some(held), is_lent, _turn: order })),
-            Err(StoreError::SwarmLockTimedOut { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    pub(super) fn claims(&self) -> Result<Claims, StoreError> {
-        read_claims(&self.locked.mesh.layout)
-    }
-
-    /// Repairs a file that cannot be parsed: valid entries are kept, and the original goes to quarantine. `None`:
-    /// nothing was wrong.
-    pub fn salvage(&self) -> Result<Option<Salvaged>, StoreError> {
-        let path = self.locked.mesh.layout.claims();
-        let Some(bytes) = damaged(&path)? else { return Ok(None) };
-        if Claims::parse(&bytes).is_ok() {
-            return Ok(None);
-        }
-        let (mut claims, dropped) = Claims::salvage(&bytes);
-        self.drop_done(&mut claims);
-        let kept = claims.iter().count();
-        let Some(aside) = self.locked.mesh.put_aside(&path, "claims", "it could not be read")? else {
-            return Ok(None);
-        };
-        self.write(&claims)?;
-        Ok(Some(Salvaged { kept, dropped, aside }))
-    }
-
-    /// Drops claims on completed tasks, which an interrupted completion leaves behind. They are recognised by
-    /// `claims.json` being the older file. So every other writer of claims must call this first, or the paths reserved
-    /// with those tasks would bind again.
-    pub(super) fn drop_done(&self, claims: &mut Claims) {
-        let Some(done) = self.locked.mesh.tasks().done_since_claims() else { return };
-        let is_done = |claim: &Claim| done.has(&claim.spec, &claim.task);
-        for claim in claims.iter().filter(is_done).collect::<Vec<_>>() {
-            claims.remove(&claim);
-        }
-    }
-
-    pub(super) fn completions(&self) -> Result<Completions, StoreError> {
-        read_completions(&self.locked.mesh.layout)
-    }
-
-    fn write_completions(&self, completions: &Completions) -> Result<(), StoreError> {
-        let path = self.locked.mesh.layout.completions();
-        Ok(self.locked.mesh.files.replace(&path, &completions.bytes())?)
-    }
-
-    /// [`LockedClaims::salvage`] for the completions.
-    pub fn salvage_completions(&self) -> Result<Option<Salvaged>, StoreError> {
-        let path = self.locked.mesh.layout.completions();
-        let Some(bytes) = damaged(&path)? else { return Ok(None) };
-        if Completions::parse(&bytes).is_ok() {
-            return Ok(None);
-        }
-        let (completions, dropped) = Completions::salvage(&bytes);
-        let kept = completions.count();
-        let Some(aside) = self.locked.mesh.put_aside(&path, "completions", "it could not be read")? else {
-            return Ok(None);
-        };
-        self.write_completions(&completions)?;
-        Ok(Some(Salvaged { kept, dropped, aside }))
-    }
-
-    fn write(&self, claims: &Claims) -> Result<(), StoreError> {
-        let path = self.locked.mesh.layout.claims();
-        Ok(self.locked.mesh.files.replace(&path, &claims.bytes())?)
-    }
-}
-
-/// The bytes of a damaged file. A file too large to be read counts as empty, because nothing of it can be kept.
-fn damaged(path: &Path) -> Result<Option<Vec<u8>>, files::FileError> {
-    match files::read(path) {
-        Err(error) if error.is_oversized() => Ok(Some(Vec::new())),
-        read => read,
-    }
 }
 
 /// Reads the claims. No file means no claims, but a file that cannot be parsed is an error: unreadable state is never

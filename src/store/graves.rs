@@ -6,84 +6,19 @@
 //! inbox/               mail that it never read
 //! ```
 
-use super::error::{ParseError, StoreError};
-use super::handles::GraveRecords;
-use std::fmt;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::layout::{Layout, session_hash};
+use super::error::{ParseError, StoreError};
+use super::grave_id::GraveId;
+use super::handles::GraveRecords;
+use super::layout::Layout;
 use super::registry::{self, Registration, UnreadableFile};
 use super::retrying_read::{self, FileContent, RetryBudget};
 use super::sessions::{self, SessionRecord};
 use super::wire::time;
-use crate::domain::{Agent, AgentName, SessionId};
+use crate::domain::SessionId;
 use crate::sys::files::{self, FileError};
-
-/// Number of hex digits of the session's hash in a grave's name.
-const HASH: usize = 12;
-
-/// The name of a grave's directory.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct GraveId(String);
-
-impl GraveId {
-    pub(super) fn of(agent: &Agent) -> Self {
-        Self(format!("{}-{}", agent.name, short_hash(&agent.session)))
-    }
-
-    /// The grave for mail that was in the inbox of an unregistered name.
-    pub(super) fn of_lost_mail(name: &AgentName, now: Timestamp) -> Self {
-        Self(format!("{name}-lost-{}", now.as_millisecond()))
-    }
-
-    /// Parses a grave's name as found in a directory or a registration. `None`: it is not valid, so no path is built
-    /// from it.
-    pub fn parse(text: &str) -> Option<Self> {
-        let grave = Self(text.to_string());
-        AgentName::new(grave.name_part()?).is_ok().then_some(grave)
-    }
-
-    /// When lost mail was put there; `None` for the grave of a session.
-    fn lost_at(&self) -> Option<Timestamp> {
-        let (name, ending) = self.0.rsplit_once('-')?;
-        if !name.ends_with("-lost") {
-            return None;
-        }
-        Timestamp::from_millisecond(ending.parse().ok()?).ok()
-    }
-
-    /// Whether it holds mail from the inbox of an unregistered name.
-    pub fn is_of_lost_mail(&self) -> bool {
-        self.lost_at().is_some()
-    }
-
-    /// The name of the buried agent. Names may contain dashes, so the ending is split off from the end.
-    pub fn name(&self) -> &str {
-        self.name_part().unwrap_or(&self.0)
-    }
-
-    fn name_part(&self) -> Option<&str> {
-        let (name, ending) = self.0.rsplit_once('-')?;
-        if let Some(name) = name.strip_suffix("-lost")
-            && ending.bytes().all(|byte| byte.is_ascii_digit())
-        {
-            return Some(name);
-        }
-        (ending.len() == HASH && ending.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(name)
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for GraveId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 impl GraveRecords<'_> {
     pub fn all(self) -> Result<Graves, StoreError> {
@@ -99,10 +34,6 @@ impl GraveRecords<'_> {
     pub fn lost_mail_owner(self, grave: &GraveId) -> Result<Option<SessionRecord>, StoreError> {
         Ok(lost_mail_owner(&self.mesh.layout, grave)?)
     }
-}
-
-fn short_hash(session: &SessionId) -> String {
-    session_hash(session)[..HASH].to_string()
 }
 
 /// Why an agent is gone.
@@ -141,10 +72,9 @@ pub(super) struct GraveHeader {
 
 /// The graves of a session, under whatever names it had.
 pub(super) fn of_session(layout: &Layout, session: &SessionId) -> Result<Vec<GraveId>, FileError> {
-    let ending = format!("-{}", short_hash(session));
     let mut own = Vec::new();
     for id in files::list(&layout.graves())?.iter().filter_map(|name| GraveId::parse(name)) {
-        if id.as_str().ends_with(&ending) || is_lost_mail_of(layout, &id, session)? {
+        if id.is_of(session) || is_lost_mail_of(layout, &id, session)? {
             own.push(id);
         }
     }
@@ -213,25 +143,4 @@ pub(super) fn read(layout: &Layout, id: &GraveId) -> Result<Result<Grave, ParseE
     let record = registry::read(&dir.join("registration.json"), id.name())?.and_then(Result::ok);
     let unread = files::list(&dir.join("inbox"))?.iter().filter(|name| name.ends_with(".json")).count();
     Ok(Ok(Grave { id: id.clone(), why, at, by, record, unread }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::GraveId;
-
-    #[test]
-    fn a_grave_is_in_its_graveyard() {
-        for bad in
-            ["", "..", "../x", "a/b-0123456789ab", "-0123456789ab", "SwiftRaven", "SwiftRaven-../..", "x-1"]
-        {
-            assert_eq!(GraveId::parse(bad), None, "{bad:?}");
-        }
-        for (text, name) in [
-            ("SwiftRaven-0123456789ab", "SwiftRaven"),
-            ("all-star-0123456789ab", "all-star"),
-            ("gold-falcon-lost-1794700676113", "gold-falcon"),
-        ] {
-            assert_eq!(GraveId::parse(text).unwrap().name(), name);
-        }
-    }
 }

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
-use super::layout::session_hash;
+use super::session_hash::session_hash;
 use super::wire::{pretty, time};
 use crate::domain::SessionId;
 use crate::sys::files::{self, FileStamp};

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::grave_id::GraveId;
+use super::session_hash::session_hash;
 use crate::domain::{AgentName, SessionId};
 
 /// The directory of a mesh.
@@ -50,9 +52,10 @@ impl Layout {
         self.root.join(format!("registry/{name}.json"))
     }
 
-    /// Where a registration is while a burial checks whose it is.
+    /// Where a registration is while a burial checks whose it is. The name does not end in `.json`, so neither we nor
+    /// pi-messenger take it for a registration.
     pub(super) fn taken(&self, name: &AgentName) -> PathBuf {
-        self.registry().join(super::registry::taken_file(name))
+        self.registry().join(format!(".{name}.taken"))
     }
 
     pub(super) fn inbox(&self, name: &AgentName) -> PathBuf {
@@ -111,7 +114,7 @@ impl Layout {
         self.root.join("graves")
     }
 
-    pub(super) fn grave(&self, grave: &super::GraveId) -> PathBuf {
+    pub(super) fn grave(&self, grave: &GraveId) -> PathBuf {
         self.root.join("graves").join(grave.as_str())
     }
 
@@ -152,7 +155,8 @@ impl Layout {
     }
 }
 
-/// The hash of a session id, for file names. Session ids are foreign text, so they are not used in paths.
-pub(super) fn session_hash(session: &SessionId) -> String {
-    uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, session.as_str().as_bytes()).simple().to_string()
+/// The agent whose registration is in a file of this name while a burial checks whose it is: the inverse of
+/// [`Layout::taken`].
+pub(super) fn taken_name(file: &str) -> Option<AgentName> {
+    AgentName::new(file.strip_prefix('.')?.strip_suffix(".taken")?).ok()
 }

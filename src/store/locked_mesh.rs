@@ -1,26 +1,28 @@
-//! `LockedMesh`: what may be done only while `mesh.lock` is held, such as taking and giving up names.
+//! `LockedMesh`: how `mesh.lock` is taken, and what may be done only while it is held, such as taking and giving up names.
 //!
 //! Registrations, claims and completions are changed by a [`super::StagedChange`], which [`LockedMesh::change`] begins. Its
 //! module says what is done directly, and why.
 
 use std::cell::RefCell;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::claims::{Claims, LockedClaims};
+use super::claims::Claims;
 use super::error::StoreError;
-use super::graves::{GoneReason, GraveHeader, GraveId};
+use super::grave_id::GraveId;
+use super::graves::{GoneReason, GraveHeader};
 use super::inbox::dropped_by_dead;
-use super::lock_order::LockOrderGuard;
+use super::lock_order::{LockOrderGuard, LockRank};
 use super::mesh::Mesh;
 use super::message_files::Offer;
 use super::registry::{self, Census, Registration};
 use super::sessions::{self, SessionRecord};
-use super::swarm_lock::SwarmLock;
+use super::swarm_lock::{self, SwarmLock};
 use super::wire;
 use crate::domain::{Agent, AgentName, SessionId};
+use crate::sys::clock;
 use crate::sys::files::{self, FileError, Published};
 use crate::sys::flock::FileLock;
 
@@ -35,13 +37,66 @@ pub struct LockedMesh<'m> {
     _turn: LockOrderGuard,
 }
 
+impl Mesh {
+    /// Waits for `mesh.lock`.
+    pub fn lock(&self) -> Result<LockedMesh<'_>, StoreError> {
+        self.lock_within(self.options.lock_timeout)
+    }
+
+    /// Waits for `mesh.lock`, for `limit` at most.
+    pub fn lock_within(&self, limit: Duration) -> Result<LockedMesh<'_>, StoreError> {
+        self.tighten()?;
+        let order = LockOrderGuard::begin(LockRank::Mesh, limit.min(self.options.lock_timeout));
+        let held = FileLock::acquire(&self.layout.mesh_lock(), order.left())?;
+        Ok(LockedMesh::new(self, held, order))
+    }
+
+    /// Takes `mesh.lock` if it is free now.
+    pub fn try_lock(&self) -> Result<Option<LockedMesh<'_>>, StoreError> {
+        let order = LockOrderGuard::begin(LockRank::Mesh, self.options.lock_timeout);
+        let held = FileLock::try_acquire(&self.layout.mesh_lock())?;
+        Ok(held.map(|held| LockedMesh::new(self, held, order)))
+    }
+
+    /// Takes `mesh.lock` together with `swarm.lock`, so that [`LockedMesh::swarm`] need not wait. While waiting for
+    /// pi-messenger to release `swarm.lock`, it does not hold `mesh.lock`, so commands that need no claims are not
+    /// blocked.
+    pub fn lock_with_swarm(&self) -> Result<LockedMesh<'_>, StoreError> {
+        let (path, limit) = (self.layout.swarm_lock(), self.options.lock_timeout);
+        let deadline = Instant::now() + limit;
+        loop {
+            swarm_lock::wait_for_stranger(&path, deadline, limit)?;
+            let locked = self.lock_within(deadline.saturating_duration_since(Instant::now()))?;
+            match locked.take_swarm_lock() {
+                Ok(()) => return Ok(locked),
+                // Another process took it in the meantime, or it has our mark and was left behind by a process that is
+                // still alive.
+                Err(StoreError::SwarmLockTimedOut { holder, .. }) if Instant::now() >= deadline => {
+                    return Err(swarm_lock::timed_out(&path, holder, limit));
+                }
+                Err(StoreError::SwarmLockTimedOut { .. }) => {
+                    drop(locked);
+                    clock::pause(swarm_lock::LONGEST_PAUSE);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes the locks for a change to that agent: `mesh.lock`, and `swarm.lock` if the agent has claims.
+    pub fn lock_for(&self, agent: &Agent) -> Result<LockedMesh<'_>, StoreError> {
+        let has_claims = self.tasks().claims().is_ok_and(|claims| !claims.of(agent).is_empty());
+        if has_claims { self.lock_with_swarm() } else { self.lock() }
+    }
+}
+
 impl<'m> LockedMesh<'m> {
-    pub(super) fn new(mesh: &'m Mesh, held: FileLock, order: LockOrderGuard) -> Self {
+    fn new(mesh: &'m Mesh, held: FileLock, order: LockOrderGuard) -> Self {
         Self { mesh, held, swarm: RefCell::new(None), _turn: order }
     }
 
     /// Takes `swarm.lock` for [`LockedMesh::swarm`], without waiting for it.
-    pub(super) fn take_swarm_lock(&self) -> Result<(), StoreError> {
+    fn take_swarm_lock(&self) -> Result<(), StoreError> {
         let taken = self.swarm_lock(Duration::ZERO)?;
         self.keep_swarm_lock(taken);
         Ok(())
@@ -60,19 +115,6 @@ impl<'m> LockedMesh<'m> {
 
     pub(super) fn has_swarm_lock(&self) -> bool {
         self.swarm.borrow().is_some()
-    }
-
-    /// Takes `swarm.lock`, which pi-messenger respects, to repair claims and completions; a [`super::StagedChange`] takes it by
-    /// itself. If [`Mesh::lock_with_swarm`] did not take it,
-    /// this waits for it with `mesh.lock` held.
-    pub fn swarm(&self) -> Result<LockedClaims<'_>, StoreError> {
-        LockedClaims::lock(self)
-    }
-
-    /// Like [`LockedMesh::swarm`] but without waiting, for work that another process may do later. `None`: the lock is
-    /// held.
-    pub(super) fn try_swarm(&self) -> Result<Option<LockedClaims<'_>>, StoreError> {
-        LockedClaims::try_lock(self)
     }
 
     /// Checks that the lock keeps others out. On some file systems it does not.

@@ -1,22 +1,18 @@
-//! `Mesh`: opens the directory that agents share, and takes its locks. What is in it is read by `handles`.
+//! `Mesh`: opens the directory that agents share. What is in it is read by `handles`; `locked_mesh` takes its lock.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::directory_kind::{self, DirectoryKind};
 use super::error::StoreError;
 use super::layout::{DIRECTORIES, Layout};
 use super::location::MeshLocation;
-use super::lock_order::{LockOrderGuard, LockRank};
-use super::locked_mesh::LockedMesh;
 use super::swarm_lock;
-use crate::domain::Agent;
 use crate::domain::settings::Durability;
 use crate::sys::clock;
 use crate::sys::directory_trust::{self, Privacy, SafeDirectory, UnsafeDirectory};
 use crate::sys::files::{self, Files, LinkableFile};
 use crate::sys::filesystem;
-use crate::sys::flock::FileLock;
 
 /// Settings for using a mesh.
 #[derive(Clone, Copy, Debug)]
@@ -106,57 +102,6 @@ impl Mesh {
     /// The mode of the directory, if it is open to other users.
     pub fn loose(&self) -> Option<u32> {
         self.loose.filter(|_| self.tightened.get().is_none())
-    }
-
-    /// Waits for `mesh.lock`.
-    pub fn lock(&self) -> Result<LockedMesh<'_>, StoreError> {
-        self.lock_within(self.options.lock_timeout)
-    }
-
-    /// Waits for `mesh.lock`, for `limit` at most.
-    pub fn lock_within(&self, limit: Duration) -> Result<LockedMesh<'_>, StoreError> {
-        self.tighten()?;
-        let order = LockOrderGuard::begin(LockRank::Mesh, limit.min(self.options.lock_timeout));
-        let held = FileLock::acquire(&self.layout.mesh_lock(), order.left())?;
-        Ok(LockedMesh::new(self, held, order))
-    }
-
-    /// Takes `mesh.lock` if it is free now.
-    pub fn try_lock(&self) -> Result<Option<LockedMesh<'_>>, StoreError> {
-        let order = LockOrderGuard::begin(LockRank::Mesh, self.options.lock_timeout);
-        let held = FileLock::try_acquire(&self.layout.mesh_lock())?;
-        Ok(held.map(|held| LockedMesh::new(self, held, order)))
-    }
-
-    /// Takes `mesh.lock` together with `swarm.lock`, so that [`LockedMesh::swarm`] need not wait. While waiting for
-    /// pi-messenger to release `swarm.lock`, it does not hold `mesh.lock`, so commands that need no claims are not
-    /// blocked.
-    pub fn lock_with_swarm(&self) -> Result<LockedMesh<'_>, StoreError> {
-        let (path, limit) = (self.layout.swarm_lock(), self.options.lock_timeout);
-        let deadline = Instant::now() + limit;
-        loop {
-            swarm_lock::wait_for_stranger(&path, deadline, limit)?;
-            let locked = self.lock_within(deadline.saturating_duration_since(Instant::now()))?;
-            match locked.take_swarm_lock() {
-                Ok(()) => return Ok(locked),
-                // Another process took it in the meantime, or it has our mark and was left behind by a process that is
-                // still alive.
-                Err(StoreError::SwarmLockTimedOut { holder, .. }) if Instant::now() >= deadline => {
-                    return Err(swarm_lock::timed_out(&path, holder, limit));
-                }
-                Err(StoreError::SwarmLockTimedOut { .. }) => {
-                    drop(locked);
-                    clock::pause(swarm_lock::LONGEST_PAUSE);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Takes the locks for a change to that agent: `mesh.lock`, and `swarm.lock` if the agent has claims.
-    pub fn lock_for(&self, agent: &Agent) -> Result<LockedMesh<'_>, StoreError> {
-        let has_claims = self.tasks().claims().is_ok_and(|claims| !claims.of(agent).is_empty());
-        if has_claims { self.lock_with_swarm() } else { self.lock() }
     }
 
     pub fn file_system(&self) -> Option<filesystem::FileSystemKind> {

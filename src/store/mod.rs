@@ -14,6 +14,7 @@ mod directory_kind;
 mod error;
 mod feed;
 mod fingerprint;
+mod grave_id;
 mod graves;
 mod handles;
 mod hook_state;
@@ -24,6 +25,7 @@ mod last_good;
 mod layout;
 mod location;
 mod lock_order;
+mod locked_claims;
 mod locked_mesh;
 mod mesh;
 mod message_files;
@@ -37,6 +39,7 @@ mod quarantine;
 mod registry;
 mod retrying_read;
 mod session_activity;
+mod session_hash;
 mod sessions;
 mod staged_change;
 mod stuck_reports;
@@ -46,13 +49,14 @@ mod wire;
 
 pub use activity_log::{LockedActivityLog, is_rewrite_due};
 pub use archive::{MessageLocation, SentMessageLocation, StoredMessage};
-pub use claims::{Claim, Claims, LockedClaims, Salvaged};
+pub use claims::{Claim, Claims};
 pub use completions::{Completion, Completions, SpecCompletions};
 pub use directory_kind::mesh_around;
 pub use error::StoreError;
 pub use feed::{EventBatch, FeedPosition, Project, ProjectFeedPosition};
 pub use fingerprint::Fingerprint;
-pub use graves::{GoneReason, Grave, GraveId, Graves};
+pub use grave_id::GraveId;
+pub use graves::{GoneReason, Grave, Graves};
 pub use handles::{
     ActivityLogs, Archive, FeedLog, GraveRecords, HookStates, Inboxes, Outboxes, PresenceFiles, Registry,
     SessionRecords, SessionStates, TaskRecords, Upkeep,
@@ -63,6 +67,7 @@ pub use index::{ListedAgent, RegistryQuery, Survey, patterns};
 pub use installs::{Install, Installs, InstallsLock, KnownFile, OriginalFile, RestoredFile, WrittenFile};
 pub use location::{LocationReason, MeshLocation};
 pub use lock_order::holds_a_lock;
+pub use locked_claims::{LockedClaims, Salvaged};
 pub use locked_mesh::LockedMesh;
 pub use mesh::{Mesh, MeshOptions, PermissionChange};
 pub use message_files::{Offer, OfferRetention, SeenRecord, SentRecord, Stem, Via};

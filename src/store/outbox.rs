@@ -5,7 +5,7 @@
 //! takes its last stamp along.
 
 use super::error::StoreError;
-use super::graves::GraveId;
+use super::grave_id::GraveId;
 use super::handles::Outboxes;
 use super::lock_order::{LockOrderGuard, LockRank};
 use super::mesh::Mesh;

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::error::StoreError;
-use super::graves::{self, Grave, GraveId};
+use super::grave_id::GraveId;
+use super::graves::{self, Grave};
 use super::sessions::{self, SessionRecord};
 use crate::sys::{clock, files};
 

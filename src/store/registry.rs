@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::error::{ParseError, StoreError};
-use super::layout::Layout;
+use super::layout::{Layout, taken_name};
 use super::retrying_read::{self, FileContent, RetryBudget};
 use super::wire::surrogates::{self, SurrogateEscapes};
 use super::wire::{odd_registration, registration};
@@ -128,16 +128,6 @@ impl Census {
         let is_old = |record: &Registration| renamed.iter().any(|newer| record.agent.is_superseded_by(newer));
         (self.superseded, self.records) = all.into_iter().partition(is_old);
     }
-}
-
-/// The file name of a registration during a burial. It does not end in `.json`, so neither we nor pi-messenger take it
-/// for a registration.
-pub(super) fn taken_file(name: &AgentName) -> String {
-    format!(".{name}.taken")
-}
-
-pub(super) fn taken_name(file: &str) -> Option<AgentName> {
-    AgentName::new(file.strip_prefix('.')?.strip_suffix(".taken")?).ok()
 }
 
 /// All registrations at one moment. A file that was listed but is gone when it is read may have been renamed to one

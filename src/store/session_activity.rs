@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use super::error::StoreError;
-use super::layout::session_hash;
+use super::session_hash::session_hash;
 use super::wire::process::{ProcessKey, recorded};
 use crate::domain::hook::PermissionMode;
 use crate::domain::{Agent, Liveness, RecordedProcess, SessionId};

@@ -32,9 +32,10 @@
 
 use std::path::PathBuf;
 
-use super::claims::{Claims, LockedClaims};
+use super::claims::Claims;
 use super::completions::Completions;
 use super::error::StoreError;
+use super::locked_claims::LockedClaims;
 use super::locked_mesh::LockedMesh;
 use super::registry::Registration;
 use super::sessions::SessionRecord;
