@@ -251,11 +251,12 @@ fn swarm_lock_has_one_holder_through_kills() {
     assert_held_by_one(Protocol::Swarm);
 }
 
-/// Without this, the two tests above would prove nothing.
+/// Without this, the two tests above would prove nothing. A race needs luck, so there are several storms.
 #[test]
 fn the_oracle_sees_what_the_naive_protocol_does() {
-    let verdict = storm(Protocol::Naive, ACQUISITIONS);
-    assert!(verdict.overlaps > 0, "{verdict:?}");
+    const STORMS: usize = 40;
+    let is_seen = (0..STORMS).any(|_| storm(Protocol::Naive, ACQUISITIONS / 8).overlaps > 0);
+    assert!(is_seen, "no overlap in {STORMS} storms");
 }
 
 /// A process that does not wait at all gets the lock of a killed holder.
