@@ -113,7 +113,7 @@ pub fn run(args: &[String]) {
             hold();
             drop(locked);
         }),
-        Way::SwarmLock => repeat(|| drop(mesh.lock().unwrap().swarm().unwrap())),
+        Way::SwarmLock => repeat(|| drop(mesh.lock().unwrap().lock_claims().unwrap())),
         Way::OpenAndFlock => repeat(|| drop(lock(open(&lock_file)))),
         Way::Flock => repeat_with(open(&lock_file), || {}),
         Way::FlockHeld => repeat_with(open(&lock_file), hold),

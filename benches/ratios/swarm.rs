@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ravenry::domain::AgentName;
-use ravenry::ops::tasks::{Choice, ClaimRequest, CompleteRequest, claim, complete};
+use ravenry::ops::tasks::{ClaimRequest, CompleteRequest, TaskChoice, claim, complete};
 use ravenry::ops::{Context, GlobalOptions, Op, carry_out, run};
 use ravenry::store::Mesh;
 
@@ -51,7 +51,7 @@ impl Stage {
     fn round(&self, op: &Op) {
         let spec = Some(self.spec.to_str().unwrap().to_string());
         let request = ClaimRequest {
-            choice: Choice::Next,
+            choice: TaskChoice::Next,
             spec: spec.clone(),
             reason: None,
             reserve: Vec::new(),
@@ -210,7 +210,7 @@ fn complete_one(stage: &Stage, number: usize) -> f64 {
     let spec = Some(stage.spec.to_str().unwrap().to_string());
     let id = format!("more-{number}");
     let request = ClaimRequest {
-        choice: Choice::This(id.clone()),
+        choice: TaskChoice::This(id.clone()),
         spec: spec.clone(),
         reason: None,
         reserve: Vec::new(),

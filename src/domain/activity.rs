@@ -3,7 +3,7 @@
 
 use super::activity_counts::ActivityChange;
 use super::hook::{ToolOutcome, ToolUse};
-use super::shell::{OutcomeEvidence, Run};
+use super::shell::{OutcomeEvidence, ProgramRun};
 
 /// Parts of a command line that others want to know about.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -31,8 +31,8 @@ pub struct GitCommit {
 }
 
 impl NotableRuns {
-    pub fn of(runs: &[Run]) -> Self {
-        let tests: Vec<&Run> = runs.iter().filter(|run| is_test(run)).collect();
+    pub fn of(runs: &[ProgramRun]) -> Self {
+        let tests: Vec<&ProgramRun> = runs.iter().filter(|run| is_test(run)).collect();
         let test = tests.first().map(|first| TestRun {
             shown: shown(first),
             evidence: OutcomeEvidence {
@@ -66,7 +66,7 @@ fn went_well(evidence: OutcomeEvidence, outcome: Option<ToolOutcome>) -> Option<
 }
 
 /// The activity of an agent that uses this tool. `shorten` turns a path into its short form for people.
-pub fn activity(tool: &ToolUse, runs: &[Run], shorten: impl Fn(&str) -> String) -> ActivityChange {
+pub fn activity(tool: &ToolUse, runs: &[ProgramRun], shorten: impl Fn(&str) -> String) -> ActivityChange {
     if let Some(path) = tool.edits.first() {
         return ActivityChange::Set(format!("editing {}", shorten(path)));
     }
@@ -87,7 +87,7 @@ pub fn activity(tool: &ToolUse, runs: &[Run], shorten: impl Fn(&str) -> String) 
 }
 
 /// Whether a program is not worth showing: it prepares another command, or merely runs one.
-fn is_small(run: &Run) -> bool {
+fn is_small(run: &ProgramRun) -> bool {
     const SMALL: &str = "cd pushd popd export echo printf true false : pwd set unset sleep test [ env sudo doas time nohup \
                          nice timeout gtimeout command builtin exec sh bash zsh dash eval source . msg exit return npx bunx \
                          uvx trap local declare read wait which type";
@@ -95,7 +95,7 @@ fn is_small(run: &Run) -> bool {
 }
 
 /// The program, plus its subcommand where it has one. The rest is left out because it may be confidential.
-fn shown(run: &Run) -> String {
+fn shown(run: &ProgramRun) -> String {
     const HAVE_COMMANDS: &str = "apt brew bun bundle cargo composer conda deno docker dotnet flutter gh git go gradle gradlew \
                                  helm just kubectl make mix mvn mvnw npm php pip pip3 pnpm podman poetry rails rake rustup \
                                  swift systemctl terraform uv yarn zig";
@@ -154,7 +154,7 @@ const PROGRAMS: &[(&str, Runs)] = &[
 const ASKS: [&str; 9] =
     ["--help", "-h", "--version", "-V", "--no-run", "--collect-only", "--listTests", "--list", "--dry-run"];
 
-fn is_test(run: &Run) -> bool {
+fn is_test(run: &ProgramRun) -> bool {
     let words: Vec<&str> = run.arguments.iter().map(|word| word.as_deref().unwrap_or_default()).collect();
     runs_tests(&run.program, &words)
 }
@@ -232,7 +232,7 @@ fn operands<'a>(words: &[&'a str]) -> Vec<&'a str> {
     operands
 }
 
-fn commit(run: &Run) -> Option<GitCommit> {
+fn commit(run: &ProgramRun) -> Option<GitCommit> {
     if run.program != "git" {
         return None;
     }

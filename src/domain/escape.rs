@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Escapes everything that a terminal would interpret or a reader would not see: control characters, escape
 /// sequences, bidirectional marks, zero-width characters.
-pub fn visible(text: &str) -> Cow<'_, str> {
+pub fn escape_invisible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -43,7 +43,7 @@ fn is_emoji_modifier(c: char) -> bool {
 
 /// Escapes the same characters in JSON as `\uXXXX`: the parsed value is unchanged, and a terminal that the JSON is
 /// printed to interprets nothing.
-pub fn visible_json(json: &str) -> Cow<'_, str> {
+pub fn escape_invisible_json(json: &str) -> Cow<'_, str> {
     // Line ends occur only between values, never inside one.
     let is_written_out = |c: char| is_hidden(c) && c != '\n';
     if !json.chars().any(is_written_out) {
@@ -69,36 +69,36 @@ fn is_hidden(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{visible, visible_json};
+    use super::{escape_invisible, escape_invisible_json};
 
     #[test]
     fn json_says_the_same_without_what_is_obeyed() {
         let text = "a\u{7f}\u{9b}2J\u{202e}\u{e0041}é";
         let json = serde_json::to_string(text).unwrap();
-        let shown = visible_json(&json);
+        let shown = escape_invisible_json(&json);
         assert_eq!(shown, r#""a\u007f\u009b2J\u202e\udb40\udc41é""#);
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
-        assert!(matches!(visible_json("{}\n"), std::borrow::Cow::Borrowed("{}\n")));
+        assert!(matches!(escape_invisible_json("{}\n"), std::borrow::Cow::Borrowed("{}\n")));
     }
 
     #[test]
     fn emoji_stay_whole_and_a_joiner_elsewhere_is_written_out() {
         for emoji in ["👨‍💻", "🏳️‍🌈", "👩‍👩‍👧", "🧑🏽‍🚀", "🙂‍↔️", "❤️‍🔥", "🇩🇪"]
         {
-            assert_eq!(visible(emoji), emoji);
-            assert_eq!(visible(&format!("{emoji}\u{1b}")), format!("{emoji}\\u{{1b}}"));
+            assert_eq!(escape_invisible(emoji), emoji);
+            assert_eq!(escape_invisible(&format!("{emoji}\u{1b}")), format!("{emoji}\\u{{1b}}"));
         }
-        assert_eq!(visible("a\u{200d}b"), "a\\u{200d}b");
-        assert_eq!(visible("👨\u{200d}"), "👨\\u{200d}");
-        assert_eq!(visible("👨\u{200d}x"), "👨\\u{200d}x");
-        assert_eq!(visible("x\u{200d}👨"), "x\\u{200d}👨");
-        assert_eq!(visible("👨\u{200d}\u{200d}💻"), "👨\\u{200d}\\u{200d}💻");
+        assert_eq!(escape_invisible("a\u{200d}b"), "a\\u{200d}b");
+        assert_eq!(escape_invisible("👨\u{200d}"), "👨\\u{200d}");
+        assert_eq!(escape_invisible("👨\u{200d}x"), "👨\\u{200d}x");
+        assert_eq!(escape_invisible("x\u{200d}👨"), "x\\u{200d}👨");
+        assert_eq!(escape_invisible("👨\u{200d}\u{200d}💻"), "👨\\u{200d}\\u{200d}💻");
     }
 
     #[test]
     fn nothing_is_obeyed() {
-        assert_eq!(visible("plain – ü 漢字"), "plain – ü 漢字");
-        assert_eq!(visible("\x1b[31mred\x07"), "\\u{1b}[31mred\\u{7}");
-        assert_eq!(visible("a\u{202e}b\u{9b}c\n"), "a\\u{202e}b\\u{9b}c\\n");
+        assert_eq!(escape_invisible("plain – ü 漢字"), "plain – ü 漢字");
+        assert_eq!(escape_invisible("\x1b[31mred\x07"), "\\u{1b}[31mred\\u{7}");
+        assert_eq!(escape_invisible("a\u{202e}b\u{9b}c\n"), "a\\u{202e}b\\u{9b}c\\n");
     }
 }

@@ -29,13 +29,13 @@ pub mod text_edit;
 
 pub use activity_counts::{ActivityChange, ActivityCounts, ActivityDelta};
 pub use agent::{Agent, FormerName};
-pub use escape::{visible, visible_json};
+pub use escape::{escape_invisible, escape_invisible_json};
 pub use event::{AnyEventKind, Event, EventKind};
 pub use harness::Harness;
 pub use message::{Importance, MAX_TEXT, Message, MessageId, MessageIdError, MessageStamp};
 pub use name::{AgentName, MAX_NAME, NameError};
 pub use notice::Notice;
-pub use peer_text::{MARK, PeerText, quote_code, quote_name, quote_sentence, visible_line};
+pub use peer_text::{PeerText, QUOTE_PREFIX, escape_invisible_line, quote_code, quote_name, quote_sentence};
 pub use presence::{Presence, PresenceFacts, format_duration};
 pub use process::{Liveness, Pid, PidScope, ProcessIdentity, RecordedProcess};
 pub use process_traits::{ProcessTraits, ProgramNames};
@@ -43,4 +43,4 @@ pub use reservation::{ChangeTarget, Conflict, PathWait, Reservation, TaskRef, Ta
 pub use session::{SessionId, SessionIdError};
 pub use sha256::sha256;
 pub use shell_quote::shell_word;
-pub use suggest::nearest;
+pub use suggest::suggestions;

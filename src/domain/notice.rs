@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use jiff::SignedDuration;
 
-use super::escape::visible;
+use super::escape::escape_invisible;
 use super::name::AgentName;
 use super::peer_text::PeerText;
 use super::presence::format_duration;
@@ -98,7 +98,7 @@ impl Notice {
     #[must_use]
     pub fn own_arguments<'a>(self, texts: impl IntoIterator<Item = &'a str>, instead: &'static str) -> Self {
         let word = |text: &'a str| {
-            let is_fit = matches!(visible(text), Cow::Borrowed(_)) && !text.starts_with('-');
+            let is_fit = matches!(escape_invisible(text), Cow::Borrowed(_)) && !text.starts_with('-');
             is_fit.then(|| shell_word(text))
         };
         match texts.into_iter().map(word).collect::<Option<Vec<_>>>() {

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::escape::visible;
+use super::escape::escape_invisible;
 use super::name::AgentName;
 use super::shell_quote::shell_word;
 
 /// Prefix of each line when a peer's text is shown line by line.
-pub const MARK: &str = "> ";
+pub const QUOTE_PREFIX: &str = "> ";
 /// Maximum number of characters of a peer's sentence that is quoted in a notice.
 const MAX_QUOTED: usize = 200;
 /// Maximum number of characters of an id, a path or a pattern.
@@ -51,7 +51,7 @@ impl PeerText {
 
     /// Whether [`quoted`](Self::quoted) truncates the text.
     pub fn is_cut(&self) -> bool {
-        visible(&joined(&self.0)).chars().nth(MAX_QUOTED).is_some()
+        escape_invisible(&joined(&self.0)).chars().nth(MAX_QUOTED).is_some()
     }
 
     /// As an id, a path or a pattern: one line, at most 100 characters, in backticks that the text cannot close.
@@ -64,9 +64,13 @@ impl PeerText {
         if AgentName::new(self.0.as_str()).is_ok() { self.0.clone() } else { self.code() }
     }
 
-    /// The whole text, with [`MARK`] before each line.
+    /// The whole text, with [`QUOTE_PREFIX`] before each line.
     pub fn lines(&self) -> String {
-        let lines = self.0.trim_end().split('\n').map(|line| format!("{MARK}{}", visible_line(line)));
+        let lines = self
+            .0
+            .trim_end()
+            .split('\n')
+            .map(|line| format!("{QUOTE_PREFIX}{}", escape_invisible_line(line)));
         lines.collect::<Vec<_>>().join("\n")
     }
 
@@ -74,7 +78,8 @@ impl PeerText {
     /// invisible characters.
     pub fn shell_word(&self) -> Option<Cow<'_, str>> {
         let is_short = self.0.chars().nth(MAX_CODE).is_none();
-        let is_tame = !self.0.contains(['\'', '`', '“', '”']) && matches!(visible(&self.0), Cow::Borrowed(_));
+        let is_tame =
+            !self.0.contains(['\'', '`', '“', '”']) && matches!(escape_invisible(&self.0), Cow::Borrowed(_));
         (is_short && is_tame && !self.0.starts_with('-')).then(|| shell_word(&self.0))
     }
 }
@@ -95,10 +100,10 @@ pub fn quote_name(name: &str) -> String {
 }
 
 /// Escapes invisible characters in a line. Tabs are kept; trailing carriage returns (CRLF line ends) are removed.
-pub fn visible_line(line: &str) -> String {
+pub fn escape_invisible_line(line: &str) -> String {
     line.trim_end_matches('\r')
         .split('\t')
-        .map(|part| visible(part).into_owned())
+        .map(|part| escape_invisible(part).into_owned())
         .collect::<Vec<_>>()
         .join("\t")
 }
@@ -111,7 +116,7 @@ fn one_line(text: &str, most: usize) -> String {
     // Skip the part that would be cut off anyway.
     let start = text.char_indices().nth(most * 8).map_or(text, |(at, _)| &text[..at]);
     let line = joined(start);
-    let line = visible(&line);
+    let line = escape_invisible(&line);
     match line.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None if start.len() < text.len() => format!("{line}…"),

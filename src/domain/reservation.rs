@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::pattern::{Budget, LetterCase, Overlap, PathForm, Pattern};
+use super::pattern::{LetterCase, NormalPath, Overlap, Pattern, SearchBudget};
 
 /// A path pattern that only one agent may change.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -65,7 +65,7 @@ pub enum Conflict {
 
 impl Conflict {
     /// Whether any of `these` overlaps any of `those`.
-    pub fn of(these: &[Pattern], those: &[Pattern], budget: &Budget) -> Self {
+    pub fn of(these: &[Pattern], those: &[Pattern], budget: &SearchBudget) -> Self {
         let mut hit = Self::None;
         for (this, that) in these.iter().flat_map(|this| those.iter().map(move |that| (this, that))) {
             match this.overlap(that, budget) {
@@ -82,19 +82,19 @@ impl Conflict {
 #[derive(Clone, Debug)]
 pub enum ChangeTarget {
     /// One file, in every spelling that counts.
-    File(Vec<PathForm>),
+    File(Vec<NormalPath>),
     /// Many possible files: a directory tree, or everything that a wildcard matches.
     Area(Vec<Pattern>),
 }
 
 impl ChangeTarget {
     /// A directory and everything below it, in every spelling that counts.
-    pub fn tree(spellings: Vec<PathForm>) -> Self {
+    pub fn tree(spellings: Vec<NormalPath>) -> Self {
         Self::Area(spellings.into_iter().map(Pattern::literal).collect())
     }
 
     /// Whether the pattern conflicts, using no more comparison steps than the budget has left.
-    pub fn hit_by(&self, pattern: &Pattern, budget: &Budget) -> Conflict {
+    pub fn hit_by(&self, pattern: &Pattern, budget: &SearchBudget) -> Conflict {
         match self {
             Self::File(spellings) => match spellings.iter().any(|path| pattern.covers(path)) {
                 true => Conflict::Certain,
@@ -105,7 +105,7 @@ impl ChangeTarget {
     }
 
     /// The paths it starts from: a pattern neither above nor below any of them cannot conflict.
-    pub fn heads(&self) -> Vec<&PathForm> {
+    pub fn heads(&self) -> Vec<&NormalPath> {
         match self {
             Self::File(spellings) => spellings.iter().collect(),
             Self::Area(areas) => areas.iter().map(Pattern::head).collect(),
@@ -122,7 +122,7 @@ impl Reservation {
     pub fn patterns(&self, cwd: &str) -> Vec<Pattern> {
         let read = read(&self.pattern, self.root.as_deref().unwrap_or(cwd), self.is_literal);
         let read = read.with_case(self.case);
-        let led = self.head.as_deref().map(|head| read.with_head(PathForm::absolute(head)));
+        let led = self.head.as_deref().map(|head| read.with_head(NormalPath::absolute(head)));
         std::iter::once(read).chain(led).collect()
     }
 }
@@ -136,7 +136,7 @@ impl PathWait {
 
 /// Parses a pattern. Others may write patterns that we would reject: an invalid glob counts as a literal path.
 fn read(pattern: &str, root: &str, literal: bool) -> Pattern {
-    let root = PathForm::absolute(root);
+    let root = NormalPath::absolute(root);
     let as_path = || Pattern::literal(root.join(pattern));
     if literal { as_path() } else { Pattern::new(pattern, &root).unwrap_or_else(|_| as_path()) }
 }

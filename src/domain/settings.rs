@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::name_words::{NameTheme, WordsError};
-use super::pattern::{PathForm, Pattern};
+use super::pattern::{NormalPath, Pattern};
 use value_types::{
     BoundedNumber, ContextMode, DirectoryPath, Globs, SettingType, ThemeChoice, WordChoice, WordLists,
 };
@@ -211,8 +211,8 @@ impl Settings {
         if self.auto_register {
             return true;
         }
-        let root = PathForm::absolute("/");
-        let folder = PathForm::absolute(folder);
+        let root = NormalPath::absolute("/");
+        let folder = NormalPath::absolute(folder);
         let is_meant = |glob: &String| {
             let whole = match glob.strip_prefix('~') {
                 Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),

@@ -1,7 +1,7 @@
 //! Suggestions for "did you mean …?".
 
 /// The at most three known words most similar to `wanted`, best first; words that are not similar are left out.
-pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn suggestions<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     const ALIKE: f64 = 0.75;
     let wanted = wanted.to_lowercase();
     let mut scored: Vec<(f64, &str)> = known
@@ -15,12 +15,12 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::suggestions;
 
     #[test]
     fn near_and_far() {
         let known = ["SwiftRaven", "GoldFalcon", "SwiftRiver"];
-        assert_eq!(nearest("swiftravn", known), ["SwiftRaven", "SwiftRiver"]);
-        assert!(nearest("zzz", known).is_empty());
+        assert_eq!(suggestions("swiftravn", known), ["SwiftRaven", "SwiftRiver"]);
+        assert!(suggestions("zzz", known).is_empty());
     }
 }

@@ -8,7 +8,9 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{Event, Message, MessageId, Reservation};
 use crate::ops::tasks::{TaskState, TaskView};
-use crate::ops::{Accepted, AgentRelation, CommandError, ErrorDetail, PathVerdict, Profile, Refused};
+use crate::ops::{
+    AcceptedCopy, AgentProfile, AgentRelation, CommandError, ErrorDetail, PathVerdict, RefusedCopy,
+};
 use crate::store::{Claim, Completion, iso};
 
 /// An agent. A struct instead of a [`Value`], because there may be a thousand of them.
@@ -43,7 +45,7 @@ pub(super) struct AgentJson<'a> {
 }
 
 impl<'a> AgentJson<'a> {
-    pub(super) fn of(profile: &'a Profile, relation: AgentRelation) -> Self {
+    pub(super) fn of(profile: &'a AgentProfile, relation: AgentRelation) -> Self {
         let agent = &profile.agent;
         Self {
             name: agent.name.as_str(),
@@ -76,12 +78,12 @@ impl<'a> AgentJson<'a> {
 }
 
 /// [`AgentJson`] as a value, for output with a single agent.
-pub(super) fn agent(profile: &Profile, relation: AgentRelation) -> Value {
+pub(super) fn agent(profile: &AgentProfile, relation: AgentRelation) -> Value {
     json!(AgentJson::of(profile, relation))
 }
 
 /// The agent's harness. A registration without one is pi-messenger's.
-pub(super) fn harness(profile: &Profile) -> &'static str {
+pub(super) fn harness(profile: &AgentProfile) -> &'static str {
     profile.agent.harness_name()
 }
 
@@ -184,7 +186,7 @@ pub(super) fn message(message: &Message) -> Value {
 }
 
 /// A copy of a message that was stored.
-pub(super) fn sent(accepted: &Accepted) -> Value {
+pub(super) fn sent(accepted: &AcceptedCopy) -> Value {
     json!({
         "to": accepted.to.as_str(),
         "id": accepted.id.as_str(),
@@ -194,7 +196,7 @@ pub(super) fn sent(accepted: &Accepted) -> Value {
 }
 
 /// A copy of a message that could not be sent.
-pub(super) fn failed(refused: &Refused) -> Value {
+pub(super) fn failed(refused: &RefusedCopy) -> Value {
     let CommandError { kind, message, hints, .. } = &refused.error;
     json!({ "to": refused.to, "kind": kind.name(), "message": message, "hints": hints })
 }

@@ -73,7 +73,7 @@ pub trait HarnessSupport: Sync {
 
     /// Whether one process may host several sessions at once. Then a new session id is a new agent, not the same one
     /// after its user began a new conversation.
-    fn hosts_many(&self) -> bool {
+    fn hosts_several_sessions(&self) -> bool {
         false
     }
 
@@ -228,8 +228,8 @@ pub fn session_variables(harness: Harness) -> &'static [&'static str] {
 }
 
 /// Whether one process of this harness may host several sessions.
-pub fn hosts_many(harness: Harness) -> bool {
-    support(harness).is_some_and(HarnessSupport::hosts_many)
+pub fn hosts_several_sessions(harness: Harness) -> bool {
+    support(harness).is_some_and(HarnessSupport::hosts_several_sessions)
 }
 
 #[cfg(test)]

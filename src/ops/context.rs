@@ -23,12 +23,12 @@ pub struct GlobalOptions {
     /// A limit for waiting for locks, whatever is configured.
     pub lock_timeout: Option<Duration>,
     /// The client, if one process serves it for long.
-    pub client: Option<Client>,
+    pub client: Option<McpClient>,
 }
 
 /// The client of a server: it started the server, and talks to it as long as both live.
 #[derive(Clone, Debug, Default)]
-pub struct Client {
+pub struct McpClient {
     /// The session that it says it is, and the session that this is part of; empty if it doesn't say.
     pub sessions: Vec<SessionId>,
 }
@@ -40,7 +40,7 @@ pub struct Context {
     pub settings: Settings,
     pub location: MeshLocation,
     pub acting_as: Option<AgentName>,
-    pub(super) client: Option<Client>,
+    pub(super) client: Option<McpClient>,
     lock_timeout: Option<Duration>,
     /// Warnings about the configuration files.
     pub(super) warnings: Vec<String>,

@@ -8,10 +8,11 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use crate::domain::settings::SettingSource;
-use crate::domain::{Agent, AgentName, Liveness, visible};
+use crate::domain::{Agent, AgentName, Liveness, escape_invisible};
 use crate::harness;
 use crate::store::{
-    Graves, LocationReason, LockedClaims, Mesh, MeshLocation, Salvaged, Sessions, StoreError, SwarmLockState,
+    GraveScan, LocationReason, LockedClaims, Mesh, MeshLocation, Salvaged, SessionScan, StoreError,
+    SwarmLockState,
 };
 use crate::sys::{clock, process};
 
@@ -22,8 +23,8 @@ use crate::ops::agents::roster::Roster;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-pub use crate::ops::health_check::{CheckState, DoctorMode, HealthCheck, verdict};
-use crate::ops::messages::rendered_message::age;
+pub use crate::ops::health_check::{CheckState, DoctorMode, HealthCheck, failed_checks_error};
+use crate::ops::messages::rendered_message::format_age;
 use crate::ops::reservations::waiting;
 use crate::ops::setup::install;
 use crate::ops::wake::{self, WakeDescription};
@@ -164,7 +165,7 @@ impl DoctorRun<'_> {
                 HealthCheck::ok(NAME, format!("held by {holder} at this moment"))
             }
             Some(SwarmLockState::Stale(why)) if self.mode == DoctorMode::Repair => {
-                drop(self.mesh.lock_with_swarm()?);
+                drop(self.mesh.lock_with_claims()?);
                 HealthCheck::repaired(NAME, format!("a stale one was removed: {why}"))
             }
             Some(SwarmLockState::Stale(why)) => HealthCheck::warn(
@@ -242,7 +243,7 @@ impl DoctorRun<'_> {
     fn sessions(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "sessions";
         let locked = if self.mode == DoctorMode::Repair { Some(self.mesh.lock()?) } else { None };
-        let Sessions { records, unreadable } = self.mesh.sessions().all()?;
+        let SessionScan { records, unreadable } = self.mesh.sessions().all()?;
         let mut checks = Vec::new();
         let mut forgotten = 0;
         let too_old = prune::too_old(self.op);
@@ -299,7 +300,7 @@ impl DoctorRun<'_> {
             let fix = "`msg doctor --repair` keeps what is intact and sets the original aside";
             return Ok(vec![HealthCheck::fail(name, text, fix)]);
         }
-        Ok(vec![match salvage(&self.mesh.lock_with_swarm()?.swarm()?)? {
+        Ok(vec![match salvage(&self.mesh.lock_with_claims()?.lock_claims()?)? {
             Some(Salvaged { kept, dropped, aside }) => {
                 let text = format!("{text}; {kept} were saved, {dropped} were not");
                 HealthCheck::warn(name, text, &format!("the original is `{aside}`"))
@@ -334,7 +335,7 @@ impl DoctorRun<'_> {
     fn graves(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "graves";
         let locked = if self.mode == DoctorMode::Repair { Some(self.mesh.lock()?) } else { None };
-        let Graves { graves, unreadable } = self.mesh.graves().all()?;
+        let GraveScan { graves, unreadable } = self.mesh.graves().all()?;
         let mail: usize = graves.iter().map(|grave| grave.unread).sum();
         let mut text = match graves.len() {
             0 => "none".to_string(),
@@ -404,13 +405,13 @@ impl DoctorRun<'_> {
         const NAME: &str = "hooks";
         let troubles = self.mesh.hooks().failures()?;
         let Some(last) = troubles.last() else { return Ok(vec![HealthCheck::ok(NAME, "no call failed")]) };
-        let what = [last.harness.as_str(), &last.event].map(visible).join(" ");
-        let age = age(last.ts, clock::now());
+        let what = [last.harness.as_str(), &last.event].map(escape_invisible).join(" ");
+        let age = format_age(last.ts, clock::now());
         let text = match troubles.len() {
             1 => "one call failed".to_string(),
             calls => format!("{calls} calls failed, the last one"),
         };
-        let text = format!("{text} {age} ago: {}: {}", what.trim(), visible(&last.error));
+        let text = format!("{text} {age} ago: {}: {}", what.trim(), escape_invisible(&last.error));
         if self.mode == DoctorMode::CheckOnly {
             return Ok(vec![HealthCheck::warn(NAME, text, "once fixed, `msg doctor --repair` clears this")]);
         }

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Span, SpanRelativeTo};
 use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// Parses `90` (seconds), `90s`, `10m`, `2h` or `1d` as the value of that option.
-pub fn duration(text: &str, option: &str) -> Result<Duration, CommandError> {
+pub fn parse_duration(text: &str, option: &str) -> Result<Duration, CommandError> {
     let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let span = || -> Option<Duration> {
         let span = text.parse::<Span>().ok()?;
@@ -25,7 +25,7 @@ pub fn duration(text: &str, option: &str) -> Result<Duration, CommandError> {
 mod tests {
     use std::time::Duration;
 
-    use super::duration;
+    use super::parse_duration;
 
     #[test]
     fn lengths_of_time() {
@@ -40,10 +40,10 @@ mod tests {
             ("1h30m", 5_400_000),
             ("1e3", 1_000_000),
         ] {
-            assert_eq!(duration(text, "--ttl").unwrap(), Duration::from_millis(millis), "{text}");
+            assert_eq!(parse_duration(text, "--ttl").unwrap(), Duration::from_millis(millis), "{text}");
         }
         for bad in ["", "-1", "-5m", "5x", "soon", "m", "1e400", "1e300", "nan"] {
-            assert!(duration(bad, "--ttl").is_err(), "{bad}");
+            assert!(parse_duration(bad, "--ttl").is_err(), "{bad}");
         }
     }
 }

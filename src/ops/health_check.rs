@@ -75,7 +75,7 @@ impl HealthCheck {
 }
 
 /// The error that `doctor` ends with if a check failed.
-pub fn verdict(checks: &[HealthCheck]) -> Option<CommandError> {
+pub fn failed_checks_error(checks: &[HealthCheck]) -> Option<CommandError> {
     let mut failed: Vec<&str> = Vec::new();
     let of_failed = checks.iter().filter(|check| check.state == CheckState::Fail);
     let count = of_failed.clone().count();

@@ -25,30 +25,32 @@ pub mod tasks;
 pub mod wake;
 pub mod watcher;
 
-pub use agents::evict::{EvictPolicy, Evicted, evict};
+pub use agents::evict::{EvictOutcome, EvictPolicy, evict};
 pub use agents::identity::{Caller, caller, whoami};
-pub use agents::join::{JoinKind, JoinRequest, Joined, join};
+pub use agents::join::{JoinKind, JoinOutcome, JoinRequest, join};
 pub use agents::leave::{LeaveOutcome, leave};
-pub use agents::list::{AgentFilter, AgentRelation, GoneAgent, Listing, agents, whois};
-pub use agents::profile::Profile;
+pub use agents::list::{AgentFilter, AgentList, AgentRelation, GoneAgent, agents, whois};
+pub use agents::profile::AgentProfile;
 pub use agents::rename::rename;
 pub use agents::set_status::{MAX_STATUS, set_status};
-pub use context::{Client, Context, FolderScope, GlobalOptions};
-pub use duration::duration;
+pub use context::{Context, FolderScope, GlobalOptions, McpClient};
+pub use duration::parse_duration;
 pub use effects::Op;
 pub use error::{CommandError, CommandErrorKind, ErrorDetail};
 pub use messages::mailbox::{InboxReport, Receipt, ack, history, inbox, owed_acks, receipt, show};
-pub use messages::receive::{HandoverFn, HandoverOutcome, Selection, read};
-pub use messages::rendered_message::{ReaderKind, RenderedMessage, age, quotation};
-pub use messages::send::{Accepted, MessageDraft, Refused, SendReport, broadcast, importance, reply, send};
+pub use messages::receive::{HandoverFn, HandoverOutcome, ReadOptions, read};
+pub use messages::rendered_message::{ReaderKind, RenderedMessage, format_age, quote_peer_text};
+pub use messages::send::{
+    AcceptedCopy, MessageDraft, RefusedCopy, SendReport, broadcast, parse_importance, reply, send,
+};
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};
-pub use person_required::text_file;
-pub use reservations::check::{PathVerdict, check, verdict};
+pub use person_required::readable_text_file;
+pub use reservations::check::{PathVerdict, check, conflict_error};
 pub use reservations::holdings::Holding;
 pub use reservations::list::{HolderScope, reservations};
-pub use reservations::release::{Released, release};
+pub use reservations::release::{ReleaseOutcome, release};
 pub use reservations::reserve::{
-    BroadPatterns, Granted, MAX_RESERVATIONS, ReserveRequest, reserve, time_to_live,
+    BroadPatterns, MAX_RESERVATIONS, ReserveOutcome, ReserveRequest, parse_time_to_live, reserve,
 };
 pub use runner::{OpOutcome, carry_out, run, run_at_hook};
 pub use statusline::{StatusLine, StatusLineSubject, statusline};

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::domain::pattern::Budget;
+use crate::domain::pattern::SearchBudget;
 use crate::domain::{Agent, AgentName, Conflict, Liveness, Reservation};
-use crate::store::{Mesh, patterns};
+use crate::store::{Mesh, resolved_patterns};
 use crate::sys::{clock, process};
 
 use crate::ops::agents::list::{AgentFilter, agents_without_sign_of_life};
-use crate::ops::agents::profile::Profile;
+use crate::ops::agents::profile::AgentProfile;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -31,9 +31,9 @@ pub struct HeldReservation {
 /// The mesh at one moment.
 #[derive(Clone, Debug)]
 pub struct MeshOverview {
-    pub me: Profile,
+    pub me: AgentProfile,
     /// Everyone else, by name.
-    pub peers: Vec<Profile>,
+    pub peers: Vec<AgentProfile>,
     pub held: Vec<HeldReservation>,
     pub boards: Vec<ActiveSpec>,
 }
@@ -44,7 +44,7 @@ pub fn overview(op: &Op) -> Result<MeshOverview, CommandError> {
     let mesh = op.mesh()?.ok_or_else(gone)?;
     let listing = agents_without_sign_of_life(op, AgentFilter::default())?;
     let me = listing.me.as_ref().ok_or_else(gone)?;
-    let (mut mine, mut peers): (Vec<Profile>, Vec<Profile>) =
+    let (mut mine, mut peers): (Vec<AgentProfile>, Vec<AgentProfile>) =
         listing.agents.into_iter().partition(|profile| profile.agent.name.is_spelled_as(me));
     let me = mine.pop().ok_or_else(gone)?;
     peers.sort_by(|a, b| a.agent.name.as_str().cmp(b.agent.name.as_str()));
@@ -57,7 +57,7 @@ pub fn overview(op: &Op) -> Result<MeshOverview, CommandError> {
 impl MeshOverview {
     /// Whether the process of any listed agent has ended since. No file event reports that.
     pub fn is_anyone_gone(&self) -> bool {
-        let was_alive = |profile: &&Profile| profile.liveness == Liveness::Alive;
+        let was_alive = |profile: &&AgentProfile| profile.liveness == Liveness::Alive;
         let mut alive = self.peers.iter().filter(was_alive);
         alive.any(|profile| process::liveness(&profile.agent.process) == Liveness::Gone)
     }
@@ -66,7 +66,7 @@ impl MeshOverview {
 /// What live agents hold, by holder and pattern.
 fn held(agents: &[&Agent], now: Timestamp) -> Vec<HeldReservation> {
     let mut held = Vec::new();
-    let budget = Budget::new(STEPS_UNDER_LOCK);
+    let budget = SearchBudget::new(STEPS_UNDER_LOCK);
     for agent in agents.iter().filter(|agent| !agent.reservations.is_empty()) {
         let holder = Arc::new((*agent).clone());
         let mut binding: Vec<&Reservation> =
@@ -83,12 +83,17 @@ fn held(agents: &[&Agent], now: Timestamp) -> Vec<HeldReservation> {
 }
 
 /// Agents that wait for something the reservation covers.
-fn refused(agents: &[&Agent], holder: &Agent, reservation: &Reservation, budget: &Budget) -> Vec<AgentName> {
+fn refused(
+    agents: &[&Agent],
+    holder: &Agent,
+    reservation: &Reservation,
+    budget: &SearchBudget,
+) -> Vec<AgentName> {
     let mut waiting = agents.iter().filter(|agent| !agent.waits_for.is_empty()).peekable();
     if waiting.peek().is_none() {
         return Vec::new();
     }
-    let covered = patterns(holder, reservation);
+    let covered = resolved_patterns(holder, reservation);
     let waits = |agent: &&&Agent| {
         agent.waits_for.iter().any(|wait| {
             holder.name.as_str().eq_ignore_ascii_case(&wait.holder)

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::settings::SettingSource;
 use crate::domain::{Agent, Harness, RecordedProcess, shell_word};
 use crate::harness::{self, ancestry};
-use crate::store::{LocationReason, Survey};
+use crate::store::{IndexedRegistry, LocationReason};
 use crate::sys::environment::{self, variable};
 use crate::sys::git::WorkTree;
 use crate::sys::process;
@@ -88,7 +88,7 @@ pub(super) fn required_for_another(
 /// harness is the agent's own: a model can call the hook too, with another agent's session id. Among the agents of one
 /// process, only an obvious tool of another one is refused. An agent that is not made to leave keeps its name and its
 /// reservations.
-pub(super) fn may_end(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool {
+pub(super) fn may_end(ctx: &Context, survey: &IndexedRegistry<'_>, agent: &Agent) -> bool {
     let traces = CallerTraces::gather();
     let is_own_host = || traces.distance(agent).is_some() && !is_tool_of_another(&traces, survey, agent);
     traces.harness.is_none() || is_caller(ctx, agent) || is_own_host()
@@ -96,7 +96,7 @@ pub(super) fn may_end(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool
 
 /// The file that `--file` names. Inside a harness it must be beneath the working directory, with links resolved: a
 /// model that must ask before it reads a file must not read it by sending it to itself.
-pub fn text_file(file: &str) -> Result<PathBuf, CommandError> {
+pub fn readable_text_file(file: &str) -> Result<PathBuf, CommandError> {
     let Some(inside) = harness() else { return Ok(PathBuf::from(file)) };
     let real = |path: PathBuf| {
         fs_err::canonicalize(path)

@@ -25,7 +25,7 @@ use super::locked_mesh::LockedMesh;
 use super::mesh::Mesh;
 use crate::domain::{ActivityChange, ActivityCounts, ActivityDelta, Agent, AgentName};
 use crate::sys::clock;
-use crate::sys::files::{self, Ledger};
+use crate::sys::files::{self, LockedLineFile};
 
 /// Minimum time between two rewrites of the registration for the counts alone.
 const REWRITE_EVERY: SignedDuration = SignedDuration::from_secs(10);
@@ -137,7 +137,7 @@ impl From<ActivityDelta> for Line {
 #[must_use = "it is free again as soon as this is dropped"]
 pub struct LockedActivityLog<'m> {
     mesh: &'m Mesh,
-    ledger: Ledger,
+    ledger: LockedLineFile,
     sum: Sum,
     told: BTreeMap<String, i64>,
     commit: Option<String>,
@@ -201,13 +201,13 @@ impl<'m> ActivityLogs<'m> {
         Ok(Sum::of(&files::read_note(&path)?.unwrap_or_default()).counts)
     }
 
-    fn ledger(self, name: &AgentName) -> Result<Option<Ledger>, StoreError> {
+    fn ledger(self, name: &AgentName) -> Result<Option<LockedLineFile>, StoreError> {
         let path = self.mesh.layout.presence(name);
         let order = LockOrderGuard::begin(LockRank::Presence, LOCK_TIMEOUT);
-        match Ledger::open(&path, order.left()) {
+        match LockedLineFile::open(&path, order.left()) {
             Err(_) if !files::exists(&self.mesh.layout.directory("presence"))? => {
                 files::create_dir(&self.mesh.layout.directory("presence"))?;
-                Ok(Ledger::open(&path, order.left())?)
+                Ok(LockedLineFile::open(&path, order.left())?)
             }
             opened => Ok(opened?),
         }
@@ -215,7 +215,7 @@ impl<'m> ActivityLogs<'m> {
 }
 
 /// Replaces the lines by their sum if the file is longer than `LONG`.
-fn add_up(mesh: &Mesh, mut ledger: Ledger, length: u64) -> Result<(), StoreError> {
+fn add_up(mesh: &Mesh, mut ledger: LockedLineFile, length: u64) -> Result<(), StoreError> {
     if length <= LONG {
         return Ok(());
     }

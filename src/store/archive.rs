@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::error::StoreError;
 use super::inbox::MAX_FILE;
-use super::message_files::{DotFile, Offer, SeenRecord, SentRecord, Stem, is_prefix};
+use super::message_files::{DotFile, MessageStem, Offer, SeenRecord, SentRecord, is_prefix};
 use super::wire::message;
 use crate::domain::{Agent, AgentName, Message};
 use crate::sys::files::{self, FileError};
@@ -16,7 +16,7 @@ use crate::sys::seams;
 /// A message that was sent or received.
 #[derive(Clone, Debug)]
 pub struct StoredMessage {
-    pub stem: Stem,
+    pub stem: MessageStem,
     pub message: Message,
     pub place: MessageLocation,
 }
@@ -132,11 +132,11 @@ impl Archive<'_> {
     pub(super) fn files_of(
         self,
         agent: &Agent,
-        from: Option<&Stem>,
-    ) -> Result<Vec<(PathBuf, Stem, MessageLocation)>, FileError> {
+        from: Option<&MessageStem>,
+    ) -> Result<Vec<(PathBuf, MessageStem, MessageLocation)>, FileError> {
         // A record's file name is the stem followed by a comma, which sorts before every character of a stem. So
         // records sort by their stems.
-        let from = from.map_or("", Stem::as_str);
+        let from = from.map_or("", MessageStem::as_str);
         let mut found = Vec::new();
         for name in agent.all_names() {
             let dir = self.mesh.layout.inbox(name);
@@ -144,7 +144,7 @@ impl Archive<'_> {
                 let (stem, place) = match DotFile::of_file(&file) {
                     Some(DotFile::Parked(stem)) => (Some(stem), MessageLocation::Inbox),
                     Some(DotFile::Taken(stem, _)) => (Some(stem), MessageLocation::InHand),
-                    None => (Stem::of_file(&file), MessageLocation::Inbox),
+                    None => (MessageStem::of_file(&file), MessageLocation::Inbox),
                 };
                 found.extend(stem.map(|stem| (dir.join(&file), stem, place)));
             }
@@ -205,7 +205,7 @@ impl Archive<'_> {
     pub fn prune(self, name: &AgentName, oldest: Timestamp, most: usize) -> Result<usize, StoreError> {
         let mut pruned = 0;
         for dir in [self.mesh.layout.seen(name), self.mesh.layout.sent(name)] {
-            let mut names: Vec<(Stem, String)> = files::list(&dir)?
+            let mut names: Vec<(MessageStem, String)> = files::list(&dir)?
                 .into_iter()
                 .filter_map(|file| {
                     let seen = SeenRecord::of_file(&file).map(|seen| seen.stem);

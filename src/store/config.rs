@@ -9,8 +9,8 @@ use serde_json::{Map, Value as Json};
 
 use super::error::StoreError;
 use super::last_good::{KEPT, LastGood};
-use crate::domain::nearest;
 use crate::domain::settings::{KEYS, RawValue, SetBy, SettingError, SettingSource, Settings, find_key};
+use crate::domain::suggestions;
 use crate::sys::environment::{Home, variable};
 use crate::sys::files::{self, FileError, Files};
 use crate::sys::flock::FileLock;
@@ -18,7 +18,7 @@ use crate::sys::git::WorkTree;
 
 /// The effective settings, and the problems found while reading them.
 #[derive(Debug)]
-pub struct LoadedConfig {
+pub struct LoadedSettings {
     pub settings: Settings,
     /// Values that were ignored or not taken as written, and why.
     pub warnings: Vec<String>,
@@ -91,7 +91,7 @@ fn project_file(cwd: &Path) -> PathBuf {
 }
 
 /// Reads all layers. `mesh_flag` is the value of `--mesh`.
-pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> LoadedConfig {
+pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> LoadedSettings {
     let mut loaded = load_user(home);
     for layer in project_layers(home, cwd) {
         if let Err(error) = loaded.add(&layer, home) {
@@ -120,8 +120,8 @@ pub fn user(home: &Home) -> Settings {
 
 /// Reads the user's files. If one cannot be used, `mesh` and `strict` get the last good values; otherwise their values
 /// are kept as such.
-fn load_user(home: &Home) -> LoadedConfig {
-    let mut loaded = LoadedConfig {
+fn load_user(home: &Home) -> LoadedSettings {
+    let mut loaded = LoadedSettings {
         settings: Settings::default(),
         warnings: Vec::new(),
         errors: Vec::new(),
@@ -157,7 +157,7 @@ fn bad_setting(place: impl Into<PathBuf>, reason: &SettingError) -> StoreError {
     StoreError::BadSetting { path: place.into(), reason: reason.to_string() }
 }
 
-impl LoadedConfig {
+impl LoadedSettings {
     /// Applies the settings of a file. `false`: there is no such file.
     fn add(&mut self, layer: &Layer, home: &Home) -> Result<bool, StoreError> {
         let Some(mut document) = read(&layer.path)? else { return Ok(false) };
@@ -254,7 +254,7 @@ pub fn variable_of(key: &str) -> String {
 
 /// `; did you mean …?`, or nothing.
 pub fn did_you_mean(name: &str) -> String {
-    match nearest(name, KEYS.iter().map(|key| key.name)).first() {
+    match suggestions(name, KEYS.iter().map(|key| key.name)).first() {
         Some(near) => format!("; did you mean `{near}`?"),
         None => String::new(),
     }

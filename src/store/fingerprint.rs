@@ -23,7 +23,7 @@ pub struct Fingerprint {
 }
 
 impl Mesh {
-    pub fn marks(&self, agent: Option<&Agent>) -> Result<Fingerprint, StoreError> {
+    pub fn fingerprint(&self, agent: Option<&Agent>) -> Result<Fingerprint, StoreError> {
         let listed = |dir: PathBuf, names: Vec<String>| -> Result<Listed, StoreError> {
             let stamps = files::stamps(&dir, &names)?;
             Ok(names.into_iter().zip(stamps).collect())

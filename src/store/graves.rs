@@ -21,7 +21,7 @@ use crate::domain::SessionId;
 use crate::sys::files::{self, FileError};
 
 impl GraveRecords<'_> {
-    pub fn all(self) -> Result<Graves, StoreError> {
+    pub fn all(self) -> Result<GraveScan, StoreError> {
         Ok(all(&self.mesh.layout)?)
     }
 
@@ -109,13 +109,13 @@ fn had_name_of(known: &SessionRecord, id: &GraveId) -> bool {
 
 /// Every grave, and those whose `grave.json` cannot be read. Their mail is still there.
 #[derive(Clone, Debug, Default)]
-pub struct Graves {
+pub struct GraveScan {
     pub graves: Vec<Grave>,
     pub unreadable: Vec<UnreadableFile>,
 }
 
-pub(super) fn all(layout: &Layout) -> Result<Graves, FileError> {
-    let mut found = Graves::default();
+pub(super) fn all(layout: &Layout) -> Result<GraveScan, FileError> {
+    let mut found = GraveScan::default();
     for name in files::list(&layout.graves())? {
         let Some(id) = GraveId::parse(&name) else { continue };
         match read(layout, &id)? {

@@ -1,7 +1,7 @@
 //! Inboxes: listing messages, taking them, recording or putting them back.
 //!
 //! A message is parsed before it is taken, so nobody ever takes an unreadable one. Taking is a rename to a name that
-//! contains our process's mark; only one reader wins it. A [`Delivery`] holds what was taken. It is recorded once it
+//! contains our process's mark; only one reader wins it. A [`TakenMessages`] holds what was taken. It is recorded once it
 //! was handed over, or put back; if we die in between, the next reader puts it back.
 
 use super::handles::Inboxes;
@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::error::{ParseError, StoreError};
 use super::mesh::Mesh;
-use super::message_files::{DotFile, Offer, OfferRetention, SeenRecord, Stem, Via};
+use super::message_files::{DotFile, MessageStem, Offer, OfferRetention, SeenRecord, Via};
 use super::wire::{message, pretty};
 use crate::domain::{Agent, AgentName, Liveness, Message, RecordedProcess};
 use crate::sys::files::{self, BoundedRead, DirectoryEntry, FileError};
@@ -32,7 +32,7 @@ const MAX_NAME: usize = 255;
 /// A message that nobody has taken.
 #[derive(Clone, Debug)]
 pub struct UnreadMessage {
-    pub stem: Stem,
+    pub stem: MessageStem,
     pub message: Message,
     /// The name of the inbox: the agent's name or a former one.
     inbox: AgentName,
@@ -40,7 +40,7 @@ pub struct UnreadMessage {
 }
 
 /// Sender name → session.
-pub type Contacts = std::collections::BTreeMap<String, String>;
+pub type KnownSenders = std::collections::BTreeMap<String, String>;
 
 /// The content of an agent's inboxes.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +105,7 @@ impl<'m> Inboxes<'m> {
         if !entry.name.ends_with(".json") {
             return Ok(());
         }
-        let read = match (self.read_message(inbox, &entry)?, Stem::of_file(&entry.name)) {
+        let read = match (self.read_message(inbox, &entry)?, MessageStem::of_file(&entry.name)) {
             (FileContent::Absent, _) => return Ok(()),
             (FileContent::Parsed(message), Some(stem)) => {
                 Ok(UnreadMessage { stem, message, inbox: inbox.clone(), parked: false })
@@ -195,22 +195,22 @@ impl<'m> Inboxes<'m> {
     }
 
     /// For each sender, the session that the agent was last told of.
-    pub fn contacts(self, agent: &AgentName) -> Result<Contacts, StoreError> {
+    pub fn contacts(self, agent: &AgentName) -> Result<KnownSenders, StoreError> {
         let bytes = files::read_note(&self.mesh.layout.contacts(agent))?.unwrap_or_default();
         // If it cannot be read, the agent is merely told again.
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
-    pub fn set_contacts(self, agent: &AgentName, contacts: &Contacts) -> Result<(), StoreError> {
+    pub fn set_contacts(self, agent: &AgentName, contacts: &KnownSenders) -> Result<(), StoreError> {
         let path = self.mesh.layout.contacts(agent);
         files::create_dir(&self.mesh.layout.seen(agent))?;
         Ok(self.mesh.files.replace(&path, &pretty(contacts))?)
     }
 
     /// Takes messages in this order. Leaves out those that another reader took first.
-    pub fn take(self, waiting: Vec<UnreadMessage>) -> Result<Delivery<'m>, StoreError> {
+    pub fn take(self, waiting: Vec<UnreadMessage>) -> Result<TakenMessages<'m>, StoreError> {
         self.mesh.tighten()?;
-        let mut delivery = Delivery { mesh: self.mesh, taken: Vec::new() };
+        let mut delivery = TakenMessages { mesh: self.mesh, taken: Vec::new() };
         for waiting in waiting {
             let dir = self.mesh.layout.inbox(&waiting.inbox);
             let file = if waiting.parked { waiting.stem.parked() } else { waiting.stem.file() };
@@ -223,7 +223,7 @@ impl<'m> Inboxes<'m> {
 }
 
 /// The stem of a message that was taken by a process that is dead by now; `None` for anything else.
-pub(super) fn dropped_by_dead(file: &str) -> Option<Stem> {
+pub(super) fn dropped_by_dead(file: &str) -> Option<MessageStem> {
     let Some(DotFile::Taken(stem, mark)) = DotFile::of_file(file) else { return None };
     let owner = RecordedProcess::Pinned(files::owner_of(&mark)?);
     (process::liveness(&owner) == Liveness::Gone).then_some(stem)
@@ -240,17 +240,17 @@ pub enum Acknowledge {
 /// Messages that we have taken. Dropping it puts them back.
 #[derive(Debug)]
 #[must_use = "what was taken has to be recorded or put back"]
-pub struct Delivery<'m> {
+pub struct TakenMessages<'m> {
     mesh: &'m Mesh,
     taken: Vec<UnreadMessage>,
 }
 
-impl Delivery<'_> {
+impl TakenMessages<'_> {
     pub fn is_empty(&self) -> bool {
         self.taken.is_empty()
     }
 
-    pub fn messages(&self) -> impl Iterator<Item = (&Stem, &Message)> {
+    pub fn messages(&self) -> impl Iterator<Item = (&MessageStem, &Message)> {
         self.taken.iter().map(|waiting| (&waiting.stem, &waiting.message))
     }
 
@@ -358,7 +358,7 @@ impl Delivery<'_> {
     }
 }
 
-impl Drop for Delivery<'_> {
+impl Drop for TakenMessages<'_> {
     fn drop(&mut self) {
         // If this fails, the next reader puts them back once this process is gone.
         drop(self.give_back());

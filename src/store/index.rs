@@ -23,7 +23,7 @@ use std::time::{Duration, SystemTime};
 use super::error::StoreError;
 use super::mesh::Mesh;
 use super::registry::{self, Census, Registration};
-use crate::domain::pattern::{LetterCase, PathForm, Pattern};
+use crate::domain::pattern::{LetterCase, NormalPath, Pattern};
 use crate::domain::{Agent, Reservation, SessionId};
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, paths};
@@ -54,7 +54,7 @@ pub enum ListedAgent {
 #[derive(Clone, Debug, Default)]
 pub struct RegistryQuery<'a> {
     /// Reservations that cover one of these paths or are below it.
-    pub heads: Vec<&'a PathForm>,
+    pub heads: Vec<&'a NormalPath>,
     pub sessions: &'a [SessionId],
     /// Process ids.
     pub processes: Vec<i32>,
@@ -62,7 +62,7 @@ pub struct RegistryQuery<'a> {
 
 impl<'m> Registry<'m> {
     /// Lists the registry once, for several queries.
-    pub fn query(self) -> Result<Survey<'m>, StoreError> {
+    pub fn query(self) -> Result<IndexedRegistry<'m>, StoreError> {
         let dir = self.mesh.layout.registry();
         let mut files = Vec::new();
         let mut text = String::new();
@@ -81,13 +81,19 @@ impl<'m> Registry<'m> {
             let bytes = files::read_large(&self.mesh.layout.index()).ok().flatten().unwrap_or_default();
             text = String::from_utf8(bytes).unwrap_or_default();
         }
-        Ok(Survey { mesh: self.mesh, files, text, all: OnceCell::new(), learned: RefCell::default() })
+        Ok(IndexedRegistry {
+            mesh: self.mesh,
+            files,
+            text,
+            all: OnceCell::new(),
+            learned: RefCell::default(),
+        })
     }
 }
 
 /// The registry at one moment.
 #[derive(Debug)]
-pub struct Survey<'m> {
+pub struct IndexedRegistry<'m> {
     mesh: &'m Mesh,
     /// Sorted by name; empty if all registrations are read anyway.
     files: Vec<(String, FileStamp)>,
@@ -99,7 +105,7 @@ pub struct Survey<'m> {
     learned: RefCell<Option<String>>,
 }
 
-impl Survey<'_> {
+impl IndexedRegistry<'_> {
     /// The registrations that match the query, and possibly others. Writes nothing.
     pub fn near(&self, near: &RegistryQuery<'_>) -> Result<Cow<'_, Census>, StoreError> {
         match self.files.is_empty() {
@@ -176,7 +182,7 @@ impl Survey<'_> {
     /// The registrations that match, and the new content of the index if it is out of date. `None`: the registry has
     /// changed since it was listed.
     fn sift(&self, near: &RegistryQuery<'_>) -> Result<Option<(Census, Option<String>)>, StoreError> {
-        let folded: Vec<PathForm> = near.heads.iter().map(|head| head.folded()).collect();
+        let folded: Vec<NormalPath> = near.heads.iter().map(|head| head.folded()).collect();
         let mut index = Entries::of(&self.text).peekable();
         let mut sieve = Sieve::default();
         for (name, stamp) in &self.files {
@@ -259,7 +265,7 @@ impl<'t> Sieve<'t> {
 /// Writes the lines of one registration, or nothing if a path in them contains a tab or a newline.
 fn describe(text: &mut String, agent: &Agent, stamp: &FileStamp) {
     debug_assert!(!is_for_reading(agent));
-    let patterns = agent.reservations.iter().flat_map(|reservation| patterns(agent, reservation));
+    let patterns = agent.reservations.iter().flat_map(|reservation| resolved_patterns(agent, reservation));
     let mut heads = String::new();
     let mut ancestor: Option<String> = None;
     for pattern in patterns {
@@ -304,7 +310,7 @@ fn common<'p>(a: &'p str, b: &str) -> &'p str {
 
 /// The patterns of a reservation. For a foreign agent it was not recorded where links led at that time, so they are
 /// resolved now.
-pub fn patterns(agent: &Agent, reservation: &Reservation) -> Vec<Pattern> {
+pub fn resolved_patterns(agent: &Agent, reservation: &Reservation) -> Vec<Pattern> {
     let mut patterns = reservation.patterns(&agent.cwd);
     if agent.is_foreign()
         && let Some(read) = patterns.first()
@@ -372,13 +378,13 @@ impl<'t> Entry<'t> {
         Some(Self { name, stamp, pid, session, ancestor, lines, heads })
     }
 
-    fn is_near(&self, near: &RegistryQuery<'_>, folded: &[PathForm]) -> bool {
+    fn is_near(&self, near: &RegistryQuery<'_>, folded: &[NormalPath]) -> bool {
         near.processes.contains(&self.pid)
             || near.sessions.iter().any(|session| session.as_str() == self.session)
             || self.has_near_head(near, folded)
     }
 
-    fn has_near_head(&self, near: &RegistryQuery<'_>, folded: &[PathForm]) -> bool {
+    fn has_near_head(&self, near: &RegistryQuery<'_>, folded: &[NormalPath]) -> bool {
         if self.ancestor.is_empty() || !near.heads.iter().any(|wanted| wanted.is_related(self.ancestor)) {
             return false;
         }

@@ -15,7 +15,7 @@ use super::error::StoreError;
 use super::wire::pretty;
 use crate::domain::settings::Durability;
 use crate::domain::sha256;
-use crate::domain::text_edit::undo::{UndoSpan, undo, undone};
+use crate::domain::text_edit::undo::{UndoSpan, apply_undo, undo_spans};
 use crate::sys::environment::Home;
 use crate::sys::files::{self, Files};
 use crate::sys::flock::FileLock;
@@ -27,7 +27,7 @@ const FORMAT: u64 = 2;
 
 /// The record of a file that we wrote to.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Install {
+pub struct InstallRecord {
     pub path: String,
     pub before: OriginalFile,
     /// The content that we wrote last and the one before it, in case we died before the last was in place.
@@ -41,14 +41,14 @@ pub struct Install {
 pub enum OriginalFile {
     /// There was no file.
     Nothing,
-    Known(KnownFile),
+    Known(OriginalOutline),
     /// The whole text, from a record of the first format.
     Copy(String),
 }
 
 /// What a record keeps of a file that was there.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct KnownFile {
+pub struct OriginalOutline {
     pub hash: String,
     /// Which of the members that we touch were in it, without their values.
     pub outline: String,
@@ -65,7 +65,7 @@ pub struct WrittenFile {
     pub undo: Option<Vec<UndoSpan>>,
 }
 
-impl KnownFile {
+impl OriginalOutline {
     pub fn new(content: &str, outline: String) -> Self {
         let stem = content.trim_ascii_end();
         let blanks = content[stem.len()..].to_string();
@@ -78,7 +78,7 @@ impl WrittenFile {
     pub fn new(content: &[u8], original: Option<&[u8]>) -> Self {
         let undo = || {
             let [content, original] = [content, original?].map(|bytes| std::str::from_utf8(bytes).ok());
-            undo(content?, original?)
+            undo_spans(content?, original?)
         };
         Self { hash: sha256(content), undo: undo() }
     }
@@ -94,7 +94,7 @@ pub enum RestoredFile {
     Content(Vec<u8>),
 }
 
-impl Install {
+impl InstallRecord {
     /// Whether the file is still as we wrote it.
     pub fn is_untouched(&self, content: &[u8]) -> bool {
         self.wrote(content).is_some()
@@ -126,7 +126,7 @@ impl Install {
             OriginalFile::Nothing => RestoredFile::Absent,
             OriginalFile::Copy(copy) => RestoredFile::Content(copy.clone().into_bytes()),
             OriginalFile::Known(known) => {
-                let text = || undone(std::str::from_utf8(content).ok()?, wrote.undo.as_deref()?);
+                let text = || apply_undo(std::str::from_utf8(content).ok()?, wrote.undo.as_deref()?);
                 match text() {
                     Some(text) if sha256(text.as_bytes()) == known.hash => {
                         RestoredFile::Content(text.into_bytes())
@@ -140,30 +140,30 @@ impl Install {
 
 /// All records.
 #[derive(Clone, Debug)]
-pub struct Installs {
+pub struct InstallRecords {
     dir: PathBuf,
 }
 
 /// All records, with the lock held, so nobody else installs anything.
 #[derive(Debug)]
 pub struct InstallsLock {
-    installs: Installs,
+    installs: InstallRecords,
     files: Files,
     _held: FileLock,
 }
 
-impl Installs {
+impl InstallRecords {
     pub fn of(home: &Home) -> Self {
         Self { dir: home.state.join("ravenry-installs") }
     }
 
     /// The record of a file. An unreadable record is an error: it may be the only way to restore somebody's settings.
-    pub fn get(&self, path: &Path) -> Result<Option<Install>, StoreError> {
+    pub fn get(&self, path: &Path) -> Result<Option<InstallRecord>, StoreError> {
         read(&self.file(path))
     }
 
     /// All readable records.
-    pub fn all(&self) -> Result<Vec<Install>, StoreError> {
+    pub fn all(&self) -> Result<Vec<InstallRecord>, StoreError> {
         let names = files::list(&self.dir)?;
         let records = names.iter().filter(|name| name.ends_with(".json")).map(|name| self.dir.join(name));
         Ok(records.filter_map(|file| read(&file).ok().flatten()).collect())
@@ -195,11 +195,11 @@ impl Installs {
 }
 
 impl InstallsLock {
-    pub fn get(&self, path: &Path) -> Result<Option<Install>, StoreError> {
+    pub fn get(&self, path: &Path) -> Result<Option<InstallRecord>, StoreError> {
         self.installs.get(path)
     }
 
-    pub fn note(&self, install: &Install) -> Result<(), StoreError> {
+    pub fn note(&self, install: &InstallRecord) -> Result<(), StoreError> {
         let file = self.installs.file(Path::new(&install.path));
         Ok(self.files.replace(&file, &pretty(&Record::of(install)))?)
     }
@@ -215,7 +215,7 @@ impl InstallsLock {
 struct Record {
     format: u64,
     path: String,
-    before: Option<KnownFile>,
+    before: Option<OriginalOutline>,
     wrote: Vec<WroteRecord>,
     made: Vec<String>,
 }
@@ -238,10 +238,10 @@ struct FirstRecord {
 }
 
 impl Record {
-    fn of(install: &Install) -> Self {
+    fn of(install: &InstallRecord) -> Self {
         let known = match &install.before {
             OriginalFile::Known(known) => Some(known.clone()),
-            OriginalFile::Copy(copy) => Some(KnownFile::new(copy, String::new())),
+            OriginalFile::Copy(copy) => Some(OriginalOutline::new(copy, String::new())),
             OriginalFile::Nothing => None,
         };
         let span = |span: &UndoSpan| (span.at, span.length, span.text.clone());
@@ -258,13 +258,13 @@ impl Record {
         }
     }
 
-    fn install(self) -> Install {
+    fn install(self) -> InstallRecord {
         let span = |(at, length, text)| UndoSpan { at, length, text };
         let wrote = |wrote: WroteRecord| WrittenFile {
             hash: wrote.hash,
             undo: wrote.undo.map(|spans| spans.into_iter().map(span).collect()),
         };
-        Install {
+        InstallRecord {
             path: self.path,
             before: self.before.map_or(OriginalFile::Nothing, OriginalFile::Known),
             wrote: self.wrote.into_iter().map(wrote).collect(),
@@ -274,8 +274,8 @@ impl Record {
 }
 
 impl FirstRecord {
-    fn install(self) -> Install {
-        Install {
+    fn install(self) -> InstallRecord {
+        InstallRecord {
             path: self.path,
             before: self.original.map_or(OriginalFile::Nothing, OriginalFile::Copy),
             wrote: self.wrote.into_iter().map(|hash| WrittenFile { hash, undo: None }).collect(),
@@ -284,7 +284,7 @@ impl FirstRecord {
     }
 }
 
-fn read(file: &Path) -> Result<Option<Install>, StoreError> {
+fn read(file: &Path) -> Result<Option<InstallRecord>, StoreError> {
     let Some(bytes) = files::read_large(file)? else { return Ok(None) };
     let corrupt = |reason: String| StoreError::Corrupt { path: file.to_path_buf(), reason };
     let value: serde_json::Value =

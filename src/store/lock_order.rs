@@ -16,7 +16,7 @@
 //! (`staged_change.rs`), so a command that reaches the deadline there has written nothing.
 //!
 //! Two rules keep strangers out of the way. A command that changes claims waits for pi-messenger's `swarm.lock` without
-//! holding `mesh.lock` (`Mesh::lock_with_swarm`). A rename that was cut short is finished in passing only if
+//! holding `mesh.lock` (`Mesh::lock_with_claims`). A rename that was cut short is finished in passing only if
 //! `swarm.lock` is free. `tests/it/lock_order.rs` checks both.
 
 use std::cell::RefCell;

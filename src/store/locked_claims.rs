@@ -42,14 +42,14 @@ impl Drop for LockedClaims<'_> {
 
 impl LockedMesh<'_> {
     /// Takes `swarm.lock`, which pi-messenger respects, to repair claims and completions; a [`super::StagedChange`]
-    /// takes it by itself. If [`super::Mesh::lock_with_swarm`] did not take it, this waits for it with `mesh.lock` held.
-    pub fn swarm(&self) -> Result<LockedClaims<'_>, StoreError> {
+    /// takes it by itself. If [`super::Mesh::lock_with_claims`] did not take it, this waits for it with `mesh.lock` held.
+    pub fn lock_claims(&self) -> Result<LockedClaims<'_>, StoreError> {
         LockedClaims::lock(self)
     }
 
     /// Like [`LockedMesh::swarm`] but without waiting, for work that another process may do later. `None`: the lock is
     /// held.
-    pub(super) fn try_swarm(&self) -> Result<Option<LockedClaims<'_>>, StoreError> {
+    pub(super) fn try_lock_claims(&self) -> Result<Option<LockedClaims<'_>>, StoreError> {
         LockedClaims::try_lock(self)
     }
 }

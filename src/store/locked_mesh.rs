@@ -61,7 +61,7 @@ impl Mesh {
     /// Takes `mesh.lock` together with `swarm.lock`, so that [`LockedMesh::swarm`] need not wait. While waiting for
     /// pi-messenger to release `swarm.lock`, it does not hold `mesh.lock`, so commands that need no claims are not
     /// blocked.
-    pub fn lock_with_swarm(&self) -> Result<LockedMesh<'_>, StoreError> {
+    pub fn lock_with_claims(&self) -> Result<LockedMesh<'_>, StoreError> {
         let (path, limit) = (self.layout.swarm_lock(), self.options.lock_timeout);
         let deadline = Instant::now() + limit;
         loop {
@@ -86,7 +86,7 @@ impl Mesh {
     /// Takes the locks for a change to that agent: `mesh.lock`, and `swarm.lock` if the agent has claims.
     pub fn lock_for(&self, agent: &Agent) -> Result<LockedMesh<'_>, StoreError> {
         let has_claims = self.tasks().claims().is_ok_and(|claims| !claims.of(agent).is_empty());
-        if has_claims { self.lock_with_swarm() } else { self.lock() }
+        if has_claims { self.lock_with_claims() } else { self.lock() }
     }
 }
 
@@ -167,7 +167,7 @@ impl<'m> LockedMesh<'m> {
     }
 
     /// Makes watchers of that inbox look again.
-    pub fn nudge(&self, name: &AgentName) -> Result<(), StoreError> {
+    pub fn touch_inbox(&self, name: &AgentName) -> Result<(), StoreError> {
         let inbox = self.mesh.layout.inbox(name);
         if files::exists(&inbox)? {
             files::touch_dir(&inbox)?;

@@ -100,7 +100,7 @@ impl Mesh {
     }
 
     /// The mode of the directory, if it is open to other users.
-    pub fn loose(&self) -> Option<u32> {
+    pub fn open_permissions(&self) -> Option<u32> {
         self.loose.filter(|_| self.tightened.get().is_none())
     }
 

@@ -20,9 +20,9 @@ use crate::domain::{AgentName, MessageStamp};
 /// A message's file name without its extension. Ours contain the time of sending; foreign ones are arbitrary, as long
 /// as they can be part of another file name.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct Stem(String);
+pub struct MessageStem(String);
 
-impl Stem {
+impl MessageStem {
     pub(super) fn of_file(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".json")?;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -68,7 +68,7 @@ impl Stem {
     }
 }
 
-impl fmt::Display for Stem {
+impl fmt::Display for MessageStem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -83,15 +83,15 @@ pub(super) fn is_prefix(text: &str, id: &str) -> bool {
 /// The meaning of a dot-file in an inbox.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum DotFile {
-    Parked(Stem),
+    Parked(MessageStem),
     /// Taken by, or offered to, the process that the mark names.
-    Taken(Stem, String),
+    Taken(MessageStem, String),
 }
 
 impl DotFile {
     pub(super) fn of_file(name: &str) -> Option<Self> {
         let (stem, rest) = name.strip_prefix('.')?.split_once('.')?;
-        let stem = Stem::of_file(&format!("{stem}.json"))?;
+        let stem = MessageStem::of_file(&format!("{stem}.json"))?;
         // The part after a comma is for `Offer`.
         let mark = rest.split(',').next().unwrap_or(rest);
         Some(if rest == "parked" { Self::Parked(stem) } else { Self::Taken(stem, mark.to_string()) })
@@ -123,7 +123,7 @@ impl Via {
 /// A message that a hook gave to a model, until something shows that the model has it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Offer {
-    pub stem: Stem,
+    pub stem: MessageStem,
     /// The mark of the harness's process.
     pub(super) mark: String,
     pub at: Timestamp,
@@ -181,7 +181,7 @@ impl Offer {
 /// A record in `seen/`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SeenRecord {
-    pub stem: Stem,
+    pub stem: MessageStem,
     pub at: Timestamp,
     pub via: Via,
     pub acked: Option<Timestamp>,
@@ -195,7 +195,7 @@ impl SeenRecord {
 
     pub(super) fn of_file(name: &str) -> Option<Self> {
         let mut words = name.strip_suffix(".json")?.split(',');
-        let stem = Stem::of_file(&format!("{}.json", words.next()?))?;
+        let stem = MessageStem::of_file(&format!("{}.json", words.next()?))?;
         let time = |word: &str| Timestamp::from_millisecond(word.parse().ok()?).ok();
         let at = time(words.next()?)?;
         let via = Via(words.next()?.to_string());
@@ -215,7 +215,7 @@ impl SeenRecord {
 /// A record in `sent/`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SentRecord {
-    pub stem: Stem,
+    pub stem: MessageStem,
     pub to: AgentName,
     /// How the recipient was to be notified, as one word.
     pub route: Option<String>,
@@ -229,7 +229,11 @@ impl SentRecord {
         if parts.next().is_some() || !route.iter().all(is_word) {
             return None;
         }
-        Some(Self { stem: Stem::of_file(&format!("{stem}.json"))?, to: AgentName::new(to).ok()?, route })
+        Some(Self {
+            stem: MessageStem::of_file(&format!("{stem}.json"))?,
+            to: AgentName::new(to).ok()?,
+            route,
+        })
     }
 
     pub(super) fn file(&self) -> String {
@@ -244,7 +248,7 @@ mod tests {
 
     #[test]
     fn names_and_records_give_each_other() {
-        let stem = Stem::of_file("1794700676113-gpvjoz.json").unwrap();
+        let stem = MessageStem::of_file("1794700676113-gpvjoz.json").unwrap();
         let at = Timestamp::from_millisecond(1_794_700_676_200).unwrap();
         for acked in [None, Some(at)] {
             let seen = SeenRecord { stem: stem.clone(), at, via: Via::new("hook other PostToolUse"), acked };
@@ -286,14 +290,14 @@ mod tests {
     #[test]
     fn foreign_names_stay_in_their_place() {
         for bad in [".json", "a,b.json", "a/b.json", "..json", "a.b.json", "x", "ü.json"] {
-            assert_eq!(Stem::of_file(bad), None, "{bad:?}");
+            assert_eq!(MessageStem::of_file(bad), None, "{bad:?}");
         }
     }
 
     #[test]
     fn what_people_call_a_message() {
         let stamp = MessageStamp::new(1_794_700_676_113_042, 7);
-        let stem = Stem::of_stamp(stamp);
+        let stem = MessageStem::of_stamp(stamp);
         let id = stamp.id();
         for text in ["160007", "16000", "1600", id.as_str(), &id.as_str()[..8], &id.as_str().to_uppercase()] {
             assert!(stem.is_meant_by(text), "{text}");

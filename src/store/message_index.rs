@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use super::archive::{MessageLocation, SentMessageLocation, StoredMessage};
 use super::error::StoreError;
 use super::mesh::Mesh;
-use super::message_files::{DotFile, Offer, SeenRecord, Stem};
+use super::message_files::{DotFile, MessageStem, Offer, SeenRecord};
 use crate::domain::{Agent, AgentName};
 use crate::sys::files;
 
 /// A message that was sent or received, without its content.
 #[derive(Clone, Debug)]
 pub struct MessageRef {
-    pub stem: Stem,
+    pub stem: MessageStem,
     pub place: MessageLocation,
     path: PathBuf,
 }
@@ -23,7 +23,7 @@ pub struct MessageRef {
 impl Archive<'_> {
     /// All messages that the agent sent and received, oldest first. With `from`, records that are older are left out;
     /// messages in the inbox never are.
-    pub fn list(self, agent: &Agent, from: Option<&Stem>) -> Result<Vec<MessageRef>, StoreError> {
+    pub fn list(self, agent: &Agent, from: Option<&MessageStem>) -> Result<Vec<MessageRef>, StoreError> {
         let sealed = |(path, stem, place)| MessageRef { stem, place, path };
         let mut all: Vec<MessageRef> = self.files_of(agent, from)?.into_iter().map(sealed).collect();
         all.sort_by(|a, b| a.stem.cmp(&b.stem));
@@ -41,7 +41,10 @@ impl Archive<'_> {
 impl Outboxes<'_> {
     /// Where sent messages are now, in the order of `sent`. Each recipient's mail is listed once. All other places are
     /// listed only for messages that were not found there, and once for all of them.
-    pub fn locate_sent(self, sent: &[(Stem, AgentName)]) -> Result<Vec<SentMessageLocation>, StoreError> {
+    pub fn locate_sent(
+        self,
+        sent: &[(MessageStem, AgentName)],
+    ) -> Result<Vec<SentMessageLocation>, StoreError> {
         let mut search = Search { mesh: self.mesh, missing: HashSet::new(), found: HashMap::new() };
         search.missing.extend(sent.iter().map(|(stem, _)| stem.clone()));
         let mut recipients: Vec<&AgentName> = sent.iter().map(|(_, to)| to).collect();
@@ -51,7 +54,7 @@ impl Outboxes<'_> {
             search.mail_of(name)?;
         }
         search.elsewhere(&recipients)?;
-        let place = |(stem, _): &(Stem, AgentName)| search.found.get(stem).cloned();
+        let place = |(stem, _): &(MessageStem, AgentName)| search.found.get(stem).cloned();
         Ok(sent.iter().map(|sent| place(sent).unwrap_or(SentMessageLocation::Nowhere)).collect())
     }
 }
@@ -59,12 +62,12 @@ impl Outboxes<'_> {
 /// A search for several messages at once.
 struct Search<'m> {
     mesh: &'m Mesh,
-    missing: HashSet<Stem>,
-    found: HashMap<Stem, SentMessageLocation>,
+    missing: HashSet<MessageStem>,
+    found: HashMap<MessageStem, SentMessageLocation>,
 }
 
 impl Search<'_> {
-    fn find(&mut self, stem: Stem, place: SentMessageLocation) {
+    fn find(&mut self, stem: MessageStem, place: SentMessageLocation) {
         if self.missing.remove(&stem) {
             self.found.insert(stem, place);
         }
@@ -85,7 +88,7 @@ impl Search<'_> {
                     self.find(stem, place);
                 }
                 None => {
-                    if let Some(stem) = Stem::of_file(&file) {
+                    if let Some(stem) = MessageStem::of_file(&file) {
                         self.find(stem, SentMessageLocation::Stored);
                     }
                 }
@@ -109,7 +112,7 @@ impl Search<'_> {
             for file in files::list(&layout.graves().join(&grave).join("inbox"))? {
                 let stem = match DotFile::of_file(&file) {
                     Some(DotFile::Parked(stem) | DotFile::Taken(stem, _)) => Some(stem),
-                    None => Stem::of_file(&file),
+                    None => MessageStem::of_file(&file),
                 };
                 if let Some(stem) = stem {
                     self.find(stem, SentMessageLocation::Grave(grave.clone()));

@@ -53,32 +53,34 @@ pub use claims::{Claim, Claims};
 pub use completions::{Completion, Completions, SpecCompletions};
 pub use directory_kind::mesh_around;
 pub use error::StoreError;
-pub use feed::{EventBatch, FeedPosition, Project, ProjectFeedPosition};
+pub use feed::{EventBatch, FeedPosition, ProjectFeedPosition, ProjectFeeds};
 pub use fingerprint::Fingerprint;
 pub use grave_id::GraveId;
-pub use graves::{GoneReason, Grave, Graves};
+pub use graves::{GoneReason, Grave, GraveScan};
 pub use handles::{
     ActivityLogs, Archive, FeedLog, GraveRecords, HookStates, Inboxes, Outboxes, PresenceFiles, Registry,
     SessionRecords, SessionStates, TaskRecords, Upkeep,
 };
 pub use hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange};
-pub use inbox::{Acknowledge, Contacts, Delivery, InboxScan, UnparsableFile, UnreadMessage};
-pub use index::{ListedAgent, RegistryQuery, Survey, patterns};
-pub use installs::{Install, Installs, InstallsLock, KnownFile, OriginalFile, RestoredFile, WrittenFile};
+pub use inbox::{Acknowledge, InboxScan, KnownSenders, TakenMessages, UnparsableFile, UnreadMessage};
+pub use index::{IndexedRegistry, ListedAgent, RegistryQuery, resolved_patterns};
+pub use installs::{
+    InstallRecord, InstallRecords, InstallsLock, OriginalFile, OriginalOutline, RestoredFile, WrittenFile,
+};
 pub use location::{LocationReason, MeshLocation};
 pub use lock_order::holds_a_lock;
 pub use locked_claims::{LockedClaims, Salvaged};
 pub use locked_mesh::LockedMesh;
 pub use mesh::{Mesh, MeshOptions, PermissionChange};
-pub use message_files::{Offer, OfferRetention, SeenRecord, SentRecord, Stem, Via};
+pub use message_files::{MessageStem, Offer, OfferRetention, SeenRecord, SentRecord, Via};
 pub use message_index::MessageRef;
-pub use offers::Offered;
-pub use orphans::Orphaned;
+pub use offers::OfferedMessage;
+pub use orphans::OwnerlessInbox;
 pub use outbox::{Outbox, Posted};
 pub use registry::{Census, Registration, UnreadableFile};
 pub use retrying_read::limit_read_retries;
 pub use session_activity::{ChannelState, SessionServer, SessionState};
-pub use sessions::{Eviction, SessionRecord, Sessions};
+pub use sessions::{Eviction, SessionRecord, SessionScan};
 pub use staged_change::{Committed, StagedChange};
 pub use swarm_lock::{SwarmLock, SwarmLockState};
 pub use watch_target::WatchTarget;

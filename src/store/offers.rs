@@ -10,20 +10,20 @@
 
 use super::error::StoreError;
 use super::handles::Inboxes;
-use super::message_files::{Offer, OfferRetention, SeenRecord, Stem};
+use super::message_files::{MessageStem, Offer, OfferRetention, SeenRecord};
 use crate::domain::{Agent, AgentName};
 use crate::sys::files;
 
 /// A message that was offered.
 #[derive(Clone, Debug)]
-pub struct Offered {
+pub struct OfferedMessage {
     inbox: AgentName,
     file: String,
     offer: Offer,
 }
 
-impl Offered {
-    pub fn stem(&self) -> &Stem {
+impl OfferedMessage {
+    pub fn stem(&self) -> &MessageStem {
         &self.offer.stem
     }
 
@@ -39,12 +39,12 @@ impl Offered {
 
 impl Inboxes<'_> {
     /// The messages that were offered to the agent's model.
-    pub fn offers(self, agent: &Agent) -> Result<Vec<Offered>, StoreError> {
+    pub fn offers(self, agent: &Agent) -> Result<Vec<OfferedMessage>, StoreError> {
         let mut offers = Vec::new();
         for name in self.names_of(agent)? {
             for file in files::list(&self.mesh.layout.inbox(name))? {
                 if let Some(offer) = Offer::of_file(&file) {
-                    offers.push(Offered { inbox: name.clone(), file, offer });
+                    offers.push(OfferedMessage { inbox: name.clone(), file, offer });
                 }
             }
         }
@@ -52,8 +52,8 @@ impl Inboxes<'_> {
     }
 
     /// Records offers as seen: the harness has them in its transcript, so the model gets them with its next request.
-    pub fn confirm_offers(self, offers: &[Offered]) -> Result<(), StoreError> {
-        for Offered { inbox, file, offer } in offers {
+    pub fn confirm_offers(self, offers: &[OfferedMessage]) -> Result<(), StoreError> {
+        for OfferedMessage { inbox, file, offer } in offers {
             let Offer { stem, at, via, .. } = offer.clone();
             let (seen, dir) = (SeenRecord { stem, at, via, acked: None }, self.mesh.layout.seen(inbox));
             // If two hooks do this at once, the first one wins.
@@ -67,8 +67,8 @@ impl Inboxes<'_> {
     }
 
     /// Makes offers unread again: the model does not have them, or that is not known.
-    pub fn withdraw_offers(self, offers: &[Offered]) -> Result<(), StoreError> {
-        for Offered { inbox, file, offer } in offers {
+    pub fn withdraw_offers(self, offers: &[OfferedMessage]) -> Result<(), StoreError> {
+        for OfferedMessage { inbox, file, offer } in offers {
             let dir = self.mesh.layout.inbox(inbox);
             self.put_at(&dir.join(file), &dir.join(offer.stem.file()))?;
         }

@@ -33,7 +33,7 @@ impl Owner {
 
 /// An inbox that contains mail and has no owner.
 #[derive(Clone, Debug)]
-pub struct Orphaned {
+pub struct OwnerlessInbox {
     pub name: AgentName,
     pub unread: usize,
     /// The present name of its owner, if known.
@@ -55,7 +55,7 @@ impl Inboxes<'_> {
     }
 
     /// The inboxes that contain mail and have no owner.
-    pub fn orphans(self, census: &Census) -> Result<Vec<Orphaned>, StoreError> {
+    pub fn orphans(self, census: &Census) -> Result<Vec<OwnerlessInbox>, StoreError> {
         let mut orphans = Vec::new();
         for dir in files::list(&self.mesh.layout.directory("inbox"))? {
             let Ok(name) = AgentName::new(dir) else { continue };
@@ -66,7 +66,7 @@ impl Inboxes<'_> {
             let unread = mail.iter().filter(|file| !file.starts_with('.') && file.ends_with(".json")).count();
             if unread > 0 {
                 let now_called = self.owner_now(census, &name)?;
-                orphans.push(Orphaned { name, unread, now_called });
+                orphans.push(OwnerlessInbox { name, unread, now_called });
             }
         }
         Ok(orphans)
@@ -102,7 +102,7 @@ impl LockedMesh<'_> {
     /// Forwards mail under names that agents of pi-messenger gave up. Returns pairs of old and new names.
     pub fn forward_orphans(&self, census: &Census) -> Result<Vec<(AgentName, AgentName)>, StoreError> {
         let mut forwarded = Vec::new();
-        for Orphaned { name, now_called, .. } in self.mesh.inboxes().orphans(census)? {
+        for OwnerlessInbox { name, now_called, .. } in self.mesh.inboxes().orphans(census)? {
             let Some(new) = now_called else { continue };
             // pi-messenger takes no lock: another agent may have the name by now.
             if !files::exists(&self.mesh.layout.registration(&name))? {

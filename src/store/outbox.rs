@@ -9,7 +9,7 @@ use super::grave_id::GraveId;
 use super::handles::Outboxes;
 use super::lock_order::{LockOrderGuard, LockRank};
 use super::mesh::Mesh;
-use super::message_files::{SentRecord, Stem};
+use super::message_files::{MessageStem, SentRecord};
 use super::wire::message;
 use crate::domain::{AgentName, Message, MessageStamp};
 use crate::sys::files::{self, Published};
@@ -29,7 +29,7 @@ pub struct Outbox<'m> {
 /// A message that was sent.
 #[derive(Clone, Debug)]
 pub struct Posted {
-    pub stem: Stem,
+    pub stem: MessageStem,
     pub message: Message,
 }
 
@@ -39,7 +39,7 @@ impl<'m> Outboxes<'m> {
         self,
         from: &AgentName,
         to: &AgentName,
-        stem: &Stem,
+        stem: &MessageStem,
         route: &str,
     ) -> Result<(), StoreError> {
         let dir = self.mesh.layout.sent(from);
@@ -50,7 +50,12 @@ impl<'m> Outboxes<'m> {
     }
 
     /// Whether there is a record in `sent/` of this message by `from`.
-    pub fn has_sent(self, from: &AgentName, message: &Message, stem: &Stem) -> Result<bool, StoreError> {
+    pub fn has_sent(
+        self,
+        from: &AgentName,
+        message: &Message,
+        stem: &MessageStem,
+    ) -> Result<bool, StoreError> {
         let Ok(to) = AgentName::new(message.to.as_str()) else { return Ok(false) };
         let sent = SentRecord { stem: stem.clone(), to, route: None };
         Ok(files::exists(&self.mesh.layout.sent(from).join(sent.file()))?)
@@ -156,7 +161,7 @@ impl Outbox<'_> {
         to: &AgentName,
         message: Message,
     ) -> Result<Option<Posted>, StoreError> {
-        let stem = Stem::of_stamp(stamp);
+        let stem = MessageStem::of_stamp(stamp);
         let sent = SentRecord { stem: stem.clone(), to: to.clone(), route: None };
         let record = self.mesh.layout.sent(&self.from).join(sent.file());
         let target = dir.join(stem.file());

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The first three are one file under three names. The process that renames `resting` to `roused` wakes the session, so
-//! of twenty messages at once only one does. If no turn follows within `ROUSING`, that process died or was not heard,
+//! of twenty messages at once only one does. If no turn follows within `WAKE_TIMEOUT`, that process died or was not heard,
 //! and the session counts as idle again.
 //!
 //! The end of a turn is recorded before its hook looks for mail, so a message that comes later finds an idle session,
@@ -30,7 +30,7 @@ use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, process};
 
 /// How long a session may take from being woken to its turn. A harness may look for prompts every ten seconds only.
-const ROUSING: Duration = Duration::from_secs(30);
+const WAKE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What a session is doing, as reported by its hooks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -77,7 +77,7 @@ impl SessionStates<'_> {
             return Ok(SessionState::Idle);
         }
         if let Some(age) = self.roused_for(session)? {
-            return Ok(if age > ROUSING { SessionState::Idle } else { SessionState::Working });
+            return Ok(if age > WAKE_TIMEOUT { SessionState::Idle } else { SessionState::Working });
         }
         let is_working = files::exists(&self.mesh.hooks().file(session, "working"))?;
         Ok(if is_working { SessionState::Working } else { SessionState::Unknown })
@@ -149,7 +149,7 @@ impl SessionStates<'_> {
     pub fn claim_wake(self, session: &SessionId) -> Result<bool, StoreError> {
         let (roused, resting) =
             (self.mesh.hooks().file(session, "roused"), self.mesh.hooks().file(session, "resting"));
-        if self.roused_for(session)?.is_some_and(|age| age > ROUSING) {
+        if self.roused_for(session)?.is_some_and(|age| age > WAKE_TIMEOUT) {
             self.mesh.files.take(&roused, &resting)?;
         }
         // The time is set before the rename, so that the age of `roused` is never too high.

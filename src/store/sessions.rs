@@ -97,13 +97,13 @@ pub(super) fn name(layout: &Layout, session: &SessionId) -> Result<Option<AgentN
 
 /// Every session record, and the files that cannot be parsed.
 #[derive(Clone, Debug, Default)]
-pub struct Sessions {
+pub struct SessionScan {
     pub records: Vec<SessionRecord>,
     pub unreadable: Vec<UnreadableFile>,
 }
 
-pub(super) fn all(layout: &Layout) -> Result<Sessions, FileError> {
-    let mut sessions = Sessions::default();
+pub(super) fn all(layout: &Layout) -> Result<SessionScan, FileError> {
+    let mut sessions = SessionScan::default();
     for file_name in files::list(&layout.sessions())? {
         let Some(stem) = file_name.strip_suffix(".json") else { continue };
         let path = layout.sessions().join(&file_name);
@@ -154,7 +154,7 @@ impl SessionRecords<'_> {
         name(&self.mesh.layout, session)
     }
 
-    pub fn all(self) -> Result<Sessions, StoreError> {
+    pub fn all(self) -> Result<SessionScan, StoreError> {
         Ok(all(&self.mesh.layout)?)
     }
 }

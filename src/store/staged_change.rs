@@ -144,25 +144,25 @@ impl<'l> StagedChange<'l> {
 
     /// The claims on disk. From here on `swarm.lock` is held, so that they can be changed.
     pub fn claims(&mut self) -> Result<Claims, StoreError> {
-        self.swarm()?.claims()
+        self.claims_lock()?.claims()
     }
 
     /// The completions on disk, with `swarm.lock` held as for [`Self::claims`].
     pub fn completions(&mut self) -> Result<Completions, StoreError> {
-        self.swarm()?.completions()
+        self.claims_lock()?.completions()
     }
 
     /// Takes `swarm.lock` if it is free now. Returns whether it is held.
     pub fn locks_claims_if_free(&mut self) -> Result<bool, StoreError> {
         if self.swarm.is_none() {
-            self.swarm = self.locked.try_swarm()?;
+            self.swarm = self.locked.try_lock_claims()?;
         }
         Ok(self.swarm.is_some())
     }
 
     /// Stages the claims as they should be. They come from [`Self::claims`], without those of tasks that are done.
     pub fn set_claims(&mut self, claims: &Claims) -> Result<(), StoreError> {
-        self.swarm()?;
+        self.claims_lock()?;
         self.stage(StagedWrite::Claims(claims.clone()));
         Ok(())
     }
@@ -173,7 +173,7 @@ impl<'l> StagedChange<'l> {
             StagedWrite::Claims(claims) => Some(claims.clone()),
             _ => None,
         });
-        let swarm = self.swarm()?;
+        let swarm = self.claims_lock()?;
         let mut claims = match staged {
             Some(staged) => staged,
             None => swarm.claims()?,
@@ -186,7 +186,7 @@ impl<'l> StagedChange<'l> {
 
     /// Stages the completions as they should be.
     pub fn set_completions(&mut self, completions: &Completions) -> Result<(), StoreError> {
-        self.swarm()?;
+        self.claims_lock()?;
         self.stage(StagedWrite::Completions(completions.clone()));
         Ok(())
     }
@@ -213,10 +213,10 @@ impl<'l> StagedChange<'l> {
         self.write()?.tidied_up()
     }
 
-    fn swarm(&mut self) -> Result<&LockedClaims<'l>, StoreError> {
+    fn claims_lock(&mut self) -> Result<&LockedClaims<'l>, StoreError> {
         match &mut self.swarm {
             Some(swarm) => Ok(swarm),
-            swarm => Ok(swarm.insert(self.locked.swarm()?)),
+            swarm => Ok(swarm.insert(self.locked.lock_claims()?)),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::error::StoreError;
-use super::feed::Project;
+use super::feed::ProjectFeeds;
 use super::mesh::Mesh;
 use crate::domain::{Agent, AgentName};
 use crate::sys::watch::{DirWatch, Interest, WatchError};
@@ -22,7 +22,7 @@ pub enum WatchTarget<'a> {
     /// The files that [`Mesh::marks`] looks at.
     Fingerprint(Option<&'a Agent>),
     /// The mesh's feed, and that of the project.
-    Feed(&'a Project),
+    Feed(&'a ProjectFeeds),
 }
 
 impl Mesh {

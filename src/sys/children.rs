@@ -10,7 +10,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use nix::sys::signal::{Signal, kill};
 
 use super::process::{identify, is_stopped};
-use super::signals::Stop;
+use super::signals::StopRequest;
 use crate::domain::Pid;
 
 /// How often a wait checks whether it should stop.
@@ -92,7 +92,12 @@ impl Child {
 
     /// Waits until the collected output satisfies `what`, and returns the time. `None`: not within `limit`, or the
     /// child has ended.
-    pub fn hear(&mut self, what: impl Fn(&[u8]) -> bool, limit: Duration, stop: &Stop) -> Option<Instant> {
+    pub fn hear(
+        &mut self,
+        what: impl Fn(&[u8]) -> bool,
+        limit: Duration,
+        stop: &StopRequest,
+    ) -> Option<Instant> {
         let deadline = Instant::now() + limit;
         loop {
             if what(&self.said) {
@@ -108,7 +113,7 @@ impl Child {
 
     /// Lets it run for `after`, then kills it (SIGKILL) at exactly that time. On a busy machine a sleep may end late,
     /// when a short command is already done, so the last 10 ms are spent spinning.
-    pub fn kill_at(self, after: Duration, stop: &Stop) -> io::Result<ChildExit> {
+    pub fn kill_at(self, after: Duration, stop: &StopRequest) -> io::Result<ChildExit> {
         if let Some(asleep) = after.checked_sub(self.started.elapsed() + AWAKE) {
             std::thread::sleep(asleep);
         }
@@ -119,7 +124,7 @@ impl Child {
     }
 
     /// Waits for its end. After `limit`, or when we are asked to stop, it is killed (SIGKILL).
-    pub fn end_within(mut self, limit: Duration, stop: &Stop) -> io::Result<ChildExit> {
+    pub fn end_within(mut self, limit: Duration, stop: &StopRequest) -> io::Result<ChildExit> {
         let deadline = self.started + limit;
         let mut killed = false;
         loop {

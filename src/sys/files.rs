@@ -42,7 +42,7 @@ pub use foreign_files::{
     read_link, read_only, remove_through, replace_beside, replace_with_link, sweep_beside, sweep_in,
     write_through, write_through_if,
 };
-pub use ledger::Ledger;
+pub use ledger::LockedLineFile;
 pub use lines::{FileLine, LineFile, LinePosition, LinesSince, MAX_LINE};
 pub use mtime::{refresh, touch, touch_dir};
 pub use process_mark::{mark_of, own_mark, owner_of};

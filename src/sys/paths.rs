@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::domain::pattern::{LetterCase, PathForm};
+use crate::domain::pattern::{LetterCase, NormalPath};
 
 use super::seams;
 
@@ -17,16 +17,16 @@ const MAX_LINKS: usize = 40;
 
 /// The spellings of a path that count, relative to `cwd`: as written, and where links lead if that is different. In the
 /// former, `..` goes up from a link itself; in the latter, from the link's target.
-pub fn spellings(cwd: &Path, text: &str) -> Vec<PathForm> {
+pub fn spellings(cwd: &Path, text: &str) -> Vec<NormalPath> {
     let full = cwd.join(text);
-    let read = PathForm::absolute(&full.to_string_lossy());
+    let read = NormalPath::absolute(&full.to_string_lossy());
     let led = resolve(&full);
     if led == read { vec![read] } else { vec![read, led] }
 }
 
 /// Where an absolute path leads. A path that does not exist yet leads to where it would be created.
-pub fn resolve(path: &Path) -> PathForm {
-    PathForm::absolute(&follow(path).to_string_lossy())
+pub fn resolve(path: &Path) -> NormalPath {
+    NormalPath::absolute(&follow(path).to_string_lossy())
 }
 
 /// The same as a path, with its original spelling.
@@ -122,7 +122,8 @@ mod tests {
 
     fn check(cwd: &str, text: &str, expected: &[&str]) {
         let (_keep, root) = tree();
-        let shown = |form: &PathForm| form.relative_to(&resolve(&root)).unwrap_or(form.as_str()).to_string();
+        let shown =
+            |form: &NormalPath| form.relative_to(&resolve(&root)).unwrap_or(form.as_str()).to_string();
         let found: Vec<String> = spellings(&root.join(cwd), text).iter().map(shown).collect();
         assert_eq!(found, expected, "`{text}` from `{cwd}`");
     }

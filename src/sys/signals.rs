@@ -10,7 +10,7 @@ use signal_hook::iterator::Signals;
 
 /// A request to stop, by a signal or a caller, that can be checked and waited for.
 #[derive(Clone, Debug)]
-pub struct Stop {
+pub struct StopRequest {
     asked: Arc<AtomicBool>,
     wake: Receiver<()>,
 }
@@ -29,7 +29,7 @@ pub fn end_with_success_after(seconds: u32) -> io::Result<()> {
     Ok(())
 }
 
-impl Stop {
+impl StopRequest {
     /// Handles SIGINT and SIGTERM: from now on they do not end the process by themselves.
     pub fn listen() -> io::Result<Self> {
         let (stop, asker) = Self::manual();
@@ -44,7 +44,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// A `Stop` that handles no signals, and its [`StopTrigger`].
+    /// A `StopRequest` that handles no signals, and its [`StopTrigger`].
     pub fn manual() -> (Self, StopTrigger) {
         let asked = Arc::new(AtomicBool::new(false));
         let (sender, wake) = bounded(1);
@@ -107,7 +107,7 @@ pub fn suspend() -> io::Result<()> {
     signal_hook::low_level::emulate_default_handler(SIGTSTP)
 }
 
-/// Requests a [`Stop`].
+/// Requests a [`StopRequest`].
 #[derive(Clone, Debug)]
 pub struct StopTrigger {
     asked: Arc<AtomicBool>,

@@ -52,7 +52,7 @@ impl Protocol {
             Self::Swarm => {
                 let mesh = open_mesh(&dir.join("mesh"), Duration::from_secs(60));
                 let locked = mesh.lock().unwrap();
-                let _swarm = locked.swarm().unwrap();
+                let _swarm = locked.lock_claims().unwrap();
                 inside();
             }
             Self::Naive => {
@@ -270,7 +270,7 @@ fn a_crashed_holder_delays_nobody() {
         assert!(fs::read_to_string(Journal::path(&dir)).unwrap().contains("killed"), "it held the lock");
         let mesh = open_mesh(&dir.join("mesh"), Duration::ZERO);
         let locked = mesh.lock().unwrap_or_else(|error| panic!("{}: {error}", protocol.name()));
-        drop(locked.swarm().unwrap_or_else(|error| panic!("{}: {error}", protocol.name())));
+        drop(locked.lock_claims().unwrap_or_else(|error| panic!("{}: {error}", protocol.name())));
     }
 }
 
@@ -283,7 +283,7 @@ fn swarm_with(content: &str, age: Duration) -> Result<(), StoreError> {
     let then = std::time::SystemTime::now() - age;
     File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
     let locked = mesh.lock()?;
-    let swarm = locked.swarm()?;
+    let swarm = locked.lock_claims()?;
     let ours = fs::read_to_string(&path).unwrap();
     assert_eq!(
         ours.lines().next(),
@@ -328,7 +328,7 @@ fn a_lock_that_somebody_broke_and_took_is_not_removed() {
     let mesh = env.store();
     let path = env.mesh().join("swarm.lock");
     let locked = mesh.lock().unwrap();
-    let swarm = locked.swarm().unwrap();
+    let swarm = locked.lock_claims().unwrap();
     fs::remove_file(&path).unwrap();
     fs::write(&path, "1").unwrap();
     drop(swarm);

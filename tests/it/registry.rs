@@ -358,7 +358,7 @@ fn links_that_lead_nowhere_hold_up_nobody() {
     std::os::unix::fs::symlink("/nonexistent", env.mesh().join("swarm.lock")).unwrap();
     let mesh = open_mesh(&env.mesh(), std::time::Duration::from_millis(50));
     let locked = mesh.lock().unwrap();
-    let error = locked.swarm().unwrap_err();
+    let error = locked.lock_claims().unwrap_err();
     assert!(matches!(error, ravenry::store::StoreError::SwarmLockTimedOut { .. }), "{error}");
 }
 

@@ -28,7 +28,7 @@ impl ShellEnvironment for Small {
     }
 }
 
-fn runs(command: &str) -> Vec<Run> {
+fn runs(command: &str) -> Vec<ProgramRun> {
     shell::predict_command(command, "/w", &Small).runs
 }
 

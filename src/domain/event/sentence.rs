@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::{AnyEventKind, Event, EventKind};
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 
 /// Maximum length of one part of a sentence, in characters.
 const MOST: usize = 120;
@@ -120,7 +120,7 @@ fn quote(text: &str) -> String {
 fn part(text: &str) -> String {
     let start: String = text.chars().take(8 * MOST).collect();
     let line = start.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = visible(&line);
+    let line = escape_invisible(&line);
     match line.char_indices().nth(MOST) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line.into_owned(),

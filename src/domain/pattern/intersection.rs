@@ -24,9 +24,9 @@ const MAX_TABLE: usize = 1 << 27;
 
 /// Steps left for all comparisons of one query.
 #[derive(Debug)]
-pub struct Budget(Cell<usize>);
+pub struct SearchBudget(Cell<usize>);
 
-impl Budget {
+impl SearchBudget {
     pub const fn new(steps: usize) -> Self {
         Self(Cell::new(steps))
     }
@@ -217,7 +217,7 @@ impl Steps {
 }
 
 /// Searches for the shortest path that both accept, where `near` reads `between` before `far` begins.
-pub(super) fn meet(near: &Graph, between: &str, far: &Graph, budget: &Budget) -> SearchResult {
+pub(super) fn meet(near: &Graph, between: &str, far: &Graph, budget: &SearchBudget) -> SearchResult {
     let allowance = STEPS_PER_PAIR.min(budget.left());
     let mut steps = Steps(allowance);
     let met = search(near, between, far, &mut steps);

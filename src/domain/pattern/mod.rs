@@ -16,9 +16,9 @@ use std::sync::OnceLock;
 
 use automaton::Automaton;
 use intersection::SearchResult;
-pub use intersection::{Budget, STEPS_PER_PAIR};
+pub use intersection::{STEPS_PER_PAIR, SearchBudget};
 use literals::GlobLiterals;
-pub use path::PathForm;
+pub use path::NormalPath;
 
 /// Maximum length of a pattern, in bytes. Longer ones are mistakes and slow to compare.
 pub const MAX_PATTERN: usize = 1024;
@@ -52,7 +52,7 @@ pub enum LetterCase {
 /// A set of paths: a path with everything below it, or a glob.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    head: PathForm,
+    head: NormalPath,
     tail: Tail,
     case: LetterCase,
     made: Made,
@@ -79,7 +79,7 @@ struct Made {
 pub enum Overlap {
     Apart,
     /// Both cover this path.
-    At(PathForm),
+    At(NormalPath),
     /// They count as overlapping: the comparison takes too long, or the bytes it found are not a path in composed
     /// Unicode, as after `*` and a combining mark.
     TooComplex,
@@ -95,7 +95,7 @@ enum Tail {
 
 impl Pattern {
     /// Parses a pattern. It is relative to `root` unless it is absolute.
-    pub fn new(text: &str, root: &PathForm) -> Result<Self, PatternError> {
+    pub fn new(text: &str, root: &NormalPath) -> Result<Self, PatternError> {
         check(text)?;
         let normal = path::composed(text);
         let (head, rest) = split_at_wildcard(&normal);
@@ -112,7 +112,7 @@ impl Pattern {
     }
 
     /// A path and everything below it, whatever characters it contains.
-    pub fn literal(path: PathForm) -> Self {
+    pub fn literal(path: NormalPath) -> Self {
         Self { head: path, tail: Tail::Beneath, case: LetterCase::Matters, made: Made::default() }
     }
 
@@ -124,18 +124,18 @@ impl Pattern {
 
     /// The same pattern with another head: where links lead.
     #[must_use]
-    pub fn with_head(&self, head: PathForm) -> Self {
+    pub fn with_head(&self, head: NormalPath) -> Self {
         Self { head, made: Made::default(), ..self.clone() }
     }
 
     /// The path before the first component with a wildcard.
-    pub fn head(&self) -> &PathForm {
+    pub fn head(&self) -> &NormalPath {
         &self.head
     }
 
     /// The pattern as text that means the same when parsed relative to `root`; absolute if it is not below `root`. A
     /// literal pattern is written as its path, without escaping wildcards.
-    pub fn written_from(&self, root: &PathForm) -> String {
+    pub fn written_from(&self, root: &NormalPath) -> String {
         let near = self.head.relative_to(root);
         match (&self.tail, near) {
             (Tail::Beneath, Some("")) => ".".to_string(),
@@ -158,14 +158,14 @@ impl Pattern {
     }
 
     /// Cheap pre-check of `covers`, by the head alone: `false` is always right, `true` may not be.
-    pub fn may_cover(&self, path: &PathForm) -> bool {
+    pub fn may_cover(&self, path: &NormalPath) -> bool {
         match self.case {
             LetterCase::Ignored => path.folded().is_within(&self.head.folded()),
             LetterCase::Matters => path.is_within(&self.head),
         }
     }
 
-    pub fn covers(&self, path: &PathForm) -> bool {
+    pub fn covers(&self, path: &NormalPath) -> bool {
         if !self.may_cover(path) {
             return false;
         }
@@ -184,11 +184,11 @@ impl Pattern {
 
     /// Whether both cover a common path, or it is too expensive to decide.
     pub fn overlaps(&self, other: &Self) -> bool {
-        self.overlap(other, &Budget::for_one_pair()) != Overlap::Apart
+        self.overlap(other, &SearchBudget::for_one_pair()) != Overlap::Apart
     }
 
     /// Searches for a path that both cover, within the budget and the limit per pair.
-    pub fn overlap(&self, other: &Self, budget: &Budget) -> Overlap {
+    pub fn overlap(&self, other: &Self, budget: &SearchBudget) -> Overlap {
         let case = self.case.max(other.case);
         let (a, b) = (self.head_for(case), other.head_for(case));
         // The one with the shorter head comes first, so that `a.overlap(b)` and `b.overlap(a)` do the same search.
@@ -217,7 +217,7 @@ impl Pattern {
         }
     }
 
-    fn head_for(&self, case: LetterCase) -> Cow<'_, PathForm> {
+    fn head_for(&self, case: LetterCase) -> Cow<'_, NormalPath> {
         match case {
             LetterCase::Ignored => Cow::Owned(self.head.folded()),
             LetterCase::Matters => Cow::Borrowed(&self.head),

@@ -8,9 +8,9 @@ use unicode_normalization::{UnicodeNormalization, is_nfc_quick};
 /// An absolute path without `.`, `..`, duplicate or trailing slashes, in composed Unicode (NFC). It is normalised
 /// lexically, without following links: callers that know the file system also pass the resolved path.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct PathForm(String);
+pub struct NormalPath(String);
 
-impl PathForm {
+impl NormalPath {
     /// Parses an absolute path; a relative one is taken to start from `/`.
     pub fn absolute(text: &str) -> Self {
         Self("/".to_string()).join(text)
@@ -77,7 +77,7 @@ impl PathForm {
     }
 }
 
-impl fmt::Display for PathForm {
+impl fmt::Display for NormalPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

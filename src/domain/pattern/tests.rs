@@ -5,20 +5,20 @@ use proptest::prelude::*;
 use super::*;
 
 fn pattern(text: &str) -> Pattern {
-    Pattern::new(text, &PathForm::absolute("/p")).unwrap()
+    Pattern::new(text, &NormalPath::absolute("/p")).unwrap()
 }
 
 /// A path that both cover.
-fn common_path(a: &Pattern, b: &Pattern) -> Option<PathForm> {
-    match a.overlap(b, &Budget::for_one_pair()) {
+fn common_path(a: &Pattern, b: &Pattern) -> Option<NormalPath> {
+    match a.overlap(b, &SearchBudget::for_one_pair()) {
         Overlap::At(path) => Some(path),
         Overlap::Apart => None,
         Overlap::TooComplex => panic!("`{a}` and `{b}` are too complex"),
     }
 }
 
-fn path(text: &str) -> PathForm {
-    PathForm::absolute("/p").join(text)
+fn path(text: &str) -> NormalPath {
+    NormalPath::absolute("/p").join(text)
 }
 
 fn covers(text: &str, covered: &[&str], others: &[&str]) {
@@ -48,9 +48,9 @@ fn a_literal_covers_itself_and_all_beneath() {
 #[test]
 fn what_can_not_be_composed_counts_as_overlapping() {
     let (one, two) = (pattern("*i*\u{301}"), pattern("{i\u{301},x}"));
-    assert_eq!(one.overlap(&two, &Budget::for_one_pair()), Overlap::Apart);
+    assert_eq!(one.overlap(&two, &SearchBudget::for_one_pair()), Overlap::Apart);
     let two = pattern("i{x,\u{301}}");
-    assert_eq!(one.overlap(&two, &Budget::for_one_pair()), Overlap::TooComplex);
+    assert_eq!(one.overlap(&two, &SearchBudget::for_one_pair()), Overlap::TooComplex);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn stars_and_slashes() {
 
 #[test]
 fn what_is_no_pattern() {
-    let root = PathForm::absolute("/p");
+    let root = NormalPath::absolute("/p");
     let error = |text: &str| Pattern::new(text, &root).unwrap_err();
     assert_eq!(error(""), PatternError::Empty);
     assert_eq!(error("a\nb"), PatternError::Control);
@@ -160,7 +160,7 @@ fn hostile(letter: &str, end: &str) -> Pattern {
 
 #[test]
 fn a_pair_takes_no_more_steps_than_it_may() {
-    let budget = Budget::new(10 * STEPS_PER_PAIR);
+    let budget = SearchBudget::new(10 * STEPS_PER_PAIR);
     assert_eq!(hostile("a", "y").overlap(&hostile("b", "z*"), &budget), Overlap::TooComplex);
     assert_eq!(budget.left(), 9 * STEPS_PER_PAIR);
     assert!(hostile("a", "y").overlaps(&hostile("b", "z*")), "what can't be told counts as overlapping");
@@ -172,7 +172,7 @@ fn a_pair_takes_no_more_steps_than_it_may() {
 
 #[test]
 fn all_pairs_together_take_no_more_steps_than_the_budget() {
-    let budget = Budget::new(STEPS_PER_PAIR / 2);
+    let budget = SearchBudget::new(STEPS_PER_PAIR / 2);
     let (a, b) = (hostile("a", "y"), hostile("b", "z*"));
     assert_eq!(a.overlap(&b, &budget), Overlap::TooComplex);
     assert_eq!(budget.left(), 0);
@@ -184,7 +184,7 @@ fn all_pairs_together_take_no_more_steps_than_the_budget() {
 
 #[test]
 fn ordinary_globs_take_few_steps() {
-    let budget = Budget::new(usize::MAX);
+    let budget = SearchBudget::new(usize::MAX);
     let spent = |a: &str, b: &str, expected: bool| {
         let before = budget.left();
         assert_eq!(pattern(a).overlap(&pattern(b), &budget) != Overlap::Apart, expected, "`{a}` and `{b}`");
@@ -271,7 +271,7 @@ proptest! {
     /// A path is covered exactly when `globset` matches it.
     #[test]
     fn covering_is_what_globset_says(text in glob()) {
-        let root = PathForm::absolute("/p");
+        let root = NormalPath::absolute("/p");
         let Ok(pattern) = Pattern::new(&text, &root) else { return Ok(()) };
         prop_assume!(is_plain(&text));
         let reference = reference(&text);
@@ -284,7 +284,7 @@ proptest! {
     /// reference, and where none is reported, no short path does.
     #[test]
     fn overlap_is_exact(one in glob(), two in glob()) {
-        let root = PathForm::absolute("/p");
+        let root = NormalPath::absolute("/p");
         let (Ok(a), Ok(b)) = (Pattern::new(&one, &root), Pattern::new(&two, &root)) else { return Ok(()) };
         prop_assume!(is_plain(&one) && is_plain(&two));
         let (in_one, in_two) = (reference(&one), reference(&two));
@@ -303,7 +303,7 @@ proptest! {
 
     #[test]
     fn nothing_panics(text in "\\PC{0,40}", other in "[a-z*?{}/,!\\[\\]\\\\.]{0,20}") {
-        let root = PathForm::absolute("/p");
+        let root = NormalPath::absolute("/p");
         if let (Ok(a), Ok(b)) = (Pattern::new(&text, &root), Pattern::new(&other, &root)) {
             prop_assert_eq!(a.overlaps(&b), b.overlaps(&a));
         }

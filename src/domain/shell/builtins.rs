@@ -6,7 +6,7 @@ use super::field::{Field, VariableValue};
 use super::interpreter::{ProgramCall, ShellInterpreter, ShellState};
 use super::programs::options::{ProgramOptions, ValueFlags};
 use super::state::join;
-use crate::domain::pattern::PathForm;
+use crate::domain::pattern::NormalPath;
 
 /// Maximum size of the `pushd` stack and of the list of doubtful directories; beyond it they are unknown.
 const MAX_DIRS: usize = 32;
@@ -63,7 +63,7 @@ fn can_enter(interpreter: &mut ShellInterpreter<'_>, place: Option<&str>, path: 
     }
     // Inside a directory that the command itself makes, `..` can only be resolved lexically.
     let is_new = place.is_some_and(|place| interpreter.is_made(place));
-    is_new && interpreter.world.is_dir(PathForm::absolute(path).as_str())
+    is_new && interpreter.world.is_dir(NormalPath::absolute(path).as_str())
 }
 
 pub fn pushd(

@@ -7,9 +7,9 @@ use super::field::{Field, VariableValue};
 use super::links::Links;
 use super::parser::lists::{MAX_DEPTH, ParseEnd, parse};
 use super::parser::syntax::{
-    Assigned, Chain, CommandList, Compound, Join, Redirect, ShellNode, Simple, Word, WordPart,
+    Assigned, Chain, CommandList, Compound, LogicalOperator, Redirect, ShellNode, Simple, Word, WordPart,
 };
-use super::runs::{OutcomeEvidence, Run, of_parts};
+use super::runs::{OutcomeEvidence, ProgramRun, of_parts};
 pub use super::state::{ShellState, Stdin};
 use super::{CommandPrediction, Extent, ShellEnvironment};
 
@@ -62,7 +62,7 @@ pub struct ShellInterpreter<'w> {
     pub noted: usize,
     /// Number of writes with an unknown path.
     pub unknown: usize,
-    pub runs: Vec<Run>,
+    pub runs: Vec<ProgramRun>,
     /// What the outcome of the whole command line says about the part being followed.
     pub evidence: OutcomeEvidence,
 }
@@ -160,7 +160,12 @@ impl<'w> ShellInterpreter<'w> {
         // Whether it ran at all depends on whether its directory exists.
         evidence.shows_failure &=
             dir.as_deref().is_some_and(|dir| self.made.contains(dir) || self.world.is_dir(dir));
-        self.runs.push(Run { program, arguments: arguments.iter().map(text).collect(), dir, evidence });
+        self.runs.push(ProgramRun {
+            program,
+            arguments: arguments.iter().map(text).collect(),
+            dir,
+            evidence,
+        });
     }
 
     /// Follows a script, as given to `sh -c`.
@@ -210,12 +215,12 @@ impl<'w> ShellInterpreter<'w> {
             self.evidence = *evidence;
             match join {
                 // Runs only if the command before succeeded.
-                Join::And => {
+                LogicalOperator::And => {
                     before = state.clone();
                     self.node(state, node);
                 }
                 // Runs only if the command before failed.
-                Join::Or => {
+                LogicalOperator::Or => {
                     let mut other = ShellState { is_over: false, ..before.clone() };
                     other.settle();
                     self.node(&mut other, node);

@@ -3,7 +3,7 @@
 use super::field::Field;
 use super::state::{ShellState, join};
 use super::{Extent, PathWrite};
-use crate::domain::pattern::PathForm;
+use crate::domain::pattern::NormalPath;
 
 /// Maximum number of links that are tracked.
 const MAX_LINKS: usize = 64;
@@ -14,7 +14,7 @@ const CHANGE_NAMES: [&str; 5] = ["rm", "rmdir", "unlink", "mv", "ln"];
 /// Links that a command makes, as (link, target).
 #[derive(Default)]
 pub struct Links {
-    known: Vec<(PathForm, PathForm)>,
+    known: Vec<(NormalPath, NormalPath)>,
 }
 
 /// Where a write leads.
@@ -47,13 +47,13 @@ impl Links {
             LinkKind::Hard => state.path(&target.text),
         });
         let Some((from, to)) = from.zip(to).filter(|_| self.known.len() < MAX_LINKS) else { return false };
-        self.known.push((PathForm::absolute(&from), PathForm::absolute(&to)));
+        self.known.push((NormalPath::absolute(&from), NormalPath::absolute(&to)));
         true
     }
 
     /// Resolves the path, if one of the links is on the way.
     pub fn resolve(&self, path: &str) -> Option<String> {
-        let mut here = PathForm::absolute(path);
+        let mut here = NormalPath::absolute(path);
         let mut has_moved = false;
         // Links may lead to other links, and in a circle.
         for _ in 0..=self.known.len() {
@@ -71,13 +71,13 @@ impl Links {
 
     /// The path as the kernel resolves it, if `..` follows one of the links.
     fn go_up(&self, path: &str) -> Option<String> {
-        let mut here = PathForm::absolute("/");
+        let mut here = NormalPath::absolute("/");
         let mut has_moved = false;
         for part in path.split('/') {
             if part == ".."
                 && let Some(led) = self.resolve(here.as_str())
             {
-                (here, has_moved) = (PathForm::absolute(&led), true);
+                (here, has_moved) = (NormalPath::absolute(&led), true);
             }
             here = here.join(part);
         }
@@ -89,7 +89,7 @@ impl Links {
         if written.is_pattern {
             return LinkTarget { target: None, is_unsure: true };
         }
-        let path = PathForm::absolute(&written.path);
+        let path = NormalPath::absolute(&written.path);
         let program = written.by.split(' ').next().unwrap_or_default();
         if CHANGE_NAMES.contains(&program) && self.known.iter().any(|(from, _)| *from == path) {
             // Afterwards, this path is another file.
@@ -101,7 +101,7 @@ impl Links {
             let target = self.resolve(&above).unwrap_or(above);
             return LinkTarget { target: Some(target), is_unsure: true };
         }
-        let is_above = |(from, _): &(PathForm, PathForm)| from.is_within(&path) && *from != path;
+        let is_above = |(from, _): &(NormalPath, NormalPath)| from.is_within(&path) && *from != path;
         let is_unsure = written.extent == Extent::Tree && self.known.iter().any(is_above);
         LinkTarget { target: self.resolve(&written.path), is_unsure }
     }

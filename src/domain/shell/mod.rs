@@ -42,7 +42,7 @@ mod state;
 mod tests;
 
 pub use parser::single_call::plain_words;
-pub use runs::{OutcomeEvidence, Run};
+pub use runs::{OutcomeEvidence, ProgramRun};
 
 /// What the interpreter may query about the file system and the environment.
 pub trait ShellEnvironment {
@@ -94,7 +94,7 @@ pub struct CommandPrediction {
     /// It is so long, or does so much, that a part was not read. It is also opaque then.
     pub is_cut_short: bool,
     /// The programs that it runs, in order, as far as they are known.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ProgramRun>,
 }
 
 /// Maximum length of a command that is read, in bytes.

@@ -6,7 +6,7 @@ use super::field::{Field, escape};
 use super::interpreter::{BYTES_PER_STEP, ShellInterpreter, ShellState};
 use super::state::join;
 use super::{Extent, PathWrite};
-use crate::domain::pattern::PathForm;
+use crate::domain::pattern::NormalPath;
 
 /// Maximum number of paths reported.
 const MAX_WRITES: usize = 10_000;
@@ -112,8 +112,8 @@ impl ShellInterpreter<'_> {
         if self.made.is_empty() || !self.spend(self.made.len() / 4) {
             return false;
         }
-        let path = PathForm::absolute(path);
-        self.made.iter().any(|made| PathForm::absolute(made).is_within(&path))
+        let path = NormalPath::absolute(path);
+        self.made.iter().any(|made| NormalPath::absolute(made).is_within(&path))
     }
 
     /// Whether it is a directory: it exists, the command makes it, or its spelling allows nothing else.
@@ -160,12 +160,12 @@ impl ShellInterpreter<'_> {
         if !self.spend(self.reading.writes.len() / 16) {
             return true;
         }
-        let path = PathForm::absolute(path);
+        let path = NormalPath::absolute(path);
         let mut wide = self.reading.writes.iter().filter(|one| one.is_pattern || one.extent == Extent::Tree);
         wide.any(|one| {
             let fixed = if one.is_pattern { one.path.find(['*', '?', '[', '{']) } else { None };
             let dir = fixed.map(|end| one.path[..end].rfind('/').unwrap_or(0));
-            path.is_within(&PathForm::absolute(&one.path[..dir.unwrap_or(one.path.len())]))
+            path.is_within(&NormalPath::absolute(&one.path[..dir.unwrap_or(one.path.len())]))
         })
     }
 }

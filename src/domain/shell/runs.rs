@@ -3,7 +3,7 @@
 //! The exit code of a shell is that of its last command, so it says nothing about most parts of a line: `cargo test |
 //! tail` succeeds whether or not the tests did.
 
-use super::parser::syntax::{Chain, Join, ShellNode, WordPart};
+use super::parser::syntax::{Chain, LogicalOperator, ShellNode, WordPart};
 
 /// Commands that practically never fail: if a chain failed, it was not because of them.
 const NEVER_FAIL: [&str; 13] =
@@ -11,7 +11,7 @@ const NEVER_FAIL: [&str; 13] =
 
 /// One program that is run, if the command gets that far.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Run {
+pub struct ProgramRun {
     /// Without its directory.
     pub program: String,
     /// `None` for an argument that is known only at run time.
@@ -40,7 +40,7 @@ impl OutcomeEvidence {
     }
 }
 
-impl Run {
+impl ProgramRun {
     /// The argument at that position, if it exists and is known.
     pub fn argument(&self, place: usize) -> Option<&str> {
         self.arguments.get(place)?.as_deref()
@@ -50,7 +50,7 @@ impl Run {
 /// What the outcome says about each part of a chain, if it says `evidence` about the whole chain.
 pub fn of_parts(chain: &Chain, evidence: OutcomeEvidence) -> Vec<OutcomeEvidence> {
     let count = chain.rest.len() + 1;
-    if chain.rest.iter().any(|(join, _)| *join == Join::Or) {
+    if chain.rest.iter().any(|(join, _)| *join == LogicalOperator::Or) {
         return vec![OutcomeEvidence::NOTHING; count];
     }
     let nodes = || std::iter::once(&chain.first).chain(chain.rest.iter().map(|(_, node)| node));

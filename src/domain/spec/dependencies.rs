@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::id::{IdSpelling, KnownIds};
-use super::task_draft::{Mode, TaskDraft};
+use super::task_draft::{DependencyContext, TaskDraft};
 
 /// A blank matches a blank, a tab, a line end, `-` or `_`.
 const KEYWORDS: [&str; 6] = ["depends on", "dependson", "blocked by", "blockedby", "after", "needs"];
@@ -25,9 +25,11 @@ pub fn read(draft: &TaskDraft, known: &KnownIds) -> (String, Vec<String>) {
     own.iter().for_each(|phrase| add(phrase.ids.clone()));
     for (mode, text) in &draft.sources {
         match mode {
-            Mode::Named => text.split('\n').for_each(|line| add(labelled(line, 0, known).ids)),
-            Mode::Anywhere => phrases(text, known).into_iter().for_each(|phrase| add(phrase.ids)),
-            Mode::Alone => {
+            DependencyContext::Named => text.split('\n').for_each(|line| add(labelled(line, 0, known).ids)),
+            DependencyContext::Anywhere => {
+                phrases(text, known).into_iter().for_each(|phrase| add(phrase.ids))
+            }
+            DependencyContext::Alone => {
                 let phrases = phrases(text, known).into_iter();
                 phrases.filter(|phrase| phrase.is_alone(text)).for_each(|phrase| add(phrase.ids));
             }

@@ -8,7 +8,7 @@ use super::dependencies;
 use super::id;
 use super::line_numbers::LineNumbers;
 use super::markdown::{Block, BlockKind, Checkbox, MarkdownCell};
-use super::task_draft::{Mode, TaskDraft};
+use super::task_draft::{DependencyContext, TaskDraft};
 
 /// The tasks, and the number of checkboxes that have no id and belong to no task.
 pub fn find<'a>(text: &'a str, blocks: &'a [Block]) -> (Vec<TaskDraft<'a>>, usize) {
@@ -104,14 +104,17 @@ impl<'a> Finder<'a> {
             && around == parent
             && check.is_none()
         {
-            self.add_source(owner, block, Mode::Named);
+            self.add_source(owner, block, DependencyContext::Named);
             return;
         }
         let found = split_id(&block.text).or_else(|| check.and_then(|_| split_at_colon(&block.text)));
         let owner = if let Some((id, own)) = found {
             Some(self.add(block, id, own, check))
         } else if let Some(parent) = parent {
-            self.owners.get(&parent).copied().inspect(|owner| self.add_source(*owner, block, Mode::Alone))
+            self.owners
+                .get(&parent)
+                .copied()
+                .inspect(|owner| self.add_source(*owner, block, DependencyContext::Alone))
         } else {
             self.below_heading(block, Below::InFirstList(list))
         };
@@ -126,9 +129,11 @@ impl<'a> Finder<'a> {
 
     fn paragraph(&mut self, block: &'a Block) {
         let owner = match block.item {
-            Some(item) => {
-                self.owners.get(&item).copied().inspect(|owner| self.add_source(*owner, block, Mode::Alone))
-            }
+            Some(item) => self
+                .owners
+                .get(&item)
+                .copied()
+                .inspect(|owner| self.add_source(*owner, block, DependencyContext::Alone)),
             None => self.below_heading(block, Below::Further),
         };
         self.label =
@@ -140,7 +145,11 @@ impl<'a> Finder<'a> {
         let section = self.section.as_ref()?;
         let owner = section.draft;
         let is_direct = section.below == Below::Directly || section.below == next && next != Below::Further;
-        self.add_source(owner, block, if is_direct { Mode::Anywhere } else { Mode::Alone });
+        self.add_source(
+            owner,
+            block,
+            if is_direct { DependencyContext::Anywhere } else { DependencyContext::Alone },
+        );
         self.go_below(next);
         Some(owner)
     }
@@ -171,7 +180,8 @@ impl<'a> Finder<'a> {
         let own = title.map_or("", |at| cells[at].text.as_str());
         let rest = (0..cells.len()).filter(|at| *at != first && Some(*at) != title);
         let sources = rest.map(|at| {
-            let mode = if self.columns.is_need(at) { Mode::Named } else { Mode::Anywhere };
+            let mode =
+                if self.columns.is_need(at) { DependencyContext::Named } else { DependencyContext::Anywhere };
             (mode, cells[at].text.as_str())
         });
         let sources = sources.collect();
@@ -193,7 +203,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Adds a text, unless it is in another quote than the task: quoted text is not the task's own.
-    fn add_source(&mut self, draft: usize, block: &'a Block, mode: Mode) {
+    fn add_source(&mut self, draft: usize, block: &'a Block, mode: DependencyContext) {
         let draft = &mut self.drafts[draft];
         if draft.quote == block.quote {
             draft.sources.push((mode, &block.text));
@@ -233,7 +243,7 @@ fn split_at_colon(text: &str) -> Option<(&str, &str)> {
     // Skip the colon of a URL.
     let (at, _) = line.match_indices(':').find(|(at, _)| !line[at + 1..].starts_with("//"))?;
     let id = line[..at].trim();
-    (id::is_fit(id) && !dependencies::is_keyword(id)).then(|| (id, &text[at + 1..]))
+    (id::is_valid(id) && !dependencies::is_keyword(id)).then(|| (id, &text[at + 1..]))
 }
 
 /// Removes the checkbox from the start of the text. If `[x]` is the name of a link, only its `x` is in the text.

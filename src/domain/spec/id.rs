@@ -28,7 +28,7 @@ fn shape(text: &str) -> Option<usize> {
 }
 
 /// Whether the whole text can be an id, whatever its form.
-pub fn is_fit(text: &str) -> bool {
+pub fn is_valid(text: &str) -> bool {
     (1..=MAX_ID).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
@@ -59,7 +59,7 @@ fn ends_in_list(text: &str, end: usize) -> bool {
 /// assert_eq!(meant("TASK-2", ids), Some("task-2"));
 /// assert_eq!(meant("TASK-002", ids), None);
 /// ```
-pub fn meant<'a>(typed: &str, ids: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn resolve_id<'a>(typed: &str, ids: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let ids: Vec<&str> = ids.into_iter().collect();
     let only = |is_it: &dyn Fn(&str) -> bool| {
         let mut fitting = ids.iter().copied().filter(|id| is_it(id));

@@ -16,7 +16,7 @@ mod tests;
 
 use std::collections::HashMap;
 
-pub use id::{MAX_ID, meant};
+pub use id::{MAX_ID, resolve_id};
 pub use problem::Problem;
 
 use id::KnownIds;
@@ -75,7 +75,7 @@ impl Spec {
 
     /// The most similar ids, for "did you mean".
     pub fn nearest(&self, id: &str) -> Vec<&str> {
-        crate::domain::nearest(id, self.tasks.iter().map(|task| task.id.as_str()))
+        crate::domain::suggestions(id, self.tasks.iter().map(|task| task.id.as_str()))
     }
 }
 

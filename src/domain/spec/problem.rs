@@ -12,7 +12,7 @@ const GUESSES: usize = 20_000_000;
 pub enum Problem {
     /// A second task with the id of the one on line `first`.
     Duplicate { id: String, line: usize, first: usize },
-    /// A dependency that is not a task. `nearest` are similar known ids.
+    /// A dependency that is not a task. `suggestions` are similar known ids.
     UnknownDependency { id: String, line: usize, dependency: String, nearest: Vec<String> },
     /// Tasks that each depend on the next, the last on the first. Of cycles that share tasks, only one is reported.
     Cycle { ids: Vec<String>, line: usize },
@@ -90,7 +90,7 @@ fn unknown(tasks: &[Task], places: &HashMap<&str, usize>) -> Vec<Problem> {
         for dependency in task.depends_on.iter().filter(|id| !places.contains_key(id.as_str())) {
             let left = guesses.checked_sub(dependency.len() * length);
             let nearest = match left {
-                Some(_) => crate::domain::nearest(dependency, tasks.iter().map(|task| task.id.as_str())),
+                Some(_) => crate::domain::suggestions(dependency, tasks.iter().map(|task| task.id.as_str())),
                 None => Vec::new(),
             };
             guesses = left.unwrap_or(guesses);

@@ -11,14 +11,14 @@ pub struct TaskDraft<'a> {
     /// The text after the id: the rest of its line and its continuation lines.
     pub own: &'a str,
     /// Other texts that may name dependencies.
-    pub sources: Vec<(Mode, &'a str)>,
+    pub sources: Vec<(DependencyContext, &'a str)>,
     /// Number of the innermost quote that contains it.
     pub quote: Option<usize>,
 }
 
 /// Which ids in a text are dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum DependencyContext {
     /// Those that follow a keyword.
     Anywhere,
     /// Those that follow a keyword and a colon, or a keyword in a phrase that is alone on its line.

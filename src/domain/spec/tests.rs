@@ -409,7 +409,7 @@ proptest! {
     fn what_is_read_holds_together(text in markdown()) {
         let spec = read(&text);
         let mut ids: Vec<&str> = spec.tasks.iter().map(|task| task.id.as_str()).collect();
-        prop_assert!(ids.iter().all(|id| id::is_fit(id)));
+        prop_assert!(ids.iter().all(|id| id::is_valid(id)));
         prop_assert!(spec.tasks.is_sorted_by(|a, b| a.line < b.line), "{:?}", spec.tasks);
         let lines = text.replace("\r\n", "\n").replace('\r', "\n").split('\n').count();
         prop_assert!(spec.tasks.iter().all(|task| task.line <= lines));

@@ -22,7 +22,7 @@ pub struct UndoSpan {
 }
 
 /// The spans that turn `edited` back into `original`; `None` if the two have too little in common.
-pub fn undo(edited: &str, original: &str) -> Option<Vec<UndoSpan>> {
+pub fn undo_spans(edited: &str, original: &str) -> Option<Vec<UndoSpan>> {
     let (from, to) = (words(edited), words(original));
     if differences(&from, &to) > MOST {
         return None;
@@ -39,11 +39,11 @@ pub fn undo(edited: &str, original: &str) -> Option<Vec<UndoSpan>> {
     let is_long = |word: &&str| word.len() >= LONG && word.starts_with(char::is_alphanumeric);
     let mut put_back = spans.iter().flat_map(|span| words(&span.text)).filter(is_long);
     let is_matched = put_back.all(|word| !edited.contains(word));
-    (is_matched && undone(edited, &spans).as_deref() == Some(original)).then_some(spans)
+    (is_matched && apply_undo(edited, &spans).as_deref() == Some(original)).then_some(spans)
 }
 
 /// The text as it was before the edit; `None` if the spans don't fit.
-pub fn undone(edited: &str, spans: &[UndoSpan]) -> Option<String> {
+pub fn apply_undo(edited: &str, spans: &[UndoSpan]) -> Option<String> {
     let mut out = String::with_capacity(edited.len());
     let mut done = 0;
     for UndoSpan { at, length, text } in spans {
@@ -96,11 +96,11 @@ mod tests {
 
     #[track_caller]
     fn check(edited: &str, original: &str, expected: &[(usize, usize, &str)]) {
-        let spans = undo(edited, original).unwrap();
+        let spans = undo_spans(edited, original).unwrap();
         let found: Vec<(usize, usize, &str)> =
             spans.iter().map(|span| (span.at, span.length, span.text.as_str())).collect();
         assert_eq!(found, expected);
-        assert_eq!(undone(edited, &spans).as_deref(), Some(original));
+        assert_eq!(apply_undo(edited, &spans).as_deref(), Some(original));
     }
 
     #[test]
@@ -116,15 +116,15 @@ mod tests {
     #[test]
     fn spans_that_do_not_fit_are_refused() {
         let span = |at, length| UndoSpan { at, length, text: String::new() };
-        assert_eq!(undone("ab", &[span(1, 2)]), None);
-        assert_eq!(undone("ab", &[span(1, 1), span(0, 1)]), None);
-        assert_eq!(undone("ä", &[span(1, 1)]), None);
-        assert_eq!(undone("a", &[span(usize::MAX, 1)]), None);
+        assert_eq!(apply_undo("ab", &[span(1, 2)]), None);
+        assert_eq!(apply_undo("ab", &[span(1, 1), span(0, 1)]), None);
+        assert_eq!(apply_undo("ä", &[span(1, 1)]), None);
+        assert_eq!(apply_undo("a", &[span(usize::MAX, 1)]), None);
     }
 
     #[test]
     fn what_would_put_a_long_word_back_that_was_never_away_is_dropped() {
-        assert_eq!(undo("a b 0123456789", "0123456789 a b"), None);
+        assert_eq!(undo_spans("a b 0123456789", "0123456789 a b"), None);
     }
 
     proptest! {
@@ -136,15 +136,15 @@ mod tests {
         ) {
             let original = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
             let edited: String = lines.iter().zip(&new).map(|(line, new)| format!("{line}\n{new}")).collect();
-            let spans = undo(&edited, &original).unwrap();
+            let spans = undo_spans(&edited, &original).unwrap();
             prop_assert!(spans.iter().all(|span| !span.text.contains("secret")), "{spans:?}");
-            prop_assert_eq!(undone(&edited, &spans), Some(original));
+            prop_assert_eq!(apply_undo(&edited, &spans), Some(original));
         }
 
         #[test]
         fn any_two_texts(edited in "[a-c{}\", \n]{0,40}", original in "[a-c{}\", \n]{0,40}") {
-            if let Some(spans) = undo(&edited, &original) {
-                prop_assert_eq!(undone(&edited, &spans), Some(original));
+            if let Some(spans) = undo_spans(&edited, &original) {
+                prop_assert_eq!(apply_undo(&edited, &spans), Some(original));
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Presence, format_duration, visible};
-use crate::ops::Profile;
+use crate::domain::{Presence, escape_invisible, format_duration};
+use crate::ops::AgentProfile;
 use crate::sys::environment::Home;
 
 use super::output::{Page, style};
@@ -25,72 +25,82 @@ pub(super) fn presence_cell(presence: Presence) -> TableCell {
 }
 
 /// What an agent is doing, in a few words.
-pub(super) fn notes(profile: &Profile) -> String {
+pub(super) fn notes(profile: &AgentProfile) -> String {
     let agent = &profile.agent;
     let mut notes = Vec::new();
-    notes.extend(profile.claims.iter().map(|claim| format!("on {}", visible(&claim.task))));
+    notes.extend(profile.claims.iter().map(|claim| format!("on {}", escape_invisible(&claim.task))));
     match agent.reservations.as_slice() {
         [] => {}
-        [one] => notes.push(format!("holds {}", visible(&one.pattern))),
+        [one] => notes.push(format!("holds {}", escape_invisible(&one.pattern))),
         [first, rest @ ..] => {
-            notes.push(format!("holds {} and {} more", visible(&first.pattern), rest.len()));
+            notes.push(format!("holds {} and {} more", escape_invisible(&first.pattern), rest.len()));
         }
     }
     if profile.unread > 0 {
         notes.push(format!("{} unread", profile.unread));
     }
-    notes.extend(agent.status.iter().map(|status| format!("“{}”", visible(status))));
+    notes.extend(agent.status.iter().map(|status| format!("“{}”", escape_invisible(status))));
     // Leave it out if the task was already mentioned.
     let is_new = |status: &String| !notes.contains(status);
-    let status = profile.auto_status.as_ref().map(|status| visible(status).into_owned()).filter(is_new);
+    let status =
+        profile.auto_status.as_ref().map(|status| escape_invisible(status).into_owned()).filter(is_new);
     notes.extend(status);
     notes.join(", ")
 }
 
 /// One agent in full.
-pub(super) fn text(page: &mut Page, profile: &Profile, home: &Home, now: Timestamp) {
+pub(super) fn text(page: &mut Page, profile: &AgentProfile, home: &Home, now: Timestamp) {
     let agent = &profile.agent;
     page.line(format!("{}  {}", style::bold(agent.name.as_str()), profile.presence));
     let mut row =
         |label: &str, value: String| page.line(format!("  {}  {value}", style::dim(&format!("{label:<8}"))));
-    let branch =
-        agent.git_branch.as_deref().map_or(String::new(), |branch| format!(" on {}", visible(branch)));
+    let branch = agent
+        .git_branch
+        .as_deref()
+        .map_or(String::new(), |branch| format!(" on {}", escape_invisible(branch)));
     let model = match agent.model.as_str() {
         "unknown" | "human" => String::new(),
-        model => format!(" ({})", visible(model)),
+        model => format!(" ({})", escape_invisible(model)),
     };
     row("harness", format!("{}{model}, process {}", harness(profile), agent.process.pid()));
-    row("folder", format!("{}{branch}", visible(&home.shorten(&agent.cwd))));
+    row("folder", format!("{}{branch}", escape_invisible(&home.shorten(&agent.cwd))));
     row("here for", duration(now, agent.started_at));
     if let Some(spec) = &agent.spec {
-        row("spec", visible(&home.shorten(spec)).into_owned());
+        row("spec", escape_invisible(&home.shorten(spec)).into_owned());
     }
     for claim in &profile.claims {
-        let reason =
-            claim.reason.as_deref().map_or(String::new(), |reason| format!(" – {}", visible(reason)));
-        row("task", format!("{} for {}{reason}", visible(&claim.task), duration(now, claim.claimed_at)));
+        let reason = claim
+            .reason
+            .as_deref()
+            .map_or(String::new(), |reason| format!(" – {}", escape_invisible(reason)));
+        row(
+            "task",
+            format!("{} for {}{reason}", escape_invisible(&claim.task), duration(now, claim.claimed_at)),
+        );
     }
     for reservation in &agent.reservations {
-        let reason =
-            reservation.reason.as_deref().map_or(String::new(), |reason| format!(" – {}", visible(reason)));
-        row("holds", format!("{}{reason}", visible(&reservation.pattern)));
+        let reason = reservation
+            .reason
+            .as_deref()
+            .map_or(String::new(), |reason| format!(" – {}", escape_invisible(reason)));
+        row("holds", format!("{}{reason}", escape_invisible(&reservation.pattern)));
     }
     if profile.unread > 0 {
         row("unread", profile.unread.to_string());
     }
     if let Some(status) = &agent.status {
-        row("status", visible(status).into_owned());
+        row("status", escape_invisible(status).into_owned());
     }
     match profile.presence {
         Presence::Active | Presence::Idle => {
-            profile.activity.iter().for_each(|activity| row("now", visible(activity).into_owned()));
+            profile.activity.iter().for_each(|activity| row("now", escape_invisible(activity).into_owned()));
         }
         Presence::Away | Presence::Stuck => row("quiet", duration(now, profile.last_sign)),
         Presence::Unknown | Presence::Gone => {}
     }
     if profile.tool_calls > 0 {
         let last = profile.last_tool_call.as_deref();
-        let last = last.map_or(String::new(), |last| format!(", the last: {}", visible(last)));
+        let last = last.map_or(String::new(), |last| format!(", the last: {}", escape_invisible(last)));
         let calls = if profile.tool_calls == 1 { "call" } else { "calls" };
         row("tools", format!("{} {calls}{last}", profile.tool_calls));
     }
@@ -105,7 +115,7 @@ pub(super) fn text(page: &mut Page, profile: &Profile, home: &Home, now: Timesta
 /// The latest changed files.
 fn changed(files: &[String]) -> String {
     let latest: Vec<String> =
-        files.iter().rev().take(MOST_CHANGED).map(|file| visible(file).into_owned()).collect();
+        files.iter().rev().take(MOST_CHANGED).map(|file| escape_invisible(file).into_owned()).collect();
     match files.len() - latest.len() {
         0 => latest.join(", "),
         rest => format!("{} and {rest} more", latest.join(", ")),

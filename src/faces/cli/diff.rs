@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use similar::{ChangeTag, TextDiff};
 
 use super::output::style;
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::ops::setup::install::FileChange;
 
 /// The diff for programs.
@@ -19,8 +19,10 @@ pub(super) fn unified(change: &FileChange) -> String {
 pub(super) fn lines(change: &FileChange) -> Vec<String> {
     let (before, after) = (text(change.before.as_deref()), text(change.after.as_deref()));
     let (old, new) = names(change);
-    let mut lines =
-        vec![style::bold(&visible(&format!("--- {old}"))), style::bold(&visible(&format!("+++ {new}")))];
+    let mut lines = vec![
+        style::bold(&escape_invisible(&format!("--- {old}"))),
+        style::bold(&escape_invisible(&format!("+++ {new}"))),
+    ];
     for hunk in TextDiff::from_lines(&before, &after).unified_diff().iter_hunks() {
         lines.push(style::dim(&hunk.header().to_string()));
         lines.extend(hunk.iter_changes().map(|line| match line.tag() {
@@ -34,7 +36,7 @@ pub(super) fn lines(change: &FileChange) -> Vec<String> {
 
 /// A line without its line ending, which need not be shown.
 fn shown(line: &str) -> Cow<'_, str> {
-    visible(line.trim_end_matches(['\n', '\r']))
+    escape_invisible(line.trim_end_matches(['\n', '\r']))
 }
 
 fn names(change: &FileChange) -> (String, String) {

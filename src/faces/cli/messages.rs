@@ -4,10 +4,11 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::domain::{Importance, Message, visible};
+use crate::domain::{Importance, Message, escape_invisible};
 use crate::faces::json::{self, failed};
 use crate::ops::{
-    Accepted, CommandError, HandoverOutcome, MessageDraft, RenderedMessage, SendReport, age, importance,
+    AcceptedCopy, CommandError, HandoverOutcome, MessageDraft, RenderedMessage, SendReport, format_age,
+    parse_importance,
 };
 use crate::sys::clock;
 
@@ -29,7 +30,7 @@ pub(super) struct DraftArgs {
 
 impl DraftArgs {
     pub(super) fn draft(self, text: Option<String>) -> Result<MessageDraft, CommandError> {
-        let importance = importance(&self.importance)?;
+        let importance = parse_importance(&self.importance)?;
         let text = text.unwrap_or_default();
         Ok(MessageDraft {
             text,
@@ -46,7 +47,7 @@ pub(super) fn json(message: &Message, short_id: &str) -> Value {
     with_letters(json::message(message), short_id)
 }
 
-fn accepted(accepted: &Accepted) -> Value {
+fn accepted(accepted: &AcceptedCopy) -> Value {
     with_letters(json::sent(accepted), accepted.stem.short_id())
 }
 
@@ -60,7 +61,7 @@ fn with_letters(mut value: Value, short_id: &str) -> Value {
 
 /// A message for a person at a terminal.
 pub(super) fn show(page: &mut Page, message: &Message, short_id: &str, note: &str, now: Timestamp) {
-    let mut about = format!("{} ago  {short_id}", age(message.timestamp, now));
+    let mut about = format!("{} ago  {short_id}", format_age(message.timestamp, now));
     if message.importance != Importance::Normal {
         about.push_str(&format!("  {}", message.importance.name()));
     }
@@ -74,10 +75,10 @@ pub(super) fn show(page: &mut Page, message: &Message, short_id: &str, note: &st
         about.push_str(&format!("  {note}"));
     }
     let to = if message.is_broadcast { "all" } else { &message.to };
-    let from = if message.is_notice() { "msg".into() } else { visible(&message.from) };
-    page.line(format!("{} → {}  {}", style::bold(&from), visible(to), style::dim(&about)));
+    let from = if message.is_notice() { "msg".into() } else { escape_invisible(&message.from) };
+    page.line(format!("{} → {}  {}", style::bold(&from), escape_invisible(to), style::dim(&about)));
     for line in message.text.trim_end().split('\n') {
-        page.line(format!("  {}", visible(&line.trim_end_matches('\r').replace('\t', "    "))));
+        page.line(format!("  {}", escape_invisible(&line.trim_end_matches('\r').replace('\t', "    "))));
     }
 }
 
@@ -105,8 +106,10 @@ impl Report for DeliveredMessages<'_> {
     fn text(&self, page: &mut Page) {
         for rendered in self.messages {
             if self.is_for_person {
-                let note =
-                    rendered.introduction.as_deref().map_or(String::new(), |text| visible(text).into_owned());
+                let note = rendered
+                    .introduction
+                    .as_deref()
+                    .map_or(String::new(), |text| escape_invisible(text).into_owned());
                 show(page, &rendered.message, &rendered.short_id, &note, self.now);
             } else {
                 page.line(rendered.for_model());

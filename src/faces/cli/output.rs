@@ -11,7 +11,7 @@ use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::domain::{visible, visible_json};
+use crate::domain::{escape_invisible, escape_invisible_json};
 use crate::faces::json;
 use crate::ops::{CommandError, ErrorDetail, HandoverOutcome, ReaderKind};
 use crate::sys::{files, seams};
@@ -222,7 +222,7 @@ impl Ui {
 
     pub(super) fn note(&self, notice: &str) {
         if !self.quiet {
-            self.complain(&format!("{}: {}", style::warn("note"), visible(notice)));
+            self.complain(&format!("{}: {}", style::warn("note"), escape_invisible(notice)));
         }
     }
 
@@ -298,7 +298,7 @@ impl Ui {
         let mut stdout = io::stdout().lock();
         if self.json {
             // JSON contains no styles.
-            stdout.write_all(visible_json(text).as_bytes())?;
+            stdout.write_all(escape_invisible_json(text).as_bytes())?;
             return stdout.flush();
         }
         let mut styled = AutoStream::new(stdout, self.color);
@@ -339,7 +339,7 @@ fn json_text(report: Option<&dyn Report>, error: Option<&CommandError>) -> Strin
 }
 
 fn error_text(error: &CommandError) -> String {
-    let mut text = format!("{}: {}", style::bad("error"), visible(&error.message));
+    let mut text = format!("{}: {}", style::bad("error"), escape_invisible(&error.message));
     for (_, examples) in error.facts.iter().filter(|(name, _)| *name == "examples") {
         if let ErrorDetail::List(examples) = examples {
             text.push_str("\nExamples:");
@@ -347,7 +347,7 @@ fn error_text(error: &CommandError) -> String {
         }
     }
     for hint in &error.hints {
-        text.push_str(&format!("\n{}: {}", style::dim("hint"), visible(hint)));
+        text.push_str(&format!("\n{}: {}", style::dim("hint"), escape_invisible(hint)));
     }
     text
 }

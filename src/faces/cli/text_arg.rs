@@ -4,7 +4,7 @@ use std::io::Read;
 
 use clap::Args;
 
-use crate::ops::{CommandError, CommandErrorKind, text_file};
+use crate::ops::{CommandError, CommandErrorKind, readable_text_file};
 
 #[derive(Args, Debug)]
 pub(super) struct TextArgs {
@@ -26,7 +26,7 @@ impl TextArgs {
             }
             (Some(text), _) => Ok(Some(text.clone())),
             (None, Some(file)) => {
-                let path = text_file(file)?;
+                let path = readable_text_file(file)?;
                 fs_err::read_to_string(path).map(Some).map_err(|error| unreadable(file, &error))
             }
             (None, None) => Ok(None),

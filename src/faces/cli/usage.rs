@@ -10,7 +10,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::{Map, Value, json};
 
-use crate::domain::nearest;
+use crate::domain::suggestions;
 use crate::ops::{CommandError, CommandErrorKind};
 
 use super::commands::Command;
@@ -216,7 +216,7 @@ fn meant(words: &[OsString], command: &clap::Command) -> Option<String> {
     let is_like_one = |word: &&str| word.len() > 2 && word.starts_with("--") && !word.contains([' ', '=']);
     let mut odd = words.iter().filter_map(|word| word.to_str()).filter(is_like_one);
     let odd = odd.find(|word| options.iter().all(|option| option != word))?;
-    nearest(odd, options.iter().map(String::as_str)).first().map(|option| (*option).to_string())
+    suggestions(odd, options.iter().map(String::as_str)).first().map(|option| (*option).to_string())
 }
 
 fn with_examples(error: CommandError, place: &CommandUsage) -> CommandError {

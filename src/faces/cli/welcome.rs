@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::harness::texts;
 use crate::ops::setup::install;
-use crate::ops::{self, AgentFilter, CommandError, Context, GlobalOptions, Listing, Profile};
+use crate::ops::{self, AgentFilter, AgentList, AgentProfile, CommandError, Context, GlobalOptions};
 
 use super::output::{CommandOutput, Page, Report, style};
 use super::table::{Table, TableCell};
@@ -25,13 +25,13 @@ pub(super) fn run(globals: GlobalOptions) -> Result<(CommandOutput, Vec<String>)
     errors.into_iter().for_each(&mut tell);
     let listing = listing.unwrap_or_else(|error| {
         tell(error);
-        Listing::default()
+        AgentList::default()
     });
     Ok((Welcome { listing, mesh, setup }.into(), warnings))
 }
 
 struct Welcome {
-    listing: Listing,
+    listing: AgentList,
     mesh: String,
     setup: Setup,
 }
@@ -70,7 +70,7 @@ impl Setup {
 }
 
 impl Welcome {
-    fn me(&self) -> Option<&Profile> {
+    fn me(&self) -> Option<&AgentProfile> {
         self.listing.agents.iter().find(|profile| self.listing.is_me(&profile.agent.name))
     }
 
@@ -146,7 +146,7 @@ impl Report for Welcome {
                 let task = me
                     .claims
                     .first()
-                    .map(|claim| format!("You work on {}.", visible(&claim.task.to_string())));
+                    .map(|claim| format!("You work on {}.", escape_invisible(&claim.task.to_string())));
                 let said: Vec<String> = mail.into_iter().chain(task).collect();
                 if !said.is_empty() {
                     page.line(said.join(" "));
@@ -167,8 +167,8 @@ impl Report for Welcome {
         let mut table = Table::default();
         for (command, what) in self.next() {
             table.row(vec![
-                TableCell::styled(&format!("  {}", visible(&command)), style::good),
-                TableCell::plain(&visible(&what)),
+                TableCell::styled(&format!("  {}", escape_invisible(&command)), style::good),
+                TableCell::plain(&escape_invisible(&what)),
             ]);
         }
         table.lines().into_iter().for_each(|line| page.line(line));

@@ -219,9 +219,10 @@ fn needs_deadline(call: &HookCall, may_refuse: bool) -> bool {
 fn read(harness: Harness, event: &str) -> Result<HookCall, HookFailure> {
     let input = stdin::read_all(MAX_INPUT, INPUT_LIMIT)?;
     let decoded = codec::decode(harness, event, &input)?;
-    let (room, as_user) = (codec::room(harness, event), codec::speaks_as_user(harness));
-    let is_kept = codec::keeps(harness, event);
-    let (greets_at_prompt, goes_on_once) = (codec::greets_at_prompt(harness), codec::goes_on_once(harness));
+    let (room, as_user) = (codec::max_answer_chars(harness, event), codec::continues_as_user_prompt(harness));
+    let is_kept = codec::keeps_text_after_interrupt(harness, event);
+    let (greets_at_prompt, goes_on_once) =
+        (codec::informs_only_at_prompt(harness), codec::hides_end_of_continued_turn(harness));
     let name = event.to_string();
     Ok(HookCall { harness, name, event: decoded, room, is_kept, as_user, greets_at_prompt, goes_on_once })
 }

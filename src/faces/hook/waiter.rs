@@ -14,7 +14,7 @@ use crate::harness::{self, HarnessSupport, WaiterCall, codec};
 use crate::ops::hook::log_hook_failure;
 use crate::ops::wake::{self, WaiterEnd};
 use crate::ops::{self, Context, Op};
-use crate::sys::signals::{self, Stop};
+use crate::sys::signals::{self, StopRequest};
 use crate::sys::stdin;
 
 use super::{Arguments, HookFailure, INPUT_LIMIT, MAX_INPUT, complain, panic_text};
@@ -48,7 +48,7 @@ fn wait(arguments: Arguments) -> Result<ExitCode, HookFailure> {
     let harness = harness::parse(harness).ok_or_else(|| HookFailure::UnknownHarness(harness.clone()))?;
     let none = || HookFailure::NoWaiter(harness);
     let waiter = harness::support(harness).and_then(HarnessSupport::waiter).ok_or_else(none)?;
-    let stop = Stop::listen()?;
+    let stop = StopRequest::listen()?;
     let input = stdin::read_all(MAX_INPUT, INPUT_LIMIT)?;
     let event = codec::decode(harness, waiter.event, &input)?;
     let session = event.session.filter(|_| !event.in_subagent);

@@ -1,7 +1,7 @@
 //! Confirms delivery: tells the op that took mail whether the answer with that mail was written.
 //!
-//! An answer that never arrives (the call was cancelled, the client is gone or does not read) drops its [`AckSender`]
-//! or leaves it waiting for too long. In both cases the [`AckReceiver`] reports that nobody was reached, and the mail
+//! An answer that never arrives (the call was cancelled, the client is gone or does not read) drops its [`HandoverSender`]
+//! or leaves it waiting for too long. In both cases the [`HandoverReceiver`] reports that nobody was reached, and the mail
 //! is put back. An answer that was withdrawn in time is not written any more, so that the mail is not delivered twice.
 
 use std::collections::HashMap;
@@ -18,14 +18,14 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// Travels with the answer.
 #[derive(Debug)]
-pub(super) struct AckSender {
+pub(super) struct HandoverSender {
     standing: Arc<Mutex<AckState>>,
     outcome: Sender<HandoverOutcome>,
 }
 
 /// Stays with the op that holds the mail.
 #[derive(Debug)]
-pub(super) struct AckReceiver {
+pub(super) struct HandoverReceiver {
     standing: Arc<Mutex<AckState>>,
     outcome: Receiver<HandoverOutcome>,
 }
@@ -37,14 +37,14 @@ enum AckState {
     Withdrawn,
 }
 
-pub(super) fn issue() -> (AckSender, AckReceiver) {
+pub(super) fn issue() -> (HandoverSender, HandoverReceiver) {
     let standing = Arc::new(Mutex::new(AckState::OnItsWay));
     let (sender, receiver) = bounded(1);
-    let ticket = AckSender { standing: Arc::clone(&standing), outcome: sender };
-    (ticket, AckReceiver { standing, outcome: receiver })
+    let ticket = HandoverSender { standing: Arc::clone(&standing), outcome: sender };
+    (ticket, HandoverReceiver { standing, outcome: receiver })
 }
 
-impl AckSender {
+impl HandoverSender {
     /// Whether the answer may be written. If so, it can no longer be withdrawn.
     pub(super) fn begin(&self) -> bool {
         self.move_to(AckState::BeingWritten) == AckState::BeingWritten
@@ -60,7 +60,7 @@ impl AckSender {
     }
 }
 
-impl AckReceiver {
+impl HandoverReceiver {
     /// Waits until the answer was written or never will be.
     pub(super) fn outcome(self, closing: &Receiver<()>) -> HandoverOutcome {
         let given_up = select! {
@@ -85,15 +85,15 @@ fn advance(standing: &Mutex<AckState>, next: AckState) -> AckState {
 
 /// The tickets of answers that were passed to the SDK, by request id.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PendingAcks(Arc<Mutex<HashMap<RequestId, AckSender>>>);
+pub(super) struct PendingHandovers(Arc<Mutex<HashMap<RequestId, HandoverSender>>>);
 
-impl PendingAcks {
+impl PendingHandovers {
     /// If a client uses an id twice, the first ticket is kept.
-    pub(super) fn keep(&self, id: RequestId, ticket: AckSender) {
+    pub(super) fn keep(&self, id: RequestId, ticket: HandoverSender) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_insert(ticket);
     }
 
-    pub(super) fn take(&self, id: &RequestId) -> Option<AckSender> {
+    pub(super) fn take(&self, id: &RequestId) -> Option<HandoverSender> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
     }
 }

@@ -33,7 +33,7 @@ use crate::ops::GlobalOptions;
 use crate::sys::signals;
 
 use channel::ChannelNotifier;
-use delivery_ack::PendingAcks;
+use delivery_ack::PendingHandovers;
 use op_thread::OpThread;
 use server::McpServer;
 use shutdown::Shutdown;
@@ -79,7 +79,7 @@ pub fn run(globals: GlobalOptions) -> ExitCode {
 fn serve(globals: GlobalOptions) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let op_thread = OpThread::open(globals)?;
-    let tickets = PendingAcks::default();
+    let tickets = PendingHandovers::default();
     let end = Shutdown::new(op_thread.closer());
     let wire = StdioTransport::open(io::stdin(), io::stdout(), tickets.clone(), &end)?;
     end.arm()?;

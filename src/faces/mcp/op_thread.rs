@@ -15,14 +15,14 @@ use tokio::sync::oneshot;
 
 use crate::domain::SessionId;
 use crate::ops::{
-    self, Client, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, MeshChange, Op,
+    self, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, McpClient, MeshChange, Op,
 };
 use crate::sys::seams;
-use crate::sys::signals::{Stop, StopTrigger};
+use crate::sys::signals::{StopRequest, StopTrigger};
 
 use super::channel::ChannelNotifier;
 use super::complain;
-use super::delivery_ack::{self, AckSender};
+use super::delivery_ack::{self, HandoverSender};
 use super::tool_answer::ToolAnswer;
 
 /// Maximum number of calls that wait for mail or watch for changes at once.
@@ -42,7 +42,7 @@ type Job = Box<dyn FnOnce() + Send>;
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) answer: ToolAnswer,
-    pub(super) ticket: Option<AckSender>,
+    pub(super) ticket: Option<HandoverSender>,
 }
 
 /// The op thread of one server.
@@ -147,9 +147,11 @@ impl OpThreadHandle {
     pub(super) fn run_beside(
         &self,
         sessions: Vec<SessionId>,
-        work: impl FnOnce(&Op, &mut ReplySender, &Stop) -> Result<ToolAnswer, CommandError> + Send + 'static,
+        work: impl FnOnce(&Op, &mut ReplySender, &StopRequest) -> Result<ToolAnswer, CommandError>
+        + Send
+        + 'static,
     ) -> Result<(oneshot::Receiver<Reply>, StopTrigger), CommandError> {
-        let (stop, asker) = Stop::manual();
+        let (stop, asker) = StopRequest::manual();
         let place = WaitingCalls::take_place(&self.waiting, asker.clone())?;
         let (visit, reply) = self.visit(sessions);
         let run = move || {
@@ -190,8 +192,8 @@ impl OpThreadHandle {
     /// Runs the attendant of the session that the server belongs to, until the server ends. An error or a warning is
     /// logged once.
     pub(super) fn attend(&self, channel: ChannelNotifier) -> io::Result<()> {
-        let globals = GlobalOptions { client: Some(Client::default()), ..self.globals.clone() };
-        let (stop, asker) = Stop::manual();
+        let globals = GlobalOptions { client: Some(McpClient::default()), ..self.globals.clone() };
+        let (stop, asker) = StopRequest::manual();
         let place = WaitingCalls::take_attendants_place(&self.waiting, asker);
         let run = move || {
             let said = RefCell::new(None);
@@ -214,7 +216,7 @@ impl OpThreadHandle {
 
     fn visit(&self, sessions: Vec<SessionId>) -> (OpCall, oneshot::Receiver<Reply>) {
         let (sender, reply) = oneshot::channel();
-        let globals = GlobalOptions { client: Some(Client { sessions }), ..self.globals.clone() };
+        let globals = GlobalOptions { client: Some(McpClient { sessions }), ..self.globals.clone() };
         (
             OpCall { globals, outlet: ReplySender { reply: Some(sender), closing: self.closing.clone() } },
             reply,
@@ -226,7 +228,7 @@ impl OpThreadHandle {
 fn attend(
     globals: &GlobalOptions,
     channel: &ChannelNotifier,
-    stop: &Stop,
+    stop: &StopRequest,
     warn: &dyn Fn(&str),
 ) -> Result<(), CommandError> {
     if !ops::wake::can_attend() {

@@ -18,7 +18,7 @@ use crate::ops::{CommandError, CommandErrorKind};
 
 use super::channel::{self, ChannelNotifier};
 use super::complain;
-use super::delivery_ack::PendingAcks;
+use super::delivery_ack::PendingHandovers;
 use super::op_thread::{OpThreadHandle, Reply};
 use super::resources::Topic;
 use super::subscriptions::Subscriptions;
@@ -37,13 +37,13 @@ const METHODS: [&str; 4] = ["tools/call", "tools/list", "resources/read", "resou
 
 pub(super) struct McpServer {
     op_thread: OpThreadHandle,
-    tickets: PendingAcks,
+    tickets: PendingHandovers,
     subscriptions: Subscriptions,
     line: ChannelNotifier,
 }
 
 impl McpServer {
-    pub(super) fn new(op_thread: OpThreadHandle, tickets: PendingAcks, line: ChannelNotifier) -> Self {
+    pub(super) fn new(op_thread: OpThreadHandle, tickets: PendingHandovers, line: ChannelNotifier) -> Self {
         let subscriptions = Subscriptions::new(op_thread.clone());
         Self { op_thread, tickets, subscriptions, line }
     }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Map, Value};
 
-use crate::domain::{quote_code, quote_sentence, visible};
+use crate::domain::{escape_invisible, quote_code, quote_sentence};
 use crate::faces::json;
 use crate::ops::{self, CommandError};
 
@@ -55,13 +55,13 @@ impl ToolAnswer {
     /// Adds notices that came up during the call.
     #[must_use]
     pub(super) fn noting(mut self, notices: &[String]) -> Self {
-        self.notes.extend(notices.iter().map(|notice| visible(notice).into_owned()));
+        self.notes.extend(notices.iter().map(|notice| escape_invisible(notice).into_owned()));
         self
     }
 
     /// The error message, for the log.
     pub(super) fn complaint(&self) -> Option<String> {
-        self.error.as_ref().map(|error| visible(&error.message).into_owned())
+        self.error.as_ref().map(|error| escape_invisible(&error.message).into_owned())
     }
 
     /// The notices, for the log.
@@ -73,9 +73,10 @@ impl ToolAnswer {
         let mut lines = self.lines.clone();
         lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
         if let Some(error) = &self.error {
-            lines.push(format!("error ({}): {}", error.kind.name(), visible(&error.message)));
-            lines
-                .extend(error.hints.iter().map(|hint| format!("hint: {}", visible(&hints::for_tools(hint)))));
+            lines.push(format!("error ({}): {}", error.kind.name(), escape_invisible(&error.message)));
+            lines.extend(
+                error.hints.iter().map(|hint| format!("hint: {}", escape_invisible(&hints::for_tools(hint)))),
+            );
         }
         lines.join("\n")
     }
@@ -125,20 +126,20 @@ fn tame(name: &str, value: &mut Value) {
         // Already quoted line by line.
         "text" => return,
         // Our own sentences, in which text from peers is quoted.
-        "message" | "hints" => visible(text).into_owned(),
+        "message" | "hints" => escape_invisible(text).into_owned(),
         "reason" | "statusMessage" | "activity" | "lastToolCall" | "preview" => quote_sentence(text),
         // Too long for one line.
-        "notes" => ops::quotation(text),
+        "notes" => ops::quote_peer_text(text),
         // Our own words, and paths, which may contain spaces.
         "" | "autoStatus" | "sessionId" | "cwd" | "root" | "spec" | "pattern" | "path" | "filesModified" => {
-            match visible(text) {
+            match escape_invisible(text) {
                 Cow::Borrowed(_) => return,
                 Cow::Owned(_) => quote_code(text),
             }
         }
         // A name, an id or a time: quote it if it could be a sentence.
         _ if text.contains(|c: char| c.is_whitespace() || "`“”".contains(c)) => quote_code(text),
-        _ => match visible(text) {
+        _ => match escape_invisible(text) {
             Cow::Borrowed(_) => return,
             Cow::Owned(_) => quote_code(text),
         },

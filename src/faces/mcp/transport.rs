@@ -23,7 +23,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use crate::ops::HandoverOutcome;
 
-use super::delivery_ack::{AckSender, PendingAcks};
+use super::delivery_ack::{HandoverSender, PendingHandovers};
 use super::shutdown::Shutdown;
 
 /// Maximum length of a line in bytes: more than any text that may be sent, so that most texts that are too long get a
@@ -110,7 +110,7 @@ fn bad(error: ErrorData, id: Option<RequestId>) -> InputLine {
 pub(super) struct StdioTransport {
     lines: mpsc::Receiver<InputLine>,
     out: mpsc::Sender<OutgoingLine>,
-    tickets: PendingAcks,
+    tickets: PendingHandovers,
     room: Arc<Semaphore>,
     /// The permits of requests whose answer is not written yet: one per request, also if a client uses an id several
     /// times.
@@ -122,7 +122,7 @@ pub(super) struct StdioTransport {
 /// A line to write.
 struct OutgoingLine {
     bytes: Vec<u8>,
-    ticket: Option<AckSender>,
+    ticket: Option<HandoverSender>,
     /// Written instead if the answer was withdrawn.
     instead: Vec<u8>,
     written: oneshot::Sender<io::Result<()>>,
@@ -132,7 +132,7 @@ impl StdioTransport {
     pub(super) fn open(
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
-        tickets: PendingAcks,
+        tickets: PendingHandovers,
         end: &Shutdown,
     ) -> io::Result<Self> {
         let (sender, lines) = mpsc::channel(QUEUE);
@@ -185,7 +185,7 @@ impl StdioTransport {
     fn put(
         &self,
         message: &TxJsonRpcMessage<RoleServer>,
-        ticket: Option<AckSender>,
+        ticket: Option<HandoverSender>,
         permit: Option<OwnedSemaphorePermit>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + use<> {
         let instead = match (message, &ticket) {
@@ -230,7 +230,7 @@ fn read_all(mut input: impl BufRead, lines: &mpsc::Sender<InputLine>) {
 
 fn write_all(mut output: impl Write, mut parcels: mpsc::Receiver<OutgoingLine>, end: &Shutdown) {
     while let Some(OutgoingLine { bytes, ticket, instead, written }) = parcels.blocking_recv() {
-        let may = ticket.as_ref().is_none_or(AckSender::begin);
+        let may = ticket.as_ref().is_none_or(HandoverSender::begin);
         let bytes = if may { bytes } else { instead };
         let outcome = output.write_all(&bytes).and_then(|()| output.flush());
         if let Some(ticket) = ticket {

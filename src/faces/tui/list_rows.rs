@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 
 use super::message_view::ago;
 use super::model::{FeedLine, PeerItem, ReservationItem, SpecView, TaskItem, TaskStateView};
@@ -50,7 +50,10 @@ pub(super) fn agents(state: &ChatState) -> Vec<AgentRow<'_>> {
     for peer in peers {
         if group != Some(&peer.spec) {
             group = Some(&peer.spec);
-            let title = peer.spec.as_deref().map_or("No spec".to_string(), |spec| visible(spec).into_owned());
+            let title = peer
+                .spec
+                .as_deref()
+                .map_or("No spec".to_string(), |spec| escape_invisible(spec).into_owned());
             rows.push(AgentRow::Group(format!("{title}:")));
         }
         rows.push(AgentRow::Agent(peer));

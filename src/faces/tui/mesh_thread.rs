@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, Sender};
 
 use crate::domain::AgentName;
 use crate::ops::feed::{self, FeedCursor, FeedFilter};
-use crate::ops::messages::chat::Chat;
+use crate::ops::messages::chat::MailTracker;
 use crate::ops::overview::{MeshOverview, overview};
 use crate::ops::watcher::screen_watcher::{MeshPart, ScreenSignal, ScreenWatcher};
 use crate::ops::{CommandError, CommandErrorKind, Op, carry_out};
@@ -73,7 +73,7 @@ pub(super) fn work(
         op,
         post,
         news,
-        chat: Chat::open(op)?,
+        chat: MailTracker::open(op)?,
         last: None,
         crowd_due: None,
         looked_at: Instant::now(),
@@ -108,7 +108,7 @@ struct MeshThread<'a> {
     op: &'a Op,
     post: &'a Sender<OutgoingMessage>,
     news: &'a Sender<ChatUpdate>,
-    chat: Chat,
+    chat: MailTracker,
     last: Option<MeshOverview>,
     /// When to read agents, tasks and reservations again, if something changed since the last read.
     crowd_due: Option<Instant>,
@@ -178,7 +178,7 @@ impl MeshThread<'_> {
         let told = recent.map(|recent| {
             self.cursor = Some(recent.cursor);
             if !recent.events.is_empty() {
-                self.tell(ChatUpdate::Events(recent.events.iter().map(to_model::happening).collect()));
+                self.tell(ChatUpdate::Events(recent.events.iter().map(to_model::feed_line).collect()));
             }
         });
         self.unless_gone(told)
@@ -202,7 +202,7 @@ impl MeshThread<'_> {
     fn look_at_crowd(&mut self) -> Result<(), CommandError> {
         let started = Instant::now();
         let seen = overview(self.op).map(|seen| {
-            self.tell(ChatUpdate::World(Box::new(to_model::world(self.op, &seen))));
+            self.tell(ChatUpdate::World(Box::new(to_model::mesh_snapshot(self.op, &seen))));
             self.last = Some(seen);
         });
         // Reading the overview may have posted notices to others.
@@ -232,7 +232,7 @@ impl MeshThread<'_> {
 
     fn tell_changes(
         &mut self,
-        changes: Result<crate::ops::messages::chat::Changes, CommandError>,
+        changes: Result<crate::ops::messages::chat::MailUpdate, CommandError>,
     ) -> Result<(), CommandError> {
         let told = changes.map(|changes| {
             self.tell(ChatUpdate::Older(changes.has_older));

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::Importance;
-use crate::ops::age;
+use crate::ops::format_age;
 
 use super::model::{ChatMessage, MessageStatus, ReceiptView, SentCopy, shown_name};
 use super::theme::Theme;
@@ -129,6 +129,6 @@ fn to_the_right(line: Line<'static>, width: usize) -> Line<'static> {
 pub(super) fn ago(then: Timestamp, now: Timestamp) -> String {
     match now.duration_since(then).as_secs() {
         ..60 => "now".to_string(),
-        _ => age(then, now),
+        _ => format_age(then, now),
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
-use crate::domain::{AgentName, Importance, Presence, visible};
+use crate::domain::{AgentName, Importance, Presence, escape_invisible};
 
 /// The mesh at one moment, except messages and feed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -138,7 +138,7 @@ impl ChatMessage {
 
 /// The displayed name of the other side. Notices come from `msg` itself, not from a peer.
 pub(super) fn shown_name(name: &str) -> Cow<'_, str> {
-    if AgentName::is_program(name) { "msg".into() } else { visible(name) }
+    if AgentName::is_program(name) { "msg".into() } else { escape_invisible(name) }
 }
 
 /// Whether a message was received or sent, and what became of it.

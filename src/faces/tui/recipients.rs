@@ -13,7 +13,7 @@ pub(super) enum Recipients {
 
 /// A text after `@` that is not a valid name.
 #[derive(Debug, thiserror::Error)]
-#[error("`{}` cannot be a name; to begin a text with `@`, put a word before it", crate::domain::visible(.0))]
+#[error("`{}` cannot be a name; to begin a text with `@`, put a word before it", crate::domain::escape_invisible(.0))]
 pub(super) struct BadRecipient(String);
 
 /// The recipients named at the start of a text, and the rest of the text.

@@ -52,13 +52,13 @@ fn dispatch(
 fn answer(sent: Result<SendReport, CommandError>, written: TypedMessage) -> ChatUpdate {
     let report = match sent {
         Ok(report) => report,
-        Err(error) => return ChatUpdate::NotSent { why: to_model::complaint(&error), written },
+        Err(error) => return ChatUpdate::NotSent { why: to_model::error_line(&error), written },
     };
     match report.error() {
         Some(error) if report.sent.is_empty() => {
-            ChatUpdate::NotSent { why: to_model::complaint(&error), written }
+            ChatUpdate::NotSent { why: to_model::error_line(&error), written }
         }
-        Some(error) => ChatUpdate::Notice(to_model::complaint(&error)),
+        Some(error) => ChatUpdate::Notice(to_model::error_line(&error)),
         None if report.sent.is_empty() => {
             ChatUpdate::NotSent { why: "nobody else is here".to_string(), written }
         }

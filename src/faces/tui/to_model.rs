@@ -7,7 +7,7 @@ use crate::ops::messages::chat::DeliveryStatus;
 use crate::ops::overview::{HeldReservation, MeshOverview};
 use crate::ops::tasks::{ActiveSpec, TaskState, TaskView};
 use crate::ops::wake::WakeRoute;
-use crate::ops::{CommandError, Context, Profile, SendReport};
+use crate::ops::{AgentProfile, CommandError, Context, SendReport};
 use crate::store::{MessageLocation, StoredMessage};
 
 use super::model::{
@@ -15,7 +15,7 @@ use super::model::{
     SpecView, TaskItem, TaskStateView, Tone,
 };
 
-pub(super) fn world(ctx: &Context, seen: &MeshOverview) -> MeshSnapshot {
+pub(super) fn mesh_snapshot(ctx: &Context, seen: &MeshOverview) -> MeshSnapshot {
     MeshSnapshot {
         mesh: ctx.home.shorten(&ctx.location.to_string()),
         me: seen.me.agent.name.to_string(),
@@ -25,7 +25,7 @@ pub(super) fn world(ctx: &Context, seen: &MeshOverview) -> MeshSnapshot {
     }
 }
 
-fn peer(ctx: &Context, profile: &Profile) -> PeerItem {
+fn peer(ctx: &Context, profile: &AgentProfile) -> PeerItem {
     let agent = &profile.agent;
     let claim = profile.claims.first();
     PeerItem {
@@ -47,7 +47,7 @@ fn model(name: &str) -> String {
 }
 
 /// What the agent is doing and its own status text, or else its automatic status.
-fn status(profile: &Profile) -> Option<String> {
+fn status(profile: &AgentProfile) -> Option<String> {
     let said: Vec<&str> =
         [&profile.activity, &profile.agent.status].into_iter().flatten().map(String::as_str).collect();
     // Left out, because the task has a column of its own.
@@ -144,7 +144,7 @@ pub(super) fn receipt(fate: DeliveryStatus) -> ReceiptView {
     }
 }
 
-pub(super) fn happening(event: &Event) -> FeedLine {
+pub(super) fn feed_line(event: &Event) -> FeedLine {
     let tone = match event.what {
         Happened::Ours(EventKind::Complete | EventKind::Commit) => Tone::Good,
         Happened::Ours(EventKind::Refused | EventKind::Stale | EventKind::Stuck | EventKind::Evict) => {
@@ -167,7 +167,7 @@ pub(super) fn sent(report: &SendReport) -> String {
 }
 
 /// An error in one line, with its first hint.
-pub(super) fn complaint(error: &CommandError) -> String {
+pub(super) fn error_line(error: &CommandError) -> String {
     match error.hints.first() {
         Some(hint) => format!("{}; {hint}", error.message),
         None => error.message.clone(),

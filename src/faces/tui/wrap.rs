@@ -3,14 +3,14 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 
 /// The rows of a text, each at most `width` columns wide, broken between words where possible.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut rows = Vec::new();
     for line in text.split('\n') {
         let line = line.strip_suffix('\r').unwrap_or(line).replace('\t', "    ");
-        wrap_line(&visible(&line), width.max(1), &mut rows);
+        wrap_line(&escape_invisible(&line), width.max(1), &mut rows);
     }
     rows
 }
@@ -123,7 +123,7 @@ mod tests {
             let rows = wrap(&text, width);
             proptest::prop_assert!(rows.iter().all(|row| row.width() <= width), "{rows:?}");
             let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-            proptest::prop_assert_eq!(letters(&rows.concat()), letters(&visible(&text)));
+            proptest::prop_assert_eq!(letters(&rows.concat()), letters(&escape_invisible(&text)));
         }
     }
 }

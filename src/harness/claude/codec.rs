@@ -27,12 +27,12 @@ impl HookCodec for ClaudeCodec {
     }
 
     /// A prompt that is interrupted before the first word of the answer is taken back, with the context given for it.
-    fn keeps(&self, event: &str) -> bool {
+    fn keeps_text_after_interrupt(&self, event: &str) -> bool {
         event != "UserPromptSubmit"
     }
 
     /// Claude Code moves context of more than 10,000 characters to a file.
-    fn room(&self) -> usize {
+    fn max_answer_chars(&self) -> usize {
         9_000
     }
 

@@ -47,7 +47,7 @@ impl HarnessSupport for ClaudeCode {
     }
 
     fn inboxes(&self) -> Option<&'static dyn SessionInboxes> {
-        Some(&socket::Sockets)
+        Some(&socket::ClaudeInboxes)
     }
 
     fn channel(&self) -> Option<ChannelSupport> {

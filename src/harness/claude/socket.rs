@@ -38,9 +38,9 @@ const TAKES: [&str; 3] = ["idle", "busy", "shell"];
 struct ClaudeSession(RecordedSession);
 
 /// The inboxes of all sessions.
-pub(super) struct Sockets;
+pub(super) struct ClaudeInboxes;
 
-impl SessionInboxes for Sockets {
+impl SessionInboxes for ClaudeInboxes {
     fn find(&self, home: &Home, agent: &Agent) -> Result<Box<dyn SessionInbox>, InboxError> {
         Ok(Box::new(ClaudeSession::of(home, agent)?))
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::tests::EVENTS;
-use super::{decode, encode, room};
+use super::{decode, encode, max_answer_chars};
 use crate::domain::Harness;
 use crate::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolOutcome, ToolUse};
 use crate::harness::parse;
@@ -57,7 +57,7 @@ pub(in crate::harness) fn check_answers(harness: Harness, event: &str, expected:
     let said = answers.map(|answer| encode(harness, event, &answer));
     assert_eq!(said.each_ref().map(Option::as_deref), expected, "{harness} {event}");
     assert_eq!(encode(harness, event, &HookAnswer::Silence), None);
-    assert_eq!(room(harness, event).is_some(), expected[1].is_some() || expected[2].is_some());
+    assert_eq!(max_answer_chars(harness, event).is_some(), expected[1].is_some() || expected[2].is_some());
 }
 
 /// Checks that all other events give no answer.

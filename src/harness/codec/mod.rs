@@ -53,31 +53,31 @@ pub fn encode(harness: Harness, event: &str, answer: &HookAnswer) -> Option<Stri
 }
 
 /// Maximum number of characters for the model at this event; `None` if it accepts none.
-pub fn room(harness: Harness, event: &str) -> Option<usize> {
+pub fn max_answer_chars(harness: Harness, event: &str) -> Option<usize> {
     let codec = codec(harness)?;
     let accepted = codec.accepts(event);
-    (accepted.context() || accepted.go_on()).then(|| codec.room())
+    (accepted.context() || accepted.go_on()).then(|| codec.max_answer_chars())
 }
 
 /// Whether text given at this event stays in the conversation even if the user interrupts the turn before the model
 /// answers.
-pub fn keeps(harness: Harness, event: &str) -> bool {
-    codec(harness).is_some_and(|codec| codec.keeps(event))
+pub fn keeps_text_after_interrupt(harness: Harness, event: &str) -> bool {
+    codec(harness).is_some_and(|codec| codec.keeps_text_after_interrupt(event))
 }
 
 /// Whether the text that makes the agent continue is shown as its user's prompt.
-pub fn speaks_as_user(harness: Harness) -> bool {
-    codec(harness).is_some_and(HookCodec::speaks_as_user)
+pub fn continues_as_user_prompt(harness: Harness) -> bool {
+    codec(harness).is_some_and(HookCodec::continues_as_user_prompt)
 }
 
 /// Whether the model can be told something only at a prompt, not at the start of its session.
-pub fn greets_at_prompt(harness: Harness) -> bool {
-    codec(harness).is_some_and(HookCodec::greets_at_prompt)
+pub fn informs_only_at_prompt(harness: Harness) -> bool {
+    codec(harness).is_some_and(HookCodec::informs_only_at_prompt)
 }
 
 /// Whether the harness does not report the end of a turn that went on at a stop.
-pub fn goes_on_once(harness: Harness) -> bool {
-    codec(harness).is_some_and(HookCodec::goes_on_once)
+pub fn hides_end_of_continued_turn(harness: Harness) -> bool {
+    codec(harness).is_some_and(HookCodec::hides_end_of_continued_turn)
 }
 
 /// The hook format of one harness. By default answers have Claude Code's format.
@@ -88,28 +88,28 @@ pub trait HookCodec: Sync {
     fn accepts(&self, event: &str) -> AcceptedAnswers;
 
     /// Maximum number of characters that reach the model unabridged.
-    fn room(&self) -> usize {
+    fn max_answer_chars(&self) -> usize {
         8_000
     }
 
     /// Whether text given at an event stays in the conversation even if the user interrupts the turn before the model
     /// answers. `false` where that was not observed: then mail may be delivered twice.
-    fn keeps(&self, _event: &str) -> bool {
+    fn keeps_text_after_interrupt(&self, _event: &str) -> bool {
         false
     }
 
     /// Whether the text that makes the agent continue is shown as its user's prompt.
-    fn speaks_as_user(&self) -> bool {
+    fn continues_as_user_prompt(&self) -> bool {
         false
     }
 
     /// Whether the model can be told something only at a prompt, not at the start of its session.
-    fn greets_at_prompt(&self) -> bool {
+    fn informs_only_at_prompt(&self) -> bool {
         false
     }
 
     /// Whether it does not report the end of a turn that went on at a stop.
-    fn goes_on_once(&self) -> bool {
+    fn hides_end_of_continued_turn(&self) -> bool {
         false
     }
 

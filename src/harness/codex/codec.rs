@@ -24,12 +24,12 @@ impl HookCodec for CodexCodec {
         }
     }
 
-    fn keeps(&self, _: &str) -> bool {
+    fn keeps_text_after_interrupt(&self, _: &str) -> bool {
         true
     }
 
     /// Codex moves context of more than about 2,500 tokens to a file.
-    fn room(&self) -> usize {
+    fn max_answer_chars(&self) -> usize {
         6_000
     }
 }

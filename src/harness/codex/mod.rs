@@ -44,7 +44,7 @@ impl HarnessSupport for Codex {
     }
 
     /// Its daemon hosts several threads.
-    fn hosts_many(&self) -> bool {
+    fn hosts_several_sessions(&self) -> bool {
         true
     }
 
@@ -69,7 +69,7 @@ impl HarnessSupport for Codex {
     }
 
     fn prompt_queue(&self) -> Option<&'static dyn PromptQueue> {
-        Some(&queue::Queue)
+        Some(&queue::CodexQueue)
     }
 
     /// Codex runs a bare `msg` outside its sandbox, and everything else inside, where the mesh cannot be written.

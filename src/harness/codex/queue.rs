@@ -15,9 +15,9 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// Variables that tell Codex where its state is: the agent's own values are used, not the sender's.
 const VARIABLES: [&str; 4] = ["HOME", "CODEX_HOME", "PATH", "XDG_RUNTIME_DIR"];
 
-pub(super) struct Queue;
+pub(super) struct CodexQueue;
 
-impl PromptQueue for Queue {
+impl PromptQueue for CodexQueue {
     fn command(&self) -> &'static str {
         "codex queue"
     }

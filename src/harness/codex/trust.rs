@@ -9,7 +9,7 @@ use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Dialect, Document, JsonNode};
 use crate::domain::text_edit::toml::Tables;
 use crate::harness::MsgProgram;
-use crate::harness::install::{CustomPart, FileLookup, Hook, Original};
+use crate::harness::install::{CustomPart, FileLookup, Hook, RecordedOriginal};
 
 use super::ID;
 use super::server_table::{self, ServerTable};
@@ -59,11 +59,14 @@ impl CustomPart for Trust {
     fn take(
         &self,
         bytes: &[u8],
-        original: Original<'_>,
+        original: RecordedOriginal<'_>,
         view: FileLookup<'_>,
     ) -> Result<Option<Vec<u8>>, EditError> {
-        let first =
-            if let Original::Known { outline, .. } = original { Some(outline.as_bytes()) } else { None };
+        let first = if let RecordedOriginal::Known { outline, .. } = original {
+            Some(outline.as_bytes())
+        } else {
+            None
+        };
         let (before, after) = view(&self.hooks);
         let mut tables = Tables::parse(&self.server.take(bytes, first)?, &ABOVE, KEY)?;
         let known = self.hashes(before.as_deref())?;

@@ -11,7 +11,7 @@ use crate::domain::text_edit::json::{Dialect, Document};
 use crate::domain::text_edit::{EditError, lines};
 use crate::harness::{HookLine, MsgProgram};
 
-use super::original::{FileLookup, Original};
+use super::original::{FileLookup, RecordedOriginal};
 use super::settings_entry::{SettingsFileEntry, shown_by, status_line, take_strays};
 
 /// A file, and our part of it.
@@ -48,7 +48,7 @@ pub trait CustomPart: fmt::Debug {
     fn take(
         &self,
         bytes: &[u8],
-        original: Original<'_>,
+        original: RecordedOriginal<'_>,
         view: FileLookup<'_>,
     ) -> Result<Option<Vec<u8>>, EditError>;
 
@@ -89,7 +89,7 @@ impl InstalledPart {
     pub fn put(
         &self,
         current: Option<&[u8]>,
-        original: Original<'_>,
+        original: RecordedOriginal<'_>,
         view: FileLookup<'_>,
     ) -> Result<Vec<u8>, EditError> {
         let bytes = current.unwrap_or_default();
@@ -133,7 +133,7 @@ impl InstalledPart {
     pub fn take(
         &self,
         bytes: &[u8],
-        original: Original<'_>,
+        original: RecordedOriginal<'_>,
         view: FileLookup<'_>,
     ) -> Result<Option<Vec<u8>>, EditError> {
         match self {
@@ -150,20 +150,20 @@ impl InstalledPart {
                 }
                 take_strays(&mut document, *harness, entries, &was_there)?;
                 // The rest may be the user's own, unless we know that we were installed.
-                let is_known = !matches!(original, Original::Unknown) || document.is_changed();
+                let is_known = !matches!(original, RecordedOriginal::Unknown) || document.is_changed();
                 for entry in rest.into_iter().filter(|entry| is_known || entry.goes_with_plugin(view)) {
                     entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
                 }
                 if !document.is_changed() {
                     return Ok(Some(bytes.to_vec()));
                 }
-                if let Original::Known { outline, .. } = original
+                if let RecordedOriginal::Known { outline, .. } = original
                     && document.is_bare()
                     && outline.trim_ascii().is_empty()
                 {
                     return Ok(Some(outline.as_bytes().to_vec()));
                 }
-                let is_bare = matches!(original, Original::Nothing) && document.is_bare();
+                let is_bare = matches!(original, RecordedOriginal::Nothing) && document.is_bare();
                 Ok((!is_bare).then(|| document.into_bytes()))
             }
             Self::Custom(part) => part.take(bytes, original, view),

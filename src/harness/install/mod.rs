@@ -12,7 +12,7 @@ mod settings_entry;
 pub use context::{HOOK_SECONDS, HookGroup, InstallContext, InstallScope, PLACE_OF_PROGRAM};
 pub use installed_part::{CustomPart, InstallTarget, InstalledPart};
 pub use no_project_settings::NoProjectSettings;
-pub use original::{FileLookup, Original};
+pub use original::{FileLookup, RecordedOriginal};
 pub use server_entry::ServerEntry;
 pub use settings_entry::{Hook, HookRole, PermissionRule, SettingsFileEntry};
 

@@ -10,7 +10,7 @@ pub type FileLookup<'a> = &'a dyn Fn(&Path) -> (Option<Vec<u8>>, Option<Vec<u8>>
 
 /// The file before us: unknown, absent, or a file of which a record keeps this.
 #[derive(Clone, Copy, Debug)]
-pub enum Original<'a> {
+pub enum RecordedOriginal<'a> {
     Unknown,
     Nothing,
     Known {
@@ -22,7 +22,7 @@ pub enum Original<'a> {
     },
 }
 
-impl Original<'_> {
+impl RecordedOriginal<'_> {
     /// The outline of a settings file that existed.
     pub(super) fn document(self, dialect: Dialect) -> Option<Document> {
         let Self::Known { outline, .. } = self else { return None };

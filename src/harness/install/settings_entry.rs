@@ -8,7 +8,7 @@ use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Document, EntryPosition, EntrySlot, Json, JsonNode};
 use crate::harness::{HookLine, HookPurpose};
 
-use super::original::{FileLookup, Original};
+use super::original::{FileLookup, RecordedOriginal};
 use super::server_entry::ServerEntry;
 
 /// One entry in a settings file.
@@ -62,7 +62,7 @@ pub trait PermissionRule: fmt::Debug {
     fn put(
         &self,
         document: &mut Document,
-        original: Original<'_>,
+        original: RecordedOriginal<'_>,
         before: Option<&Document>,
         view: FileLookup<'_>,
     ) -> Result<(), EditError>;

@@ -73,15 +73,15 @@ impl HookCodec for KimiCodec {
     }
 
     /// An interrupted prompt stays in the conversation, with what was said about it.
-    fn keeps(&self, _: &str) -> bool {
+    fn keeps_text_after_interrupt(&self, _: &str) -> bool {
         true
     }
 
-    fn greets_at_prompt(&self) -> bool {
+    fn informs_only_at_prompt(&self) -> bool {
         true
     }
 
-    fn goes_on_once(&self) -> bool {
+    fn hides_end_of_continued_turn(&self) -> bool {
         true
     }
 

@@ -3,7 +3,7 @@
 use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::quoted;
 use crate::domain::text_edit::toml::table_list::TableList;
-use crate::harness::install::{CustomPart, FileLookup, Original};
+use crate::harness::install::{CustomPart, FileLookup, RecordedOriginal};
 use crate::harness::{HookLine, HookPurpose};
 
 use super::{ID, accepted_hooks};
@@ -49,7 +49,7 @@ impl CustomPart for HookTables {
     fn take(
         &self,
         bytes: &[u8],
-        original: Original<'_>,
+        original: RecordedOriginal<'_>,
         _: FileLookup<'_>,
     ) -> Result<Option<Vec<u8>>, EditError> {
         let mut list = TableList::parse(bytes, LIST)?;

@@ -132,12 +132,12 @@ impl HookCodec for OpenCodeCodec {
         }
     }
 
-    fn keeps(&self, _: &str) -> bool {
+    fn keeps_text_after_interrupt(&self, _: &str) -> bool {
         true
     }
 
     /// Only a prompt makes OpenCode continue.
-    fn speaks_as_user(&self) -> bool {
+    fn continues_as_user_prompt(&self) -> bool {
         true
     }
 

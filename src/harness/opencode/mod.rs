@@ -45,7 +45,7 @@ impl HarnessSupport for OpenCode {
     }
 
     /// Its server hosts several sessions.
-    fn hosts_many(&self) -> bool {
+    fn hosts_several_sessions(&self) -> bool {
         true
     }
 

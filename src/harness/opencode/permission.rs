@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Document, Json, JsonNode, Member, NodeKind};
-use crate::harness::install::{FileLookup, Original, PermissionRule};
+use crate::harness::install::{FileLookup, PermissionRule, RecordedOriginal};
 
 /// The permission to run a command; it is installed and removed together with that plugin.
 #[derive(Debug)]
@@ -21,14 +21,16 @@ impl PermissionRule for Permission {
     fn put(
         &self,
         document: &mut Document,
-        original: Original<'_>,
+        original: RecordedOriginal<'_>,
         before: Option<&Document>,
         view: FileLookup<'_>,
     ) -> Result<(), EditError> {
         let is_ours = match original {
-            Original::Nothing => true,
-            Original::Unknown => view(&self.plugin).0.is_some(),
-            Original::Known { .. } => !before.is_some_and(|before| may_have_allowed(before, self.command)),
+            RecordedOriginal::Nothing => true,
+            RecordedOriginal::Unknown => view(&self.plugin).0.is_some(),
+            RecordedOriginal::Known { .. } => {
+                !before.is_some_and(|before| may_have_allowed(before, self.command))
+            }
         };
         put(document, self.command, is_ours)
     }

@@ -78,7 +78,7 @@ impl HookCodec for PiCodec {
         }
     }
 
-    fn keeps(&self, _: &str) -> bool {
+    fn keeps_text_after_interrupt(&self, _: &str) -> bool {
         true
     }
 

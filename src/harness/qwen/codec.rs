@@ -48,12 +48,12 @@ impl HookCodec for QwenCodec {
     }
 
     /// A prompt that is interrupted before the first word of the answer is taken back, with the context given for it.
-    fn keeps(&self, event: &str) -> bool {
+    fn keeps_text_after_interrupt(&self, event: &str) -> bool {
         event != "UserPromptSubmit"
     }
 
     /// The reason for going on becomes a prompt, at which the hook for prompts is called: the mail comes there.
-    fn speaks_as_user(&self) -> bool {
+    fn continues_as_user_prompt(&self) -> bool {
         true
     }
 

@@ -59,9 +59,9 @@ impl From<QwenRefusal> for InboxError {
 struct QwenSession(RecordedSession);
 
 /// The inboxes of all sessions.
-pub(super) struct Inboxes;
+pub(super) struct QwenInboxes;
 
-impl SessionInboxes for Inboxes {
+impl SessionInboxes for QwenInboxes {
     fn find(&self, home: &Home, agent: &Agent) -> Result<Box<dyn SessionInbox>, InboxError> {
         Ok(Box::new(QwenSession::of(home, agent)?))
     }

@@ -47,7 +47,7 @@ impl HarnessSupport for QwenCode {
     }
 
     fn inboxes(&self) -> Option<&'static dyn SessionInboxes> {
-        Some(&inbox::Inboxes)
+        Some(&inbox::QwenInboxes)
     }
 
     fn config_dir(&self, home: &Home) -> PathBuf {

@@ -8,7 +8,7 @@ use crate::sys::{clock, process};
 
 use super::identity;
 use super::names::{self, with_nearest};
-use super::profile::Profile;
+use super::profile::AgentProfile;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person_required;
@@ -16,9 +16,9 @@ use crate::ops::reservations::waiting;
 use crate::ops::tasks::claim_upkeep;
 
 #[derive(Clone, Debug)]
-pub struct Evicted {
+pub struct EvictOutcome {
     /// The agent before it was evicted.
-    pub profile: Profile,
+    pub profile: AgentProfile,
     pub unclaimed: Vec<Claim>,
 }
 
@@ -31,7 +31,7 @@ pub enum EvictPolicy {
 
 /// Takes name, claims and reservations from an agent. If it is alive, its next command tells it, and its mail waits for
 /// it.
-pub fn evict(op: &Op, name: &AgentName, policy: EvictPolicy) -> Result<Evicted, CommandError> {
+pub fn evict(op: &Op, name: &AgentName, policy: EvictPolicy) -> Result<EvictOutcome, CommandError> {
     if policy == EvictPolicy::EvenIfAlive {
         person_required::required(|| person_required::with_mesh(op, &format!("msg evict {name} --force")))?;
     }
@@ -66,14 +66,14 @@ pub fn evict(op: &Op, name: &AgentName, policy: EvictPolicy) -> Result<Evicted, 
             .hint(hint)
             .fact("agent", agent.name.as_str()));
     }
-    let profile = Profile::with_liveness(op, &mesh, agent.clone(), &locked.claims()?, liveness)?;
+    let profile = AgentProfile::with_liveness(op, &mesh, agent.clone(), &locked.claims()?, liveness)?;
     let mut change = locked.change();
     let unclaimed = claim_upkeep::give_up(&mut change, agent)?;
     locked.bury_with(change, record, GoneReason::Evicted, now, by.as_ref().map(|by| by.name.as_str()))?;
     waiting::notify_waiting_or_warn(op, &mesh, &locked);
     let teller = by.map_or_else(AgentName::of_program, |by| by.name);
     op.feed(EventKind::Evict, &teller, Some(agent.name.as_str()), None);
-    Ok(Evicted { profile, unclaimed })
+    Ok(EvictOutcome { profile, unclaimed })
 }
 
 /// The mesh, and the agent that evicts: `None` for a person, who need not have joined.

@@ -15,14 +15,14 @@ use std::rc::Rc;
 use crate::domain::{Agent, AgentName, Liveness, RecordedProcess, SessionId, format_duration};
 use crate::harness;
 use crate::store::{
-    Census, LockedMesh, Mesh, Registration, RegistryQuery, SessionRecord, StoreError, Survey,
+    Census, IndexedRegistry, LockedMesh, Mesh, Registration, RegistryQuery, SessionRecord, StoreError,
 };
 use crate::sys::environment::variable;
 use crate::sys::{clock, process};
 
 use super::bury::{bury_dead_of, finish_renames, settled_census};
 use super::names;
-use super::profile::Profile;
+use super::profile::AgentProfile;
 use super::publish_activity::refresh;
 use super::roster::Roster;
 use crate::ops::context::Context;
@@ -92,7 +92,7 @@ pub(in crate::ops) fn own_caller_and_others(
 pub(in crate::ops) fn at_statusline(
     ctx: &Context,
     mesh: &Mesh,
-    survey: &Survey<'_>,
+    survey: &IndexedRegistry<'_>,
     told: Option<&SessionId>,
 ) -> Result<Option<Agent>, CommandError> {
     let told = told.filter(|_| ctx.acting_as.is_none());
@@ -116,9 +116,9 @@ pub(in crate::ops) fn at_statusline(
 }
 
 /// The caller with all that others see of it; for `whoami`.
-pub fn whoami(op: &Op) -> Result<(Profile, String), CommandError> {
+pub fn whoami(op: &Op) -> Result<(AgentProfile, String), CommandError> {
     let (mesh, caller) = caller(op)?;
-    Ok((Profile::look(op, &mesh, caller.agent)?, caller.how))
+    Ok((AgentProfile::look(op, &mesh, caller.agent)?, caller.how))
 }
 
 /// The caller, if that is certain; for commands that only read.
@@ -349,7 +349,7 @@ fn new_session(agent: &Agent, traces: &CallerTraces) -> Option<SessionId> {
     let (host, (session, teller)) = (traces.harness.as_ref()?, traces.session.as_ref()?);
     let same_process = agent.process == RecordedProcess::Pinned(host.process.clone());
     let is_news = !teller.may_be_old() && agent.session != *session;
-    (same_process && !harness::hosts_many(host.harness) && is_news).then(|| session.clone())
+    (same_process && !harness::hosts_several_sessions(host.harness) && is_news).then(|| session.clone())
 }
 
 fn not_joined() -> CommandError {

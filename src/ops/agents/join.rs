@@ -22,7 +22,7 @@ use crate::sys::{clock, process, random};
 use super::bury::settled_census;
 use super::identity;
 use super::names::{self, holder, name_taken};
-use super::profile::Profile;
+use super::profile::AgentProfile;
 use super::prune;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
@@ -60,8 +60,8 @@ pub enum JoinKind {
 }
 
 #[derive(Clone, Debug)]
-pub struct Joined {
-    pub profile: Profile,
+pub struct JoinOutcome {
+    pub profile: AgentProfile,
     pub arrival: JoinKind,
     /// Why that process was registered.
     pub why: String,
@@ -73,7 +73,7 @@ pub struct Joined {
     pub settled_in: Option<String>,
 }
 
-pub fn join(op: &Op, request: &JoinRequest) -> Result<Joined, CommandError> {
+pub fn join(op: &Op, request: &JoinRequest) -> Result<JoinOutcome, CommandError> {
     let newcomer = Newcomer::find(op, request)?;
     let default_name = default_name()?;
     let spec = request.spec.as_deref().map(|path| spec_path(op, path)).transpose()?;
@@ -106,8 +106,8 @@ pub fn join(op: &Op, request: &JoinRequest) -> Result<Joined, CommandError> {
     });
     prune::in_passing(op, &mesh);
     let peers = count_peers(&mesh, &agent)?;
-    let profile = Profile::look(op, &mesh, agent)?;
-    Ok(Joined { profile, arrival, why: newcomer.host.why, peers, lost, settled_in })
+    let profile = AgentProfile::look(op, &mesh, agent)?;
+    Ok(JoinOutcome { profile, arrival, why: newcomer.host.why, peers, lost, settled_in })
 }
 
 /// The name from the environment, for a `join` without a name.
@@ -172,7 +172,7 @@ impl JoinAttempt<'_> {
                     )),
                 }
             }
-            (_, Some(_)) if harness::hosts_many(newcomer.harness) => Ok(None),
+            (_, Some(_)) if harness::hosts_several_sessions(newcomer.harness) => Ok(None),
             ([only], Some(_)) if self.is_another(&only.agent) => Ok(None),
             // The session got a new id inside its process.
             ([only], Some(_)) => Ok(Some(only)),

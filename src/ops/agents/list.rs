@@ -9,7 +9,7 @@ use crate::sys::{clock, process};
 use super::bury::bury_in_passing;
 use super::identity;
 use super::names::{self, with_nearest};
-use super::profile::{Profile, claims_to_look_at};
+use super::profile::{AgentProfile, claims_to_look_at};
 use super::stuck;
 use crate::ops::context::FolderScope;
 use crate::ops::effects::Op;
@@ -36,8 +36,8 @@ pub struct GoneAgent {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Listing {
-    pub agents: Vec<Profile>,
+pub struct AgentList {
+    pub agents: Vec<AgentProfile>,
     pub gone: Vec<GoneAgent>,
     pub unreadable: Vec<UnreadableFile>,
     pub me: Option<AgentName>,
@@ -60,7 +60,7 @@ impl AgentRelation {
     }
 }
 
-impl Listing {
+impl AgentList {
     pub fn relation(&self, name: &AgentName) -> AgentRelation {
         AgentRelation::of(name, self.me.as_ref())
     }
@@ -70,7 +70,7 @@ impl Listing {
     }
 }
 
-pub fn agents(op: &Op, filter: AgentFilter) -> Result<Listing, CommandError> {
+pub fn agents(op: &Op, filter: AgentFilter) -> Result<AgentList, CommandError> {
     look(op, filter, show_life)
 }
 
@@ -78,7 +78,7 @@ pub fn agents(op: &Op, filter: AgentFilter) -> Result<Listing, CommandError> {
 pub(in crate::ops) fn agents_without_sign_of_life(
     op: &Op,
     filter: AgentFilter,
-) -> Result<Listing, CommandError> {
+) -> Result<AgentList, CommandError> {
     look(op, filter, |_, _, _| {})
 }
 
@@ -86,10 +86,10 @@ fn look(
     op: &Op,
     filter: AgentFilter,
     show_life: fn(&Op, &Mesh, Option<&AgentName>),
-) -> Result<Listing, CommandError> {
+) -> Result<AgentList, CommandError> {
     let Some(mesh) = op.mesh()? else {
         op.note_absent_mesh();
-        return Ok(Listing::default());
+        return Ok(AgentList::default());
     };
     let census = mesh.registry().census()?;
     let me = identity::caller_if_certain(op, &mesh, &census).map(|agent| agent.name);
@@ -105,7 +105,7 @@ fn look(
     let (odd, unreadable): (Vec<UnreadableFile>, _) =
         census.unreadable.into_iter().partition(|file| file.told.is_some());
     let odd = odd.into_iter().filter_map(|file| file.told).map(|record| *record);
-    let mut listing = Listing { me, unreadable, ..Listing::default() };
+    let mut listing = AgentList { me, unreadable, ..AgentList::default() };
     let mut gone_pis = Vec::new();
     for Registration { agent, .. } in census.records.into_iter().chain(odd) {
         let liveness = process::liveness(&agent.process);
@@ -113,7 +113,7 @@ fn look(
         if liveness == Liveness::Gone && agent.is_foreign() {
             gone_pis.push(agent);
         } else if liveness != Liveness::Gone && in_scope(&agent.cwd) {
-            listing.agents.push(Profile::with_liveness(op, &mesh, agent, &claims, liveness)?);
+            listing.agents.push(AgentProfile::with_liveness(op, &mesh, agent, &claims, liveness)?);
         }
     }
     stuck::report(op, &mesh, &listing.agents);
@@ -157,7 +157,7 @@ fn gone_pi(mesh: &Mesh, agent: &Agent) -> Result<GoneAgent, CommandError> {
 }
 
 /// One agent, and who it is to the caller.
-pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, AgentRelation), CommandError> {
+pub fn whois(op: &Op, name: &AgentName) -> Result<(AgentProfile, AgentRelation), CommandError> {
     let unknown = || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
     let Some(mesh) = op.mesh()? else { return Err(unknown().hint("nobody has joined this mesh yet")) };
     let census = mesh.registry().census()?;
@@ -166,7 +166,7 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(Profile, AgentRelation), Comm
     if let Some(record) = known.filter(|record| record.is_live()) {
         let me = identity::caller_if_certain(op, &mesh, &census).map(|agent| agent.name);
         show_life(op, &mesh, me.as_ref());
-        let profile = Profile::look(op, &mesh, record.agent.clone())?;
+        let profile = AgentProfile::look(op, &mesh, record.agent.clone())?;
         stuck::report(op, &mesh, [&profile]);
         return Ok((profile, AgentRelation::of(&record.agent.name, me.as_ref())));
     }

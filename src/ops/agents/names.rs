@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName, nearest};
+use crate::domain::{Agent, AgentName, suggestions};
 use crate::store::{Census, GoneReason, Grave, LockedMesh, Mesh, StoreError, UnreadableFile};
 use crate::sys::clock;
 
@@ -96,7 +96,7 @@ pub(in crate::ops) fn clear(
 /// Adds the names that the caller may have meant.
 pub(in crate::ops) fn with_nearest(error: CommandError, name: &AgentName, census: &Census) -> CommandError {
     let names: Vec<&str> = census.records.iter().map(|record| record.agent.name.as_str()).collect();
-    match nearest(name.as_str(), names.iter().copied()).as_slice() {
+    match suggestions(name.as_str(), names.iter().copied()).as_slice() {
         [] => error.hint("`msg agents` lists who is here"),
         near => {
             let near: Vec<String> = near.iter().map(|name| name.to_string()).collect();

@@ -12,7 +12,7 @@ use crate::ops::error::CommandError;
 
 /// What a registration says, and what is known beyond it.
 #[derive(Clone, Debug)]
-pub struct Profile {
+pub struct AgentProfile {
     pub agent: Agent,
     pub liveness: Liveness,
     pub presence: Presence,
@@ -31,7 +31,7 @@ pub struct Profile {
     pub last_tool_call: Option<String>,
 }
 
-impl Profile {
+impl AgentProfile {
     /// For use after a change was made: claims that can't be read are a warning, not a failure.
     pub(in crate::ops) fn look(op: &Op, mesh: &Mesh, agent: Agent) -> Result<Self, CommandError> {
         let liveness = process::liveness(&agent.process);

@@ -13,7 +13,7 @@ use crate::sys::files::Published;
 use super::bury::settled_census;
 use super::identity;
 use super::names::{self, holder, name_taken};
-use super::profile::Profile;
+use super::profile::AgentProfile;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::tasks::claim_upkeep;
@@ -22,7 +22,7 @@ use crate::ops::tasks::claim_upkeep;
 const FORMER_NAME_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
 /// Returns the agent and its former name.
-pub fn rename(op: &Op, new: &AgentName) -> Result<(Profile, AgentName), CommandError> {
+pub fn rename(op: &Op, new: &AgentName) -> Result<(AgentProfile, AgentName), CommandError> {
     let (mesh, caller) = identity::own_caller(op)?;
     let old = caller.name.clone();
     let agent = if old.as_str() == new.as_str() {
@@ -34,7 +34,7 @@ pub fn rename(op: &Op, new: &AgentName) -> Result<(Profile, AgentName), CommandE
     } else {
         change(op, &mesh, &caller, new)?
     };
-    let profile = Profile::look(op, &mesh, agent)?;
+    let profile = AgentProfile::look(op, &mesh, agent)?;
     Ok((profile, old))
 }
 
@@ -74,7 +74,7 @@ fn change(op: &Op, mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent
     change.commit()?;
     locked.unregister(&old.agent.name, new)?;
     // A `watch` of this agent has two inboxes to watch from now on.
-    locked.nudge(&old.agent.name)?;
+    locked.touch_inbox(&old.agent.name)?;
     mesh.presence().touch(new)?;
     Ok(renamed.agent)
 }

@@ -1,7 +1,7 @@
 //! `msg set-status`: the status that others see next to an agent's name.
 
 use super::identity;
-use super::profile::Profile;
+use super::profile::AgentProfile;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
@@ -9,7 +9,7 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 pub const MAX_STATUS: usize = 200;
 
 /// Sets the status; `None` or empty text clears it.
-pub fn set_status(op: &Op, text: Option<&str>) -> Result<Profile, CommandError> {
+pub fn set_status(op: &Op, text: Option<&str>) -> Result<AgentProfile, CommandError> {
     let status = text
         .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
         .filter(|text| !text.is_empty());
@@ -33,5 +33,5 @@ pub fn set_status(op: &Op, text: Option<&str>) -> Result<Profile, CommandError> 
     let agent = change.edit(&caller.agent, |agent| agent.status = status)?;
     change.commit()?;
     drop(locked);
-    Profile::look(op, &mesh, agent)
+    AgentProfile::look(op, &mesh, agent)
 }

@@ -15,7 +15,7 @@ use crate::domain::{Agent, EventKind, Notice, PeerText, Presence};
 use crate::store::{Census, Claims, LockedMesh, Mesh};
 use crate::sys::clock;
 
-use super::profile::Profile;
+use super::profile::AgentProfile;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::notices::post_owed;
@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 const MOST_HELD: usize = 3;
 
 /// Reports stuck agents among these profiles.
-pub(in crate::ops) fn report<'a>(op: &Op, mesh: &Mesh, profiles: impl IntoIterator<Item = &'a Profile>) {
+pub(in crate::ops) fn report<'a>(op: &Op, mesh: &Mesh, profiles: impl IntoIterator<Item = &'a AgentProfile>) {
     let stuck: Vec<&Agent> =
         profiles.into_iter().filter(|one| is_news(mesh, one)).map(|one| &one.agent).collect();
     if stuck.is_empty() {
@@ -50,7 +50,7 @@ pub(in crate::ops) fn report_from_census(
         let held = claims.of(&record.agent);
         // Only an agent that holds something can be stuck.
         if !held.is_empty() || !record.agent.reservations.is_empty() {
-            profiles.push(Profile::of_record(op, mesh, record, claims)?);
+            profiles.push(AgentProfile::of_record(op, mesh, record, claims)?);
         }
     }
     report(op, mesh, &profiles);
@@ -65,7 +65,7 @@ pub(in crate::ops) fn report_occasionally(op: &Op, mesh: &Mesh) -> Result<(), Co
     }
 }
 
-fn is_news(mesh: &Mesh, profile: &Profile) -> bool {
+fn is_news(mesh: &Mesh, profile: &AgentProfile) -> bool {
     let was_told = || {
         mesh.presence()
             .reported_stuck_at(&profile.agent.name)
@@ -81,7 +81,7 @@ fn tell(op: &Op, mesh: &Mesh, stuck: &[&Agent]) -> Result<(), CommandError> {
         let Some(record) = census.records.iter().find(|record| record.agent.is_same_session(agent)) else {
             continue;
         };
-        let profile = Profile::of_record(op, mesh, record, &claims)?;
+        let profile = AgentProfile::of_record(op, mesh, record, &claims)?;
         if is_news(mesh, &profile) {
             tell_of(op, &locked, mesh, &profile, (&census, &claims))?;
         }
@@ -93,7 +93,7 @@ fn tell_of(
     op: &Op,
     locked: &LockedMesh<'_>,
     mesh: &Mesh,
-    stuck: &Profile,
+    stuck: &AgentProfile,
     (census, claims): (&Census, &Claims),
 ) -> Result<(), CommandError> {
     let name = &stuck.agent.name;
@@ -120,7 +120,7 @@ fn tell_of(
 }
 
 /// Whether they work on the same spec: their own, or that of a task they have claimed.
-fn share_spec(stuck: &Profile, peer: &Agent, claims: &Claims) -> bool {
+fn share_spec(stuck: &AgentProfile, peer: &Agent, claims: &Claims) -> bool {
     let spellings = Spellings::default();
     let theirs: Vec<String> =
         peer.spec.iter().cloned().chain(claims.of(peer).into_iter().map(|claim| claim.spec)).collect();
@@ -129,13 +129,13 @@ fn share_spec(stuck: &Profile, peer: &Agent, claims: &Claims) -> bool {
 }
 
 /// The tasks and paths it holds, which others may wait for.
-fn held(stuck: &Profile) -> Vec<PeerText> {
+fn held(stuck: &AgentProfile) -> Vec<PeerText> {
     let tasks = stuck.claims.iter().map(|claim| claim.task.as_str());
     let paths = stuck.agent.reservations.iter().map(|held| held.pattern.as_str());
     tasks.chain(paths).map(PeerText::new).collect()
 }
 
-fn words(stuck: &Profile) -> Notice {
+fn words(stuck: &AgentProfile) -> Notice {
     let name = &stuck.agent.name;
     let held = held(stuck);
     let quiet = clock::now().duration_since(stuck.last_sign);

@@ -11,7 +11,7 @@ pub(super) fn permissions(op: &Op, mesh: &Mesh, mode: DoctorMode) -> HealthCheck
     {
         return HealthCheck::failed(NAME, error);
     }
-    match mesh.loose() {
+    match mesh.open_permissions() {
         Some(mode) => HealthCheck::warn(
             NAME,
             format!("`{}` is open to other users (mode {mode:03o})", op.location),

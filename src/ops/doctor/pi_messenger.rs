@@ -1,7 +1,7 @@
 //! `doctor` checks of pi-messenger's agents that share the mesh.
 
 use crate::domain::AgentName;
-use crate::store::{Census, Mesh, Orphaned, Registration, StoreError, UnreadableFile};
+use crate::store::{Census, Mesh, OwnerlessInbox, Registration, StoreError, UnreadableFile};
 
 use super::{HealthCheck, REPAIR, count};
 
@@ -39,8 +39,8 @@ pub(super) fn differ_in_case(census: &Census) -> Vec<HealthCheck> {
 
 /// Mail that nobody reads.
 pub(super) fn orphans(mesh: &Mesh, census: &Census) -> Result<Vec<HealthCheck>, StoreError> {
-    let check = |orphaned: Orphaned| {
-        let Orphaned { name, unread, now_called } = orphaned;
+    let check = |orphaned: OwnerlessInbox| {
+        let OwnerlessInbox { name, unread, now_called } = orphaned;
         let text = format!("{} for {name}, and nobody is called that", count(unread, "unread message"));
         match now_called {
             Some(new) => HealthCheck::warn("mail", format!("{text}: its owner is called {new} now"), REPAIR),

@@ -10,8 +10,8 @@ use crate::ops::error::CommandError;
 use crate::ops::messages::receive::HandoverOutcome;
 use crate::ops::messages::watch::WatchEnd;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup};
-use crate::store::{Project, WatchTarget};
-use crate::sys::signals::Stop;
+use crate::store::{ProjectFeeds, WatchTarget};
+use crate::sys::signals::StopRequest;
 
 use super::{FeedCursor, since};
 
@@ -22,7 +22,7 @@ const LOOK_FOR_MESH: Duration = Duration::from_millis(500);
 pub fn follow(
     op: &Op,
     mut cursor: FeedCursor,
-    stop: &Stop,
+    stop: &StopRequest,
     hand_over: &mut dyn FnMut(&[Event]) -> HandoverOutcome,
 ) -> Result<WatchEnd, CommandError> {
     let mesh = loop {
@@ -35,7 +35,7 @@ pub fn follow(
             },
         }
     };
-    let project = Project::of(&op.cwd);
+    let project = ProjectFeeds::of(&op.cwd);
     let mut watcher = MeshWatcher::new(op, &mesh);
     loop {
         watcher.arm(WatchTarget::Feed(&project))?;

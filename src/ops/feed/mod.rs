@@ -9,7 +9,7 @@ mod follow;
 
 use crate::domain::settings::FeedPrivacy;
 use crate::domain::{AgentName, AnyEventKind, Event, EventKind};
-use crate::store::{EventBatch, FeedPosition, Project, ProjectFeedPosition};
+use crate::store::{EventBatch, FeedPosition, ProjectFeedPosition, ProjectFeeds};
 
 use crate::ops::agents::names;
 use crate::ops::context::Context;
@@ -76,7 +76,7 @@ pub fn recent(ctx: &Context, limit: usize, wanted: &FeedFilter) -> Result<Recent
     if let Some(mesh) = ctx.mesh()? {
         (given, cursor.mesh) = mesh.feed().last(limit, |event| wanted.is(event))?;
     }
-    let (others, place) = Project::of(&ctx.cwd).last_events(limit, |event| wanted.is(event))?;
+    let (others, place) = ProjectFeeds::of(&ctx.cwd).last_events(limit, |event| wanted.is(event))?;
     cursor.project = place;
     given.merge(others);
     given.keep_last(limit);
@@ -100,7 +100,7 @@ pub fn since(ctx: &Context, cursor: &FeedCursor) -> Result<RecentEvents, Command
         Some(mesh) => mesh.feed().since(&mut cursor.mesh)?,
         None => EventBatch::default(),
     };
-    given.merge(Project::of(&ctx.cwd).news(&mut cursor.project)?);
+    given.merge(ProjectFeeds::of(&ctx.cwd).news(&mut cursor.project)?);
     Ok(RecentEvents { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
 }
 

@@ -12,12 +12,12 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::hook::ToolUse;
-use crate::domain::pattern::{PathForm, Pattern};
+use crate::domain::pattern::{NormalPath, Pattern};
 use crate::domain::{Agent, AgentName, Notice, PeerText};
 use crate::ops::error::CommandError;
 use crate::ops::reservations::check::{self, HardLinkPolicy};
 use crate::ops::reservations::reserve::PatternBase;
-use crate::store::{RegistryQuery, StampsBefore, patterns};
+use crate::store::{RegistryQuery, StampsBefore, resolved_patterns};
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, paths};
 
@@ -114,7 +114,7 @@ fn of_look(run: &HookRun<'_>, before: &StampsBefore) -> Result<Vec<(String, Arc<
 struct Watch {
     pattern: Pattern,
     /// The directory to start from.
-    start: PathForm,
+    start: NormalPath,
     holder: Arc<Agent>,
 }
 
@@ -129,8 +129,9 @@ fn watched(run: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
         }
         let agent = Arc::new(record.agent);
         for reservation in agent.reservations.iter().filter(|reservation| reservation.binds(now)) {
-            let here =
-                patterns(&agent, reservation).into_iter().filter(|pattern| place.is_near(pattern.head()));
+            let here = resolved_patterns(&agent, reservation)
+                .into_iter()
+                .filter(|pattern| place.is_near(pattern.head()));
             watched.extend(here.map(|pattern| {
                 // A pattern whose head is above this work tree is searched only inside it.
                 let is_above = place.root().is_within(pattern.head());
@@ -148,7 +149,7 @@ fn look(watched: &[Watch]) -> (BTreeMap<String, FileStamp>, bool) {
     let mut walk = files::Walk::new(MOST_FILES, MOST_TIME);
     for watch in watched {
         walk.files(Path::new(watch.start.as_str()), &mut |path, metadata| {
-            let spelled = PathForm::absolute(&path.to_string_lossy());
+            let spelled = NormalPath::absolute(&path.to_string_lossy());
             if watch.pattern.covers(&spelled) {
                 found.insert(spelled.to_string(), FileStamp::of(metadata));
             }

@@ -10,7 +10,7 @@ use crate::ops::error::CommandError;
 use crate::ops::messages::receive::{HandoverOutcome, InboxReader};
 use crate::ops::messages::rendered_message::{self, ReaderKind, RenderedMessage};
 use crate::ops::wake::{self, NUDGE};
-use crate::store::{Acknowledge, MailTurns, OfferRetention, Stem, UnreadMessage, Via};
+use crate::store::{Acknowledge, MailTurns, MessageStem, OfferRetention, UnreadMessage, Via};
 
 use super::{AnswerFn, HookRun, planned_changes};
 
@@ -206,7 +206,7 @@ impl HookRun<'_> {
             return Ok(waiting.len());
         }
         let first = waiting.iter().take(MOST).map(|waiting| (&waiting.stem, &waiting.message));
-        let first: Vec<(&Stem, &Message)> = first.collect();
+        let first: Vec<(&MessageStem, &Message)> = first.collect();
         let (messages, _) =
             rendered_message::write(self.op, self.mesh, (me, ReaderKind::PersonOrModel), &first)?;
         let mut used = SLACK;

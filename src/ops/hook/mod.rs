@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
-use crate::domain::{Agent, Harness, SessionId, visible};
-use crate::store::{HookFailure, Mesh, SessionState, SubagentChange, Survey};
+use crate::domain::{Agent, Harness, SessionId, escape_invisible};
+use crate::store::{HookFailure, IndexedRegistry, Mesh, SessionState, SubagentChange};
 use crate::sys::clock;
 
 use crate::ops::agents::identity::{self, RecognisedAgent};
@@ -109,7 +109,7 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
 pub fn log_hook_failure(globals: &GlobalOptions, harness: &str, event: &str, error: &str) {
     let written = Context::tolerant(globals.clone()).and_then(|(ctx, _)| {
         let Some(mesh) = ctx.mesh()? else { return Ok(()) };
-        let [harness, event, error] = [harness, event, error].map(|text| visible(text).into_owned());
+        let [harness, event, error] = [harness, event, error].map(|text| escape_invisible(text).into_owned());
         Ok(mesh.hooks().log_failure(&HookFailure { ts: clock::now(), harness, event, error })?)
     });
     drop(written);
@@ -120,18 +120,18 @@ pub fn log_hook_failure(globals: &GlobalOptions, harness: &str, event: &str, err
 pub fn report_broken_config(ctx: &Context, harness: &str, event: &str) -> Result<(), CommandError> {
     let Some(reason) = &ctx.broken_config else { return Ok(()) };
     let Some(mesh) = ctx.mesh()? else { return Ok(()) };
-    let error = visible(&format!("the configuration can't be used: {reason}")).into_owned();
+    let error = escape_invisible(&format!("the configuration can't be used: {reason}")).into_owned();
     if mesh.hooks().failures()?.last().is_some_and(|last| last.error == error) {
         return Ok(());
     }
-    let [harness, event] = [harness, event].map(|text| visible(text).into_owned());
+    let [harness, event] = [harness, event].map(|text| escape_invisible(text).into_owned());
     Ok(mesh.hooks().log_failure(&HookFailure { ts: clock::now(), harness, event, error })?)
 }
 
 /// Like [`log_hook_failure`], for an error that does not end the call.
 fn note_trouble(op: &Op, mesh: &Mesh, call: &HookCall, error: &CommandError) {
     let (harness, event) = (call.harness.to_string(), call.name.clone());
-    let error = visible(&error.message).into_owned();
+    let error = escape_invisible(&error.message).into_owned();
     if let Err(error) = mesh.hooks().log_failure(&HookFailure { ts: clock::now(), harness, event, error }) {
         op.warn(format!("a line for `msg doctor` could not be written: {error}"));
     }
@@ -172,7 +172,7 @@ impl HookCall {
 struct HookRun<'a> {
     op: &'a Op,
     mesh: &'a Mesh,
-    survey: Survey<'a>,
+    survey: IndexedRegistry<'a>,
     /// `None`: the session never joined. It is held to everyone's reservations and gets no mail.
     me: Option<Agent>,
     call: &'a HookCall,

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::domain::hook::ToolUse;
-use crate::domain::pattern::{PathForm, Pattern, has_wildcard};
-use crate::domain::shell::{self, CommandPrediction, Extent, PathWrite, Run, ShellEnvironment};
-use crate::domain::{ChangeTarget, visible};
+use crate::domain::pattern::{NormalPath, Pattern, has_wildcard};
+use crate::domain::shell::{self, CommandPrediction, Extent, PathWrite, ProgramRun, ShellEnvironment};
+use crate::domain::{ChangeTarget, escape_invisible};
 use crate::ops::context::Context;
 use crate::ops::reservations::check;
 use crate::ops::reservations::reserve::PatternBase;
@@ -41,7 +41,7 @@ pub(super) struct ToolPlan {
     /// Why a part of the command was not checked, if it was too long.
     pub(super) unread: Option<String>,
     /// The programs that it will run.
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<ProgramRun>,
 }
 
 /// One thing that will be changed.
@@ -84,7 +84,7 @@ impl ToolPlan {
 }
 
 /// The programs that a tool ran.
-pub(super) fn runs(ctx: &Context, tool: &ToolUse) -> Vec<Run> {
+pub(super) fn runs(ctx: &Context, tool: &ToolUse) -> Vec<ProgramRun> {
     tool.command.as_deref().map(|command| read(ctx, command).runs).unwrap_or_default()
 }
 
@@ -108,7 +108,7 @@ impl PlannedChange {
             (false, Extent::Tree) => ChangeTarget::tree(paths::spellings(&ctx.cwd, &path)),
             (true, extent) => {
                 let slash = if extent == Extent::Tree && !path.ends_with('/') { "/" } else { "" };
-                let read = Pattern::new(&format!("{path}{slash}"), &PathForm::absolute("/")).ok()?;
+                let read = Pattern::new(&format!("{path}{slash}"), &NormalPath::absolute("/")).ok()?;
                 let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
                 ChangeTarget::Area(if led == read { vec![read] } else { vec![read, led] })
             }
@@ -117,14 +117,14 @@ impl PlannedChange {
     }
 
     /// Whether it is a directory that contains `path`.
-    pub(super) fn lies_above(&self, path: &PathForm) -> bool {
-        let own = PathForm::absolute(&self.path);
+    pub(super) fn lies_above(&self, path: &NormalPath) -> bool {
+        let own = NormalPath::absolute(&self.path);
         !self.is_pattern && *path != own && path.is_within(&own)
     }
 
     /// The path as it is shown to people here.
     pub(super) fn shown(&self, place: &PatternBase) -> String {
-        visible(&place.shorten(&self.path)).into_owned()
+        escape_invisible(&place.shorten(&self.path)).into_owned()
     }
 
     /// What the agent waits for if this is refused.

@@ -14,7 +14,7 @@ use jiff::SignedDuration;
 
 use crate::domain::activity::{GitCommit, NotableRuns, TestRun, activity};
 use crate::domain::hook::{ToolOutcome, ToolUse};
-use crate::domain::shell::Run;
+use crate::domain::shell::ProgramRun;
 use crate::domain::{ActivityChange, ActivityDelta, Agent, EventKind};
 use crate::ops::agents::identity;
 use crate::ops::agents::publish_activity::refresh;
@@ -43,7 +43,7 @@ impl HookRun<'_> {
     }
 
     /// Records that a tool call begins that was not refused.
-    pub(super) fn record_tool_start(&self, tool: &ToolUse, runs: &[Run]) -> Result<(), CommandError> {
+    pub(super) fn record_tool_start(&self, tool: &ToolUse, runs: &[ProgramRun]) -> Result<(), CommandError> {
         let activity = self.activity(tool, runs);
         match self.counted().filter(|_| activity != ActivityChange::Unchanged) {
             Some(me) => self.count(me, ActivityDelta { activity, ..ActivityDelta::default() }),
@@ -140,7 +140,7 @@ impl HookRun<'_> {
         self.leave_trouble(&CommandError::new(crate::ops::CommandErrorKind::LockTimeout, text));
     }
 
-    fn activity(&self, tool: &ToolUse, runs: &[Run]) -> ActivityChange {
+    fn activity(&self, tool: &ToolUse, runs: &[ProgramRun]) -> ActivityChange {
         let place = PatternBase::here(self.op);
         activity(tool, runs, |path| self.shorten(&place, path))
     }

@@ -11,7 +11,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::person_required;
 use crate::ops::reservations::reserve::PatternBase;
-use crate::store::{Mesh, Registration, SessionState, patterns};
+use crate::store::{Mesh, Registration, SessionState, resolved_patterns};
 use crate::sys::{clock, process};
 
 use super::{AnswerFn, HookCall, HookRun};
@@ -181,7 +181,7 @@ fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
     for other in others {
         let here = other.reservations.iter().filter(|reservation| reservation.binds(now));
         let here = here.filter(|reservation| {
-            patterns(other, reservation).iter().any(|pattern| place.is_near(pattern.head()))
+            resolved_patterns(other, reservation).iter().any(|pattern| place.is_near(pattern.head()))
         });
         held.extend(here.map(|here| format!("{} ({})", quote_code(&here.pattern), other.name)));
     }

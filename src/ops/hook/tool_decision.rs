@@ -8,16 +8,16 @@
 //! `msg` is killed after it printed a refusal, the harness doesn't get it.
 
 use crate::domain::hook::{HookAnswer, ToolUse};
-use crate::domain::pattern::Budget;
+use crate::domain::pattern::SearchBudget;
 use crate::domain::{Conflict, EventKind, PathWait, quote_code, quote_sentence};
 use crate::ops::agents::identity::RecognisedAgent;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::messages::rendered_message::age;
+use crate::ops::messages::rendered_message::format_age;
 use crate::ops::reservations::check::{self, HardLinkPolicy};
 use crate::ops::reservations::holdings::Holding;
 use crate::ops::reservations::reserve::PatternBase;
 use crate::ops::reservations::waiting;
-use crate::store::{RegistryQuery, patterns};
+use crate::store::{RegistryQuery, resolved_patterns};
 use crate::sys::clock;
 
 use super::planned_changes::{PlannedChange, ToolPlan};
@@ -168,8 +168,10 @@ fn wait_for(change: &PlannedChange, holding: &Holding, place: &PatternBase) -> P
 
 /// Whether the reservation applies only through a hard link.
 fn is_other_name(change: &PlannedChange, holding: &Holding) -> bool {
-    let patterns = patterns(&holding.holder, &holding.reservation);
-    patterns.iter().all(|pattern| change.target.hit_by(pattern, &Budget::for_one_pair()) == Conflict::None)
+    let patterns = resolved_patterns(&holding.holder, &holding.reservation);
+    patterns
+        .iter()
+        .all(|pattern| change.target.hit_by(pattern, &SearchBudget::for_one_pair()) == Conflict::None)
 }
 
 /// The text of a refusal for the model. The holder's reason is quoted, because it is a peer's text.
@@ -184,8 +186,9 @@ fn refusal(
     let reason = reservation.reason.as_deref().filter(|reason| !reason.trim().is_empty());
     let reason = reason.map_or(String::new(), |reason| format!(", who says: {}", quote_sentence(reason)));
     let pattern = quote_code(&reservation.pattern);
-    let since = age(reservation.since, clock::now());
-    let is_above = patterns(holder, reservation).iter().any(|pattern| change.lies_above(pattern.head()));
+    let since = format_age(reservation.since, clock::now());
+    let is_above =
+        resolved_patterns(holder, reservation).iter().any(|pattern| change.lies_above(pattern.head()));
     let what = match change.by.as_deref() {
         // For example `git switch`, which changes every file that differs.
         Some(by) if is_above => {

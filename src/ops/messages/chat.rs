@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::{Agent, AgentName};
 use crate::store::{
-    Acknowledge, Mesh, MessageLocation, MessageRef, SentMessageLocation, Stem, StoredMessage, Via,
+    Acknowledge, Mesh, MessageLocation, MessageRef, MessageStem, SentMessageLocation, StoredMessage, Via,
 };
 use crate::sys::clock;
 
@@ -55,22 +55,22 @@ impl DeliveryStatus {
 
 /// Changes since the last look.
 #[derive(Clone, Debug, Default)]
-pub struct Changes {
+pub struct MailUpdate {
     /// Messages that were not reported before, or whose place has changed.
     pub messages: Vec<StoredMessage>,
     /// Messages that no longer exist.
-    pub gone: Vec<Stem>,
+    pub gone: Vec<MessageStem>,
     pub has_older: bool,
 }
 
 /// An agent's mail, and what was reported of it so far.
 #[derive(Debug)]
-pub struct Chat {
+pub struct MailTracker {
     agent: Agent,
-    told: BTreeMap<Stem, ReportedState>,
+    told: BTreeMap<MessageStem, ReportedState>,
     reach: HistoryReach,
     /// Sent messages whose fate may still change.
-    open: HashMap<AgentName, BTreeMap<Stem, DeliveryStatus>>,
+    open: HashMap<AgentName, BTreeMap<MessageStem, DeliveryStatus>>,
 }
 
 /// How far back messages were reported.
@@ -79,7 +79,7 @@ enum HistoryReach {
     /// Nothing was reported yet.
     Nowhere,
     /// Back to this one; there are older ones.
-    To(Stem),
+    To(MessageStem),
     Beginning,
 }
 
@@ -93,7 +93,7 @@ impl HistoryReach {
     }
 
     /// The oldest message reported, if there are older ones.
-    fn first(&self) -> Option<&Stem> {
+    fn first(&self) -> Option<&MessageStem> {
         match self {
             Self::To(first) => Some(first),
             Self::Nowhere | Self::Beginning => None,
@@ -123,7 +123,7 @@ impl ReportedState {
     }
 }
 
-impl Chat {
+impl MailTracker {
     /// The mail of the agent that `--as` names.
     pub fn open(op: &Op) -> Result<Self, CommandError> {
         let (_, caller) = identity::caller(op)?;
@@ -146,7 +146,7 @@ impl Chat {
     }
 
     /// Returns the latest messages first, and from then on what is new about those already reported.
-    pub fn look(&mut self, op: &Op) -> Result<Changes, CommandError> {
+    pub fn look(&mut self, op: &Op) -> Result<MailUpdate, CommandError> {
         let mesh = overview::mesh(op)?;
         // It may have been renamed, or be gone.
         if let Some(now) = current(&mesh, &self.agent)? {
@@ -161,7 +161,7 @@ impl Chat {
     }
 
     /// Returns one more page of older messages.
-    pub fn older(&mut self, ctx: &Context) -> Result<Changes, CommandError> {
+    pub fn older(&mut self, ctx: &Context) -> Result<MailUpdate, CommandError> {
         let mesh = overview::mesh(ctx)?;
         let all = mesh.archive().list(&self.agent, None)?;
         let known = match &self.reach {
@@ -173,12 +173,12 @@ impl Chat {
         self.tell(&mesh, &all)
     }
 
-    fn tell(&mut self, mesh: &Mesh, all: &[MessageRef]) -> Result<Changes, CommandError> {
+    fn tell(&mut self, mesh: &Mesh, all: &[MessageRef]) -> Result<MailUpdate, CommandError> {
         let from = self.reach.first().cloned();
         let is_due = |sealed: &&MessageRef| {
             from.as_ref().is_none_or(|from| sealed.stem >= *from) || sealed.place == MessageLocation::Inbox
         };
-        let mut changes = Changes { has_older: from.is_some(), ..Changes::default() };
+        let mut changes = MailUpdate { has_older: from.is_some(), ..MailUpdate::default() };
         let mut there = BTreeMap::new();
         for sealed in all.iter().filter(is_due) {
             let standing = ReportedState::of(&sealed.place);
@@ -215,12 +215,12 @@ impl Chat {
     }
 
     /// What became of our messages since the last call.
-    pub fn fates(&mut self, ctx: &Context) -> Result<Vec<(Stem, DeliveryStatus)>, CommandError> {
+    pub fn fates(&mut self, ctx: &Context) -> Result<Vec<(MessageStem, DeliveryStatus)>, CommandError> {
         let mesh = overview::mesh(ctx)?;
-        let of_one = |(to, open): (&AgentName, &BTreeMap<Stem, DeliveryStatus>)| -> Vec<(Stem, AgentName)> {
+        let of_one = |(to, open): (&AgentName, &BTreeMap<MessageStem, DeliveryStatus>)| -> Vec<(MessageStem, AgentName)> {
             open.keys().map(|stem| (stem.clone(), to.clone())).collect()
         };
-        let sent: Vec<(Stem, AgentName)> = self.open.iter().flat_map(of_one).collect();
+        let sent: Vec<(MessageStem, AgentName)> = self.open.iter().flat_map(of_one).collect();
         let mut changed = Vec::new();
         for ((stem, to), place) in sent.iter().zip(mesh.outboxes().locate_sent(&sent)?) {
             let fate = DeliveryStatus::of(&place);

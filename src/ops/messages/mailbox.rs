@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, AgentName, Liveness, Message, nearest};
+use crate::domain::{Agent, AgentName, Liveness, Message, suggestions};
 use crate::store::{
-    Acknowledge, GraveId, InboxScan, Mesh, MessageLocation, Orphaned, Registration, SeenRecord,
-    SentMessageLocation, Stem, StoredMessage, Via,
+    Acknowledge, GraveId, InboxScan, Mesh, MessageLocation, MessageStem, OwnerlessInbox, Registration,
+    SeenRecord, SentMessageLocation, StoredMessage, Via,
 };
 use crate::sys::{clock, process};
 
@@ -124,7 +124,7 @@ pub(in crate::ops) fn refuse_notice(message: &Message) -> Result<(), CommandErro
     Err(CommandError::new(CommandErrorKind::UnknownMessage, text))
 }
 
-fn in_hand(stem: &Stem) -> CommandError {
+fn in_hand(stem: &MessageStem) -> CommandError {
     let text = format!("{} is being handed over right now", stem.short_id());
     CommandError::new(CommandErrorKind::UnknownMessage, text).hint("acknowledge it after that")
 }
@@ -133,7 +133,7 @@ fn in_hand(stem: &Stem) -> CommandError {
 #[derive(Clone, Debug)]
 pub struct Receipt {
     pub message: Message,
-    pub stem: Stem,
+    pub stem: MessageStem,
     pub state: &'static str,
     pub at: Option<Timestamp>,
     pub via: Option<String>,
@@ -189,9 +189,11 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
 
 /// Explains mail in the inbox of a name that nobody has. If its owner is known, the mail is forwarded.
 fn orphaned(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
-    let is_orphan = |orphaned: &Orphaned| orphaned.name.is_spelled_as(to);
+    let is_orphan = |orphaned: &OwnerlessInbox| orphaned.name.is_spelled_as(to);
     let orphans = mesh.inboxes().orphans(&mesh.registry().census()?)?;
-    let Some(Orphaned { now_called, .. }) = orphans.into_iter().find(is_orphan) else { return Ok(None) };
+    let Some(OwnerlessInbox { now_called, .. }) = orphans.into_iter().find(is_orphan) else {
+        return Ok(None);
+    };
     let Some(new) = now_called else { return Ok(Some(format!("nobody is called {to} now"))) };
     if let Some(locked) = mesh.try_lock()? {
         locked.forward_orphans(&locked.census()?)?;
@@ -246,7 +248,7 @@ fn only(mut found: Vec<StoredMessage>, id: &str) -> Result<StoredMessage, Comman
         1 => Ok(found.remove(0)),
         _ => {
             let ids: Vec<String> = found.iter().map(|filed| filed.message.id.to_string()).collect();
-            let near = nearest(id, ids.iter().map(String::as_str)).join(", ");
+            let near = suggestions(id, ids.iter().map(String::as_str)).join(", ");
             let text = format!("`{}` could be {} messages", id.escape_debug(), found.len());
             let hint =
                 format!("give more of the id: {}", if near.is_empty() { ids.join(", ") } else { near });

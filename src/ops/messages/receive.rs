@@ -8,7 +8,9 @@
 use jiff::SignedDuration;
 
 use crate::domain::{Agent, AgentName, Message};
-use crate::store::{Acknowledge, Delivery, InboxScan, Mesh, OfferRetention, Stem, StoreError, Via};
+use crate::store::{
+    Acknowledge, InboxScan, Mesh, MessageStem, OfferRetention, StoreError, TakenMessages, Via,
+};
 use crate::sys::seams::{self, Bug};
 use crate::sys::{clock, random};
 
@@ -41,7 +43,7 @@ pub type HandoverFn<'a> = dyn FnMut(&[RenderedMessage]) -> HandoverOutcome + 'a;
 
 /// Which messages to read.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
+pub struct ReadOptions {
     pub limit: Option<usize>,
     /// Only from this sender.
     pub from: Option<AgentName>,
@@ -56,7 +58,7 @@ pub struct Selection {
 pub fn read(
     op: &Op,
     reader: ReaderKind,
-    selection: &Selection,
+    selection: &ReadOptions,
     hand_over: &mut HandoverFn<'_>,
 ) -> Result<usize, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
@@ -114,7 +116,7 @@ impl<'a> InboxReader<'a> {
         Ok(self.mesh.inboxes().scan(&self.agent)?)
     }
 
-    fn select(&self, selection: &Selection) -> Result<Vec<crate::store::UnreadMessage>, CommandError> {
+    fn select(&self, selection: &ReadOptions) -> Result<Vec<crate::store::UnreadMessage>, CommandError> {
         let scan = self.look()?;
         let parked = scan.parked.into_iter().filter(|_| selection.includes_parked);
         let from = |message: &Message| {
@@ -127,7 +129,7 @@ impl<'a> InboxReader<'a> {
     /// Hands over all selected messages at once: for commands that answer once.
     pub(in crate::ops) fn deliver_together(
         &mut self,
-        selection: &Selection,
+        selection: &ReadOptions,
         hand_over: &mut HandoverFn<'_>,
     ) -> Result<usize, CommandError> {
         let waiting = self.select(selection)?;
@@ -158,7 +160,7 @@ impl<'a> InboxReader<'a> {
 
     pub(in crate::ops) fn finish(
         &mut self,
-        delivery: Delivery<'_>,
+        delivery: TakenMessages<'_>,
         ack: Acknowledge,
         hand_over: &mut HandoverFn<'_>,
     ) -> Result<HandoverOutcome, CommandError> {
@@ -168,7 +170,7 @@ impl<'a> InboxReader<'a> {
             delivery.put_back()?;
             return Err(StoreError::NoRegistration(self.agent.name.to_string()).into());
         }
-        let messages: Vec<(&Stem, &Message)> = delivery.messages().collect();
+        let messages: Vec<(&MessageStem, &Message)> = delivery.messages().collect();
         let (messages, contacts) =
             rendered_message::write(self.op, self.mesh, (&self.agent, self.reader), &messages)?;
         if seams::has_bug(Bug::DeleteBeforeDeliver) {

@@ -6,9 +6,10 @@
 use jiff::Timestamp;
 
 use crate::domain::{
-    Agent, AgentName, Importance, MARK, Message, PeerText, format_duration, visible, visible_line,
+    Agent, AgentName, Importance, Message, PeerText, QUOTE_PREFIX, escape_invisible, escape_invisible_line,
+    format_duration,
 };
-use crate::store::{Contacts, Mesh, Stem};
+use crate::store::{KnownSenders, Mesh, MessageStem};
 use crate::sys::clock;
 
 use crate::ops::context::Context;
@@ -54,11 +55,11 @@ pub(in crate::ops) fn write(
     ctx: &Context,
     mesh: &Mesh,
     reader: (&Agent, ReaderKind),
-    messages: &[(&Stem, &Message)],
-) -> Result<(Vec<RenderedMessage>, Option<Contacts>), CommandError> {
+    messages: &[(&MessageStem, &Message)],
+) -> Result<(Vec<RenderedMessage>, Option<KnownSenders>), CommandError> {
     let (agent, kind) = reader;
     let introduces = kind == ReaderKind::PersonOrModel && ctx.settings.sender_details_on_first_contact;
-    let before = if introduces { mesh.inboxes().contacts(&agent.name)? } else { Contacts::default() };
+    let before = if introduces { mesh.inboxes().contacts(&agent.name)? } else { KnownSenders::default() };
     let mut contacts = before.clone();
     let mut short_id = Vec::new();
     let mut met: Vec<&str> = Vec::new();
@@ -76,7 +77,7 @@ pub(in crate::ops) fn write(
         short_id.push(RenderedMessage {
             message: (*message).clone(),
             short_id: stem.short_id().to_string(),
-            age: age(message.timestamp, clock::now()),
+            age: format_age(message.timestamp, clock::now()),
             introduction,
             // The program itself takes no answers.
             has_reply_hint: ctx.settings.reply_hint && !message.is_notice(),
@@ -91,7 +92,7 @@ pub(in crate::ops) fn write(
 fn introduce(
     ctx: &Context,
     mesh: &Mesh,
-    contacts: &mut Contacts,
+    contacts: &mut KnownSenders,
     from: &str,
 ) -> Result<Option<String>, CommandError> {
     let Ok(name) = AgentName::new(from) else { return Ok(None) };
@@ -102,10 +103,10 @@ fn introduce(
         return Ok(None);
     }
     let harness = agent.harness_name();
-    let branch = agent.git_branch.map_or(String::new(), |branch| format!("@{}", visible(&branch)));
+    let branch = agent.git_branch.map_or(String::new(), |branch| format!("@{}", escape_invisible(&branch)));
     let branch: String = branch.chars().take(MAX_BRANCH).collect();
     let plain = |c: char| if "[],\n".contains(c) { '?' } else { c };
-    let about = format!("{harness} in {}{branch}", end_of(&visible(&ctx.home.shorten(&agent.cwd))));
+    let about = format!("{harness} in {}{branch}", end_of(&escape_invisible(&ctx.home.shorten(&agent.cwd))));
     Ok(Some(about.chars().map(plain).collect()))
 }
 
@@ -145,7 +146,7 @@ impl RenderedMessage {
             return format!("[msg, {} ago]", self.age);
         }
         let mut about = vec![format!("{} ago", self.age)];
-        about.extend(self.introduction.iter().map(|text| visible(text).into_owned()));
+        about.extend(self.introduction.iter().map(|text| escape_invisible(text).into_owned()));
         if message.importance != Importance::Normal {
             about.push(message.importance.name().to_string());
         }
@@ -184,7 +185,7 @@ impl RenderedMessage {
         };
         let (shown, rest) = text.split_at(shown);
         let mut lines: Vec<String> =
-            shown.split('\n').map(|line| format!("{MARK}{}", visible_line(line))).collect();
+            shown.split('\n').map(|line| format!("{QUOTE_PREFIX}{}", escape_invisible_line(line))).collect();
         if !rest.is_empty() {
             lines.push(note(rest.chars().count()));
         }
@@ -193,20 +194,20 @@ impl RenderedMessage {
 }
 
 /// [`PeerText::lines`] of a text.
-pub fn quotation(text: &str) -> String {
+pub fn quote_peer_text(text: &str) -> String {
     PeerText::new(text).lines()
 }
 
 /// How many bytes of the text can be quoted in `room` characters: each line has a mark, and invisible characters are
 /// escaped.
 fn fitting(text: &str, room: usize) -> usize {
-    let mut used = MARK.len();
+    let mut used = QUOTE_PREFIX.len();
     let mut characters = text.char_indices().enumerate();
     let end = characters.find(|(number, (_, c))| {
         used += match c {
-            '\n' => 1 + MARK.len(),
+            '\n' => 1 + QUOTE_PREFIX.len(),
             '\t' => 1,
-            c => visible(c.encode_utf8(&mut [0; 4])).chars().count(),
+            c => escape_invisible(c.encode_utf8(&mut [0; 4])).chars().count(),
         };
         used > room || *number == MAX_SHOWN
     });
@@ -230,7 +231,7 @@ fn is_plain(thread: &str) -> bool {
 }
 
 /// How long ago, in one short word.
-pub fn age(then: Timestamp, now: Timestamp) -> String {
+pub fn format_age(then: Timestamp, now: Timestamp) -> String {
     format_duration(now.duration_since(then))
 }
 

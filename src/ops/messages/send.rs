@@ -24,7 +24,7 @@ use crate::ops::feed;
 use crate::ops::runner::carry_out;
 use crate::ops::wake::{self, ArrivedMessage, WakeResults, WakeRoute};
 
-pub use report::{Accepted, Refused, SendReport};
+pub use report::{AcceptedCopy, RefusedCopy, SendReport};
 
 /// A message to be sent.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ pub struct MessageDraft {
 }
 
 /// Parses an importance.
-pub fn importance(name: &str) -> Result<Importance, CommandError> {
+pub fn parse_importance(name: &str) -> Result<Importance, CommandError> {
     Importance::parse(name).ok_or_else(|| {
         let text = format!("there is no importance `{}`", name.escape_debug());
         CommandError::new(CommandErrorKind::InvalidValue, text).hint("one of: low, normal, high, urgent")
@@ -147,7 +147,7 @@ struct CopyResult {
 }
 
 enum CopyOutcome {
-    Sent(Accepted, Option<ArrivedMessage>),
+    Sent(AcceptedCopy, Option<ArrivedMessage>),
     Refused(CommandError),
     Postponed(Postponed),
     /// It was tried under another name.
@@ -202,7 +202,7 @@ impl<'a> Post<'a> {
                     }
                     report.sent.push(accepted);
                 }
-                CopyOutcome::Refused(error) => report.failed.push(Refused { to, error }),
+                CopyOutcome::Refused(error) => report.failed.push(RefusedCopy { to, error }),
                 CopyOutcome::Postponed(_) | CopyOutcome::Twice => {}
             }
         }
@@ -366,7 +366,7 @@ impl<'a> Post<'a> {
         let is_woken = !held && !agent.is_same_session(self.from);
         let arrival = is_woken.then(|| ArrivedMessage { agent: agent.clone(), before: route });
         let (to, id, stem) = (agent.name.clone(), posted.message.id, posted.stem);
-        CopyOutcome::Sent(Accepted { to, id, stem, is_held: held, route }, arrival)
+        CopyOutcome::Sent(AcceptedCopy { to, id, stem, is_held: held, route }, arrival)
     }
 }
 
@@ -381,7 +381,7 @@ fn recipient(to: &str) -> Result<AgentName, CommandError> {
 }
 
 /// Records the wake route for the receipt.
-fn record_wake_route(op: &Op, mesh: &Mesh, from: &Agent, sent: &mut Accepted, route: WakeRoute) {
+fn record_wake_route(op: &Op, mesh: &Mesh, from: &Agent, sent: &mut AcceptedCopy, route: WakeRoute) {
     sent.route = route;
     if route == WakeRoute::None {
         return;

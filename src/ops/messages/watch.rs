@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::domain::AgentName;
-use crate::store::{Stem, UnreadMessage, Via, WatchTarget};
+use crate::store::{MessageStem, UnreadMessage, Via, WatchTarget};
 use crate::sys::clock;
 use crate::sys::seams::{self, Bug};
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 
-use super::receive::{HandoverFn, HandoverOutcome, InboxReader, Selection};
+use super::receive::{HandoverFn, HandoverOutcome, InboxReader, ReadOptions};
 use super::rendered_message::{ReaderKind, RenderedMessage};
 use crate::ops::agents::{identity, names};
 use crate::ops::effects::Op;
@@ -39,7 +39,7 @@ pub enum WatchEnd {
 pub fn watch(
     op: &Op,
     reader: ReaderKind,
-    stop: &Stop,
+    stop: &StopRequest,
     hand_over: &mut HandoverFn<'_>,
 ) -> Result<WatchEnd, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
@@ -60,7 +60,7 @@ pub fn watch(
 /// Follows the inbox and runs a command for each message. A failed one is tried again later, without delaying others.
 pub fn watch_each(
     op: &Op,
-    stop: &Stop,
+    stop: &StopRequest,
     run: &mut dyn FnMut(&RenderedMessage) -> bool,
 ) -> Result<WatchEnd, CommandError> {
     refuse_in_harness()?;
@@ -131,8 +131,8 @@ fn run_one(
 pub fn wait(
     op: &Op,
     reader: ReaderKind,
-    stop: &Stop,
-    selection: &Selection,
+    stop: &StopRequest,
+    selection: &ReadOptions,
     timeout: Option<Duration>,
     hand_over: &mut HandoverFn<'_>,
 ) -> Result<Option<usize>, CommandError> {
@@ -177,8 +177,8 @@ pub fn wait(
 }
 
 /// Selects the mail of one sender, or all mail.
-pub fn from_sender(name: Option<AgentName>) -> Selection {
-    Selection { from: name, ..Selection::default() }
+pub fn from_sender(name: Option<AgentName>) -> ReadOptions {
+    ReadOptions { from: name, ..ReadOptions::default() }
 }
 
 /// A desk that watches its inbox.
@@ -200,7 +200,7 @@ impl<'a> Follower<'a> {
         self.watcher.arm(WatchTarget::Inbox(&self.reader.agent)).map(drop)
     }
 
-    fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> WatchWakeup {
+    fn wait(&self, stop: &StopRequest, deadline: Option<Instant>) -> WatchWakeup {
         self.watcher.wait(stop, deadline.into_iter().chain(self.free_at).min())
     }
 
@@ -249,12 +249,12 @@ struct Failures {
 }
 
 impl Failures {
-    fn may_try(&self, stem: &Stem) -> bool {
+    fn may_try(&self, stem: &MessageStem) -> bool {
         self.tries.get(stem.as_str()).is_none_or(|(_, at)| Instant::now() >= *at)
     }
 
     /// Counts one more failure. The next try comes after 1, 2, 4, 8 s.
-    fn count(&mut self, stem: &Stem) -> u32 {
+    fn count(&mut self, stem: &MessageStem) -> u32 {
         let entry = self.tries.entry(stem.to_string()).or_insert((0, Instant::now()));
         entry.1 = Instant::now() + first_retry() * 2_u32.pow(entry.0.min(5));
         entry.0 += 1;
@@ -268,7 +268,7 @@ impl Failures {
             .retain(|stem, (_, at)| *at > now || waiting.iter().any(|waiting| waiting.stem.as_str() == stem));
     }
 
-    fn forget(&mut self, stem: &Stem) {
+    fn forget(&mut self, stem: &MessageStem) {
         self.tries.remove(stem.as_str());
     }
 

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use crate::domain::pattern::Budget;
+use crate::domain::pattern::SearchBudget;
 use crate::domain::{Agent, ChangeTarget};
 use crate::store::{Census, Mesh, RegistryQuery, StoreError, UnreadableFile};
 use crate::sys::files::FileId;
@@ -115,7 +115,7 @@ pub(in crate::ops) fn judge<'s>(
     let heads = targets.iter().flat_map(ChangeTarget::heads).collect();
     let roster = Roster::of(mesh, look(&RegistryQuery { heads, ..RegistryQuery::default() })?);
     let others = roster.others(me);
-    let budget = Budget::new(STEPS);
+    let budget = SearchBudget::new(STEPS);
     let judge = |target: &ChangeTarget| others.first(|pattern| target.hit_by(pattern, &budget));
     let holdings = targets.iter().map(judge).collect();
     let mut judged =
@@ -167,7 +167,7 @@ fn whole(cwd: &Path, path: &str) -> ChangeTarget {
 }
 
 /// The error that ends a check in which something was not free.
-pub fn verdict(verdicts: &[PathVerdict]) -> Option<CommandError> {
+pub fn conflict_error(verdicts: &[PathVerdict]) -> Option<CommandError> {
     let held: Vec<(&PathVerdict, &Holding)> =
         verdicts.iter().filter_map(|verdict| Some((verdict, verdict.holding.as_ref()?))).collect();
     let (first, holding) = held.first()?;

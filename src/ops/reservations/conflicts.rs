@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::domain::pattern::{Budget, LetterCase, Pattern};
+use crate::domain::pattern::{LetterCase, Pattern, SearchBudget};
 use crate::domain::{Agent, Conflict, Reservation, TaskRef};
-use crate::store::{Registration, patterns};
+use crate::store::{Registration, resolved_patterns};
 
 use super::holdings::Holding;
 use crate::ops::agents::roster::Roster;
@@ -67,7 +67,7 @@ impl WantedReservations {
 
     /// Compares them with what others hold now, so that little is left to do under the lock.
     pub(in crate::ops) fn compare(&self, roster: &Roster<'_>, me: &Agent, now: Timestamp) {
-        let budget = Budget::new(STEPS);
+        let budget = SearchBudget::new(STEPS);
         for record in others(roster, me) {
             for held in record.agent.reservations.iter().filter(|held| held.binds(now)) {
                 self.hits(&record.agent, held, &budget);
@@ -82,7 +82,7 @@ impl WantedReservations {
         me: &Agent,
         now: Timestamp,
     ) -> Vec<(&Reservation, Holding)> {
-        let budget = Budget::new(STEPS_UNDER_LOCK);
+        let budget = SearchBudget::new(STEPS_UNDER_LOCK);
         let mut conflicts = Vec::new();
         for record in others(roster, me) {
             // Check whether a holder is alive only if there is a conflict.
@@ -111,12 +111,12 @@ impl WantedReservations {
     }
 
     /// Which of the wanted reservations conflict with this one.
-    fn hits(&self, holder: &Agent, held: &Reservation, budget: &Budget) -> Hits {
+    fn hits(&self, holder: &Agent, held: &Reservation, budget: &SearchBudget) -> Hits {
         let key = ReservationKey::new(holder, held);
         if let Some(known) = self.known.borrow().get(&key) {
             return Rc::clone(known);
         }
-        let theirs = patterns(holder, held);
+        let theirs = resolved_patterns(holder, held);
         let hit = |mine: &Vec<Pattern>| Conflict::of(mine, &theirs, budget);
         let all = self.patterns.iter().map(hit).enumerate();
         let hits: Hits = all.filter(|(_, hit)| *hit != Conflict::None).collect();

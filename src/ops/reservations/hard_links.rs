@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::ChangeTarget;
-use crate::domain::pattern::{PathForm, Pattern};
+use crate::domain::pattern::{NormalPath, Pattern};
 use crate::sys::files::{self, FileId, Walk};
 
 use super::holdings::{Holding, OtherReservations};
@@ -65,7 +65,7 @@ fn among(pattern: &Pattern, files: &HashSet<FileId>, walk: &mut Walk) -> Vec<Fil
     let mut found = Vec::new();
     walk.files(Path::new(pattern.head().as_str()), &mut |path, metadata| {
         let file = FileId::of(metadata);
-        if files.contains(&file) && pattern.covers(&PathForm::absolute(&path.to_string_lossy())) {
+        if files.contains(&file) && pattern.covers(&NormalPath::absolute(&path.to_string_lossy())) {
             found.push(file);
         }
     });

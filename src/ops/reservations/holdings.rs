@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::pattern::Pattern;
 use crate::domain::{Agent, Conflict, Reservation};
-use crate::store::{Registration, patterns};
+use crate::store::{Registration, resolved_patterns};
 
 /// A reservation and its holder.
 #[derive(Clone, Debug)]
@@ -48,8 +48,9 @@ impl<'a> OtherReservations<'a> {
         let is_other = |record: &&Registration| me.is_none_or(|me| !me.is_same_agent(&record.agent));
         let other = |record: &'a Registration| {
             let binding = record.agent.reservations.iter().filter(|reservation| reservation.binds(now));
-            let holds =
-                binding.map(|reservation| (reservation, patterns(&record.agent, reservation))).collect();
+            let holds = binding
+                .map(|reservation| (reservation, resolved_patterns(&record.agent, reservation)))
+                .collect();
             Other { record, holds, holder: OnceCell::new() }
         };
         Self(records.into_iter().filter(is_other).map(other).collect())

@@ -12,13 +12,13 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
 #[derive(Clone, Debug)]
-pub struct Released {
+pub struct ReleaseOutcome {
     pub holder: AgentName,
     pub reservations: Vec<Reservation>,
 }
 
 /// Gives up the named reservations, or all. If one of them is not the caller's, nothing changes.
-pub fn release(op: &Op, patterns: &[String]) -> Result<Released, CommandError> {
+pub fn release(op: &Op, patterns: &[String]) -> Result<ReleaseOutcome, CommandError> {
     let (mesh, caller) = identity::own_caller(op)?;
     let locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
@@ -46,7 +46,7 @@ pub fn release(op: &Op, patterns: &[String]) -> Result<Released, CommandError> {
     for reservation in &released {
         op.feed(EventKind::Release, &me.name, Some(&reservation.pattern), None);
     }
-    Ok(Released { holder: me.name, reservations: released })
+    Ok(ReleaseOutcome { holder: me.name, reservations: released })
 }
 
 /// The caller's reservations that the text refers to: as listed, or as read from here.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::pattern::{Budget, PathForm, Pattern, PatternError, has_wildcard, literal_head};
+use crate::domain::pattern::{NormalPath, Pattern, PatternError, SearchBudget, has_wildcard, literal_head};
 use crate::domain::{
     Agent, AgentName, Conflict, EventKind, PathWait, Reservation, quote_code, quote_sentence,
 };
@@ -20,10 +20,10 @@ use super::waiting;
 use crate::ops::agents::roster::Roster;
 use crate::ops::agents::{identity, names};
 use crate::ops::context::Context;
-use crate::ops::duration::duration;
+use crate::ops::duration::parse_duration;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
-use crate::ops::messages::rendered_message::age;
+use crate::ops::messages::rendered_message::format_age;
 
 /// The most reservations of one agent. For more, use a directory or a wildcard.
 pub const MAX_RESERVATIONS: usize = 500;
@@ -49,14 +49,14 @@ pub struct ReserveRequest {
 }
 
 #[derive(Clone, Debug)]
-pub struct Granted {
+pub struct ReserveOutcome {
     pub holder: AgentName,
     pub reservations: Vec<Reservation>,
     /// How many of them were held before.
     pub renewed: usize,
 }
 
-pub fn reserve(op: &Op, request: &ReserveRequest) -> Result<Granted, CommandError> {
+pub fn reserve(op: &Op, request: &ReserveRequest) -> Result<ReserveOutcome, CommandError> {
     let now = clock::now();
     let wanted = drafts(op, request, now)?;
     let (mesh, caller, roster) = identity::own_caller_and_others(op)?;
@@ -77,12 +77,12 @@ pub fn reserve(op: &Op, request: &ReserveRequest) -> Result<Granted, CommandErro
         held.task.is_none() && wanted.reservations.iter().any(|wanted| is_same_place(wanted, held))
     };
     let reservations = taken.agent.reservations.iter().filter(is_wanted).cloned().collect();
-    Ok(Granted { holder: taken.agent.name, reservations, renewed: taken.renewed })
+    Ok(ReserveOutcome { holder: taken.agent.name, reservations, renewed: taken.renewed })
 }
 
 /// Parses `--ttl`: `90`, `45s`, `30m`, `2h`. From one second to 366 days: anything else is a mistake.
-pub fn time_to_live(text: &str) -> Result<SignedDuration, CommandError> {
-    let ttl = SignedDuration::try_from(duration(text, "--ttl")?).unwrap_or(SignedDuration::MAX);
+pub fn parse_time_to_live(text: &str) -> Result<SignedDuration, CommandError> {
+    let ttl = SignedDuration::try_from(parse_duration(text, "--ttl")?).unwrap_or(SignedDuration::MAX);
     if ttl < SignedDuration::from_secs(1) || ttl > SignedDuration::from_hours(24 * 366) {
         let text = format!("`--ttl {text}` is not between a second and a year");
         return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
@@ -111,7 +111,7 @@ pub(in crate::ops) fn drafts(
 }
 
 /// What an agent was given.
-pub(in crate::ops) struct ReserveOutcome {
+pub(in crate::ops) struct GrantedReservations {
     /// The agent after that.
     pub(in crate::ops) agent: Agent,
     /// How many of them the agent had before.
@@ -120,7 +120,7 @@ pub(in crate::ops) struct ReserveOutcome {
     roster: Option<Roster<'static>>,
 }
 
-impl ReserveOutcome {
+impl GrantedReservations {
     /// For an agent that wants nothing.
     pub(in crate::ops) fn nothing(agent: &Agent) -> Self {
         Self { agent: agent.clone(), renewed: 0, roster: None }
@@ -143,7 +143,7 @@ pub(in crate::ops) fn take(
     me: &Agent,
     wanted: &WantedReservations,
     now: Timestamp,
-) -> Result<ReserveOutcome, CommandError> {
+) -> Result<GrantedReservations, CommandError> {
     let roster = Roster::locked(mesh, change.locked())?;
     let conflicts = wanted.conflicts(&roster, me, now);
     if !conflicts.is_empty() {
@@ -159,7 +159,7 @@ pub(in crate::ops) fn take(
     }
     drop_expired(change, roster.census(), now)?;
     let (agent, renewed) = grant(change, me, &wanted.reservations, now)?;
-    Ok(ReserveOutcome { agent, renewed, roster: Some(roster) })
+    Ok(GrantedReservations { agent, renewed, roster: Some(roster) })
 }
 
 fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> PathWait {
@@ -261,7 +261,7 @@ pub(in crate::ops) fn describe_conflict(wanted: &str, holding: &Holding, now: Ti
     let reason =
         reservation.reason.as_deref().map_or(String::new(), |reason| format!(": {}", quote_sentence(reason)));
     let pattern = quote_code(&reservation.pattern);
-    let held = format!("{} holds {pattern} ({})", holder.name, age(reservation.since, now));
+    let held = format!("{} holds {pattern} ({})", holder.name, format_age(reservation.since, now));
     let caveat = holding.caveat();
     let prefix = reservation.pattern.trim_end_matches('/');
     let is_inside = |rest: &str| rest.is_empty() || rest.starts_with('/');
@@ -295,7 +295,7 @@ pub(in crate::ops) fn others<'h>(holdings: impl Iterator<Item = &'h Holding>) ->
 /// The base of relative patterns: the work tree, else the working directory.
 pub(in crate::ops) struct PatternBase {
     cwd: PathBuf,
-    root: PathForm,
+    root: NormalPath,
     tree: Option<WorkTree>,
 }
 
@@ -310,18 +310,18 @@ impl PatternBase {
         Self { cwd: cwd.to_path_buf(), root: paths::resolve(root), tree }
     }
 
-    pub(in crate::ops) fn root(&self) -> &PathForm {
+    pub(in crate::ops) fn root(&self) -> &NormalPath {
         &self.root
     }
 
     /// Whether the path is inside this place, or this place inside the path.
-    pub(in crate::ops) fn is_near(&self, path: &PathForm) -> bool {
+    pub(in crate::ops) fn is_near(&self, path: &NormalPath) -> bool {
         path.is_related(self.root.as_str())
     }
 
     /// The path as it is shown to people here.
     pub(in crate::ops) fn shorten(&self, path: &str) -> String {
-        let path = PathForm::absolute(path);
+        let path = NormalPath::absolute(path);
         path.relative_to(&self.root).filter(|rest| !rest.is_empty()).unwrap_or(path.as_str()).to_string()
     }
 
@@ -375,7 +375,7 @@ impl PatternBase {
         ctx: &Context,
         text: &str,
         pattern: &Pattern,
-        led: &PathForm,
+        led: &NormalPath,
     ) -> Result<(), CommandError> {
         let home = paths::resolve(&ctx.home.home);
         let covers_home = [pattern.head(), led].iter().any(|head| home.is_within(head));
@@ -402,7 +402,7 @@ impl PatternBase {
     fn tell_of_work_trees(&self, op: &Op, roster: &Roster<'_>, me: &Agent, wanted: &WantedReservations) {
         let now = clock::now();
         let Some(common) = self.tree.as_ref().and_then(WorkTree::repository) else { return };
-        let budget = Budget::new(STEPS_UNDER_LOCK);
+        let budget = SearchBudget::new(STEPS_UNDER_LOCK);
         for record in roster.records().filter(|record| record.agent.session != me.session) {
             for theirs in record.agent.reservations.iter().filter(|theirs| theirs.binds(now)) {
                 let Some(root) = theirs.root.as_deref().filter(|root| *root != self.root.as_str()) else {

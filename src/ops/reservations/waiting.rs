@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::domain::pattern::{Budget, PathForm, Pattern};
+use crate::domain::pattern::{NormalPath, Pattern, SearchBudget};
 use crate::domain::{Agent, Conflict, Notice, PathWait, PeerText, TaskRef, TaskWait, quote_code};
 use crate::store::{
     Census, Claim, Claims, Completions, LockedMesh, Mesh, Registration, RegistryQuery, StagedChange,
@@ -99,7 +99,7 @@ fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
         let read = wait.read(&agent.cwd);
         [read.head().clone(), paths::resolve(Path::new(read.head().as_str()))]
     };
-    let heads: Vec<PathForm> = agent.waits_for.iter().flat_map(both).collect();
+    let heads: Vec<NormalPath> = agent.waits_for.iter().flat_map(both).collect();
     let near = RegistryQuery { heads: heads.iter().collect(), ..RegistryQuery::default() };
     Ok(mesh.registry().query()?.near(&near)?.into_owned())
 }
@@ -112,13 +112,13 @@ struct HeldSnapshot<'c> {
     tasks: OnceCell<(Claims, Completions)>,
     spellings: Spellings,
     /// Past this limit, what can't be compared counts as held.
-    budget: Budget,
+    budget: SearchBudget,
 }
 
 impl<'c> HeldSnapshot<'c> {
     fn new(mesh: &'c Mesh, census: &'c Census) -> Self {
         let (others, tasks) = (OnceCell::new(), OnceCell::new());
-        let (spellings, budget) = (Spellings::default(), Budget::new(STEPS_UNDER_LOCK));
+        let (spellings, budget) = (Spellings::default(), SearchBudget::new(STEPS_UNDER_LOCK));
         Self { mesh, census, others, tasks, spellings, budget }
     }
 

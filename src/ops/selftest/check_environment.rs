@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::domain::escape_invisible;
 use crate::domain::settings::Durability;
-use crate::domain::visible;
 use crate::sys::children::{CapturedOutput, Child, ChildExit, ChildInput};
 use crate::sys::environment::variable;
 use crate::sys::files::{self, FileError, Files};
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 use crate::sys::{program, seams};
 
 /// Time limit of a command.
@@ -96,7 +96,7 @@ impl MsgOutput {
             None => "was killed by somebody else".to_string(),
         };
         let colon = if said.is_empty() { "" } else { ": " };
-        format!("`{}` {end}{colon}{}", self.line, visible(said))
+        format!("`{}` {end}{colon}{}", self.line, escape_invisible(said))
     }
 }
 
@@ -105,11 +105,11 @@ impl MsgOutput {
 pub(super) struct CheckEnvironment<'a> {
     dir: PathBuf,
     program: PathBuf,
-    pub(super) stop: &'a Stop,
+    pub(super) stop: &'a StopRequest,
 }
 
 impl<'a> CheckEnvironment<'a> {
-    pub(super) fn set(scratch: &Path, name: &str, stop: &'a Stop) -> Result<Self, PromiseBroken> {
+    pub(super) fn set(scratch: &Path, name: &str, stop: &'a StopRequest) -> Result<Self, PromiseBroken> {
         let program = match seams::value(seams::PROGRAM) {
             Some(program) => PathBuf::from(program),
             None => program::own()?,
@@ -221,5 +221,5 @@ fn line(args: &[&str]) -> String {
         false => (*arg).to_string(),
     };
     let words: Vec<String> = args.iter().map(quoted).collect();
-    visible(&format!("msg {}", words.join(" "))).into_owned()
+    escape_invisible(&format!("msg {}", words.join(" "))).into_owned()
 }

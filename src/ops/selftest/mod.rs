@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use crate::sys::files::{FileError, Scratch};
 use crate::sys::filesystem;
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 
 use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -100,7 +100,7 @@ const CHECKS: [(u8, &str, Play); 11] = [
 pub fn selftest(
     globals: &GlobalOptions,
     options: &SelftestOptions,
-    stop: &Stop,
+    stop: &StopRequest,
     tell: &mut dyn FnMut(SelftestProgress),
 ) -> Result<SelftestResults, CommandError> {
     let directory = place(globals, options)?;
@@ -140,7 +140,7 @@ pub fn selftest(
 }
 
 /// The error that `selftest` ends in when a promise broke.
-pub fn verdict(tested: &SelftestResults) -> Option<CommandError> {
+pub fn broken_promises_error(tested: &SelftestResults) -> Option<CommandError> {
     let mut broken: Vec<String> = Vec::new();
     for check in tested.checks.iter().filter(|check| check.state == CheckState::Fail) {
         broken.push(format!("{} ({})", check.promise, check.name));

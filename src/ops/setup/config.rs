@@ -10,18 +10,18 @@ use crate::ops::person_required;
 
 /// A value and where it comes from.
 #[derive(Clone, Debug)]
-pub struct ConfigEntry {
+pub struct SettingEntry {
     pub key: &'static str,
     pub value: SettingValue,
     pub source: SettingSource,
     pub about: &'static str,
 }
 
-pub fn list(ctx: &Context) -> Vec<ConfigEntry> {
+pub fn list(ctx: &Context) -> Vec<SettingEntry> {
     ctx.settings.iter().map(|(key, value, source)| entry(key, value, source)).collect()
 }
 
-pub fn get(ctx: &Context, name: &str) -> Result<ConfigEntry, CommandError> {
+pub fn get(ctx: &Context, name: &str) -> Result<SettingEntry, CommandError> {
     list(ctx).into_iter().find(|entry| entry.key == name).ok_or_else(|| unknown(name))
 }
 
@@ -31,7 +31,7 @@ pub fn set(
     scope: ConfigScope,
     name: &str,
     text: &str,
-) -> Result<(ConfigEntry, String), CommandError> {
+) -> Result<(SettingEntry, String), CommandError> {
     person_required::required(|| line(&["set", name, text], scope))?;
     let key = find_key(name).map_err(|_| unknown(name))?;
     refuse_for_project(scope, key)?;
@@ -42,7 +42,7 @@ pub fn set(
     Ok((reloaded(ctx, name)?, file))
 }
 
-pub fn unset(ctx: &Context, scope: ConfigScope, name: &str) -> Result<(ConfigEntry, String), CommandError> {
+pub fn unset(ctx: &Context, scope: ConfigScope, name: &str) -> Result<(SettingEntry, String), CommandError> {
     person_required::required(|| line(&["unset", name], scope))?;
     find_key(name).map_err(|_| unknown(name))?;
     let file = config::unset(&ctx.home, &ctx.cwd, scope, name)?;
@@ -81,14 +81,14 @@ fn absolute(ctx: &Context, path: &str) -> String {
     ctx.cwd.join(path).to_string_lossy().into_owned()
 }
 
-fn reloaded(ctx: &Context, name: &str) -> Result<ConfigEntry, CommandError> {
+fn reloaded(ctx: &Context, name: &str) -> Result<SettingEntry, CommandError> {
     let loaded = config::load(&ctx.home, &ctx.cwd, None);
     let (value, source) = loaded.settings.get(name)?;
     Ok(entry(find_key(name)?, value, source))
 }
 
-fn entry(key: &'static SettingKey, value: SettingValue, source: &SettingSource) -> ConfigEntry {
-    ConfigEntry { key: key.name, value, source: source.clone(), about: key.about }
+fn entry(key: &'static SettingKey, value: SettingValue, source: &SettingSource) -> SettingEntry {
+    SettingEntry { key: key.name, value, source: source.clone(), about: key.about }
 }
 
 fn refuse_for_project(scope: ConfigScope, key: &SettingKey) -> Result<(), CommandError> {

@@ -7,9 +7,9 @@ use crate::domain::{
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::messages::rendered_message::age;
+use crate::ops::messages::rendered_message::format_age;
 use crate::ops::reservations::conflicts::WantedReservations;
-use crate::ops::reservations::reserve::{self, BroadPatterns, ReserveOutcome, ReserveRequest};
+use crate::ops::reservations::reserve::{self, BroadPatterns, GrantedReservations, ReserveRequest};
 use crate::ops::reservations::waiting;
 use crate::store::Claim;
 use crate::sys::clock;
@@ -21,7 +21,7 @@ use super::task_board::{ParsedSpec, TaskBoard};
 
 /// Which task is wanted.
 #[derive(Clone, Debug)]
-pub enum Choice {
+pub enum TaskChoice {
     This(String),
     /// The first that can be started.
     Next,
@@ -29,7 +29,7 @@ pub enum Choice {
 
 #[derive(Clone, Debug)]
 pub struct ClaimRequest {
-    pub choice: Choice,
+    pub choice: TaskChoice,
     pub spec: Option<String>,
     pub reason: Option<String>,
     /// Paths that are reserved together with the task: all or nothing.
@@ -40,7 +40,7 @@ pub struct ClaimRequest {
 }
 
 #[derive(Clone, Debug)]
-pub struct Claimed {
+pub struct ClaimOutcome {
     pub claim: Claim,
     pub title: String,
     pub reservations: Vec<Reservation>,
@@ -48,8 +48,8 @@ pub struct Claimed {
     pub was_held: bool,
 }
 
-pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
-    if let Choice::This(id) = &request.choice {
+pub fn claim(op: &Op, request: &ClaimRequest) -> Result<ClaimOutcome, CommandError> {
+    if let TaskChoice::This(id) = &request.choice {
         check_id(id)?;
     }
     let reason = reserve::reason(request.reason.as_deref())?;
@@ -68,7 +68,7 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
     }
     let spellings = look_up(&mesh);
     let parsed_spec = ParsedSpec::read(place)?;
-    let locked = mesh.lock_with_swarm()?;
+    let locked = mesh.lock_with_claims()?;
     let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
     let parsed_spec = parsed_spec.refreshed()?;
     let pick = ClaimAttempt { tasks: &tasks, board: &tasks.board(&parsed_spec) }.choose(request)?;
@@ -110,24 +110,24 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<Claimed, CommandError> {
     drop(locked);
     taken.tell_of_work_trees(op, &wanted);
     op.feed(EventKind::Claim, &me.name, Some(&claim.task), claim.reason.as_deref());
-    Ok(Claimed { claim, title, reservations: wanted.reservations, was_held: false })
+    Ok(ClaimOutcome { claim, title, reservations: wanted.reservations, was_held: false })
 }
 
 /// Gives the caller the paths that it wants with a task.
 fn take_paths(
     tasks: &mut LockedTasks<'_>,
     wanted: &WantedReservations,
-) -> Result<ReserveOutcome, CommandError> {
+) -> Result<GrantedReservations, CommandError> {
     match wanted.reservations.as_slice() {
-        [] => Ok(ReserveOutcome::nothing(&tasks.me)),
+        [] => Ok(GrantedReservations::nothing(&tasks.me)),
         _ => reserve::take(tasks.op, tasks.mesh, &mut tasks.change, &tasks.me, wanted, tasks.now),
     }
 }
 
-fn again(me: &Agent, claim: Claim, title: String) -> Claimed {
+fn again(me: &Agent, claim: Claim, title: String) -> ClaimOutcome {
     let is_of = |reservation: &&Reservation| reservation.task.as_ref() == Some(&task_of(&claim));
     let reservations = me.reservations.iter().filter(is_of).cloned().collect();
-    Claimed { claim, title, reservations, was_held: true }
+    ClaimOutcome { claim, title, reservations, was_held: true }
 }
 
 enum Pick {
@@ -146,10 +146,10 @@ impl ClaimAttempt<'_> {
     fn choose(&self, request: &ClaimRequest) -> Result<Pick, CommandError> {
         let mine = self.tasks.claims.of(&self.tasks.me).into_iter().next();
         let choice = match &request.choice {
-            Choice::This(typed) if !request.is_adhoc => Choice::This(self.board.meant(typed)),
+            TaskChoice::This(typed) if !request.is_adhoc => TaskChoice::This(self.board.meant(typed)),
             choice => choice.clone(),
         };
-        if let (Some(mine), Choice::This(id)) = (&mine, &choice)
+        if let (Some(mine), TaskChoice::This(id)) = (&mine, &choice)
             && mine.task == *id
             && self.board.parsed_spec.place.is_meant_by(&mine.spec, &self.tasks.spellings)
         {
@@ -163,8 +163,8 @@ impl ClaimAttempt<'_> {
                 .fact("spec", mine.spec));
         }
         match &choice {
-            Choice::This(id) => self.this(id, request),
-            Choice::Next => self.next(),
+            TaskChoice::This(id) => self.this(id, request),
+            TaskChoice::Next => self.next(),
         }
     }
 
@@ -254,7 +254,7 @@ impl ClaimAttempt<'_> {
     fn claimed(&self, claim: &Claim) -> CommandError {
         let reason =
             claim.reason.as_deref().map_or(String::new(), |reason| format!(": {}", quote_sentence(reason)));
-        let ago = age(claim.claimed_at, self.tasks.now);
+        let ago = format_age(claim.claimed_at, self.tasks.now);
         let text = format!(
             "{} is claimed by {} ({ago} ago){reason}",
             quote_code(&claim.task),
@@ -269,7 +269,7 @@ impl ClaimAttempt<'_> {
     fn completed(&self, id: &str) -> CommandError {
         let (text, by) = match self.board.completion(id) {
             Some(done) => {
-                let ago = age(done.at, self.tasks.now);
+                let ago = format_age(done.at, self.tasks.now);
                 (
                     format!("{} is already done ({}, {ago} ago)", quote_code(id), quote_name(&done.by)),
                     Some(done.by),

@@ -33,7 +33,7 @@ pub struct CompleteRequest {
 }
 
 #[derive(Clone, Debug)]
-pub struct Completed {
+pub struct CompleteOutcome {
     pub completion: Completion,
     /// Tasks that can be started now and could not before.
     pub unblocked: Vec<String>,
@@ -42,7 +42,7 @@ pub struct Completed {
     pub was_complete: bool,
 }
 
-pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, CommandError> {
+pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, CommandError> {
     request.task.as_deref().map_or(Ok(()), check_id)?;
     check_notes(request.notes.as_deref())?;
     let (mesh, caller) = identity::own_caller(op)?;
@@ -52,7 +52,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
         Some(task) => PreloadedSpec::read(op, &mesh, &caller, request.spec.as_deref(), &task),
         None => (None, look_up(&mesh)),
     };
-    let locked = mesh.lock_with_swarm()?;
+    let locked = mesh.lock_with_claims()?;
     let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
     let typed = match &request.task {
         Some(task) => task.clone(),
@@ -65,7 +65,12 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
         drop(tasks);
         drop(locked);
         let ticked = request.ticks && tick_box(op, &mesh, &parsed_spec, &task);
-        return Ok(Completed { completion, unblocked: Vec::new(), is_ticked: ticked, was_complete: true });
+        return Ok(CompleteOutcome {
+            completion,
+            unblocked: Vec::new(),
+            is_ticked: ticked,
+            was_complete: true,
+        });
     }
     let claim = tasks.own_claim(&board, &task)?;
     let unblocked = board.unblocked_by(&task);
@@ -96,7 +101,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<Completed, Command
     // Ticking may take a while, and others wait to hear of it.
     carry_out(op);
     let ticked = request.ticks && tick_box(op, &mesh, &parsed_spec, &task);
-    Ok(Completed { completion, unblocked, is_ticked: ticked, was_complete: false })
+    Ok(CompleteOutcome { completion, unblocked, is_ticked: ticked, was_complete: false })
 }
 
 /// The notice that a task is ready, for each idle agent with the same spec and no task.

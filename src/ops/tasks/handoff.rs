@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::pattern::{Budget, Pattern};
+use crate::domain::pattern::{Pattern, SearchBudget};
 use crate::domain::{
     Agent, AgentName, Conflict, EventKind, Notice, PeerText, Reservation, TaskRef, quote_code, shell_word,
 };
@@ -27,7 +27,7 @@ pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim,
         Some(task) => PreloadedSpec::read(op, &mesh, &caller, spec, task),
         None => (None, look_up(&mesh)),
     };
-    let locked = mesh.lock_with_swarm()?;
+    let locked = mesh.lock_with_claims()?;
     let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
     let claim = match task {
         Some(task) => {
@@ -52,7 +52,7 @@ pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim,
 
 /// A task that was handed to another agent.
 #[derive(Clone, Debug)]
-pub struct HandedOff {
+pub struct HandoffOutcome {
     pub claim: Claim,
     /// The paths that went with it.
     pub reservations: Vec<Reservation>,
@@ -65,12 +65,12 @@ pub fn handoff(
     to: &AgentName,
     spec: Option<&str>,
     notes: Option<&str>,
-) -> Result<HandedOff, CommandError> {
+) -> Result<HandoffOutcome, CommandError> {
     check_id(task)?;
     check_notes(notes)?;
     let (mesh, caller) = identity::own_caller(op)?;
     let (early, spellings) = PreloadedSpec::read(op, &mesh, &caller, spec, task);
-    let locked = mesh.lock_with_swarm()?;
+    let locked = mesh.lock_with_claims()?;
     let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
     let parsed_spec = tasks.spec_of(early, spec, task)?;
     let board = tasks.board(&parsed_spec);
@@ -116,7 +116,7 @@ pub fn handoff(
     let notice = notice(&me.name, &PeerText::new(task), notes.as_ref(), has_whole);
     op.notify(heir.clone(), notice, format!("could not tell {}", heir.name));
     committed.tidied_up()?;
-    Ok(HandedOff { claim: passed, reservations: paths })
+    Ok(HandoffOutcome { claim: passed, reservations: paths })
 }
 
 /// The notice for the new owner. Long notes are also sent as a message from the giver, unless that failed.
@@ -168,7 +168,7 @@ fn held_besides(
     let patterns = |held: &Reservation| held.patterns(&me.cwd);
     let read: Vec<(&Reservation, Vec<Pattern>)> = paths.iter().map(|path| (path, patterns(path))).collect();
     let given: Vec<Pattern> = read.iter().flat_map(|(_, patterns)| patterns.clone()).collect();
-    let budget = Budget::new(STEPS_UNDER_LOCK);
+    let budget = SearchBudget::new(STEPS_UNDER_LOCK);
     let mut covered = Vec::new();
     for held in me.reservations.iter().filter(|held| held.task.is_none() && held.binds(now)) {
         let own = patterns(held);

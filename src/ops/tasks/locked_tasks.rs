@@ -14,7 +14,7 @@ use crate::domain::{Agent, AgentName, EventKind, TaskRef, quote_name, spec};
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::messages::rendered_message::age;
+use crate::ops::messages::rendered_message::format_age;
 use crate::store::{
     Census, Claim, Claims, Committed, Completion, Completions, LockedMesh, Mesh, SpecCompletions,
     StagedChange,
@@ -81,7 +81,7 @@ struct TaskRelation {
 impl TaskRelation {
     fn of(claims: &Claims, completions: &Completions, agent: &Agent, typed: &str) -> Self {
         let mine = claims.of(agent);
-        let task = spec::meant(typed, mine.iter().map(|claim| claim.task.as_str()));
+        let task = spec::resolve_id(typed, mine.iter().map(|claim| claim.task.as_str()));
         let claimed =
             mine.iter().find(|claim| Some(claim.task.as_str()) == task).map(|claim| claim.spec.clone());
         let is_own = |finished: &&SpecCompletions| {
@@ -217,7 +217,7 @@ impl<'l> LockedTasks<'l> {
             let text = format!(
                 "`{shown}` is already done ({}, {} ago)",
                 quote_name(&done.by),
-                age(done.at, self.now)
+                format_age(done.at, self.now)
             );
             return Err(
                 CommandError::new(CommandErrorKind::AlreadyCompleted, text).fact("agent", done.by.as_str())

@@ -21,9 +21,9 @@ mod stale_claims;
 mod task_args;
 mod task_board;
 
-pub use claim::{Choice, ClaimRequest, Claimed, claim};
-pub use complete::{CompleteRequest, Completed, complete};
-pub use handoff::{HandedOff, handoff, unclaim};
+pub use claim::{ClaimOutcome, ClaimRequest, TaskChoice, claim};
+pub use complete::{CompleteOutcome, CompleteRequest, complete};
+pub use handoff::{HandoffOutcome, handoff, unclaim};
 pub use spec::{SpecInUse, spec};
 pub use task_board::{ActiveSpec, SpecProgress, TaskList, TaskState, TaskView, tasks};
 

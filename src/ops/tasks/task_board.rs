@@ -172,7 +172,7 @@ impl<'t> TaskBoard<'t> {
     /// The id that was typed, as it is written in the spec or in a claim.
     pub(super) fn meant(&self, typed: &str) -> String {
         let ids = self.parsed_spec.spec.tasks.iter().map(|task| task.id.as_str());
-        let meant = spec::meant(typed, ids.chain(self.claims.keys().map(String::as_str)));
+        let meant = spec::resolve_id(typed, ids.chain(self.claims.keys().map(String::as_str)));
         meant.unwrap_or(typed).to_string()
     }
 

@@ -26,7 +26,7 @@ use crate::ops::reservations::waiting::WaitNotifier;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
 use crate::store::{ChannelState, Mesh, SessionServer, SessionState, WatchTarget};
 use crate::sys::process;
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 
 use super::{NUDGE, count_turn, is_waited_beside, is_wanted, is_worth_a_turn, session_inbox, uncount_turn};
 
@@ -57,7 +57,7 @@ pub fn attend(
     op: &Op,
     globals: &GlobalOptions,
     channel: &dyn Channel,
-    stop: &Stop,
+    stop: &StopRequest,
     warn: &dyn Fn(&str),
 ) -> Result<(), CommandError> {
     while !stop.is_requested() {
@@ -104,7 +104,7 @@ struct Round<'a> {
 
 impl Round<'_> {
     /// Stays with the agent until it leaves.
-    fn stay(&self, mut me: Agent, stop: &Stop) -> Result<(), CommandError> {
+    fn stay(&self, mut me: Agent, stop: &StopRequest) -> Result<(), CommandError> {
         let mut watcher = MeshWatcher::new(self.op, self.mesh);
         let mut pace = Pace { not_before: Instant::now(), left_to_others: None };
         loop {

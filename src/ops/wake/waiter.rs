@@ -15,7 +15,7 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::waiting::WaitNotifier;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
 use crate::store::{Mesh, SessionState, WatchTarget};
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 
 use super::{NUDGE, count_turn, is_wanted, is_worth_a_turn};
 
@@ -40,7 +40,7 @@ pub fn wait(
     op: &Op,
     globals: &GlobalOptions,
     session: &SessionId,
-    stop: &Stop,
+    stop: &StopRequest,
     warn: &dyn Fn(&str),
 ) -> Result<WaiterEnd, CommandError> {
     // Those of the settings, which `doctor` shows anyway.
@@ -82,7 +82,7 @@ pub fn wait(
 }
 
 /// The mesh and the agent of that session. At the start of a session, the hook that joins it runs at the same time.
-fn find(op: &Op, session: &SessionId, stop: &Stop) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
+fn find(op: &Op, session: &SessionId, stop: &StopRequest) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
     let started = Instant::now();
     while is_wanted(op) && !stop.is_requested() && started.elapsed() < GRACE {
         if let Some(mesh) = op.mesh()?

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crossbeam_channel::{after, never, select};
 
 use crate::store::{Fingerprint, WatchTarget};
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 use crate::sys::watch::DirWatch;
 
 use crate::ops::agents::identity;
@@ -28,7 +28,7 @@ pub enum MeshChange {
 /// Reports each change until it is stopped.
 pub fn watch_changes(
     ctx: &Context,
-    stop: &Stop,
+    stop: &StopRequest,
     tell: &mut dyn FnMut(MeshChange),
 ) -> Result<(), CommandError> {
     let mut watch: Option<DirWatch> = None;
@@ -45,7 +45,7 @@ pub fn watch_changes(
                 // Where nothing can be watched, the tick alone has to do.
                 watch = mesh.watch(WatchTarget::Fingerprint(me.as_ref()))?.ok();
             }
-            let now = mesh.marks(me.as_ref())?;
+            let now = mesh.fingerprint(me.as_ref())?;
             let then = before.replace(now.clone()).unwrap_or_else(|| now.clone());
             differences(&then, &now).into_iter().for_each(&mut *tell);
         }

@@ -12,7 +12,7 @@ use crate::domain::{Agent, Liveness};
 use crate::store::{Mesh, Registration, StoreError, WatchTarget};
 use crate::sys::process;
 use crate::sys::seams::{self, Bug};
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 use crate::sys::watch::DirWatch;
 
 use crate::ops::effects::Op;
@@ -95,7 +95,7 @@ impl<'a> MeshWatcher<'a> {
     }
 
     /// Waits for a reason to look, until `deadline` at the latest.
-    pub(in crate::ops) fn wait(&self, stop: &Stop, deadline: Option<Instant>) -> WatchWakeup {
+    pub(in crate::ops) fn wait(&self, stop: &StopRequest, deadline: Option<Instant>) -> WatchWakeup {
         if stop.is_requested() {
             return WatchWakeup::Stopped;
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, after, select};
 
 use crate::domain::{Agent, AgentName};
-use crate::store::{Mesh, Project, WatchTarget};
+use crate::store::{Mesh, ProjectFeeds, WatchTarget};
 
 use super::mesh_watcher::MeshWatcher;
 use crate::ops::effects::Op;
@@ -39,13 +39,13 @@ pub struct ScreenWatcher<'a> {
     agents: MeshWatcher<'a>,
     readers: MeshWatcher<'a>,
     feed: MeshWatcher<'a>,
-    project: Project,
+    project: ProjectFeeds,
 }
 
 impl<'a> ScreenWatcher<'a> {
     pub fn new(op: &'a Op, mesh: &'a Mesh) -> Self {
         let watcher = || MeshWatcher::new(op, mesh);
-        let project = Project::of(&op.cwd);
+        let project = ProjectFeeds::of(&op.cwd);
         Self { mail: watcher(), agents: watcher(), readers: watcher(), feed: watcher(), project }
     }
 

@@ -24,7 +24,7 @@ use crate::sys::files::{self, LineFile};
 use crate::sys::flock::{FileLock, LockError};
 use crate::sys::seams;
 
-pub use project_feed::{Project, ProjectFeedPosition};
+pub use project_feed::{ProjectFeedPosition, ProjectFeeds};
 pub use read::{EventBatch, FeedPosition};
 
 /// How long a writer waits for the lock: longer than it is ever held, unless its holder was stopped.

@@ -14,7 +14,7 @@ const DIR: &str = ".pi/messenger";
 
 /// A project: the directories in which pi may have been started.
 #[derive(Clone, Debug)]
-pub struct Project {
+pub struct ProjectFeeds {
     roots: Vec<PathBuf>,
 }
 
@@ -30,7 +30,7 @@ struct ProjectFilePosition {
     newest: Option<Timestamp>,
 }
 
-impl Project {
+impl ProjectFeeds {
     /// The project of a directory: the directory itself and its parents up to the root of the work tree.
     pub fn of(cwd: &Path) -> Self {
         let top = WorkTree::containing(cwd).map(|tree| tree.root);

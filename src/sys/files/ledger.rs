@@ -23,12 +23,12 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// The file with its lock held.
 #[derive(Debug)]
 #[must_use = "the file is free again as soon as this is dropped"]
-pub struct Ledger {
+pub struct LockedLineFile {
     path: PathBuf,
     file: Flock<std::fs::File>,
 }
 
-impl Ledger {
+impl LockedLineFile {
     /// Opens and locks the file, and creates it if necessary. `None`: another process held the lock for the whole
     /// `limit`.
     pub fn open(path: &Path, limit: Duration) -> Result<Option<Self>, FileError> {
@@ -115,13 +115,13 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..250 {
-                        Ledger::open(&path, LIMIT).unwrap().unwrap().add(b"1").unwrap();
+                        LockedLineFile::open(&path, LIMIT).unwrap().unwrap().add(b"1").unwrap();
                     }
                 });
             }
             scope.spawn(|| {
                 for _ in 0..250 {
-                    let mut ledger = Ledger::open(&path, LIMIT).unwrap().unwrap();
+                    let mut ledger = LockedLineFile::open(&path, LIMIT).unwrap().unwrap();
                     let sum = count(&ledger.read().unwrap());
                     ledger.replace(&files, format!("{sum}\n").as_bytes()).unwrap();
                 }
@@ -134,17 +134,17 @@ mod tests {
     fn whoever_holds_it_for_long_is_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ledger");
-        let held = Ledger::open(&path, LIMIT).unwrap().unwrap();
-        assert!(Ledger::open(&path, Duration::from_millis(1)).unwrap().is_none());
+        let held = LockedLineFile::open(&path, LIMIT).unwrap().unwrap();
+        assert!(LockedLineFile::open(&path, Duration::from_millis(1)).unwrap().is_none());
         drop(held);
-        assert!(Ledger::open(&path, Duration::ZERO).unwrap().is_some());
+        assert!(LockedLineFile::open(&path, Duration::ZERO).unwrap().is_some());
     }
 
     #[test]
     fn a_line_that_was_cut_short_spoils_no_other() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ledger");
-        let mut ledger = Ledger::open(&path, LIMIT).unwrap().unwrap();
+        let mut ledger = LockedLineFile::open(&path, LIMIT).unwrap().unwrap();
         ledger.file.write_all(b"\n{\"half\":").unwrap();
         assert_eq!(ledger.add(b"whole").unwrap(), 16);
         assert_eq!(ledger.read().unwrap(), b"\n{\"half\":\nwhole\n");

@@ -8,14 +8,14 @@ use std::collections::HashSet;
 
 use ravenry::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
-use ravenry::domain::pattern::{Budget, LetterCase, Overlap, PathForm, Pattern};
+use ravenry::domain::pattern::{LetterCase, NormalPath, Overlap, Pattern, SearchBudget};
 use ravenry::domain::shell::{CommandPrediction, ShellEnvironment, predict_command};
 use ravenry::domain::text_edit::json::{Dialect, Document, EntrySlot, Json, JsonNode, NodeKind};
 use ravenry::domain::text_edit::toml::Tables;
-use ravenry::domain::{AnyEventKind, Harness, visible};
+use ravenry::domain::{AnyEventKind, Harness, escape_invisible};
 use ravenry::faces::mcp::parse_with_every_tool;
 use ravenry::faces::mcp::transport::{InputLine, LineRead, parse, read_line};
-use ravenry::harness::codec::{decode, encode, room};
+use ravenry::harness::codec::{decode, encode, max_answer_chars};
 use ravenry::store::parse_event;
 
 /// The events of each harness. The first byte of an input chooses one; the rest is the payload.
@@ -268,7 +268,7 @@ fn answers_can_be_told(harness: Harness, event: &str, decoded: &HookEvent) {
         if let Some(said) = encode(harness, event, &answer) {
             assert!(!said.contains('\n'));
             assert!(serde_json::from_str::<serde_json::Value>(&said).is_ok_and(|said| said.is_object()));
-            assert!(matches!(answer, HookAnswer::Deny(_)) || room(harness, event).is_some());
+            assert!(matches!(answer, HookAnswer::Deny(_)) || max_answer_chars(harness, event).is_some());
         }
     }
     assert_eq!(encode(harness, event, &HookAnswer::Silence), None);
@@ -357,12 +357,12 @@ pub fn pattern(data: &[u8]) {
     let Some((first, text)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(text);
     let mut lines = text.splitn(3, '\n');
-    let root = PathForm::absolute("/w/project");
+    let root = NormalPath::absolute("/w/project");
     let mut next = || Pattern::new(lines.next()?, &root).ok();
     let (Some(one), Some(two)) = (next(), next()) else { return };
     let case = if first % 2 == 1 { LetterCase::Ignored } else { LetterCase::Matters };
     let (one, two) = (one.with_case(case), two.with_case(case));
-    let common = one.overlap(&two, &Budget::for_one_pair());
+    let common = one.overlap(&two, &SearchBudget::for_one_pair());
     assert_eq!(one.overlaps(&two), two.overlaps(&one), "`{one}` and `{two}`");
     if let Overlap::At(common) = &common {
         assert!(one.covers(common), "`{one}` and `{two}` have {common:?} in common");
@@ -390,7 +390,7 @@ pub fn feed(data: &[u8]) {
         let (subject, phrase) = (event.subject(), event.phrase());
         assert!(!phrase.is_empty(), "{event:?} says nothing");
         for text in [&subject, &phrase] {
-            assert_eq!(visible(text), text.as_str(), "nothing in it is obeyed");
+            assert_eq!(escape_invisible(text), text.as_str(), "nothing in it is obeyed");
             assert!(text.chars().count() < 1000, "{} characters", text.chars().count());
         }
         assert_eq!(AnyEventKind::named(event.what.name()), event.what, "it is what it is called");

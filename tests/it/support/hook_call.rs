@@ -79,7 +79,7 @@ impl Call {
 
     /// Maximum number of characters in the answer.
     pub fn room(&self) -> Option<usize> {
-        codec::room(self.harness, &self.event)
+        codec::max_answer_chars(self.harness, &self.event)
     }
 
     /// `msg hook`, with the payload on its standard input.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::here_document::PendingHere;
 use super::syntax::{
-    Assigned, Assignment, Chain, CommandList, Compound, Join, ShellNode, Simple, Word, WordPart,
+    Assigned, Assignment, Chain, CommandList, Compound, LogicalOperator, ShellNode, Simple, Word, WordPart,
 };
 
 /// Maximum nesting of commands.
@@ -201,9 +201,9 @@ impl<'t> Parser<'t> {
         loop {
             self.skip_blanks();
             let join = if self.take("&&") {
-                Join::And
+                LogicalOperator::And
             } else if self.take("||") {
-                Join::Or
+                LogicalOperator::Or
             } else {
                 break;
             };

@@ -10,13 +10,13 @@ pub type CommandList = Vec<Chain>;
 #[derive(Debug)]
 pub struct Chain {
     pub first: ShellNode,
-    pub rest: Vec<(Join, ShellNode)>,
+    pub rest: Vec<(LogicalOperator, ShellNode)>,
     /// It ends in `&`.
     pub in_background: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Join {
+pub enum LogicalOperator {
     And,
     Or,
 }

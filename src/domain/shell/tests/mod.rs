@@ -12,7 +12,7 @@ mod nasty;
 mod reads;
 mod robust;
 
-use crate::domain::pattern::PathForm;
+use crate::domain::pattern::NormalPath;
 
 use super::{CommandPrediction, Extent, PathWrite, ShellEnvironment, predict_command};
 
@@ -37,7 +37,7 @@ rename to new.txt
 impl ShellEnvironment for Fake {
     fn is_dir(&self, path: &str) -> bool {
         ["/", "/w", "/w/src", "/w/docs", "/w/dist", "/w/src/deep", "/home/me", "/tmp"]
-            .contains(&PathForm::absolute(path).as_str())
+            .contains(&NormalPath::absolute(path).as_str())
     }
 
     fn read(&self, path: &str) -> Option<String> {

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Message, visible};
+use crate::domain::{Message, escape_invisible};
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::{self, CommandError, Op};
@@ -62,7 +62,7 @@ impl Report for Acked {
 
     fn text(&self, page: &mut Page) {
         for message in &self.0 {
-            page.line(format!("Acknowledged; {} can see it.", style::bold(&visible(&message.from))));
+            page.line(format!("Acknowledged; {} can see it.", style::bold(&escape_invisible(&message.from))));
         }
     }
 

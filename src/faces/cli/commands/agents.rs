@@ -3,11 +3,11 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::agent_text::{self, AgentJson};
 use crate::faces::cli::output::{CommandOutput, JsonMembers, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
-use crate::ops::{self, AgentFilter, CommandError, FolderScope, GoneAgent, Listing, Op};
+use crate::ops::{self, AgentFilter, AgentList, CommandError, FolderScope, GoneAgent, Op};
 use crate::store::{GoneReason, iso};
 use crate::sys::clock;
 use crate::sys::environment::Home;
@@ -42,7 +42,7 @@ pub(super) fn run(op: &Op, args: AgentsArgs) -> Result<CommandOutput, CommandErr
 }
 
 struct AgentsReport {
-    listing: Listing,
+    listing: AgentList,
     gone: bool,
     home: Home,
 }
@@ -88,8 +88,8 @@ impl Report for AgentsReport {
                     TableCell::styled(&format!("{}{star}", agent.name), style::bold),
                     agent_text::presence_cell(profile.presence),
                     TableCell::plain(agent_text::harness(profile)),
-                    TableCell::plain(&visible(&self.home.shorten(&agent.cwd))),
-                    TableCell::plain(&visible(agent.git_branch.as_deref().unwrap_or_default())),
+                    TableCell::plain(&escape_invisible(&self.home.shorten(&agent.cwd))),
+                    TableCell::plain(&escape_invisible(agent.git_branch.as_deref().unwrap_or_default())),
                     TableCell::plain(&agent_text::notes(profile)),
                 ]);
             }
@@ -115,7 +115,7 @@ pub(in crate::faces::cli) fn gone_json(gone: &GoneAgent) -> Value {
 }
 
 fn gone_row(gone: &GoneAgent) -> Vec<TableCell> {
-    let by = gone.by.as_deref().map_or(String::new(), |by| format!(" by {}", visible(by)));
+    let by = gone.by.as_deref().map_or(String::new(), |by| format!(" by {}", escape_invisible(by)));
     let ago = agent_text::duration(clock::now(), gone.at);
     let mail = if gone.unread > 0 { format!("{} unread", gone.unread) } else { String::new() };
     vec![

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::json;
 use crate::ops::{self, CommandError, Op, PathVerdict};
@@ -25,7 +25,7 @@ pub(in crate::faces::cli) struct CheckArgs {
 
 pub(super) fn run(op: &Op, args: CheckArgs) -> Result<CommandOutput, CommandError> {
     let verdicts = ops::check(op, &args.paths)?;
-    let error = ops::verdict(&verdicts);
+    let error = ops::conflict_error(&verdicts);
     Ok(CommandOutput { report: Some(Box::new(CheckReport(verdicts))), error })
 }
 
@@ -42,7 +42,7 @@ impl Report for CheckReport {
             return;
         }
         for verdict in &self.0 {
-            let path = visible(&verdict.path);
+            let path = escape_invisible(&verdict.path);
             page.line(match &verdict.holding {
                 None => format!("{}  {path}", style::good("free")),
                 Some(holding) => format!("{}  {path}  {}", style::bad("held"), holding.holder.name),

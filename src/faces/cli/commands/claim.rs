@@ -3,10 +3,10 @@
 use clap::{ArgGroup, Args};
 use serde_json::{Map, Value, json};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::ops::tasks::{self, Choice, ClaimRequest, Claimed};
+use crate::ops::tasks::{self, ClaimOutcome, ClaimRequest, TaskChoice};
 use crate::ops::{BroadPatterns, CommandError, Op};
 
 /// Claim a task of your spec: it is yours alone until you complete it, give it back, or end
@@ -42,7 +42,7 @@ pub(in crate::faces::cli) struct ClaimArgs {
 
 pub(super) fn run(op: &Op, args: ClaimArgs) -> Result<CommandOutput, CommandError> {
     let request = ClaimRequest {
-        choice: args.task.map_or(Choice::Next, Choice::This),
+        choice: args.task.map_or(TaskChoice::Next, TaskChoice::This),
         spec: args.spec,
         reason: args.reason,
         reserve: args.reserve,
@@ -52,7 +52,7 @@ pub(super) fn run(op: &Op, args: ClaimArgs) -> Result<CommandOutput, CommandErro
     Ok(ClaimReport(tasks::claim(op, &request)?).into())
 }
 
-struct ClaimReport(Claimed);
+struct ClaimReport(ClaimOutcome);
 
 impl Report for ClaimReport {
     fn json(&self) -> Map<String, Value> {
@@ -64,15 +64,15 @@ impl Report for ClaimReport {
 
     fn text(&self, page: &mut Page) {
         if page.is_quiet {
-            page.line(visible(&self.0.claim.task));
+            page.line(escape_invisible(&self.0.claim.task));
             return;
         }
-        let Claimed { claim, title, reservations, was_held: again } = &self.0;
+        let ClaimOutcome { claim, title, reservations, was_held: again } = &self.0;
         let already = if *again { " already" } else { "" };
-        let title = if title.is_empty() { String::new() } else { format!(" {}", visible(title)) };
-        page.line(format!("{} is yours{already}.{title}", style::bold(&visible(&claim.task))));
+        let title = if title.is_empty() { String::new() } else { format!(" {}", escape_invisible(title)) };
+        page.line(format!("{} is yours{already}.{title}", style::bold(&escape_invisible(&claim.task))));
         for reservation in reservations {
-            page.line(format!("{} is yours with it.", style::bold(&visible(&reservation.pattern))));
+            page.line(format!("{} is yours with it.", style::bold(&escape_invisible(&reservation.pattern))));
         }
     }
 }

@@ -3,10 +3,10 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::json::completion;
-use crate::ops::tasks::{self, CompleteRequest, Completed};
+use crate::ops::tasks::{self, CompleteOutcome, CompleteRequest};
 use crate::ops::{CommandError, Op};
 
 /// Mark your task as done
@@ -36,7 +36,7 @@ pub(super) fn run(op: &Op, args: CompleteArgs) -> Result<CommandOutput, CommandE
     Ok(CompleteReport(tasks::complete(op, &request)?).into())
 }
 
-struct CompleteReport(Completed);
+struct CompleteReport(CompleteOutcome);
 
 impl Report for CompleteReport {
     fn json(&self) -> Map<String, Value> {
@@ -51,10 +51,13 @@ impl Report for CompleteReport {
     fn text(&self, page: &mut Page) {
         let ready = match self.0.unblocked.as_slice() {
             [] => String::new(),
-            unblocked => format!(" Ready now: {}.", visible(&unblocked.join(", "))),
+            unblocked => format!(" Ready now: {}.", escape_invisible(&unblocked.join(", "))),
         };
         let already = if self.0.was_complete { "already " } else { "" };
-        page.line(format!("{} is {already}done.{ready}", style::bold(&visible(&self.0.completion.task))));
+        page.line(format!(
+            "{} is {already}done.{ready}",
+            style::bold(&escape_invisible(&self.0.completion.task))
+        ));
     }
 
     fn is_answer(&self) -> bool {

@@ -3,11 +3,11 @@
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value as Json, json};
 
+use crate::domain::escape_invisible;
 use crate::domain::settings::{SettingSource, SettingValue};
-use crate::domain::visible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
-use crate::ops::setup::config::{self, ConfigEntry};
+use crate::ops::setup::config::{self, SettingEntry};
 use crate::ops::{CommandError, Context};
 use crate::store::config::{ConfigScope, number_json, variable_of};
 
@@ -97,13 +97,13 @@ enum Shape {
 }
 
 struct ConfigReport {
-    entries: Vec<ConfigEntry>,
+    entries: Vec<SettingEntry>,
     shape: Shape,
 }
 
 impl Report for ConfigReport {
     fn json(&self) -> Map<String, Json> {
-        let entry = |entry: &ConfigEntry| {
+        let entry = |entry: &SettingEntry| {
             (entry.key.to_string(), json!({ "value": value_json(&entry.value), "from": from(&entry.source) }))
         };
         let mut object = Map::new();
@@ -121,8 +121,8 @@ impl Report for ConfigReport {
                 for entry in &self.entries {
                     let mut row = vec![
                         TableCell::styled(entry.key, style::bold),
-                        TableCell::plain(&visible(&shown(&entry.value))),
-                        TableCell::styled(&visible(&from(&entry.source)), style::dim),
+                        TableCell::plain(&escape_invisible(&shown(&entry.value))),
+                        TableCell::styled(&escape_invisible(&from(&entry.source)), style::dim),
                     ];
                     if page.is_verbose {
                         row.push(TableCell::styled(&variable_of(entry.key), style::dim));
@@ -132,15 +132,21 @@ impl Report for ConfigReport {
                 }
                 table.lines().into_iter().for_each(|line| page.line(line));
             }
-            Shape::One => self.entries.iter().for_each(|entry| page.line(visible(&shown(&entry.value)))),
+            Shape::One => {
+                self.entries.iter().for_each(|entry| page.line(escape_invisible(&shown(&entry.value))))
+            }
             Shape::Unset(_) => {
                 for entry in &self.entries {
                     let (key, value) = (style::bold(entry.key), shown(&entry.value));
                     page.line(match &entry.source {
                         SettingSource::Default => {
-                            format!("{key} is {} again (the default).", visible(&value))
+                            format!("{key} is {} again (the default).", escape_invisible(&value))
                         }
-                        source => format!("{key} is {} (from {}).", visible(&value), visible(&from(source))),
+                        source => format!(
+                            "{key} is {} (from {}).",
+                            escape_invisible(&value),
+                            escape_invisible(&from(source))
+                        ),
                     });
                 }
             }
@@ -149,7 +155,7 @@ impl Report for ConfigReport {
                     page.line(format!(
                         "{} is {} now.",
                         style::bold(entry.key),
-                        visible(&shown(&entry.value))
+                        escape_invisible(&shown(&entry.value))
                     ));
                     if !matches!(&entry.source, SettingSource::File(source) if source == file) {
                         let source = from(&entry.source);

@@ -14,7 +14,7 @@ use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::{CommandError, CommandErrorKind};
 use crate::sys::children::{CapturedOutput, Child, ChildExit, ChildInput};
 use crate::sys::program;
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 use kept_project::{KeptProject, ProjectDir};
 
 /// Longer than any command takes on any machine.
@@ -47,7 +47,7 @@ pub(super) fn run(args: DemoArgs) -> Result<CommandOutput, CommandError> {
         kept_project::stand_in(&mesh);
         return Ok(CommandOutput::said(None));
     }
-    let stop = Stop::listen_with_hangup().map_err(|error| failed(&error))?;
+    let stop = StopRequest::listen_with_hangup().map_err(|error| failed(&error))?;
     let place = args.keep.as_deref().map(ProjectDir::find).transpose()?;
     let steps = play(&Stage::set(&stop)?)?;
     let kept = place.map(|place| kept_project::make(place, &stop)).transpose()?;
@@ -62,14 +62,14 @@ struct Stage {
     dir: PathBuf,
     mesh: PathBuf,
     msg: PathBuf,
-    stop: Stop,
+    stop: StopRequest,
     /// The kind of error if a command does not end as expected.
     fault: CommandErrorKind,
 }
 
 impl Stage {
     /// A mesh that is thrown away.
-    fn set(stop: &Stop) -> Result<Self, CommandError> {
+    fn set(stop: &StopRequest) -> Result<Self, CommandError> {
         let home = tempfile::Builder::new().prefix("msg-demo-").tempdir().map_err(|error| failed(&error))?;
         let msg = program::own().map_err(|error| failed(&error))?;
         let (dir, mesh) = (home.path().to_path_buf(), home.path().join("mesh"));
@@ -77,7 +77,7 @@ impl Stage {
     }
 
     /// A project that stays. Its disk is the user's choice, so what fails there may have to do with that.
-    fn in_project(dir: &Path, mesh: &Path, stop: &Stop) -> Result<Self, CommandError> {
+    fn in_project(dir: &Path, mesh: &Path, stop: &StopRequest) -> Result<Self, CommandError> {
         let (dir, mesh) = (dir.to_path_buf(), mesh.to_path_buf());
         Ok(Self { dir, mesh, fault: CommandErrorKind::Io, ..Self::set(stop)? })
     }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{AgentName, visible};
+use crate::domain::{AgentName, escape_invisible};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::ops::doctor::{self, CheckState, DoctorMode, HealthCheck};
@@ -40,7 +40,7 @@ pub(super) fn run(
         None if args.repair => doctor::doctor(op, errors, DoctorMode::Repair),
         None => doctor::doctor(op, errors, DoctorMode::CheckOnly),
     };
-    let error = doctor::verdict(&checks);
+    let error = doctor::failed_checks_error(&checks);
     Ok(CommandOutput { report: Some(Box::new(DoctorReport(checks))), error })
 }
 
@@ -80,13 +80,13 @@ impl Report for DoctorReport {
             table.row(vec![
                 TableCell::styled(check.state.name(), paint),
                 TableCell::styled(check.name, style::bold),
-                TableCell::plain(&visible(&check.message)),
+                TableCell::plain(&escape_invisible(&check.message)),
             ]);
             if let Some(fix) = &check.fix {
                 table.row(vec![
                     TableCell::plain(""),
                     TableCell::plain(""),
-                    TableCell::styled(&format!("→ {}", visible(fix)), style::dim),
+                    TableCell::styled(&format!("→ {}", escape_invisible(fix)), style::dim),
                 ]);
             }
         }

@@ -3,10 +3,10 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::domain::{AgentName, visible};
+use crate::domain::{AgentName, escape_invisible};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::ops::{self, AgentRelation, CommandError, EvictPolicy, Evicted, Op};
+use crate::ops::{self, AgentRelation, CommandError, EvictOutcome, EvictPolicy, Op};
 
 /// Remove an agent whose process cannot be checked
 ///
@@ -30,7 +30,7 @@ pub(super) fn run(op: &Op, args: EvictArgs) -> Result<CommandOutput, CommandErro
     Ok(EvictReport(ops::evict(op, &AgentName::new(args.name)?, policy)?).into())
 }
 
-struct EvictReport(Evicted);
+struct EvictReport(EvictOutcome);
 
 impl Report for EvictReport {
     fn json(&self) -> Map<String, Value> {
@@ -46,7 +46,7 @@ impl Report for EvictReport {
     fn text(&self, page: &mut Page) {
         let mut line = format!("{} is evicted.", style::bold(self.0.profile.agent.name.as_str()));
         for claim in &self.0.unclaimed {
-            line.push_str(&format!(" {} is free again.", visible(&claim.task)));
+            line.push_str(&format!(" {} is free again.", escape_invisible(&claim.task)));
         }
         page.line(line);
     }

@@ -4,15 +4,15 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{AnyEventKind, Event, EventKind, nearest};
+use crate::domain::{AnyEventKind, Event, EventKind, suggestions};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::cli::value_parsers::count_or_none;
 use crate::faces::json::event as event_json;
 use crate::ops::feed::{self, FeedFilter, RecentEvents};
-use crate::ops::{CommandError, CommandErrorKind, HandoverOutcome, Op, WatchEnd, age};
+use crate::ops::{CommandError, CommandErrorKind, HandoverOutcome, Op, WatchEnd, format_age};
 use crate::sys::files::FileError;
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 use crate::sys::{clock, time_zone};
 
 /// Show what happened, oldest first
@@ -71,14 +71,14 @@ fn refuse_typo(kind: &str) -> Result<(), CommandError> {
     let names = EventKind::ALL.map(EventKind::name);
     let error =
         CommandError::new(CommandErrorKind::InvalidValue, format!("there is no kind of event `{kind}`"));
-    Err(match nearest(kind, names).first() {
+    Err(match suggestions(kind, names).first() {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint(format!("one of `{}`", names.join("`, `"))),
     })
 }
 
 fn follow(op: &Op, ui: &Ui, limit: usize, wanted: &FeedFilter) -> Result<CommandOutput, CommandError> {
-    let stop = Stop::listen().map_err(FileError::from)?;
+    let stop = StopRequest::listen().map_err(FileError::from)?;
     let recent = feed::recent(op, limit, wanted)?;
     recent.complain(op);
     let mut hand_over = |events: &[Event]| {
@@ -147,7 +147,7 @@ impl Report for FeedReport {
                 plain.push_str(&times);
                 marked.push_str(&style::dim(&times));
             }
-            let when = format!("{} ago", age(event.at, self.now));
+            let when = format!("{} ago", format_age(event.at, self.now));
             table.row(vec![TableCell::styled(&when, style::dim), TableCell::marked(&plain, marked)]);
         }
         table.lines().into_iter().for_each(|line| page.line(line));

@@ -5,13 +5,14 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use crate::domain::{quote_code, quote_sentence, visible};
+use crate::domain::{escape_invisible, quote_code, quote_sentence};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json;
 use crate::ops::setup::Execution;
 use crate::ops::setup::guard::{
-    self, CommitCheck, GuardInstallOptions, Installed, SharedHook, TakenOut, Uninstalled,
+    self, CleanedHookFile, CommitCheck, GuardInstallOptions, GuardInstallOutcome, GuardUninstallOutcome,
+    SharedHook,
 };
 use crate::ops::{CommandError, Holding, Op, PathVerdict};
 
@@ -117,7 +118,7 @@ impl Report for CheckReport {
             let reason = holding.reservation.reason.as_deref().map_or(String::new(), quote_sentence);
             table.row(vec![
                 TableCell::styled("held", style::bad),
-                TableCell::plain(&visible(&verdict.path)),
+                TableCell::plain(&escape_invisible(&verdict.path)),
                 TableCell::styled(holding.holder.name.as_str(), style::bold),
                 TableCell::plain(&quote_code(&holding.reservation.pattern)),
                 TableCell::plain(&reason),
@@ -131,21 +132,21 @@ impl Report for CheckReport {
 }
 
 struct InstallReport {
-    installed: Installed,
+    installed: GuardInstallOutcome,
     dry_run: bool,
 }
 
 impl Report for InstallReport {
     fn json(&self) -> Map<String, Value> {
-        let Installed { hook, is_changed, is_chained, .. } = &self.installed;
+        let GuardInstallOutcome { hook, is_changed, is_chained, .. } = &self.installed;
         let mut object = changed(hook, is_changed.then_some(hook.as_path()).into_iter(), self.dry_run);
         object.insert("chained".to_string(), json!(is_chained));
         object
     }
 
     fn text(&self, page: &mut Page) {
-        let Installed { shown, is_changed, is_chained, .. } = &self.installed;
-        let shown = visible(shown);
+        let GuardInstallOutcome { shown, is_changed, is_chained, .. } = &self.installed;
+        let shown = escape_invisible(shown);
         let first = if *is_chained { " The hook that is there runs first." } else { "" };
         page.line(match (is_changed, self.dry_run) {
             (true, true) => format!("The guard would be installed in `{shown}`.{first}"),
@@ -162,23 +163,23 @@ impl Report for InstallReport {
 }
 
 struct UninstallReport {
-    uninstalled: Uninstalled,
+    uninstalled: GuardUninstallOutcome,
     dry_run: bool,
 }
 
 impl Report for UninstallReport {
     fn json(&self) -> Map<String, Value> {
-        let Uninstalled { hook, taken_out, .. } = &self.uninstalled;
+        let GuardUninstallOutcome { hook, taken_out, .. } = &self.uninstalled;
         changed(hook, taken_out.iter().map(|taken| taken.file.as_path()), self.dry_run)
     }
 
     fn text(&self, page: &mut Page) {
-        let Uninstalled { shown, taken_out, .. } = &self.uninstalled;
+        let GuardUninstallOutcome { shown, taken_out, .. } = &self.uninstalled;
         if taken_out.is_empty() {
-            page.line(format!("The guard is not in `{}`.", visible(shown)));
+            page.line(format!("The guard is not in `{}`.", escape_invisible(shown)));
         }
-        for TakenOut { shown, is_left, .. } in taken_out {
-            let shown = visible(shown);
+        for CleanedHookFile { shown, is_left, .. } in taken_out {
+            let shown = escape_invisible(shown);
             page.line(match (self.dry_run, is_left) {
                 (true, _) => format!("The guard would be removed from `{shown}`."),
                 (false, true) => {

@@ -3,10 +3,10 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::domain::{AgentName, visible};
+use crate::domain::{AgentName, escape_invisible};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::ops::tasks::{self, HandedOff};
+use crate::ops::tasks::{self, HandoffOutcome};
 use crate::ops::{CommandError, Op};
 
 /// Pass your task, and the paths reserved with it, to another agent
@@ -34,7 +34,7 @@ pub(super) fn run(op: &Op, args: HandoffArgs) -> Result<CommandOutput, CommandEr
         .into())
 }
 
-struct HandoffReport(HandedOff);
+struct HandoffReport(HandoffOutcome);
 
 impl Report for HandoffReport {
     fn json(&self) -> Map<String, Value> {
@@ -42,7 +42,11 @@ impl Report for HandoffReport {
     }
 
     fn text(&self, page: &mut Page) {
-        page.line(format!("{} is {}'s now.", style::bold(&visible(&self.0.claim.task)), self.0.claim.agent));
+        page.line(format!(
+            "{} is {}'s now.",
+            style::bold(&escape_invisible(&self.0.claim.task)),
+            self.0.claim.agent
+        ));
     }
 
     fn is_answer(&self) -> bool {

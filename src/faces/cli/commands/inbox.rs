@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::{self, CommandError, InboxReport, Op};
@@ -68,7 +68,7 @@ impl Report for Look {
             let short_id = filed.stem.short_id();
             page.line(style::dim(&format!(
                 "{short_id} from {} needs an ack: `msg ack {short_id}`",
-                visible(&filed.message.from)
+                escape_invisible(&filed.message.from)
             )));
         }
         if scan.waiting.is_empty() && scan.parked.is_empty() && owe_ack.is_empty() {

@@ -7,14 +7,16 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Map, Value, json};
 
 use crate::domain::settings::SettingSource;
-use crate::domain::{Harness, visible};
+use crate::domain::{Harness, escape_invisible};
 use crate::faces::cli::diff;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::harness::{self, HarnessSupport, texts};
 use crate::ops::setup::Execution;
 use crate::ops::setup::config;
-use crate::ops::setup::install::{self, FileChange, InstallOptions, InstallOutcome, InstallState, Recipient};
+use crate::ops::setup::install::{
+    self, FileChange, InstallDestination, InstallOptions, InstallOutcome, InstallState,
+};
 use crate::ops::{CommandError, CommandErrorKind, Context, HandoverOutcome};
 use crate::store::config::ConfigScope;
 
@@ -67,13 +69,14 @@ pub(in crate::faces::cli) struct InstallScopeArgs {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Which {
     All,
-    One(Recipient),
+    One(InstallDestination),
 }
 
 pub(super) fn which() -> impl TypedValueParser<Value = Which> {
     let names = harness::supported().map(Harness::name).chain(["tmux", "all"]);
     // Any other name is `all`.
-    PossibleValuesParser::new(names).map(|name| Recipient::parse(&name).map_or(Which::All, Which::One))
+    PossibleValuesParser::new(names)
+        .map(|name| InstallDestination::parse(&name).map_or(Which::All, Which::One))
 }
 
 impl InstallScopeArgs {
@@ -113,17 +116,17 @@ pub(super) fn run(
         wants_join: args.join,
         ..args.options.wish(which)
     };
-    if options.wants_join && options.recipient == Some(Recipient::Tmux) {
+    if options.wants_join && options.recipient == Some(InstallDestination::Tmux) {
         return Err(CommandError::new(
             CommandErrorKind::Usage,
             "`--join` is about sessions of a harness: tmux has none",
         ));
     }
-    let has_none = |recipient: Recipient| match recipient {
-        Recipient::Harness(harness) => {
+    let has_none = |recipient: InstallDestination| match recipient {
+        InstallDestination::Harness(harness) => {
             !harness::support(harness).is_some_and(HarnessSupport::has_status_line)
         }
-        Recipient::Tmux => true,
+        InstallDestination::Tmux => true,
     };
     if let Some(recipient) =
         options.recipient.filter(|recipient| options.wants_statusline && has_none(*recipient))
@@ -138,14 +141,14 @@ pub(super) fn run(
         errors.into_iter().next().map_or(Ok(()), Err)?;
     }
     let done = install::install(options)?;
-    let is_harness = |recipient: &Recipient| matches!(recipient, Recipient::Harness(_));
+    let is_harness = |recipient: &InstallDestination| matches!(recipient, InstallDestination::Harness(_));
     let is_asked = options.execution == Execution::Apply && done.recipients.iter().any(is_harness);
     let (joining, error) = match is_asked.then(|| let_join(ctx, options.wants_join, is_broken, ui)) {
         None => (None, None),
         Some(Ok(joining)) => (Some(joining), None),
         Some(Err(error)) => (Some(Joining::Off), Some(error)),
     };
-    let error = install::verdict(&done).or(error);
+    let error = install::install_error(&done).or(error);
     let overriding = config::keeps_sessions_out(ctx).filter(|_| joining.is_some());
     let report = InstallReport { done, options, words: &WORDS, joining, overriding };
     Ok(CommandOutput { report: Some(Box::new(report)), error })
@@ -231,7 +234,7 @@ pub(super) fn outcome(
     options: InstallOptions,
     words: &'static InstallTexts,
 ) -> CommandOutput {
-    let error = install::verdict(&done);
+    let error = install::install_error(&done);
     CommandOutput {
         report: Some(Box::new(InstallReport { done, options, words, joining: None, overriding: None })),
         error,
@@ -253,12 +256,11 @@ impl Report for InstallReport {
         let path = |change: &FileChange| change.path.display().to_string();
         let mut object = Map::new();
         object.insert("changed".to_string(), self.done.changes.iter().map(path).collect());
-        let skipped =
-            |(harness, reason): &(Recipient, String)| json!({ "harness": harness.name(), "reason": reason });
+        let skipped = |(harness, reason): &(InstallDestination, String)| json!({ "harness": harness.name(), "reason": reason });
         object.insert("skipped".to_string(), self.done.skipped.iter().map(skipped).collect());
-        let note = |(harness, text): &(Recipient, String)| json!({ "harness": harness.name(), "text": text });
+        let note = |(harness, text): &(InstallDestination, String)| json!({ "harness": harness.name(), "text": text });
         object.insert("notes".to_string(), self.done.notes.iter().map(note).collect());
-        let failed = |(harness, error): &(Recipient, CommandError)| json!({ "harness": harness.name(), "kind": error.kind.name(), "message": error.message, "hints": error.hints });
+        let failed = |(harness, error): &(InstallDestination, CommandError)| json!({ "harness": harness.name(), "kind": error.kind.name(), "message": error.message, "hints": error.hints });
         object.insert("failed".to_string(), self.done.failed.iter().map(failed).collect());
         if let Some(joining) = self.joining {
             object.insert("autoRegister".to_string(), json!(!matches!(joining, Joining::Off)));
@@ -292,13 +294,13 @@ impl Report for InstallReport {
             }
         }
         for (harness, text) in &self.done.notes {
-            page.line(style::warn(&format!("{harness}: {}", visible(text))));
+            page.line(style::warn(&format!("{harness}: {}", escape_invisible(text))));
         }
         for (harness, reason) in &self.done.skipped {
-            page.line(style::dim(&format!("{harness}: skipped ({})", visible(reason))));
+            page.line(style::dim(&format!("{harness}: skipped ({})", escape_invisible(reason))));
         }
         if self.options.execution == Execution::Apply && !self.done.changes.is_empty() {
-            let is_tmux = self.options.recipient == Some(Recipient::Tmux);
+            let is_tmux = self.options.recipient == Some(InstallDestination::Tmux);
             page.line(style::dim(if is_tmux { self.words.last_of_tmux } else { self.words.last }));
         }
         match self.joining {
@@ -310,7 +312,7 @@ impl Report for InstallReport {
         }
         if let Some((key, source)) = &self.overriding {
             let source = from(source);
-            page.line(format!("Here they do not: {} sets {key} otherwise.", visible(&source)));
+            page.line(format!("Here they do not: {} sets {key} otherwise.", escape_invisible(&source)));
         }
     }
 
@@ -321,7 +323,7 @@ impl Report for InstallReport {
 
 fn told(change: &FileChange) -> String {
     let path = change.path.display().to_string();
-    let path = visible(&path);
+    let path = escape_invisible(&path);
     match (&change.before, &change.after) {
         (None, _) => format!("`{path}` is new."),
         (_, None) => format!("`{path}` is removed."),

@@ -3,11 +3,13 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{AgentName, Harness, SessionId, visible};
+use crate::domain::{AgentName, Harness, SessionId, escape_invisible};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::harness::{self, texts};
-use crate::ops::{self, AgentRelation, CommandError, CommandErrorKind, JoinKind, JoinRequest, Joined, Op};
+use crate::ops::{
+    self, AgentRelation, CommandError, CommandErrorKind, JoinKind, JoinOutcome, JoinRequest, Op,
+};
 
 /// Join the mesh, under a name you choose or a generated one
 ///
@@ -71,7 +73,7 @@ pub(super) fn run(op: &Op, args: JoinArgs) -> Result<CommandOutput, CommandError
 }
 
 struct JoinReport {
-    joined: Joined,
+    joined: JoinOutcome,
     mesh: String,
 }
 
@@ -116,7 +118,7 @@ impl Report for JoinReport {
         });
         if !self.joined.lost.is_empty() {
             let lost: Vec<String> =
-                self.joined.lost.iter().map(|pattern| visible(pattern).into_owned()).collect();
+                self.joined.lost.iter().map(|pattern| escape_invisible(pattern).into_owned()).collect();
             page.line(format!("Other agents now hold what you held before: {}.", lost.join(", ")));
         }
         if let Some(file) = &self.joined.settled_in {
@@ -126,7 +128,11 @@ impl Report for JoinReport {
             )));
         }
         if page.is_verbose {
-            page.line(style::dim(&format!("{}; the mesh is {}", visible(&self.joined.why), self.mesh)));
+            page.line(style::dim(&format!(
+                "{}; the mesh is {}",
+                escape_invisible(&self.joined.why),
+                self.mesh
+            )));
         }
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::{self, CommandError, LeaveOutcome, Op};
@@ -41,7 +41,7 @@ impl Report for LeaveReport {
         let LeaveOutcome { name, unclaimed, released, unread } = &self.0;
         let mut line = format!("{} has left.", style::bold(name.as_str()));
         for claim in unclaimed {
-            line.push_str(&format!(" {} is free again.", visible(&claim.task)));
+            line.push_str(&format!(" {} is free again.", escape_invisible(&claim.task)));
         }
         match released {
             0 => {}

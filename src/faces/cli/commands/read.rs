@@ -5,7 +5,7 @@ use clap::Args;
 use crate::faces::cli::messages::hand_over;
 use crate::faces::cli::output::{CommandOutput, Ui};
 use crate::faces::cli::value_parsers::count;
-use crate::ops::{self, CommandError, Op, Selection};
+use crate::ops::{self, CommandError, Op, ReadOptions};
 use crate::store::Acknowledge;
 
 /// Take your unread mail
@@ -29,7 +29,7 @@ pub(in crate::faces::cli) struct ReadArgs {
 
 pub(super) fn run(op: &Op, args: ReadArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     let ack = if args.ack { Acknowledge::Now } else { Acknowledge::Later };
-    let selection = Selection { limit: args.limit, ack, includes_parked: true, ..Selection::default() };
+    let selection = ReadOptions { limit: args.limit, ack, includes_parked: true, ..ReadOptions::default() };
     ops::read(op, ui.reader(), &selection, &mut |messages| hand_over(ui, messages))?;
     Ok(CommandOutput::said(None))
 }

@@ -3,10 +3,10 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::wake::WakeRoute;
-use crate::ops::{self, CommandError, Op, Receipt, age};
+use crate::ops::{self, CommandError, Op, Receipt, format_age};
 use crate::store::iso;
 use crate::sys::clock;
 
@@ -49,19 +49,24 @@ impl Report for ReceiptReport {
             page.line(state);
             return;
         }
-        let at = at.map_or(String::new(), |at| format!(" {} ago", age(at, clock::now())));
+        let at = at.map_or(String::new(), |at| format!(" {} ago", format_age(at, clock::now())));
         // The wake route is of interest only while the message is waiting.
         let wake = wake.as_deref().filter(|_| via.is_none() && *state == "stored" && reason.is_none());
         let via = via.as_deref().map_or(String::new(), |via| {
-            format!("{} {}", if *state == "acked" { ", handed over by" } else { " by" }, visible(via))
+            format!(
+                "{} {}",
+                if *state == "acked" { ", handed over by" } else { " by" },
+                escape_invisible(via)
+            )
         });
-        let reason = reason.as_deref().map_or(String::new(), |reason| format!(": {}", visible(reason)));
+        let reason =
+            reason.as_deref().map_or(String::new(), |reason| format!(": {}", escape_invisible(reason)));
         let wake = wake.and_then(WakeRoute::parse).and_then(WakeRoute::explained);
         let wake = wake.map_or(String::new(), |how| format!("; {how}"));
         page.line(format!(
             "{} to {}: {}{at}{via}{reason}{wake}",
             stem.short_id(),
-            visible(&message.to),
+            escape_invisible(&message.to),
             style::bold(state)
         ));
     }

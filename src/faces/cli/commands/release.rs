@@ -3,10 +3,10 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::reservations::json as reservation_json;
-use crate::ops::{self, CommandError, Op, Released};
+use crate::ops::{self, CommandError, Op, ReleaseOutcome};
 
 /// Release paths; agents that were refused are notified
 #[derive(Args, Debug)]
@@ -24,7 +24,7 @@ pub(super) fn run(op: &Op, args: ReleaseArgs) -> Result<CommandOutput, CommandEr
     Ok(ReleaseReport(ops::release(op, &args.patterns)?).into())
 }
 
-struct ReleaseReport(Released);
+struct ReleaseReport(ReleaseOutcome);
 
 impl Report for ReleaseReport {
     fn json(&self) -> Map<String, Value> {
@@ -35,7 +35,7 @@ impl Report for ReleaseReport {
 
     fn text(&self, page: &mut Page) {
         for reservation in &self.0.reservations {
-            page.line(format!("{} is free.", style::bold(&visible(&reservation.pattern))));
+            page.line(format!("{} is free.", style::bold(&escape_invisible(&reservation.pattern))));
         }
         if self.0.reservations.is_empty() {
             page.line("You had no reservations.");

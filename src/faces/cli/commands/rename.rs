@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::AgentName;
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::ops::{self, AgentRelation, CommandError, Op, Profile};
+use crate::ops::{self, AgentProfile, AgentRelation, CommandError, Op};
 
 /// Change your name; mail, tasks and paths are kept
 ///
@@ -27,7 +27,7 @@ pub(super) fn run(op: &Op, args: RenameArgs) -> Result<CommandOutput, CommandErr
 }
 
 struct RenameReport {
-    profile: Profile,
+    profile: AgentProfile,
     old: AgentName,
 }
 

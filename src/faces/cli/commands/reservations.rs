@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::reservations::{json as reservation_json, until};
@@ -48,17 +48,17 @@ impl Report for ReservationsReport {
         let mut table = Table::default();
         for Holding { holder, reservation, .. } in &self.holdings {
             if page.is_quiet {
-                table.row(vec![TableCell::plain(&visible(&reservation.pattern))]);
+                table.row(vec![TableCell::plain(&escape_invisible(&reservation.pattern))]);
                 continue;
             }
             let root = reservation.root.as_deref().unwrap_or(&holder.cwd);
             table.row(vec![
-                TableCell::styled(&visible(&reservation.pattern), style::bold),
+                TableCell::styled(&escape_invisible(&reservation.pattern), style::bold),
                 TableCell::plain(if self.mine { "" } else { holder.name.as_str() }),
                 TableCell::plain(&agent_text::duration(now, reservation.since)),
-                TableCell::plain(&visible(&self.home.shorten(root))),
+                TableCell::plain(&escape_invisible(&self.home.shorten(root))),
                 TableCell::plain(&until(reservation, now).unwrap_or_default()),
-                TableCell::plain(&visible(reservation.reason.as_deref().unwrap_or_default())),
+                TableCell::plain(&escape_invisible(reservation.reason.as_deref().unwrap_or_default())),
             ]);
         }
         let lines = table.lines();

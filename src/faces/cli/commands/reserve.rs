@@ -3,10 +3,10 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::reservations::{json as reservation_json, until};
-use crate::ops::{self, BroadPatterns, CommandError, Granted, Op, ReserveRequest};
+use crate::ops::{self, BroadPatterns, CommandError, Op, ReserveOutcome, ReserveRequest};
 use crate::sys::clock;
 
 /// Reserve paths so that other agents can't edit them
@@ -37,13 +37,13 @@ pub(in crate::faces::cli) struct ReserveArgs {
 }
 
 pub(super) fn run(op: &Op, args: ReserveArgs) -> Result<CommandOutput, CommandError> {
-    let ttl = args.ttl.as_deref().map(ops::time_to_live).transpose()?;
+    let ttl = args.ttl.as_deref().map(ops::parse_time_to_live).transpose()?;
     let broad = if args.force_broad { BroadPatterns::Accept } else { BroadPatterns::Refuse };
     let request = ReserveRequest { patterns: args.patterns, reason: args.reason, ttl, broad };
     Ok(ReserveReport(ops::reserve(op, &request)?).into())
 }
 
-struct ReserveReport(Granted);
+struct ReserveReport(ReserveOutcome);
 
 impl Report for ReserveReport {
     fn json(&self) -> Map<String, Value> {
@@ -60,7 +60,7 @@ impl Report for ReserveReport {
         let now = clock::now();
         for reservation in &self.0.reservations {
             let until = until(reservation, now).map_or(String::new(), |until| format!(" {until}"));
-            page.line(format!("{} is yours{until}.", style::bold(&visible(&reservation.pattern))));
+            page.line(format!("{} is yours{until}.", style::bold(&escape_invisible(&reservation.pattern))));
         }
     }
 

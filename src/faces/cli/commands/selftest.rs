@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::ops::doctor::CheckState;
 use crate::ops::selftest::{self, PromiseCheck, SelftestOptions, SelftestResults};
 use crate::ops::{CommandError, GlobalOptions};
 use crate::sys::files::FileError;
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 
 /// Test the promises on this disk
 ///
@@ -67,14 +67,14 @@ pub(super) fn run(
         })?;
         return Ok(CommandOutput::said(None));
     }
-    let stop = Stop::listen().map_err(FileError::from)?;
+    let stop = StopRequest::listen().map_err(FileError::from)?;
     let options = SelftestOptions { place: args.place, promises: args.promises, keeps_broken: args.keep };
     let tested = selftest::selftest(globals, &options, &stop, &mut |progress| {
         ui.progress(progress.done, progress.of, progress.name);
     });
     ui.end_progress();
     let tested = tested?;
-    let error = selftest::verdict(&tested);
+    let error = selftest::broken_promises_error(&tested);
     Ok(CommandOutput { report: Some(Box::new(SelftestReport(tested))), error })
 }
 
@@ -105,7 +105,10 @@ impl Report for SelftestReport {
     fn text(&self, page: &mut Page) {
         let SelftestResults { directory, file_system, checks, kept } = &self.0;
         let disk = file_system.as_deref().unwrap_or("a file system of an unknown kind");
-        page.line(style::bold(&visible(&format!("The promises in {}, on {disk}", directory.display()))));
+        page.line(style::bold(&escape_invisible(&format!(
+            "The promises in {}, on {disk}",
+            directory.display()
+        ))));
         let mut table = Table::default();
         for check in checks.iter().filter(|check| !page.is_quiet || check.state != CheckState::Ok) {
             let (word, paint): (&str, fn(&str) -> String) = match check.state {
@@ -118,7 +121,7 @@ impl Report for SelftestReport {
                 TableCell::styled(check.name, style::bold),
                 TableCell::styled(word, paint),
                 TableCell::styled(&format!("{:.1} s", check.took.as_secs_f64()), style::dim),
-                TableCell::plain(&visible(&check.message)),
+                TableCell::plain(&escape_invisible(&check.message)),
             ]);
             if let Some(fix) = &check.fix {
                 let empty = || TableCell::plain("");
@@ -137,7 +140,7 @@ impl Report for SelftestReport {
             page.line(style::good(&format!("Everything that was tested held, in {took:.0} s.")));
         }
         if let Some(kept) = kept {
-            page.line(visible(&format!("What broke can be looked at in `{}`.", kept.display())));
+            page.line(escape_invisible(&format!("What broke can be looked at in `{}`.", kept.display())));
         }
     }
 }

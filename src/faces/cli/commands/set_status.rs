@@ -3,11 +3,11 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::text_arg::TextArgs;
-use crate::ops::{self, AgentRelation, CommandError, Op, Profile};
+use crate::ops::{self, AgentProfile, AgentRelation, CommandError, Op};
 
 /// Set the status shown next to your name (no text clears it)
 #[derive(Args, Debug)]
@@ -25,7 +25,7 @@ pub(super) fn run(op: &Op, args: SetStatusArgs) -> Result<CommandOutput, Command
     Ok(StatusReport(ops::set_status(op, text.as_deref())?).into())
 }
 
-struct StatusReport(Profile);
+struct StatusReport(AgentProfile);
 
 impl Report for StatusReport {
     fn json(&self) -> Map<String, Value> {
@@ -35,7 +35,7 @@ impl Report for StatusReport {
     fn text(&self, page: &mut Page) {
         let name = style::bold(self.0.agent.name.as_str());
         page.line(match &self.0.agent.status {
-            Some(status) => format!("{name}: “{}”", visible(status)),
+            Some(status) => format!("{name}: “{}”", escape_invisible(status)),
             None => format!("{name}: no status"),
         });
     }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::tasks::{self, SpecInUse};
 use crate::ops::{CommandError, Op};
@@ -66,14 +66,14 @@ impl Report for SpecReport {
         match &self.spec.path {
             None if page.is_quiet => {}
             None => page.line("You have no spec. Set one with `msg spec PATH`."),
-            Some(path) if page.is_quiet => page.line(visible(path)),
+            Some(path) if page.is_quiet => page.line(escape_invisible(path)),
             Some(path) => {
                 let tasks = match self.spec.tasks {
                     0 => "no tasks in it; a task is `- [ ] TASK-01: …`".to_string(),
                     1 => "one task".to_string(),
                     tasks => format!("{tasks} tasks"),
                 };
-                page.line(format!("{}: {tasks}", style::bold(&visible(&self.home.shorten(path)))));
+                page.line(format!("{}: {tasks}", style::bold(&escape_invisible(&self.home.shorten(path)))));
             }
         }
     }

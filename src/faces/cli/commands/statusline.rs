@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::Invocation;
-use crate::domain::{Pid, SessionId, visible};
+use crate::domain::{Pid, SessionId, escape_invisible};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::{
     self, CommandError, CommandErrorKind, Context, GlobalOptions, StatusLine, StatusLineSubject,
@@ -98,7 +98,7 @@ impl LineReport {
         let StatusLine { name, peers, unread } = &self.line;
         let mut parts: Vec<Part> = Vec::new();
         if let Some(name) = name {
-            parts.push((visible(name.as_str()).into_owned(), style::bold));
+            parts.push((escape_invisible(name.as_str()).into_owned(), style::bold));
         }
         match peers {
             0 => {}

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{AgentName, visible};
+use crate::domain::{AgentName, escape_invisible};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
@@ -90,7 +90,7 @@ impl Report for TasksReport {
         let mut table = Table::default();
         for task in &self.tasks.tasks {
             if page.is_quiet {
-                table.row(vec![TableCell::plain(&visible(&task.id))]);
+                table.row(vec![TableCell::plain(&escape_invisible(&task.id))]);
                 continue;
             }
             let title = match task.title.char_indices().nth(TITLE) {
@@ -114,10 +114,10 @@ impl Report for TasksReport {
                 TaskState::Done => TableCell::styled("done", style::good),
             };
             table.row(vec![
-                TableCell::plain(&visible(&task.id)),
+                TableCell::plain(&escape_invisible(&task.id)),
                 state,
-                TableCell::plain(&visible(&about)),
-                TableCell::plain(&visible(&title)),
+                TableCell::plain(&escape_invisible(&about)),
+                TableCell::plain(&escape_invisible(&title)),
             ]);
         }
         let lines = table.lines();
@@ -144,7 +144,7 @@ impl TasksReport {
         let bar = format!("{}{}", "█".repeat(full), "░".repeat(BAR - full));
         page.line(format!(
             "{}  {bar}  {} of {total} done, {} claimed, {} ready, {} blocked",
-            style::bold(&visible(&self.home.shorten(spec))),
+            style::bold(&escape_invisible(&self.home.shorten(spec))),
             progress.done,
             progress.claimed,
             progress.open,

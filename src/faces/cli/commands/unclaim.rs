@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::tasks;
@@ -36,7 +36,7 @@ impl Report for UnclaimReport {
     }
 
     fn text(&self, page: &mut Page) {
-        page.line(format!("{} is free again.", style::bold(&visible(&self.0.task))));
+        page.line(format!("{} is free again.", style::bold(&escape_invisible(&self.0.task))));
     }
 
     fn is_answer(&self) -> bool {

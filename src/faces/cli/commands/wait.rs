@@ -7,7 +7,7 @@ use crate::faces::cli::messages::hand_over;
 use crate::faces::cli::output::{CommandOutput, Ui};
 use crate::ops::{self, CommandError, CommandErrorKind, Op};
 use crate::sys::files::FileError;
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 
 /// Block until there is mail, then take it like `read`
 ///
@@ -27,9 +27,9 @@ pub(in crate::faces::cli) struct WaitArgs {
 }
 
 pub(super) fn run(op: &Op, args: WaitArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
-    let timeout = args.timeout.as_deref().map(|text| ops::duration(text, "--timeout")).transpose()?;
+    let timeout = args.timeout.as_deref().map(|text| ops::parse_duration(text, "--timeout")).transpose()?;
     let from = args.from.map(AgentName::new).transpose()?;
-    let stop = Stop::listen().map_err(FileError::from)?;
+    let stop = StopRequest::listen().map_err(FileError::from)?;
     let selection = ops::from_sender(from);
     let found =
         ops::wait(op, ui.reader(), &stop, &selection, timeout, &mut |messages| hand_over(ui, messages))?;

@@ -9,7 +9,7 @@ use crate::faces::cli::messages;
 use crate::faces::cli::output::{CommandOutput, Ui};
 use crate::ops::{self, CommandError, CommandErrorKind, HandoverOutcome, Op, RenderedMessage, WatchEnd};
 use crate::sys::files::FileError;
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 
 /// Follow your inbox
 ///
@@ -30,7 +30,7 @@ pub(in crate::faces::cli) struct WatchArgs {
 }
 
 pub(super) fn run(op: &Op, args: WatchArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
-    let stop = Stop::listen().map_err(FileError::from)?;
+    let stop = StopRequest::listen().map_err(FileError::from)?;
     let end = match &args.exec {
         Some(command) => ops::watch_each(op, &stop, &mut |rendered| {
             tell(op, ui);

@@ -3,12 +3,12 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{RecordedProcess, visible};
+use crate::domain::{RecordedProcess, escape_invisible};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::global_args::Verbosity;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::harness::ancestry;
-use crate::ops::{self, AgentRelation, CommandError, Op, Profile};
+use crate::ops::{self, AgentProfile, AgentRelation, CommandError, Op};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 use crate::sys::process;
@@ -31,7 +31,7 @@ pub(super) fn run(op: &Op, _: WhoamiArgs, verbosity: Verbosity) -> Result<Comman
 }
 
 /// What is known of the registered process, and why it is that one.
-fn host(profile: &Profile) -> String {
+fn host(profile: &AgentProfile) -> String {
     let recorded = &profile.agent.process;
     let is_this = |host: &ancestry::Host| *recorded == RecordedProcess::Pinned(host.process.clone());
     let found = ancestry::find_host(&ancestry::ancestors()).filter(is_this);
@@ -44,7 +44,7 @@ fn host(profile: &Profile) -> String {
 }
 
 struct WhoamiReport {
-    profile: Profile,
+    profile: AgentProfile,
     how: String,
     host: Option<String>,
     mesh: String,
@@ -71,7 +71,7 @@ impl Report for WhoamiReport {
         agent_text::text(page, &self.profile, &self.home, clock::now());
         if let Some(host) = &self.host {
             let mut row = |label: &str, value: &str| {
-                page.line(format!("  {}  {}", style::dim(&format!("{label:<8}")), visible(value)));
+                page.line(format!("  {}  {}", style::dim(&format!("{label:<8}")), escape_invisible(value)));
             };
             row("known by", &self.how);
             row("host", host);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::domain::AgentName;
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report};
-use crate::ops::{self, AgentRelation, CommandError, Op, Profile};
+use crate::ops::{self, AgentProfile, AgentRelation, CommandError, Op};
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
@@ -27,7 +27,7 @@ pub(super) fn run(op: &Op, args: WhoisArgs) -> Result<CommandOutput, CommandErro
 }
 
 struct WhoisReport {
-    profile: Profile,
+    profile: AgentProfile,
     relation: AgentRelation,
     home: Home,
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::domain::{AgentName, quote_code, quote_sentence};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
-use crate::ops::{self, AgentFilter, AgentRelation, CommandError, Context, FolderScope, Op, Profile};
+use crate::ops::{self, AgentFilter, AgentProfile, AgentRelation, CommandError, Context, FolderScope, Op};
 
 use super::{as_agent, describe};
 
@@ -75,7 +75,7 @@ pub(in crate::faces::mcp) fn list(op: &Op, folder: FolderScope) -> Result<ToolAn
     for file in &listing.unreadable {
         op.warn(format!("`{}` can't be read: {}", file.path, file.reason));
     }
-    let relation = |profile: &Profile| match listing.me.as_ref() == Some(&profile.agent.name) {
+    let relation = |profile: &AgentProfile| match listing.me.as_ref() == Some(&profile.agent.name) {
         true => AgentRelation::Caller,
         false => AgentRelation::Peer,
     };
@@ -90,7 +90,7 @@ pub(in crate::faces::mcp) fn list(op: &Op, folder: FolderScope) -> Result<ToolAn
 }
 
 /// One agent in one line. Its own status text is quoted.
-fn line(ctx: &Context, profile: &Profile, relation: AgentRelation) -> String {
+fn line(ctx: &Context, profile: &AgentProfile, relation: AgentRelation) -> String {
     let agent = &profile.agent;
     let me = if relation == AgentRelation::Caller { " (you)" } else { "" };
     let branch =

@@ -8,7 +8,7 @@ use crate::domain::Event;
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::feed::{self, FeedFilter};
-use crate::ops::{CommandError, Op, age};
+use crate::ops::{CommandError, Op, format_age};
 use crate::sys::clock;
 
 use super::describe;
@@ -41,7 +41,7 @@ pub(super) fn run(op: &Op, args: FeedToolArgs) -> Result<ToolAnswer, CommandErro
     let now = clock::now();
     let line = |(event, count): (&Event, usize)| {
         let times = if count > 1 { format!(" ×{count}") } else { String::new() };
-        format!("{} ago: {} {}{times}", age(event.at, now), event.subject(), event.phrase())
+        format!("{} ago: {} {}{times}", format_age(event.at, now), event.subject(), event.phrase())
     };
     let mut lines: Vec<String> = Event::folded(&recent.events).into_iter().map(line).collect();
     if lines.is_empty() {

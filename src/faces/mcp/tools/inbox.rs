@@ -7,15 +7,15 @@ use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{AgentName, Message, visible};
+use crate::domain::{AgentName, Message, escape_invisible};
 use crate::faces::json;
 use crate::faces::mcp::op_thread::ReplySender;
 use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::{
-    self, CommandError, CommandErrorKind, HandoverOutcome, Op, ReaderKind, RenderedMessage, Selection,
+    self, CommandError, CommandErrorKind, HandoverOutcome, Op, ReadOptions, ReaderKind, RenderedMessage,
 };
 use crate::store::Acknowledge;
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 
 use super::{as_agent, describe};
 
@@ -68,8 +68,8 @@ impl InboxToolArgs {
         Ok(Some(InboxWait { args: self.clone(), most }))
     }
 
-    fn selection(&self) -> Result<Selection, CommandError> {
-        Ok(Selection {
+    fn selection(&self) -> Result<ReadOptions, CommandError> {
+        Ok(ReadOptions {
             limit: Some(self.limit.unwrap_or(MANY)),
             from: self.from.clone().map(AgentName::new).transpose()?,
             ack: if self.ack == Some(true) { Acknowledge::Now } else { Acknowledge::Later },
@@ -104,7 +104,7 @@ impl InboxWait {
         self,
         op: &Op,
         outlet: &mut ReplySender,
-        stop: &Stop,
+        stop: &StopRequest,
     ) -> Result<ToolAnswer, CommandError> {
         let selection = self.args.selection()?;
         as_agent(op, ops::caller)?;
@@ -133,13 +133,14 @@ fn handed_over(messages: &[RenderedMessage], unread: usize) -> ToolAnswer {
 fn show(op: &Op, id: &str) -> Result<ToolAnswer, CommandError> {
     let filed = as_agent(op, |op| ops::show(op, id))?;
     let message = &filed.message;
-    let (from, to) = (sender(message), visible(&message.to));
-    let text = format!("[{from} to {to}, id {}]\n{}", filed.stem.short_id(), ops::quotation(&message.text));
+    let (from, to) = (sender(message), escape_invisible(&message.to));
+    let text =
+        format!("[{from} to {to}, id {}]\n{}", filed.stem.short_id(), ops::quote_peer_text(&message.text));
     Ok(ToolAnswer::new(text).with("message", without_text(message)))
 }
 
 fn sender(message: &Message) -> Cow<'_, str> {
-    if message.is_notice() { "a notice from msg".into() } else { visible(&message.from) }
+    if message.is_notice() { "a notice from msg".into() } else { escape_invisible(&message.from) }
 }
 
 /// A message's members without its text, which is quoted in the answer.
@@ -154,7 +155,7 @@ fn without_text(message: &Message) -> Value {
 /// A message with its text quoted.
 fn with_quotation(message: &Message) -> Value {
     let mut value = json::message(message);
-    value["text"] = ops::quotation(&message.text).into();
+    value["text"] = ops::quote_peer_text(&message.text).into();
     value
 }
 

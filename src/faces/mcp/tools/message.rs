@@ -4,7 +4,7 @@ use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::{self, CommandError, FolderScope, MessageDraft, Op, SendReport};
@@ -88,7 +88,7 @@ pub(super) fn run(op: &Op, args: MessageToolArgs) -> Result<ToolAnswer, CommandE
         Action::Ack => {
             let ids = [needed(args.id, "id", "ack")?];
             let acked = as_agent(op, |op| ops::ack(op, &ids))?;
-            let lines = acked.iter().map(|message| format!("{} can see it", visible(&message.from)));
+            let lines = acked.iter().map(|message| format!("{} can see it", escape_invisible(&message.from)));
             let ids: Vec<Value> = acked.iter().map(|message| message.id.as_str().into()).collect();
             Ok(ToolAnswer::lines(lines).with("acked", ids))
         }
@@ -97,7 +97,7 @@ pub(super) fn run(op: &Op, args: MessageToolArgs) -> Result<ToolAnswer, CommandE
 }
 
 fn draft(args: MessageToolArgs) -> Result<MessageDraft, CommandError> {
-    let importance = args.importance.as_deref().map(ops::importance).transpose()?.unwrap_or_default();
+    let importance = args.importance.as_deref().map(ops::parse_importance).transpose()?.unwrap_or_default();
     Ok(MessageDraft {
         text: args.text.unwrap_or_default(),
         reply_to: None,
@@ -130,7 +130,7 @@ fn receipt(op: &Op, id: &str) -> Result<ToolAnswer, CommandError> {
     let at = receipt.at.map_or(String::new(), |at| format!(" at {}", iso(at)));
     let reason = receipt.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
     let text = format!("to {}: {}{via}{at}{reason}", receipt.message.to, receipt.state);
-    Ok(ToolAnswer::new(visible(&text))
+    Ok(ToolAnswer::new(escape_invisible(&text))
         .with("to", receipt.message.to.as_str())
         .with("state", receipt.state)
         .with("at", receipt.at.map(iso))

@@ -76,7 +76,7 @@ pub(super) fn run(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandE
                 Some(holding) => format!("{} is held by {}", quote_code(&verdict.path), holding.holder.name),
             });
             let rows: Vec<Value> = verdicts.iter().map(json::verdict).collect();
-            Ok(ToolAnswer::lines(lines).with("paths", rows).failing(ops::verdict(&verdicts)))
+            Ok(ToolAnswer::lines(lines).with("paths", rows).failing(ops::conflict_error(&verdicts)))
         }
         Action::List => list(op),
     }
@@ -86,7 +86,7 @@ fn reserve(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
     let request = ReserveRequest {
         patterns: paths(args.paths, "reserve")?,
         reason: args.reason,
-        ttl: args.ttl.as_deref().map(ops::time_to_live).transpose()?,
+        ttl: args.ttl.as_deref().map(ops::parse_time_to_live).transpose()?,
         broad: match args.force_broad {
             Some(true) => BroadPatterns::Accept,
             Some(false) | None => BroadPatterns::Refuse,

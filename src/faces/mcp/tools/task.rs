@@ -8,7 +8,7 @@ use crate::domain::{AgentName, quote_code};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::tasks::{
-    self, Choice, ClaimRequest, Claimed, CompleteRequest, SpecProgress, TaskState, TaskView,
+    self, ClaimOutcome, ClaimRequest, CompleteRequest, SpecProgress, TaskChoice, TaskState, TaskView,
 };
 use crate::ops::{BroadPatterns, CommandError, Op};
 
@@ -69,10 +69,10 @@ pub(super) fn run(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandErro
     let spec = args.spec.as_deref();
     match args.action.unwrap_or_default() {
         Action::List => list(op, spec),
-        Action::Next => claim(op, Choice::Next, args),
+        Action::Next => claim(op, TaskChoice::Next, args),
         Action::Claim => {
             let id = needed(args.id.clone(), "id", "claim")?;
-            claim(op, Choice::This(id), args)
+            claim(op, TaskChoice::This(id), args)
         }
         Action::Complete => complete(op, args),
         Action::Unclaim => {
@@ -100,7 +100,7 @@ pub(super) fn run(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandErro
     }
 }
 
-fn claim(op: &Op, choice: Choice, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
+fn claim(op: &Op, choice: TaskChoice, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
     let request = ClaimRequest {
         choice,
         spec: args.spec,
@@ -109,7 +109,7 @@ fn claim(op: &Op, choice: Choice, args: TaskToolArgs) -> Result<ToolAnswer, Comm
         broad: BroadPatterns::Refuse,
         is_adhoc: args.adhoc.unwrap_or(false),
     };
-    let Claimed { claim, title, reservations, was_held: again } =
+    let ClaimOutcome { claim, title, reservations, was_held: again } =
         as_agent(op, |op| tasks::claim(op, &request))?;
     let already = if again { " already" } else { "" };
     let title_shown = if title.is_empty() { String::new() } else { format!(": {}", quote_code(&title)) };

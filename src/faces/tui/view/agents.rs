@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::tui::list_rows::{AgentRow, agents};
 use crate::faces::tui::list_state::ListState;
 use crate::faces::tui::message_view::ago;
@@ -95,12 +95,12 @@ pub(in crate::faces::tui) fn first_row(all: &[AgentRow<'_>], list: ListState, he
 }
 
 fn line(peer: &PeerItem, columns: &Columns, state: &ChatState, theme: Theme) -> Line<'static> {
-    let faint = |text: &str, width: usize| Span::styled(fit(&visible(text), width), theme.faint());
+    let faint = |text: &str, width: usize| Span::styled(fit(&escape_invisible(text), width), theme.faint());
     let mut spans = vec![
         Span::raw("  "),
         Span::styled(dot(peer.presence), theme.presence(peer.presence)),
         Span::raw(" "),
-        Span::styled(fit(&visible(&peer.name), columns.name), theme.strong()),
+        Span::styled(fit(&escape_invisible(&peer.name), columns.name), theme.strong()),
         Span::raw("  "),
         Span::styled(fit(peer.presence.name(), PRESENCE), theme.presence(peer.presence)),
         Span::raw("  "),
@@ -121,10 +121,11 @@ fn line(peer: &PeerItem, columns: &Columns, state: &ChatState, theme: Theme) -> 
 
 /// What the agent is doing: its task and the reason for it, or else its status.
 fn work(peer: &PeerItem, width: usize, theme: Theme) -> Vec<Span<'static>> {
-    let said = peer.status.as_deref().map(visible).unwrap_or_default();
+    let said = peer.status.as_deref().map(escape_invisible).unwrap_or_default();
     let Some((task, reason)) = &peer.task else { return vec![Span::raw(fit(&said, width))] };
-    let about = reason.as_deref().map(|reason| visible(reason).into_owned()).unwrap_or(said.into_owned());
-    let task = visible(task).into_owned();
+    let about =
+        reason.as_deref().map(|reason| escape_invisible(reason).into_owned()).unwrap_or(said.into_owned());
+    let task = escape_invisible(task).into_owned();
     let room = width.saturating_sub(task.chars().count() + 1);
     match width.checked_sub(task.chars().count() + 1) {
         Some(_) => vec![Span::styled(format!("{task} "), theme.unread()), Span::raw(fit(&about, room))],

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::tui::conversation::Window;
 use crate::faces::tui::state::{ChatState, Tab};
 use crate::faces::tui::theme::Theme;
@@ -19,7 +19,10 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
             (_, false) => "No message matches.".to_string(),
             (Tab::All, true) => "No broadcasts yet. Anything you type here goes to everyone.".to_string(),
             (_, true) => {
-                format!("No messages yet. Anything you type here goes to {}.", visible(&conversation.with))
+                format!(
+                    "No messages yet. Anything you type here goes to {}.",
+                    escape_invisible(&conversation.with)
+                )
             }
         };
         return super::put_empty(buffer, area, &text, theme);

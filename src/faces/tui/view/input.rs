@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::{AgentName, visible};
+use crate::domain::{AgentName, escape_invisible};
 use crate::faces::tui::layout::{Areas, PROMPT, input_width};
 use crate::faces::tui::state::{ChatState, Tab};
 use crate::faces::tui::theme::Theme;
@@ -15,8 +15,8 @@ use crate::faces::tui::wrap::cut;
 /// The line above the input.
 pub(super) fn draw_rule(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
     let (text, style) = match &state.notice {
-        Some(notice) if notice.is_error => (visible(&notice.text).into_owned(), theme.error()),
-        Some(notice) => (visible(&notice.text).into_owned(), theme.strong()),
+        Some(notice) if notice.is_error => (escape_invisible(&notice.text).into_owned(), theme.error()),
+        Some(notice) => (escape_invisible(&notice.text).into_owned(), theme.strong()),
         None => (hint(state), theme.faint()),
     };
     let width = usize::from(area.width);
@@ -38,10 +38,10 @@ fn hint(state: &ChatState) -> String {
     let what = match &state.tab {
         _ if state.filter.is_open => "Enter keep, Esc clear".to_string(),
         _ if !state.filter.text.is_empty() => {
-            format!("filter: {} · Esc clear", visible(&state.filter.text))
+            format!("filter: {} · Esc clear", escape_invisible(&state.filter.text))
         }
         Tab::Conversation(name) if AgentName::is_program(name) => "notices from msg itself".to_string(),
-        Tab::Conversation(name) => format!("to {}", visible(name)),
+        Tab::Conversation(name) => format!("to {}", escape_invisible(name)),
         Tab::All => "to all".to_string(),
         Tab::Agents => "Enter opens · @Name text · / filter".to_string(),
         _ => "@Name text · / filter".to_string(),
@@ -52,7 +52,7 @@ fn hint(state: &ChatState) -> String {
 /// Draws what is typed, and returns the position of the cursor.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) -> Position {
     if state.filter.is_open {
-        let text = format!("/{}", visible(&state.filter.text));
+        let text = format!("/{}", escape_invisible(&state.filter.text));
         let shown = cut(&text, usize::from(area.width).saturating_sub(1));
         let column = u16::try_from(shown.width()).unwrap_or(0);
         super::put_rows(buffer, area, [Line::raw(shown)]);
@@ -62,7 +62,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
     if let Some(notice) = state.notice.as_ref().filter(|_| state.size.height < 8 && state.draft().is_empty())
     {
         let style = if notice.is_error { theme.error() } else { theme.strong() };
-        super::put_rows(buffer, area, [Line::styled(visible(&notice.text).into_owned(), style)]);
+        super::put_rows(buffer, area, [Line::styled(escape_invisible(&notice.text).into_owned(), style)]);
         return Position::new(area.x, area.y);
     }
     let (rows, (row, column)) = state.draft().rows(input_width(area.width));
@@ -89,7 +89,7 @@ pub(super) fn draw_completion(buffer: &mut Buffer, areas: Areas, state: &ChatSta
     Clear.render(area, buffer);
     let lines = completion.names.iter().enumerate().map(|(number, name)| {
         let style = if number == completion.chosen { theme.chosen() } else { theme.strong() };
-        Line::styled(format!(" {:<widest$} ", visible(name)), style)
+        Line::styled(format!(" {:<widest$} ", escape_invisible(name)), style)
     });
     super::put_rows(buffer, area, lines);
 }

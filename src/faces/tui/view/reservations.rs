@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::tui::list_rows::holds;
 use crate::faces::tui::message_view::ago;
 use crate::faces::tui::model::ReservationItem;
@@ -48,8 +48,9 @@ impl Widths {
         let longest = |text: fn(&ReservationItem) -> String| {
             all.iter().map(|hold| text(hold).width()).max().unwrap_or(0)
         };
-        let pattern = longest(|hold| visible(&hold.pattern).into_owned()).clamp(6, (width * 2 / 5).max(6));
-        let holder = longest(|hold| visible(&hold.holder).into_owned()).clamp(6, (width / 4).max(6));
+        let pattern =
+            longest(|hold| escape_invisible(&hold.pattern).into_owned()).clamp(6, (width * 2 / 5).max(6));
+        let holder = longest(|hold| escape_invisible(&hold.holder).into_owned()).clamp(6, (width / 4).max(6));
         let refused = match longest(refused) {
             0 => 0,
             longest => longest.clamp(7, (width / 4).max(7)),
@@ -61,19 +62,19 @@ impl Widths {
 }
 
 fn refused(hold: &ReservationItem) -> String {
-    visible(&hold.refused.join(", ")).into_owned()
+    escape_invisible(&hold.refused.join(", ")).into_owned()
 }
 
 fn line(hold: &ReservationItem, widths: &Widths, state: &ChatState, theme: Theme) -> Line<'static> {
     let why = match (&hold.reason, &hold.task) {
-        (Some(reason), _) => visible(reason).into_owned(),
-        (None, Some(task)) => format!("with {}", visible(task)),
+        (Some(reason), _) => escape_invisible(reason).into_owned(),
+        (None, Some(task)) => format!("with {}", escape_invisible(task)),
         (None, None) => String::new(),
     };
     let mut spans = vec![
-        Span::styled(fit(&visible(&hold.pattern), widths.pattern), theme.strong()),
+        Span::styled(fit(&escape_invisible(&hold.pattern), widths.pattern), theme.strong()),
         Span::raw(GAP),
-        Span::styled(fit(&visible(&hold.holder), widths.holder), theme.theirs()),
+        Span::styled(fit(&escape_invisible(&hold.holder), widths.holder), theme.theirs()),
         Span::raw(GAP),
         Span::styled(format!("{:>AGE$}", ago(hold.since, state.now)), theme.faint()),
         Span::raw(GAP),

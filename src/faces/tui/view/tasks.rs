@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::tui::list_rows::{TaskRow, progress_name, task_note, tasks};
 use crate::faces::tui::model::{SpecView, TaskItem, TaskStateView};
 use crate::faces::tui::state::ChatState;
@@ -36,9 +36,9 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
 }
 
 fn board_line(board: &SpecView, width: usize, theme: Theme) -> Line<'static> {
-    let spec = visible(&board.spec).into_owned();
+    let spec = escape_invisible(&board.spec).into_owned();
     if let Some(trouble) = &board.trouble {
-        let text = format!("{spec}  {}", visible(trouble));
+        let text = format!("{spec}  {}", escape_invisible(trouble));
         return Line::styled(cut(&text, width), theme.error());
     }
     let count = |is: fn(&TaskStateView) -> bool| board.tasks.iter().filter(|task| is(&task.state)).count();
@@ -68,18 +68,18 @@ fn board_line(board: &SpecView, width: usize, theme: Theme) -> Line<'static> {
 
 fn task_line(task: &TaskItem, id: usize, width: usize, state: &ChatState, theme: Theme) -> Line<'static> {
     const STATE: usize = 7;
-    let note = visible(&task_note(task, state.now)).into_owned();
+    let note = escape_invisible(&task_note(task, state.now)).into_owned();
     let taken = 2 + id + 2 + STATE + 2;
     let note_width = note.width().min(width.saturating_sub(taken) / 2);
     let gap = if note_width > 0 { 2 } else { 0 };
     let title = width.saturating_sub(taken + note_width + gap);
     let mut spans = vec![
         Span::raw("  "),
-        Span::styled(fit(&visible(&task.id), id), theme.strong()),
+        Span::styled(fit(&escape_invisible(&task.id), id), theme.strong()),
         Span::raw("  "),
         Span::styled(fit(progress_name(&task.state), STATE), theme.progress(&task.state)),
         Span::raw("  "),
-        Span::raw(fit(&visible(&task.title), title)),
+        Span::raw(fit(&escape_invisible(&task.title), title)),
     ];
     if note_width > 0 {
         spans.extend([Span::raw("  "), Span::styled(fit(&note, note_width), theme.faint())]);

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::visible;
+use crate::domain::escape_invisible;
 use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::{cut, fit};
@@ -26,7 +26,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
     let right = format!("{} · {peers}{unread} ", world.me);
     let room = width.saturating_sub(right.width());
     // My name matters more than the path of the mesh.
-    let left = cut(&format!(" ravenry {}", visible(&world.mesh)), room.saturating_sub(1));
+    let left = cut(&format!(" ravenry {}", escape_invisible(&world.mesh)), room.saturating_sub(1));
     let text = format!("{}{right}", fit(&left, room));
     super::put_rows(buffer, area, [Line::styled(fit(&text, width), theme.bar())]);
 }

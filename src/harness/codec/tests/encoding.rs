@@ -1,7 +1,7 @@
 //! Tests of encoding that concern several harnesses.
 
 use super::super::fixture::check_no_answers;
-use super::super::{encode, room};
+use super::super::{encode, max_answer_chars};
 use super::EVENTS;
 use crate::domain::Harness;
 use crate::domain::hook::HookAnswer;
@@ -37,7 +37,7 @@ fn how_much_there_is_room_for() {
             codex::ID => 6_000,
             _ => 8_000,
         };
-        let rooms: Vec<usize> = EVENTS.iter().filter_map(|event| room(harness, event)).collect();
+        let rooms: Vec<usize> = EVENTS.iter().filter_map(|event| max_answer_chars(harness, event)).collect();
         assert!(rooms.len() >= 2 && rooms.iter().all(|room| *room == expected), "{harness}: {rooms:?}");
     }
 }

@@ -13,7 +13,7 @@ use crate::harness::{
     self,
     ancestry::{self, Host},
 };
-use crate::ops::context::{Client, Context};
+use crate::ops::context::{Context, McpClient};
 use crate::store::Census;
 use crate::sys::environment::variable;
 use crate::sys::process::{self, ProcessDetails};
@@ -65,12 +65,12 @@ impl CallerTraces {
 
     /// The traces of a server, whose environment is its client's. If no harness is known, the client is the process
     /// that started the server: above it is the person who started that, and a model must not speak as that person.
-    pub(in crate::ops) fn of_client(client: &Client) -> Self {
+    pub(in crate::ops) fn of_client(client: &McpClient) -> Self {
         let mut traces = Self::gather();
         if traces.harness.is_none() {
             traces.ancestors.truncate(1);
         }
-        let many = traces.harness.as_ref().is_some_and(|host| harness::hosts_many(host.harness));
+        let many = traces.harness.as_ref().is_some_and(|host| harness::hosts_several_sessions(host.harness));
         traces.session = match (client.sessions.first(), traces.session) {
             (Some(session), _) => Some((session.clone(), SessionSource::Client)),
             (None, Some((session, SessionSource::Variable(name)))) if !many => {
@@ -111,7 +111,7 @@ impl CallerTraces {
 
     /// Whether the agent's process decides nothing: it hosts many sessions, and ours has another id than this agent's.
     pub(in crate::ops) fn knows_better(&self, agent: &Agent) -> bool {
-        let many = self.harness.as_ref().is_some_and(|host| harness::hosts_many(host.harness));
+        let many = self.harness.as_ref().is_some_and(|host| harness::hosts_several_sessions(host.harness));
         many && self.session.as_ref().is_some_and(|(session, _)| *session != agent.session)
     }
 }

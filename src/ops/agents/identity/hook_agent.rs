@@ -11,7 +11,7 @@ use crate::harness;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::store::{Census, Mesh, Registration, RegistryQuery, Survey};
+use crate::store::{Census, IndexedRegistry, Mesh, Registration, RegistryQuery};
 use crate::sys::process;
 
 use crate::ops::agents::identity::{
@@ -48,7 +48,7 @@ pub(in crate::ops) struct HousekeepingResult {
 pub(in crate::ops) fn recognise(
     ctx: &Context,
     mesh: &Mesh,
-    survey: &Survey<'_>,
+    survey: &IndexedRegistry<'_>,
     sessions: &[SessionId],
 ) -> RecognisedAgent {
     // An agent that `--as` names is not looked up by its session.
@@ -126,7 +126,11 @@ fn written_again(
 /// Whether a tool of another agent called the hook of this agent's session. A model may run `msg` without asking, with
 /// any session id; but then the harness that runs the command is the process of another live agent. If that can't be
 /// known, the session id is believed: a resumed session may have moved to a process that is not registered.
-pub(in crate::ops) fn is_called_by_another(ctx: &Context, survey: &Survey<'_>, agent: &Agent) -> bool {
+pub(in crate::ops) fn is_called_by_another(
+    ctx: &Context,
+    survey: &IndexedRegistry<'_>,
+    agent: &Agent,
+) -> bool {
     // `--as` is believed.
     ctx.acting_as.is_none()
         && !is_started_by(agent)
@@ -136,7 +140,7 @@ pub(in crate::ops) fn is_called_by_another(ctx: &Context, survey: &Survey<'_>, a
 /// Whether the agent's own process started this one, as harnesses start their hooks. Then no harness is between them,
 /// and there is no need to examine our ancestors.
 fn is_started_by(agent: &Agent) -> bool {
-    let hosts_one = agent.harness.is_some_and(|harness| !harness::hosts_many(harness));
+    let hosts_one = agent.harness.is_some_and(|harness| !harness::hosts_several_sessions(harness));
     hosts_one
         && matches!(agent.process, RecordedProcess::Pinned(_))
         && process::parent_pid() == Some(agent.process.pid())
@@ -144,13 +148,17 @@ fn is_started_by(agent: &Agent) -> bool {
 }
 
 /// Whether the traces say that another live agent of the nearest harness process runs this.
-pub(in crate::ops) fn is_tool_of_another(traces: &CallerTraces, survey: &Survey<'_>, agent: &Agent) -> bool {
+pub(in crate::ops) fn is_tool_of_another(
+    traces: &CallerTraces,
+    survey: &IndexedRegistry<'_>,
+    agent: &Agent,
+) -> bool {
     let Some(host) = &traces.harness else { return false };
     if traces.distance(agent).is_some() && !traces.knows_better(agent) {
         return false;
     }
     // A process that hosts many sessions tells its tools which session they belong to, but not its hooks.
-    if harness::hosts_many(host.harness) && traces.session.is_none() {
+    if harness::hosts_several_sessions(host.harness) && traces.session.is_none() {
         return false;
     }
     let processes = vec![host.process.pid.get()];
@@ -179,7 +187,7 @@ pub(super) fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agen
 fn search(
     ctx: &Context,
     mesh: &Mesh,
-    survey: &Survey<'_>,
+    survey: &IndexedRegistry<'_>,
     sessions: &[SessionId],
 ) -> Result<RecognisedAgent, CommandError> {
     let mut traces = CallerTraces::of_caller(ctx);
@@ -230,7 +238,7 @@ fn by_process(
     census: &Census,
     traces: &mut CallerTraces,
 ) -> Result<Option<Caller>, CommandError> {
-    if traces.harness.as_ref().is_none_or(|host| harness::hosts_many(host.harness)) {
+    if traces.harness.as_ref().is_none_or(|host| harness::hosts_several_sessions(host.harness)) {
         return Ok(None);
     }
     let told = traces.session.take();

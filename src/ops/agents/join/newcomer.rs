@@ -29,7 +29,7 @@ impl Newcomer {
     /// The id of the caller's session. If none was given, as at a terminal, it is found by the process; that reads
     /// every session record, so it is done without a lock.
     pub(super) fn known_session(&self, mesh: &Mesh) -> Result<Option<SessionId>, CommandError> {
-        if self.session.is_some() || harness::hosts_many(self.harness) {
+        if self.session.is_some() || harness::hosts_several_sessions(self.harness) {
             return Ok(self.session.clone());
         }
         let process = self.process();
@@ -76,7 +76,8 @@ impl Newcomer {
 
     /// The caller's registration, if its session id or its process has changed: then its claims change.
     pub(super) fn moved(&self, mesh: &Mesh) -> Result<Option<Agent>, CommandError> {
-        let has_new_id = self.session.is_some() && !self.may_be_old && !harness::hosts_many(self.harness);
+        let has_new_id =
+            self.session.is_some() && !self.may_be_old && !harness::hosts_several_sessions(self.harness);
         let is_moved =
             |agent: &Agent| match (self.session.as_ref() == Some(&agent.session), self.shares_process(agent))
             {

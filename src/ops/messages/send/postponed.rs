@@ -1,7 +1,7 @@
 //! Sends the copies that need `mesh.lock`: to a session that is gone, to an agent without an inbox, or to one whose
 //! registration disappeared meanwhile. The lock is taken after the sender's own was released, and before it is taken again.
 
-use super::{Accepted, CopyOutcome, CopyResult, Post, Postponed};
+use super::{AcceptedCopy, CopyOutcome, CopyResult, Post, Postponed};
 use crate::domain::{Agent, AgentName};
 use crate::ops::agents::list;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -78,6 +78,6 @@ impl Post<'_> {
         let (stamp, message) = self.message(&mut outbox, name)?;
         let posted = outbox.hold(&grave.id, stamp, name, message)?.ok_or_else(came_back)?;
         let (to, id, stem) = (name.clone(), posted.message.id, posted.stem);
-        Ok(CopyOutcome::Sent(Accepted { to, id, stem, is_held: true, route: WakeRoute::None }, None))
+        Ok(CopyOutcome::Sent(AcceptedCopy { to, id, stem, is_held: true, route: WakeRoute::None }, None))
     }
 }

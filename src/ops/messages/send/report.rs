@@ -3,14 +3,14 @@
 use crate::domain::{AgentName, MessageId};
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::wake::WakeRoute;
-use crate::store::Stem;
+use crate::store::MessageStem;
 
 /// A copy that was accepted.
 #[derive(Clone, Debug)]
-pub struct Accepted {
+pub struct AcceptedCopy {
     pub to: AgentName,
     pub id: MessageId,
-    pub stem: Stem,
+    pub stem: MessageStem,
     /// It is kept until the recipient comes back.
     pub is_held: bool,
     /// How it gets to the recipient's attention.
@@ -19,15 +19,15 @@ pub struct Accepted {
 
 /// A copy that was refused, and why.
 #[derive(Clone, Debug)]
-pub struct Refused {
+pub struct RefusedCopy {
     pub to: String,
     pub error: CommandError,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct SendReport {
-    pub sent: Vec<Accepted>,
-    pub failed: Vec<Refused>,
+    pub sent: Vec<AcceptedCopy>,
+    pub failed: Vec<RefusedCopy>,
 }
 
 impl SendReport {
@@ -43,7 +43,7 @@ impl SendReport {
                 let text = format!("sent to {sent} of {}; not sent: {why}", sent + failed.len());
                 let mut error =
                     CommandError::new(CommandErrorKind::NotAllSent, text).facts("notSentTo", names);
-                for Refused { to, error: own } in failed {
+                for RefusedCopy { to, error: own } in failed {
                     for hint in &own.hints {
                         let hint = if failed.len() > 1 { format!("{to}: {hint}") } else { hint.clone() };
                         error = error.hint(hint);

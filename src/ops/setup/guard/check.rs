@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::domain::ChangeTarget;
-use crate::domain::pattern::PathForm;
+use crate::domain::pattern::NormalPath;
 use crate::ops::agents::names;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -41,7 +41,7 @@ fn look(ctx: &Op) -> Result<CommitCheck, CommandError> {
     }
     let targets = targets(&repository.root, &staged);
     let (verdicts, judged) = paths_check::for_caller(ctx, targets, HardLinkPolicy::Ignore)?;
-    let refusal = paths_check::verdict(&verdicts).map(|error| with_ways_out(error, &verdicts));
+    let refusal = paths_check::conflict_error(&verdicts).map(|error| with_ways_out(error, &verdicts));
     if let (None, Some(file), true) = (&refusal, judged.unreadable.first(), ctx.settings.strict) {
         return Err(names::unknown_reservations(file));
     }
@@ -57,7 +57,7 @@ fn targets(root: &Path, staged: &[Staged]) -> Vec<(String, ChangeTarget)> {
     let roots = paths::spellings(root, "");
     let target = |staged: &Staged| {
         let path = staged.path.to_string_lossy().into_owned();
-        let spellings: Vec<PathForm> = roots.iter().map(|root| root.join(&path)).collect();
+        let spellings: Vec<NormalPath> = roots.iter().map(|root| root.join(&path)).collect();
         let target = match staged.is_repository {
             true => ChangeTarget::tree(spellings),
             false => ChangeTarget::File(spellings),

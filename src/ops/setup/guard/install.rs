@@ -49,7 +49,7 @@ pub struct GuardInstallOptions {
 
 /// The hook file, and the result of the installation.
 #[derive(Clone, Debug)]
-pub struct Installed {
+pub struct GuardInstallOutcome {
     pub hook: PathBuf,
     /// The path as shown to the user.
     pub shown: String,
@@ -59,7 +59,7 @@ pub struct Installed {
     pub is_chained: bool,
 }
 
-pub fn install(ctx: &Op, order: GuardInstallOptions) -> Result<Installed, CommandError> {
+pub fn install(ctx: &Op, order: GuardInstallOptions) -> Result<GuardInstallOutcome, CommandError> {
     person_required::required(|| {
         let shared = if order.shared == SharedHook::Accept { " --shared" } else { "" };
         let dry_run = if order.execution == Execution::DryRun { " --dry-run" } else { "" };
@@ -92,7 +92,12 @@ pub fn install(ctx: &Op, order: GuardInstallOptions) -> Result<Installed, Comman
     let plan = plan?;
     let shown = place.shown(&place.hook);
     plan.warn(ctx, &shown);
-    Ok(Installed { shown, hook: place.hook, is_changed: plan.is_change(), is_chained: plan.is_chained })
+    Ok(GuardInstallOutcome {
+        shown,
+        hook: place.hook,
+        is_changed: plan.is_change(),
+        is_chained: plan.is_chained,
+    })
 }
 
 /// The current state of the hook file, and the change it needs.

@@ -10,8 +10,8 @@ mod script;
 mod uninstall;
 
 pub use check::{CommitCheck, check};
-pub use install::{GuardInstallOptions, Installed, SharedHook, install};
-pub use uninstall::{TakenOut, Uninstalled, uninstall};
+pub use install::{GuardInstallOptions, GuardInstallOutcome, SharedHook, install};
+pub use uninstall::{CleanedHookFile, GuardUninstallOutcome, uninstall};
 
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::sys::git::GitError;

@@ -13,16 +13,16 @@ use crate::ops::setup::guard::hook_location::{ExistingHook, HookLocation, Previo
 use crate::ops::setup::guard::script::{self, GuardShape, SHEBANG};
 
 #[derive(Clone, Debug)]
-pub struct Uninstalled {
+pub struct GuardUninstallOutcome {
     pub hook: PathBuf,
     /// The path as shown to the user.
     pub shown: String,
-    pub taken_out: Vec<TakenOut>,
+    pub taken_out: Vec<CleanedHookFile>,
 }
 
 /// A file that contained the guard.
 #[derive(Clone, Debug)]
-pub struct TakenOut {
+pub struct CleanedHookFile {
     pub file: PathBuf,
     /// The path as shown to the user.
     pub shown: String,
@@ -30,7 +30,7 @@ pub struct TakenOut {
     pub is_left: bool,
 }
 
-pub fn uninstall(ctx: &Op, execution: Execution) -> Result<Uninstalled, CommandError> {
+pub fn uninstall(ctx: &Op, execution: Execution) -> Result<GuardUninstallOutcome, CommandError> {
     person_required::required(|| {
         person_required::with_mesh(
             ctx,
@@ -54,11 +54,11 @@ pub fn uninstall(ctx: &Op, execution: Execution) -> Result<Uninstalled, CommandE
             ctx.warn(format!("`{kept}` was the hook when the guard was installed; it is left there for you"));
         }
     }
-    Ok(Uninstalled { shown: place.shown(&place.hook), hook: place.hook, taken_out })
+    Ok(GuardUninstallOutcome { shown: place.shown(&place.hook), hook: place.hook, taken_out })
 }
 
 /// Removes the guard from one file. `None`: it was not there.
-fn take_out(place: &HookLocation, execution: Execution) -> Result<Option<TakenOut>, CommandError> {
+fn take_out(place: &HookLocation, execution: Execution) -> Result<Option<CleanedHookFile>, CommandError> {
     let change = GuardRemovalStep::of(place)?;
     if execution == Execution::Apply {
         files::sweep_in(place.dir())?;
@@ -69,7 +69,7 @@ fn take_out(place: &HookLocation, execution: Execution) -> Result<Option<TakenOu
         GuardRemovalStep::Remove => false,
         GuardRemovalStep::Restore | GuardRemovalStep::Rewrite(_) => true,
     };
-    Ok(Some(TakenOut { file: place.hook.clone(), shown: place.shown(&place.hook), is_left }))
+    Ok(Some(CleanedHookFile { file: place.hook.clone(), shown: place.shown(&place.hook), is_left }))
 }
 
 /// The change to make.

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::domain::Harness;
 use crate::harness::install::{InstallContext, InstallScope, InstallTarget};
 use crate::harness::{self, HarnessSupport, HookLine, MsgProgram, SUPPORTED};
-use crate::store::{Install, Installs, OriginalFile, StoreError};
+use crate::store::{InstallRecord, InstallRecords, OriginalFile, StoreError};
 use crate::sys::files;
 use crate::sys::git::WorkTree;
 use crate::sys::program::{is_program, is_same, on_path, own};
@@ -25,7 +25,7 @@ const LIMITS: &str = "limits";
 /// Returns one check for all harnesses that are fine, and one for each problem.
 pub(in crate::ops) fn checks(ctx: &Context, mode: DoctorMode) -> Vec<HealthCheck> {
     let mut checks = of_harnesses(ctx);
-    match copies(&Installs::of(&ctx.home), mode) {
+    match copies(&InstallRecords::of(&ctx.home), mode) {
         Ok(check) => checks.extend(check),
         Err(error) => checks.push(HealthCheck::failed(RECORDS, error)),
     }
@@ -34,8 +34,8 @@ pub(in crate::ops) fn checks(ctx: &Context, mode: DoctorMode) -> Vec<HealthCheck
 
 /// Reports, or when repairing removes, copies of settings files. Records of the first format hold whole files, with any
 /// tokens in them.
-fn copies(installs: &Installs, mode: DoctorMode) -> Result<Option<HealthCheck>, StoreError> {
-    let is_copy = |record: &Install| matches!(record.before, OriginalFile::Copy(_));
+fn copies(installs: &InstallRecords, mode: DoctorMode) -> Result<Option<HealthCheck>, StoreError> {
+    let is_copy = |record: &InstallRecord| matches!(record.before, OriginalFile::Copy(_));
     let count = installs.all()?.iter().filter(|record| is_copy(record)).count();
     if count == 0 {
         return Ok(None);
@@ -135,7 +135,7 @@ fn survey(ctx: &Context) -> Result<InstallFindings, CommandError> {
     for place in &places {
         for support in SUPPORTED {
             let harness = support.id();
-            let found = look(place, *support, &Installs::of(&ctx.home));
+            let found = look(place, *support, &InstallRecords::of(&ctx.home));
             survey.installed.extend(found.is_installed.then(|| place.name(harness)));
             survey.well.extend(found.is_well.then(|| place.name(harness)));
             let checks = found.troubles.into_iter().map(|(text, fix)| HealthCheck::warn(NAME, text, &fix));
@@ -154,7 +154,7 @@ struct Found {
     troubles: Vec<(String, String)>,
 }
 
-fn look(place: &InstallContext<'_>, support: &dyn HarnessSupport, installs: &Installs) -> Found {
+fn look(place: &InstallContext<'_>, support: &dyn HarnessSupport, installs: &InstallRecords) -> Found {
     let harness = support.id();
     let Ok(mut targets) = place.targets(support) else { return Found::default() };
     // Don't report a missing server to a user who did not want one.

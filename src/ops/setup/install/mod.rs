@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use crate::domain::Harness;
 use crate::harness;
 use crate::harness::install::{InstallContext, InstallScope, InstallTarget, NoProjectSettings};
-use crate::store::Installs;
+use crate::store::InstallRecords;
 use crate::sys::environment::Home;
 use crate::sys::files;
 use crate::sys::git::WorkTree;
@@ -33,19 +33,19 @@ pub use plan::FileChange;
 
 /// What `install` can install into.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Recipient {
+pub enum InstallDestination {
     Harness(Harness),
     /// tmux's status bar.
     Tmux,
 }
 
-impl From<Harness> for Recipient {
+impl From<Harness> for InstallDestination {
     fn from(harness: Harness) -> Self {
         Self::Harness(harness)
     }
 }
 
-impl Recipient {
+impl InstallDestination {
     pub fn name(self) -> &'static str {
         match self {
             Self::Harness(harness) => harness.name(),
@@ -58,7 +58,7 @@ impl Recipient {
     }
 }
 
-impl std::fmt::Display for Recipient {
+impl std::fmt::Display for InstallDestination {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
@@ -68,7 +68,7 @@ impl std::fmt::Display for Recipient {
 #[derive(Clone, Copy, Debug)]
 pub struct InstallOptions {
     /// `None`: every harness on this machine.
-    pub recipient: Option<Recipient>,
+    pub recipient: Option<InstallDestination>,
     /// Also install the status line, where the harness has one.
     pub wants_statusline: bool,
     /// Use the project's files that stay out of its repository, instead of the user's.
@@ -86,7 +86,7 @@ impl InstallOptions {
     /// The command line as a person would type it.
     fn line(self, way: InstallDirection) -> String {
         let verb = if way == InstallDirection::Install { "install" } else { "uninstall" };
-        let mut line = format!("msg {verb} {}", self.recipient.map_or("all", Recipient::name));
+        let mut line = format!("msg {verb} {}", self.recipient.map_or("all", InstallDestination::name));
         for (is_wanted, flag) in [
             (self.wants_join, " --join"),
             (self.wants_statusline, " --statusline"),
@@ -104,13 +104,13 @@ impl InstallOptions {
 #[derive(Debug, Default)]
 pub struct InstallOutcome {
     /// The recipients that were processed.
-    pub recipients: Vec<Recipient>,
+    pub recipients: Vec<InstallDestination>,
     pub changes: Vec<FileChange>,
     /// Recipients that were skipped, and why.
-    pub skipped: Vec<(Recipient, String)>,
+    pub skipped: Vec<(InstallDestination, String)>,
     /// What was left as it is, and why.
-    pub notes: Vec<(Recipient, String)>,
-    pub failed: Vec<(Recipient, CommandError)>,
+    pub notes: Vec<(InstallDestination, String)>,
+    pub failed: Vec<(InstallDestination, CommandError)>,
 }
 
 /// Puts our hooks into one harness, or into every one on this machine.
@@ -143,11 +143,11 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
         wants_statusline: options.wants_statusline,
         wants_mcp: options.wants_mcp,
     };
-    let installs = Installs::of(&home);
+    let installs = InstallRecords::of(&home);
     let mut done = InstallOutcome::default();
     let one = options.recipient;
     for recipient in
-        one.map_or(harness::supported().map(Recipient::from).collect(), |recipient| vec![recipient])
+        one.map_or(harness::supported().map(InstallDestination::from).collect(), |recipient| vec![recipient])
     {
         if one.is_none()
             && way == InstallDirection::Install
@@ -175,7 +175,7 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
             let list = || self::targets(&place, recipient, way).map_err(|error| error.of(recipient));
             let mut changes = plan.carry_out(&installs, options.execution, list)?;
             // Remove a server that was installed before and is not wanted now.
-            if let Recipient::Harness(harness) = recipient
+            if let InstallDestination::Harness(harness) = recipient
                 && !options.wants_mcp
                 && way == InstallDirection::Install
             {
@@ -215,7 +215,7 @@ enum TargetsError {
 
 impl TargetsError {
     /// The error of `install` for this recipient.
-    fn of(self, recipient: Recipient) -> CommandError {
+    fn of(self, recipient: InstallDestination) -> CommandError {
         let reason = match self {
             Self::Command(error) => return error,
             reason => reason,
@@ -230,33 +230,34 @@ impl TargetsError {
 /// The files to change.
 fn targets(
     place: &InstallContext<'_>,
-    recipient: Recipient,
+    recipient: InstallDestination,
     way: InstallDirection,
 ) -> Result<Vec<InstallTarget>, TargetsError> {
     match (recipient, &place.scope) {
-        (Recipient::Harness(harness), _) => {
+        (InstallDestination::Harness(harness), _) => {
             let harness = harness::support(harness).ok_or(TargetsError::NoSettings)?;
             Ok(place.targets(harness)?)
         }
-        (Recipient::Tmux, InstallScope::User) => Ok(tmux_status::targets(place, way)?),
-        (Recipient::Tmux, InstallScope::Project(_)) => Err(TargetsError::OneStatusBar),
+        (InstallDestination::Tmux, InstallScope::User) => Ok(tmux_status::targets(place, way)?),
+        (InstallDestination::Tmux, InstallScope::Project(_)) => Err(TargetsError::OneStatusBar),
     }
 }
 
 /// The error that `install all` ends with if a recipient failed.
-pub fn verdict(done: &InstallOutcome) -> Option<CommandError> {
+pub fn install_error(done: &InstallOutcome) -> Option<CommandError> {
     let names: Vec<String> = done.failed.iter().map(|(recipient, _)| recipient.to_string()).collect();
     if names.is_empty() {
         return None;
     }
     let text = format!("it failed for {}", names.join(", "));
     let error = CommandError::new(CommandErrorKind::NotAllInstalled, text).facts("harnesses", names);
-    let reason = |(recipient, error): &(Recipient, CommandError)| format!("{recipient}: {}", error.message);
+    let reason =
+        |(recipient, error): &(InstallDestination, CommandError)| format!("{recipient}: {}", error.message);
     Some(done.failed.iter().map(reason).fold(error, CommandError::hint))
 }
 
 /// The user's rules that keep a harness from running `msg`. They stay.
-fn denials(recipient: Recipient, targets: &[InstallTarget]) -> Vec<(Recipient, String)> {
+fn denials(recipient: InstallDestination, targets: &[InstallTarget]) -> Vec<(InstallDestination, String)> {
     let denial = |target: &InstallTarget| {
         let rule = target.part.denied(&files::read_large(&target.path).ok()??)?;
         let text = format!("`{rule}` in `{}` denies msg and stays as it is", shown(&target.path));
@@ -266,8 +267,8 @@ fn denials(recipient: Recipient, targets: &[InstallTarget]) -> Vec<(Recipient, S
 }
 
 /// Why a harness counts as absent; `None` if it is on this machine.
-fn absence(recipient: impl Into<Recipient>, home: &Home) -> Option<String> {
-    let Recipient::Harness(harness) = recipient.into() else { return None };
+fn absence(recipient: impl Into<InstallDestination>, home: &Home) -> Option<String> {
+    let InstallDestination::Harness(harness) = recipient.into() else { return None };
     let dir = harness::support(harness)?.config_dir(home);
     if dir.is_dir() || on_path(harness.name()).is_some() {
         return None;

@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 
 use crate::domain::text_edit::json::{Dialect, Document, JsonNode, NodeKind};
 use crate::harness::SUPPORTED;
-use crate::harness::install::{COMMON_MEMBERS, Original};
-use crate::store::{Install, KnownFile, OriginalFile, WrittenFile};
+use crate::harness::install::{COMMON_MEMBERS, RecordedOriginal};
+use crate::store::{InstallRecord, OriginalFile, OriginalOutline, WrittenFile};
 
 /// The words of permissions. They are kept so that the user's own rule can be restored.
 const RULES: [&str; 3] = ["allow", "ask", "deny"];
 
 /// What a record says about the original file, in the current format.
-pub(super) fn kept(record: &Install) -> OriginalFile {
+pub(super) fn kept(record: &InstallRecord) -> OriginalFile {
     match &record.before {
         OriginalFile::Copy(copy) => OriginalFile::Known(known(copy.as_bytes())),
         other => other.clone(),
@@ -23,24 +23,24 @@ pub(super) fn kept(record: &Install) -> OriginalFile {
 }
 
 /// The same, as what adds and removes our part wants it.
-pub(super) fn original(kept: Option<&OriginalFile>) -> Original<'_> {
+pub(super) fn original(kept: Option<&OriginalFile>) -> RecordedOriginal<'_> {
     match kept {
-        Some(OriginalFile::Nothing) => Original::Nothing,
-        Some(OriginalFile::Known(KnownFile { outline, stem, blanks, .. })) => {
-            Original::Known { outline, stem, blanks }
+        Some(OriginalFile::Nothing) => RecordedOriginal::Nothing,
+        Some(OriginalFile::Known(OriginalOutline { outline, stem, blanks, .. })) => {
+            RecordedOriginal::Known { outline, stem, blanks }
         }
-        Some(OriginalFile::Copy(_)) | None => Original::Unknown,
+        Some(OriginalFile::Copy(_)) | None => RecordedOriginal::Unknown,
     }
 }
 
-pub(super) fn known(content: &[u8]) -> KnownFile {
+pub(super) fn known(content: &[u8]) -> OriginalOutline {
     let text = String::from_utf8_lossy(content);
-    KnownFile::new(&text, outline(&text))
+    OriginalOutline::new(&text, outline(&text))
 }
 
 /// A record of the first format without its copy of the file; `None` if it has no copy. `current` is the file's
 /// content.
-pub(super) fn without_copy(record: &Install, current: Option<&[u8]>) -> Option<Install> {
+pub(super) fn without_copy(record: &InstallRecord, current: Option<&[u8]>) -> Option<InstallRecord> {
     let OriginalFile::Copy(copy) = &record.before else { return None };
     let wrote = |wrote: &WrittenFile| match current {
         Some(content) if record.wrote(content) == Some(wrote) => {
@@ -48,7 +48,7 @@ pub(super) fn without_copy(record: &Install, current: Option<&[u8]>) -> Option<I
         }
         _ => wrote.clone(),
     };
-    Some(Install {
+    Some(InstallRecord {
         before: OriginalFile::Known(known(copy.as_bytes())),
         wrote: record.wrote.iter().map(wrote).collect(),
         ..record.clone()

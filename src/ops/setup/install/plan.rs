@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::text_edit::EditError;
 use crate::harness::install::{FileLookup, InstallTarget, InstalledPart};
-use crate::store::{Install, Installs, InstallsLock, OriginalFile, RestoredFile, StoreError, WrittenFile};
+use crate::store::{
+    InstallRecord, InstallRecords, InstallsLock, OriginalFile, RestoredFile, StoreError, WrittenFile,
+};
 use crate::sys::files;
 use crate::sys::git::WorkTree;
 
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::setup::Execution;
-use crate::ops::setup::install::{Recipient, exclusion, original_file, shown};
+use crate::ops::setup::install::{InstallDestination, exclusion, original_file, shown};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum InstallDirection {
@@ -25,7 +27,7 @@ pub(super) enum InstallDirection {
 /// A file that changes. `None` as content: there is no file.
 #[derive(Clone, Debug)]
 pub struct FileChange {
-    pub recipient: Recipient,
+    pub recipient: InstallDestination,
     pub path: PathBuf,
     pub before: Option<Vec<u8>>,
     pub after: Option<Vec<u8>>,
@@ -34,7 +36,7 @@ pub struct FileChange {
 /// The changes wanted for one recipient.
 #[derive(Debug)]
 pub(super) struct InstallPlan<'a> {
-    pub(super) recipient: Recipient,
+    pub(super) recipient: InstallDestination,
     pub(super) targets: Vec<InstallTarget>,
     /// Set if the files belong to a project; they must stay out of this repository.
     pub(super) tree: Option<&'a WorkTree>,
@@ -47,7 +49,7 @@ pub(super) struct PlannedFile {
     pub(super) target: InstallTarget,
     pub(super) before: Option<Vec<u8>>,
     pub(super) after: Option<Vec<u8>>,
-    record: Option<Install>,
+    record: Option<InstallRecord>,
     /// The content without our part, which `uninstall` will restore.
     original: Option<Vec<u8>>,
 }
@@ -57,7 +59,7 @@ impl InstallPlan<'_> {
     /// files they are may depend on which exist.
     pub(super) fn carry_out(
         mut self,
-        installs: &Installs,
+        installs: &InstallRecords,
         execution: Execution,
         list: impl Fn() -> Result<Vec<InstallTarget>, CommandError>,
     ) -> Result<Vec<FileChange>, CommandError> {
@@ -90,7 +92,7 @@ impl InstallPlan<'_> {
     }
 
     /// Like [`Self::steps`]; fails if one of the files must not be changed.
-    fn permitted_steps(&self, installs: &Installs) -> Result<Vec<PlannedFile>, CommandError> {
+    fn permitted_steps(&self, installs: &InstallRecords) -> Result<Vec<PlannedFile>, CommandError> {
         let steps = self.steps(installs)?;
         for step in steps.iter().filter(|step| step.before != step.after) {
             refuse_read_only(&step.target.path)?;
@@ -101,7 +103,7 @@ impl InstallPlan<'_> {
     }
 
     /// Plans all files before any of them is written.
-    pub(super) fn steps(&self, installs: &Installs) -> Result<Vec<PlannedFile>, CommandError> {
+    pub(super) fn steps(&self, installs: &InstallRecords) -> Result<Vec<PlannedFile>, CommandError> {
         let mut steps: Vec<PlannedFile> = Vec::new();
         for target in &self.targets {
             steps.push(self.step(target, installs, &steps)?);
@@ -112,7 +114,7 @@ impl InstallPlan<'_> {
     fn step(
         &self,
         target: &InstallTarget,
-        installs: &Installs,
+        installs: &InstallRecords,
         done: &[PlannedFile],
     ) -> Result<PlannedFile, CommandError> {
         let path = &target.path;
@@ -164,7 +166,7 @@ impl InstallPlan<'_> {
         &self,
         part: &InstalledPart,
         bytes: &[u8],
-        record: Option<&Install>,
+        record: Option<&InstallRecord>,
         view: FileLookup<'_>,
     ) -> Result<Option<Vec<u8>>, EditError> {
         // In a file that other harnesses use too, only our own part is removed.
@@ -273,7 +275,7 @@ impl PlannedFile {
             }
         }
         let original = self.original.as_deref();
-        lock.note(&Install {
+        lock.note(&InstallRecord {
             path: shown(path),
             before: original
                 .map_or(OriginalFile::Nothing, |bytes| OriginalFile::Known(original_file::known(bytes))),
@@ -350,7 +352,7 @@ impl PlannedFile {
     }
 }
 
-fn is_untouched(record: Option<&Install>, content: &Option<Vec<u8>>) -> bool {
+fn is_untouched(record: Option<&InstallRecord>, content: &Option<Vec<u8>>) -> bool {
     record.zip(content.as_deref()).is_some_and(|(record, bytes)| record.is_untouched(bytes))
 }
 
@@ -368,7 +370,12 @@ fn is_elsewhere(tree: &WorkTree, path: &Path, part: &InstalledPart) -> Result<bo
     Ok(false)
 }
 
-fn refuse(path: &Path, recipient: Recipient, part: &InstalledPart, refusal: &EditError) -> CommandError {
+fn refuse(
+    path: &Path,
+    recipient: InstallDestination,
+    part: &InstalledPart,
+    refusal: &EditError,
+) -> CommandError {
     if matches!(part, InstalledPart::Own(_)) {
         let text = format!("`{}` is there already, and {}", shown(path), refusal.reason);
         return CommandError::new(CommandErrorKind::BadConfig, text)
@@ -383,7 +390,7 @@ fn refuse(path: &Path, recipient: Recipient, part: &InstalledPart, refusal: &Edi
 }
 
 /// There is only one status line, and a user who has made their own wants to keep it.
-fn rival(path: &Path, recipient: Recipient) -> CommandError {
+fn rival(path: &Path, recipient: InstallDestination) -> CommandError {
     CommandError::new(
         CommandErrorKind::StatusLineInUse,
         format!("`{}` has a status line of your own", shown(path)),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::domain::text_edit::{EditError, lines};
 use crate::harness::MsgProgram;
 use crate::harness::install::{
-    CustomPart, FileLookup, InstallContext, InstallTarget, InstalledPart, Original,
+    CustomPart, FileLookup, InstallContext, InstallTarget, InstalledPart, RecordedOriginal,
 };
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::sys::environment::Home;
@@ -70,7 +70,7 @@ impl CustomPart for TmuxLine {
     fn take(
         &self,
         bytes: &[u8],
-        original: Original<'_>,
+        original: RecordedOriginal<'_>,
         _: FileLookup<'_>,
     ) -> Result<Option<Vec<u8>>, EditError> {
         Ok(original.left_lines(lines::take_those(bytes, &is_ours)?))

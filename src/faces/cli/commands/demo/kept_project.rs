@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{Stage, failed};
-use crate::domain::{shell_word, visible};
+use crate::domain::{escape_invisible, shell_word};
 use crate::faces::cli::output::{Page, style};
 use crate::ops::{CommandError, CommandErrorKind};
 use crate::store::mesh_around;
 use crate::sys::files::{self, FileId};
 use crate::sys::program;
-use crate::sys::signals::Stop;
+use crate::sys::signals::StopRequest;
 
 /// How long the process of an agent stays, if the project is not removed.
 const STAND_IN_LIFE: Duration = Duration::from_secs(8 * 60 * 60);
@@ -108,7 +108,7 @@ pub(super) struct KeptProject {
 }
 
 /// Makes the project: all of it or nothing.
-pub(super) fn make(place: ProjectDir, stop: &Stop) -> Result<KeptProject, CommandError> {
+pub(super) fn make(place: ProjectDir, stop: &StopRequest) -> Result<KeptProject, CommandError> {
     // Seconds have passed since the first check: another run may have been told the same directory.
     let place = ProjectDir::find(&place.dir)?;
     let (dir, mesh) = (place.dir.clone(), place.dir.join(MESH));
@@ -248,7 +248,7 @@ impl KeptProject {
 
     pub(super) fn text(&self, page: &mut Page) {
         let dir = self.dir.to_string_lossy();
-        page.line(style::bold(&format!("There is a project for you in {}", visible(&dir))));
+        page.line(style::bold(&format!("There is a project for you in {}", escape_invisible(&dir))));
         page.line("It has a spec with three tasks (spec.md), some files and a mesh of its own (.mesh).");
         page.line(
             "Two agents are there: Alice is working on TASK-01 and has reserved src/auth/, Bob is free.",
@@ -260,9 +260,11 @@ impl KeptProject {
         ));
         page.line("");
         page.line("Type these first. The second makes this terminal use the mesh of the project, not yours:");
-        self.next().iter().for_each(|command| page.line(format!("  {}", style::good(&visible(command)))));
+        self.next()
+            .iter()
+            .for_each(|command| page.line(format!("  {}", style::good(&escape_invisible(command)))));
         page.line("");
         page.line("docs/tour.md is a tour of ten minutes that starts here. To remove everything:");
-        page.line(format!("  {}", style::good(&visible(&self.removal()))));
+        page.line(format!("  {}", style::good(&escape_invisible(&self.removal()))));
     }
 }
