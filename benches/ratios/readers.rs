@@ -8,7 +8,7 @@ use std::time::Instant;
 use ravenry::domain::Harness;
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
 use ravenry::domain::shell::{ShellEnvironment, predict_command};
-use ravenry::harness::codec::decode;
+use ravenry::harness::hook_codec::decode;
 
 use crate::figure::{Aim, Figure, Spread};
 

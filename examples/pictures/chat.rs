@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
 use pty_process::{Size, blocking as pty};
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use vt100::Color;
 
 const COLUMNS: u16 = 100;
@@ -69,7 +69,9 @@ impl Scene {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.env_clear().env("HOME", self.dir.path()).env("PATH", std::env::var_os("PATH").unwrap());
         let at = self.now - SignedDuration::from_mins(minutes_ago);
-        command.env(seams::NOW, at.to_string()).env(seams::ANCESTRY_END, std::process::id().to_string());
+        command
+            .env(test_switches::NOW, at.to_string())
+            .env(test_switches::ANCESTRY_END, std::process::id().to_string());
         command.current_dir(self.dir.path().join("shop")).stdin(Stdio::null()).stdout(Stdio::null());
         command
     }

@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::{Value, json};
 
 /// The path of the picture in the repository.
@@ -112,8 +112,8 @@ impl<'a> Scene<'a> {
     fn run(&self, clock: &str, args: &[&str], payload: Option<&Value>) -> String {
         let mut command = Command::new(self.msg);
         command.args(args).env_clear().env("HOME", self.dir.path()).current_dir(self.dir.path().join("shop"));
-        command.env(seams::NOW, format!("2026-11-16T{clock}:00Z")).env(seams::SEED, "7");
-        command.env(seams::ANCESTRY_END, std::process::id().to_string());
+        command.env(test_switches::NOW, format!("2026-11-16T{clock}:00Z")).env(test_switches::SEED, "7");
+        command.env(test_switches::ANCESTRY_END, std::process::id().to_string());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let input = payload.map(Value::to_string).unwrap_or_default();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::domain::{Harness, Pid, ProcessIdentity};
 use crate::sys::process::{self, ProcessDetails};
-use crate::sys::seams;
+use crate::sys::test_switches;
 
 use super::recognise;
 
@@ -27,12 +27,12 @@ pub struct Ancestry {
 
 /// The same as [`ancestors`], and whether that is all of them.
 pub fn walk() -> Ancestry {
-    let end = seams::value(seams::ANCESTRY_END).and_then(|text| text.parse().ok());
+    let end = test_switches::value(test_switches::ANCESTRY_END).and_then(|text| text.parse().ok());
     let mut processes = Vec::new();
     let mut next = process::parent_pid();
     while let Some(pid) = next {
         if Some(pid.get()) == end {
-            let is_complete = seams::value(seams::ANCESTRY_HIDDEN).is_none();
+            let is_complete = test_switches::value(test_switches::ANCESTRY_HIDDEN).is_none();
             return Ancestry { processes, is_complete };
         }
         let Some(details) = process::details(pid).filter(|_| processes.len() < MAX_DEPTH) else {

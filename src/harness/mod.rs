@@ -9,10 +9,10 @@
 
 pub mod ancestry;
 mod claude;
-pub mod codec;
 mod codex;
 mod copilot;
 mod gemini;
+pub mod hook_codec;
 mod hook_line;
 mod inbox_socket;
 pub mod install;
@@ -33,7 +33,7 @@ use crate::sys::environment::Home;
 use install::{InstallContext, InstallTarget, NoProjectSettings};
 use wake::{ChannelSupport, PromptQueue, SessionInboxes};
 
-pub use codec::HookCodec;
+pub use hook_codec::HookCodec;
 pub use hook_line::{HookLine, HookPurpose, MsgProgram};
 pub use prompt_shape::PromptShape;
 pub use recognise::recognise;

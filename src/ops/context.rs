@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::domain::settings::Settings;
 use crate::domain::{AgentName, SessionId};
-use crate::store::{Mesh, MeshLocation, MeshOptions, config};
+use crate::store::{Mesh, MeshLocation, MeshOptions, config_files};
 use crate::sys::environment::{self, Home};
 
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -74,7 +74,7 @@ impl Context {
             Some(cwd) => (Home::find()?, cwd),
             None => home_and_cwd()?,
         };
-        let loaded = config::load(&home, &cwd, globals.mesh.as_deref());
+        let loaded = config_files::load(&home, &cwd, globals.mesh.as_deref());
         let location = MeshLocation::find(&loaded.settings, &home)?;
         let errors: Vec<CommandError> = loaded.errors.into_iter().map(CommandError::from).collect();
         let unknown_mesh = errors.first().filter(|_| loaded.is_mesh_unknown).cloned();

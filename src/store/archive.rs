@@ -11,7 +11,7 @@ use super::message_files::{DotFile, MessageStem, Offer, SeenRecord, SentRecord, 
 use super::wire::message;
 use crate::domain::{Agent, AgentName, Message};
 use crate::sys::files::{self, FileError};
-use crate::sys::seams;
+use crate::sys::test_switches;
 
 /// A message that was sent or received.
 #[derive(Clone, Debug)]
@@ -227,6 +227,6 @@ impl Archive<'_> {
 }
 
 pub(super) fn read(path: &std::path::Path) -> Result<Option<Message>, FileError> {
-    seams::count("message");
+    test_switches::count("message");
     Ok(files::read_at_most(path, MAX_FILE)?.content().and_then(|bytes| message::parse(&bytes).ok()))
 }

@@ -16,7 +16,7 @@ use super::wire::process::{ProcessKey, recorded};
 use super::wire::surrogates::{SurrogateEscapes, readable};
 use super::wire::time;
 use crate::domain::{Agent, RecordedProcess, TaskRef};
-use crate::sys::{files, seams};
+use crate::sys::{files, test_switches};
 
 /// The content of `claims.json`, fully parsed.
 #[derive(Clone, Debug, Default)]
@@ -216,7 +216,7 @@ fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, ParseError> {
 /// treated as empty.
 pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
     let path = layout.claims();
-    seams::count("claims");
+    test_switches::count("claims");
     let claims = retrying_read::read(&path, RetryBudget::Own, Claims::parse)?.or_corrupt(path)?;
     Ok(claims.unwrap_or_default())
 }

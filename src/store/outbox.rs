@@ -14,7 +14,7 @@ use super::wire::message;
 use crate::domain::{AgentName, Message, MessageStamp};
 use crate::sys::files::{self, Published};
 use crate::sys::flock::FileLock;
-use crate::sys::{clock, random, seams};
+use crate::sys::{clock, random, test_switches};
 
 /// The lock of one sender: while it is held, no other process stamps a message of that sender.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl<'m> Outboxes<'m> {
         let path = self.mesh.layout.stamp(from);
         let order = LockOrderGuard::begin(LockRank::Stamp, self.mesh.options.lock_timeout);
         loop {
-            seams::count("lock-stamp");
+            test_switches::count("lock-stamp");
             let held = FileLock::acquire(&path, order.left())?;
             let last = files::read_note(&path)?.map_or(0, |text| last_stamp(&text));
             if !files::has_second_name(&path)? {

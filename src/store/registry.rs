@@ -13,7 +13,7 @@ use super::wire::surrogates::{self, SurrogateEscapes};
 use super::wire::{odd_registration, registration};
 use crate::domain::{Agent, AgentName, Liveness};
 use crate::sys::files::{self, FileError};
-use crate::sys::{process, seams};
+use crate::sys::{process, test_switches};
 
 /// A registration as read from disk: the fields that we know, and the whole document, to keep those that we don't know.
 #[derive(Clone, Debug)]
@@ -222,7 +222,7 @@ pub(super) fn read(
         }
         agent => Ok(Registration { agent, whole: bytes.to_vec() }),
     };
-    seams::count("registration");
+    test_switches::count("registration");
     let unreadable = |error: ParseError, told: Option<Registration>| {
         let (stem, path, reason) = (stem.to_string(), path.display().to_string(), error.to_string());
         UnreadableFile { stem, path, reason, told: told.map(Box::new) }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::error::{ParseError, StoreError};
 use crate::sys::files::{self, FileError};
-use crate::sys::{clock, seams};
+use crate::sys::{clock, test_switches};
 
 const YOUNG: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
@@ -60,7 +60,7 @@ fn pause(budget: RetryBudget) -> bool {
         // Deducted before the pause, so that threads don't overdraw it together.
         *used = Some((since, spent + LOOK_AGAIN));
     }
-    seams::count("look");
+    test_switches::count("look");
     clock::pause(LOOK_AGAIN);
     true
 }

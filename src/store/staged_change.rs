@@ -41,7 +41,7 @@ use super::registry::Registration;
 use super::sessions::SessionRecord;
 use crate::domain::Agent;
 use crate::sys::files::{self, PreparedFile};
-use crate::sys::{clock, seams};
+use crate::sys::{clock, test_switches};
 
 /// Edits of registrations, claims and completions that are not written yet.
 ///
@@ -240,7 +240,7 @@ impl<'l> StagedChange<'l> {
         let writes = std::mem::take(&mut self.writes);
         let decisive = self.decisive.take().unwrap_or(writes.len());
         if !writes.is_empty() {
-            seams::count("change-committed");
+            test_switches::count("change-committed");
         }
         let prepared = writes.iter().map(|write| self.prepare(write)).collect::<Result<Vec<_>, _>>()?;
         for (number, prepared) in prepared.into_iter().enumerate() {
@@ -292,7 +292,7 @@ impl<'l> StagedChange<'l> {
 impl Drop for StagedChange<'_> {
     fn drop(&mut self) {
         if !self.writes.is_empty() {
-            seams::count("change-forgotten");
+            test_switches::count("change-forgotten");
         }
     }
 }

@@ -4,12 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
-use super::seams;
+use super::test_switches;
 
 /// The current time; in tests, the time that they set.
 #[expect(clippy::disallowed_methods, reason = "this module implements it")]
 pub fn now() -> Timestamp {
-    seams::value(seams::NOW).and_then(|text| text.parse().ok()).unwrap_or_else(Timestamp::now)
+    test_switches::value(test_switches::NOW).and_then(|text| text.parse().ok()).unwrap_or_else(Timestamp::now)
 }
 
 /// Converts a file's time. Times out of the range of a [`Timestamp`] become its minimum or maximum.

@@ -11,8 +11,8 @@
 
 mod append;
 mod foreign_files;
-mod ledger;
 mod lines;
+mod locked_line_file;
 mod mtime;
 mod process_mark;
 mod read;
@@ -33,7 +33,7 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 use crate::domain::settings::Durability;
 use crate::domain::{Liveness, RecordedProcess};
 
-use super::seams::{self, step};
+use super::test_switches::{self, step};
 use super::{clock, process};
 
 pub use append::append_line;
@@ -42,8 +42,8 @@ pub use foreign_files::{
     read_link, read_only, remove_through, replace_beside, replace_with_link, sweep_beside, sweep_in,
     write_through, write_through_if,
 };
-pub use ledger::LockedLineFile;
 pub use lines::{FileLine, LineFile, LinePosition, LinesSince, MAX_LINE};
+pub use locked_line_file::LockedLineFile;
 pub use mtime::{refresh, touch, touch_dir};
 pub use process_mark::{mark_of, own_mark, owner_of};
 pub use read::{
@@ -288,7 +288,7 @@ impl Files {
     fn sync_parent(&self, path: &Path) -> Result<(), FileError> {
         if let (Durability::Power, Some(parent)) = (self.durability, path.parent()) {
             step();
-            if seams::value(seams::FAIL_SYNC).is_some_and(|place| parent.ends_with(place)) {
+            if test_switches::value(test_switches::FAIL_SYNC).is_some_and(|place| parent.ends_with(place)) {
                 return Err(io::Error::from(io::ErrorKind::Other).into());
             }
             fs::File::open(parent)?.sync_all()?;

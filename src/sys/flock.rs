@@ -28,7 +28,7 @@ use crate::domain::Pid;
 
 use super::clock;
 use super::files::{self, FileError};
-use super::seams::{self, Bug};
+use super::test_switches::{self, Bug};
 
 /// Attempts before a thread is started to wait: most holders are done by then.
 const ATTEMPTS: usize = 4;
@@ -99,7 +99,9 @@ impl FileLock {
     /// Checks that the lock keeps others out. Called while it is held.
     pub fn probe(&self, path: &Path) -> Result<(), LockError> {
         match attempt(path, 1)? {
-            Attempt::Busy(_) if seams::value(seams::FLOCK).as_deref() != Some("useless") => Ok(()),
+            Attempt::Busy(_) if test_switches::value(test_switches::FLOCK).as_deref() != Some("useless") => {
+                Ok(())
+            }
             Attempt::Busy(_) | Attempt::Held(_) => {
                 let reason = "it was granted twice at once".to_string();
                 Err(LockError::Unsupported { path: path.to_path_buf(), reason })
@@ -110,10 +112,10 @@ impl FileLock {
 
 fn attempt(path: &Path, times: usize) -> Result<Attempt, LockError> {
     let mut file = files::open_lock_file(path)?.into_file();
-    if seams::value(seams::FLOCK).as_deref() == Some("unsupported") {
+    if test_switches::value(test_switches::FLOCK).as_deref() == Some("unsupported") {
         return Err(failed(path, Errno::ENOLCK));
     }
-    let arg = match seams::has_bug(Bug::NaiveLock) && times > 1 {
+    let arg = match test_switches::has_bug(Bug::NaiveLock) && times > 1 {
         true => FlockArg::LockSharedNonblock,
         false => FlockArg::LockExclusiveNonblock,
     };

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::domain::pattern::{LetterCase, NormalPath};
 
-use super::seams;
+use super::test_switches;
 
 /// The number of links that the kernel follows at most.
 const MAX_LINKS: usize = 40;
@@ -74,8 +74,8 @@ fn steps(path: &Path) -> impl DoubleEndedIterator<Item = Step> {
 /// Whether case matters in the file system of the path. It does if no component of the path has a letter, so that it
 /// cannot be tested.
 pub fn letter_case(path: &Path) -> LetterCase {
-    let is_ignored =
-        seams::value(seams::CASELESS).is_some() || path.ancestors().find_map(looks_the_same).unwrap_or(false);
+    let is_ignored = test_switches::value(test_switches::CASELESS).is_some()
+        || path.ancestors().find_map(looks_the_same).unwrap_or(false);
     if is_ignored { LetterCase::Ignored } else { LetterCase::Matters }
 }
 

@@ -4,10 +4,10 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 
-use super::seams;
+use super::test_switches;
 
 fn generator() -> StdRng {
-    match seams::value(seams::SEED).and_then(|text| text.parse().ok()) {
+    match test_switches::value(test_switches::SEED).and_then(|text| text.parse().ok()) {
         Some(seed) => StdRng::seed_from_u64(seed),
         None => rand::make_rng(),
     }

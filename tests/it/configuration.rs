@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::{Value, json};
 
 use crate::support::environment::{TestEnvironment, end, put};
@@ -399,7 +399,7 @@ fn a_setter_that_is_killed_leaves_the_old_file_or_the_new_one() {
         let path = env.home().join(OURS);
         put(&path, r#"{"mailTurns": 1, "kept": true}"#);
         let set = ["config", "set", "mailTurns", "2", "--json"];
-        let ended = env.run_with(&set, &[(seams::CRASH_AT, &step.to_string())]);
+        let ended = env.run_with(&set, &[(test_switches::CRASH_AT, &step.to_string())]);
         let written = document(&path);
         assert!(written["mailTurns"] == 1 || written["mailTurns"] == 2, "{written}");
         assert_eq!(written["kept"], true);

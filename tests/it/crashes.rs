@@ -14,7 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ravenry::store::SwarmLockState;
-use ravenry::sys::seams::CRASH_AT;
+use ravenry::sys::test_switches::CRASH_AT;
 use serde_json::Value;
 
 use crate::support::environment::{Ended, TestEnvironment, sweep_stride};

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ravenry::sys::flock::FileLock;
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::{Value, json};
 
 use crate::support::environment::{Ended, TestEnvironment, end, put, put_old};
@@ -222,7 +222,7 @@ fn the_lock_of_the_mesh() {
     drop(held);
     doctor(&env).expect("mesh.lock", "ok", "working");
     for answer in ["unsupported", "useless"] {
-        let findings = Findings::of(env.run_with(&["doctor", "--json"], &[(seams::FLOCK, answer)]));
+        let findings = Findings::of(env.run_with(&["doctor", "--json"], &[(test_switches::FLOCK, answer)]));
         findings.expect("mesh.lock", "fail", "no working `flock`");
         assert!(findings.fix("mesh.lock").contains("local disk"));
     }

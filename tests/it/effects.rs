@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use nix::sys::signal::{Signal, kill};
-use ravenry::sys::seams::{COUNT, NOW};
+use ravenry::sys::test_switches::{COUNT, NOW};
 
 use crate::crashes::copy;
 use crate::lock_order::{ended, pid, stop_at};

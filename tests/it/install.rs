@@ -109,7 +109,7 @@ fn copy_of_program(path: &Path) {
 fn run_program(env: &TestEnvironment, path: &Path, args: &[&str]) -> Ended {
     let mut command = std::process::Command::new(path);
     command.env_clear().env("HOME", env.home()).env("MSG_MESH", env.mesh()).env("PATH", "/usr/bin:/bin");
-    command.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
+    command.env(ravenry::sys::test_switches::ANCESTRY_END, std::process::id().to_string());
     end(command.args(args).current_dir(env.work()))
 }
 

@@ -224,7 +224,7 @@ fn ten_minutes_later_the_old_name_is_free_and_its_mail_is_forwarded() {
     env.ok(&["rename", "Carol", "--as", "Alice"]);
     let later = jiff_later(11);
     let join = ["join", "Alice", "--json", "--pid", &env.host().to_string(), "--session", "stranger"];
-    let stranger = env.run_with(&join, &[(ravenry::sys::seams::NOW, &later)]).expect_code(0).json();
+    let stranger = env.run_with(&join, &[(ravenry::sys::test_switches::NOW, &later)]).expect_code(0).json();
     assert_eq!(stranger["agent"]["unread"], 0);
     assert_eq!(env.mail(), ["inbox/Carol/one.json"]);
 }
@@ -332,7 +332,10 @@ fn joining_sweeps_what_the_dead_left_in_tmp() {
     // Roughly the fourth change writes a private file; whichever it is, one of these leaves one behind.
     let tmp = env.mesh().join("tmp");
     let left = (1..40).any(|n| {
-        env.run_with(&["join", "Alice", "--pid", &host], &[(ravenry::sys::seams::CRASH_AT, &n.to_string())]);
+        env.run_with(
+            &["join", "Alice", "--pid", &host],
+            &[(ravenry::sys::test_switches::CRASH_AT, &n.to_string())],
+        );
         std::fs::read_dir(&tmp).is_ok_and(|mut entries| entries.next().is_some())
     });
     assert!(left, "no crash left a private file");
@@ -394,7 +397,7 @@ fn an_older_session_that_is_resumed_in_a_live_process_gets_its_mail() {
 fn former_names_do_not_pile_up() {
     let env = TestEnvironment::new();
     env.join("A0");
-    let time = |number: i64| [(ravenry::sys::seams::NOW, jiff_later(number * 20))];
+    let time = |number: i64| [(ravenry::sys::test_switches::NOW, jiff_later(number * 20))];
     for number in 0..5 {
         let (old, new) = (format!("A{number}"), format!("A{}", number + 1));
         let time = time(number);

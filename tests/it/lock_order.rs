@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
-use ravenry::sys::seams::STOP_AT;
+use ravenry::sys::test_switches::STOP_AT;
 
 use crate::support::environment::{TestEnvironment, wait_until};
 

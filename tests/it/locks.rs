@@ -357,8 +357,8 @@ fn a_file_system_without_flock_is_refused() {
     let env = TestEnvironment::new();
     let host = env.host().to_string();
     for answer in ["unsupported", "useless"] {
-        let ended =
-            env.run_with(&["join", "--pid", &host, "--json"], &[(ravenry::sys::seams::FLOCK, answer)]);
+        let ended = env
+            .run_with(&["join", "--pid", &host, "--json"], &[(ravenry::sys::test_switches::FLOCK, answer)]);
         let ended = ended.expect_code(4);
         assert_eq!(ended.kind(), "no_flock", "{answer}");
         assert!(ended.json()["error"]["hints"][0].as_str().unwrap().contains("local disk"));

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use ravenry::sys::seams::{NOW, SEED};
+use ravenry::sys::test_switches::{NOW, SEED};
 use serde_json::{Value, json};
 
 use crate::support::environment::{TestEnvironment, end, files_in, put, put_old};
@@ -505,7 +505,7 @@ fn what_a_dead_reader_had_in_hand_goes_back() {
     }
     // At one of these steps the reader dies with messages in hand.
     let in_hand = (1..30).any(|n| {
-        env.run_with(&["read", "--as", "Bob"], &[(ravenry::sys::seams::CRASH_AT, &n.to_string())]);
+        env.run_with(&["read", "--as", "Bob"], &[(ravenry::sys::test_switches::CRASH_AT, &n.to_string())]);
         fs::read_dir(env.mesh().join("inbox/Bob"))
             .unwrap()
             .any(|entry| entry.unwrap().file_name().to_str().unwrap().starts_with('.'))

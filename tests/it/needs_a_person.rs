@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use ravenry::domain::hook::HookAnswer;
-use ravenry::sys::seams::ANCESTRY_HIDDEN;
+use ravenry::sys::test_switches::ANCESTRY_HIDDEN;
 use serde_json::json;
 
 use crate::support::environment::{Ended, TestEnvironment, end, put};

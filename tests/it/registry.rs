@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use ravenry::domain::{AgentName, Liveness};
 use ravenry::sys::process;
-use ravenry::sys::seams::{ANCESTRY_END, CRASH_AT};
+use ravenry::sys::test_switches::{ANCESTRY_END, CRASH_AT};
 use serde_json::json;
 
 use crate::support::environment::{Ended, TestEnvironment, end, files_in, open_mesh, put_old, wait_until};
@@ -296,7 +296,7 @@ fn whom_we_may_not_signal_is_not_buried() {
         fs::copy(env!("CARGO_BIN_EXE_msg"), &copy).unwrap();
         look = Command::new(copy);
         look.args(["agents", "--json"]).env_clear().env("HOME", env.home()).env("MSG_MESH", env.mesh());
-        look.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
+        look.env(ravenry::sys::test_switches::ANCESTRY_END, std::process::id().to_string());
         look.current_dir(env.work()).uid(NOBODY).gid(NOBODY);
     }
     let listing = end(&mut look).expect_code(0).json();

@@ -11,7 +11,7 @@ mod waiters;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::Value;
 
 use crate::support::environment::{Ended, TestEnvironment, end, put};
@@ -47,7 +47,7 @@ fn ok_in(env: &TestEnvironment, dir: &Path, args: &[&str]) -> Value {
 
 /// Runs a command at that time.
 fn run_at(env: &TestEnvironment, time: &str, args: &[&str]) -> Ended {
-    env.run_with(&[args, &["--json"]].concat(), &[(seams::NOW, time)])
+    env.run_with(&[args, &["--json"]].concat(), &[(test_switches::NOW, time)])
 }
 
 #[track_caller]

@@ -126,7 +126,8 @@ fn session_ids_of_any_kind_stay_inside() {
 #[test]
 fn a_bug_of_ours_is_reported_as_one() {
     let env = TestEnvironment::new();
-    let ended = env.run_with(&["agents", "--json"], &[(ravenry::sys::seams::PANIC, "oh no")]).expect_code(70);
+    let ended =
+        env.run_with(&["agents", "--json"], &[(ravenry::sys::test_switches::PANIC, "oh no")]).expect_code(70);
     assert_eq!(ended.kind(), "bug");
     assert!(ended.stderr.contains("oh no"), "{ended}");
 }
@@ -267,7 +268,7 @@ fn all_that_we_make_is_private_whatever_the_umask() {
         ),
     ]);
     shell.env_clear().env("HOME", env.home()).env("MSG_MESH", env.mesh()).current_dir(env.work());
-    shell.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
+    shell.env(ravenry::sys::test_switches::ANCESTRY_END, std::process::id().to_string());
     assert!(shell.output().unwrap().status.success());
     assert_eq!(env.names(), ["Alice"]);
     for made in

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::Value;
 
 use crate::support::environment::{Ended, TestEnvironment, end, wait_until};
@@ -118,7 +118,7 @@ fn breaks(promise: u8, name: &str, fault: &str, complaint: &str) -> Ended {
     let env = TestEnvironment::new();
     let program = impostor(&env, fault);
     let mut command = selftest(&env, &[promise]);
-    let ended = end(command.arg("--json").env(seams::PROGRAM, program)).expect_code(4);
+    let ended = end(command.arg("--json").env(test_switches::PROGRAM, program)).expect_code(4);
     assert_eq!(ended.kind(), "broken_promise");
     let said = ended.json();
     let message = said["error"]["message"].as_str().unwrap();
@@ -165,7 +165,7 @@ fn two_owners_are_seen() {
 fn locks_that_are_none_are_seen() {
     for flock in ["useless", "unsupported"] {
         let env = TestEnvironment::new();
-        let ended = end(selftest(&env, &[2]).arg("--json").env(seams::FLOCK, flock)).expect_code(4);
+        let ended = end(selftest(&env, &[2]).arg("--json").env(test_switches::FLOCK, flock)).expect_code(4);
         let broken: Vec<_> = checks(&ended.json()).into_iter().filter(|(_, _, held)| !held).collect();
         assert_eq!(broken, [(2, "locks".to_string(), false)], "{ended}");
     }
@@ -243,7 +243,8 @@ fn what_broke_is_kept_if_that_is_wanted() {
     let env = TestEnvironment::new();
     let program = impostor(&env, "[ \"$1\" = hook ] && exit 2");
     let mut command = selftest(&env, &[7]);
-    let said = end(command.args(["--keep", "--json"]).env(seams::PROGRAM, program)).expect_code(4).json();
+    let said =
+        end(command.args(["--keep", "--json"]).env(test_switches::PROGRAM, program)).expect_code(4).json();
     let kept = Path::new(said["kept"].as_str().unwrap());
     assert!(kept.join("hooks/mesh/registry/Ada.json").is_file(), "{said}");
     // The kept meshes of an earlier run are not in the way, and stay.
@@ -297,7 +298,7 @@ fn what_it_says() {
     assert_eq!(code, Some(0), "{text}");
     let env = TestEnvironment::new();
     let program = impostor(&env, "[ \"$1\" = hook ] && exit 2");
-    let (broken, code) = spoken(selftest(&env, &[6, 7]).env(seams::PROGRAM, program));
+    let (broken, code) = spoken(selftest(&env, &[6, 7]).env(test_switches::PROGRAM, program));
     assert_eq!(code, Some(4), "{broken}");
     text.push_str("\n# of a program whose hooks fail\n\n");
     text.push_str(&broken);

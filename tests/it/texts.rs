@@ -24,7 +24,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::{Value, json};
 
 use crate::support::environment::{TestEnvironment, date, end, put};
@@ -106,7 +106,7 @@ impl Scene {
 
     fn command(&self) -> Command {
         let mut command = self.env.msg();
-        command.env("MSG_MESH", "~/mesh").env(seams::NOW, &self.now).current_dir(self.project());
+        command.env("MSG_MESH", "~/mesh").env(test_switches::NOW, &self.now).current_dir(self.project());
         command
     }
 

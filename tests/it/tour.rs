@@ -11,7 +11,7 @@ use std::thread;
 
 use pty_process::Size;
 use pty_process::blocking as pty;
-use ravenry::sys::{process, seams};
+use ravenry::sys::{process, test_switches};
 
 use crate::support::environment::{TestEnvironment, wait_until};
 
@@ -115,7 +115,7 @@ impl Shell {
         let command = pty::Command::new("bash").args(["--norc", "--noprofile", "-c", LOOP]).env_clear();
         let command = command.env("HOME", env.home()).env("PATH", format!("{}:{path}", msg.display()));
         let command = command.env("TERM", "xterm-256color").env("NO_COLOR", "1").current_dir(env.home());
-        let command = command.env(seams::ANCESTRY_END, std::process::id().to_string());
+        let command = command.env(test_switches::ANCESTRY_END, std::process::id().to_string());
         let child = command.spawn(pts).unwrap();
         let mut output = File::from(terminal.as_fd().try_clone_to_owned().unwrap());
         let printed = Arc::<Mutex<String>>::default();

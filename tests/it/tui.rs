@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use pty_process::Size;
 use pty_process::blocking as pty;
 use ravenry::domain::hook::HookAnswer;
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::json;
 
 use crate::effects::block_notices;
@@ -402,7 +402,8 @@ fn a_signal_ends_it_in_order() {
 #[test]
 fn a_bug_gives_the_terminal_back_first() {
     let env = TestEnvironment::new();
-    let mut screen = Screen::open_with(&env, &["Robin"], &[(seams::PANIC_ON_KEY, "a bug for a test")]);
+    let mut screen =
+        Screen::open_with(&env, &["Robin"], &[(test_switches::PANIC_ON_KEY, "a bug for a test")]);
     screen.wait_for("Robin · nobody else");
     screen.write("x");
     assert_eq!(screen.end().code(), Some(70));

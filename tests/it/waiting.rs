@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use ravenry::sys::seams::{self, RETRY_MS};
+use ravenry::sys::test_switches::{self, RETRY_MS};
 use serde_json::{Value, json};
 
 use crate::support::environment::{TestEnvironment, wait_until};
@@ -149,7 +149,7 @@ fn what_failed_and_was_read_by_another_is_forgotten() {
 fn wait(env: &TestEnvironment, args: &[&str]) -> Running {
     let mut command = env.msg();
     command.args(["wait", "--json", "--as", "Bob"]).args(args);
-    Running::start(env, command.env(seams::NO_SLOW_TICK, "1"))
+    Running::start(env, command.env(test_switches::NO_SLOW_TICK, "1"))
 }
 
 fn texts(said: &str) -> Vec<String> {
@@ -231,9 +231,9 @@ fn who_waits_is_told_of_what_is_over_by_itself() {
 fn who_waits_wakes_when_what_it_waits_for_is_over() {
     let env = promised();
     env.ok(&["reserve", "x.rs", "--ttl", "3s", "--as", "Alice"]);
-    let bug = seams::Bug::ScanBeforeWatch.name();
+    let bug = test_switches::Bug::ScanBeforeWatch.name();
     let command = ["wait", "--json", "--as", "Bob"];
-    let mut waiting = Running::start(&env, env.msg().args(command).env(seams::BUG, bug));
+    let mut waiting = Running::start(&env, env.msg().args(command).env(test_switches::BUG, bug));
     assert_eq!(waiting.end(), Some(0));
     assert_eq!(texts(&waiting.said()), [FREE]);
 }

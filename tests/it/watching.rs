@@ -14,7 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getgid, getuid};
 use ravenry::store::Mesh;
-use ravenry::sys::seams::{self, CRASH_AT, STOP_AT};
+use ravenry::sys::test_switches::{self, CRASH_AT, STOP_AT};
 use serde_json::Value;
 
 use crate::support::environment::{TestEnvironment, date, put, put_old, wait_until, wait_until_unheard};
@@ -273,7 +273,10 @@ fn a_message_that_is_written_in_two_steps_arrives() {
 /// A working watcher and its output, line by line.
 fn listen(env: &TestEnvironment, mesh: &Mesh) -> (Running, Lines<BufReader<ChildStdout>>) {
     let mut command = env.msg();
-    command.args(["watch", "--json", "--as", "Bob"]).env(seams::NO_SLOW_TICK, "1").stdout(Stdio::piped());
+    command
+        .args(["watch", "--json", "--as", "Bob"])
+        .env(test_switches::NO_SLOW_TICK, "1")
+        .stdout(Stdio::piped());
     let mut watcher = Running { child: command.spawn().unwrap(), said: PathBuf::new() };
     let mut lines = BufReader::new(watcher.child.stdout.take().unwrap()).lines();
     post(mesh, "Bob", "are you there?");

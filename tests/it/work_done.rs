@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use ravenry::sys::seams::{COUNT, FAIL_SYNC};
+use ravenry::sys::test_switches::{COUNT, FAIL_SYNC};
 use serde_json::Value;
 
 use crate::support::environment::{TestEnvironment, date, end, files_in, put};
@@ -229,11 +229,11 @@ fn who_joins_forgets_those_who_are_long_gone_once_a_day() {
         let session = format!("session of {name}");
         let time = if is_old { then.clone() } else { jiff::Timestamp::now().to_string() };
         let join = ["join", name, "--pid", &host.to_string(), "--session", &session];
-        env.run_with(&join, &[(ravenry::sys::seams::NOW, &time)]).expect_code(0);
+        env.run_with(&join, &[(ravenry::sys::test_switches::NOW, &time)]).expect_code(0);
         if name == "Unread" {
             env.ok(&["send", name, "hi", "--as", "Writer"]);
         }
-        env.run_with(&["leave", "--as", name], &[(ravenry::sys::seams::NOW, &time)]).expect_code(0);
+        env.run_with(&["leave", "--as", name], &[(ravenry::sys::test_switches::NOW, &time)]).expect_code(0);
         env.kill(host);
     }
     for path in sessions(&env) {
@@ -268,7 +268,7 @@ fn a_session_whose_mail_lies_under_a_name_that_nobody_has_is_remembered() {
     let year_ago = SystemTime::now() - Duration::from_secs(365 * 24 * 3600);
     let then = jiff::Timestamp::try_from(year_ago).unwrap().to_string();
     let join = ["join", "Robin", "--pid", &host.to_string(), "--session", "session of Robin"];
-    env.run_with(&join, &[(ravenry::sys::seams::NOW, &then)]).expect_code(0);
+    env.run_with(&join, &[(ravenry::sys::test_switches::NOW, &then)]).expect_code(0);
     env.drop_mail("Robin", "unread");
     env.kill(host);
     fs::remove_file(env.mesh().join("registry/Robin.json")).unwrap();

@@ -130,7 +130,7 @@ impl Scene {
         command.env("LANG", "C.UTF-8").env("TERM", "xterm-256color").env("TMPDIR", self.dir.join("tmp"));
         command.env("XDG_CONFIG_HOME", home.join(".config")).env("XDG_CACHE_HOME", home.join(".cache"));
         // The harness that runs these tests is not one of theirs.
-        command.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
+        command.env(ravenry::sys::test_switches::ANCESTRY_END, std::process::id().to_string());
         command
             .env("XDG_STATE_HOME", home.join(".local/state"))
             .env("XDG_DATA_HOME", home.join(".local/share"));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use ravenry::sys::seams::{self, Bug};
+use ravenry::sys::test_switches::{self, Bug};
 
 use crate::agent::{Mood, Task};
 use crate::chance::Chance;
@@ -151,7 +151,7 @@ impl Crowd {
             command.args(["--exact", "agents_are_processes_of_this_program", "--nocapture", "--quiet"]);
             command.envs(task.variables()).stdin(Stdio::null()).stdout(Stdio::null());
             if let Some(bug) = self.weather.bug {
-                command.env(seams::BUG, bug.name());
+                command.env(test_switches::BUG, bug.name());
             }
             seat.child = Some(command.spawn().unwrap());
         }

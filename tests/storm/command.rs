@@ -13,7 +13,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use ravenry::domain::{MessageId, MessageStamp};
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::{Value, json};
 
 use crate::history::{Accepted, Answer, Event, Fate, Handed, Intent};
@@ -110,7 +110,7 @@ impl Running {
         let (args, input) = arguments(&intent, session, place);
         let mut msg = place.msg(nix::unistd::getppid().as_raw().unsigned_abs());
         if let Fate::Step(step) = fate {
-            msg.env(seams::CRASH_AT, step.to_string());
+            msg.env(test_switches::CRASH_AT, step.to_string());
         }
         let mut command = match fate {
             Fate::Starved => starved(&msg),

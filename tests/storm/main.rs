@@ -33,7 +33,7 @@ use std::time::Duration;
 use agent::{Mood, Task};
 use arena::{Aftermath, Weather};
 use checker::{Figures, Promise};
-use ravenry::sys::seams::Bug;
+use ravenry::sys::test_switches::Bug;
 
 const SECONDS: &str = "RAVENRY_STORM_SECONDS";
 const SEED: &str = "RAVENRY_STORM_SEED";

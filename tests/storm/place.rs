@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 
 /// Directories that agents reserve, and files in each.
 pub const DIRECTORIES: u64 = 8;
@@ -102,14 +102,14 @@ impl Place {
             .env("HOME", self.root.join("home"))
             .env("MSG_MESH", self.mesh())
             .env("PATH", path);
-        command.env(seams::ANCESTRY_END, ancestry_end.to_string());
-        if let Ok(bug) = std::env::var(seams::BUG) {
-            command.env(seams::BUG, bug);
+        command.env(test_switches::ANCESTRY_END, ancestry_end.to_string());
+        if let Ok(bug) = std::env::var(test_switches::BUG) {
+            command.env(test_switches::BUG, bug);
         }
         let shift = fs::read_to_string(self.clock()).ok().and_then(|text| text.trim().parse::<i64>().ok());
         if let Some(millis) = shift.filter(|millis| *millis != 0) {
             let time = jiff::Timestamp::now() + jiff::SignedDuration::from_millis(millis);
-            command.env(seams::NOW, time.to_string());
+            command.env(test_switches::NOW, time.to_string());
         }
         command.current_dir(self.work()).stdin(Stdio::null());
         command

@@ -29,7 +29,7 @@ use clap::CommandFactory;
 
 use crate::domain::AgentName;
 use crate::ops::{CommandError, CommandErrorKind, GlobalOptions};
-use crate::sys::{seams, signals};
+use crate::sys::{signals, test_switches};
 use anstream::ColorChoice;
 
 use args::Cli;
@@ -76,7 +76,7 @@ fn dispatch(cli: Cli, screen: RunChat) -> ExitCode {
         Ok(acting_as) => acting_as,
         Err(error) => return ui.finish(Err(error.into()), &[]),
     };
-    if let Some(text) = seams::value(seams::PANIC) {
+    if let Some(text) = test_switches::value(test_switches::PANIC) {
         panic_as_told(&text);
     }
     // Otherwise exceeding the file size limit would kill the process.

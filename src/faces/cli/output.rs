@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::domain::{escape_invisible, escape_invisible_json};
 use crate::faces::json;
 use crate::ops::{CommandError, ErrorDetail, HandoverOutcome, ReaderKind};
-use crate::sys::{files, seams};
+use crate::sys::{files, test_switches};
 
 use super::exit_code::exit_code;
 use super::global_args::{ColorWhen, GlobalArgs, OutputFormat};
@@ -179,7 +179,7 @@ impl Ui {
 
     /// Prints something before the command ends, and returns whether it got through.
     pub(super) fn say(&self, text: &str) -> HandoverOutcome {
-        seams::step();
+        test_switches::step();
         match self.put(text) {
             Ok(()) => HandoverOutcome::Delivered,
             Err(error) => {
@@ -275,9 +275,9 @@ impl Ui {
     }
 
     fn write(&self, text: &str) -> Result<(), ExitCode> {
-        seams::step();
+        test_switches::step();
         let written = self.put(text);
-        seams::step();
+        test_switches::step();
         match written {
             Err(error) if self.is_lost(&error) => Err(ExitCode::from(LOST)),
             _ => Ok(()),

@@ -22,15 +22,15 @@ use std::time::Duration;
 use crate::domain::hook::{HookAnswer, HookMoment};
 use crate::domain::{AgentName, Harness};
 use crate::faces::json;
-use crate::harness::codec::DecodeError;
-use crate::harness::{self, codec};
+use crate::harness::hook_codec::DecodeError;
+use crate::harness::{self, hook_codec};
 use crate::ops::hook::{
     HookCall, hook, hook_context, is_about_to_change, log_hook_failure, report_broken_config,
 };
 use crate::ops::{self, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, Op};
 use crate::sys::stdin::StdinError;
 use crate::sys::watchdog::Watchdog;
-use crate::sys::{files, seams, shell_pipe, signals, stdin};
+use crate::sys::{files, shell_pipe, signals, stdin, test_switches};
 
 /// Maximum size of a payload in bytes.
 const MAX_INPUT: usize = 16 * 1024 * 1024;
@@ -94,7 +94,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
     // Otherwise exceeding the file size limit would kill the process.
     drop(signals::survive_file_size_limit());
-    if seams::value(seams::NO_HOOK_LIMIT).is_none() {
+    if test_switches::value(test_switches::NO_HOOK_LIMIT).is_none() {
         drop(signals::end_with_success_after(LAST_LIMIT));
     }
     let globals = arguments.globals.clone();
@@ -181,7 +181,7 @@ fn answer(arguments: Arguments) -> Result<(), HookFailure> {
     let mut say = |answer: &HookAnswer| responder.say(answer);
     let work = |op: &Op| {
         let decided = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            if let Some(text) = seams::value(seams::PANIC) {
+            if let Some(text) = test_switches::value(test_switches::PANIC) {
                 panic_for_test(&text);
             }
             hook(op, &call, &mut say)
@@ -213,16 +213,17 @@ fn may_change(ctx: &Context, call: &HookCall) -> bool {
 /// before every tool call, so [`LAST_LIMIT`] is enough, unless running out of time must become a refusal.
 fn needs_deadline(call: &HookCall, may_refuse: bool) -> bool {
     let is_before = matches!(call.event.moment, HookMoment::BeforeTool(_));
-    (may_refuse || !is_before) && seams::value(seams::NO_HOOK_LIMIT).is_none()
+    (may_refuse || !is_before) && test_switches::value(test_switches::NO_HOOK_LIMIT).is_none()
 }
 
 fn read(harness: Harness, event: &str) -> Result<HookCall, HookFailure> {
     let input = stdin::read_all(MAX_INPUT, INPUT_LIMIT)?;
-    let decoded = codec::decode(harness, event, &input)?;
-    let (room, as_user) = (codec::max_answer_chars(harness, event), codec::continues_as_user_prompt(harness));
-    let is_kept = codec::keeps_text_after_interrupt(harness, event);
+    let decoded = hook_codec::decode(harness, event, &input)?;
+    let (room, as_user) =
+        (hook_codec::max_answer_chars(harness, event), hook_codec::continues_as_user_prompt(harness));
+    let is_kept = hook_codec::keeps_text_after_interrupt(harness, event);
     let (greets_at_prompt, goes_on_once) =
-        (codec::informs_only_at_prompt(harness), codec::hides_end_of_continued_turn(harness));
+        (hook_codec::informs_only_at_prompt(harness), hook_codec::hides_end_of_continued_turn(harness));
     let name = event.to_string();
     Ok(HookCall { harness, name, event: decoded, room, is_kept, as_user, greets_at_prompt, goes_on_once })
 }
@@ -259,16 +260,16 @@ impl HookResponder {
             self.is_decided.store(true, Ordering::Release);
         }
         let mut spoken = self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(text) = codec::encode(self.harness, &self.event, answer) else {
+        let Some(text) = hook_codec::encode(self.harness, &self.event, answer) else {
             return HandoverOutcome::ReaderGone;
         };
         if spoken.is_some() {
             return HandoverOutcome::ReaderGone;
         }
-        seams::step();
+        test_switches::step();
         let mut stdout = io::stdout().lock();
         let written = stdout.write_all(format!("{text}\n").as_bytes()).and_then(|()| stdout.flush());
-        seams::step();
+        test_switches::step();
         let is_lost =
             || files::is_dev_null(&stdout) || shell_pipe::is_shell_output_closed(&io::stdin(), &stdout);
         let is_heard = written.is_ok() && !is_lost();

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
-use crate::harness::{self, HarnessSupport, WaiterCall, codec};
+use crate::harness::{self, HarnessSupport, WaiterCall, hook_codec};
 use crate::ops::hook::log_hook_failure;
 use crate::ops::wake::{self, WaiterEnd};
 use crate::ops::{self, Context, Op};
@@ -50,7 +50,7 @@ fn wait(arguments: Arguments) -> Result<ExitCode, HookFailure> {
     let waiter = harness::support(harness).and_then(HarnessSupport::waiter).ok_or_else(none)?;
     let stop = StopRequest::listen()?;
     let input = stdin::read_all(MAX_INPUT, INPUT_LIMIT)?;
-    let event = codec::decode(harness, waiter.event, &input)?;
+    let event = hook_codec::decode(harness, waiter.event, &input)?;
     let session = event.session.filter(|_| !event.in_subagent);
     let Some(session) = session else { return Ok(ExitCode::SUCCESS) };
     globals.cwd = event.cwd.map(Into::into).filter(|cwd: &std::path::PathBuf| cwd.is_absolute());

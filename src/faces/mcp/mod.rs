@@ -10,7 +10,7 @@
 //! gone, and puts back any mail it holds.
 
 mod channel;
-mod delivery_ack;
+mod handover_signal;
 mod hints;
 mod op_thread;
 mod resources;
@@ -33,7 +33,7 @@ use crate::ops::GlobalOptions;
 use crate::sys::signals;
 
 use channel::ChannelNotifier;
-use delivery_ack::PendingHandovers;
+use handover_signal::PendingHandovers;
 use op_thread::OpThread;
 use server::McpServer;
 use shutdown::Shutdown;

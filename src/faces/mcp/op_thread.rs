@@ -17,12 +17,12 @@ use crate::domain::SessionId;
 use crate::ops::{
     self, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, McpClient, MeshChange, Op,
 };
-use crate::sys::seams;
 use crate::sys::signals::{StopRequest, StopTrigger};
+use crate::sys::test_switches;
 
 use super::channel::ChannelNotifier;
 use super::complain;
-use super::delivery_ack::{self, HandoverSender};
+use super::handover_signal::{self, HandoverSender};
 use super::tool_answer::ToolAnswer;
 
 /// Maximum number of calls that wait for mail or watch for changes at once.
@@ -333,7 +333,7 @@ fn in_context(
     outlet: &mut ReplySender,
     work: impl FnOnce(&Op, &mut ReplySender) -> Result<ToolAnswer, CommandError>,
 ) -> ToolAnswer {
-    if let Some(text) = seams::value(seams::PANIC) {
+    if let Some(text) = test_switches::value(test_switches::PANIC) {
         panic_as_told(&text);
     }
     let ctx = match Context::new(globals) {
@@ -359,7 +359,7 @@ pub(super) struct ReplySender {
 impl ReplySender {
     /// Sends the answer now, and waits until it was written or never will be.
     pub(super) fn hand_over(&mut self, answer: ToolAnswer) -> HandoverOutcome {
-        let (ticket, stub) = delivery_ack::issue();
+        let (ticket, stub) = handover_signal::issue();
         let Some(reply) = self.reply.take() else { return HandoverOutcome::ReaderGone };
         match reply.send(Reply { answer, ticket: Some(ticket) }) {
             Ok(()) => stub.outcome(&self.closing),

@@ -18,7 +18,7 @@ use crate::ops::{CommandError, CommandErrorKind};
 
 use super::channel::{self, ChannelNotifier};
 use super::complain;
-use super::delivery_ack::PendingHandovers;
+use super::handover_signal::PendingHandovers;
 use super::op_thread::{OpThreadHandle, Reply};
 use super::resources::Topic;
 use super::subscriptions::Subscriptions;

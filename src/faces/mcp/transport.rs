@@ -23,7 +23,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use crate::ops::HandoverOutcome;
 
-use super::delivery_ack::{HandoverSender, PendingHandovers};
+use super::handover_signal::{HandoverSender, PendingHandovers};
 use super::shutdown::Shutdown;
 
 /// Maximum length of a line in bytes: more than any text that may be sent, so that most texts that are too long get a

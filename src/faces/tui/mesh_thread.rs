@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, Sender};
 
 use crate::domain::AgentName;
 use crate::ops::feed::{self, FeedCursor, FeedFilter};
-use crate::ops::messages::chat::MailTracker;
+use crate::ops::messages::mail_tracker::MailTracker;
 use crate::ops::overview::{MeshOverview, overview};
 use crate::ops::watcher::screen_watcher::{MeshPart, ScreenSignal, ScreenWatcher};
 use crate::ops::{CommandError, CommandErrorKind, Op, carry_out};
@@ -232,7 +232,7 @@ impl MeshThread<'_> {
 
     fn tell_changes(
         &mut self,
-        changes: Result<crate::ops::messages::chat::MailUpdate, CommandError>,
+        changes: Result<crate::ops::messages::mail_tracker::MailUpdate, CommandError>,
     ) -> Result<(), CommandError> {
         let told = changes.map(|changes| {
             self.tell(ChatUpdate::Older(changes.has_older));

@@ -38,7 +38,7 @@ use ratatui::layout::Size;
 use crate::domain::{AgentName, Harness, quote_sentence};
 use crate::ops::{self, CommandError, CommandErrorKind, Context, GlobalOptions, JoinRequest, Op};
 use crate::sys::signals::{self, TerminalSignal};
-use crate::sys::{clock, environment, process, seams, stdin};
+use crate::sys::{clock, environment, process, stdin, test_switches};
 use anstream::ColorChoice;
 
 use mesh_thread::{MeshRequest, MeshThreadEnd};
@@ -359,7 +359,7 @@ fn read_keys() -> io::Result<Receiver<Event>> {
 
 #[expect(clippy::panic, reason = "a test wants to see what happens")]
 fn panic_as_told() {
-    if let Some(text) = seams::value(seams::PANIC_ON_KEY) {
+    if let Some(text) = test_switches::value(test_switches::PANIC_ON_KEY) {
         panic!("{text}");
     }
 }

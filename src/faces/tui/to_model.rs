@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::domain::{AnyEventKind as Happened, Event, EventKind};
-use crate::ops::messages::chat::DeliveryStatus;
+use crate::ops::messages::mail_tracker::DeliveryStatus;
 use crate::ops::overview::{HeldReservation, MeshOverview};
 use crate::ops::tasks::{ActiveSpec, TaskState, TaskView};
 use crate::ops::wake::WakeRoute;

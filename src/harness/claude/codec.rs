@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::domain::hook::{HookEvent, ToolOutcome, ToolUse};
-use crate::harness::codec::claude_payload::{ClaudePayload, tool_touches};
-use crate::harness::codec::tool_outcome::ToolReport;
-use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json};
+use crate::harness::hook_codec::claude_payload::{ClaudePayload, tool_touches};
+use crate::harness::hook_codec::tool_outcome::ToolReport;
+use crate::harness::hook_codec::{AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json};
 
 pub(super) struct ClaudeCodec;
 

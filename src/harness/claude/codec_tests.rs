@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::ID;
-use crate::harness::codec::fixture::{
+use crate::harness::hook_codec::fixture::{
     BAD, DENY, GOOD, check_answers, check_command, check_edits, check_no_answers, nested_context, outcome,
     tool,
 };

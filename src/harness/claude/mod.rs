@@ -4,9 +4,9 @@ mod channel;
 mod codec;
 #[cfg(test)]
 mod codec_tests;
-mod inbound;
+mod inbox_permission;
 mod install;
-mod socket;
+mod session_inbox;
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ impl HarnessSupport for ClaudeCode {
     }
 
     fn inboxes(&self) -> Option<&'static dyn SessionInboxes> {
-        Some(&socket::ClaudeInboxes)
+        Some(&session_inbox::ClaudeInboxes)
     }
 
     fn channel(&self) -> Option<ChannelSupport> {

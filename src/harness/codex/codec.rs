@@ -1,10 +1,10 @@
 //! Codec of Codex, whose hooks are Claude Code's, with `apply_patch` for all edits.
 
 use crate::domain::hook::{HookEvent, ToolOutcome, ToolUse};
-use crate::harness::codec::claude_payload::{ClaudePayload, tool_touches};
-use crate::harness::codec::tool_input::{ToolCommand, ToolInput, ToolTouches};
-use crate::harness::codec::tool_outcome::ToolReport;
-use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, lenient_json};
+use crate::harness::hook_codec::claude_payload::{ClaudePayload, tool_touches};
+use crate::harness::hook_codec::tool_input::{ToolCommand, ToolInput, ToolTouches};
+use crate::harness::hook_codec::tool_outcome::ToolReport;
+use crate::harness::hook_codec::{AcceptedAnswers, DecodeError, HookCodec, lenient_json};
 
 /// Codex rejects an answer with an unknown field, so answers contain nothing else.
 pub(super) struct CodexCodec;

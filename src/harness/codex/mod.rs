@@ -5,7 +5,7 @@ mod codec;
 mod codec_tests;
 mod install;
 mod login_shell;
-mod queue;
+mod prompt_queue;
 mod server_table;
 mod trust;
 
@@ -69,7 +69,7 @@ impl HarnessSupport for Codex {
     }
 
     fn prompt_queue(&self) -> Option<&'static dyn PromptQueue> {
-        Some(&queue::CodexQueue)
+        Some(&prompt_queue::CodexQueue)
     }
 
     /// Codex runs a bare `msg` outside its sandbox, and everything else inside, where the mesh cannot be written.

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::domain::hook::{HookEvent, HookMoment, SessionEnd, ToolOutcome, ToolUse};
-use crate::harness::codec::claude_payload::ClaudePayload;
-use crate::harness::codec::lenient_json::{Maybe, Object};
-use crate::harness::codec::tool_input::{ToolCommand, ToolInput, ToolTouches};
-use crate::harness::codec::tool_outcome::{self, TextExcerpt, ToolReport};
-use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json, session};
+use crate::harness::hook_codec::claude_payload::ClaudePayload;
+use crate::harness::hook_codec::lenient_json::{Maybe, Object};
+use crate::harness::hook_codec::tool_input::{ToolCommand, ToolInput, ToolTouches};
+use crate::harness::hook_codec::tool_outcome::{self, TextExcerpt, ToolReport};
+use crate::harness::hook_codec::{AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json, session};
 
 pub(super) struct CopilotCodec;
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::ID;
-use crate::harness::codec::fixture::{
+use crate::harness::hook_codec::fixture::{
     BAD, BLOCK, DENY, GOOD, PATCH, TOP_CONTEXT, check_answers, check_command, check_edits, check_no_answers,
     outcome,
 };

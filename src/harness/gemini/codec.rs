@@ -3,10 +3,12 @@
 use serde_json::Value;
 
 use crate::domain::hook::{HookEvent, HookMoment, ToolOutcome, ToolUse};
-use crate::harness::codec::claude_payload::ClaudePayload;
-use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
-use crate::harness::codec::tool_outcome::{ReportEvent, ToolReport};
-use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json, tool_outcome};
+use crate::harness::hook_codec::claude_payload::ClaudePayload;
+use crate::harness::hook_codec::tool_input::{ToolInput, ToolTouches};
+use crate::harness::hook_codec::tool_outcome::{ReportEvent, ToolReport};
+use crate::harness::hook_codec::{
+    AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json, tool_outcome,
+};
 
 pub(super) struct GeminiCodec;
 

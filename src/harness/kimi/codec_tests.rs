@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::ID;
-use crate::harness::codec::fixture::{BAD, DENY, GOOD, check_answers, check_no_answers, outcome};
+use crate::harness::hook_codec::fixture::{BAD, DENY, GOOD, check_answers, check_no_answers, outcome};
 
 #[test]
 fn what_it_is_answered() {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::ID;
-use crate::harness::codec::fixture::{
+use crate::harness::hook_codec::fixture::{
     BAD, GOOD, PATCH, SHIM_CONTEXT, SHIM_DENY, SHIM_GO_ON, check_answers, check_command, check_edits,
     check_no_answers, event, outcome, tool,
 };

@@ -4,10 +4,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::domain::hook::{HookEvent, HookMoment, SessionEnd, ToolOutcome, ToolUse};
-use crate::harness::codec::lenient_json::{Maybe, Object};
-use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
-use crate::harness::codec::tool_outcome::{self, TextExcerpt, ToolReport};
-use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, lenient_json, plugin_answers, session};
+use crate::harness::hook_codec::lenient_json::{Maybe, Object};
+use crate::harness::hook_codec::tool_input::{ToolInput, ToolTouches};
+use crate::harness::hook_codec::tool_outcome::{self, TextExcerpt, ToolReport};
+use crate::harness::hook_codec::{
+    AcceptedAnswers, DecodeError, HookCodec, lenient_json, plugin_answers, session,
+};
 
 pub(super) struct PiCodec;
 

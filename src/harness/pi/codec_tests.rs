@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::ID;
 use crate::domain::hook::HookMoment;
-use crate::harness::codec::fixture::{
+use crate::harness::hook_codec::fixture::{
     BAD, GOOD, SHIM_CONTEXT, SHIM_DENY, SHIM_GO_ON, check_answers, check_edits, check_no_answers, event,
     outcome,
 };

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::domain::hook::{HookEvent, HookMoment, PermissionMode, ToolOutcome, ToolUse};
-use crate::harness::codec::claude_payload::ClaudePayload;
-use crate::harness::codec::tool_input::{ToolInput, ToolTouches};
-use crate::harness::codec::tool_outcome::{self, ToolReport};
-use crate::harness::codec::{AcceptedAnswers, DecodeError, HookCodec, lenient_json};
+use crate::harness::hook_codec::claude_payload::ClaudePayload;
+use crate::harness::hook_codec::tool_input::{ToolInput, ToolTouches};
+use crate::harness::hook_codec::tool_outcome::{self, ToolReport};
+use crate::harness::hook_codec::{AcceptedAnswers, DecodeError, HookCodec, lenient_json};
 
 /// The modes in which some or all tools run without asking.
 const UNASKED: [&str; 3] = ["auto_edit", "auto", "yolo"];

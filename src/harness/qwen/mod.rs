@@ -3,8 +3,8 @@
 mod codec;
 #[cfg(test)]
 mod codec_tests;
-mod inbox;
 mod install;
+mod session_inbox;
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ impl HarnessSupport for QwenCode {
     }
 
     fn inboxes(&self) -> Option<&'static dyn SessionInboxes> {
-        Some(&inbox::QwenInboxes)
+        Some(&session_inbox::QwenInboxes)
     }
 
     fn config_dir(&self, home: &Home) -> PathBuf {

@@ -13,7 +13,7 @@ use crate::domain::{
     TaskWait,
 };
 use crate::harness;
-use crate::store::{Census, LockedMesh, Mesh, Registration, SessionRecord, config};
+use crate::store::{Census, LockedMesh, Mesh, Registration, SessionRecord, config_files};
 use crate::sys::environment::variable;
 use crate::sys::files::{self, Published};
 use crate::sys::git::WorkTree;
@@ -393,7 +393,7 @@ fn settle(ctx: &Context) -> Result<Option<String>, CommandError> {
     if !ctx.location.was_guessed() {
         return Ok(None);
     }
-    Ok(Some(config::set_mesh(&ctx.home, &ctx.cwd, &ctx.location.to_string())?))
+    Ok(Some(config_files::set_mesh(&ctx.home, &ctx.cwd, &ctx.location.to_string())?))
 }
 
 fn count_peers(mesh: &Mesh, agent: &Agent) -> Result<usize, CommandError> {

@@ -1,6 +1,6 @@
 //! Messages: sending them, handing them over, and what became of them.
 
-pub mod chat;
+pub mod mail_tracker;
 pub(super) mod mailbox;
 pub(super) mod post_to_agent;
 pub(super) mod receive;

@@ -11,7 +11,7 @@ use crate::domain::{Agent, AgentName, Message};
 use crate::store::{
     Acknowledge, InboxScan, Mesh, MessageStem, OfferRetention, StoreError, TakenMessages, Via,
 };
-use crate::sys::seams::{self, Bug};
+use crate::sys::test_switches::{self, Bug};
 use crate::sys::{clock, random};
 
 use super::rendered_message::{self, ReaderKind, RenderedMessage};
@@ -173,7 +173,7 @@ impl<'a> InboxReader<'a> {
         let messages: Vec<(&MessageStem, &Message)> = delivery.messages().collect();
         let (messages, contacts) =
             rendered_message::write(self.op, self.mesh, (&self.agent, self.reader), &messages)?;
-        if seams::has_bug(Bug::DeleteBeforeDeliver) {
+        if test_switches::has_bug(Bug::DeleteBeforeDeliver) {
             delivery.record(&self.via, clock::now(), ack)?;
             return Ok(hand_over(&messages));
         }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use crate::domain::AgentName;
 use crate::store::{MessageStem, UnreadMessage, Via, WatchTarget};
 use crate::sys::clock;
-use crate::sys::seams::{self, Bug};
 use crate::sys::signals::StopRequest;
+use crate::sys::test_switches::{self, Bug};
 
 use super::receive::{HandoverFn, HandoverOutcome, InboxReader, ReadOptions};
 use super::rendered_message::{ReaderKind, RenderedMessage};
@@ -206,7 +206,7 @@ impl<'a> Follower<'a> {
 
     /// What waits now. The agent may have been renamed or be gone, and another may have its name.
     fn look(&mut self) -> Result<Vec<UnreadMessage>, CommandError> {
-        if seams::has_bug(Bug::ScanBeforeWatch) {
+        if test_switches::has_bug(Bug::ScanBeforeWatch) {
             let waiting = self.reader.look()?.waiting;
             self.arm()?;
             return Ok(waiting);
@@ -238,7 +238,7 @@ impl<'a> Follower<'a> {
 
 /// The delay after the first failure of a command.
 fn first_retry() -> Duration {
-    let set = seams::value(seams::RETRY_MS).and_then(|text| text.parse().ok());
+    let set = test_switches::value(test_switches::RETRY_MS).and_then(|text| text.parse().ok());
     set.map_or(FIRST_RETRY, Duration::from_millis)
 }
 

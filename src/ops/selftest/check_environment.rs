@@ -13,7 +13,7 @@ use crate::sys::children::{CapturedOutput, Child, ChildExit, ChildInput};
 use crate::sys::environment::variable;
 use crate::sys::files::{self, FileError, Files};
 use crate::sys::signals::StopRequest;
-use crate::sys::{program, seams};
+use crate::sys::{program, test_switches};
 
 /// Time limit of a command.
 pub(super) const LIMIT: Duration = Duration::from_secs(15);
@@ -110,7 +110,7 @@ pub(super) struct CheckEnvironment<'a> {
 
 impl<'a> CheckEnvironment<'a> {
     pub(super) fn set(scratch: &Path, name: &str, stop: &'a StopRequest) -> Result<Self, PromiseBroken> {
-        let program = match seams::value(seams::PROGRAM) {
+        let program = match test_switches::value(test_switches::PROGRAM) {
             Some(program) => PathBuf::from(program),
             None => program::own()?,
         };

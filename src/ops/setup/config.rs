@@ -2,7 +2,7 @@
 
 use crate::domain::settings::{KEYS, SetBy, SettingKey, SettingSource, SettingValue, find_key};
 use crate::domain::shell_word;
-use crate::store::config::{self, ConfigScope};
+use crate::store::config_files::{self, ConfigScope};
 
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -36,27 +36,28 @@ pub fn set(
     let key = find_key(name).map_err(|_| unknown(name))?;
     refuse_for_project(scope, key)?;
     let text = if name == "mesh" { absolute(ctx, text) } else { text.to_string() };
-    let raw = config::raw_from_text(name, &text);
+    let raw = config_files::raw_from_text(name, &text);
     ctx.settings.clone().set(name, &raw, SettingSource::Default)?;
-    let file = config::set(&ctx.home, &ctx.cwd, scope, name, &raw)?;
+    let file = config_files::set(&ctx.home, &ctx.cwd, scope, name, &raw)?;
     Ok((reloaded(ctx, name)?, file))
 }
 
 pub fn unset(ctx: &Context, scope: ConfigScope, name: &str) -> Result<(SettingEntry, String), CommandError> {
     person_required::required(|| line(&["unset", name], scope))?;
     find_key(name).map_err(|_| unknown(name))?;
-    let file = config::unset(&ctx.home, &ctx.cwd, scope, name)?;
+    let file = config_files::unset(&ctx.home, &ctx.cwd, scope, name)?;
     Ok((reloaded(ctx, name)?, file))
 }
 
 /// Whether the user's own settings let sessions join automatically.
 pub fn lets_sessions_join(ctx: &Context) -> bool {
-    config::user(&ctx.home).joins_sessions()
+    config_files::user(&ctx.home).joins_sessions()
 }
 
 /// The setting that keeps sessions from joining here although the user's own settings allow it: its key and its source.
 pub fn keeps_sessions_out(ctx: &Context) -> Option<(&'static str, SettingSource)> {
-    let (user, here) = (config::user(&ctx.home), config::load(&ctx.home, &ctx.cwd, None).settings);
+    let (user, here) =
+        (config_files::user(&ctx.home), config_files::load(&ctx.home, &ctx.cwd, None).settings);
     if !user.joins_sessions() || here.joins_sessions() {
         return None;
     }
@@ -82,7 +83,7 @@ fn absolute(ctx: &Context, path: &str) -> String {
 }
 
 fn reloaded(ctx: &Context, name: &str) -> Result<SettingEntry, CommandError> {
-    let loaded = config::load(&ctx.home, &ctx.cwd, None);
+    let loaded = config_files::load(&ctx.home, &ctx.cwd, None);
     let (value, source) = loaded.settings.get(name)?;
     Ok(entry(find_key(name)?, value, source))
 }
@@ -101,7 +102,7 @@ fn refuse_for_project(scope: ConfigScope, key: &SettingKey) -> Result<(), Comman
 }
 
 fn unknown(name: &str) -> CommandError {
-    let text = format!("there is no key `{}`{}", name.escape_debug(), config::did_you_mean(name));
+    let text = format!("there is no key `{}`{}", name.escape_debug(), config_files::did_you_mean(name));
     let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
     CommandError::new(CommandErrorKind::UnknownKey, text).hint(format!("the keys are: {}", names.join(", ")))
 }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::store::{Claims, Completion, Completions, SpecCompletions, holds_a_lock};
 use crate::sys::git::WorkTree;
-use crate::sys::{paths, seams};
+use crate::sys::{paths, test_switches};
 
 /// The one key of a spec, however it is spelled and whichever work tree it is in.
 pub(super) fn key(path: &Path) -> String {
-    seams::count(if holds_a_lock() { "path-under-lock" } else { "path" });
+    test_switches::count(if holds_a_lock() { "path-under-lock" } else { "path" });
     let real = PathBuf::from(paths::resolve(path).as_str());
     let in_main = || {
         // Without a spec, a folder acts as one: it may be the whole work tree.

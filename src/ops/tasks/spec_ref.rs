@@ -10,7 +10,7 @@ use crate::ops::person_required;
 use crate::store::holds_a_lock;
 use crate::sys::files::{self, FileError};
 use crate::sys::git::WorkTree;
-use crate::sys::seams;
+use crate::sys::test_switches;
 
 use super::spec_key::{Spellings, key};
 
@@ -67,7 +67,7 @@ impl SpecRef {
     /// The present text of the file.
     pub(super) fn text(&self) -> Result<String, CommandError> {
         let Some(file) = &self.file else { return Ok(String::new()) };
-        seams::count(if holds_a_lock() { "spec-under-lock" } else { "spec" });
+        test_switches::count(if holds_a_lock() { "spec-under-lock" } else { "spec" });
         let unreadable = |error: FileError| {
             let text = format!("the spec can't be read: {error}");
             CommandError::new(CommandErrorKind::InvalidValue, text).hint("set it with `msg spec PATH`")

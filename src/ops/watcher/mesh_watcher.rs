@@ -11,8 +11,8 @@ use crossbeam_channel::{Receiver, after, never, select};
 use crate::domain::{Agent, Liveness};
 use crate::store::{Mesh, Registration, StoreError, WatchTarget};
 use crate::sys::process;
-use crate::sys::seams::{self, Bug};
 use crate::sys::signals::StopRequest;
+use crate::sys::test_switches::{self, Bug};
 use crate::sys::watch::DirWatch;
 
 use crate::ops::effects::Op;
@@ -101,8 +101,8 @@ impl<'a> MeshWatcher<'a> {
         }
         let tick = match self.sees_all_changes() {
             // The slow tick would hide the bug.
-            true if seams::has_bug(Bug::ScanBeforeWatch) => Duration::MAX,
-            true if seams::value(seams::NO_SLOW_TICK).is_some() => Duration::MAX,
+            true if test_switches::has_bug(Bug::ScanBeforeWatch) => Duration::MAX,
+            true if test_switches::value(test_switches::NO_SLOW_TICK).is_some() => Duration::MAX,
             true => SLOW_TICK,
             false => POLL,
         };

@@ -22,7 +22,7 @@ use super::wire::event;
 use crate::domain::Event;
 use crate::sys::files::{self, LineFile};
 use crate::sys::flock::{FileLock, LockError};
-use crate::sys::seams;
+use crate::sys::test_switches;
 
 pub use project_feed::{ProjectFeedPosition, ProjectFeeds};
 pub use read::{EventBatch, FeedPosition};
@@ -49,7 +49,7 @@ impl FeedLog<'_> {
             files::create_dir(&dir)?;
         }
         let order = LockOrderGuard::begin(LockRank::Feed, LOCK_TIMEOUT.min(self.mesh.options.lock_timeout));
-        seams::count("lock-feed");
+        test_switches::count("lock-feed");
         let held = match FileLock::acquire(&dir.join(".lock"), order.left()) {
             Err(LockError::TimedOut { .. }) => None,
             held => Some(held?),

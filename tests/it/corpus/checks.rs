@@ -15,7 +15,7 @@ use ravenry::domain::text_edit::toml::Tables;
 use ravenry::domain::{AnyEventKind, Harness, escape_invisible};
 use ravenry::faces::mcp::parse_with_every_tool;
 use ravenry::faces::mcp::transport::{InputLine, LineRead, parse, read_line};
-use ravenry::harness::codec::{decode, encode, max_answer_chars};
+use ravenry::harness::hook_codec::{decode, encode, max_answer_chars};
 use ravenry::store::parse_event;
 
 /// The events of each harness. The first byte of an input chooses one; the rest is the payload.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ravenry::sys::seams::CRASH_AT;
+use ravenry::sys::test_switches::CRASH_AT;
 use serde_json::Value;
 
 use crate::crashes::{Scene, Sweep};

@@ -3,7 +3,7 @@
 use std::fs;
 
 use jiff::SignedDuration;
-use ravenry::sys::{clock, seams};
+use ravenry::sys::{clock, test_switches};
 
 use crate::support::environment::{TestEnvironment, put};
 
@@ -12,7 +12,7 @@ use super::{Findings, at, doctor, repair};
 /// Runs `doctor --repair` this many days from now.
 fn repair_in(env: &TestEnvironment, days: i64) -> Findings {
     let then = clock::now() + SignedDuration::from_hours(24 * days);
-    Findings::of(env.run_with(&["doctor", "--repair", "--json"], &[(seams::NOW, &then.to_string())]))
+    Findings::of(env.run_with(&["doctor", "--repair", "--json"], &[(test_switches::NOW, &then.to_string())]))
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_temporary_file_of_a_process_that_is_gone() {
     let strays = || fs::read_dir(at(&env, "tmp")).unwrap().count();
     for step in 1.. {
         let crash = step.to_string();
-        let ended = env.run_with(&["set-status", "x", "--as", "Alice"], &[(seams::CRASH_AT, &crash)]);
+        let ended = env.run_with(&["set-status", "x", "--as", "Alice"], &[(test_switches::CRASH_AT, &crash)]);
         assert_eq!(ended.signal, Some(9), "it was never killed while it wrote: {ended}");
         if strays() > 0 {
             break;
@@ -73,7 +73,8 @@ fn a_temporary_file_of_a_process_that_is_gone() {
 /// Calls a hook with invalid input, this many hours from now.
 fn failing_hook(env: &TestEnvironment, hours: i64, event: &str) {
     let then = clock::now() + SignedDuration::from_hours(hours);
-    let ended = env.run_with(&["hook", "claude", event], &[(seams::NOW, &then.to_string())]).expect_code(0);
+    let ended =
+        env.run_with(&["hook", "claude", event], &[(test_switches::NOW, &then.to_string())]).expect_code(0);
     assert_eq!(ended.stdout, "");
 }
 

@@ -1,6 +1,6 @@
 //! A writer is killed before each of its steps, also while it creates a new segment and removes old ones.
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 
 use super::{event, raw, segments, shown};
 use crate::support::environment::TestEnvironment;
@@ -21,8 +21,10 @@ fn whoever_makes_a_new_segment_may_die_at_any_step() {
         mesh.feed().append(&[event("Alice", format!("sure-{step}"))], 1000).unwrap();
         let before = segments(&env);
         let crash = step.to_string();
-        let ended =
-            env.run_with(&["reserve", &format!("p{step}"), "--as", "Alice"], &[(seams::CRASH_AT, &crash)]);
+        let ended = env.run_with(
+            &["reserve", &format!("p{step}"), "--as", "Alice"],
+            &[(test_switches::CRASH_AT, &crash)],
+        );
         rotations += usize::from(segments(&env) != before);
         let events = shown(&env, &[]);
         assert!(events.len() >= 10, "{events:?}");

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 
 use super::fixture::{Repo, everything, guarded, put_program, repo, set_mode};
 use crate::support::environment::{Ended, end, put, put_old};
@@ -225,7 +225,7 @@ fn a_bug_of_ours() {
     let repo = guarded();
     repo.write("src/a.rs", "held\n");
     let mut commit = repo.git_command(&repo.root());
-    let ended = end(commit.args(["commit", "-qam", "x"]).env(seams::PANIC, "oh no")).expect_code(0);
+    let ended = end(commit.args(["commit", "-qam", "x"]).env(test_switches::PANIC, "oh no")).expect_code(0);
     assert!(ended.stderr.contains(UNSEEN) && ended.stderr.contains("oh no"), "{ended}");
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 
 use super::fixture::{Repo, bare_of_commits, guarded, repo};
 
@@ -324,7 +324,7 @@ fn who_counts() {
     repo.write("docs/c.md", "two\n");
     repo.refused(&["commit", "-qm", "docs", "docs"], "docs/c.md");
     let mut later = repo.git_command(&repo.root());
-    later.args(["commit", "-qm", "docs", "docs"]).env(seams::NOW, "2099-01-01T00:00:00.000Z");
+    later.args(["commit", "-qm", "docs", "docs"]).env(test_switches::NOW, "2099-01-01T00:00:00.000Z");
     crate::support::environment::end(&mut later).expect_code(0);
 
     repo.refused(&["commit", "-qam", "while she lives"], "src/a.rs");

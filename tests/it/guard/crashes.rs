@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use ravenry::sys::seams::CRASH_AT;
+use ravenry::sys::test_switches::CRASH_AT;
 
 use super::fixture::{Repo, awk, everything, put_program, repo};
 use crate::support::environment::{put, steps};

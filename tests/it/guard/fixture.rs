@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::Value;
 
 use crate::support::environment::{Ended, TestEnvironment, end, put};
@@ -65,7 +65,7 @@ impl Repo {
                 .env(format!("GIT_{who}_NAME"), "Robin")
                 .env(format!("GIT_{who}_EMAIL"), "robin@example.org");
         }
-        command.env(seams::ANCESTRY_END, std::process::id().to_string());
+        command.env(test_switches::ANCESTRY_END, std::process::id().to_string());
         command
     }
 

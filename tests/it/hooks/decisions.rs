@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 
 use crate::support::environment::{TestEnvironment, date, end};
 use crate::support::hook_fixture::{Fixture, feed, fixtures, hook, project};
@@ -40,7 +40,7 @@ impl Scene {
     }
 
     fn at(&self, mut command: Command, now: &str) -> Command {
-        command.env(seams::NOW, now).current_dir(self.env.home().join("project"));
+        command.env(test_switches::NOW, now).current_dir(self.env.home().join("project"));
         command
     }
 

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::process::Stdio;
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::{Value, json};
 
 use crate::support::environment::{Ended, TestEnvironment, end, put, steps, unheard};
@@ -210,7 +210,7 @@ fn with_each_field(change: &(dyn Fn(&mut Value, &str) + Sync)) {
                     let play = |payload: &str| {
                         let mut command = hook(&env, fixture.harness, &fixture.event);
                         // A fixed time, so that ages in the answers do not change between runs.
-                        feed(command.env(seams::NOW, "2999-05-17T09:30:00.000Z"), payload.as_bytes())
+                        feed(command.env(test_switches::NOW, "2999-05-17T09:30:00.000Z"), payload.as_bytes())
                     };
                     let whole = play(&fixture.payload).expect_code(0).stdout;
                     refusals += usize::from(!whole.is_empty());
@@ -285,7 +285,7 @@ fn a_bug_of_ours() {
     for (lines, name) in EDITS.into_iter().chain(STARTS).chain(ENDS).enumerate() {
         let fixture = of(&env, name);
         let mut command = hook(&env, fixture.harness, &fixture.event);
-        let ended = feed(command.env(seams::PANIC, "oh no"), fixture.payload.as_bytes());
+        let ended = feed(command.env(test_switches::PANIC, "oh no"), fixture.payload.as_bytes());
         let error = quiet_trouble(&env, lines, &ended, name);
         assert_eq!(error, "a bug in msg: oh no");
         assert_eq!(troubles(&env)[lines]["harness"], fixture.harness);
@@ -329,7 +329,7 @@ fn nobody_hears_the_complaint() {
         ["\"$@\" 2>/dev/full", "\"$@\" 2>&-", "\"$@\" <&-", "\"$@\" </"].into_iter().enumerate()
     {
         let mut command = in_shell(line, "claude", &msg);
-        let ended = feed(command.env(seams::PANIC, "oh no"), edit.payload.as_bytes());
+        let ended = feed(command.env(test_switches::PANIC, "oh no"), edit.payload.as_bytes());
         quiet_trouble(&env, lines, &ended, line);
     }
 }

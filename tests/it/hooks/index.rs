@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ravenry::domain::hook::HookAnswer;
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::json;
 
 use crate::support::environment::{TestEnvironment, end, wait_until};
@@ -101,7 +101,7 @@ fn a_refusal_is_said_before_anything_is_written() {
     let edit = Call::edit(&env, &session_of("Bob"), "d7/x");
     let crash = |n: usize| {
         fs::remove_file(index(&env)).ok();
-        end(edit.command(&env).env(seams::CRASH_AT, n.to_string()))
+        end(edit.command(&env).env(test_switches::CRASH_AT, n.to_string()))
     };
     assert_eq!(crash(1).stdout, "", "the first step is to say it");
     let mut n = 2;

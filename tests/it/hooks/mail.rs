@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use ravenry::domain::hook::HookAnswer;
 use ravenry::harness::{HookLine, MsgProgram};
-use ravenry::sys::seams::CRASH_AT;
+use ravenry::sys::test_switches::CRASH_AT;
 use serde_json::json;
 
 use crate::support::environment::{TestEnvironment, end, wait_until_unheard};

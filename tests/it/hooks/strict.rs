@@ -1,6 +1,6 @@
 //! With `strict`, a call that cannot be checked is refused in the harness's own format, and nothing else is.
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 
 use super::damaged::{DAMAGES, spoilt};
 use super::harmless::{
@@ -67,7 +67,7 @@ fn the_strict_are_refused_for_a_bug_of_ours() {
     for (lines, name) in EDITS.into_iter().enumerate() {
         let edit = of(&env, name);
         let mut command = hook(&env, edit.harness, &edit.event);
-        let ended = feed(command.env(seams::PANIC, "oh no"), edit.payload.as_bytes());
+        let ended = feed(command.env(test_switches::PANIC, "oh no"), edit.payload.as_bytes());
         refused(&ended, NOT_KNOWN, name);
         refused(&ended, "oh no", name);
         assert_eq!(troubles(&env).len(), lines + 1, "{name}");
@@ -75,7 +75,7 @@ fn the_strict_are_refused_for_a_bug_of_ours() {
     for name in STARTS.into_iter().chain(ENDS).chain(["claude/PreToolUse-Read"]) {
         let fixture = of(&env, name);
         let mut command = hook(&env, fixture.harness, &fixture.event);
-        quiet(&feed(command.env(seams::PANIC, "oh no"), fixture.payload.as_bytes()), name);
+        quiet(&feed(command.env(test_switches::PANIC, "oh no"), fixture.payload.as_bytes()), name);
     }
 }
 

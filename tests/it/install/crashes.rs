@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use ravenry::sys::seams::CRASH_AT;
+use ravenry::sys::test_switches::CRASH_AT;
 
 use super::*;
 use crate::support::environment::steps;

@@ -140,7 +140,7 @@ fn what_would_become_ours_is_refused() {
     }
     let mut command = std::process::Command::new(&program);
     command.env_clear().env("HOME", env.home()).env("PATH", "/usr/bin:/bin").uid(12345).gid(12345);
-    command.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
+    command.env(ravenry::sys::test_switches::ANCESTRY_END, std::process::id().to_string());
     let ended = end(command.args(["install", "claude", "--json"]).current_dir(env.work())).expect_code(4);
     assert_eq!(ended.kind(), "read_only", "{ended}");
     assert!(ended.stdout.contains("belongs to another user"), "{ended}");

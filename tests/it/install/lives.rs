@@ -302,7 +302,7 @@ fn by_name_where_that_is_this_binary() {
     let run = |program: &Path| {
         let mut command = std::process::Command::new(program);
         command.env_clear().env("HOME", env.home()).env("PATH", &path).args(["install", "claude"]);
-        command.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
+        command.env(ravenry::sys::test_switches::ANCESTRY_END, std::process::id().to_string());
         end(command.current_dir(env.work())).expect_code(0);
         hook_lines(&text(&env, ".claude/settings.json"))
     };

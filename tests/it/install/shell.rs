@@ -101,7 +101,7 @@ fn broken_in_every_way() {
     let by_path = line_before_tool(&env);
     let mut by_name = Command::new(&program);
     by_name.env_clear().env("HOME", env.home()).env("PATH", &path).args(["install", "claude"]);
-    by_name.env(ravenry::sys::seams::ANCESTRY_END, std::process::id().to_string());
+    by_name.env(ravenry::sys::test_switches::ANCESTRY_END, std::process::id().to_string());
     end(&mut by_name).expect_code(0);
     let by_name = line_before_tool(&env);
     assert!(by_path.starts_with("[ -x") && by_name.starts_with("command -v"), "{by_path}\n{by_name}");

@@ -272,7 +272,7 @@ fn a_damaged_mesh_is_told_of() {
 fn a_bug_of_ours_is_an_answer() {
     let env = TestEnvironment::new();
     let mut command = crate::support::mcp_client::server(&env, "claude");
-    command.env(ravenry::sys::seams::PANIC, "boom");
+    command.env(ravenry::sys::test_switches::PANIC, "boom");
     let mut client = Client::greeted(command);
     assert_eq!(client.fails("agents", json!({})), "bug");
     assert_eq!(client.fails("inbox", json!({ "wait": 1 })), "bug");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ravenry::sys::seams::NOW;
+use ravenry::sys::test_switches::NOW;
 use serde_json::json;
 
 use super::pi;

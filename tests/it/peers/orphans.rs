@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, SystemTime};
 
 use nix::sys::signal::{Signal, kill};
-use ravenry::sys::seams::NOW;
+use ravenry::sys::test_switches::NOW;
 use serde_json::json;
 
 use super::{pi, pi_removes, write_pi};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ravenry::domain::hook::HookAnswer;
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::{Value, json};
 
 use super::{age, agent};
@@ -187,7 +187,7 @@ fn a_hook_that_dies_anywhere_spoils_nothing() {
     for step in 1..200 {
         age(&env, "Alice", Duration::ZERO);
         let before = calls(&env, "Alice");
-        let ended = end(call.command(&env).env(seams::CRASH_AT, step.to_string()));
+        let ended = end(call.command(&env).env(test_switches::CRASH_AT, step.to_string()));
         let after = calls(&env, "Alice");
         assert!(after == before || after == before + 1, "step {step}: {before}, then {after}");
         assert_eq!(env.registration("Alice")["name"], "Alice");

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::{Value, json};
 
 use super::{agent, told};
@@ -32,7 +32,7 @@ fn noon(seconds: &str) -> String {
 fn edits_of_one_path_within_five_seconds_are_one_event() {
     let env = alice();
     let edit_at = |file: &str, seconds: &str| {
-        end(edit(&env, file).command(&env).env(seams::NOW, noon(seconds))).expect_code(0);
+        end(edit(&env, file).command(&env).env(test_switches::NOW, noon(seconds))).expect_code(0);
     };
     for seconds in ["00", "01.5", "04.9"] {
         edit_at("src/a.rs", seconds);
@@ -51,7 +51,12 @@ fn of_many_edits_at_once_one_is_told() {
     let children: Vec<_> = (0..16)
         .map(|number| {
             let mut command = edit(&env, &format!("src/f{}.rs", number % 2)).command(&env);
-            command.env(seams::NOW, noon("00")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+            command
+                .env(test_switches::NOW, noon("00"))
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap()
         })
         .collect();
     children.into_iter().for_each(|child| drop(ended(child).expect_code(0)));

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::{Value, json};
 
 use super::{
@@ -276,7 +276,7 @@ fn a_link_with_decomposed_letters() {
 #[test]
 fn where_case_does_not_count() {
     let env = two();
-    let caseless = [(seams::CASELESS, "1")];
+    let caseless = [(test_switches::CASELESS, "1")];
     env.run_with(&["reserve", "src/Auth/", "Docs/*.MD", "--as", "Alice"], &caseless).expect_code(0);
     assert_held(&env, "Bob", &["SRC/auth/x", "src/Auth/x", "docs/a.md"], "Alice");
     refused(&env, "Bob", &["src/AUTH"]);

@@ -15,7 +15,7 @@ use nix::sys::stat::{Mode, UtimensatFlags, utimensat};
 use nix::sys::time::TimeSpec;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::{Pid, mkfifo};
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::json;
 
 use crate::support::environment::{PATIENCE, TestEnvironment, files_in, is_whole, put};
@@ -80,7 +80,7 @@ fn hook(env: &TestEnvironment, mesh: &Path, event: &str) -> Command {
     put(&env.path().join("payload"), &payload.to_string());
     let mut command = env.msg();
     // So that its own time limit does not hide a wait.
-    command.args(["hook", "claude", event]).env("MSG_MESH", mesh).env(seams::NO_HOOK_LIMIT, "1");
+    command.args(["hook", "claude", event]).env("MSG_MESH", mesh).env(test_switches::NO_HOOK_LIMIT, "1");
     command.stdin(fs::File::open(env.path().join("payload")).unwrap());
     command
 }

@@ -15,7 +15,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::statvfs::statvfs;
 use ravenry::domain::settings::Durability;
 use ravenry::store::{Mesh, MeshLocation, MeshOptions};
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::Value;
 
 /// The longest that a test waits for a state. Reaching it is a failure, so it may be generous.
@@ -204,7 +204,7 @@ impl TestEnvironment {
         if !self.is_configured {
             command.env("MSG_MESH", self.mesh());
         }
-        command.env(seams::ANCESTRY_END, std::process::id().to_string());
+        command.env(test_switches::ANCESTRY_END, std::process::id().to_string());
         command.current_dir(self.work()).stdin(Stdio::null());
         command
     }

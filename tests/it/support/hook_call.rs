@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use ravenry::domain::Harness;
 use ravenry::domain::hook::HookAnswer;
-use ravenry::harness::{self, codec};
+use ravenry::harness::{self, hook_codec};
 use serde_json::{Value, json};
 
 use crate::support::environment::{Ended, TestEnvironment, end};
@@ -79,7 +79,7 @@ impl Call {
 
     /// Maximum number of characters in the answer.
     pub fn room(&self) -> Option<usize> {
-        codec::max_answer_chars(self.harness, &self.event)
+        hook_codec::max_answer_chars(self.harness, &self.event)
     }
 
     /// `msg hook`, with the payload on its standard input.

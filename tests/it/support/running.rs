@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use ravenry::domain::{AgentName, Message};
 use ravenry::store::Mesh;
-use ravenry::sys::seams::{self};
+use ravenry::sys::test_switches::{self};
 use serde_json::Value;
 
 use crate::support::environment::{TestEnvironment, wait_until};
@@ -38,7 +38,10 @@ impl Running {
 
     /// `msg watch --json`, as Bob.
     pub fn watch(env: &TestEnvironment) -> Self {
-        Self::start(env, env.msg().args(["watch", "--json", "--as", "Bob"]).env(seams::NO_SLOW_TICK, "1"))
+        Self::start(
+            env,
+            env.msg().args(["watch", "--json", "--as", "Bob"]).env(test_switches::NO_SLOW_TICK, "1"),
+        )
     }
 
     /// [`Running::watch`], certainly working: it has handed over a message.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::Value;
 
 use crate::support::environment::{Ended, TestEnvironment, put};
@@ -37,7 +37,7 @@ pub fn key(env: &TestEnvironment, file: &str) -> String {
 
 /// Runs a command at that time.
 pub fn run_at(env: &TestEnvironment, time: &str, args: &[&str]) -> Ended {
-    env.run_with(&[args, &["--json"]].concat(), &[(seams::NOW, time)])
+    env.run_with(&[args, &["--json"]].concat(), &[(test_switches::NOW, time)])
 }
 
 #[track_caller]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ravenry::sys::seams::CRASH_AT;
+use ravenry::sys::test_switches::CRASH_AT;
 use serde_json::{Value, json};
 
 use super::fixture::{SPEC, assert_state, claim, holder, on_disk, refused, three};

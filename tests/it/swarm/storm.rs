@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::Value;
 
 use super::crowd::{Caller, Chance, Host, entries, ledger, number};
@@ -104,7 +104,7 @@ impl<'a> Agent<'a> {
     fn command(&mut self, args: &[&str], fate: Fate) -> Option<Ended> {
         let mut command = self.caller.msg(&[args, &["--as", &self.name]].concat());
         if let Fate::Step(step) = fate {
-            command.env(seams::CRASH_AT, step.to_string());
+            command.env(test_switches::CRASH_AT, step.to_string());
         }
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         match fate {

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use pty_process::blocking as pty;
 use ravenry::domain::{MessageId, MessageStamp};
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::Value;
 
 use crate::support::environment::{end, put};
@@ -24,7 +24,7 @@ impl Scene {
     /// The answer of `msg`, without a line in the transcript.
     #[track_caller]
     fn quietly(&self, args: &[&str]) -> Value {
-        let ended = end(self.command().env(seams::SEED, "3").args(args).arg("--json"));
+        let ended = end(self.command().env(test_switches::SEED, "3").args(args).arg("--json"));
         one_object(&args.join(" "), &ended.stdout, ended.code)
     }
 
@@ -37,14 +37,14 @@ impl Scene {
     /// Runs `msg` with a fixed random seed.
     fn tell(&mut self, args: &[&str]) {
         let mut command = self.command();
-        command.env(seams::SEED, "3");
+        command.env(test_switches::SEED, "3");
         self.run(command, &format!("msg {}", super::shown(args)), args);
     }
 
     /// Runs `msg` in a terminal, without colours.
     fn in_terminal(&mut self, args: &[&str]) {
         let mut command = self.command();
-        command.env(seams::SEED, "3").env("TERM", "xterm").env("NO_COLOR", "1");
+        command.env(test_switches::SEED, "3").env("TERM", "xterm").env("NO_COLOR", "1");
         if self.voice == Voice::Json {
             self.run(command, "", args);
             return;
@@ -62,7 +62,8 @@ impl Scene {
     /// The output of `msg` through a pipe, as a model gets it.
     #[track_caller]
     fn model_reads(&self, args: &[&str], variables: &[(&str, &str)]) -> String {
-        let ended = end(self.command().env(seams::SEED, "3").envs(variables.iter().copied()).args(args));
+        let ended =
+            end(self.command().env(test_switches::SEED, "3").envs(variables.iter().copied()).args(args));
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended}");
         ended.stdout
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 use serde_json::json;
 
 use crate::support::environment::{put, put_old};
@@ -27,7 +27,7 @@ impl Scene {
     /// Runs `msg` with a fixed random seed.
     fn with_seed(&mut self, args: &[&str]) {
         let mut command = self.command();
-        command.env(seams::SEED, "3");
+        command.env(test_switches::SEED, "3");
         self.run(command, &format!("msg {}", shown(args)), args);
     }
 }

@@ -1,6 +1,6 @@
 //! Snapshots of `spec`, `tasks`, `claim`, `unclaim`, `complete` and `handoff`.
 
-use ravenry::sys::seams;
+use ravenry::sys::test_switches;
 
 use crate::support::environment::put;
 use crate::texts::{Scene, check, shown};
@@ -25,7 +25,7 @@ impl Scene {
     /// Runs `msg` with a fixed random seed.
     fn seeded(&mut self, args: &[&str]) {
         let mut command = self.command();
-        command.env(seams::SEED, "3");
+        command.env(test_switches::SEED, "3");
         self.run(command, &format!("msg {}", shown(args)), args);
     }
 }

@@ -9,7 +9,7 @@ use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::ops::setup::config::{self, SettingEntry};
 use crate::ops::{CommandError, Context};
-use crate::store::config::{ConfigScope, number_json, variable_of};
+use crate::store::config_files::{ConfigScope, number_json, variable_of};
 
 /// Show and change settings
 ///

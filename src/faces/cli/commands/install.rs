@@ -18,7 +18,7 @@ use crate::ops::setup::install::{
     self, FileChange, InstallDestination, InstallOptions, InstallOutcome, InstallState,
 };
 use crate::ops::{CommandError, CommandErrorKind, Context, HandoverOutcome};
-use crate::store::config::ConfigScope;
+use crate::store::config_files::ConfigScope;
 
 use super::config::from;
 

@@ -15,7 +15,7 @@ use nix::fcntl::{Flock, FlockArg};
 use super::read::LONGEST_NOTE;
 use super::{AS_PUT_THERE, FILE_MODE, FileError, Files, plain};
 use crate::sys::clock;
-use crate::sys::seams::step;
+use crate::sys::test_switches::step;
 
 /// Pause between attempts to lock. Others hold the lock for microseconds.
 const PAUSE: Duration = Duration::from_micros(200);

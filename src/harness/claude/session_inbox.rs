@@ -17,7 +17,7 @@ use crate::harness::wake::{InboxError, PostOrigin, SessionInbox, SessionInboxes,
 use crate::sys::environment::Home;
 use crate::sys::{clock, process};
 
-use super::inbound::{self, ClaudeRefusal, InboundContext};
+use super::inbox_permission::{self, ClaudeRefusal, InboundContext};
 use super::install::{self, DIRECTORY};
 
 const RECORDS: SessionRecordFormat = SessionRecordFormat {
@@ -60,7 +60,7 @@ impl SessionInboxes for ClaudeInboxes {
         }
         let args = process::details(agent.process.pid()).map(|details| details.look.args);
         let args = args.ok_or(ClaudeRefusal::UnseenProcess)?;
-        inbound::check(&InboundContext {
+        inbox_permission::check(&InboundContext {
             config: &session.0.config,
             cwd: Path::new(session.0.text("cwd")),
             args: &args,
