@@ -10,30 +10,30 @@
 //!
 //! | file in the mesh | module |
 //! | --- | --- |
-//! | `registry/<Name>.json` | `store::registry`; changes: `store::staged_change`; format: `store::wire::registration` |
-//! | `inbox/<Name>/` | `store::inbox` (taking), `store::offers` (mail given to a model), `store::outbox` (posting), `store::locked_mesh` (moving it with its owner) |
-//! | `seen/<Name>/.owner` | `store::orphans` |
-//! | `registry/.<Name>.taken` | `store::burial` |
-//! | `seen/<Name>/`, `sent/<Name>/` | `store::archive`; file names: `store::message_files` |
+//! | `registry/<Name>.json` | `store::agents::registry`; changes: `store::staged_change`; format: `store::wire::registration` |
+//! | `inbox/<Name>/` | `store::messages::inbox` (taking), `store::messages::offers` (mail given to a model), `store::messages::outbox` (posting), `store::locked_mesh` (moving it with its owner) |
+//! | `seen/<Name>/.owner` | `store::messages::orphans` |
+//! | `registry/.<Name>.taken` | `store::agents::burial` |
+//! | `seen/<Name>/`, `sent/<Name>/` | `store::messages::archive`; file names: `store::messages::message_files` |
 //! | `feed/<number>.jsonl`, `feed/.lock` | `store::feed`; format of a line: `store::wire::event` |
 //! | `quarantine/` | `store::quarantine` |
-//! | `sessions/<hash>.json` | `store::sessions` |
-//! | `graves/<Name>-<hash>/` | `store::graves` |
-//! | `presence/<Name>` | modification time: `store::mesh`; lines with the agent's activity: `store::activity_log`, based on the ledger of `sys::files` |
-//! | `presence/<Name>.stuck`, `presence/.looked` | `store::stuck_reports` |
-//! | `index` | `store::index` |
-//! | `hooks/`, `trouble.jsonl` | `store::hook_state`; activity of a session and its waiter: `store::session_activity` |
-//! | `claims.json` | `store::claims`; changes: `store::staged_change` |
-//! | `completions.json` | `store::completions`; changes: `store::staged_change` |
+//! | `sessions/<hash>.json` | `store::agents::sessions` |
+//! | `graves/<Name>-<hash>/` | `store::agents::graves` |
+//! | `presence/<Name>` | modification time: `store::mesh`; lines with the agent's activity: `store::agents::activity_log`, based on the ledger of `sys::files` |
+//! | `presence/<Name>.stuck`, `presence/.looked` | `store::agents::stuck_reports` |
+//! | `index` | `store::agents::registry_index` |
+//! | `hooks/`, `trouble.jsonl` | `store::hooks::hook_state`; activity of a session and its waiter: `store::hooks::session_states` |
+//! | `claims.json` | `store::tasks::claims`; changes: `store::staged_change` |
+//! | `completions.json` | `store::tasks::completions`; changes: `store::staged_change` |
 //! | `mesh.lock` | `store::locked_mesh`, based on `sys::flock` |
-//! | `swarm.lock` | `store::swarm_lock` |
+//! | `swarm.lock` | `store::tasks::swarm_lock` |
 //! | `tmp/` | `sys::files` |
 //!
 //! Outside the mesh:
 //!
-//! - configuration files: `store::config`; `last-good.json` next to the user's configuration: `store::last_good`;
+//! - configuration files: `store::config_files`; `last-good.json` next to the user's configuration: `store::setup::last_good`;
 //! - git's pre-commit hook: `ops::setup::guard`;
-//! - settings of harnesses: `ops::setup::install`. `store::installs` records in `ravenry-installs/`, next to the
+//! - settings of harnesses: `ops::setup::install`. `store::setup::installs` records in `ravenry-installs/`, next to the
 //!   mesh, what `install` found and wrote there;
 //! - `.msg-selftest.<process>` next to the mesh, while `selftest` runs: the scratch directory of `sys::files`.
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::grave_id::GraveId;
-use super::session_hash::session_hash;
+use super::agents::grave_id::GraveId;
+use super::agents::session_hash::session_hash;
 use crate::domain::{AgentName, SessionId};
 
 /// The directory of a mesh.

@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::claims::Claims;
+use super::agents::grave_id::GraveId;
+use super::agents::graves::{GoneReason, GraveHeader};
+use super::agents::registry::{self, Census, Registration};
+use super::agents::sessions::{self, SessionRecord};
 use super::error::StoreError;
-use super::grave_id::GraveId;
-use super::graves::{GoneReason, GraveHeader};
-use super::inbox::dropped_by_dead;
 use super::lock_order::{LockOrderGuard, LockRank};
 use super::mesh::Mesh;
-use super::message_files::Offer;
-use super::registry::{self, Census, Registration};
-use super::sessions::{self, SessionRecord};
-use super::swarm_lock::{self, SwarmLock};
+use super::messages::inbox::dropped_by_dead;
+use super::messages::message_files::Offer;
+use super::tasks::claims::Claims;
+use super::tasks::swarm_lock::{self, SwarmLock};
 use super::wire;
 use crate::domain::{Agent, AgentName, SessionId};
 use crate::sys::clock;

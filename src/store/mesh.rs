@@ -7,7 +7,7 @@ use super::directory_kind::{self, DirectoryKind};
 use super::error::StoreError;
 use super::layout::{DIRECTORIES, Layout};
 use super::location::MeshLocation;
-use super::swarm_lock;
+use super::tasks::swarm_lock;
 use crate::domain::settings::Durability;
 use crate::sys::clock;
 use crate::sys::directory_trust::{self, Privacy, SafeDirectory, UnsafeDirectory};

@@ -32,13 +32,13 @@
 
 use std::path::PathBuf;
 
-use super::claims::Claims;
-use super::completions::Completions;
+use super::agents::registry::Registration;
+use super::agents::sessions::SessionRecord;
 use super::error::StoreError;
-use super::locked_claims::LockedClaims;
 use super::locked_mesh::LockedMesh;
-use super::registry::Registration;
-use super::sessions::SessionRecord;
+use super::tasks::claims::Claims;
+use super::tasks::completions::Completions;
+use super::tasks::locked_claims::LockedClaims;
 use crate::domain::Agent;
 use crate::sys::files::{self, PreparedFile};
 use crate::sys::{clock, test_switches};

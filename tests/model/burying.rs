@@ -3,12 +3,13 @@
 use crate::search::{Action, DIES, Protocol, Step, explore};
 
 const LOCKS: Action = Action::ours("gets mesh.lock", "sys/flock.rs", "acquire");
-const SETTLES: Action = Action::ours("goes on with what a crash left", "store/burial.rs", "settle_taken");
-const FINDS: Action = Action::ours("looks whose registration it is", "store/burial.rs", "find");
+const SETTLES: Action =
+    Action::ours("goes on with what a crash left", "store/agents/burial.rs", "settle_taken");
+const FINDS: Action = Action::ours("looks whose registration it is", "store/agents/burial.rs", "find");
 const TAKES: Action =
-    Action::ours("moves it to where nobody reads it", "store/burial.rs", "take_registration");
-const BURIES: Action = Action::ours("moves it into the grave", "store/burial.rs", "take_registration");
-const PUTS_BACK: Action = Action::ours("puts it back", "store/burial.rs", "put_back_registration");
+    Action::ours("moves it to where nobody reads it", "store/agents/burial.rs", "take_registration");
+const BURIES: Action = Action::ours("moves it into the grave", "store/agents/burial.rs", "take_registration");
+const PUTS_BACK: Action = Action::ours("puts it back", "store/agents/burial.rs", "put_back_registration");
 const TAKES_WHATEVER: Action = Action::other("moves whatever lies there into the grave");
 const REMOVES: Action = Action::other("removes the registration of the dead agent");
 const WRITES: Action = Action::other("writes its own");

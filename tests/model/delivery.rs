@@ -6,18 +6,20 @@ use crate::search::{Action, DIES, Fault, Protocol, Step, explore};
 const WRITES: Action =
     Action::ours("writes the message under a private name", "sys/files.rs", "write_private");
 const POSTS: Action = Action::ours("links it into the inbox", "sys/files.rs", "publish_twice");
-const KEEPS: Action = Action::ours("keeps it as sent, and is told so", "store/outbox.rs", "post_into");
-const LOOKS: Action = Action::ours("looks at the inbox", "store/inbox.rs", "scan");
-const LISTS: Action = Action::ours("lists what others have in hand", "store/inbox.rs", "put_back_of_dead");
+const KEEPS: Action =
+    Action::ours("keeps it as sent, and is told so", "store/messages/outbox.rs", "post_into");
+const LOOKS: Action = Action::ours("looks at the inbox", "store/messages/inbox.rs", "scan");
+const LISTS: Action =
+    Action::ours("lists what others have in hand", "store/messages/inbox.rs", "put_back_of_dead");
 const LEAVES: Action =
-    Action::ours("leaves it: its reader lives, or it is gone", "store/inbox.rs", "dropped_by_dead");
-const PUTS_BACK: Action = Action::ours("puts it back", "store/inbox.rs", "put_at");
+    Action::ours("leaves it: its reader lives, or it is gone", "store/messages/inbox.rs", "dropped_by_dead");
+const PUTS_BACK: Action = Action::ours("puts it back", "store/messages/inbox.rs", "put_at");
 const TAKES: Action = Action::ours("takes it", "sys/files.rs", "take");
 const COMES_LATE: Action = Action::ours("comes too late to take it", "sys/files.rs", "take");
 const HANDS_OVER: Action = Action::ours("hands it over", "ops/messages/receive.rs", "finish");
 const FAILS: Action = Action::ours("finds that nobody reads", "ops/messages/receive.rs", "finish");
-const RECORDS: Action = Action::ours("records it as seen", "store/inbox.rs", "record_one");
-const GIVES_BACK: Action = Action::ours("gives it back", "store/inbox.rs", "give_back");
+const RECORDS: Action = Action::ours("records it as seen", "store/messages/inbox.rs", "record_one");
+const GIVES_BACK: Action = Action::ours("gives it back", "store/messages/inbox.rs", "give_back");
 
 const LINKS_BACK: Action = Action::other("links it back into the inbox");
 const UNLINKS: Action = Action::other("removes the name that its reader gave it");

@@ -10,7 +10,7 @@ const FINDS_IT_SOUND: Action = Action::ours("finds its watch sound", "sys/watch.
 const WATCHES: Action = Action::ours("watches the directory", "sys/watch.rs", "arm");
 const FINDS_NO_DIRECTORY: Action = Action::ours("finds no directory to watch", "sys/watch.rs", "arm");
 const NOTES_INODE: Action = Action::ours("notes which directory that was", "sys/watch.rs", "inode");
-const LOOKS: Action = Action::ours("looks, and reads what is there", "store/inbox.rs", "scan");
+const LOOKS: Action = Action::ours("looks, and reads what is there", "store/messages/inbox.rs", "scan");
 const IS_WOKEN: Action = Action::ours("is woken by a hint", "ops/watcher/mesh_watcher.rs", "wait");
 const TICKS: Action =
     Action::ours("has no watch and looks again soon", "ops/watcher/mesh_watcher.rs", "wait");

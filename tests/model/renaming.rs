@@ -10,14 +10,16 @@ const ASKS: Action = Action::ours("asks whether the name is free", "ops/agents/n
 const IS_REFUSED: Action =
     Action::ours("is told that the name is taken", "ops/agents/names.rs", "name_taken");
 const PUBLISHES: Action = Action::ours("publishes the new registration", "store/locked_mesh.rs", "register");
-const CARRIES: Action = Action::ours("writes the new name into the claims", "store/claims.rs", "carry_over");
+const CARRIES: Action =
+    Action::ours("writes the new name into the claims", "store/tasks/claims.rs", "carry_over");
 const REMOVES: Action = Action::ours("removes the old registration", "store/locked_mesh.rs", "unregister");
 const JOINS: Action = Action::ours("takes the name", "store/locked_mesh.rs", "register");
-const LISTS: Action = Action::ours("lists the registry", "store/registry.rs", "take_census");
-const READS: Action = Action::ours("reads a registration", "store/registry.rs", "read");
-const LISTS_AGAIN: Action = Action::ours("finds one gone and lists again", "store/registry.rs", "census");
+const LISTS: Action = Action::ours("lists the registry", "store/agents/registry.rs", "take_census");
+const READS: Action = Action::ours("reads a registration", "store/agents/registry.rs", "read");
+const LISTS_AGAIN: Action =
+    Action::ours("finds one gone and lists again", "store/agents/registry.rs", "census");
 const COUNTS: Action =
-    Action::ours("leaves out what another stands for", "store/registry.rs", "set_superseded_aside");
+    Action::ours("leaves out what another stands for", "store/agents/registry.rs", "set_superseded_aside");
 
 const MOVER: &str = "Ann, who will be Eve";
 const JOINER: &str = "Ben, who would be Ann";

@@ -7,16 +7,16 @@ use crate::search::{Action, DIES, Fault, Protocol, Step, explore};
 const WAITS: Action = Action::ours("gets mesh.lock", "sys/flock.rs", "acquire");
 const SHOWS: Action = Action::ours("links its own lock into place", "sys/files.rs", "show");
 const FINDS_ONE: Action = Action::ours("finds a lock in the way", "sys/files.rs", "show");
-const MARKS: Action = Action::ours("notes which file that is", "store/swarm_lock.rs", "file_mark");
-const READS: Action = Action::ours("reads whose it is", "store/swarm_lock.rs", "examine");
-const JUDGES: Action = Action::ours("asks whether its holder lives", "store/swarm_lock.rs", "examine");
+const MARKS: Action = Action::ours("notes which file that is", "store/tasks/swarm_lock.rs", "file_mark");
+const READS: Action = Action::ours("reads whose it is", "store/tasks/swarm_lock.rs", "examine");
+const JUDGES: Action = Action::ours("asks whether its holder lives", "store/tasks/swarm_lock.rs", "examine");
 const COMPARES: Action =
-    Action::ours("looks whether it is still that file", "store/swarm_lock.rs", "acquire");
-const BREAKS: Action = Action::ours("removes what lies there", "store/swarm_lock.rs", "acquire");
-const WORKS: Action = Action::ours("has changed the claims", "store/claims.rs", "write");
+    Action::ours("looks whether it is still that file", "store/tasks/swarm_lock.rs", "acquire");
+const BREAKS: Action = Action::ours("removes what lies there", "store/tasks/swarm_lock.rs", "acquire");
+const WORKS: Action = Action::ours("has changed the claims", "store/tasks/claims.rs", "write");
 const COMPARES_OWN: Action =
-    Action::ours("looks whether the lock is its own", "store/swarm_lock.rs", "release");
-const RELEASES: Action = Action::ours("removes the lock", "store/swarm_lock.rs", "release");
+    Action::ours("looks whether the lock is its own", "store/tasks/swarm_lock.rs", "release");
+const RELEASES: Action = Action::ours("removes the lock", "store/tasks/swarm_lock.rs", "release");
 /// When the lock is dropped, or by the kernel.
 const FREES: Action = Action::other("lets go of mesh.lock");
 

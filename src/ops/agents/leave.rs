@@ -1,6 +1,6 @@
 //! `msg leave`: frees the agent's tasks and paths; unread mail waits for the session to come back.
 //!
-//! The session's record says that the agent left, before any mail is moved (`store::burial`). So an agent whose
+//! The session's record says that the agent left, before any mail is moved (`store::agents::burial`). So an agent whose
 //! registration merely vanished is registered again by its next command, and one that left or was evicted is not.
 
 use crate::domain::{Agent, AgentName, EventKind};

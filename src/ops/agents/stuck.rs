@@ -6,7 +6,7 @@
 //! between the record and the runner loses those. A peer whose notice could not be posted is not told later; the command
 //! warns.
 //!
-//! The last sign of life at the time of a report is kept (`store::stuck_reports`), so an agent is reported again only
+//! The last sign of life at the time of a report is kept (`store::agents::stuck_reports`), so an agent is reported again only
 //! after another sign of life. All hooks together check once a minute, never before a tool.
 
 use std::time::Duration;

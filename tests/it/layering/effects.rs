@@ -13,7 +13,7 @@ use super::graph::{self, Modules, NamedItem, Segments};
 const GUARDS: [(&str, &str); 3] = [
     ("store::locked_mesh", "LockedMesh"),
     ("store::staged_change", "StagedChange"),
-    ("store::locked_claims", "LockedClaims"),
+    ("store::tasks::locked_claims", "LockedClaims"),
 ];
 
 fn segments(name: &str) -> Segments {

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json};
 
-use super::error::StoreError;
 use super::last_good::{KEPT, LastGood};
 use crate::domain::settings::{KEYS, RawValue, SetBy, SettingError, SettingSource, Settings, find_key};
 use crate::domain::suggestions;
+use crate::store::error::StoreError;
 use crate::sys::environment::{Home, variable};
 use crate::sys::files::{self, FileError, Files};
 use crate::sys::flock::FileLock;
@@ -332,7 +332,7 @@ fn rewrite(
     if document.is_empty() && !keep_empty && !is_link {
         files::remove(&path)?;
     } else {
-        files.replace(&path, &super::wire::pretty(&document))?;
+        files.replace(&path, &crate::store::wire::pretty(&document))?;
     }
     files.sweep()?;
     if scope == ConfigScope::User {

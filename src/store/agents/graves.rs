@@ -9,15 +9,15 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::error::{ParseError, StoreError};
 use super::grave_id::GraveId;
-use super::handles::GraveRecords;
-use super::layout::Layout;
 use super::registry::{self, Registration, UnreadableFile};
-use super::retrying_read::{self, FileContent, RetryBudget};
 use super::sessions::{self, SessionRecord};
-use super::wire::time;
 use crate::domain::SessionId;
+use crate::store::error::{ParseError, StoreError};
+use crate::store::handles::GraveRecords;
+use crate::store::layout::Layout;
+use crate::store::retrying_read::{self, FileContent, RetryBudget};
+use crate::store::wire::time;
 use crate::sys::files::{self, FileError};
 
 impl GraveRecords<'_> {
@@ -62,16 +62,16 @@ pub struct Grave {
 }
 
 #[derive(Deserialize, Serialize)]
-pub(super) struct GraveHeader {
-    pub(super) why: GoneReason,
+pub(in crate::store) struct GraveHeader {
+    pub(in crate::store) why: GoneReason,
     #[serde(with = "time")]
-    pub(super) at: Timestamp,
+    pub(in crate::store) at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) by: Option<String>,
+    pub(in crate::store) by: Option<String>,
 }
 
 /// The graves of a session, under whatever names it had.
-pub(super) fn of_session(layout: &Layout, session: &SessionId) -> Result<Vec<GraveId>, FileError> {
+pub(in crate::store) fn of_session(layout: &Layout, session: &SessionId) -> Result<Vec<GraveId>, FileError> {
     let mut own = Vec::new();
     for id in files::list(&layout.graves())?.iter().filter_map(|name| GraveId::parse(name)) {
         if id.is_of(session) || is_lost_mail_of(layout, &id, session)? {
@@ -94,7 +94,10 @@ fn is_lost_mail_of(layout: &Layout, id: &GraveId, session: &SessionId) -> Result
 }
 
 /// The session that lost mail is for: the only one that had the name and joined before the mail was moved there.
-pub(super) fn lost_mail_owner(layout: &Layout, id: &GraveId) -> Result<Option<SessionRecord>, FileError> {
+pub(in crate::store) fn lost_mail_owner(
+    layout: &Layout,
+    id: &GraveId,
+) -> Result<Option<SessionRecord>, FileError> {
     let mut owners = sessions::all(layout)?.records.into_iter().filter(|known| had_name_of(known, id));
     let first = owners.next();
     Ok(first.filter(|_| owners.next().is_none()))
@@ -114,7 +117,7 @@ pub struct GraveScan {
     pub unreadable: Vec<UnreadableFile>,
 }
 
-pub(super) fn all(layout: &Layout) -> Result<GraveScan, FileError> {
+pub(in crate::store) fn all(layout: &Layout) -> Result<GraveScan, FileError> {
     let mut found = GraveScan::default();
     for name in files::list(&layout.graves())? {
         let Some(id) = GraveId::parse(&name) else { continue };
@@ -129,7 +132,7 @@ pub(super) fn all(layout: &Layout) -> Result<GraveScan, FileError> {
     Ok(found)
 }
 
-pub(super) fn read(layout: &Layout, id: &GraveId) -> Result<Result<Grave, ParseError>, FileError> {
+pub(in crate::store) fn read(layout: &Layout, id: &GraveId) -> Result<Result<Grave, ParseError>, FileError> {
     let dir = layout.grave(id);
     let parse = |bytes: &[u8]| {
         serde_json::from_slice(bytes).map_err(|error| ParseError::new(format!("`grave.json`: {error}")))

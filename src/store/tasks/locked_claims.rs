@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::claims::{Claim, Claims, read_claims, read_completions};
 use super::completions::Completions;
-use super::error::StoreError;
-use super::lock_order::{LockOrderGuard, LockRank};
-use super::locked_mesh::LockedMesh;
 use super::swarm_lock::SwarmLock;
+use crate::store::error::StoreError;
+use crate::store::lock_order::{LockOrderGuard, LockRank};
+use crate::store::locked_mesh::LockedMesh;
 use crate::sys::files;
 
 /// What was saved of a damaged file.
@@ -20,7 +20,7 @@ pub struct Salvaged {
     pub aside: String,
 }
 
-/// Both locks held, which allows changes to claims and completions: by a [`super::StagedChange`], or by repairing
+/// Both locks held, which allows changes to claims and completions: by a [`crate::store::StagedChange`], or by repairing
 /// damaged files.
 #[derive(Debug)]
 #[must_use = "the lock is free again as soon as this is dropped"]
@@ -41,15 +41,15 @@ impl Drop for LockedClaims<'_> {
 }
 
 impl LockedMesh<'_> {
-    /// Takes `swarm.lock`, which pi-messenger respects, to repair claims and completions; a [`super::StagedChange`]
-    /// takes it by itself. If [`super::Mesh::lock_with_claims`] did not take it, this waits for it with `mesh.lock` held.
+    /// Takes `swarm.lock`, which pi-messenger respects, to repair claims and completions; a [`crate::store::StagedChange`]
+    /// takes it by itself. If [`crate::store::Mesh::lock_with_claims`] did not take it, this waits for it with `mesh.lock` held.
     pub fn lock_claims(&self) -> Result<LockedClaims<'_>, StoreError> {
         LockedClaims::lock(self)
     }
 
     /// Like [`LockedMesh::swarm`] but without waiting, for work that another process may do later. `None`: the lock is
     /// held.
-    pub(super) fn try_lock_claims(&self) -> Result<Option<LockedClaims<'_>>, StoreError> {
+    pub(in crate::store) fn try_lock_claims(&self) -> Result<Option<LockedClaims<'_>>, StoreError> {
         LockedClaims::try_lock(self)
     }
 }
@@ -72,7 +72,7 @@ impl<'l> LockedClaims<'l> {
         }
     }
 
-    pub(super) fn claims(&self) -> Result<Claims, StoreError> {
+    pub(in crate::store) fn claims(&self) -> Result<Claims, StoreError> {
         read_claims(&self.locked.mesh.layout)
     }
 
@@ -97,7 +97,7 @@ impl<'l> LockedClaims<'l> {
     /// Drops claims on completed tasks, which an interrupted completion leaves behind. They are recognised by
     /// `claims.json` being the older file. So every other writer of claims must call this first, or the paths reserved
     /// with those tasks would bind again.
-    pub(super) fn drop_done(&self, claims: &mut Claims) {
+    pub(in crate::store) fn drop_done(&self, claims: &mut Claims) {
         let Some(done) = self.locked.mesh.tasks().done_since_claims() else { return };
         let is_done = |claim: &Claim| done.has(&claim.spec, &claim.task);
         for claim in claims.iter().filter(is_done).collect::<Vec<_>>() {
@@ -105,7 +105,7 @@ impl<'l> LockedClaims<'l> {
         }
     }
 
-    pub(super) fn completions(&self) -> Result<Completions, StoreError> {
+    pub(in crate::store) fn completions(&self) -> Result<Completions, StoreError> {
         read_completions(&self.locked.mesh.layout)
     }
 

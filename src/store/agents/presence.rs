@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::error::StoreError;
-use super::handles::PresenceFiles;
 use crate::domain::{Agent, AgentName};
+use crate::store::error::StoreError;
+use crate::store::handles::PresenceFiles;
 use crate::sys::{clock, files};
 
 impl PresenceFiles<'_> {

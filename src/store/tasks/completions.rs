@@ -15,9 +15,9 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::error::ParseError;
-use super::wire::surrogates::{self, SurrogateEscapes, readable};
-use super::wire::{pretty, time};
+use crate::store::error::ParseError;
+use crate::store::wire::surrogates::{self, SurrogateEscapes, readable};
+use crate::store::wire::{pretty, time};
 
 /// A finished task: by whom, and when.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -56,7 +56,7 @@ impl SpecCompletions {
 }
 
 impl Completions {
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+    pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let (whole, escapes): (Members<Members<Box<RawValue>>>, SurrogateEscapes) =
             SurrogateEscapes::read(bytes).map_err(ParseError::new)?;
         let specs: Vec<SpecCompletions> =
@@ -71,7 +71,7 @@ impl Completions {
     }
 
     /// The valid entries of a damaged file, and the number of invalid ones.
-    pub(super) fn salvage(bytes: &[u8]) -> (Self, usize) {
+    pub(in crate::store) fn salvage(bytes: &[u8]) -> (Self, usize) {
         let (specs, escapes): (Pairs, SurrogateEscapes) = SurrogateEscapes::read(bytes).unwrap_or_default();
         let mut saved = Self { specs: Vec::new(), escapes };
         let mut dropped = 0;
@@ -89,7 +89,7 @@ impl Completions {
         (saved, dropped)
     }
 
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    pub(in crate::store) fn bytes(&self) -> Vec<u8> {
         self.escapes.written(pretty(self))
     }
 
@@ -266,7 +266,7 @@ impl<'de> Deserialize<'de> for Pairs {
 mod tests {
     use super::*;
 
-    const PI: &str = include_str!("../../fixtures/pi-messenger/completions.json");
+    const PI: &str = include_str!("../../../fixtures/pi-messenger/completions.json");
 
     fn completion(spec: &str, task: &str) -> Completion {
         let at = "2026-11-15T06:00:00Z".parse().unwrap();

@@ -14,17 +14,17 @@
 //! E                       the last line: an index without it was cut short
 //! ```
 
-use super::handles::Registry;
+use crate::store::handles::Registry;
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::error::StoreError;
-use super::mesh::Mesh;
 use super::registry::{self, Census, Registration};
 use crate::domain::pattern::{LetterCase, NormalPath, Pattern};
 use crate::domain::{Agent, Reservation, SessionId};
+use crate::store::error::StoreError;
+use crate::store::mesh::Mesh;
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, paths};
 

@@ -4,19 +4,19 @@
 //! contains our process's mark; only one reader wins it. A [`TakenMessages`] holds what was taken. It is recorded once it
 //! was handed over, or put back; if we die in between, the next reader puts it back.
 
-use super::handles::Inboxes;
-use super::registry;
-use super::retrying_read::FileContent;
+use crate::store::agents::registry;
+use crate::store::handles::Inboxes;
+use crate::store::retrying_read::FileContent;
 use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::error::{ParseError, StoreError};
-use super::mesh::Mesh;
 use super::message_files::{DotFile, MessageStem, Offer, OfferRetention, SeenRecord, Via};
-use super::wire::{message, pretty};
 use crate::domain::{Agent, AgentName, Liveness, Message, RecordedProcess};
+use crate::store::error::{ParseError, StoreError};
+use crate::store::mesh::Mesh;
+use crate::store::wire::{message, pretty};
 use crate::sys::files::{self, BoundedRead, DirectoryEntry, FileError};
 use crate::sys::{clock, process};
 
@@ -24,7 +24,7 @@ use crate::sys::{clock, process};
 const BEING_WRITTEN: Duration = Duration::from_secs(10);
 
 /// The largest file that is read, in bytes. No message is larger.
-pub(super) const MAX_FILE: u64 = 8 * 1024 * 1024;
+pub(in crate::store) const MAX_FILE: u64 = 8 * 1024 * 1024;
 
 /// The longest file name that file systems allow, in bytes.
 const MAX_NAME: usize = 255;
@@ -186,7 +186,7 @@ impl<'m> Inboxes<'m> {
     /// Gives a taken message its proper name again, by a single rename on every file system: with two names, even
     /// briefly, it could be taken twice. No other message has that name; a file that a person put there is not
     /// replaced.
-    pub(super) fn put_at(self, taken: &Path, proper: &Path) -> Result<(), FileError> {
+    pub(in crate::store) fn put_at(self, taken: &Path, proper: &Path) -> Result<(), FileError> {
         if !files::exists(proper)? {
             // Losing a race is fine: somebody else put it back.
             self.mesh.files.take(taken, proper)?;
@@ -223,7 +223,7 @@ impl<'m> Inboxes<'m> {
 }
 
 /// The stem of a message that was taken by a process that is dead by now; `None` for anything else.
-pub(super) fn dropped_by_dead(file: &str) -> Option<MessageStem> {
+pub(in crate::store) fn dropped_by_dead(file: &str) -> Option<MessageStem> {
     let Some(DotFile::Taken(stem, mark)) = DotFile::of_file(file) else { return None };
     let owner = RecordedProcess::Pinned(files::owner_of(&mark)?);
     (process::liveness(&owner) == Liveness::Gone).then_some(stem)

@@ -17,15 +17,15 @@
 //! The end of a turn is recorded before its hook looks for mail, so a message that comes later finds an idle session,
 //! and its sender wakes it.
 
-use super::handles::{HookStates, SessionStates};
+use crate::store::handles::{HookStates, SessionStates};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use super::error::StoreError;
-use super::session_hash::session_hash;
-use super::wire::process::{ProcessKey, recorded};
 use crate::domain::hook::PermissionMode;
 use crate::domain::{Agent, Liveness, RecordedProcess, SessionId};
+use crate::store::agents::session_hash::session_hash;
+use crate::store::error::StoreError;
+use crate::store::wire::process::{ProcessKey, recorded};
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, process};
 
@@ -169,7 +169,7 @@ impl SessionStates<'_> {
         Ok(self
             .mesh
             .files
-            .replace(&self.mesh.hooks().file(session, "waiter"), &super::wire::pretty(&keys))?)
+            .replace(&self.mesh.hooks().file(session, "waiter"), &crate::store::wire::pretty(&keys))?)
     }
 
     /// Whether this process is still the waiter of that session.
@@ -203,7 +203,7 @@ impl SessionStates<'_> {
         Ok(self
             .mesh
             .files
-            .replace(&self.mesh.hooks().file(session, "server"), &super::wire::pretty(&keys))?)
+            .replace(&self.mesh.hooks().file(session, "server"), &crate::store::wire::pretty(&keys))?)
     }
 
     /// The server that attends the session. It may be dead by now.
@@ -244,7 +244,7 @@ impl SessionStates<'_> {
 }
 
 impl HookStates<'_> {
-    pub(super) fn file(self, session: &SessionId, kind: &str) -> PathBuf {
+    pub(in crate::store) fn file(self, session: &SessionId, kind: &str) -> PathBuf {
         self.mesh.layout.hooks().join(format!("{}.{kind}", session_hash(session)))
     }
 }
@@ -314,7 +314,7 @@ mod tests {
         assert!(mesh.session_states().is_waiting(&session).unwrap());
         let other = WaiterKeys { pid: 1, process: None };
         let file = mesh.hooks().file(&session, "waiter");
-        mesh.files.replace(&file, &super::super::wire::pretty(&other)).unwrap();
+        mesh.files.replace(&file, &crate::store::wire::pretty(&other)).unwrap();
         assert!(!mesh.session_states().is_waiting(&session).unwrap());
         mesh.files.replace(&file, b"{\"pid\"").unwrap();
         assert_eq!(mesh.session_states().waiter(&session).unwrap(), None);

@@ -4,14 +4,14 @@
 //! sender's own lock. So names sort in the order of sending even if the clock is set back, and an agent that is renamed
 //! takes its last stamp along.
 
-use super::error::StoreError;
-use super::grave_id::GraveId;
-use super::handles::Outboxes;
-use super::lock_order::{LockOrderGuard, LockRank};
-use super::mesh::Mesh;
 use super::message_files::{MessageStem, SentRecord};
-use super::wire::message;
 use crate::domain::{AgentName, Message, MessageStamp};
+use crate::store::agents::grave_id::GraveId;
+use crate::store::error::StoreError;
+use crate::store::handles::Outboxes;
+use crate::store::lock_order::{LockOrderGuard, LockRank};
+use crate::store::mesh::Mesh;
+use crate::store::wire::message;
 use crate::sys::files::{self, Published};
 use crate::sys::flock::FileLock;
 use crate::sys::{clock, random, test_switches};

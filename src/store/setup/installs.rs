@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::StoreError;
-use super::wire::pretty;
 use crate::domain::settings::Durability;
 use crate::domain::sha256;
 use crate::domain::text_edit::undo::{UndoSpan, apply_undo, undo_spans};
+use crate::store::error::StoreError;
+use crate::store::wire::pretty;
 use crate::sys::environment::Home;
 use crate::sys::files::{self, Files};
 use crate::sys::flock::FileLock;

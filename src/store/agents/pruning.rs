@@ -2,15 +2,15 @@
 //!
 //! File times are compared before anything is read, so that in a large mesh only directories are listed.
 
-use super::handles::{GraveRecords, SessionRecords, Upkeep};
+use crate::store::handles::{GraveRecords, SessionRecords, Upkeep};
 use crate::sys::files::LeftoverFile;
 use std::path::Path;
 use std::time::Duration;
 
-use super::error::StoreError;
 use super::grave_id::GraveId;
 use super::graves::{self, Grave};
 use super::sessions::{self, SessionRecord};
+use crate::store::error::StoreError;
 use crate::sys::{clock, files};
 
 impl Upkeep<'_> {

@@ -23,13 +23,13 @@ use crate::domain::{AgentName, MessageStamp};
 pub struct MessageStem(String);
 
 impl MessageStem {
-    pub(super) fn of_file(name: &str) -> Option<Self> {
+    pub(in crate::store) fn of_file(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".json")?;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         ((1..=80).contains(&stem.len()) && stem.bytes().all(plain)).then(|| Self(stem.to_string()))
     }
 
-    pub(super) fn of_stamp(stamp: MessageStamp) -> Self {
+    pub(in crate::store) fn of_stamp(stamp: MessageStamp) -> Self {
         Self(stamp.to_string())
     }
 
@@ -48,22 +48,22 @@ impl MessageStem {
 
     /// Whether `text` refers to this message, as far as the file name shows: the letters, or a prefix of them or of our
     /// id.
-    pub(super) fn is_meant_by(&self, text: &str) -> bool {
+    pub(in crate::store) fn is_meant_by(&self, text: &str) -> bool {
         self.short_id().eq_ignore_ascii_case(text)
             || is_prefix(text, self.short_id())
             || self.stamp().is_some_and(|stamp| is_prefix(text, stamp.id().as_str()))
     }
 
     /// `.<stem>.<process>`
-    pub(super) fn taken_by(&self, mark: &str) -> String {
+    pub(in crate::store) fn taken_by(&self, mark: &str) -> String {
         format!(".{}.{mark}", self.0)
     }
 
-    pub(super) fn parked(&self) -> String {
+    pub(in crate::store) fn parked(&self) -> String {
         format!(".{}.parked", self.0)
     }
 
-    pub(super) fn file(&self) -> String {
+    pub(in crate::store) fn file(&self) -> String {
         format!("{}.json", self.0)
     }
 }
@@ -76,20 +76,20 @@ impl fmt::Display for MessageStem {
 
 /// Whether `text` is a prefix of `id`, of at least four characters, so that a word does not match by chance. Ignores
 /// case.
-pub(super) fn is_prefix(text: &str, id: &str) -> bool {
+pub(in crate::store) fn is_prefix(text: &str, id: &str) -> bool {
     text.len() >= 4 && id.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text))
 }
 
 /// The meaning of a dot-file in an inbox.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) enum DotFile {
+pub(in crate::store) enum DotFile {
     Parked(MessageStem),
     /// Taken by, or offered to, the process that the mark names.
     Taken(MessageStem, String),
 }
 
 impl DotFile {
-    pub(super) fn of_file(name: &str) -> Option<Self> {
+    pub(in crate::store) fn of_file(name: &str) -> Option<Self> {
         let (stem, rest) = name.strip_prefix('.')?.split_once('.')?;
         let stem = MessageStem::of_file(&format!("{stem}.json"))?;
         // The part after a comma is for `Offer`.
@@ -111,7 +111,7 @@ impl Via {
     }
 
     /// The same, for a message whose sender asked for no ack.
-    pub(super) fn without_ack(&self) -> Self {
+    pub(in crate::store) fn without_ack(&self) -> Self {
         Self(format!("{}.", self.0.trim_end_matches('.')))
     }
 
@@ -125,7 +125,7 @@ impl Via {
 pub struct Offer {
     pub stem: MessageStem,
     /// The mark of the harness's process.
-    pub(super) mark: String,
+    pub(in crate::store) mark: String,
     pub at: Timestamp,
     pub via: Via,
     pub kept: OfferRetention,
@@ -159,7 +159,7 @@ impl OfferRetention {
 }
 
 impl Offer {
-    pub(super) fn of_file(name: &str) -> Option<Self> {
+    pub(in crate::store) fn of_file(name: &str) -> Option<Self> {
         let Some(DotFile::Taken(stem, mark)) = DotFile::of_file(name) else { return None };
         let mut words = name.split(',').skip(1);
         let at = Timestamp::from_millisecond(words.next()?.parse().ok()?).ok()?;
@@ -172,7 +172,7 @@ impl Offer {
         words.next().is_none().then_some(Self { stem, mark, at, via, kept })
     }
 
-    pub(super) fn file(&self) -> String {
+    pub(in crate::store) fn file(&self) -> String {
         let taken = self.stem.taken_by(&self.mark);
         format!("{taken},{},{},{}", self.at.as_millisecond(), self.via.0, self.kept.word())
     }
@@ -189,11 +189,11 @@ pub struct SeenRecord {
 
 impl SeenRecord {
     /// `false`: it is acked, or no ack was asked for. `true`: the message itself has to be read.
-    pub(super) fn may_owe_ack(&self) -> bool {
+    pub(in crate::store) fn may_owe_ack(&self) -> bool {
         self.acked.is_none() && !self.via.0.ends_with('.')
     }
 
-    pub(super) fn of_file(name: &str) -> Option<Self> {
+    pub(in crate::store) fn of_file(name: &str) -> Option<Self> {
         let mut words = name.strip_suffix(".json")?.split(',');
         let stem = MessageStem::of_file(&format!("{}.json", words.next()?))?;
         let time = |word: &str| Timestamp::from_millisecond(word.parse().ok()?).ok();
@@ -206,7 +206,7 @@ impl SeenRecord {
         Some(Self { stem, at, via, acked: acked.flatten() })
     }
 
-    pub(super) fn file(&self) -> String {
+    pub(in crate::store) fn file(&self) -> String {
         let acked = self.acked.map_or(String::new(), |at| format!(",{}", at.as_millisecond()));
         format!("{},{},{}{acked}.json", self.stem, self.at.as_millisecond(), self.via.0)
     }
@@ -222,7 +222,7 @@ pub struct SentRecord {
 }
 
 impl SentRecord {
-    pub(super) fn of_file(name: &str) -> Option<Self> {
+    pub(in crate::store) fn of_file(name: &str) -> Option<Self> {
         let mut parts = name.strip_suffix(".json")?.split(',');
         let (stem, to, route) = (parts.next()?, parts.next()?, parts.next().map(str::to_string));
         let is_word = |text: &String| text.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -236,7 +236,7 @@ impl SentRecord {
         })
     }
 
-    pub(super) fn file(&self) -> String {
+    pub(in crate::store) fn file(&self) -> String {
         let route = self.route.as_deref().map_or(String::new(), |route| format!(",{route}"));
         format!("{},{}{route}.json", self.stem, self.to)
     }

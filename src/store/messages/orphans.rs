@@ -7,15 +7,15 @@
 //! The note is removed when the mail was forwarded and when another agent takes the name. A note that is older than the
 //! session record of the last owner has no effect.
 
-use super::handles::Inboxes;
+use crate::store::handles::Inboxes;
 use serde::{Deserialize, Serialize};
 
-use super::error::StoreError;
-use super::locked_mesh::LockedMesh;
-use super::registry::{Census, Registration};
-use super::sessions;
-use super::wire::pretty;
 use crate::domain::{Agent, AgentName, Liveness};
+use crate::store::agents::registry::{Census, Registration};
+use crate::store::agents::sessions;
+use crate::store::error::StoreError;
+use crate::store::locked_mesh::LockedMesh;
+use crate::store::wire::pretty;
 use crate::sys::{files, process};
 
 #[derive(Deserialize, Eq, PartialEq, Serialize)]
@@ -73,7 +73,7 @@ impl Inboxes<'_> {
     }
 
     /// Removes the note: from now on mail under that name is not for the noted agent.
-    pub(super) fn forget_owner(self, name: &AgentName) {
+    pub(in crate::store) fn forget_owner(self, name: &AgentName) {
         // Errors are ignored: a note that stays is older than the record of the session that has the name now, so it
         // has no effect.
         drop(files::remove(&self.mesh.layout.owner(name)));

@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-use super::error::StoreError;
-use super::wire::process::{ProcessKey, recorded};
 use crate::domain::{Liveness, Pid, ProcessIdentity, RecordedProcess};
+use crate::store::error::StoreError;
+use crate::store::wire::process::{ProcessKey, recorded};
 use crate::sys::files::{self, Files, LinkableFile, Published};
 use crate::sys::{clock, process};
 
@@ -31,7 +31,7 @@ const BEING_WRITTEN: Duration = Duration::from_secs(10);
 const TICKS: SignedDuration = SignedDuration::from_millis(20);
 
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+pub(in crate::store) const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// The second line of the file.
 #[derive(Deserialize, Serialize)]
@@ -61,13 +61,17 @@ pub struct SwarmLock {
 
 /// The private file that this process links to `swarm.lock` while it holds the lock. It is written once and linked each
 /// time.
-pub(super) fn token(files: &Files) -> Result<LinkableFile, StoreError> {
+pub(in crate::store) fn token(files: &Files) -> Result<LinkableFile, StoreError> {
     Ok(files.keep(&content(process::identify(process::own_pid())))?)
 }
 
 impl SwarmLock {
     /// Takes the lock, and removes a stale one. The caller holds `mesh.lock`.
-    pub(super) fn acquire(path: &Path, token: &LinkableFile, limit: Duration) -> Result<Self, StoreError> {
+    pub(in crate::store) fn acquire(
+        path: &Path,
+        token: &LinkableFile,
+        limit: Duration,
+    ) -> Result<Self, StoreError> {
         let deadline = Instant::now() + limit;
         let mut pause = FIRST_PAUSE;
         loop {
@@ -117,7 +121,11 @@ impl Drop for SwarmLock {
 
 /// Waits until pi-messenger does not hold the lock. A process of ours that holds it holds `mesh.lock`, too, and the
 /// caller waits for it there.
-pub(super) fn wait_for_stranger(path: &Path, deadline: Instant, limit: Duration) -> Result<(), StoreError> {
+pub(in crate::store) fn wait_for_stranger(
+    path: &Path,
+    deadline: Instant,
+    limit: Duration,
+) -> Result<(), StoreError> {
     let mut pause = FIRST_PAUSE;
     while let Some((SwarmLockState::Held(holder), Owner::Stranger)) = inspect(path)? {
         if Instant::now() >= deadline {
@@ -129,7 +137,7 @@ pub(super) fn wait_for_stranger(path: &Path, deadline: Instant, limit: Duration)
     Ok(())
 }
 
-pub(super) fn timed_out(path: &Path, holder: String, limit: Duration) -> StoreError {
+pub(in crate::store) fn timed_out(path: &Path, holder: String, limit: Duration) -> StoreError {
     // A nested wait gets the remaining time of the outer one, which is not a round number.
     let limit = (limit.as_secs_f64() * 100.0).round() / 100.0;
     StoreError::SwarmLockTimedOut { path: path.to_path_buf(), holder, limit }
@@ -161,7 +169,7 @@ enum Owner {
 }
 
 /// Whether the lock is held or stale. `None`: there is no lock.
-pub(super) fn examine(path: &Path) -> Result<Option<SwarmLockState>, StoreError> {
+pub(in crate::store) fn examine(path: &Path) -> Result<Option<SwarmLockState>, StoreError> {
     Ok(inspect(path)?.map(|(obstacle, _)| obstacle))
 }
 

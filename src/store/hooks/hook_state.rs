@@ -7,16 +7,16 @@
 //! trouble.jsonl                   hook calls that failed and let the tool through, for `doctor`
 //! ```
 
-use super::handles::HookStates;
+use crate::store::handles::HookStates;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::error::StoreError;
-use super::session_hash::session_hash;
-use super::wire::{pretty, time};
 use crate::domain::SessionId;
+use crate::store::agents::session_hash::session_hash;
+use crate::store::error::StoreError;
+use crate::store::wire::{pretty, time};
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, random};
 
@@ -176,7 +176,7 @@ impl HookStates<'_> {
         Ok(())
     }
 
-    pub(super) fn make_dir(self) -> Result<(), StoreError> {
+    pub(in crate::store) fn make_dir(self) -> Result<(), StoreError> {
         let dir = self.mesh.layout.hooks();
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;

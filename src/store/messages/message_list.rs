@@ -1,15 +1,15 @@
 //! An agent's messages by their file names, which tell the state of each. A message's content is read only when it is
 //! to be shown.
 
-use super::handles::{Archive, Outboxes};
+use crate::store::handles::{Archive, Outboxes};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::archive::{MessageLocation, SentMessageLocation, StoredMessage};
-use super::error::StoreError;
-use super::mesh::Mesh;
 use super::message_files::{DotFile, MessageStem, Offer, SeenRecord};
 use crate::domain::{Agent, AgentName};
+use crate::store::error::StoreError;
+use crate::store::mesh::Mesh;
 use crate::sys::files;
 
 /// A message that was sent or received, without its content.

@@ -3,7 +3,7 @@
 //! With it a session that comes back is recognised, and a registration that vanished while its agent is alive can be
 //! written again.
 
-use super::handles::SessionRecords;
+use crate::store::handles::SessionRecords;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -11,12 +11,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::error::{ParseError, StoreError};
-use super::layout::Layout;
 use super::registry::{Registration, UnreadableFile};
-use super::retrying_read::{self, FileContent, RetryBudget};
-use super::wire::{registration, time};
 use crate::domain::{AgentName, SessionId};
+use crate::store::error::{ParseError, StoreError};
+use crate::store::layout::Layout;
+use crate::store::retrying_read::{self, FileContent, RetryBudget};
+use crate::store::wire::{registration, time};
 use crate::sys::files::{self, FileError};
 
 /// The record of a session.
@@ -45,9 +45,9 @@ impl SessionRecord {
     }
 
     /// The bytes to write over `before`. Keys that only a later version knows are kept.
-    pub(super) fn bytes_over(&self, before: &[u8]) -> Vec<u8> {
+    pub(in crate::store) fn bytes_over(&self, before: &[u8]) -> Vec<u8> {
         let rest = serde_json::from_slice(before).map(|keys: Keys| keys.rest).unwrap_or_default();
-        super::wire::pretty(&Keys {
+        crate::store::wire::pretty(&Keys {
             session_id: self.last.agent.session.to_string(),
             name: self.last.agent.name.to_string(),
             left: self.left,
@@ -73,19 +73,22 @@ struct Keys {
 }
 
 /// The record of that session; `None` if there is none.
-pub(super) fn read(layout: &Layout, session: &SessionId) -> Result<Option<SessionRecord>, StoreError> {
+pub(in crate::store) fn read(
+    layout: &Layout,
+    session: &SessionId,
+) -> Result<Option<SessionRecord>, StoreError> {
     let path = layout.session(session);
     let record = retrying_read::read(&path, RetryBudget::Own, parse)?.or_corrupt(path)?;
     Ok(record.filter(|record| record.last.agent.session == *session))
 }
 
 /// The record in that file; `None` if there is no file, or it cannot be parsed.
-pub(super) fn read_file(path: &Path) -> Result<Option<SessionRecord>, FileError> {
+pub(in crate::store) fn read_file(path: &Path) -> Result<Option<SessionRecord>, FileError> {
     Ok(retrying_read::read(path, RetryBudget::Own, parse)?.parsed())
 }
 
 /// The name that the session had last, without parsing the rest; `None` if it cannot be read.
-pub(super) fn name(layout: &Layout, session: &SessionId) -> Result<Option<AgentName>, StoreError> {
+pub(in crate::store) fn name(layout: &Layout, session: &SessionId) -> Result<Option<AgentName>, StoreError> {
     #[derive(Deserialize)]
     struct Name<'t> {
         name: &'t str,
@@ -102,7 +105,7 @@ pub struct SessionScan {
     pub unreadable: Vec<UnreadableFile>,
 }
 
-pub(super) fn all(layout: &Layout) -> Result<SessionScan, FileError> {
+pub(in crate::store) fn all(layout: &Layout) -> Result<SessionScan, FileError> {
     let mut sessions = SessionScan::default();
     for file_name in files::list(&layout.sessions())? {
         let Some(stem) = file_name.strip_suffix(".json") else { continue };
@@ -122,7 +125,7 @@ pub(super) fn all(layout: &Layout) -> Result<SessionScan, FileError> {
 /// The session that had the name last and did not give it up; mail in that inbox is for it. A session's record is
 /// rewritten with every change of its registration, so the newest record is the last owner's. Returns the record and
 /// the time when it was written.
-pub(super) fn last_owner(
+pub(in crate::store) fn last_owner(
     layout: &Layout,
     name: &AgentName,
 ) -> Result<Option<(SystemTime, SessionRecord)>, FileError> {

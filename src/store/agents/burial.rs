@@ -14,15 +14,15 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::error::StoreError;
 use super::grave_id::GraveId;
 use super::graves::{GoneReason, GraveHeader};
-use super::layout;
-use super::locked_mesh::LockedMesh;
 use super::registry::{self, Registration};
 use super::sessions::{Eviction, SessionRecord};
-use super::staged_change::StagedChange;
 use crate::domain::{Agent, AgentName, Liveness};
+use crate::store::error::StoreError;
+use crate::store::layout;
+use crate::store::locked_mesh::LockedMesh;
+use crate::store::staged_change::StagedChange;
 use crate::sys::files::{self, Published};
 use crate::sys::{clock, process};
 

@@ -8,27 +8,27 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::error::StoreError;
 use crate::domain::settings::{Durability, RawValue, Settings};
+use crate::store::error::StoreError;
 use crate::sys::environment::Home;
 use crate::sys::files::{self, FileError, Files};
 
 /// The keys that are kept.
-pub(super) const KEPT: [&str; 2] = ["mesh", "strict"];
+pub(in crate::store) const KEPT: [&str; 2] = ["mesh", "strict"];
 
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub(super) struct LastGood {
+pub(in crate::store) struct LastGood {
     mesh: Option<String>,
     strict: bool,
 }
 
 impl LastGood {
-    pub(super) fn of(settings: &Settings) -> Self {
+    pub(in crate::store) fn of(settings: &Settings) -> Self {
         Self { mesh: settings.mesh().map(|(mesh, _)| mesh.to_string()), strict: settings.strict }
     }
 
     /// The values that were kept last; `None` if there are none.
-    pub(super) fn recall(home: &Home) -> Option<Self> {
+    pub(in crate::store) fn recall(home: &Home) -> Option<Self> {
         let mut newest = None;
         for path in places(home) {
             let Ok(Some(metadata)) = files::metadata(&path) else { continue };
@@ -43,7 +43,7 @@ impl LastGood {
     }
 
     /// The value of one of the keys; `None` if it was not set.
-    pub(super) fn value(&self, key: &str) -> Option<RawValue> {
+    pub(in crate::store) fn value(&self, key: &str) -> Option<RawValue> {
         match key {
             "mesh" => self.mesh.clone().map(RawValue::Text),
             "strict" => Some(RawValue::Bool(self.strict)),
@@ -52,7 +52,7 @@ impl LastGood {
     }
 
     /// Keeps the values, unless the file has them already.
-    pub(super) fn keep(&self, home: &Home) -> Result<(), StoreError> {
+    pub(in crate::store) fn keep(&self, home: &Home) -> Result<(), StoreError> {
         let [beside, state] = places(home);
         let mut text = serde_json::to_vec(self)
             .map_err(|error| StoreError::Corrupt { path: beside.clone(), reason: error.to_string() })?;
@@ -64,7 +64,7 @@ impl LastGood {
     }
 
     /// Removes the kept values, because there is no configuration any more.
-    pub(super) fn forget(home: &Home) -> Result<(), StoreError> {
+    pub(in crate::store) fn forget(home: &Home) -> Result<(), StoreError> {
         for path in places(home) {
             remove(&path)?;
         }

@@ -1,7 +1,7 @@
 //! `claims.json`: which agent works on which task. `locked_claims` has the right to change it.
 
-use super::handles::TaskRecords;
 use super::swarm_lock;
+use crate::store::handles::TaskRecords;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -9,13 +9,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::completions::Completions;
-use super::error::{ParseError, StoreError};
-use super::layout::Layout;
-use super::retrying_read::{self, RetryBudget};
-use super::wire::process::{ProcessKey, recorded};
-use super::wire::surrogates::{SurrogateEscapes, readable};
-use super::wire::time;
 use crate::domain::{Agent, RecordedProcess, TaskRef};
+use crate::store::error::{ParseError, StoreError};
+use crate::store::layout::Layout;
+use crate::store::retrying_read::{self, RetryBudget};
+use crate::store::wire::process::{ProcessKey, recorded};
+use crate::store::wire::surrogates::{SurrogateEscapes, readable};
+use crate::store::wire::time;
 use crate::sys::{files, test_switches};
 
 /// The content of `claims.json`, fully parsed.
@@ -51,7 +51,7 @@ struct ClaimKeys {
 }
 
 impl Claims {
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+    pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let (document, escapes): (Map<String, Value>, SurrogateEscapes) =
             SurrogateEscapes::read(bytes).map_err(ParseError::new)?;
         for (spec, tasks) in &document {
@@ -69,7 +69,7 @@ impl Claims {
     }
 
     /// The valid entries of a damaged file, and the number of invalid ones.
-    pub(super) fn salvage(bytes: &[u8]) -> (Self, usize) {
+    pub(in crate::store) fn salvage(bytes: &[u8]) -> (Self, usize) {
         let (mut document, escapes): (Map<String, Value>, SurrogateEscapes) =
             SurrogateEscapes::read(bytes).unwrap_or_default();
         let mut dropped = 0;
@@ -88,8 +88,8 @@ impl Claims {
         (Self { document, escapes }, dropped)
     }
 
-    pub(super) fn bytes(&self) -> Vec<u8> {
-        self.escapes.written(super::wire::pretty(&self.document))
+    pub(in crate::store) fn bytes(&self) -> Vec<u8> {
+        self.escapes.written(crate::store::wire::pretty(&self.document))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Claim> {
@@ -176,7 +176,7 @@ impl TaskRecords<'_> {
     /// The completions, unless they were certainly written before the claims. Completing a task may have been
     /// interrupted, which leaves a claim on a completed task. Two writes within one tick of the clock have the same
     /// time, so equal times count.
-    pub(super) fn done_since_claims(self) -> Option<super::Completions> {
+    pub(in crate::store) fn done_since_claims(self) -> Option<crate::store::Completions> {
         let modified = |path: &Path| files::metadata(path).ok().flatten()?.modified().ok();
         let (claims, done) =
             (modified(&self.mesh.layout.claims())?, modified(&self.mesh.layout.completions())?);
@@ -189,12 +189,12 @@ impl TaskRecords<'_> {
     }
 
     /// All readable completions.
-    pub fn completions(self) -> Result<super::Completions, StoreError> {
+    pub fn completions(self) -> Result<crate::store::Completions, StoreError> {
         read_completions(&self.mesh.layout)
     }
 
     /// Whether `swarm.lock` is held or stale; `None` if there is no such file.
-    pub fn lock_state(self) -> Result<Option<super::SwarmLockState>, StoreError> {
+    pub fn lock_state(self) -> Result<Option<crate::store::SwarmLockState>, StoreError> {
         swarm_lock::examine(&self.mesh.layout.swarm_lock())
     }
 }
@@ -214,7 +214,7 @@ fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, ParseError> {
 
 /// Reads the claims. No file means no claims, but a file that cannot be parsed is an error: unreadable state is never
 /// treated as empty.
-pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
+pub(in crate::store) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
     let path = layout.claims();
     test_switches::count("claims");
     let claims = retrying_read::read(&path, RetryBudget::Own, Claims::parse)?.or_corrupt(path)?;
@@ -222,7 +222,7 @@ pub(super) fn read_claims(layout: &Layout) -> Result<Claims, StoreError> {
 }
 
 /// Like `read_claims`, for completions.
-pub(super) fn read_completions(layout: &Layout) -> Result<Completions, StoreError> {
+pub(in crate::store) fn read_completions(layout: &Layout) -> Result<Completions, StoreError> {
     let path = layout.completions();
     let completions = retrying_read::read(&path, RetryBudget::Own, Completions::parse)?.or_corrupt(path)?;
     Ok(completions.unwrap_or_default())
@@ -232,7 +232,7 @@ pub(super) fn read_completions(layout: &Layout) -> Result<Completions, StoreErro
 mod tests {
     use super::*;
 
-    const PI: &str = include_str!("../../fixtures/pi-messenger/claims.json");
+    const PI: &str = include_str!("../../../fixtures/pi-messenger/claims.json");
 
     #[test]
     fn what_pi_messenger_writes_is_read() {

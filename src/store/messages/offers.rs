@@ -8,10 +8,10 @@
 //!
 //! The later hook may belong to a tool call of the same batch, which the model requested before it could read the mail.
 
-use super::error::StoreError;
-use super::handles::Inboxes;
 use super::message_files::{MessageStem, Offer, OfferRetention, SeenRecord};
 use crate::domain::{Agent, AgentName};
+use crate::store::error::StoreError;
+use crate::store::handles::Inboxes;
 use crate::sys::files;
 
 /// A message that was offered.

@@ -12,18 +12,18 @@
 //! the file longer than `LONG` replaces its lines by their sum. So no count is lost, and the registration needs
 //! rewriting only every `REWRITE_EVERY`.
 
-use super::handles::ActivityLogs;
+use crate::store::handles::ActivityLogs;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::error::StoreError;
-use super::lock_order::{LockOrderGuard, LockRank};
-use super::locked_mesh::LockedMesh;
-use super::mesh::Mesh;
 use crate::domain::{ActivityChange, ActivityCounts, ActivityDelta, Agent, AgentName};
+use crate::store::error::StoreError;
+use crate::store::lock_order::{LockOrderGuard, LockRank};
+use crate::store::locked_mesh::LockedMesh;
+use crate::store::mesh::Mesh;
 use crate::sys::clock;
 use crate::sys::files::{self, LockedLineFile};
 
@@ -254,7 +254,7 @@ impl LockedMesh<'_> {
     }
 
     /// Moves the counts of a renamed agent from its old name to its new one.
-    pub(super) fn carry_tally(&self, from: &AgentName, to: &AgentName) -> Result<(), StoreError> {
+    pub(in crate::store) fn carry_tally(&self, from: &AgentName, to: &AgentName) -> Result<(), StoreError> {
         let (old, new) = (self.mesh.layout.presence(from), self.mesh.layout.presence(to));
         let has_lines = files::metadata(&new)?.is_some_and(|metadata| metadata.len() > 0);
         if !has_lines {

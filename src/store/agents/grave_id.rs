@@ -15,17 +15,17 @@ const HASH: usize = 12;
 pub struct GraveId(String);
 
 impl GraveId {
-    pub(super) fn of(agent: &Agent) -> Self {
+    pub(in crate::store) fn of(agent: &Agent) -> Self {
         Self(format!("{}-{}", agent.name, short_hash(&agent.session)))
     }
 
     /// Whether it is the grave of this session, under whatever name.
-    pub(super) fn is_of(&self, session: &SessionId) -> bool {
+    pub(in crate::store) fn is_of(&self, session: &SessionId) -> bool {
         self.0.ends_with(&format!("-{}", short_hash(session)))
     }
 
     /// The grave for mail that was in the inbox of an unregistered name.
-    pub(super) fn of_lost_mail(name: &AgentName, now: Timestamp) -> Self {
+    pub(in crate::store) fn of_lost_mail(name: &AgentName, now: Timestamp) -> Self {
         Self(format!("{name}-lost-{}", now.as_millisecond()))
     }
 
@@ -37,7 +37,7 @@ impl GraveId {
     }
 
     /// When lost mail was put there; `None` for the grave of a session.
-    pub(super) fn lost_at(&self) -> Option<Timestamp> {
+    pub(in crate::store) fn lost_at(&self) -> Option<Timestamp> {
         let (name, ending) = self.0.rsplit_once('-')?;
         if !name.ends_with("-lost") {
             return None;

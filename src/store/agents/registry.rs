@@ -1,17 +1,17 @@
 //! `registry/`: reading one registration, or all of them (the census).
 
-use super::handles::Registry;
 use crate::domain::TaskRef;
+use crate::store::handles::Registry;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::error::{ParseError, StoreError};
-use super::layout::{Layout, taken_name};
-use super::retrying_read::{self, FileContent, RetryBudget};
-use super::wire::surrogates::{self, SurrogateEscapes};
-use super::wire::{odd_registration, registration};
 use crate::domain::{Agent, AgentName, Liveness};
+use crate::store::error::{ParseError, StoreError};
+use crate::store::layout::{Layout, taken_name};
+use crate::store::retrying_read::{self, FileContent, RetryBudget};
+use crate::store::wire::surrogates::{self, SurrogateEscapes};
+use crate::store::wire::{odd_registration, registration};
 use crate::sys::files::{self, FileError};
 use crate::sys::{process, test_switches};
 
@@ -34,8 +34,8 @@ impl Registration {
         process::liveness(&self.agent.process) != Liveness::Gone
     }
 
-    pub(super) fn of_document(agent: Agent, document: &Map<String, Value>) -> Self {
-        Self { agent, whole: super::wire::pretty(document) }
+    pub(in crate::store) fn of_document(agent: Agent, document: &Map<String, Value>) -> Self {
+        Self { agent, whole: crate::store::wire::pretty(document) }
     }
 
     /// Replaces the agent and keeps the document, with everything that others wrote there.
@@ -47,19 +47,19 @@ impl Registration {
     ///
     /// Fails if the document cannot be written again. Reading skips fields that we don't know, so one of them may be
     /// invalid, such as a number that is too large.
-    pub(super) fn bytes(&self, path: &Path) -> Result<Vec<u8>, StoreError> {
+    pub(in crate::store) fn bytes(&self, path: &Path) -> Result<Vec<u8>, StoreError> {
         let (mut document, escapes): (Map<String, Value>, SurrogateEscapes) =
             SurrogateEscapes::read(&self.whole).map_err(|error| {
                 let reason = format!("what others wrote into it can't be kept: {error}");
                 StoreError::Corrupt { path: path.to_path_buf(), reason }
             })?;
         registration::overlay(&mut document, &self.agent);
-        Ok(escapes.written(super::wire::pretty(&document)))
+        Ok(escapes.written(crate::store::wire::pretty(&document)))
     }
 
     /// The same for a copy elsewhere. If the document cannot be written again, only the fields that we know are in it;
     /// the file itself keeps the rest.
-    pub(super) fn copy(&self) -> Map<String, Value> {
+    pub(in crate::store) fn copy(&self) -> Map<String, Value> {
         let mut document = surrogates::from_slice(&self.whole).unwrap_or_default();
         registration::overlay(&mut document, &self.agent);
         document
@@ -101,7 +101,7 @@ impl Census {
     }
 
     /// Whether an agent has or had exactly that name, or an unreadable registration has it.
-    pub(super) fn has_owner(&self, name: &AgentName) -> bool {
+    pub(in crate::store) fn has_owner(&self, name: &AgentName) -> bool {
         let mut records = self.records.iter().chain(&self.superseded);
         records.any(|record| record.agent.all_names().any(|own| own.is_spelled_as(name)))
             || self.unreadable.iter().any(|file| file.stem == name.as_str())
@@ -117,7 +117,7 @@ impl Census {
         self.unreadable.iter().find(|file| file.stem.eq_ignore_ascii_case(name.as_str()))
     }
 
-    pub(super) fn set_superseded_aside(&mut self) {
+    pub(in crate::store) fn set_superseded_aside(&mut self) {
         let all = std::mem::take(&mut self.records);
         // Only an agent that was renamed can supersede another registration.
         let renamed: Vec<Agent> = all
@@ -132,7 +132,7 @@ impl Census {
 
 /// All registrations at one moment. A file that was listed but is gone when it is read may have been renamed to one
 /// that was not listed. Then the directory is listed again, up to five times in all.
-pub(super) fn census(layout: &Layout) -> Result<Census, FileError> {
+pub(in crate::store) fn census(layout: &Layout) -> Result<Census, FileError> {
     const LOOKS: usize = 5;
     let mut last = None;
     for _ in 0..LOOKS {
@@ -156,7 +156,7 @@ impl Registry<'_> {
 
     /// Drops reservations that were made with a task that their holder no longer has. If the claims cannot be read, all
     /// reservations stay.
-    pub(super) fn leave_out_unbound(self, census: &mut Census) {
+    pub(in crate::store) fn leave_out_unbound(self, census: &mut Census) {
         let has_task =
             |record: &Registration| record.agent.reservations.iter().any(|held| held.task.is_some());
         if !census.records.iter().any(has_task) {
@@ -173,7 +173,7 @@ impl Registry<'_> {
     }
 
     /// Reads that file of the registry; `None` if there is none.
-    pub(super) fn file(self, stem: &str) -> Option<Result<Registration, UnreadableFile>> {
+    pub(in crate::store) fn file(self, stem: &str) -> Option<Result<Registration, UnreadableFile>> {
         read_alone(&self.mesh.layout.registry().join(format!("{stem}.json")), stem)
     }
 
@@ -203,7 +203,7 @@ fn take_census(layout: &Layout) -> Result<(Census, bool), FileError> {
 }
 
 /// Reads one of many registrations: an error makes this one unreadable and does not stop the others from being read.
-pub(super) fn read_alone(path: &Path, stem: &str) -> Option<Result<Registration, UnreadableFile>> {
+pub(in crate::store) fn read_alone(path: &Path, stem: &str) -> Option<Result<Registration, UnreadableFile>> {
     let unreadable = |error: FileError| {
         let path = path.display().to_string();
         Some(Err(UnreadableFile { stem: stem.to_string(), path, reason: error.to_string(), told: None }))
@@ -212,7 +212,7 @@ pub(super) fn read_alone(path: &Path, stem: &str) -> Option<Result<Registration,
 }
 
 /// Reads one registration; `None` if there is no such file.
-pub(super) fn read(
+pub(in crate::store) fn read(
     path: &Path,
     stem: &str,
 ) -> Result<Option<Result<Registration, UnreadableFile>>, FileError> {

@@ -1,15 +1,15 @@
 //! `seen/` and `sent/`: history, receipts, acks, and finding a message by its short id.
 
-use super::handles::Archive;
+use crate::store::handles::Archive;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::error::StoreError;
 use super::inbox::MAX_FILE;
 use super::message_files::{DotFile, MessageStem, Offer, SeenRecord, SentRecord, is_prefix};
-use super::wire::message;
 use crate::domain::{Agent, AgentName, Message};
+use crate::store::error::StoreError;
+use crate::store::wire::message;
 use crate::sys::files::{self, FileError};
 use crate::sys::test_switches;
 
@@ -129,7 +129,7 @@ impl Archive<'_> {
     }
 
     /// The agent's message files. With `from`, records in `seen/` and `sent/` that are older are left out.
-    pub(super) fn files_of(
+    pub(in crate::store) fn files_of(
         self,
         agent: &Agent,
         from: Option<&MessageStem>,
@@ -226,7 +226,7 @@ impl Archive<'_> {
     }
 }
 
-pub(super) fn read(path: &std::path::Path) -> Result<Option<Message>, FileError> {
+pub(in crate::store) fn read(path: &std::path::Path) -> Result<Option<Message>, FileError> {
     test_switches::count("message");
     Ok(files::read_at_most(path, MAX_FILE)?.content().and_then(|bytes| message::parse(&bytes).ok()))
 }

@@ -1,0 +1,13 @@
+//! Agents on disk: registrations, sessions, graves and signs of life.
+
+pub(super) mod activity_log;
+pub(super) mod burial;
+pub(super) mod grave_id;
+pub(super) mod graves;
+pub(super) mod presence;
+pub(super) mod pruning;
+pub(super) mod registry;
+pub(super) mod registry_index;
+pub(super) mod session_hash;
+pub(super) mod sessions;
+pub(super) mod stuck_reports;

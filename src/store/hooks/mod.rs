@@ -1,0 +1,4 @@
+//! What hooks keep between calls: the state of sessions, and failures.
+
+pub(super) mod hook_state;
+pub(super) mod session_states;

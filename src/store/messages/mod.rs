@@ -1,0 +1,9 @@
+//! Messages on disk: unread, handed over, sent and offered.
+
+pub(super) mod archive;
+pub(super) mod inbox;
+pub(super) mod message_files;
+pub(super) mod message_list;
+pub(super) mod offers;
+pub(super) mod orphans;
+pub(super) mod outbox;

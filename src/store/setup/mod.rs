@@ -1,0 +1,5 @@
+//! What is outside of a mesh: configuration files and records of what was installed.
+
+pub mod config_files;
+pub(super) mod installs;
+pub(super) mod last_good;
