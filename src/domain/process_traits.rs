@@ -1,4 +1,4 @@
-//! What can be seen of a process, and which program that shows it to be.
+//! Recognises which program a process runs, from its executable, its arguments and its kernel name.
 
 /// Programs that run a script named in their arguments.
 const INTERPRETERS: [&str; 8] = ["node", "nodejs", "bun", "deno", "python", "python3", "npx", "tsx"];

@@ -1,4 +1,5 @@
-//! How an idle session of a harness is woken from outside, apart from a waiter and a paste.
+//! Interfaces for waking an idle session from outside: a prompt queue, a session inbox, a channel. Each harness implements
+//! those that it has.
 
 use std::time::SystemTime;
 

@@ -1,7 +1,5 @@
 //! The operations of `msg`, one folder per capability and one file per command. An op decides; `store` keeps the data,
 //! `faces` print.
-//!
-//! An op decides; the store below it keeps the data, the faces above it print.
 
 pub mod agents;
 mod context;

@@ -1,4 +1,5 @@
-//! The handles of a mesh: what `Mesh` offers, by noun. A handle borrows the mesh and is free to make.
+//! The parts of a mesh, such as `mesh.registry()` and `mesh.inboxes()`: one small type for each directory or file. A part
+//! borrows the mesh and is free to make; its methods are in the file of that name.
 
 use super::mesh::Mesh;
 

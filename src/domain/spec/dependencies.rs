@@ -27,7 +27,7 @@ pub fn read(draft: &TaskDraft, known: &KnownIds) -> (String, Vec<String>) {
         match mode {
             DependencyContext::Named => text.split('\n').for_each(|line| add(labelled(line, 0, known).ids)),
             DependencyContext::Anywhere => {
-                phrases(text, known).into_iter().for_each(|phrase| add(phrase.ids))
+                phrases(text, known).into_iter().for_each(|phrase| add(phrase.ids));
             }
             DependencyContext::Alone => {
                 let phrases = phrases(text, known).into_iter();

@@ -1,7 +1,7 @@
-//! The background process that wakes idle agents after a hook posted them a notice.
+//! `msg hook rouse NAME …`: the background process that wakes idle agents after a hook posted them a notice.
 //!
-//! Waking may take seconds, and a harness waits for its hook. So the hook starts a separate process, `msg hook rouse
-//! NAME …`, and does not wait for it.
+//! Waking may take seconds, and a harness waits for its hook. So the hook starts a separate process and does not wait
+//! for it.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Confirms delivery: tells the op that took mail whether the answer with that mail was written.
+//! Tells the op that took mail whether the answer with that mail was written to the client.
 //!
 //! An answer that never arrives (the call was cancelled, the client is gone or does not read) drops its [`HandoverSender`]
 //! or leaves it waiting for too long. In both cases the [`HandoverReceiver`] reports that nobody was reached, and the mail

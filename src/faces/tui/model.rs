@@ -1,4 +1,5 @@
-//! Plain values to show. `view_model` makes them from what ops return; state and views know nothing else.
+//! The values that the chat shows, as plain data. `to_model` makes them from what ops return; state and views know
+//! nothing else.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Claude Code's *channels*: notifications that a server sends to a session unasked.
+//! How Claude Code names its channels, and how its command line shows that its user accepts ours.
 //!
 //! Claude Code does not say whether it listens. Its user decides that by naming our server on the command line.
 

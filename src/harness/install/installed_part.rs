@@ -1,4 +1,5 @@
-//! Our part of a harness's settings file: pure functions that add it to the content and remove it again.
+//! What we add to one file: entries of a settings file, a section of another format, a line, or the whole file. Pure
+//! functions add and remove it.
 //!
 //! Nothing here touches a file: content comes in, content goes out.
 

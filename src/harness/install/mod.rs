@@ -1,4 +1,4 @@
-//! What is installed into harnesses: the files, our part of each, and how it gets in and out.
+//! What is installed into harnesses: which files, and what we add to each.
 //!
 //! Nothing here changes a file: content comes in, content goes out. `ops::setup::install` plans and writes.
 

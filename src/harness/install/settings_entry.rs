@@ -1,4 +1,4 @@
-//! The entries that we put into a harness's settings file, and how they get in and out.
+//! One entry of a JSON settings file: a hook, a list item, a member, the status line, the MCP server or a permission.
 
 use std::fmt;
 use std::rc::Rc;

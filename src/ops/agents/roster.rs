@@ -1,4 +1,5 @@
-//! The agents of a mesh as one command sees them: read once, then asked who is alive, who has a name and who holds what.
+//! A census in which unreadable registrations are replaced by their last known state; answers who is alive, who has a
+//! name and who holds what.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! `msg inbox`, `show`, `ack`, `receipt` and `history`: reads stored messages without handing them over.
+//! `msg inbox`, `show`, `ack`, `receipt` and `history`: what an agent got and sent, and what became of it.
 
 use jiff::Timestamp;
 

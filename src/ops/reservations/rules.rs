@@ -1,4 +1,4 @@
-//! Pure rules about reserved patterns: which contains which, and what an agent that returns may get back.
+//! Which reserved pattern contains which, and which reservations an agent that returns gets back.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What our own child processes do on a stage, besides ordinary commands: be an agent's process, or hold a lock.
+//! Child processes of a selftest that run no command: one keeps an agent alive, one holds a lock.
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! `presence/<Name>`, the activity log of an agent: its modification time is the last sign of life, its lines count
-//! what the agent did.
+//! The content of `presence/<Name>`: the log of what an agent did, from which its counts and its activity are read.
 //!
 //! ```text
 //! {"calls":31,"files":["src/a.rs"],"last":"test: passed"}          the sum of earlier lines

@@ -1,4 +1,4 @@
-//! Signs of life of agents: when each was last seen, in the times of the files in `presence/`.
+//! The modification time of `presence/<Name>`: when an agent last showed a sign of life.
 
 use jiff::Timestamp;
 

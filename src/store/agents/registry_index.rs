@@ -1,4 +1,4 @@
-//! `index`: finds the registrations that may matter without reading all of them.
+//! `index`: a cache of registrations, so that most of them need not be read.
 //!
 //! For every registration it keeps the `stat` result at the time of reading, the session, the process and the heads of
 //! its reservations. It is only a filter: registrations that pass are read from the registry, and decisions use those.

@@ -1,5 +1,4 @@
-//! An agent's messages by their file names, which tell the state of each. A message's content is read only when it is
-//! to be shown.
+//! Lists an agent's messages and their states by file names alone; reads a content only on request.
 
 use crate::store::handles::{Archive, Outboxes};
 use std::collections::{HashMap, HashSet};

@@ -133,7 +133,7 @@ impl Report for ConfigReport {
                 table.lines().into_iter().for_each(|line| page.line(line));
             }
             Shape::One => {
-                self.entries.iter().for_each(|entry| page.line(escape_invisible(&shown(&entry.value))))
+                self.entries.iter().for_each(|entry| page.line(escape_invisible(&shown(&entry.value))));
             }
             Shape::Unset(_) => {
                 for entry in &self.entries {
