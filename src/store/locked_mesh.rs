@@ -58,7 +58,7 @@ impl Mesh {
         Ok(held.map(|held| LockedMesh::new(self, held, order)))
     }
 
-    /// Takes `mesh.lock` together with `swarm.lock`, so that [`LockedMesh::swarm`] need not wait. While waiting for
+    /// Takes `mesh.lock` together with `swarm.lock`, so that [`LockedMesh::lock_claims`] need not wait. While waiting for
     /// pi-messenger to release `swarm.lock`, it does not hold `mesh.lock`, so commands that need no claims are not
     /// blocked.
     pub fn lock_with_claims(&self) -> Result<LockedMesh<'_>, StoreError> {
@@ -95,7 +95,7 @@ impl<'m> LockedMesh<'m> {
         Self { mesh, held, swarm: RefCell::new(None), _turn: order }
     }
 
-    /// Takes `swarm.lock` for [`LockedMesh::swarm`], without waiting for it.
+    /// Takes `swarm.lock` for [`LockedMesh::lock_claims`], without waiting for it.
     fn take_swarm_lock(&self) -> Result<(), StoreError> {
         let taken = self.swarm_lock(Duration::ZERO)?;
         self.keep_swarm_lock(taken);

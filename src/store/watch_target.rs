@@ -19,7 +19,7 @@ pub enum WatchTarget<'a> {
     Agents,
     /// That any of these agents received something.
     Recipients(&'a [AgentName]),
-    /// The files that [`Mesh::marks`] looks at.
+    /// The files that [`Mesh::fingerprint`] looks at.
     Fingerprint(Option<&'a Agent>),
     /// The mesh's feed, and that of the project.
     Feed(&'a ProjectFeeds),

@@ -52,12 +52,12 @@ fn ends_in_list(text: &str, end: usize) -> bool {
 /// zeros.
 ///
 /// ```
-/// use ravenry::domain::spec::meant;
+/// use ravenry::domain::spec::resolve_id;
 /// let ids = ["TASK-01", "TASK-02", "task-2", "TASK-10"];
-/// assert_eq!(meant("task-1", ids), Some("TASK-01"));
-/// assert_eq!(meant("Task-10", ids), Some("TASK-10"));
-/// assert_eq!(meant("TASK-2", ids), Some("task-2"));
-/// assert_eq!(meant("TASK-002", ids), None);
+/// assert_eq!(resolve_id("task-1", ids), Some("TASK-01"));
+/// assert_eq!(resolve_id("Task-10", ids), Some("TASK-10"));
+/// assert_eq!(resolve_id("TASK-2", ids), Some("task-2"));
+/// assert_eq!(resolve_id("TASK-002", ids), None);
 /// ```
 pub fn resolve_id<'a>(typed: &str, ids: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let ids: Vec<&str> = ids.into_iter().collect();

@@ -54,7 +54,7 @@ pub struct Task {
 /// let spec = ravenry::domain::spec::read("- [x] TASK-01: Parse\n- [ ] TASK-02: Print (needs TASK-01)\n");
 /// assert_eq!(spec.tasks[1].title, "Print");
 /// assert_eq!(spec.tasks[1].depends_on, ["TASK-01"]);
-/// assert!(spec.tasks[0].done && spec.problems.is_empty());
+/// assert!(spec.tasks[0].is_done && spec.problems.is_empty());
 /// ```
 pub fn read(text: &str) -> Spec {
     let outline = markdown::read(text);
