@@ -129,6 +129,7 @@ impl HookRun<'_> {
         match self.mesh.activity().append(&me.name, delta)? {
             true => Ok(()),
             false => {
+                self.record_presence();
                 self.was_busy(me);
                 Ok(())
             }

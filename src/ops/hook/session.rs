@@ -37,6 +37,9 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
                 super::note_trouble(op, &mesh, call, &super::ignored(agent));
                 return Ok(());
             }
+            if let Some(agent) = &settled.agent {
+                identity::record_presence(op, &mesh, agent);
+            }
             match (settled.agent, settled.error) {
                 (None, Some(error)) => return Err(error),
                 (Some(agent), Some(error)) => {

@@ -98,11 +98,12 @@ fn whatever_an_agent_calls_is_a_sign_of_life() {
     let env = TestEnvironment::new();
     env.join("Alice");
     let hook = |fixture: &str| drop(Call::new(&env, fixture, &session_of("Alice")).answer(&env));
-    let calls: [(&str, &dyn Fn()); 8] = [
+    let calls: [(&str, &dyn Fn()); 9] = [
         ("whoami", &|| drop(env.ok(&["whoami", "--as", "Alice"]))),
         ("agents", &|| drop(env.ok(&["agents", "--as", "Alice"]))),
         ("whois", &|| drop(env.ok(&["whois", "Alice", "--as", "Alice"]))),
         ("inbox", &|| drop(env.ok(&["inbox", "--as", "Alice"]))),
+        ("a session starts", &|| hook("claude/SessionStart")),
         ("a tool begins", &|| hook("claude/PreToolUse-Edit")),
         ("a tool is done", &|| hook("claude/PostToolUse-Bash")),
         ("a prompt", &|| hook("claude/UserPromptSubmit")),
