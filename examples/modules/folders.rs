@@ -11,7 +11,7 @@ const START: &str = "<!-- drawn by `cargo run --example modules folders` -->\n";
 const END: &str = "<!-- end of the drawing -->\n";
 
 /// What the harnesses share. The other folders of that layer are one for each harness, and are drawn as one.
-const SHARED_BY_HARNESSES: [&str; 2] = ["codec", "install"];
+pub const SHARED_BY_HARNESSES: [&str; 2] = ["hook_codec", "install"];
 
 /// The page with the present drawing in the place of the one that it has.
 pub fn draw_in(page: &str, needs: &Needs) -> String {

@@ -13,7 +13,7 @@
 //!
 //! The outermost wait sets a deadline. A nested wait gets only the remaining time: however many locks are nested, a
 //! command waits no longer than `lockTimeout` altogether. A change takes `swarm.lock` while it is staged
-//! (`staged_change.rs`), so a command that reaches the deadline there has written nothing.
+//! (`staged_change.rs`), so a command that reaches the deadline there has written nothing of it.
 //!
 //! Two rules keep strangers out of the way. A command that changes claims waits for pi-messenger's `swarm.lock` without
 //! holding `mesh.lock` (`Mesh::lock_with_claims`). A rename that was cut short is finished in passing only if

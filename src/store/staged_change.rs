@@ -1,7 +1,8 @@
 //! `StagedChange`: what a command changes under the lock, decided first and written together.
 //!
 //! A command stages edits of registrations, claims and completions, and then commits them. Until then nothing is written:
-//! a command that is refused, finds a file that it can't read or waits too long for `swarm.lock` leaves the mesh as it was.
+//! a command that finds a file that it can't read or waits too long for `swarm.lock` leaves the mesh as it was. A refusal
+//! writes only what ARCHITECTURE.md names.
 //!
 //! # The order of writes
 //!
@@ -22,13 +23,13 @@
 //! - Registering takes a name by creating a file that must not exist. pi-messenger takes no lock, so whether the name is
 //!   free is known only when it is taken.
 //! - Graves, mail and quarantine are moved by renaming files. Each of these moves is complete in itself, and the next
-//!   process goes on with the rest (`burial.rs`).
+//!   process goes on with the rest (`agents/burial.rs`).
 //! - Removing the registration under a former name ends a rename, after everything else is in place.
 //! - Activity counts (`LockedMesh::note_activity`) and repairs of `doctor` (`LockedClaims::salvage`) replace one file that
 //!   no other has to agree with.
 //!
 //! Where these are mixed with a change, stage first, then move, then commit: so whatever can be refused is refused
-//! before anything moves.
+//! before anything moves. But `swarm.lock` is never held while mail moves: a change of claims is committed before.
 
 use std::path::PathBuf;
 
@@ -262,7 +263,10 @@ impl<'l> StagedChange<'l> {
                 let StagedRegistration { before, record, bytes } = &**staged;
                 let session = layout.session(&record.agent.session);
                 let known = SessionRecord { last: record.clone(), left: None, evicted: None };
-                let known = known.bytes_over(&files::read_note(&session)?.unwrap_or_default());
+                // Of the old record only keys of later versions are kept. One that can't be read is replaced, so that
+                // it does not stop this agent, or others who tidy up after it, again and again.
+                let old = files::read_note(&session).ok().flatten().unwrap_or_default();
+                let known = known.bytes_over(&old);
                 let put = vec![one(bytes, layout.registration(&before.name))?, one(&known, session)?];
                 let has_new_session = record.agent.session != before.session;
                 Ok(PreparedWrite { put, remove: has_new_session.then(|| layout.session(&before.session)) })

@@ -10,8 +10,7 @@ const ASKS: Action = Action::ours("asks whether the name is free", "ops/agents/n
 const IS_REFUSED: Action =
     Action::ours("is told that the name is taken", "ops/agents/names.rs", "name_taken");
 const PUBLISHES: Action = Action::ours("publishes the new registration", "store/locked_mesh.rs", "register");
-const CARRIES: Action =
-    Action::ours("writes the new name into the claims", "store/tasks/claims.rs", "carry_over");
+const CARRIES: Action = Action::ours("writes the new name into the claims", "store/staged_change.rs", "put");
 const REMOVES: Action = Action::ours("removes the old registration", "store/locked_mesh.rs", "unregister");
 const JOINS: Action = Action::ours("takes the name", "store/locked_mesh.rs", "register");
 const LISTS: Action = Action::ours("lists the registry", "store/agents/registry.rs", "take_census");

@@ -13,7 +13,7 @@ const JUDGES: Action = Action::ours("asks whether its holder lives", "store/task
 const COMPARES: Action =
     Action::ours("looks whether it is still that file", "store/tasks/swarm_lock.rs", "acquire");
 const BREAKS: Action = Action::ours("removes what lies there", "store/tasks/swarm_lock.rs", "acquire");
-const WORKS: Action = Action::ours("has changed the claims", "store/tasks/locked_claims.rs", "write");
+const WORKS: Action = Action::ours("has changed the claims", "store/staged_change.rs", "put");
 const COMPARES_OWN: Action =
     Action::ours("looks whether the lock is its own", "store/tasks/swarm_lock.rs", "release");
 const RELEASES: Action = Action::ours("removes the lock", "store/tasks/swarm_lock.rs", "release");

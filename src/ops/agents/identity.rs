@@ -314,19 +314,17 @@ fn finish_interrupted(
     let session = new_session.unwrap_or_else(|| agent.session.clone());
     let after = Agent { session: session.clone(), ..agent.clone() };
     let has_mail_elsewhere = agent.restores.is_some() || session != agent.session;
-    let mut change = locked.change();
     if has_mail_elsewhere {
-        claim_upkeep::carry_over(&mut change, &agent, &after)?;
-    }
-    let edited = change.edit(&agent, |agent| {
-        agent.restores = None;
-        agent.session = session;
-    })?;
-    if has_mail_elsewhere {
+        claim_upkeep::carry_over_now(&locked, &agent, &after)?;
         bury_dead_of(&locked, &after.session)?;
         collect_mail(mesh, &locked, &agent)?;
         collect_mail(mesh, &locked, &after)?;
     }
+    let mut change = locked.change();
+    let edited = change.edit(&agent, |agent| {
+        agent.restores = None;
+        agent.session = session;
+    })?;
     change.commit()?;
     Ok(Caller { agent: edited, how: caller.how })
 }

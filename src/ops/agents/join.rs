@@ -214,15 +214,15 @@ impl JoinAttempt<'_> {
         if !changed && self.mesh.sessions().get(&after.session)?.is_some() {
             return Ok(after);
         }
-        let mut change = self.locked.change();
         if moved {
-            claim_upkeep::carry_over(&mut change, agent, &after)?;
+            claim_upkeep::carry_over_now(self.locked, agent, &after)?;
         }
-        let edited = change.edit(agent, |agent| *agent = after.clone())?;
         if moved || agent.restores.is_some() {
             identity::collect_mail(self.mesh, self.locked, agent)?;
             identity::collect_mail(self.mesh, self.locked, &after)?;
         }
+        let mut change = self.locked.change();
+        let edited = change.edit(agent, |agent| *agent = after.clone())?;
         change.commit()?;
         Ok(edited)
     }

@@ -15,7 +15,9 @@ pub(in crate::ops) fn drop_expired(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let is_due = |agent: &Agent| !agent.is_foreign() && agent.has_expired(now);
-    for Registration { agent, .. } in census.records.iter().filter(|record| is_due(&record.agent)) {
+    // Reservations of the dead bind nobody, and pi-messenger may take a dead agent's name at any moment.
+    let due = census.records.iter().filter(|record| is_due(&record.agent) && record.is_live());
+    for Registration { agent, .. } in due {
         // Every edit does it.
         match change.edit(agent, |_| {}) {
             // An agent that left meanwhile, or whose registration can't be rewritten, is skipped.

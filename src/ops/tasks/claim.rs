@@ -102,9 +102,10 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<ClaimOutcome, CommandErr
     };
     tasks.claims.insert(&claim);
     tasks.stage_claims()?;
-    tasks.change.decided();
-    waiting::forget_task(op, &mut tasks.change, me, &task);
-    if let Err(error) = tasks.commit()?.tidied_up() {
+    tasks.commit()?.tidied_up()?;
+    let mut change = locked.change();
+    waiting::forget_task(op, &mut change, me, &task);
+    if let Err(error) = change.commit() {
         op.warn(format!("{} is still recorded as waiting for {}: {error}", me.name, quote_code(&task.id)));
     }
     drop(locked);

@@ -4,7 +4,7 @@
 //! that takes `mesh.lock`, and pi-messenger does not touch the claims of a live agent.
 
 use crate::domain::Agent;
-use crate::store::{Claim, StagedChange, StoreError};
+use crate::store::{Claim, LockedMesh, StagedChange, StoreError};
 
 /// Gives up the agent's claims, and returns them.
 pub(in crate::ops) fn give_up(
@@ -28,6 +28,18 @@ pub(in crate::ops) fn carry_over(
         change.edit_claims(|claims| claims.carry_over(before, after))?;
     }
     Ok(())
+}
+
+/// Like [`carry_over`], in a change of its own: afterwards `swarm.lock` is free, and mail may be moved for as long as it
+/// takes.
+pub(in crate::ops) fn carry_over_now(
+    locked: &LockedMesh<'_>,
+    before: &Agent,
+    after: &Agent,
+) -> Result<(), StoreError> {
+    let mut change = locked.change();
+    carry_over(&mut change, before, after)?;
+    change.commit()
 }
 
 /// Writes the agent's new name into its claims, unless it would have to wait for `swarm.lock`. Returns whether it is

@@ -14,7 +14,7 @@ use crate::ops::messages::post_to_agent::post_texts;
 use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
 use crate::ops::reservations::rules::{contains, drop_waits_for};
 use crate::ops::reservations::waiting;
-use crate::store::{Claim, Mesh, StagedChange};
+use crate::store::{Claim, LockedMesh, Mesh};
 
 use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
 use super::task_args::{check_id, check_notes, release_task_paths, task_of};
@@ -98,10 +98,9 @@ pub fn handoff(
     tasks.stage_claims()?;
     tasks.change.decided();
     tasks.stage_release(&task_ref)?;
-    waiting::forget_task(op, &mut tasks.change, &heir, &task_ref);
-    forget_paths(op, &mut tasks.change, &heir, &paths);
     let me = tasks.me.clone();
     let committed = tasks.commit()?;
+    forget_waits(op, &locked, &heir, &task_ref, &paths);
     // It is the new owner's, and the new owner is told, whatever fails from here on.
     op.feed(EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
     drop(locked);
@@ -146,13 +145,16 @@ fn send_notes(
     post_texts(op, mesh, from, &lock, &[(to, &text)]).into_iter().try_for_each(|told| told.map(drop))
 }
 
-/// Stops waiting for paths that the new owner now has. Only after the claim has passed: until then they bind for the
-/// giver.
-fn forget_paths(op: &Op, change: &mut StagedChange<'_>, heir: &Agent, paths: &[Reservation]) {
-    if heir.waits_for.is_empty() || paths.is_empty() {
-        return;
-    }
-    if let Err(error) = change.edit(heir, |heir| drop_waits_for(heir, paths)) {
+/// Stops waiting for what the new owner now has. Only after the claim has passed: until then the paths bind for the
+/// giver. If it fails, one superfluous message does no harm.
+fn forget_waits(op: &Op, locked: &LockedMesh<'_>, heir: &Agent, task: &TaskRef, paths: &[Reservation]) {
+    let mut change = locked.change();
+    waiting::forget_task(op, &mut change, heir, task);
+    let forgotten = match heir.waits_for.is_empty() || paths.is_empty() {
+        true => Ok(()),
+        false => change.edit(heir, |heir| drop_waits_for(heir, paths)).map(drop),
+    };
+    if let Err(error) = forgotten.and_then(|()| change.commit()) {
         op.warn(format!("{} is still recorded as waiting for what it has: {error}", heir.name));
     }
 }

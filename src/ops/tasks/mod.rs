@@ -1,6 +1,6 @@
 //! Tasks of a spec: who works on which, and what is done.
 //!
-//! Every decision is made under both locks, after claims of the dead were dropped. The last write decides: a claim is
+//! Every decision is made under both locks, after claims of the dead were dropped. One write decides: a claim is
 //! made by one replacement of `claims.json`, and a completion counts from the moment it is in `completions.json`.
 //!
 //! A command stages everything that it changes and commits it in one call (`LockedTasks::commit`), in this order.

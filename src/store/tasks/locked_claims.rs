@@ -47,7 +47,7 @@ impl LockedMesh<'_> {
         LockedClaims::lock(self)
     }
 
-    /// Like [`LockedMesh::swarm`] but without waiting, for work that another process may do later. `None`: the lock is
+    /// Like [`LockedMesh::lock_claims`] but without waiting, for work that another process may do later. `None`: the lock is
     /// held.
     pub(in crate::store) fn try_lock_claims(&self) -> Result<Option<LockedClaims<'_>>, StoreError> {
         LockedClaims::try_lock(self)

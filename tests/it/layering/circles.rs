@@ -71,4 +71,7 @@ fn the_drawing_shows_the_folders_as_they_are() {
     assert!(draw_in(&page, &needs) == page, "run `cargo run --example modules folders`");
     let boxes = page.lines().filter(|line| line.starts_with("    ") && line.ends_with("\"]")).count();
     assert!((20..=40).contains(&boxes), "{boxes} folders");
+    for shared in folders::SHARED_BY_HARNESSES {
+        assert!(page.contains(&format!("harness_{shared}[")), "{shared} is drawn by itself");
+    }
 }
