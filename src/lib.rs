@@ -19,7 +19,7 @@
 //! | `quarantine/` | `store::quarantine` |
 //! | `sessions/<hash>.json` | `store::agents::sessions` |
 //! | `graves/<Name>-<hash>/` | `store::agents::graves` |
-//! | `presence/<Name>` | modification time: `store::mesh`; lines with the agent's activity: `store::agents::activity_log`, based on the ledger of `sys::files` |
+//! | `presence/<Name>` | modification time: `store::agents::presence`; lines with the agent's activity: `store::agents::activity_log`, based on `sys::files::LockedLineFile` |
 //! | `presence/<Name>.stuck`, `presence/.looked` | `store::agents::stuck_reports` |
 //! | `index` | `store::agents::registry_index` |
 //! | `hooks/`, `trouble.jsonl` | `store::hooks::hook_state`; activity of a session and its waiter: `store::hooks::session_states` |
@@ -31,7 +31,7 @@
 //!
 //! Outside the mesh:
 //!
-//! - configuration files: `store::config_files`; `last-good.json` next to the user's configuration: `store::setup::last_good`;
+//! - configuration files: `store::setup::config_files`; `last-good.json` next to the user's configuration: `store::setup::last_good`;
 //! - git's pre-commit hook: `ops::setup::guard`;
 //! - settings of harnesses: `ops::setup::install`. `store::setup::installs` records in `ravenry-installs/`, next to the
 //!   mesh, what `install` found and wrote there;

@@ -210,7 +210,7 @@ fn a_hook_that_fails_is_seen() {
     breaks(7, "hooks", "[ \"$1\" = hook ] && { echo '{}'; exit 0; }", "says something");
 }
 
-/// No seam is used: nothing can be written, so no promise about what is written can be shown to hold.
+/// No test switch is used: nothing can be written, so no promise about what is written can be shown to hold.
 #[test]
 fn a_disk_that_takes_nothing_is_no_place_for_a_mesh() {
     let env = TestEnvironment::new();

@@ -5,8 +5,8 @@
 //! program does with its arguments.
 //!
 //! A reported path is really written if the command gets that far. Anything that cannot be predicted, because it
-//! depends on an unknown program or on text known only at run time, makes the reading
-//! [`is_opaque`](CommandPrediction::is_opaque).
+//! depends on an unknown program or on text known only at run time, sets
+//! [`CommandPrediction::is_opaque`].
 //!
 //! # Why the parser is ours
 //!

@@ -40,7 +40,7 @@ enum Todo {
 pub(in crate::ops) struct HousekeepingResult {
     pub(in crate::ops) agent: Option<Agent>,
     pub(in crate::ops) error: Option<CommandError>,
-    /// A survey that was taken before may be out of date.
+    /// An [`IndexedRegistry`] from before may be out of date.
     pub(in crate::ops) has_changed: bool,
 }
 
