@@ -88,9 +88,9 @@ pub(super) fn required_for_another(
 /// harness is the agent's own: a model can call the hook too, with another agent's session id. Among the agents of one
 /// process, only an obvious tool of another one is refused. An agent that is not made to leave keeps its name and its
 /// reservations.
-pub(super) fn may_end(ctx: &Context, survey: &IndexedRegistry<'_>, agent: &Agent) -> bool {
+pub(super) fn may_end(ctx: &Context, registry: &IndexedRegistry<'_>, agent: &Agent) -> bool {
     let traces = CallerTraces::gather();
-    let is_own_host = || traces.distance(agent).is_some() && !is_tool_of_another(&traces, survey, agent);
+    let is_own_host = || traces.distance(agent).is_some() && !is_tool_of_another(&traces, registry, agent);
     traces.harness.is_none() || is_caller(ctx, agent) || is_own_host()
 }
 

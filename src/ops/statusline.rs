@@ -32,11 +32,11 @@ pub struct StatusLine {
 
 pub fn statusline(ctx: &Context, asked: &StatusLineSubject) -> Result<StatusLine, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(StatusLine::default()) };
-    let survey = mesh.registry().query()?;
-    let roll = survey.roll()?;
+    let registry = mesh.registry().indexed()?;
+    let roll = registry.all_agents()?;
     let me = match asked.pane {
         Some(pane) => in_pane(&mesh, &roll, pane)?,
-        None => identity::at_statusline(ctx, &mesh, &survey, asked.session.as_ref())?,
+        None => identity::at_statusline(ctx, &mesh, &registry, asked.session.as_ref())?,
     };
     let unread = me.as_ref().map(|me| mesh.inboxes().unread_count(me)).transpose()?.unwrap_or(0);
     let peers = peers(ctx, &mesh, roll, me.as_ref())?;

@@ -1,9 +1,9 @@
 //! `quarantine/`: files that could not be read, each with a file beside it that says why.
 
-use super::handles::Upkeep;
 use std::path::Path;
 
 use super::error::StoreError;
+use super::handles::Upkeep;
 use super::mesh::Mesh;
 use super::wire::pretty;
 use crate::sys::clock;

@@ -219,13 +219,22 @@ fn needs_deadline(call: &HookCall, may_refuse: bool) -> bool {
 fn read(harness: Harness, event: &str) -> Result<HookCall, HookFailure> {
     let input = stdin::read_all(MAX_INPUT, INPUT_LIMIT)?;
     let decoded = hook_codec::decode(harness, event, &input)?;
-    let (room, as_user) =
+    let (max_answer_chars, continues_as_user_prompt) =
         (hook_codec::max_answer_chars(harness, event), hook_codec::continues_as_user_prompt(harness));
-    let is_kept = hook_codec::keeps_text_after_interrupt(harness, event);
-    let (greets_at_prompt, goes_on_once) =
+    let keeps_text_after_interrupt = hook_codec::keeps_text_after_interrupt(harness, event);
+    let (informs_only_at_prompt, hides_end_of_continued_turn) =
         (hook_codec::informs_only_at_prompt(harness), hook_codec::hides_end_of_continued_turn(harness));
     let name = event.to_string();
-    Ok(HookCall { harness, name, event: decoded, room, is_kept, as_user, greets_at_prompt, goes_on_once })
+    Ok(HookCall {
+        harness,
+        name,
+        event: decoded,
+        max_answer_chars,
+        keeps_text_after_interrupt,
+        continues_as_user_prompt,
+        informs_only_at_prompt,
+        hides_end_of_continued_turn,
+    })
 }
 
 /// Runs when the deadline passes: the tool call is allowed, unless settings want a refusal on failure.

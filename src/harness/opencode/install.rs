@@ -11,8 +11,7 @@ use crate::sys::environment::Home;
 use super::ID;
 use super::permission::Permission;
 
-const PLUGIN: &str =
-    concat!(include_str!("../../../shims/opencode/ravenry.js"), "\n", include_str!("../../../shims/run.js"));
+const PLUGIN: &str = concat!(include_str!("ravenry.js"), "\n", include_str!("../shim/run.js"));
 
 /// Members of the settings that we add to or create.
 pub(super) const MEMBERS: &[&[&str]] =

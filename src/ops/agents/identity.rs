@@ -92,7 +92,7 @@ pub(in crate::ops) fn own_caller_and_others(
 pub(in crate::ops) fn at_statusline(
     ctx: &Context,
     mesh: &Mesh,
-    survey: &IndexedRegistry<'_>,
+    registry: &IndexedRegistry<'_>,
     told: Option<&SessionId>,
 ) -> Result<Option<Agent>, CommandError> {
     let told = told.filter(|_| ctx.acting_as.is_none());
@@ -107,9 +107,11 @@ pub(in crate::ops) fn at_statusline(
     let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
     let census = match wanted_name(ctx) {
         Ok(Some(_)) => Cow::Owned(mesh.registry().census()?),
-        Ok(None) | Err(_) => {
-            survey.near(&RegistryQuery { sessions: &sessions, processes, ..RegistryQuery::default() })?
-        }
+        Ok(None) | Err(_) => registry.matching(&RegistryQuery {
+            sessions: &sessions,
+            processes,
+            ..RegistryQuery::default()
+        })?,
     };
     let found = find(ctx, mesh, &census, &traces).or_else(stranger)?;
     Ok(found.map(|found| found.agent))

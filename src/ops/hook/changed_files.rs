@@ -84,7 +84,7 @@ fn last_sign(run: &HookRun<'_>, holder: &AgentName) -> Result<Option<Timestamp>,
 /// Changes reported by the harness itself.
 fn of_harness(run: &HookRun<'_>, changed: &[String]) -> Result<Vec<(String, Arc<Agent>)>, CommandError> {
     let targets: Vec<_> = changed.iter().map(|path| check::file(run.cwd(), path)).collect();
-    let look = |near: &RegistryQuery<'_>| run.survey.near(near);
+    let look = |near: &RegistryQuery<'_>| run.registry.matching(near);
     let judged = check::judge(run.mesh, run.me.as_ref(), &targets, HardLinkPolicy::Ignore, look)?;
     let held = changed.iter().zip(judged.holdings);
     Ok(held.filter_map(|(path, holding)| Some((path.clone(), holding?.holder))).collect())

@@ -55,7 +55,7 @@ impl HookRun<'_> {
         // Counted first: after a crash, one turn too few is better than one too many each time.
         let next = MailTurns { count: turns.count + u32::from(!is_woken), said: turns.said.clone() };
         self.mesh.hooks().set_mail_turns(session, &next)?;
-        let said = match self.call.as_user {
+        let said = match self.call.continues_as_user_prompt {
             true => (say(&HookAnswer::GoOn(NUDGE.to_string())) == HandoverOutcome::Delivered)
                 .then(|| NUDGE.to_string()),
             false => self.speak(None, HookAnswer::GoOn, say)?,
@@ -63,7 +63,7 @@ impl HookRun<'_> {
         match said {
             Some(said) => {
                 self.mesh.hooks().set_mail_turns(session, &MailTurns { said, ..next })?;
-                if self.call.goes_on_once {
+                if self.call.hides_end_of_continued_turn {
                     self.mesh.session_states().set_idle(session)?;
                 }
             }
@@ -143,7 +143,7 @@ impl HookRun<'_> {
         if let Some(me) = reader {
             self.settle_offers(me);
         }
-        let Some(room) = self.call.room else { return Ok(None) };
+        let Some(room) = self.call.max_answer_chars else { return Ok(None) };
         // Leave at least half of the room for mail.
         let text: String = text.unwrap_or_default().chars().take(room / 2).collect();
         let reader = reader.filter(|_| self.may_carry_mail());
@@ -172,7 +172,11 @@ impl HookRun<'_> {
         }
         let via = Via::new(&format!("hook {} {}", self.call.harness, self.call.name));
         let turn = self.call.event.turn.as_deref();
-        let kept = if self.call.is_kept { OfferRetention::Always } else { OfferRetention::in_turn(turn) };
+        let kept = if self.call.keeps_text_after_interrupt {
+            OfferRetention::Always
+        } else {
+            OfferRetention::in_turn(turn)
+        };
         let mut reader =
             InboxReader::new(self.op, self.mesh, me.clone(), via, ReaderKind::PersonOrModel).offering(kept);
         let mut waiting = reader.scan()?.waiting;

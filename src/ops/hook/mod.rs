@@ -17,15 +17,14 @@ use std::time::Duration;
 
 use crate::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
 use crate::domain::{Agent, Harness, SessionId, escape_invisible};
-use crate::store::{HookFailure, IndexedRegistry, Mesh, SessionState, SubagentChange};
-use crate::sys::clock;
-
 use crate::ops::agents::identity::{self, RecognisedAgent};
 use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::receive::HandoverOutcome;
 use crate::ops::reservations::waiting;
+use crate::store::{HookFailure, IndexedRegistry, Mesh, SessionState, SubagentChange};
+use crate::sys::clock;
 
 use planned_changes::ToolPlan;
 
@@ -40,16 +39,16 @@ pub struct HookCall {
     pub name: String,
     pub event: HookEvent,
     /// How many characters the model can be given now, if any.
-    pub room: Option<usize>,
+    pub max_answer_chars: Option<usize>,
     /// Text said at this event stays in the conversation even if the user interrupts the turn.
-    pub is_kept: bool,
+    pub keeps_text_after_interrupt: bool,
     /// The harness shows the text that makes the agent go on as its user's prompt, so it must not contain a peer's
     /// words.
-    pub as_user: bool,
+    pub continues_as_user_prompt: bool,
     /// The model can be told something only at a prompt, not at the start of its session.
-    pub greets_at_prompt: bool,
+    pub informs_only_at_prompt: bool,
     /// After an answer that makes the agent go on, the harness does not report the end of that turn.
-    pub goes_on_once: bool,
+    pub hides_end_of_continued_turn: bool,
 }
 
 /// Gives the answer to the harness, and returns whether it got through.
@@ -67,9 +66,9 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
         return Ok(());
     }
     let Some(mesh) = op.mesh()? else { return Ok(()) };
-    let survey = mesh.registry().query()?;
-    let recognised = identity::recognise(op, &mesh, &survey, &call.sessions());
-    let mut run = HookRun { op, mesh: &mesh, survey, me: recognised.agent.clone(), call };
+    let registry = mesh.registry().indexed()?;
+    let recognised = identity::recognise(op, &mesh, &registry, &call.sessions());
+    let mut run = HookRun { op, mesh: &mesh, registry, me: recognised.agent.clone(), call };
     if let HookMoment::BeforeTool(tool) = &call.event.moment {
         return run.before(tool, recognised, say);
     }
@@ -172,7 +171,7 @@ impl HookCall {
 struct HookRun<'a> {
     op: &'a Op,
     mesh: &'a Mesh,
-    survey: IndexedRegistry<'a>,
+    registry: IndexedRegistry<'a>,
     /// `None`: the session never joined. It is held to everyone's reservations and gets no mail.
     me: Option<Agent>,
     call: &'a HookCall,
@@ -181,7 +180,7 @@ struct HookRun<'a> {
 impl HookRun<'_> {
     /// Whether a tool of another agent called this hook. Then it is not this agent's, and gets nothing of it.
     fn is_forged(&self) -> bool {
-        let forged = |me: &&Agent| identity::is_called_by_another(self.op, &self.survey, me);
+        let forged = |me: &&Agent| identity::is_called_by_another(self.op, &self.registry, me);
         let Some(me) = self.me.as_ref().filter(forged) else { return false };
         self.leave_trouble(&ignored(me));
         true
@@ -195,8 +194,8 @@ impl HookRun<'_> {
         }
         self.me = settled.agent;
         if settled.has_changed {
-            match self.mesh.registry().query() {
-                Ok(survey) => self.survey = survey,
+            match self.mesh.registry().indexed() {
+                Ok(registry) => self.registry = registry,
                 Err(error) => self.leave_trouble(&error.into()),
             }
         }
@@ -210,7 +209,7 @@ impl HookRun<'_> {
         self.note_turn_of_wake()?;
         let mut changed = changed_files::compare(self, tool)?;
         // If nothing can be said now, send a notice, which is delivered as soon as something can be said.
-        if self.call.room.is_none()
+        if self.call.max_answer_chars.is_none()
             && let (Some(notice), Some(me)) = (&changed, self.me.as_ref().filter(|me| !me.is_foreign()))
         {
             self.op.notify(me.clone(), notice.clone(), format!("could not tell {}", me.name));
@@ -236,7 +235,7 @@ impl HookRun<'_> {
         if let Some(session) = self.call.event.session.as_ref().filter(|_| !self.call.event.in_subagent) {
             if let Some(me) = &self.me {
                 let is_new = self.mesh.session_states().get(session)? == SessionState::Unknown;
-                if self.call.greets_at_prompt && is_new {
+                if self.call.informs_only_at_prompt && is_new {
                     greeting = session::greeting(self.op, self.mesh, me)?;
                 }
                 self.mesh.hooks().forget_subagents(session)?;

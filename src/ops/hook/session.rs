@@ -29,10 +29,10 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
     let was_killed = was_killed(op, call)?;
     let known = match op.mesh()? {
         Some(mesh) => {
-            let recognised = identity::recognise(op, &mesh, &mesh.registry().query()?, &call.sessions());
+            let recognised = identity::recognise(op, &mesh, &mesh.registry().indexed()?, &call.sessions());
             let settled = recognised.settle(op, &mesh);
             if let Some(agent) = &settled.agent
-                && identity::is_called_by_another(op, &mesh.registry().query()?, agent)
+                && identity::is_called_by_another(op, &mesh.registry().indexed()?, agent)
             {
                 super::note_trouble(op, &mesh, call, &super::ignored(agent));
                 return Ok(());
@@ -65,7 +65,7 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
     // other is known from its turns.
     if let (Some(_), Some(session)) = (&me, &call.event.session) {
         mesh.session_states().set_permission_mode(session, call.event.permissions)?;
-        match call.greets_at_prompt {
+        match call.informs_only_at_prompt {
             // Such a session begins with a prompt, whose hook greets it if nothing is known of its turns.
             true if was_killed => mesh.hooks().remove(session)?,
             true => {}
@@ -75,7 +75,7 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
             false => {}
         }
     }
-    let run = HookRun { op, mesh: &mesh, survey: mesh.registry().query()?, me, call };
+    let run = HookRun { op, mesh: &mesh, registry: mesh.registry().indexed()?, me, call };
     run.hand_over(text, say)?;
     stuck::report_occasionally(op, &mesh)
 }
@@ -208,7 +208,8 @@ impl HookRun<'_> {
 
     /// Leaves, unless another session follows in the same process: that is the same agent.
     pub(super) fn ended(&self, end: SessionEnd) -> Result<(), CommandError> {
-        if let Some(me) = self.me.as_ref().filter(|me| !person_required::may_end(self.op, &self.survey, me)) {
+        if let Some(me) = self.me.as_ref().filter(|me| !person_required::may_end(self.op, &self.registry, me))
+        {
             self.leave_trouble(&super::ignored(me));
             return Ok(());
         }

@@ -66,7 +66,7 @@ impl HookRun<'_> {
             return Ok(Judgement { doubts: unread.collect(), ..Judgement::default() });
         }
         let targets: Vec<_> = plan.changes.iter().map(|change| change.target.clone()).collect();
-        let look = |near: &RegistryQuery<'_>| self.survey.near_and_learn(near);
+        let look = |near: &RegistryQuery<'_>| self.registry.matching_and_update(near);
         let judged = check::judge(self.mesh, self.me.as_ref(), &targets, HardLinkPolicy::Include, look)?;
         let place = PatternBase::here(self.op);
         let mut doubts = judged.doubts(|number| plan.changes[number].shown(&place));
@@ -94,7 +94,7 @@ impl HookRun<'_> {
         let is_told = self.me.as_ref().is_some_and(|me| !me.is_foreign());
         let known = (recognised.is_known(), is_told);
         say(&HookAnswer::Deny(refusal(change, &shown, holding, known)));
-        self.survey.learn();
+        self.registry.update_index();
         self.settle(recognised);
         self.record_presence();
         if self.is_forged() {
@@ -118,7 +118,7 @@ impl HookRun<'_> {
         say: &mut AnswerFn<'_>,
     ) {
         say(&HookAnswer::Silence);
-        self.survey.learn();
+        self.registry.update_index();
         for doubt in &judgement.doubts {
             let text = format!("a tool call was let through, but {doubt}");
             self.leave_trouble(&CommandError::new(CommandErrorKind::Corrupt, text));

@@ -101,7 +101,7 @@ fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
     };
     let heads: Vec<NormalPath> = agent.waits_for.iter().flat_map(both).collect();
     let near = RegistryQuery { heads: heads.iter().collect(), ..RegistryQuery::default() };
-    Ok(mesh.registry().query()?.near(&near)?.into_owned())
+    Ok(mesh.registry().indexed()?.matching(&near)?.into_owned())
 }
 
 /// All reservations and claims, read once for all who wait.

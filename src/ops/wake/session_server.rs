@@ -88,7 +88,7 @@ fn is_within(agent: &Agent, pid: Pid) -> bool {
 
 fn find(ctx: &Context) -> Result<Option<(Rc<Mesh>, Agent)>, CommandError> {
     let Some(mesh) = ctx.mesh()? else { return Ok(None) };
-    let found = identity::at_statusline(ctx, &mesh, &mesh.registry().query()?, None)?;
+    let found = identity::at_statusline(ctx, &mesh, &mesh.registry().indexed()?, None)?;
     let is_ours = |me: &Agent| session_inbox::of(me).is_some() && is_within(me, process::own_pid());
     Ok(found.filter(is_ours).map(|me| (mesh, me)))
 }

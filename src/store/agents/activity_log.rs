@@ -11,7 +11,6 @@
 //! the file longer than `LONG` replaces its lines by their sum. So no count is lost, and the registration needs
 //! rewriting only every `REWRITE_EVERY`.
 
-use crate::store::handles::ActivityLogs;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -20,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{ActivityChange, ActivityCounts, ActivityDelta, Agent, AgentName};
 use crate::store::error::StoreError;
+use crate::store::handles::ActivityLogs;
 use crate::store::lock_order::{LockOrderGuard, LockRank};
 use crate::store::locked_mesh::LockedMesh;
 use crate::store::mesh::Mesh;

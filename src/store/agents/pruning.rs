@@ -2,8 +2,6 @@
 //!
 //! File times are compared before anything is read, so that in a large mesh only directories are listed.
 
-use crate::store::handles::{GraveRecords, SessionRecords, Upkeep};
-use crate::sys::files::LeftoverFile;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,6 +9,8 @@ use super::grave_id::GraveId;
 use super::graves::{self, Grave};
 use super::sessions::{self, SessionRecord};
 use crate::store::error::StoreError;
+use crate::store::handles::{GraveRecords, SessionRecords, Upkeep};
+use crate::sys::files::LeftoverFile;
 use crate::sys::{clock, files};
 
 impl Upkeep<'_> {

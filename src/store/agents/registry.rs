@@ -1,13 +1,13 @@
 //! `registry/`: reading one registration, or all of them (the census).
 
-use crate::domain::TaskRef;
-use crate::store::handles::Registry;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::domain::TaskRef;
 use crate::domain::{Agent, AgentName, Liveness};
 use crate::store::error::{ParseError, StoreError};
+use crate::store::handles::Registry;
 use crate::store::layout::{Layout, taken_name};
 use crate::store::retrying_read::{self, FileContent, RetryBudget};
 use crate::store::wire::surrogates::{self, SurrogateEscapes};

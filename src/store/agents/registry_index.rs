@@ -14,7 +14,6 @@
 //! E                       the last line: an index without it was cut short
 //! ```
 
-use crate::store::handles::Registry;
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::path::Path;
@@ -24,6 +23,7 @@ use super::registry::{self, Census, Registration};
 use crate::domain::pattern::{LetterCase, NormalPath, Pattern};
 use crate::domain::{Agent, Reservation, SessionId};
 use crate::store::error::StoreError;
+use crate::store::handles::Registry;
 use crate::store::mesh::Mesh;
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, paths};
@@ -62,7 +62,7 @@ pub struct RegistryQuery<'a> {
 
 impl<'m> Registry<'m> {
     /// Lists the registry once, for several queries.
-    pub fn query(self) -> Result<IndexedRegistry<'m>, StoreError> {
+    pub fn indexed(self) -> Result<IndexedRegistry<'m>, StoreError> {
         let dir = self.mesh.layout.registry();
         let mut files = Vec::new();
         let mut text = String::new();
@@ -107,7 +107,7 @@ pub struct IndexedRegistry<'m> {
 
 impl IndexedRegistry<'_> {
     /// The registrations that match the query, and possibly others. Writes nothing.
-    pub fn near(&self, near: &RegistryQuery<'_>) -> Result<Cow<'_, Census>, StoreError> {
+    pub fn matching(&self, near: &RegistryQuery<'_>) -> Result<Cow<'_, Census>, StoreError> {
         match self.files.is_empty() {
             true => self.everyone(),
             false => match self.sift(near)? {
@@ -117,8 +117,8 @@ impl IndexedRegistry<'_> {
         }
     }
 
-    /// Like [`Self::near`]; if the index is out of date, its new content is kept for [`Self::learn`].
-    pub fn near_and_learn(&self, near: &RegistryQuery<'_>) -> Result<Cow<'_, Census>, StoreError> {
+    /// Like [`Self::matching`]; if the index is out of date, its new content is kept for [`Self::update_index`].
+    pub fn matching_and_update(&self, near: &RegistryQuery<'_>) -> Result<Cow<'_, Census>, StoreError> {
         if self.files.is_empty() {
             return self.everyone();
         }
@@ -130,7 +130,7 @@ impl IndexedRegistry<'_> {
     }
 
     /// Writes the index if a query has shown that it is out of date. Takes no lock.
-    pub fn learn(&self) {
+    pub fn update_index(&self) {
         if let Some(text) = self.learned.take() {
             // The index only saves time, so errors are ignored.
             drop(self.mesh.files.replace(&self.mesh.layout.index(), text.as_bytes()));
@@ -138,7 +138,7 @@ impl IndexedRegistry<'_> {
     }
 
     /// All agents, without reading registrations that the index knows. Writes nothing.
-    pub fn roll(&self) -> Result<Vec<ListedAgent>, StoreError> {
+    pub fn all_agents(&self) -> Result<Vec<ListedAgent>, StoreError> {
         let read = || {
             Ok(self
                 .everyone()?

@@ -3,7 +3,6 @@
 //! With it a session that comes back is recognised, and a registration that vanished while its agent is alive can be
 //! written again.
 
-use crate::store::handles::SessionRecords;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -14,6 +13,7 @@ use serde_json::{Map, Value};
 use super::registry::{Registration, UnreadableFile};
 use crate::domain::{AgentName, SessionId};
 use crate::store::error::{ParseError, StoreError};
+use crate::store::handles::SessionRecords;
 use crate::store::layout::Layout;
 use crate::store::retrying_read::{self, FileContent, RetryBudget};
 use crate::store::wire::{registration, time};

@@ -3,13 +3,13 @@
 //! `<Name>.stuck` holds, in nanoseconds, the agent's last sign of life at the time of the report. While that is still
 //! its last one, it is not reported again. The modification time of `.looked` is the time of the last check by a hook.
 
-use crate::store::handles::PresenceFiles;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::domain::AgentName;
 use crate::store::error::StoreError;
+use crate::store::handles::PresenceFiles;
 use crate::store::locked_mesh::LockedMesh;
 use crate::sys::{clock, files};
 

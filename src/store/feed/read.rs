@@ -3,13 +3,13 @@
 //! A position is an offset and what precedes it. So it is found again in a file that was shortened, and is not mistaken
 //! for one in a file that was created anew.
 
-use crate::store::handles::FeedLog;
 use std::collections::HashSet;
 
 use jiff::Timestamp;
 
 use super::{Segment, StoreError, event};
 use crate::domain::Event;
+use crate::store::handles::FeedLog;
 use crate::sys::files::{FileError, FileLine, LineFile, LinePosition, LinesSince};
 
 /// Attempts to read a file that becomes shorter while it is read.

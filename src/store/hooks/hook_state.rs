@@ -7,7 +7,6 @@
 //! trouble.jsonl                   hook calls that failed and let the tool through, for `doctor`
 //! ```
 
-use crate::store::handles::HookStates;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -16,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::SessionId;
 use crate::store::agents::session_hash::session_hash;
 use crate::store::error::StoreError;
+use crate::store::handles::HookStates;
 use crate::store::wire::{pretty, time};
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, random};

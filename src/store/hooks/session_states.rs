@@ -17,7 +17,6 @@
 //! The end of a turn is recorded before its hook looks for mail, so a message that comes later finds an idle session,
 //! and its sender wakes it.
 
-use crate::store::handles::{HookStates, SessionStates};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -25,6 +24,7 @@ use crate::domain::hook::PermissionMode;
 use crate::domain::{Agent, Liveness, RecordedProcess, SessionId};
 use crate::store::agents::session_hash::session_hash;
 use crate::store::error::StoreError;
+use crate::store::handles::{HookStates, SessionStates};
 use crate::store::wire::process::{ProcessKey, recorded};
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, process};

@@ -1,6 +1,5 @@
 //! `seen/` and `sent/`: history, receipts, acks, and finding a message by its short id.
 
-use crate::store::handles::Archive;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -9,6 +8,7 @@ use super::inbox::MAX_FILE;
 use super::message_files::{DotFile, MessageStem, Offer, SeenRecord, SentRecord, is_prefix};
 use crate::domain::{Agent, AgentName, Message};
 use crate::store::error::StoreError;
+use crate::store::handles::Archive;
 use crate::store::wire::message;
 use crate::sys::files::{self, FileError};
 use crate::sys::test_switches;

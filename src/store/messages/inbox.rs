@@ -4,9 +4,6 @@
 //! contains our process's mark; only one reader wins it. A [`TakenMessages`] holds what was taken. It is recorded once it
 //! was handed over, or put back; if we die in between, the next reader puts it back.
 
-use crate::store::agents::registry;
-use crate::store::handles::Inboxes;
-use crate::store::retrying_read::FileContent;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,8 +11,11 @@ use jiff::Timestamp;
 
 use super::message_files::{DotFile, MessageStem, Offer, OfferRetention, SeenRecord, Via};
 use crate::domain::{Agent, AgentName, Liveness, Message, RecordedProcess};
+use crate::store::agents::registry;
 use crate::store::error::{ParseError, StoreError};
+use crate::store::handles::Inboxes;
 use crate::store::mesh::Mesh;
+use crate::store::retrying_read::FileContent;
 use crate::store::wire::{message, pretty};
 use crate::sys::files::{self, BoundedRead, DirectoryEntry, FileError};
 use crate::sys::{clock, process};

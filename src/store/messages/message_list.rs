@@ -1,6 +1,5 @@
 //! Lists an agent's messages and their states by file names alone; reads a content only on request.
 
-use crate::store::handles::{Archive, Outboxes};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -8,6 +7,7 @@ use super::archive::{MessageLocation, SentMessageLocation, StoredMessage};
 use super::message_files::{DotFile, MessageStem, Offer, SeenRecord};
 use crate::domain::{Agent, AgentName};
 use crate::store::error::StoreError;
+use crate::store::handles::{Archive, Outboxes};
 use crate::store::mesh::Mesh;
 use crate::sys::files;
 

@@ -7,13 +7,13 @@
 //! The note is removed when the mail was forwarded and when another agent takes the name. A note that is older than the
 //! session record of the last owner has no effect.
 
-use crate::store::handles::Inboxes;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Agent, AgentName, Liveness};
 use crate::store::agents::registry::{Census, Registration};
 use crate::store::agents::sessions;
 use crate::store::error::StoreError;
+use crate::store::handles::Inboxes;
 use crate::store::locked_mesh::LockedMesh;
 use crate::store::wire::pretty;
 use crate::sys::{files, process};

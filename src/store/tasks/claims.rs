@@ -1,7 +1,5 @@
 //! `claims.json`: which agent works on which task. `locked_claims` has the right to change it.
 
-use super::swarm_lock;
-use crate::store::handles::TaskRecords;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -9,8 +7,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::completions::Completions;
+use super::swarm_lock;
 use crate::domain::{Agent, RecordedProcess, TaskRef};
 use crate::store::error::{ParseError, StoreError};
+use crate::store::handles::TaskRecords;
 use crate::store::layout::Layout;
 use crate::store::retrying_read::{self, RetryBudget};
 use crate::store::wire::process::{ProcessKey, recorded};

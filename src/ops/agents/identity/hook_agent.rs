@@ -48,7 +48,7 @@ pub(in crate::ops) struct HousekeepingResult {
 pub(in crate::ops) fn recognise(
     ctx: &Context,
     mesh: &Mesh,
-    survey: &IndexedRegistry<'_>,
+    registry: &IndexedRegistry<'_>,
     sessions: &[SessionId],
 ) -> RecognisedAgent {
     // An agent that `--as` names is not looked up by its session.
@@ -57,7 +57,7 @@ pub(in crate::ops) fn recognise(
     let known = own.iter().find_map(|session| registered(mesh, session).ok().flatten());
     match known {
         Some(agent) => RecognisedAgent { agent: Some(agent), todo: Todo::Nothing, error: None },
-        None => search(ctx, mesh, survey, own).unwrap_or_else(|error| RecognisedAgent {
+        None => search(ctx, mesh, registry, own).unwrap_or_else(|error| RecognisedAgent {
             agent: None,
             todo: Todo::Nothing,
             error: Some(error),
@@ -71,7 +71,7 @@ pub(in crate::ops) fn at_hook(
     mesh: &Mesh,
     sessions: &[SessionId],
 ) -> Result<Option<Agent>, CommandError> {
-    let settled = recognise(op, mesh, &mesh.registry().query()?, sessions).settle(op, mesh);
+    let settled = recognise(op, mesh, &mesh.registry().indexed()?, sessions).settle(op, mesh);
     if let Some(agent) = &settled.agent {
         record_presence(op, mesh, agent);
     }
@@ -128,13 +128,13 @@ fn written_again(
 /// known, the session id is believed: a resumed session may have moved to a process that is not registered.
 pub(in crate::ops) fn is_called_by_another(
     ctx: &Context,
-    survey: &IndexedRegistry<'_>,
+    registry: &IndexedRegistry<'_>,
     agent: &Agent,
 ) -> bool {
     // `--as` is believed.
     ctx.acting_as.is_none()
         && !is_started_by(agent)
-        && is_tool_of_another(&CallerTraces::gather(), survey, agent)
+        && is_tool_of_another(&CallerTraces::gather(), registry, agent)
 }
 
 /// Whether the agent's own process started this one, as harnesses start their hooks. Then no harness is between them,
@@ -150,7 +150,7 @@ fn is_started_by(agent: &Agent) -> bool {
 /// Whether the traces say that another live agent of the nearest harness process runs this.
 pub(in crate::ops) fn is_tool_of_another(
     traces: &CallerTraces,
-    survey: &IndexedRegistry<'_>,
+    registry: &IndexedRegistry<'_>,
     agent: &Agent,
 ) -> bool {
     let Some(host) = &traces.harness else { return false };
@@ -162,7 +162,7 @@ pub(in crate::ops) fn is_tool_of_another(
         return false;
     }
     let processes = vec![host.process.pid.get()];
-    let Ok(census) = survey.near(&RegistryQuery { processes, ..RegistryQuery::default() }) else {
+    let Ok(census) = registry.matching(&RegistryQuery { processes, ..RegistryQuery::default() }) else {
         return false;
     };
     census.records.iter().map(|record| &record.agent).any(|other| {
@@ -187,7 +187,7 @@ pub(super) fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agen
 fn search(
     ctx: &Context,
     mesh: &Mesh,
-    survey: &IndexedRegistry<'_>,
+    registry: &IndexedRegistry<'_>,
     sessions: &[SessionId],
 ) -> Result<RecognisedAgent, CommandError> {
     let mut traces = CallerTraces::of_caller(ctx);
@@ -196,7 +196,7 @@ fn search(
     let census = match wanted_name(ctx) {
         Ok(Some(_)) => Cow::Owned(mesh.registry().census()?),
         Ok(None) | Err(_) => {
-            survey.near(&RegistryQuery { sessions, processes, ..RegistryQuery::default() })?
+            registry.matching(&RegistryQuery { sessions, processes, ..RegistryQuery::default() })?
         }
     };
     let of_session = |record: &&Registration| sessions.contains(&record.agent.session);

@@ -58,7 +58,7 @@ fn copies(installs: &InstallRecords, mode: DoctorMode) -> Result<Option<HealthCh
 
 /// The harnesses that have something of ours installed, named as `install` takes them.
 pub fn installed(ctx: &Context) -> Vec<String> {
-    survey(ctx).map_or_else(|_| Vec::new(), |survey| survey.installed)
+    find_installed(ctx).map_or_else(|_| Vec::new(), |findings| findings.installed)
 }
 
 /// A harness that can be installed into.
@@ -81,8 +81,8 @@ pub fn overview(ctx: &Context) -> Vec<InstallState> {
 }
 
 fn of_harnesses(ctx: &Context) -> Vec<HealthCheck> {
-    let InstallFindings { installed, well, mut checks } = match survey(ctx) {
-        Ok(survey) => survey,
+    let InstallFindings { installed, well, mut checks } = match find_installed(ctx) {
+        Ok(findings) => findings,
         Err(error) => return vec![HealthCheck::warn(NAME, error.message, "call it by its path")],
     };
     checks.insert(
@@ -117,7 +117,7 @@ struct InstallFindings {
     checks: Vec<HealthCheck>,
 }
 
-fn survey(ctx: &Context) -> Result<InstallFindings, CommandError> {
+fn find_installed(ctx: &Context) -> Result<InstallFindings, CommandError> {
     let program = msg_program::find()?;
     let root = WorkTree::containing(&ctx.cwd).map_or_else(|| ctx.cwd.clone(), |tree| tree.root);
     let place = |scope| InstallContext {
@@ -131,18 +131,18 @@ fn survey(ctx: &Context) -> Result<InstallFindings, CommandError> {
     if root != ctx.home.home {
         places.push(place(InstallScope::Project(&root)));
     }
-    let mut survey = InstallFindings { installed: Vec::new(), well: Vec::new(), checks: Vec::new() };
+    let mut findings = InstallFindings { installed: Vec::new(), well: Vec::new(), checks: Vec::new() };
     for place in &places {
         for support in SUPPORTED {
             let harness = support.id();
             let found = look(place, *support, &InstallRecords::of(&ctx.home));
-            survey.installed.extend(found.is_installed.then(|| place.name(harness)));
-            survey.well.extend(found.is_well.then(|| place.name(harness)));
+            findings.installed.extend(found.is_installed.then(|| place.name(harness)));
+            findings.well.extend(found.is_well.then(|| place.name(harness)));
             let checks = found.troubles.into_iter().map(|(text, fix)| HealthCheck::warn(NAME, text, &fix));
-            survey.checks.extend(checks);
+            findings.checks.extend(checks);
         }
     }
-    Ok(survey)
+    Ok(findings)
 }
 
 /// The findings for one harness.

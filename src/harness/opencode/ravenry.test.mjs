@@ -1,7 +1,7 @@
-// The plugin, in a host that is made up, with a `msg` that is made up: node --test shims/*/*.test.mjs
+// The plugin, in a host that is made up, with a `msg` that is made up: node --test src/harness/*/*.test.mjs
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { BROKEN, ends, HEARD, lives, load, program, shim, until, WAITS } from "../testing.mjs"
+import { BROKEN, ends, HEARD, lives, load, program, shim, until, WAITS } from "../shim/testing.mjs"
 
 const FILE = new URL("./ravenry.js", import.meta.url)
 const DIRECTORY = "/home/dev/project"

@@ -1,7 +1,7 @@
-// The extension, in a host that is made up, with a `msg` that is made up: node --test shims/*/*.test.mjs
+// The extension, in a host that is made up, with a `msg` that is made up: node --test src/harness/*/*.test.mjs
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { BROKEN, ends, HEARD, leavesOneBehind, lives, load, program, shim, until, WAITS } from "../testing.mjs"
+import { BROKEN, ends, HEARD, leavesOneBehind, lives, load, program, shim, until, WAITS } from "../shim/testing.mjs"
 
 const FILE = new URL("./ravenry.ts", import.meta.url)
 const CTX = { cwd: "/home/dev/project", model: { id: "m" }, sessionManager: { getSessionId: () => "s-1" } }
