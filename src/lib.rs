@@ -31,7 +31,8 @@
 //!
 //! Outside the mesh:
 //!
-//! - configuration files: `store::setup::config_files`; `last-good.json` next to the user's configuration: `store::setup::last_good`;
+//! - configuration files: `store::setup::config_files`; `last-good.json` next to the user's configuration:
+//!   `store::setup::last_good`;
 //! - git's pre-commit hook: `ops::setup::guard`;
 //! - settings of harnesses: `ops::setup::install`. `store::setup::installs` records in `ravenry-installs/`, next to the
 //!   mesh, what `install` found and wrote there;

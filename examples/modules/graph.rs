@@ -1,8 +1,8 @@
 //! Which file of `src` needs which, read from the syntax: comments don't count, and aliases and re-exports are followed
 //! to the file that defines the item.
 //!
-//! Calls of methods don't show, because the syntax does not tell the type. So the `impl` blocks of one type may be spread
-//! over files and call each other.
+//! Calls of methods don't show, because the syntax does not tell the type. So the `impl` blocks of one type may be
+//! spread over files and call each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

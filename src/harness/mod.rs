@@ -3,9 +3,9 @@
 //! The rest of `msg` knows a [`Harness`] by its id and asks [`HarnessSupport`] for what differs. A new harness is a
 //! folder with an implementation of that trait, and a line in [`SUPPORTED`].
 //!
-//! What several harnesses share is here, too: `hook_codec/` reads and writes hook payloads, `install/` has the parts that
-//! are put into settings, `hook_line` is the command that a hook runs, `recognise` and `ancestry` find the harness that a
-//! process belongs to.
+//! What several harnesses share is here, too: `hook_codec/` reads and writes hook payloads, `install/` has the parts
+//! that are put into settings, `hook_line` is the command that a hook runs, `recognise` and `ancestry` find the harness
+//! that a process belongs to.
 
 pub mod ancestry;
 mod claude;

@@ -1,5 +1,5 @@
-//! Interfaces for waking an idle session from outside: a prompt queue, a session inbox, a channel. Each harness implements
-//! those that it has.
+//! Interfaces for waking an idle session from outside: a prompt queue, a session inbox, a channel. Each harness
+//! implements those that it has.
 
 use std::time::SystemTime;
 

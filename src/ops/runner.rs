@@ -5,8 +5,8 @@
 //! under one lock, and all lines are written under another. So however many there are, telling others waits at most
 //! `lockTimeout` for the first lock (and again for `mesh.lock` if a recipient has gone) and two seconds for the second.
 //!
-//! If an op panics, its effects are lost, as if the process had been killed after the last commit: what it recorded may be
-//! about a change that it did not finish.
+//! If an op panics, its effects are lost, as if the process had been killed after the last commit: what it recorded may
+//! be about a change that it did not finish.
 
 use crate::domain::AgentName;
 use crate::store::holds_a_lock;

@@ -1,5 +1,5 @@
-//! The parts of a mesh, such as `mesh.registry()` and `mesh.inboxes()`: one small type for each directory or file. A part
-//! borrows the mesh and is free to make; its methods are in the file of that name.
+//! The parts of a mesh, such as `mesh.registry()` and `mesh.inboxes()`: one small type for each directory or file. A
+//! part borrows the mesh and is free to make; its methods are in the file of that name.
 
 use super::mesh::Mesh;
 

@@ -1,7 +1,8 @@
-//! `LockedMesh`: how `mesh.lock` is taken, and what may be done only while it is held, such as taking and giving up names.
+//! `LockedMesh`: how `mesh.lock` is taken, and what may be done only while it is held, such as taking and giving up
+//! names.
 //!
-//! Registrations, claims and completions are changed by a [`super::StagedChange`], which [`LockedMesh::change`] begins. Its
-//! module says what is done directly, and why.
+//! Registrations, claims and completions are changed by a [`super::StagedChange`], which [`LockedMesh::change`] begins.
+//! Its module says what is done directly, and why.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -58,8 +59,8 @@ impl Mesh {
         Ok(held.map(|held| LockedMesh::new(self, held, order)))
     }
 
-    /// Takes `mesh.lock` together with `swarm.lock`, so that [`LockedMesh::lock_claims`] need not wait. While waiting for
-    /// pi-messenger to release `swarm.lock`, it does not hold `mesh.lock`, so commands that need no claims are not
+    /// Takes `mesh.lock` together with `swarm.lock`, so that [`LockedMesh::lock_claims`] need not wait. While waiting
+    /// for pi-messenger to release `swarm.lock`, it does not hold `mesh.lock`, so commands that need no claims are not
     /// blocked.
     pub fn lock_with_claims(&self) -> Result<LockedMesh<'_>, StoreError> {
         let (path, limit) = (self.layout.swarm_lock(), self.options.lock_timeout);

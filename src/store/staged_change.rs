@@ -1,8 +1,8 @@
 //! `StagedChange`: what a command changes under the lock, decided first and written together.
 //!
-//! A command stages edits of registrations, claims and completions, and then commits them. Until then nothing is written:
-//! a command that finds a file that it can't read or waits too long for `swarm.lock` leaves the mesh as it was. A refusal
-//! writes only what ARCHITECTURE.md names.
+//! A command stages edits of registrations, claims and completions, and then commits them. Until then nothing is
+//! written: a command that finds a file that it can't read or waits too long for `swarm.lock` leaves the mesh as it
+//! was. A refusal writes only what ARCHITECTURE.md names.
 //!
 //! # The order of writes
 //!
@@ -20,13 +20,13 @@
 //!
 //! Some things are not staged but done directly by [`LockedMesh`]:
 //!
-//! - Registering takes a name by creating a file that must not exist. pi-messenger takes no lock, so whether the name is
-//!   free is known only when it is taken.
+//! - Registering takes a name by creating a file that must not exist. pi-messenger takes no lock, so whether the name
+//!   is free is known only when it is taken.
 //! - Graves, mail and quarantine are moved by renaming files. Each of these moves is complete in itself, and the next
 //!   process goes on with the rest (`agents/burial.rs`).
 //! - Removing the registration under a former name ends a rename, after everything else is in place.
-//! - Activity counts (`LockedMesh::note_activity`) and repairs of `doctor` (`LockedClaims::salvage`) replace one file that
-//!   no other has to agree with.
+//! - Activity counts (`LockedMesh::note_activity`) and repairs of `doctor` (`LockedClaims::salvage`) replace one file
+//!   that no other has to agree with.
 //!
 //! Where these are mixed with a change, stage first, then move, then commit: so whatever can be refused is refused
 //! before anything moves. But `swarm.lock` is never held while mail moves: a change of claims is committed before.
@@ -116,9 +116,9 @@ impl<'l> StagedChange<'l> {
         self.locked
     }
 
-    /// Edits a registration of ours, and returns the agent as it will be. The edit starts from what is staged, else from
-    /// what is on disk. The registration is found by session and process, not by name: the agent may have been renamed,
-    /// or its name may belong to another by now.
+    /// Edits a registration of ours, and returns the agent as it will be. The edit starts from what is staged, else
+    /// from what is on disk. The registration is found by session and process, not by name: the agent may have been
+    /// renamed, or its name may belong to another by now.
     pub fn edit(&mut self, who: &Agent, edit: impl FnOnce(&mut Agent)) -> Result<Agent, StoreError> {
         let staged = self.writes.iter().rev().find_map(|write| match write {
             StagedWrite::Registration(staged) if staged.is_of(who) => Some(staged),

@@ -60,8 +60,8 @@ fn all_notices_wait_for_one_lock_and_all_lines_for_another() {
     assert_eq!(lines(&env, "reserve"), ["Alice a", "Alice b", "Alice c"]);
 }
 
-/// Stops the command before each of its changes, and lets `meddle` do something meanwhile. `meddle` returns whether it did
-/// anything; if so, `check` looks at the result.
+/// Stops the command before each of its changes, and lets `meddle` do something meanwhile. `meddle` returns whether it
+/// did anything; if so, `check` looks at the result.
 fn meddle_everywhere(
     env: &TestEnvironment,
     args: &[&str],

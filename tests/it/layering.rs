@@ -1,4 +1,5 @@
-//! Imports run one way: faces → ops → store → harness → sys → domain. And what ARCHITECTURE.md says is absent is absent.
+//! Imports run one way: faces → ops → store → harness → sys → domain. And what ARCHITECTURE.md says is absent is
+//! absent.
 
 mod circles;
 mod effects;

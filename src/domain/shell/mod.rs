@@ -24,7 +24,8 @@
 //! | tree-sitter-bash 0.25.1 with tree-sitter 0.25.10, unoptimised build | MIT | 8, and a C compiler for 9.9 MB of generated C | no overflow, 20,000 levels are fine; 13 commands take over 2 s. Time is quadratic in a row of `)`: 4 KiB take 0.5 s, 16 KiB take 5.9 s |
 //! | yash-syntax 0.25.0 | GPL-3.0-or-later, which `deny.toml` does not allow | | not measured: it needs Rust 1.96; no limit of depth found in its source |
 //!
-//! They only parse: what follows a command (`interpreter`, `state`, `expand`) and the tables of programs would stay ours.
+//! They only parse: what follows a command (`interpreter`, `state`, `expand`) and the tables of programs would stay
+//! ours.
 
 mod brace;
 mod builtins;

@@ -1,7 +1,7 @@
 //! Sends channel notifications to the MCP client, if its harness and its user accept them.
 //!
-//! The capability is announced only to a harness that has channels. It does not say whether it listens: its user decides
-//! that on its command line, so we look there. A notification says only that there is mail.
+//! The capability is announced only to a harness that has channels. It does not say whether it listens: its user
+//! decides that on its command line, so we look there. A notification says only that there is mail.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

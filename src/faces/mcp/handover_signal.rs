@@ -1,8 +1,9 @@
 //! Tells the op that took mail whether the answer with that mail was written to the client.
 //!
-//! An answer that never arrives (the call was cancelled, the client is gone or does not read) drops its [`HandoverSender`]
-//! or leaves it waiting for too long. In both cases the [`HandoverReceiver`] reports that nobody was reached, and the mail
-//! is put back. An answer that was withdrawn in time is not written any more, so that the mail is not delivered twice.
+//! An answer that never arrives (the call was cancelled, the client is gone or does not read) drops its
+//! [`HandoverSender`] or leaves it waiting for too long. In both cases the [`HandoverReceiver`] reports that nobody was
+//! reached, and the mail is put back. An answer that was withdrawn in time is not written any more, so that the mail is
+//! not delivered twice.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -169,8 +169,8 @@ impl ClaudePayload {
     }
 }
 
-/// The files and commands that a tool with Claude Code's name and input touches. An unknown tool counts as an edit if it has the fields of
-/// one.
+/// The files and commands that a tool with Claude Code's name and input touches. An unknown tool counts as an edit if
+/// it has the fields of one.
 pub fn tool_touches(tool: &str, input: ToolInput) -> ToolTouches {
     match tool {
         "Edit" | "Write" | "MultiEdit" => ToolTouches::edit(input.file_path),

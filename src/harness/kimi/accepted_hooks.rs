@@ -1,7 +1,7 @@
 //! Finds the entries of `hooks` that Kimi Code 2.1 does not accept.
 //!
-//! It reads each entry by a strict schema. If one entry does not fit, it ignores all of them, ours too, and says so only
-//! without a terminal and in `kimi doctor`.
+//! It reads each entry by a strict schema. If one entry does not fit, it ignores all of them, ours too, and says so
+//! only without a terminal and in `kimi doctor`.
 
 use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::toml::table_list::{ListedTable, ListedValue, TableList};

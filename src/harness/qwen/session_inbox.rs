@@ -1,8 +1,8 @@
 //! Wakes Qwen Code through the inbox socket that it keeps for each session in a terminal.
 //!
 //! It takes up what its own processes post, which have a token from it in their environment; what others post it may
-//! hold until its user has looked at it. So only our MCP server posts there. Qwen Code calls no hook at the start of the
-//! turn that this begins: the mail comes with the first tool call or at the stop.
+//! hold until its user has looked at it. So only our MCP server posts there. Qwen Code calls no hook at the start of
+//! the turn that this begins: the mail comes with the first tool call or at the stop.
 //!
 //! Its own record of the session names the socket; `harness::inbox_socket` reads it and posts.
 

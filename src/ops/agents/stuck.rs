@@ -3,11 +3,11 @@
 //! Any command that looks at agents reports it, if the lock is free at once. It checks again under the lock, posts the
 //! notices, and records after that that it was reported. If it is killed in between, the next command posts them again:
 //! twice is better than never. The line of the feed and the wakes come last, from the runner: a process that is killed
-//! between the record and the runner loses those. A peer whose notice could not be posted is not told later; the command
-//! warns.
+//! between the record and the runner loses those. A peer whose notice could not be posted is not told later; the
+//! command warns.
 //!
-//! The last sign of life at the time of a report is kept (`store::agents::stuck_reports`), so an agent is reported again only
-//! after another sign of life. All hooks together check once a minute, never before a tool.
+//! The last sign of life at the time of a report is kept (`store::agents::stuck_reports`), so an agent is reported
+//! again only after another sign of life. All hooks together check once a minute, never before a tool.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Delivers mail to a working agent through the answer of its next hook, as much as the harness accepts.
 //!
 //! Mail that a hook gives is only *offered* until a later hook shows that the harness went on with it
-//! (`store::messages::offers`). No mail is given where it might not arrive: before a command that may ask for mail itself, and
-//! with the result of a tool that was interrupted. A codec says at which events its harness passes text on.
+//! (`store::messages::offers`). No mail is given where it might not arrive: before a command that may ask for mail
+//! itself, and with the result of a tool that was interrupted. A codec says at which events its harness passes text on.
 
 use crate::domain::hook::{HookAnswer, HookMoment};
 use crate::domain::{Agent, Message};

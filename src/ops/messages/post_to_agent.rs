@@ -109,9 +109,9 @@ pub(super) fn is_registered(mesh: &Mesh, agent: &Agent) -> bool {
 
 /// Decides about a message whose recipient disappeared while it was posted.
 ///
-/// Either the recipient's mail, including this message, was moved to its grave or its new name, or this message is where
-/// nobody, or somebody else, will look: then it is taken back, and that is an error. Without the lock we can't know: only
-/// if it can be taken back is it not sent.
+/// Either the recipient's mail, including this message, was moved to its grave or its new name, or this message is
+/// where nobody, or somebody else, will look: then it is taken back, and that is an error. Without the lock we can't
+/// know: only if it can be taken back is it not sent.
 pub(super) fn settle(
     op: &Op,
     mesh: &Mesh,

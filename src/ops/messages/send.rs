@@ -1,7 +1,7 @@
 //! `send`, `broadcast` and `reply`: sends a message to one, several or all agents.
 //!
-//! After posting, the recipient's registration is read again (`post_to_agent`). What needs `mesh.lock` is done last, after
-//! the sender's own lock was released (`postponed`).
+//! After posting, the recipient's registration is read again (`post_to_agent`). What needs `mesh.lock` is done last,
+//! after the sender's own lock was released (`postponed`).
 
 mod postponed;
 mod report;

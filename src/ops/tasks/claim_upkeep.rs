@@ -30,8 +30,8 @@ pub(in crate::ops) fn carry_over(
     Ok(())
 }
 
-/// Like [`carry_over`], in a change of its own: afterwards `swarm.lock` is free, and mail may be moved for as long as it
-/// takes.
+/// Like [`carry_over`], in a change of its own: afterwards `swarm.lock` is free, and mail may be moved for as long as
+/// it takes.
 pub(in crate::ops) fn carry_over_now(
     locked: &LockedMesh<'_>,
     before: &Agent,

@@ -260,8 +260,8 @@ impl<'l> LockedTasks<'l> {
         Ok(self.change.set_claims(&self.claims)?)
     }
 
-    /// Stages the completion. The claim is to be removed after that: if the process dies in between, a claim of a finished
-    /// task counts as given up.
+    /// Stages the completion. The claim is to be removed after that: if the process dies in between, a claim of a
+    /// finished task counts as given up.
     pub(super) fn stage_completion(&mut self, completion: &Completion) -> Result<(), CommandError> {
         self.completions.add(completion);
         Ok(self.change.set_completions(&self.completions)?)

@@ -5,9 +5,9 @@
 //!
 //! A command stages everything that it changes and commits it in one call (`LockedTasks::commit`), in this order.
 //! `completions.json` is written first, so a claim of a task that is done counts as given up. Paths that are reserved
-//! with a task are written before the claim, and bind only while their holder has that claim (`Registry::census` leaves out
-//! the others). So one write decides about a task and its paths, and handing a task over moves both at once. What comes
-//! after it only tidies up.
+//! with a task are written before the claim, and bind only while their holder has that claim (`Registry::census` leaves
+//! out the others). So one write decides about a task and its paths, and handing a task over moves both at once. What
+//! comes after it only tidies up.
 
 mod claim;
 pub(super) mod claim_upkeep;

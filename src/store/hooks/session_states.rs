@@ -11,8 +11,8 @@
 //! ```
 //!
 //! The first three are one file under three names. The process that renames `resting` to `roused` wakes the session, so
-//! of twenty messages at once only one does. If no turn follows within `WAKE_TIMEOUT`, that process died or was not heard,
-//! and the session counts as idle again.
+//! of twenty messages at once only one does. If no turn follows within `WAKE_TIMEOUT`, that process died or was not
+//! heard, and the session counts as idle again.
 //!
 //! The end of a turn is recorded before its hook looks for mail, so a message that comes later finds an idle session,
 //! and its sender wakes it.

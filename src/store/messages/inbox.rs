@@ -1,8 +1,8 @@
 //! Inboxes: listing messages, taking them, recording or putting them back.
 //!
 //! A message is parsed before it is taken, so nobody ever takes an unreadable one. Taking is a rename to a name that
-//! contains our process's mark; only one reader wins it. A [`TakenMessages`] holds what was taken. It is recorded once it
-//! was handed over, or put back; if we die in between, the next reader puts it back.
+//! contains our process's mark; only one reader wins it. A [`TakenMessages`] holds what was taken. It is recorded once
+//! it was handed over, or put back; if we die in between, the next reader puts it back.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! `LockedClaims`: what may be done only while both `mesh.lock` and `swarm.lock` are held: changing claims and completions.
+//! `LockedClaims`: what may be done only while both `mesh.lock` and `swarm.lock` are held: changing claims and
+//! completions.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,8 +21,8 @@ pub struct Salvaged {
     pub aside: String,
 }
 
-/// Both locks held, which allows changes to claims and completions: by a [`crate::store::StagedChange`], or by repairing
-/// damaged files.
+/// Both locks held, which allows changes to claims and completions: by a [`crate::store::StagedChange`], or by
+/// repairing damaged files.
 #[derive(Debug)]
 #[must_use = "the lock is free again as soon as this is dropped"]
 pub struct LockedClaims<'l> {
@@ -41,14 +42,15 @@ impl Drop for LockedClaims<'_> {
 }
 
 impl LockedMesh<'_> {
-    /// Takes `swarm.lock`, which pi-messenger respects, to repair claims and completions; a [`crate::store::StagedChange`]
-    /// takes it by itself. If [`crate::store::Mesh::lock_with_claims`] did not take it, this waits for it with `mesh.lock` held.
+    /// Takes `swarm.lock`, which pi-messenger respects, to repair claims and completions; a
+    /// [`crate::store::StagedChange`] takes it by itself. If [`crate::store::Mesh::lock_with_claims`] did not take it,
+    /// this waits for it with `mesh.lock` held.
     pub fn lock_claims(&self) -> Result<LockedClaims<'_>, StoreError> {
         LockedClaims::lock(self)
     }
 
-    /// Like [`LockedMesh::lock_claims`] but without waiting, for work that another process may do later. `None`: the lock is
-    /// held.
+    /// Like [`LockedMesh::lock_claims`] but without waiting, for work that another process may do later. `None`: the
+    /// lock is held.
     pub(in crate::store) fn try_lock_claims(&self) -> Result<Option<LockedClaims<'_>>, StoreError> {
         LockedClaims::try_lock(self)
     }

@@ -1,5 +1,5 @@
-//! Crash sweeps of `guard install` and `guard uninstall`; unless the sweep is whole, at every other step. At any time git finds a working hook and the previous hook
-//! runs, and the next call completes the change.
+//! Crash sweeps of `guard install` and `guard uninstall`; unless the sweep is whole, at every other step. At any time
+//! git finds a working hook and the previous hook runs, and the next call completes the change.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -199,14 +199,15 @@ fn input_that_makes_no_sense() {
 }
 
 /// Runs every payload with each of its fields changed: the answer is the same, or there is none. Unless the sweep is
-/// whole, half of the fields, the other half with the next payload: most payloads of a harness have the same fields. One
-/// thread per harness, because there are many.
+/// whole, half of the fields, the other half with the next payload: most payloads of a harness have the same fields.
+/// One thread per harness, because there are many.
 fn with_each_field(change: &(dyn Fn(&mut Value, &str) + Sync)) {
     std::thread::scope(|scope| {
         for (dir, _) in HARNESSES {
             scope.spawn(move || {
                 let env = held();
-                // A holder that was active while a command ran is not told of it: how long ago that was must not matter.
+                // A holder that was active while a command ran is not told of it: how long ago that was must not
+                // matter.
                 date(&env.mesh().join("presence/GoldFalcon"), SystemTime::now() - Duration::from_secs(3600));
                 let mut refusals = 0;
                 for (number, fixture) in fixtures(&env.home(), dir).into_iter().enumerate() {

@@ -1,6 +1,6 @@
-//! The crash sweep: killed before its first change to the file system, before its second, and so on; unless the sweep is
-//! whole, before every other one, and with the next harness before the others. Afterwards each
-//! file has its old or its new content, and both `install` and `uninstall` work from there.
+//! The crash sweep: killed before its first change to the file system, before its second, and so on; unless the sweep
+//! is whole, before every other one, and with the next harness before the others. Afterwards each file has its old or
+//! its new content, and both `install` and `uninstall` work from there.
 
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! Files don't need each other in a circle, so each can be read after those that it builds on.
 //!
-//! `examples/modules` reads and draws what they need. Methods of one type may be in several files and call each other; a
-//! submodule may use what the file above it defines. Everything else counts.
+//! `examples/modules` reads and draws what they need. Methods of one type may be in several files and call each other;
+//! a submodule may use what the file above it defines. Everything else counts.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Ops write down what follows from them; one runner carries it out when no lock is held. This is read from the syntax, so
-//! neither a comment nor an alias, a re-export or a variable hides a call, and no comment looks like one.
+//! Ops write down what follows from them; one runner carries it out when no lock is held. This is read from the syntax,
+//! so neither a comment nor an alias, a re-export or a variable hides a call, and no comment looks like one.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;

@@ -181,6 +181,15 @@ impl<'ast> Visit<'ast> for Signatures {
         syn::visit::visit_item_fn(self, function);
     }
 
+    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
+        for function in &item.items {
+            if let syn::TraitItem::Fn(function) = function {
+                self.check(&item.vis, &function.sig);
+            }
+        }
+        syn::visit::visit_item_trait(self, item);
+    }
+
     fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
         self.check(&function.vis, &function.sig);
         syn::visit::visit_impl_item_fn(self, function);
@@ -253,6 +262,7 @@ fn every_vague_signature_is_seen() {
     let is_vague = |source: &str| !faults_in(source).is_empty();
     assert!(is_vague("pub fn f(x: u8, yes: bool) {}"));
     assert!(is_vague("impl X { pub(crate) fn f(&self, yes: Option<bool>) {} }"));
+    assert!(is_vague("pub trait X { fn f(&self, yes: bool); }"));
     assert!(is_vague("mod m { pub(in crate::x) fn f(yes: &bool) {} }"));
     assert!(is_vague("fn f() -> Result<u8, String> { loop {} }"));
     assert!(is_vague("fn f() { let x: std::result::Result<u8, std::string::String>; }"));

@@ -327,8 +327,8 @@ impl Drop for TestEnvironment {
     }
 }
 
-/// Makes commands with a working directory start without copying this process, which is large. The standard library does
-/// so only where this function exists, and a static program has it only if something refers to it.
+/// Makes commands with a working directory start without copying this process, which is large. The standard library
+/// does so only where this function exists, and a static program has it only if something refers to it.
 fn link_fast_spawning() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     std::hint::black_box(libc::posix_spawn_file_actions_addchdir_np as *const ());

@@ -1,5 +1,5 @@
-//! Tests that concern all codecs, with payloads of real harnesses and with invalid ones. Those of one codec are in the folder
-//! of its harness.
+//! Tests that concern all codecs, with payloads of real harnesses and with invalid ones. Those of one codec are in the
+//! folder of its harness.
 
 mod anything;
 mod captured;

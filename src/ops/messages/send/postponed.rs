@@ -1,5 +1,6 @@
 //! Sends the copies that need `mesh.lock`: to a session that is gone, to an agent without an inbox, or to one whose
-//! registration disappeared meanwhile. The lock is taken after the sender's own was released, and before it is taken again.
+//! registration disappeared meanwhile. The lock is taken after the sender's own was released, and before it is taken
+//! again.
 
 use super::{AcceptedCopy, CopyOutcome, CopyResult, Post, Postponed};
 use crate::domain::{Agent, AgentName};

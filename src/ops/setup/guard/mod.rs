@@ -1,7 +1,7 @@
 //! The git guard: a pre-commit hook that refuses a commit of what another live agent has reserved.
 //!
-//! The hook calls `check`. `script` has the text of the hook and recognises it in a file; `hook_location` finds the file that
-//! git runs and what it contains; `install` and `uninstall` change it.
+//! The hook calls `check`. `script` has the text of the hook and recognises it in a file; `hook_location` finds the
+//! file that git runs and what it contains; `install` and `uninstall` change it.
 
 mod check;
 mod hook_location;

@@ -1,8 +1,8 @@
 //! `msg install` and `msg uninstall`: put our hooks, plugins and permissions into harnesses, and take them out.
 //!
 //! `harness/<name>/` says what goes where, `harness/install/` puts it into a file's content and takes it out again,
-//! `plan` decides what to do with the files that exist, and this file is the use case. Nothing of a harness is written before
-//! all of it is known to fit; each record is written before the file that it describes.
+//! `plan` decides what to do with the files that exist, and this file is the use case. Nothing of a harness is written
+//! before all of it is known to fit; each record is written before the file that it describes.
 
 mod doctor_checks;
 mod msg_program;

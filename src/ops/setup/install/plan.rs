@@ -1,7 +1,7 @@
 //! Plans the changes to the files of one recipient, and carries them out.
 //!
-//! A file that cannot be parsed is left alone. The record (`store::setup::installs`) is written before the file, so `install`
-//! and `uninstall` go on after a crash. Our entries are recognised by the form of their command line
+//! A file that cannot be parsed is left alone. The record (`store::setup::installs`) is written before the file, so
+//! `install` and `uninstall` go on after a crash. Our entries are recognised by the form of their command line
 //! (`harness::HookLine`), without a mark.
 
 use std::path::{Path, PathBuf};
