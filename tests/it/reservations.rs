@@ -6,7 +6,7 @@ mod lives;
 mod matching;
 mod places;
 mod races;
-mod waiters;
+mod refused_agents;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! `msg complete`: finishes a task.
 //!
 //! `--tick` checks the task's box: the new text is written to a private file first, and `mesh.lock` is held only while
-//! the spec is compared and replaced. `swarm::ticking` checks that no box is lost.
+//! the spec is compared and replaced. `tasks::ticking` checks that no box is lost.
 
 use std::path::Path;
 

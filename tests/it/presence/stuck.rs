@@ -8,7 +8,7 @@ use super::{age, told};
 use crate::support::environment::{TestEnvironment, put, put_old};
 use crate::support::hook_call::{Call, session_of};
 use crate::support::hook_fixture::ended;
-use crate::swarm::fixture::{claim, mail, three};
+use crate::tasks::fixture::{claim, mail, three};
 
 const LONG: Duration = Duration::from_secs(20 * 60);
 const TEXT: &str = "Alice seems to be stuck: it has been quiet for 20min and still holds `TASK-01`, `src/`. It is still \

@@ -68,7 +68,7 @@ impl Work {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([
             "--exact",
-            "storm::a_sender_and_a_reader_alone_lose_nothing",
+            "inbox_under_kills::a_sender_and_a_reader_alone_lose_nothing",
             "--nocapture",
             "--quiet",
         ]);
