@@ -35,12 +35,14 @@ pub use context::{Context, FolderScope, GlobalOptions, McpClient};
 pub use duration::parse_duration;
 pub use effects::Op;
 pub use error::{CommandError, CommandErrorKind, ErrorDetail};
-pub use messages::mailbox::{InboxReport, Receipt, ack, history, inbox, owed_acks, receipt, show};
+pub use messages::ack::ack;
+pub use messages::receipt::{Receipt, receipt};
 pub use messages::receive::{HandoverFn, HandoverOutcome, ReadOptions, read};
 pub use messages::rendered_message::{ReaderKind, RenderedMessage, format_age, quote_peer_text};
 pub use messages::send::{
     AcceptedCopy, MessageDraft, RefusedCopy, SendReport, broadcast, parse_importance, reply, send,
 };
+pub use messages::stored_messages::{InboxReport, history, inbox, owed_acks, show};
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};
 pub use person_required::readable_text_file;
 pub use reservations::check::{PathVerdict, check, conflict_error};

@@ -1,9 +1,11 @@
 //! Messages: sending them, handing them over, and what became of them.
 
+pub(super) mod ack;
 pub mod mail_tracker;
-pub(super) mod mailbox;
 pub(super) mod post_to_agent;
+pub(super) mod receipt;
 pub(super) mod receive;
 pub(super) mod rendered_message;
 pub(super) mod send;
+pub(super) mod stored_messages;
 pub(super) mod watch;

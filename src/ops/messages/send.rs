@@ -13,8 +13,8 @@ use crate::ops::feed::Addressing;
 use crate::store::{Census, Mesh, Outbox, Posted};
 use crate::sys::{clock, process};
 
-use super::mailbox;
 use super::post_to_agent::{is_registered, not_running};
+use super::{ack, stored_messages};
 use crate::ops::agents::identity;
 use crate::ops::agents::names::{self, with_nearest};
 use crate::ops::context::FolderScope;
@@ -84,8 +84,8 @@ pub fn broadcast(op: &Op, draft: &MessageDraft, folder: FolderScope) -> Result<S
 pub fn reply(op: &Op, id: &str, draft: &MessageDraft) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(op)?;
-    let answered = mailbox::find(&mesh, &caller.agent, id)?;
-    mailbox::refuse_notice(&answered.message)?;
+    let answered = stored_messages::find(&mesh, &caller.agent, id)?;
+    ack::refuse_notice(&answered.message)?;
     let is_mine = caller.agent.all_names().any(|name| name.as_str() == answered.message.from);
     let to = if is_mine { &answered.message.to } else { &answered.message.from };
     let thread = answered.message.thread.clone().unwrap_or_else(|| answered.message.id.to_string());
@@ -116,7 +116,7 @@ fn answering(
     draft: &MessageDraft,
 ) -> Result<(Option<MessageId>, Option<String>), CommandError> {
     let Some(id) = &draft.reply_to else { return Ok((None, draft.thread.clone())) };
-    let answered = mailbox::find(mesh, agent, id)?;
+    let answered = stored_messages::find(mesh, agent, id)?;
     let own = answered.message.thread.unwrap_or_else(|| answered.message.id.to_string());
     Ok((Some(answered.message.id), Some(draft.thread.clone().unwrap_or(own))))
 }

@@ -1,4 +1,4 @@
-//! `msg unclaim` and `msg handoff`: give a task back, or to another agent.
+//! `msg handoff`: gives a task to another agent, with its paths.
 
 use jiff::Timestamp;
 
@@ -16,39 +16,8 @@ use crate::ops::reservations::rules::{contains, drop_waits_for};
 use crate::ops::reservations::waiting;
 use crate::store::{Claim, LockedMesh, Mesh};
 
-use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
+use super::locked_tasks::{LockedTasks, PreloadedSpec};
 use super::task_args::{check_id, check_notes, release_task_paths, task_of};
-
-/// Gives up the named task, else the one that the caller has.
-pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim, CommandError> {
-    task.map_or(Ok(()), check_id)?;
-    let (mesh, caller) = identity::own_caller(op)?;
-    let (early, spellings) = match task {
-        Some(task) => PreloadedSpec::read(op, &mesh, &caller, spec, task),
-        None => (None, look_up(&mesh)),
-    };
-    let locked = mesh.lock_with_claims()?;
-    let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
-    let claim = match task {
-        Some(task) => {
-            let parsed_spec = tasks.spec_of(early, spec, task)?;
-            let board = tasks.board(&parsed_spec);
-            tasks.own_claim(&board, &board.meant(task))?
-        }
-        None => tasks.only_claim()?,
-    };
-    tasks.claims.remove(&claim);
-    tasks.stage_claims()?;
-    tasks.change.decided();
-    tasks.stage_release(&task_of(&claim))?;
-    let me = tasks.me.name.clone();
-    let committed = tasks.commit()?;
-    // It is given up, whatever fails from here on.
-    op.feed(EventKind::Unclaim, &me, Some(&claim.task), None);
-    committed.tidied_up()?;
-    waiting::notify_waiting_or_warn(op, &mesh, &locked);
-    Ok(claim)
-}
 
 /// A task that was handed to another agent.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@ mod claim;
 pub(super) mod claim_upkeep;
 mod complete;
 mod handoff;
+mod list;
 mod locked_tasks;
 mod spec;
 mod spec_key;
@@ -20,14 +21,17 @@ mod spec_ref;
 mod stale_claims;
 mod task_args;
 mod task_board;
+mod unclaim;
 
 pub use claim::{ClaimOutcome, ClaimRequest, TaskChoice, claim};
 pub use complete::{CompleteOutcome, CompleteRequest, complete};
-pub use handoff::{HandoffOutcome, handoff, unclaim};
+pub use handoff::{HandoffOutcome, handoff};
+pub use list::{ActiveSpec, TaskList, tasks};
 pub use spec::{SpecInUse, spec};
-pub use task_board::{ActiveSpec, SpecProgress, TaskList, TaskState, TaskView, tasks};
+pub use task_board::{SpecProgress, TaskState, TaskView};
+pub use unclaim::unclaim;
 
+pub(super) use list::boards;
 pub(super) use spec::problems;
 pub(super) use spec_key::Spellings;
 pub(super) use stale_claims::is_stale;
-pub(super) use task_board::boards;

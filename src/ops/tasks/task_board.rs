@@ -1,4 +1,4 @@
-//! The tasks of a spec with their states (open, blocked, claimed, done), as `msg tasks` shows them.
+//! Decides the state of each task of a spec: open, blocked, claimed or done.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -6,13 +6,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::rc::Rc;
 
-use crate::domain::Agent;
 use crate::domain::settings::DependencyPolicy;
 use crate::domain::spec::{self, Spec, Task};
-use crate::ops::agents::{identity, stuck};
-use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::store::{Census, Claim, Claims, Completion, Completions, Mesh, SpecCompletions};
+use crate::store::{Census, Claim, Claims, Completion, Completions, SpecCompletions};
 use crate::sys::files;
 
 use super::spec_key::Spellings;
@@ -63,7 +60,7 @@ pub struct SpecProgress {
 }
 
 impl SpecProgress {
-    fn of<'a>(states: impl IntoIterator<Item = &'a TaskState>) -> Self {
+    pub(super) fn of<'a>(states: impl IntoIterator<Item = &'a TaskState>) -> Self {
         let mut progress = Self::default();
         for state in states {
             *match state {
@@ -276,107 +273,5 @@ impl<'t> TaskBoard<'t> {
             depends_on: task.depends_on.clone(),
             line: Some(task.line),
         }
-    }
-}
-
-/// What `tasks` shows.
-#[derive(Clone, Debug)]
-pub struct TaskList {
-    /// `None`: there is no spec, only ad hoc tasks.
-    pub spec: Option<String>,
-    pub tasks: Vec<TaskView>,
-    /// Of all listed tasks, including those that are not in the spec.
-    pub progress: SpecProgress,
-    /// Checkboxes in the spec that are not tasks because they have no id.
-    pub boxes_without_id: usize,
-    pub problems: Vec<String>,
-    /// The caller, if known.
-    pub me: Option<Agent>,
-}
-
-/// Every task of the named spec, else of the caller's.
-pub fn tasks(op: &Op, named: Option<&str>) -> Result<TaskList, CommandError> {
-    let mesh = op.mesh()?;
-    let (census, me) = match &mesh {
-        Some(mesh) => {
-            let census = mesh.registry().census()?;
-            let me = identity::caller_if_certain(op, mesh, &census);
-            (census, me)
-        }
-        None => (Census::default(), None),
-    };
-    // Without a name, the caller's spec is needed.
-    let me = match (named, me) {
-        (None, None) => Some(identity::caller(op)?.1.agent),
-        (_, me) => me,
-    };
-    let place = SpecRef::find(op, named, me.as_ref())?;
-    let (claims, completions) = ledgers(mesh.as_deref())?;
-    if let Some(Err(error)) =
-        mesh.as_deref().map(|mesh| stuck::report_from_census(op, mesh, &census, &claims))
-    {
-        op.warn(format!("cannot tell who is stuck: {error}"));
-    }
-    look(place, &Ledgers { claims: &claims, completions: &completions, census: &census }, me)
-}
-
-/// The ledgers, read once for several specs.
-struct Ledgers<'a> {
-    claims: &'a Claims,
-    completions: &'a Completions,
-    census: &'a Census,
-}
-
-/// A spec that somebody works on, and its tasks or why they can't be read.
-#[derive(Clone, Debug)]
-pub struct ActiveSpec {
-    /// Its path, or that of the folder that acts as one.
-    pub spec: String,
-    pub tasks: Result<TaskList, CommandError>,
-}
-
-/// The tasks of every spec that an agent works on or has a claim in, each once; at most `most` specs.
-pub(in crate::ops) fn boards(
-    mesh: &Mesh,
-    census: &Census,
-    most: usize,
-) -> Result<Vec<ActiveSpec>, CommandError> {
-    let (claims, completions) = ledgers(Some(mesh))?;
-    let ledgers = Ledgers { claims: &claims, completions: &completions, census };
-    let mut specs: Vec<String> =
-        census.records.iter().filter_map(|record| record.agent.spec.clone()).collect();
-    specs.extend(claims.iter().filter(|claim| !is_stale(claim, census)).map(|claim| claim.spec));
-    specs.sort();
-    specs.dedup();
-    let mut places: Vec<(String, SpecRef)> = Vec::new();
-    for spec in specs {
-        let place = SpecRef::worked_on(&spec);
-        if places.len() < most && !places.iter().any(|(_, known)| known.key == place.key) {
-            places.push((spec, place));
-        }
-    }
-    let board = |(spec, place)| ActiveSpec { spec, tasks: look(place, &ledgers, None) };
-    Ok(places.into_iter().map(board).collect())
-}
-
-fn look(place: SpecRef, ledgers: &Ledgers<'_>, me: Option<Agent>) -> Result<TaskList, CommandError> {
-    let parsed_spec = ParsedSpec::read(place)?;
-    let spellings = Spellings::default();
-    let board = TaskBoard::new(&parsed_spec, ledgers.claims, ledgers.completions, ledgers.census, &spellings);
-    let tasks = board.views();
-    Ok(TaskList {
-        spec: parsed_spec.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
-        progress: SpecProgress::of(tasks.iter().map(|task| &task.state)),
-        tasks,
-        boxes_without_id: parsed_spec.spec.boxes_without_id,
-        problems: parsed_spec.spec.problems.iter().map(ToString::to_string).collect(),
-        me,
-    })
-}
-
-fn ledgers(mesh: Option<&Mesh>) -> Result<(Claims, Completions), CommandError> {
-    match mesh {
-        Some(mesh) => Ok((mesh.tasks().claims()?, mesh.tasks().completions()?)),
-        None => Ok((Claims::default(), Completions::default())),
     }
 }

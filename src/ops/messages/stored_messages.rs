@@ -1,0 +1,77 @@
+//! `msg inbox`, `show` and `history`: an agent's messages, and which of them an id refers to.
+
+use crate::domain::{Agent, AgentName, suggestions};
+use crate::ops::agents::{identity, names};
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::store::{InboxScan, Mesh, StoredMessage};
+
+/// The unread messages, and the acks that are owed.
+#[derive(Clone, Debug)]
+pub struct InboxReport {
+    pub scan: InboxScan,
+    pub owe_ack: Vec<StoredMessage>,
+}
+
+pub fn inbox(op: &Op) -> Result<InboxReport, CommandError> {
+    let (mesh, caller) = identity::caller(op)?;
+    let scan = mesh.inboxes().scan(&caller.agent)?;
+    for unripe in &scan.unripe {
+        op.warn(format!("`{}` can't be read yet: {}", unripe.file, unripe.reason));
+    }
+    for path in mesh.upkeep().quarantined_files()? {
+        op.warn(format!("`{path}` could not be read and was set aside; the reason is beside it"));
+    }
+    let owe_ack = mesh.archive().owed_acks(&caller.agent)?;
+    Ok(InboxReport { scan, owe_ack })
+}
+
+pub fn show(op: &Op, id: &str) -> Result<StoredMessage, CommandError> {
+    let (mesh, caller) = identity::caller(op)?;
+    find(&mesh, &caller.agent, id)
+}
+
+pub fn history(op: &Op, peer: Option<&AgentName>, limit: usize) -> Result<Vec<StoredMessage>, CommandError> {
+    let (mesh, caller) = identity::caller(op)?;
+    let history = mesh.archive().history(&caller.agent, peer, limit)?;
+    if let Some(peer) = peer.filter(|_| history.is_empty()) {
+        names::must_be_known(&mesh, peer)?;
+    }
+    Ok(history)
+}
+
+/// Messages that the caller was asked to ack and has not.
+pub fn owed_acks(op: &Op) -> Result<Vec<StoredMessage>, CommandError> {
+    let (mesh, caller) = identity::caller(op)?;
+    Ok(mesh.archive().owed_acks(&caller.agent)?)
+}
+
+/// The one message that `id` refers to.
+pub(in crate::ops) fn find(mesh: &Mesh, agent: &Agent, id: &str) -> Result<StoredMessage, CommandError> {
+    only(mesh.archive().find(agent, id)?, id)
+}
+
+pub(super) fn only(mut found: Vec<StoredMessage>, id: &str) -> Result<StoredMessage, CommandError> {
+    // A message to oneself is both sent and received; either will do.
+    found.dedup_by(|a, b| a.message.id == b.message.id);
+    match found.len() {
+        0 => Err(unknown(id)),
+        1 => Ok(found.remove(0)),
+        _ => {
+            let ids: Vec<String> = found.iter().map(|filed| filed.message.id.to_string()).collect();
+            let near = suggestions(id, ids.iter().map(String::as_str)).join(", ");
+            let text = format!("`{}` could be {} messages", id.escape_debug(), found.len());
+            let hint =
+                format!("give more of the id: {}", if near.is_empty() { ids.join(", ") } else { near });
+            Err(CommandError::new(CommandErrorKind::AmbiguousMessage, text).hint(hint).facts("ids", ids))
+        }
+    }
+}
+
+pub(super) fn unknown(id: &str) -> CommandError {
+    CommandError::new(
+        CommandErrorKind::UnknownMessage,
+        format!("you have no message `{}`", id.escape_debug()),
+    )
+    .hint("give the six-letter id as shown by `msg history`")
+}
