@@ -5,12 +5,13 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::process::Stdio;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use ravenry::sys::test_switches;
 use serde_json::{Value, json};
 
-use crate::support::environment::{Ended, TestEnvironment, date, end, put, steps, unheard};
+use crate::presence::age;
+use crate::support::environment::{Ended, TestEnvironment, end, put, steps, unheard};
 use crate::support::hook_fixture::{
     Fixture, HARNESSES, ended, feed, fixtures, hook, in_shell, play, project,
 };
@@ -208,7 +209,7 @@ fn with_each_field(change: &(dyn Fn(&mut Value, &str) + Sync)) {
                 let env = held();
                 // A holder that was active while a command ran is not told of it: how long ago that was must not
                 // matter.
-                date(&env.mesh().join("presence/GoldFalcon"), SystemTime::now() - Duration::from_secs(3600));
+                age(&env, "GoldFalcon", Duration::from_secs(3600));
                 let mut refusals = 0;
                 for (number, fixture) in fixtures(&env.home(), dir).into_iter().enumerate() {
                     let play = |payload: &str| {
@@ -272,6 +273,7 @@ fn input_that_does_not_end() {
     let env = held();
     for (lines, input) in ["", "{\"session_id\":"].into_iter().enumerate() {
         let mut command = hook(&env, "claude", "PreToolUse");
+        command.env_remove(test_switches::NO_HOOK_LIMIT);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use ravenry::sys::test_switches;
 use serde_json::Value;
 
 use crate::support::environment::{Ended, PATIENCE, TestEnvironment};
@@ -99,10 +100,11 @@ pub fn project(env: &TestEnvironment) -> PathBuf {
     project
 }
 
-/// `msg hook HARNESS EVENT` in the project.
+/// `msg hook HARNESS EVENT` in the project, which takes the time that a busy machine needs.
 pub fn hook(env: &TestEnvironment, harness: &str, event: &str) -> Command {
     let mut command = env.msg();
     command.args(["hook", harness, event]).current_dir(env.home().join("project"));
+    command.env(test_switches::NO_HOOK_LIMIT, "1");
     command
 }
 
