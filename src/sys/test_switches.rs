@@ -21,6 +21,8 @@ pub const ANCESTRY_END: &str = "MSG_TEST_ANCESTRY_END";
 pub const ANCESTRY_HIDDEN: &str = "MSG_TEST_ANCESTRY_HIDDEN";
 /// Panic with this text, to test that a bug in msg is reported as one.
 pub const PANIC: &str = "MSG_TEST_PANIC";
+/// If set, a hook hangs, as on a file system that does not answer.
+pub const HANG: &str = "MSG_TEST_HANG";
 /// Panic with this text at the first key of the terminal chat.
 pub const PANIC_ON_KEY: &str = "MSG_TEST_PANIC_ON_KEY";
 /// The result of `flock` to simulate: `unsupported`, or `useless` (granted to everyone).

@@ -181,9 +181,7 @@ fn answer(arguments: Arguments) -> Result<(), HookFailure> {
     let mut say = |answer: &HookAnswer| responder.say(answer);
     let work = |op: &Op| {
         let decided = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            if let Some(text) = test_switches::value(test_switches::PANIC) {
-                panic_for_test(&text);
-            }
+            break_for_test();
             hook(op, &call, &mut say)
         }));
         (decided, report_broken_config(op, harness.name(), event))
@@ -321,6 +319,11 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 #[expect(clippy::panic, reason = "a test wants to see what happens")]
-fn panic_for_test(text: &str) {
-    panic!("{text}");
+fn break_for_test() {
+    if let Some(text) = test_switches::value(test_switches::PANIC) {
+        panic!("{text}");
+    }
+    while test_switches::value(test_switches::HANG).is_some() {
+        std::thread::park();
+    }
 }

@@ -285,6 +285,26 @@ fn input_that_does_not_end() {
     }
 }
 
+/// On a file system that does not answer, for example. Before a tool nothing is recorded: no thread of the hook is left.
+#[test]
+fn a_hook_that_hangs() {
+    let env = free();
+    let hang = |name: &str| {
+        let fixture = of(&env, name);
+        let mut command = hook(&env, fixture.harness, &fixture.event);
+        command.env_remove(test_switches::NO_HOOK_LIMIT).env(test_switches::HANG, "1");
+        feed(&mut command, fixture.payload.as_bytes())
+    };
+    for (lines, name) in
+        ["claude/SessionStart", "codex/UserPromptSubmit", "pi/session_shutdown"].into_iter().enumerate()
+    {
+        assert_eq!(quiet_trouble(&env, lines, &hang(name), name), "it took more than 0.9 s");
+    }
+    quiet(&hang(EDITS[0]), "it ends all the same");
+    env.configure("{\"strict\": true}");
+    refused(&hang(EDITS[0]), "it took more than 0.9 s", "the strict are refused");
+}
+
 #[test]
 fn a_bug_of_ours() {
     let env = free();
