@@ -73,7 +73,7 @@ fn bare(mesh: &Mesh) {
 }
 
 fn bare_change(mesh: &Mesh, finish: bool) {
-    let locked = mesh.lock().unwrap();
+    let mut locked = mesh.lock().unwrap();
     let mut change = locked.change();
     let claims = change.claims().unwrap();
     if finish {

@@ -181,9 +181,10 @@ impl DoctorRun<'_> {
         let mut census = self.mesh.registry().census()?;
         let mut buried = Vec::new();
         if self.mode == DoctorMode::Repair {
-            let locked = self.mesh.lock()?;
-            buried = bury_dead(&locked, &settled_census(&locked)?, clock::now())?;
-            waiting::notify_waiting_or_warn(self.op, self.mesh, &locked);
+            let mut locked = self.mesh.lock()?;
+            let settled = settled_census(&locked)?;
+            buried = bury_dead(&mut locked, &settled, clock::now())?;
+            waiting::notify_waiting_or_warn(self.op, self.mesh, &mut locked);
             census = locked.census()?;
         }
         let (mut live, mut checks) = (0, Vec::new());

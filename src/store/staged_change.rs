@@ -104,8 +104,27 @@ impl Committed {
 }
 
 impl LockedMesh<'_> {
-    /// Begins a change of registrations, claims and completions. Nothing is written until it is committed.
-    pub fn change(&self) -> StagedChange<'_> {
+    /// Begins a change of registrations, claims and completions. Nothing is written until it is committed. There is
+    /// only one at a time: a change holds the whole content of files, so a second one would undo the first.
+    ///
+    /// ```
+    /// # use ravenry::store::{LockedMesh, StoreError};
+    /// fn two_changes(locked: &mut LockedMesh<'_>) -> Result<(), StoreError> {
+    ///     let first = locked.change();
+    ///     first.commit()?;
+    ///     locked.change().commit()
+    /// }
+    /// ```
+    ///
+    /// ```compile_fail,E0499
+    /// # use ravenry::store::{LockedMesh, StoreError};
+    /// fn two_changes(locked: &mut LockedMesh<'_>) -> Result<(), StoreError> {
+    ///     let first = locked.change();
+    ///     locked.change().commit()?;
+    ///     first.commit()
+    /// }
+    /// ```
+    pub fn change(&mut self) -> StagedChange<'_> {
         StagedChange { locked: self, swarm: None, writes: Vec::new(), decisive: None }
     }
 }
@@ -135,6 +154,9 @@ impl<'l> StagedChange<'l> {
             return Err(StoreError::Foreign(before.name.to_string()));
         }
         edit(&mut record.agent);
+        // The file is named after the agent. `rename` makes another file.
+        debug_assert!(record.agent.name.is_spelled_as(&before.name), "an edit can't change the name");
+        record.agent.name.clone_from(&before.name);
         // pi-messenger does not know that reservations can expire.
         record.agent.drop_expired(clock::now());
         let bytes = record.bytes(&self.locked.mesh.layout.registration(&before.name))?;
@@ -190,6 +212,12 @@ impl<'l> StagedChange<'l> {
         self.claims_lock()?;
         self.stage(StagedWrite::Completions(completions.clone()));
         Ok(())
+    }
+
+    /// Forgets what is staged and goes on with an empty change under the same locks: for a refusal that is recorded.
+    pub fn discard(&mut self) {
+        self.writes.clear();
+        self.decisive = None;
     }
 
     /// What is staged from here on only tidies up.
@@ -337,7 +365,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (mesh, agent) = mesh(&dir);
         let before = status(&mesh, &agent);
-        let locked = mesh.lock().unwrap();
+        let mut locked = mesh.lock().unwrap();
         let mut change = locked.change();
         change.edit(&agent, |agent| agent.status = Some("a".to_string())).unwrap();
         let other = crate::domain::SessionId::new("another").unwrap();
@@ -357,10 +385,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_discarded_is_not_written_with_what_follows() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mesh, agent) = mesh(&dir);
+        let mut locked = mesh.lock().unwrap();
+        let mut change = locked.change();
+        change.edit(&agent, |agent| agent.status = Some("a".to_string())).unwrap();
+        change.decided();
+        change.discard();
+        assert!(change.writes.is_empty() && change.decisive.is_none());
+        change.edit(&agent, |agent| agent.spec = Some("b".to_string())).unwrap();
+        change.commit().unwrap();
+        let written = mesh.registry().get(&agent.name).unwrap().unwrap().agent;
+        assert_eq!((written.status, written.spec.as_deref()), (agent.status, Some("b")));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "an edit can't change the name")]
+    fn an_edit_does_not_rename() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mesh, agent) = mesh(&dir);
+        let mut locked = mesh.lock().unwrap();
+        let other = crate::domain::AgentName::new("Other").unwrap();
+        locked.change().edit(&agent, |agent| agent.name = other).ok();
+    }
+
+    #[test]
     fn only_edits_without_another_file_in_between_become_one_write() {
         let dir = tempfile::tempdir().unwrap();
         let (mesh, agent) = mesh(&dir);
-        let locked = mesh.lock().unwrap();
+        let mut locked = mesh.lock().unwrap();
         let mut change = locked.change();
         change.edit(&agent, |agent| agent.status = None).unwrap();
         change.set_claims(&Claims::default()).unwrap();
@@ -380,9 +435,9 @@ mod tests {
     fn a_decision_stands_although_it_could_not_be_tidied_up() {
         let dir = tempfile::tempdir().unwrap();
         let (mesh, agent) = mesh(&dir);
-        let locked = mesh.lock().unwrap();
+        let mut locked = mesh.lock().unwrap();
         files::create_dir(&mesh.layout.completions()).unwrap();
-        let stage = |mark: fn(&mut StagedChange<'_>)| {
+        let mut stage = |mark: fn(&mut StagedChange<'_>)| {
             let mut change = locked.change();
             change.edit(&agent, |agent| agent.status = Some("made".to_string())).unwrap();
             mark(&mut change);

@@ -33,7 +33,7 @@ impl Writer {
                 let mesh = open_mesh(&dir, crate::support::environment::PATIENCE);
                 let alice = mesh.registry().get(&AgentName::new("Alice").unwrap()).unwrap().unwrap().agent;
                 for count in 0_u64.. {
-                    let locked = mesh.lock().unwrap();
+                    let mut locked = mesh.lock().unwrap();
                     let mut change = locked.change();
                     change.edit(&alice, |agent| agent.status = Some(count.to_string())).unwrap();
                     change.commit().unwrap();

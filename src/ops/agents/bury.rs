@@ -13,7 +13,7 @@ use crate::ops::tasks::claim_upkeep;
 
 /// Finishes renames that were cut short. The old registration is removed last, so a crash before that only repeats
 /// this.
-pub(in crate::ops) fn finish_renames(locked: &LockedMesh<'_>, census: &Census) -> Result<(), StoreError> {
+pub(in crate::ops) fn finish_renames(locked: &mut LockedMesh<'_>, census: &Census) -> Result<(), StoreError> {
     for old in &census.superseded {
         let renamed = census.records.iter().find(|record| old.agent.is_superseded_by(&record.agent));
         let Some(Registration { agent, .. }) = renamed else { continue };
@@ -45,7 +45,7 @@ pub(in crate::ops) fn settled_census(locked: &LockedMesh<'_>) -> Result<Census, 
 ///
 /// Agents of pi-messenger are left to pi-messenger: it expects their inbox where it was.
 pub(in crate::ops) fn bury_dead(
-    locked: &LockedMesh<'_>,
+    locked: &mut LockedMesh<'_>,
     census: &Census,
     now: Timestamp,
 ) -> Result<Vec<AgentName>, StoreError> {
@@ -68,7 +68,10 @@ pub(in crate::ops) fn bury_dead(
 
 /// Buries the agent that had this session in a process that is gone. Its mail belongs to the session: the agent that
 /// goes on with the session collects it from the grave.
-pub(in crate::ops) fn bury_dead_of(locked: &LockedMesh<'_>, session: &SessionId) -> Result<(), StoreError> {
+pub(in crate::ops) fn bury_dead_of(
+    locked: &mut LockedMesh<'_>,
+    session: &SessionId,
+) -> Result<(), StoreError> {
     let is_due = |agent: &Agent| {
         !agent.is_foreign()
             && agent.session == *session
@@ -82,8 +85,9 @@ pub(in crate::ops) fn bury_dead_of(locked: &LockedMesh<'_>, session: &SessionId)
 
 /// Buries the dead in passing, if the lock is free at once. Checks again under the lock.
 pub(in crate::ops) fn bury_in_passing(op: &Op, mesh: &Mesh) -> Result<Vec<AgentName>, StoreError> {
-    let Some(locked) = mesh.try_lock()? else { return Ok(Vec::new()) };
-    let buried = bury_dead(&locked, &settled_census(&locked)?, clock::now())?;
-    waiting::notify_waiting_or_warn(op, mesh, &locked);
+    let Some(mut locked) = mesh.try_lock()? else { return Ok(Vec::new()) };
+    let census = settled_census(&locked)?;
+    let buried = bury_dead(&mut locked, &census, clock::now())?;
+    waiting::notify_waiting_or_warn(op, mesh, &mut locked);
     Ok(buried)
 }

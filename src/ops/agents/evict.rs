@@ -37,7 +37,7 @@ pub fn evict(op: &Op, name: &AgentName, policy: EvictPolicy) -> Result<EvictOutc
     }
     let (mesh, by) = evictor(op)?;
     let now = clock::now();
-    let locked = match mesh.registry().census()?.find(name, now) {
+    let mut locked = match mesh.registry().census()?.find(name, now) {
         Some(record) => mesh.lock_for(&record.agent)?,
         None => mesh.lock()?,
     };
@@ -69,8 +69,8 @@ pub fn evict(op: &Op, name: &AgentName, policy: EvictPolicy) -> Result<EvictOutc
     let profile = AgentProfile::with_liveness(op, &mesh, agent.clone(), &locked.claims()?, liveness)?;
     let mut change = locked.change();
     let unclaimed = claim_upkeep::give_up(&mut change, agent)?;
-    locked.bury_with(change, record, GoneReason::Evicted, now, by.as_ref().map(|by| by.name.as_str()))?;
-    waiting::notify_waiting_or_warn(op, &mesh, &locked);
+    change.commit_and_bury(record, GoneReason::Evicted, now, by.as_ref().map(|by| by.name.as_str()))?;
+    waiting::notify_waiting_or_warn(op, &mesh, &mut locked);
     let teller = by.map_or_else(AgentName::of_program, |by| by.name);
     op.feed(EventKind::Evict, &teller, Some(agent.name.as_str()), None);
     Ok(EvictOutcome { profile, unclaimed })

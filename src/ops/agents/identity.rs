@@ -309,16 +309,17 @@ fn finish_interrupted(
     if new_session.is_none() && !half_renamed && agent.restores.is_none() {
         return Ok(caller);
     }
-    let locked = mesh.lock_for(agent)?;
-    finish_renames(&locked, &locked.census()?)?;
+    let mut locked = mesh.lock_for(agent)?;
+    let census = locked.census()?;
+    finish_renames(&mut locked, &census)?;
     // It may have been renamed or evicted since we looked.
     let agent = locked.own_record(agent)?.agent;
     let session = new_session.unwrap_or_else(|| agent.session.clone());
     let after = Agent { session: session.clone(), ..agent.clone() };
     let has_mail_elsewhere = agent.restores.is_some() || session != agent.session;
     if has_mail_elsewhere {
-        claim_upkeep::carry_over_now(&locked, &agent, &after)?;
-        bury_dead_of(&locked, &after.session)?;
+        claim_upkeep::carry_over_now(&mut locked, &agent, &after)?;
+        bury_dead_of(&mut locked, &after.session)?;
         collect_mail(mesh, &locked, &agent)?;
         collect_mail(mesh, &locked, &after)?;
     }

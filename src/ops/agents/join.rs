@@ -79,7 +79,7 @@ pub fn join(op: &Op, request: &JoinRequest) -> Result<JoinOutcome, CommandError>
     let spec = request.spec.as_deref().map(|path| spec_path(op, path)).transpose()?;
     let mesh = op.create_mesh()?;
     let own_session = newcomer.known_session(&mesh)?;
-    let locked = match newcomer.moved(&mesh)? {
+    let mut locked = match newcomer.moved(&mesh)? {
         Some(agent) => mesh.lock_for(&agent)?,
         None => mesh.lock()?,
     };
@@ -89,14 +89,13 @@ pub fn join(op: &Op, request: &JoinRequest) -> Result<JoinOutcome, CommandError>
     }
     locked.probe()?;
     locked.sweep()?;
-    let run =
-        JoinAttempt { op, request, mesh: &mesh, locked: &locked, newcomer: &newcomer, own_session, spec };
+    let run = JoinAttempt { op, request, mesh: &mesh, newcomer: &newcomer, own_session, spec };
     let (agent, arrival, lost) = match run.find_self(&settled_census(&locked)?)? {
-        Some(record) => (run.stay(record)?, JoinKind::Already, Vec::new()),
-        None => run.arrive(default_name)?,
+        Some(record) => (run.stay(&mut locked, record)?, JoinKind::Already, Vec::new()),
+        None => run.arrive(&mut locked, default_name)?,
     };
     if arrival != JoinKind::Already {
-        waiting::notify_waiting_or_warn(op, &mesh, &locked);
+        waiting::notify_waiting_or_warn(op, &mesh, &mut locked);
     }
     drop(locked);
     mesh.presence().touch(&agent.name)?;
@@ -133,12 +132,11 @@ fn spec_path(ctx: &Context, path: &str) -> Result<String, CommandError> {
     Ok(full.to_string_lossy().into_owned())
 }
 
-/// One `join`, with the lock held.
+/// One `join`. The lock is held from the look at who is here.
 struct JoinAttempt<'a> {
     op: &'a Op,
     request: &'a JoinRequest,
     mesh: &'a Mesh,
-    locked: &'a LockedMesh<'a>,
     newcomer: &'a Newcomer,
     /// The id of a session that may be known.
     own_session: Option<SessionId>,
@@ -188,7 +186,7 @@ impl JoinAttempt<'_> {
 
     /// Updates the registration of an agent that is already here: session id, process, spec, model. Nothing else
     /// changes.
-    fn stay(&self, record: &Registration) -> Result<Agent, CommandError> {
+    fn stay(&self, locked: &mut LockedMesh<'_>, record: &Registration) -> Result<Agent, CommandError> {
         let agent = &record.agent;
         if let Some(name) = &self.request.name
             && !agent.answers_to(name, clock::now())
@@ -215,13 +213,13 @@ impl JoinAttempt<'_> {
             return Ok(after);
         }
         if moved {
-            claim_upkeep::carry_over_now(self.locked, agent, &after)?;
+            claim_upkeep::carry_over_now(locked, agent, &after)?;
         }
         if moved || agent.restores.is_some() {
-            identity::collect_mail(self.mesh, self.locked, agent)?;
-            identity::collect_mail(self.mesh, self.locked, &after)?;
+            identity::collect_mail(self.mesh, locked, agent)?;
+            identity::collect_mail(self.mesh, locked, &after)?;
         }
-        let mut change = self.locked.change();
+        let mut change = locked.change();
         let edited = change.edit(agent, |agent| *agent = after.clone())?;
         change.commit()?;
         Ok(edited)
@@ -229,22 +227,23 @@ impl JoinAttempt<'_> {
 
     fn arrive(
         &self,
+        locked: &mut LockedMesh<'_>,
         default_name: Option<AgentName>,
     ) -> Result<(Agent, JoinKind, Vec<String>), CommandError> {
         // pi-messenger takes no lock, so it may be faster, but not for ever.
         for _ in 0..TRIES {
             let now = clock::now();
-            let census = settled_census(self.locked)?;
+            let census = settled_census(locked)?;
             let known = self.known_session()?;
             let name = self.choose(&census, default_name.as_ref(), known.as_ref(), now)?;
-            names::clear(self.locked, &census, &name, now)?;
+            names::clear(locked, &census, &name, now)?;
             if let Some(before) =
                 known.as_ref().map(|known| &known.last.agent.name).filter(|last| **last != name)
             {
                 self.mesh.outboxes().continue_stamps_of(before, &name)?;
             }
             if let Some(known) = known.as_ref().filter(|known| known.is_current()) {
-                self.gather_mail(&census, &known.last.agent, now)?;
+                gather_mail(locked, &census, &known.last.agent, now)?;
             }
             let is_known = known.as_ref().is_some_and(SessionRecord::is_current);
             let held = known.as_ref().map_or(Vec::new(), held_before);
@@ -254,7 +253,7 @@ impl JoinAttempt<'_> {
             let lost = rules::restore_reservations(self.mesh, &census, &mut record.agent, held, now);
             let graves = self.mesh.graves().of_session(&record.agent.session)?;
             record.agent.restores = graves.first().map(|grave| grave.to_string());
-            if self.locked.register(&record)? == Published::Exists {
+            if locked.register(&record)? == Published::Exists {
                 continue;
             }
             // It has joined, whatever else fails.
@@ -262,8 +261,8 @@ impl JoinAttempt<'_> {
             if graves.is_empty() && !is_known {
                 return Ok((record.agent, JoinKind::New, lost));
             }
-            let mail = identity::collect_mail(self.mesh, self.locked, &record.agent)?;
-            let mut change = self.locked.change();
+            let mail = identity::collect_mail(self.mesh, locked, &record.agent)?;
+            let mut change = locked.change();
             let agent = change.edit(&record.agent, |agent| agent.restores = None)?;
             change.commit()?;
             return Ok((agent, JoinKind::Back { mail }, lost));
@@ -273,17 +272,6 @@ impl JoinAttempt<'_> {
             "could not register: other agents kept taking the name",
         )
         .hint("try again"))
-    }
-
-    /// Moves mail under the session's former names that nobody has now into its grave, from where it is collected.
-    fn gather_mail(&self, census: &Census, last: &Agent, now: Timestamp) -> Result<(), CommandError> {
-        for name in last.all_names() {
-            let is_registered = census.find(name, now).is_some() || census.unreadable(name).is_some();
-            if !is_registered {
-                self.locked.bury_lost_mail(name, now)?;
-            }
-        }
-        Ok(())
     }
 
     /// The record of the caller's session, if there is one.
@@ -365,6 +353,22 @@ impl JoinAttempt<'_> {
             None => Registration::new(agent),
         }
     }
+}
+
+/// Moves mail under the session's former names that nobody has now into its grave, from where it is collected.
+fn gather_mail(
+    locked: &LockedMesh<'_>,
+    census: &Census,
+    last: &Agent,
+    now: Timestamp,
+) -> Result<(), CommandError> {
+    for name in last.all_names() {
+        let is_registered = census.find(name, now).is_some() || census.unreadable(name).is_some();
+        if !is_registered {
+            locked.bury_lost_mail(name, now)?;
+        }
+    }
+    Ok(())
 }
 
 /// What the session had reserved when it was last here. An agent that left or was evicted has nothing.

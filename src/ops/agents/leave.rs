@@ -36,13 +36,13 @@ pub(in crate::ops) fn leave_as(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<Le
     if agent.is_foreign() {
         return Err(StoreError::Foreign(agent.name.to_string()).into());
     }
-    let locked = mesh.lock_for(agent)?;
+    let mut locked = mesh.lock_for(agent)?;
     let record = locked.own_record(agent)?;
     let mut change = locked.change();
     let unclaimed = claim_upkeep::give_up(&mut change, &record.agent)?;
     let unread = mesh.inboxes().unread_count(&record.agent)?;
-    locked.bury_with(change, &record, GoneReason::Left, clock::now(), None)?;
-    waiting::notify_waiting_or_warn(op, mesh, &locked);
+    change.commit_and_bury(&record, GoneReason::Left, clock::now(), None)?;
+    waiting::notify_waiting_or_warn(op, mesh, &mut locked);
     op.feed(EventKind::Leave, &record.agent.name, None, None);
     let now = clock::now();
     let released = record.agent.reservations.iter().filter(|reservation| reservation.binds(now)).count();

@@ -69,7 +69,7 @@ pub(in crate::ops) fn name_taken(name: &AgentName, holder: &str) -> CommandError
 /// Buries the dead in a settled census, and clears a name that is free: what is left there is not for the agent that
 /// takes it. An agent that had the name before a rename loses it for good, and gets the mail that is left under it.
 pub(in crate::ops) fn clear(
-    locked: &LockedMesh<'_>,
+    locked: &mut LockedMesh<'_>,
     census: &Census,
     name: &AgentName,
     now: Timestamp,
@@ -86,7 +86,7 @@ pub(in crate::ops) fn clear(
     if let Some(owner) = census.records.iter().find(|record| had_it(&record.agent) && record.is_live()) {
         let mut change = locked.change();
         change.edit(&owner.agent, |agent| agent.formerly.retain(|former| former.name != *name))?;
-        locked.forward_mail(name, &owner.agent.name)?;
+        change.locked().forward_mail(name, &owner.agent.name)?;
         change.commit()?;
     }
     locked.bury_lost_mail(name, now)?;

@@ -41,7 +41,7 @@ pub fn rename(op: &Op, new: &AgentName) -> Result<(AgentProfile, AgentName), Com
 /// Publishes the new registration, rewrites the claims, removes the old one. A crash after any step leaves one agent
 /// under one name, because a registration that names another in `formerly` replaces it.
 fn change(op: &Op, mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, CommandError> {
-    let locked = mesh.lock_for(caller)?;
+    let mut locked = mesh.lock_for(caller)?;
     let now = clock::now();
     let census = settled_census(&locked)?;
     let own = locked.own_record(caller)?.agent;
@@ -50,7 +50,7 @@ fn change(op: &Op, mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent
     }
     // Fail here if claims can't be read, while nothing has changed.
     locked.claims()?;
-    names::clear(&locked, &census, new, now)?;
+    names::clear(&mut locked, &census, new, now)?;
     let old = locked.own_record(caller)?;
     let mut renamed = old.clone();
     renamed.agent.name = new.clone();
@@ -66,7 +66,7 @@ fn change(op: &Op, mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent
     let mut change = locked.change();
     claim_upkeep::carry_over(&mut change, &old.agent, &renamed.agent)?;
     mesh.outboxes().continue_stamps_of(&old.agent.name, new)?;
-    if locked.register(&renamed)? == Published::Exists {
+    if change.locked().register(&renamed)? == Published::Exists {
         return Err(name_taken(new, "an agent of pi-messenger, who was faster"));
     }
     // From here on it has the new name, whatever else fails.

@@ -28,7 +28,7 @@ pub fn set_status(op: &Op, text: Option<&str>) -> Result<AgentProfile, CommandEr
         }
     }
     let (mesh, caller) = identity::caller(op)?;
-    let locked = mesh.lock()?;
+    let mut locked = mesh.lock()?;
     let mut change = locked.change();
     let agent = change.edit(&caller.agent, |agent| agent.status = status)?;
     change.commit()?;

@@ -138,9 +138,9 @@ impl HookRun<'_> {
     /// Records that the agent was refused this. If that fails, it is not told when it becomes free.
     fn remember(&self, wait: PathWait) -> Result<(), CommandError> {
         let Some(me) = self.me.as_ref().filter(|me| !me.is_foreign()) else { return Ok(()) };
-        let locked = self.mesh.lock_within(LOCK_TIMEOUT)?;
+        let mut locked = self.mesh.lock_within(LOCK_TIMEOUT)?;
         let me = locked.own_record(me)?.agent;
-        waiting::remember(&locked, &me, vec![wait])
+        waiting::remember(&mut locked.change(), &me, vec![wait])
     }
 }
 

@@ -20,7 +20,7 @@ pub struct ReleaseOutcome {
 /// Gives up the named reservations, or all. If one of them is not the caller's, nothing changes.
 pub fn release(op: &Op, patterns: &[String]) -> Result<ReleaseOutcome, CommandError> {
     let (mesh, caller) = identity::own_caller(op)?;
-    let locked = mesh.lock()?;
+    let mut locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
     let mut released: Vec<Reservation> = Vec::new();
     for text in patterns {
@@ -39,7 +39,7 @@ pub fn release(op: &Op, patterns: &[String]) -> Result<ReleaseOutcome, CommandEr
         change.commit()?;
     }
     // Also if nothing was left to release: the process that released it may have died before it told anyone.
-    waiting::notify_waiting_or_warn(op, &mesh, &locked);
+    waiting::notify_waiting_or_warn(op, &mesh, &mut locked);
     drop(locked);
     let now = clock::now();
     released.retain(|reservation| reservation.binds(now));

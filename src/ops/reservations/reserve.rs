@@ -62,7 +62,7 @@ pub fn reserve(op: &Op, request: &ReserveRequest) -> Result<ReserveOutcome, Comm
     let (mesh, caller, roster) = identity::own_caller_and_others(op)?;
     let wanted = WantedReservations::new(wanted, &caller.cwd);
     wanted.compare(&roster, &caller, now);
-    let locked = mesh.lock()?;
+    let mut locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
     let mut change = locked.change();
     let taken = take(op, &mesh, &mut change, &me, &wanted, now)?;
@@ -150,7 +150,7 @@ pub(in crate::ops) fn take(
         let mut refused: Vec<&(&Reservation, Holding)> = conflicts.iter().collect();
         refused.dedup_by_key(|(wanted, _)| std::ptr::from_ref(*wanted));
         let waits = refused.into_iter().map(|(wanted, holding)| wait(wanted, holding, now)).collect();
-        waiting::remember(change.locked(), me, waits)?;
+        waiting::remember(change, me, waits)?;
         op.feed(EventKind::Refused, &me.name, Some(&conflicts[0].0.pattern), None);
         return Err(refusal(&conflicts, now));
     }

@@ -35,9 +35,9 @@ const AFTER_TROUBLE: Duration = Duration::from_secs(60);
 /// The most refusals remembered per agent; the latest are kept.
 const MAX_WAITS: usize = 32;
 
-/// Records what the agent was refused, each only once.
+/// Records what the agent was refused, each only once, and nothing else of the change.
 pub(in crate::ops) fn remember(
-    locked: &LockedMesh<'_>,
+    change: &mut StagedChange<'_>,
     agent: &Agent,
     waits: Vec<PathWait>,
 ) -> Result<(), CommandError> {
@@ -51,31 +51,38 @@ pub(in crate::ops) fn remember(
     if agent.is_foreign() || new.is_empty() {
         return Ok(());
     }
-    let mut change = locked.change();
-    change.edit(agent, |agent| {
+    commit_refusal(change, agent, |agent| {
         agent.waits_for.extend(new);
         let surplus = agent.waits_for.len().saturating_sub(MAX_WAITS);
         agent.waits_for.drain(..surplus);
-    })?;
-    Ok(change.commit()?)
+    })
 }
 
 /// Like [`remember`], for a task that another agent has.
 pub(in crate::ops) fn remember_task(
-    locked: &LockedMesh<'_>,
+    change: &mut StagedChange<'_>,
     agent: &Agent,
     wait: TaskWait,
 ) -> Result<(), CommandError> {
     if agent.is_foreign() || agent.waits_for_tasks.iter().any(|known| known.task == wait.task) {
         return Ok(());
     }
-    let mut change = locked.change();
-    change.edit(agent, |agent| {
+    commit_refusal(change, agent, |agent| {
         agent.waits_for_tasks.push(wait);
         let surplus = agent.waits_for_tasks.len().saturating_sub(MAX_WAITS);
         agent.waits_for_tasks.drain(..surplus);
-    })?;
-    Ok(change.commit()?)
+    })
+}
+
+/// Writes the refusal instead of what is staged, because the command changes nothing else.
+fn commit_refusal(
+    change: &mut StagedChange<'_>,
+    agent: &Agent,
+    edit: impl FnOnce(&mut Agent),
+) -> Result<(), CommandError> {
+    change.discard();
+    change.edit(agent, edit)?;
+    Ok(change.commit_so_far()?)
 }
 
 /// Stops waiting for a task that the agent will have. If that fails, one superfluous message does no harm.
@@ -220,11 +227,11 @@ pub(in crate::ops) fn notify_if_free(mesh: &Mesh, agent: &Agent) -> Result<(), C
     if !is_waiting(agent) || !is_owed_to(mesh, agent)? {
         return Ok(());
     }
-    let Some(locked) = mesh.try_lock()? else { return Ok(()) };
+    let Some(mut locked) = mesh.try_lock()? else { return Ok(()) };
     let census = locked.census()?;
     let is_it = |record: &&Registration| record.agent.is_same_session(agent);
     let Some(Registration { agent, .. }) = census.records.iter().find(is_it) else { return Ok(()) };
-    let [tasks, paths] = tell_one(&locked, &HeldSnapshot::new(mesh, &census), agent);
+    let [tasks, paths] = tell_one(&mut locked, &HeldSnapshot::new(mesh, &census), agent);
     tasks.and(paths).map(drop)
 }
 
@@ -265,7 +272,7 @@ fn is_owed_to(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
 pub(in crate::ops) fn notify_waiting(
     op: &Op,
     mesh: &Mesh,
-    locked: &LockedMesh<'_>,
+    locked: &mut LockedMesh<'_>,
 ) -> Result<(), CommandError> {
     let census = locked.census()?;
     let mut change = locked.change();
@@ -290,7 +297,7 @@ pub(in crate::ops) fn notify_waiting(
 
 /// Returns whether it was told of a task, and of a path. A failure of one does not stop the other.
 fn tell_one(
-    locked: &LockedMesh<'_>,
+    locked: &mut LockedMesh<'_>,
     held: &HeldSnapshot<'_>,
     agent: &Agent,
 ) -> [Result<bool, CommandError>; 2] {
@@ -299,7 +306,7 @@ fn tell_one(
 
 /// Sends the message first: after a crash, told twice is better than never. An agent without an inbox goes on waiting.
 fn tell_of_paths(
-    locked: &LockedMesh<'_>,
+    locked: &mut LockedMesh<'_>,
     held: &HeldSnapshot<'_>,
     agent: &Agent,
 ) -> Result<bool, CommandError> {
@@ -315,7 +322,7 @@ fn tell_of_paths(
 
 /// Like [`tell_of_paths`], for tasks.
 fn tell_of_tasks(
-    locked: &LockedMesh<'_>,
+    locked: &mut LockedMesh<'_>,
     held: &HeldSnapshot<'_>,
     agent: &Agent,
 ) -> Result<bool, CommandError> {
@@ -332,7 +339,7 @@ fn tell_of_tasks(
 }
 
 /// Like [`notify_waiting`], for callers whose own work is done: an error is only a warning.
-pub(in crate::ops) fn notify_waiting_or_warn(op: &Op, mesh: &Mesh, locked: &LockedMesh<'_>) {
+pub(in crate::ops) fn notify_waiting_or_warn(op: &Op, mesh: &Mesh, locked: &mut LockedMesh<'_>) {
     if let Err(error) = notify_waiting(op, mesh, locked) {
         op.warn(format!("agents waiting for what is now free could not be notified: {error}"));
     }

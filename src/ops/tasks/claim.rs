@@ -68,8 +68,8 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<ClaimOutcome, CommandErr
     }
     let spellings = look_up(&mesh);
     let parsed_spec = ParsedSpec::read(place)?;
-    let locked = mesh.lock_with_claims()?;
-    let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
+    let mut locked = mesh.lock_with_claims()?;
+    let mut tasks = LockedTasks::open(op, &mesh, &mut locked, &caller, spellings)?;
     let parsed_spec = parsed_spec.refreshed()?;
     let pick = ClaimAttempt { tasks: &tasks, board: &tasks.board(&parsed_spec) }.choose(request)?;
     let (id, title) = match pick {
@@ -82,6 +82,10 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<ClaimOutcome, CommandErr
             return Ok(again(&taken.agent, claim, title));
         }
         Pick::Free(id, title) => (id, title),
+        Pick::Others(wait, refusal) => {
+            waiting::remember_task(&mut tasks.change, &tasks.me, wait)?;
+            return Err(refusal);
+        }
     };
     let task = TaskRef { spec: parsed_spec.place.key.clone(), id: id.clone() };
     // Reservations left over from this task when a command died would bind again with the claim, whoever holds those
@@ -135,6 +139,8 @@ enum Pick {
     Mine(Claim, String),
     /// Its id and title.
     Free(String, String),
+    /// The refusal, and what to remember so that the agent is told when the task is free.
+    Others(TaskWait, CommandError),
 }
 
 /// One `claim`, with both locks held.
@@ -190,8 +196,7 @@ impl ClaimAttempt<'_> {
             return Err(self.completed(id));
         }
         if let Some(claim) = self.board.claim(id) {
-            self.remember(id, claim)?;
-            return Err(self.claimed(claim));
+            return Ok(Pick::Others(self.wait(id, claim), self.claimed(claim)));
         }
         let missing = task.map_or(Vec::new(), |task| self.board.missing(task));
         if !missing.is_empty() && self.dependencies() == DependencyPolicy::Strict {
@@ -225,11 +230,9 @@ impl ClaimAttempt<'_> {
             .hint("`msg tasks` shows by whom and by what"))
     }
 
-    /// Records the refusal, so that the agent is told when the task is free.
-    fn remember(&self, id: &str, claim: &Claim) -> Result<(), CommandError> {
+    fn wait(&self, id: &str, claim: &Claim) -> TaskWait {
         let task = TaskRef { spec: self.board.parsed_spec.place.key.clone(), id: id.to_string() };
-        let wait = TaskWait { task, holder: claim.agent.clone(), since: self.tasks.now };
-        waiting::remember_task(self.tasks.change.locked(), &self.tasks.me, wait)
+        TaskWait { task, holder: claim.agent.clone(), since: self.tasks.now }
     }
 
     fn unknown(&self, id: &str) -> CommandError {

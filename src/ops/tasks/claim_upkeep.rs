@@ -33,7 +33,7 @@ pub(in crate::ops) fn carry_over(
 /// Like [`carry_over`], in a change of its own: afterwards `swarm.lock` is free, and mail may be moved for as long as
 /// it takes.
 pub(in crate::ops) fn carry_over_now(
-    locked: &LockedMesh<'_>,
+    locked: &mut LockedMesh<'_>,
     before: &Agent,
     after: &Agent,
 ) -> Result<(), StoreError> {

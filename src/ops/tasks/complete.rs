@@ -52,8 +52,8 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
         Some(task) => PreloadedSpec::read(op, &mesh, &caller, request.spec.as_deref(), &task),
         None => (None, look_up(&mesh)),
     };
-    let locked = mesh.lock_with_claims()?;
-    let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
+    let mut locked = mesh.lock_with_claims()?;
+    let mut tasks = LockedTasks::open(op, &mesh, &mut locked, &caller, spellings)?;
     let typed = match &request.task {
         Some(task) => task.clone(),
         None => tasks.only_claim()?.task,
@@ -96,7 +96,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
     }
     op.feed(EventKind::Complete, &me, Some(&completion.task), completion.notes.as_deref());
     committed.tidied_up()?;
-    waiting::notify_waiting_or_warn(op, &mesh, &locked);
+    waiting::notify_waiting_or_warn(op, &mesh, &mut locked);
     drop(locked);
     // Ticking may take a while, and others wait to hear of it.
     carry_out(op);

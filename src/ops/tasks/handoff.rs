@@ -39,8 +39,8 @@ pub fn handoff(
     check_notes(notes)?;
     let (mesh, caller) = identity::own_caller(op)?;
     let (early, spellings) = PreloadedSpec::read(op, &mesh, &caller, spec, task);
-    let locked = mesh.lock_with_claims()?;
-    let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
+    let mut locked = mesh.lock_with_claims()?;
+    let mut tasks = LockedTasks::open(op, &mesh, &mut locked, &caller, spellings)?;
     let parsed_spec = tasks.spec_of(early, spec, task)?;
     let board = tasks.board(&parsed_spec);
     let claim = tasks.own_claim(&board, &board.meant(task))?;
@@ -69,7 +69,7 @@ pub fn handoff(
     tasks.stage_release(&task_ref)?;
     let me = tasks.me.clone();
     let committed = tasks.commit()?;
-    forget_waits(op, &locked, &heir, &task_ref, &paths);
+    forget_waits(op, &mut locked, &heir, &task_ref, &paths);
     // It is the new owner's, and the new owner is told, whatever fails from here on.
     op.feed(EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
     drop(locked);
@@ -116,7 +116,7 @@ fn send_notes(
 
 /// Stops waiting for what the new owner now has. Only after the claim has passed: until then the paths bind for the
 /// giver. If it fails, one superfluous message does no harm.
-fn forget_waits(op: &Op, locked: &LockedMesh<'_>, heir: &Agent, task: &TaskRef, paths: &[Reservation]) {
+fn forget_waits(op: &Op, locked: &mut LockedMesh<'_>, heir: &Agent, task: &TaskRef, paths: &[Reservation]) {
     let mut change = locked.change();
     waiting::forget_task(op, &mut change, heir, task);
     let forgotten = match heir.waits_for.is_empty() || paths.is_empty() {

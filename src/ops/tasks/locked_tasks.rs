@@ -140,7 +140,7 @@ impl<'l> LockedTasks<'l> {
     pub(super) fn open(
         op: &'l Op,
         mesh: &'l Mesh,
-        locked: &'l LockedMesh<'l>,
+        locked: &'l mut LockedMesh<'_>,
         caller: &Agent,
         spellings: Spellings,
     ) -> Result<Self, CommandError> {

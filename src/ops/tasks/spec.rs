@@ -27,7 +27,7 @@ pub fn spec(op: &Op, path: Option<&str>) -> Result<SpecInUse, CommandError> {
     let agent = match &place {
         Some(SpecRef { file: Some(file), .. }) => {
             let real = paths::resolve(file).to_string();
-            let locked = mesh.lock()?;
+            let mut locked = mesh.lock()?;
             let mut change = locked.change();
             let agent = change.edit(&caller.agent, |agent| agent.spec = Some(real))?;
             change.commit()?;

@@ -18,8 +18,8 @@ pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim,
         Some(task) => PreloadedSpec::read(op, &mesh, &caller, spec, task),
         None => (None, look_up(&mesh)),
     };
-    let locked = mesh.lock_with_claims()?;
-    let mut tasks = LockedTasks::open(op, &mesh, &locked, &caller, spellings)?;
+    let mut locked = mesh.lock_with_claims()?;
+    let mut tasks = LockedTasks::open(op, &mesh, &mut locked, &caller, spellings)?;
     let claim = match task {
         Some(task) => {
             let parsed_spec = tasks.spec_of(early, spec, task)?;
@@ -37,6 +37,6 @@ pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim,
     // It is given up, whatever fails from here on.
     op.feed(EventKind::Unclaim, &me, Some(&claim.task), None);
     committed.tidied_up()?;
-    waiting::notify_waiting_or_warn(op, &mesh, &locked);
+    waiting::notify_waiting_or_warn(op, &mesh, &mut locked);
     Ok(claim)
 }

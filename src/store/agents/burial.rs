@@ -38,45 +38,58 @@ enum Found {
     Others(Option<Timestamp>),
 }
 
+impl StagedChange<'_> {
+    /// Like [`LockedMesh::bury`], and commits the change, such as giving up claims, before any mail moves. If the
+    /// registration of an agent that lives on can't be written again, nothing happens.
+    pub fn commit_and_bury(
+        mut self,
+        record: &Registration,
+        why: GoneReason,
+        at: Timestamp,
+        by: Option<&str>,
+    ) -> Result<GraveId, StoreError> {
+        let locked = self.locked();
+        let grave = GraveId::of(&record.agent);
+        if lives_on(why) && !record.agent.is_foreign() {
+            self.edit(&record.agent, |agent| agent.restores = Some(grave.to_string()))?;
+        }
+        let header = GraveHeader { why, at, by: by.map(str::to_string) };
+        locked.open_grave(&grave, &header)?;
+        self.commit()?;
+        locked.fill_grave(&grave, record, header)?;
+        Ok(grave)
+    }
+}
+
 impl LockedMesh<'_> {
     /// Moves the registration and unread mail into a grave. The registration goes last: until then an interrupted
     /// burial is repeated, or undone if the agent is alive and acts first.
     pub fn bury(
-        &self,
+        &mut self,
         record: &Registration,
         why: GoneReason,
         at: Timestamp,
         by: Option<&str>,
     ) -> Result<GraveId, StoreError> {
-        self.bury_with(self.change(), record, why, at, by)
+        self.change().commit_and_bury(record, why, at, by)
     }
 
-    /// Like [`LockedMesh::bury`], and commits a change that goes with it, such as giving up claims. If the registration
-    /// of an agent that lives on can't be written again, nothing happens.
-    pub fn bury_with(
+    /// Moves the unread mail and then the registration into the open grave, after the session's record says what
+    /// became of the agent.
+    fn fill_grave(
         &self,
-        mut change: StagedChange<'_>,
+        grave: &GraveId,
         record: &Registration,
-        why: GoneReason,
-        at: Timestamp,
-        by: Option<&str>,
-    ) -> Result<GraveId, StoreError> {
+        GraveHeader { why, at, by }: GraveHeader,
+    ) -> Result<(), StoreError> {
         let layout = &self.mesh.layout;
         let agent = &record.agent;
-        let grave = GraveId::of(agent);
-        let by = by.map(str::to_string);
-        let lives_on = matches!(why, GoneReason::Left | GoneReason::Evicted);
-        if lives_on && !agent.is_foreign() {
-            change.edit(agent, |agent| agent.restores = Some(grave.to_string()))?;
-        }
-        self.open_grave(&grave, &GraveHeader { why, at, by: by.clone() })?;
-        change.commit()?;
         let (left, evicted) = match why {
             GoneReason::Left => (Some(at), None),
             GoneReason::Evicted => (None, Some(Eviction { by, at })),
             GoneReason::Died | GoneReason::Lost => (None, None),
         };
-        if lives_on || !files::exists(&layout.session(&agent.session))? {
+        if lives_on(why) || !files::exists(&layout.session(&agent.session))? {
             self.remember(SessionRecord { last: record.clone(), left, evicted })?;
         }
         let names = self.mesh.inboxes().names_of(agent)?;
@@ -84,11 +97,11 @@ impl LockedMesh<'_> {
         for name in names.iter().filter(|name| ***name != agent.name) {
             files::remove(&layout.registration(name))?;
         }
-        let there = layout.grave(&grave).join("inbox");
+        let there = layout.grave(grave).join("inbox");
         for name in &names {
             self.move_mail(&layout.inbox(name), &there)?;
         }
-        let others_since = self.take_registration(record, &grave)?;
+        let others_since = self.take_registration(record, grave)?;
         for name in &names {
             match others_since {
                 Some(since) if **name == agent.name => self.give_mail_back(&there, name, since)?,
@@ -102,7 +115,7 @@ impl LockedMesh<'_> {
         if others_since.is_none() {
             self.forget_presence(&agent.name)?;
         }
-        Ok(grave)
+        Ok(())
     }
 
     /// Moves the agent's registration into its grave. If another agent has the name by now, its registration stays, and
@@ -214,4 +227,9 @@ impl LockedMesh<'_> {
         }
         Ok(self.mesh.sessions().get(&agent.session)?.is_some_and(|known| !known.is_current()))
     }
+}
+
+/// Whether the agent's process goes on after the burial.
+fn lives_on(why: GoneReason) -> bool {
+    matches!(why, GoneReason::Left | GoneReason::Evicted)
 }

@@ -111,7 +111,7 @@ fn burying_leaves_the_registration_of_whoever_took_the_name() {
     date(&env.mesh().join("inbox/Falcon/for-the-dead.json"), an_hour_ago);
     env.kill(host);
     let mesh = env.store();
-    let locked = mesh.lock().unwrap();
+    let mut locked = mesh.lock().unwrap();
     let census = locked.census().unwrap();
     let host = pi(&env, "Falcon", json!({}));
     env.drop_mail("Falcon", "for-the-pi");
@@ -141,7 +141,7 @@ fn a_pi_that_takes_a_name_during_a_burial_stays_registered() {
         }
         env.kill(host);
         let mesh = env.store();
-        let locked = mesh.lock().unwrap();
+        let mut locked = mesh.lock().unwrap();
         let census = locked.census().unwrap();
         let pi = env.host();
         let (starts, dir) = (AtomicBool::new(false), env.mesh());
