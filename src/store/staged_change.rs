@@ -47,7 +47,7 @@ use crate::sys::{clock, test_switches};
 /// Edits of registrations, claims and completions that are not written yet.
 ///
 /// A change that is dropped is forgotten, which is right after an error and nowhere else
-/// (`effects::a_command_that_succeeds_forgets_no_change`).
+/// (`effects::changes::a_command_that_succeeds_forgets_no_change`).
 #[derive(Debug)]
 #[must_use = "nothing is written until it is committed"]
 pub struct StagedChange<'l> {

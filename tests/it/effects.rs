@@ -1,5 +1,7 @@
 //! Effects of commands: whom they tell, under how many locks, and what is told although a later step fails.
 
+mod changes;
+
 use std::fs;
 use std::path::Path;
 
@@ -256,43 +258,6 @@ fn a_command_that_can_not_write_a_registration_changes_nothing() {
         let events = env.ok(&["feed", "-n", "200"]);
         assert!(!events.to_string().contains(&format!("\"type\":\"{}\"", args[0])), "{args:?}: {events}");
     }
-}
-
-/// Every command that changes registrations or claims: a change that is staged and not committed would be lost.
-#[test]
-fn a_command_that_succeeds_forgets_no_change() {
-    let env = with_task(&["Alice", "Bob"]);
-    let session = env.registration("Alice")["sessionId"].as_str().unwrap().to_string();
-    let host = env.host().to_string();
-    env.fails(1, &["claim", "TASK-1", "--as", "Bob"]);
-    let counter = |kind: &str| env.path().join(format!("count.change-{kind}"));
-    for args in [
-        ["set-status", "busy", "--as", "Bob"].as_slice(),
-        &["spec", "spec.md", "--as", "Bob"],
-        &["reserve", "lib/", "--ttl", "1h", "--as", "Alice"],
-        &["release", "lib/", "--as", "Alice"],
-        &["handoff", "TASK-1", "Bob", "--as", "Alice"],
-        &["unclaim", "TASK-1", "--as", "Bob"],
-        &["claim", "TASK-1", "--reserve", "src/", "--as", "Alice"],
-        &["claim", "TASK-1", "--reserve", "lib/", "--as", "Alice"],
-        &["rename", "Ann", "--as", "Alice"],
-        &["join", "--pid", &host, "--session", &session, "--model", "other"],
-        &["complete", "TASK-1", "--as", "Ann"],
-        &["claim", "TASK-2", "--as", "Ann"],
-        &["leave", "--as", "Ann"],
-        &["join", "--pid", &host, "--session", &session],
-    ] {
-        fs::remove_file(counter("committed")).ok();
-        end(env.msg().args(args).env(COUNT, env.path().join("count"))).expect_code(0);
-        assert!(counter("committed").exists(), "{args:?} changes something");
-        assert!(!counter("forgotten").exists(), "{args:?} forgot a change");
-    }
-    // After an error a change is forgotten, and only then.
-    env.ok(&["claim", "TASK-2", "--reserve", "src/", "--as", "Ann"]);
-    make_unwritable(&env, "Ann");
-    end(env.msg().args(["complete", "TASK-2", "--as", "Ann"]).env(COUNT, env.path().join("count")))
-        .expect_code(4);
-    assert!(counter("forgotten").exists());
 }
 
 /// Nobody can send in the program's name from now on.

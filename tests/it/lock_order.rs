@@ -159,12 +159,12 @@ fn a_swarm_lock_with_our_mark_that_nobody_removes_is_waited_for_until_the_deadli
     env.ok(&claim);
 }
 
-/// Bob was renamed, and its old registration is still there.
-fn half_renamed(env: &TestEnvironment) {
-    let old = env.mesh().join("registry/Bob.json");
-    let before = fs::read(&old).unwrap();
-    env.ok(&["rename", "Rob", "--as", "Bob"]);
-    fs::write(&old, before).unwrap();
+/// Renames an agent and puts its old registration back, as if the rename had been cut short.
+pub fn half_renamed(env: &TestEnvironment, old: &str, new: &str) {
+    let file = env.mesh().join(format!("registry/{old}.json"));
+    let before = fs::read(&file).unwrap();
+    env.ok(&["rename", new, "--as", old]);
+    fs::write(&file, before).unwrap();
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_rename_that_was_cut_short_is_left_for_later_while_a_stranger_has_the_swarm_
     env.join("Alice");
     env.join("Bob");
     env.ok(&["claim", "TASK", "--adhoc", "--as", "Bob"]);
-    half_renamed(&env);
+    half_renamed(&env, "Bob", "Rob");
     let lock = env.mesh().join("swarm.lock");
     fs::write(&lock, env.host().to_string()).unwrap();
     let host = env.host().to_string();
