@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
+use insta::assert_snapshot;
 use ravenry::sys::test_switches::{NOW, SEED};
 use serde_json::{Value, json};
 
@@ -120,11 +121,18 @@ fn a_notice_of_the_program_has_nobody_to_answer() {
     let notice = env.ok(&["inbox", "--as", "Bob"])["messages"][0].clone();
     assert_eq!((&notice["from"], &notice["notice"]), (&json!("ravenry"), &json!(true)));
     let id = notice["id"].as_str().unwrap();
-    for args in [&["ack", id][..], &["reply", id, "thanks"]] {
-        let refused = env.run(&[args, &["--as", "Bob"]].concat()).expect_code(1);
-        let text = "that is a notice from msg itself: there is nobody to answer";
-        assert!(refused.stderr.contains(text), "{refused}");
-    }
+    let refused = env.transcript(&[&["ack", id, "--as", "Bob"], &["reply", id, "thanks", "--as", "Bob"]]);
+    assert_snapshot!(refused.replace(id, "[ID]"), @"
+    $ msg ack [ID] --as Bob
+    [exit 1]
+    --- stderr
+    error: that is a notice from msg itself: there is nobody to answer
+
+    $ msg reply [ID] thanks --as Bob
+    [exit 1]
+    --- stderr
+    error: that is a notice from msg itself: there is nobody to answer
+    ");
     let shown = env.run(&["show", id, "--as", "Bob"]).expect_code(0).stdout;
     assert!(shown.starts_with("msg → Bob  "), "{shown}");
     let sent = env.ok(&["send", "Bob", "hi", "--as", "Alice"])["sent"][0]["id"].clone();
@@ -137,26 +145,40 @@ fn names_are_taken_as_people_write_them() {
     let env = two();
     let sent = env.ok(&["send", "@Bob", "hi", "--as", "Alice"]);
     assert_eq!(sent["sent"][0]["to"], "Bob");
-    for name in ["all", "@all", "@ALL"] {
-        let refused = env.run(&["send", name, "hi", "--as", "Alice"]).expect_code(2);
-        assert!(refused.stderr.contains("hint: to everyone: `msg broadcast TEXT`"), "{refused}");
-    }
-    let refused = env.run(&["send", ",", "hi", "--as", "Alice"]).expect_code(2);
-    assert!(refused.stderr.contains("`msg agents` lists the names"), "{refused}");
-    assert!(!refused.stderr.contains("SwiftRaven"), "that is a hint for who joins: {refused}");
+    let refused = ["all", "@all", "@ALL", ","].map(|name| ["send", name, "hi", "--as", "Alice"]);
+    assert_snapshot!(env.transcript(&refused.each_ref().map(|args| &args[..])), @"
+    $ msg send all hi --as Alice
+    [exit 2]
+    --- stderr
+    error: `all` is a reserved name
+    hint: to everyone: `msg broadcast TEXT`
+
+    $ msg send @all hi --as Alice
+    [exit 2]
+    --- stderr
+    error: `all` is a reserved name
+    hint: to everyone: `msg broadcast TEXT`
+
+    $ msg send @ALL hi --as Alice
+    [exit 2]
+    --- stderr
+    error: `ALL` is a reserved name
+    hint: to everyone: `msg broadcast TEXT`
+
+    $ msg send , hi --as Alice
+    [exit 2]
+    --- stderr
+    error: a name can't be empty
+    hint: `msg agents` lists the names
+    ");
 }
 
 #[test]
 fn a_message_to_oneself_is_noticed() {
     let env = two();
-    let sent = env.run(&["send", "Alice,Bob", "hi", "--as", "Alice"]).expect_code(0);
-    assert_eq!(
-        sent.stderr.matches("note: Alice is you: the message is in your own inbox").count(),
-        1,
-        "{sent}"
-    );
-    let sent = env.run(&["send", "Bob", "hi", "--as", "Alice"]).expect_code(0);
-    assert!(!sent.stderr.contains("is you"), "{sent}");
+    let notes = |to: &str| env.run(&["send", to, "hi", "--as", "Alice"]).expect_code(0).stderr;
+    assert_snapshot!(notes("Alice,Bob"), @"note: Alice is you: the message is in your own inbox");
+    assert_snapshot!(notes("Bob"), @"");
 }
 
 #[test]
@@ -174,11 +196,14 @@ fn a_message_to_oneself_has_a_receipt() {
 #[test]
 fn what_was_not_sent_is_told_once_with_a_way_out() {
     let env = two();
-    let ended = env.run(&["send", "Bob,Bobb", "hi", "--as", "Alice"]).expect_code(1);
-    let said = format!("{}{}", ended.stdout, ended.stderr);
-    assert!(said.contains("error: sent to 1 of 2; not sent: no agent is called Bobb"), "{said}");
-    assert!(said.contains("hint: did you mean Bob?"), "{said}");
-    assert_eq!(said.matches("Bobb").count(), 1, "{said}");
+    let fixed = [(NOW, "2024-05-17T09:30:00.000Z"), (SEED, "1")];
+    assert_snapshot!(env.run_with(&["send", "Bob,Bobb", "hi", "--as", "Alice"], &fixed), @"
+    [exit 1]
+    Sent to Bob as 00hvtt.
+    --- stderr
+    error: sent to 1 of 2; not sent: no agent is called Bobb
+    hint: did you mean Bob?
+    ");
 }
 
 #[test]
@@ -590,7 +615,10 @@ fn an_answer_may_be_kept_for_one_who_is_gone() {
     env.ok(&["read", "--as", "Alice"]);
     env.kill(bob);
     let refused = env.run(&["reply", &id, "hello", "--as", "Alice", "--json"]).expect_code(1);
-    assert!(refused.json()["error"]["hints"].to_string().contains("--hold"), "{refused}");
+    assert_snapshot!(
+        refused.json()["error"]["hints"][0].as_str().unwrap().replace(&id, "[ID]"),
+        @"`--hold` keeps the message until it comes back"
+    );
     let kept = env.ok(&["reply", &id, "hello", "--hold", "--as", "Alice"]);
     assert_eq!(kept["sent"][0]["to"], "Bob", "{kept}");
     env.ok(&["join", "--pid", &env.host().to_string(), "--session", "session of Bob"]);

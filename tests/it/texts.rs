@@ -31,7 +31,7 @@ use crate::support::environment::{TestEnvironment, date, end, put};
 
 /// The time in every scene, unless it says otherwise. It is long past, so that an agent that shows a sign of life while
 /// the test runs counts as active.
-const NOW: &str = "2024-05-17T09:30:00.000Z";
+pub const NOW: &str = "2024-05-17T09:30:00.000Z";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Voice {
@@ -87,8 +87,7 @@ impl Scene {
 
     #[track_caller]
     fn compare(&self, name: &str) {
-        let dir = self.env.path().display().to_string();
-        let text = self.transcript.replace(&dir, "[DIR]").replace(env!("CARGO_BIN_EXE_msg"), "[MSG]");
+        let text = self.env.redact(&self.transcript);
         let pids: Vec<String> = self.pids.iter().map(u32::to_string).collect();
         // Only where a process is meant: a small pid could be any number.
         let pid = format!("(process|--pid|-p) ({})\\b", pids.join("|"));

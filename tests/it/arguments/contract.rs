@@ -153,7 +153,11 @@ fn a_task_that_one_completed_is_done_the_second_time_too() {
     env.ok(&["handoff", "T-2", "Bo", "--as", "Al"]);
     assert_eq!(env.ok(&["complete", "T-2", "--as", "Bo"])["already"], false);
     assert_eq!(env.ok(&["complete", "T-2", "--as", "Bo"])["already"], true);
-    let ended = env.run(&["complete", "T-1", "--as", "Bo"]).expect_code(1);
-    assert!(ended.stderr.contains("you have no spec") && ended.stderr.contains("--spec PATH"), "{ended}");
+    insta::assert_snapshot!(env.run(&["complete", "T-1", "--as", "Bo"]), @"
+    [exit 1]
+    --- stderr
+    error: you have no spec, so `T-1` is not known
+    hint: name the spec with `--spec PATH`, or set yours with `msg spec PATH`
+    ");
     assert_eq!(env.fails(1, &["complete", "T-1", "--spec", "spec.md", "--as", "Bo"]), "already_completed");
 }

@@ -13,12 +13,28 @@ fn a_text_without_quotes_is_refused_with_the_way_out() {
         &["broadcast", "hi", "there"],
         &["set-status", "at", "work"],
     ] {
-        let refused = env.run(args).expect_code(2);
-        assert!(refused.stderr.contains("hint: put the text in quotes"), "{refused}");
         let refused = env.run(&[args, &["--json"]].concat()).expect_code(2).json();
         assert_eq!(refused["error"]["hints"][0], "put the text in quotes", "{refused}");
     }
-    let refused = env.run(&["whois", "Bo", "Al"]).expect_code(2);
-    assert!(!refused.stderr.contains("in quotes"), "it takes no text: {refused}");
+    insta::assert_snapshot!(env.transcript(&[&["set-status", "at", "work"], &["whois", "Bo", "Al"]]), @r#"
+    $ msg set-status at work
+    [exit 2]
+    --- stderr
+    error: unexpected argument `work`
+    Examples:
+      msg set-status "reviewing the login flow"
+      msg set-status                 clears it
+    hint: put the text in quotes
+    hint: run `msg set-status --help` for all options
+
+    $ msg whois Bo Al
+    [exit 2]
+    --- stderr
+    error: unexpected argument `Al`
+    Examples:
+      msg whois GoldFalcon
+      msg whois GoldFalcon --json
+    hint: run `msg whois --help` for all options
+    "#);
     assert!(env.ok(&["inbox", "--as", "Bo"])["messages"].as_array().unwrap().is_empty());
 }

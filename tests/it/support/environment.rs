@@ -92,6 +92,8 @@ pub struct TestEnvironment {
     dir: tempfile::TempDir,
     /// The mesh is named by the user's configuration, not by `$MSG_MESH`.
     is_configured: bool,
+    /// The time for all commands, if it stands still.
+    time: Option<&'static str>,
     hosts: RefCell<Vec<Child>>,
 }
 
@@ -149,12 +151,19 @@ impl TestEnvironment {
         Self::make(true)
     }
 
+    /// An environment in which it is always this time.
+    pub fn at(time: &'static str) -> Self {
+        let mut env = Self::new();
+        env.time = Some(time);
+        env
+    }
+
     fn make(is_configured: bool) -> Self {
         let dir = tempfile::Builder::new().prefix("ravenry-").tempdir_in(ground()).unwrap();
         for name in ["home", "work"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
-        let env = Self { dir, is_configured, hosts: RefCell::default() };
+        let env = Self { dir, is_configured, time: None, hosts: RefCell::default() };
         if is_configured {
             env.configure("{}");
         }
@@ -205,6 +214,7 @@ impl TestEnvironment {
             command.env("MSG_MESH", self.mesh());
         }
         command.env(test_switches::ANCESTRY_END, std::process::id().to_string());
+        command.envs(self.time.map(|time| (test_switches::NOW, time)));
         command.current_dir(self.work()).stdin(Stdio::null());
         command
     }
@@ -227,6 +237,27 @@ impl TestEnvironment {
     #[track_caller]
     pub fn fails(&self, code: i32, args: &[&str]) -> String {
         self.run(&[args, &["--json"]].concat()).expect_code(code).kind()
+    }
+
+    /// The text as a snapshot has it: `[DIR]` is the directory of this test, `[MSG]` the program, `[PID]` a live host.
+    pub fn redact(&self, text: impl std::fmt::Display) -> String {
+        let mut text = text.to_string();
+        let mut pids: Vec<u32> = self.hosts.borrow().iter().map(Child::id).collect();
+        // No pid is then taken for the beginning of a longer one.
+        pids.sort_by(|a, b| b.cmp(a));
+        for pid in pids {
+            text = text.replace(&format!("process {pid}"), "process [PID]");
+        }
+        for dir in [fs::canonicalize(self.path()).unwrap(), self.path().to_path_buf()] {
+            text = text.replace(dir.to_str().unwrap(), "[DIR]");
+        }
+        text.replace(env!("CARGO_BIN_EXE_msg"), "[MSG]")
+    }
+
+    /// Commands with their answers, as a snapshot has them.
+    pub fn transcript(&self, commands: &[&[&str]]) -> String {
+        let answers = commands.iter().map(|args| format!("$ msg {}\n{}", args.join(" "), self.run(args)));
+        self.redact(answers.collect::<Vec<_>>().join("\n"))
     }
 
     /// A process that lives until it is killed or the test is over.
