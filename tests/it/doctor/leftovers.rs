@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use insta::assert_snapshot;
 use jiff::SignedDuration;
 use ravenry::sys::{clock, test_switches};
 
@@ -86,7 +87,7 @@ fn hooks_that_failed_are_told_of_until_they_are_forgotten() {
     failing_hook(&env, -2, "PreToolUse");
     let findings = doctor(&env);
     findings.expect("hooks", "warn", "one call failed 2h ago: claude PreToolUse: ");
-    assert!(findings.fix("hooks").contains("`msg doctor --repair`"));
+    assert_snapshot!(findings.fix("hooks"), @"once fixed, `msg doctor --repair` clears this");
     failing_hook(&env, -1, "Stop\u{1b}[31m");
     let line = fs::read_to_string(at(&env, "trouble.jsonl")).unwrap();
     let (_, error) = line.lines().last().unwrap().split_once("\"error\":\"").unwrap();
@@ -96,7 +97,7 @@ fn hooks_that_failed_are_told_of_until_they_are_forgotten() {
     assert!(quiet.stdout.contains("2 calls failed"), "{quiet}");
     let findings = repair(&env);
     findings.expect("hooks", "warn", &told);
-    assert!(findings.fix("hooks").contains("cleared"));
+    assert_snapshot!(findings.fix("hooks"), @"cleared");
     assert_eq!(repair(&env).named("hooks"), [("ok", "no call failed")]);
     failing_hook(&env, 0, "");
     doctor(&env).expect("hooks", "warn", " ago: claude: ");

@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
+use insta::assert_snapshot;
 use ravenry::sys::test_switches;
 
 use super::fixture::{Repo, everything, guarded, put_program, repo, set_mode};
@@ -174,24 +175,55 @@ fn strict(repo: &Repo) {
 
 #[test]
 fn a_mesh_that_can_not_be_read() {
+    let mut told = String::new();
     for (why, damage) in DAMAGES {
         let repo = guarded();
         damage(&repo);
         let ended = unseen(&repo, why);
-        assert!(ended.stderr.contains("error: "), "{why}: {ended}");
+        told += &repo.env.redact(&ended.stderr);
         repo.write("src/a.rs", "more\n");
         repo.git(&["add", "."]).expect_code(0);
         repo.env.run(&["guard", "check"]).expect_code(4);
         strict(&repo);
         let before = repo.head();
         let ended = repo.git(&["commit", "-qm", why]).expect_code(1);
-        assert!(ended.stderr.contains("refused: cannot check who has reserved what"), "{why}: {ended}");
-        assert!(ended.stderr.contains("`strict` is set"), "{why}: {ended}");
+        told += &format!("with `strict`:\n{}\n", repo.env.redact(&ended.stderr));
         assert_eq!(repo.head(), before, "{why}");
         assert_eq!(repo.env.fails(1, &["guard", "check"]), "not_checked", "{why}");
         repo.git(&["commit", "--no-verify", "-qm", why]).expect_code(0);
         repo.env.ok(&["guard", "uninstall"]);
     }
+    assert_snapshot!(told, @"
+    error: the mesh is not safe: `[DIR]/mesh` is not a directory
+    hint: name another directory with `--mesh DIR` or $MSG_MESH
+    msg guard: nobody looked whether others have reserved what this commit changes (is msg still there?)
+    with `strict`:
+    refused: cannot check who has reserved what
+    error: cannot check whether others have reserved what is staged: the mesh is not safe: `[DIR]/mesh` is not a directory
+    hint: name another directory with `--mesh DIR` or $MSG_MESH
+    hint: you are refused because `strict` is set: `msg config get strict`
+    hint: to commit anyway (people only): `git commit --no-verify`
+
+    error: the mesh is not safe: `[DIR]/mesh` may be written to by other users (mode 777)
+    hint: to make it safe, run `chmod go-w [DIR]/mesh`
+    msg guard: nobody looked whether others have reserved what this commit changes (is msg still there?)
+    with `strict`:
+    refused: cannot check who has reserved what
+    error: cannot check whether others have reserved what is staged: the mesh is not safe: `[DIR]/mesh` may be written to by other users (mode 777)
+    hint: to make it safe, run `chmod go-w [DIR]/mesh`
+    hint: you are refused because `strict` is set: `msg config get strict`
+    hint: to commit anyway (people only): `git commit --no-verify`
+
+    error: failed to read directory `[DIR]/mesh/registry`: Not a directory (os error 20)
+    hint: run `msg doctor` to see what is wrong with the mesh
+    msg guard: nobody looked whether others have reserved what this commit changes (is msg still there?)
+    with `strict`:
+    refused: cannot check who has reserved what
+    error: cannot check whether others have reserved what is staged: failed to read directory `[DIR]/mesh/registry`: Not a directory (os error 20)
+    hint: run `msg doctor` to see what is wrong with the mesh
+    hint: you are refused because `strict` is set: `msg config get strict`
+    hint: to commit anyway (people only): `git commit --no-verify`
+    ");
 }
 
 #[test]
@@ -199,15 +231,24 @@ fn a_registration_that_can_not_be_read() {
     let repo = guarded();
     put_old(&repo.env.mesh().join("registry/Eve.json"), "{\"name\": \"Eve\", ");
     repo.write("d.txt", "free\n");
-    let ended = repo.git(&["commit", "-qam", "free"]).expect_code(0);
-    assert!(ended.stderr.contains("note: cannot tell what `") && !ended.stderr.contains(UNSEEN), "{ended}");
+    assert_snapshot!(repo.env.redact(repo.git(&["commit", "-qam", "free"])), @"
+    --- stderr
+    note: cannot tell what `[DIR]/mesh/registry/Eve.json` reserves: EOF while parsing a value at line 1 column 16
+    ");
     repo.write("src/a.rs", "held\n");
     repo.refused(&["commit", "-qam", "held"], "src/a.rs");
     repo.git(&["checkout", "-q", "src"]).expect_code(0);
     strict(&repo);
     repo.write("d.txt", "perhaps\n");
-    let ended = repo.git(&["commit", "-qam", "perhaps"]).expect_code(1);
-    assert!(ended.stderr.contains("Eve.json"), "{ended}");
+    assert_snapshot!(repo.env.redact(repo.git(&["commit", "-qam", "perhaps"])), @"
+    [exit 1]
+    --- stderr
+    refused: cannot check who has reserved what
+    error: cannot check whether others have reserved what is staged: cannot tell what `[DIR]/mesh/registry/Eve.json` reserves: EOF while parsing a value at line 1 column 16
+    hint: inspect the file, then repair or remove it
+    hint: you are refused because `strict` is set: `msg config get strict`
+    hint: to commit anyway (people only): `git commit --no-verify`
+    ");
 }
 
 /// The guard still checks if the configuration cannot be read.

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
+use insta::assert_snapshot;
+
 use super::fixture::{Repo, awk, everything, guarded, put_program, repo, set_mode};
 use crate::support::environment::{Ended, TestEnvironment, end};
 
@@ -65,9 +67,13 @@ fn where_no_repository_is() {
     }
     assert_eq!(everything(&bare), before);
     let mut without = repo.env.msg();
-    without.args(["guard", "install", "--json"]).env("PATH", "/nonexistent");
-    let ended = end(&mut without).expect_code(4);
-    assert!(ended.stdout.contains("git can't be run"), "{ended}");
+    without.args(["guard", "install"]).env("PATH", "/nonexistent");
+    assert_snapshot!(end(&mut without), @"
+    [exit 4]
+    --- stderr
+    error: git can't be run: No such file or directory (os error 2)
+    hint: is git installed, and on your PATH?
+    ");
 }
 
 /// As husky does it: hooks in the work tree that git ignores.
@@ -80,9 +86,12 @@ fn a_directory_that_is_ignored() {
     repo.write(".husky/pre-commit", "echo users hook; test ! -e stop\n");
     repo.git(&["config", "core.hooksPath", ".husky/_"]).expect_code(0);
     let before = everything(&repo.root().join(".husky"));
-    let ended =
-        end(repo.env.msg().current_dir(repo.root().join("docs")).args(["guard", "install"])).expect_code(0);
-    assert!(ended.stdout.contains("`.husky/_/pre-commit`"), "{ended}");
+    let ended = end(repo.env.msg().current_dir(repo.root().join("docs")).args(["guard", "install"]));
+    assert_snapshot!(repo.env.redact(ended), @"
+    The guard is in `.husky/_/pre-commit`: git refuses to commit what others have reserved. The hook that is there runs first.
+    --- stderr
+    note: husky wrote this hook and may overwrite it without the guard; if so, run `msg guard install` again
+    ");
     assert!(!repo.hook().exists());
     repo.write("src/a.rs", "two\n");
     let ended = repo.refused(&["commit", "-qam", "x"], "src/a.rs");
@@ -90,9 +99,12 @@ fn a_directory_that_is_ignored() {
     repo.git(&["reset", "-q", "--hard"]).expect_code(0);
     repo.write("d.txt", "two\n");
     repo.write("stop", "");
-    let ended = repo.git(&["commit", "-qam", "x"]).expect_code(1);
-    assert!(ended.stderr.contains("husky - pre-commit script failed (code 1)"), "{ended}");
-    assert!(!ended.stderr.contains("guard"), "{ended}");
+    assert_snapshot!(repo.git(&["commit", "-qam", "x"]), @"
+    [exit 1]
+    --- stderr
+    users hook
+    husky - pre-commit script failed (code 1)
+    ");
     fs::remove_file(repo.root().join("stop")).unwrap();
     repo.git(&["commit", "-qam", "x"]).expect_code(0);
     repo.env.ok(&["guard", "uninstall"]);
@@ -217,10 +229,21 @@ fn hooks_that_are_switched_off() {
     let repo = repo();
     repo.git(&["config", "core.hooksPath", "/dev/null"]).expect_code(0);
     for action in ["install", "uninstall"] {
-        let ended = repo.env.run(&["guard", action, "--json"]).expect_code(1);
-        assert_eq!(ended.kind(), "hook_in_the_way", "{ended}");
-        assert!(ended.stdout.contains("/dev/null"), "{ended}");
+        assert_eq!(repo.env.fails(1, &["guard", action]), "hook_in_the_way");
     }
+    assert_snapshot!(repo.env.transcript(&[&["guard", "install"], &["guard", "uninstall"]]), @"
+    $ msg guard install
+    [exit 1]
+    --- stderr
+    error: git looks for hooks in `/dev/null`, which is not a directory
+    hint: `git config --show-origin core.hooksPath` shows where that is set
+
+    $ msg guard uninstall
+    [exit 1]
+    --- stderr
+    error: git looks for hooks in `/dev/null`, which is not a directory
+    hint: `git config --show-origin core.hooksPath` shows where that is set
+    ");
 }
 
 /// Inside a hook, variables name the repository. `install` honours them.

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::*;
+use insta::assert_snapshot;
 
 /// The checks of what is installed: state, message and fix.
 #[track_caller]
@@ -18,6 +19,13 @@ fn doctor(env: &TestEnvironment) -> Vec<(String, String, String)> {
     checks(&env.run(&["doctor", "--json"]).expect_code(0))
 }
 
+/// What is not as it should be, each with its fix.
+fn problems(env: &TestEnvironment, found: &[(String, String, String)]) -> String {
+    let bad = found.iter().filter(|(state, ..)| state != "ok");
+    let lines = bad.map(|(state, message, fix)| format!("{state}: {message}\nfix: {fix}"));
+    env.redact(lines.collect::<Vec<_>>().join("\n"))
+}
+
 #[track_caller]
 fn assert_warns(found: &[(String, String, String)], part: &str, fix: &str) {
     let is_it = |(state, message, mend): &(String, String, String)| {
@@ -29,7 +37,10 @@ fn assert_warns(found: &[(String, String, String)], part: &str, fix: &str) {
 #[test]
 fn all_is_well() {
     let env = TestEnvironment::new();
-    assert_warns(&doctor(&env), "in no harness", "`msg install all`");
+    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    warn: in no harness
+    fix: `msg install all` installs into every harness found
+    ");
     for harness in HARNESSES {
         install(&env, harness);
     }
@@ -63,11 +74,19 @@ fn hooks_of_another_version() {
     install(&env, "claude");
     let file = ".claude/settings.json";
     give(&env, file, &text(&env, file).replace("\"timeout\": 10", "\"timeout\": 5"));
-    assert_warns(&doctor(&env), "another version", "`msg install claude`");
+    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    warn: claude: `[DIR]/home/.claude/settings.json` was written by another version of msg, or was changed
+    fix: `msg install claude`
+    ");
     install(&env, "pi");
     let file = ".pi/agent/extensions/ravenry.ts";
     give(&env, file, &format!("{}// more\n", text(&env, file)));
-    assert_warns(&doctor(&env), file, "`msg install pi`");
+    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    warn: claude: `[DIR]/home/.claude/settings.json` was written by another version of msg, or was changed
+    fix: `msg install claude`
+    warn: pi: `[DIR]/home/.pi/agent/extensions/ravenry.ts` was written by another version of msg, or was changed
+    fix: `msg install pi`
+    ");
 }
 
 #[test]
@@ -77,9 +96,15 @@ fn hooks_that_codex_does_not_trust() {
     let file = ".codex/config.toml";
     let config = text(&env, file);
     give(&env, file, &config.replacen("sha256:", "sha256:0", 1));
-    assert_warns(&doctor(&env), "does not trust", "`msg install codex`");
+    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    warn: codex does not trust the hooks and skips them: `[DIR]/home/.codex/config.toml`
+    fix: `msg install codex`
+    ");
     fs::remove_file(at(&env, file)).unwrap();
-    assert_warns(&doctor(&env), "does not trust", "`msg install codex`");
+    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    warn: codex does not trust the hooks and skips them: `[DIR]/home/.codex/config.toml`
+    fix: `msg install codex`
+    ");
     install(&env, "codex");
     assert_eq!(doctor(&env).len(), 1);
 }
@@ -88,9 +113,10 @@ fn hooks_that_codex_does_not_trust() {
 fn settings_that_cannot_be_read() {
     let env = TestEnvironment::new();
     give(&env, ".gemini/settings.json", "{\n  nope\n}");
-    let found = doctor(&env);
-    assert_warns(&found, "line 2, column 3", "fix the file");
-    assert_warns(&found, ".gemini/settings.json", "fix the file");
+    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    warn: gemini: `[DIR]/home/.gemini/settings.json` can't be read: expected string for object property (line 2, column 3)
+    fix: fix the file
+    ");
 }
 
 /// The rule that lets `msg` out of Codex's sandbox names this program by its path, and no other.
@@ -103,26 +129,33 @@ fn the_rule_of_codex_names_the_program_and_doctor_tells_when_it_moved() {
     fs::create_dir(link.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink(&old, &link).unwrap();
     run_program(&env, &link, &["install", "codex"]).expect_code(0);
-    let rules = text(&env, ".codex/rules/ravenry.rules");
-    let expected = format!("paths = [\"{}\", \"{}\"]", link.display(), old.display());
-    assert!(rules.contains("host_executable(\n    name = \"msg\",\n"), "{rules}");
-    assert!(rules.contains(&expected), "{rules}");
-    let said = run_program(&env, &link, &["doctor", "-v"]).stdout;
-    assert!(!said.contains("ravenry.rules"), "{said}");
+    assert_snapshot!(env.redact(text(&env, ".codex/rules/ravenry.rules")), @r#"
+    # Lets the agent run `msg` without asking. Put here by `msg install codex`, taken away by `msg uninstall codex`.
+
+    host_executable(
+        name = "msg",
+        paths = ["[DIR]/bin/msg", "[DIR]/old/msg"],
+    )
+
+    prefix_rule(
+        pattern = ["msg"],
+        decision = "allow",
+        justification = "msg is how agents on this machine coordinate",
+    )
+    "#);
+    let checks = || checks(&run_program(&env, &link, &["doctor", "--json"]));
+    assert_snapshot!(problems(&env, &checks()), @"");
     // Another version replaces the target of the link.
     fs::create_dir(new.parent().unwrap()).unwrap();
     fs::rename(&old, &new).unwrap();
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&new, &link).unwrap();
-    let said = run_program(&env, &link, &["doctor"]).stdout;
-    assert!(
-        said.contains("the rule in `") && said.contains("which is gone: `msg` stays in the sandbox"),
-        "{said}"
-    );
-    assert!(said.contains("`msg install codex`"), "{said}");
+    assert_snapshot!(problems(&env, &checks()), @"
+    warn: codex: the rule in `[DIR]/home/.codex/rules/ravenry.rules` is for `[DIR]/old/msg`, which is gone: `msg` stays in the sandbox
+    fix: `msg install codex`
+    ");
     run_program(&env, &link, &["install", "codex"]).expect_code(0);
-    let said = run_program(&env, &link, &["doctor"]).stdout;
-    assert!(!said.contains("ravenry.rules"), "{said}");
+    assert_snapshot!(problems(&env, &checks()), @"");
 }
 
 /// The model's commands run in a login shell, whose PATH comes from its profiles.
@@ -159,7 +192,10 @@ fn a_login_shell_that_does_not_find_the_program() {
     run(&finds, &["install", "codex"]).expect_code(0);
     assert!(!is_told(&finds), "{:?}", asked(&finds));
     assert!(!is_told(&fails), "nothing is known");
-    assert_warns(&asked(&misses), "login shell, whose PATH has no `msg`", "~/.profile");
+    assert_snapshot!(problems(&env, &asked(&misses)), @"
+    warn: codex runs commands in a login shell, whose PATH has no `msg`: its model can't run it
+    fix: put the directory of `msg` on the PATH in `~/.profile`, or in your login shell's own file
+    ");
 }
 
 /// Kimi Code ignores all hooks if one entry of the list is not as it should be, whoever wrote that entry.
@@ -172,10 +208,10 @@ fn an_entry_of_others_that_switches_our_hooks_off() {
     fs::write(&file, theirs).unwrap();
     assert_warns(&doctor(&env), "in no harness", "`msg install all`");
     install(&env, "kimi");
-    let found = doctor(&env);
-    let fault = "config.toml`: `[[hooks]]` in line 1 has the unknown key `fail_mode`";
-    assert_warns(&found, "kimi: Kimi Code ignores all hooks in `", "correct these entries, or remove them");
-    assert_warns(&found, fault, "correct these entries, or remove them");
+    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    warn: kimi: Kimi Code ignores all hooks in `[DIR]/home/.kimi-code/config.toml`: `[[hooks]]` in line 1 has the unknown key `fail_mode`
+    fix: correct these entries, or remove them
+    ");
     let corrected = fs::read_to_string(&file).unwrap().replace("fail_mode = \"open\"\n", "");
     fs::write(&file, corrected).unwrap();
     let found = doctor(&env);

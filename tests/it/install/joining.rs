@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::support::terminal::Terminal;
+use insta::assert_snapshot;
 
 /// The check of `doctor` with that name, if there is one.
 fn check_of(env: &TestEnvironment, name: &str) -> Option<Value> {
@@ -26,7 +27,7 @@ fn doctor_warns_until_sessions_join() {
     let check = check_of(&env, "joining").unwrap();
     assert_eq!(check["state"], "warn");
     assert_eq!(check["message"], "installed in claude, codex, but sessions do not join by themselves");
-    assert!(check["fix"].as_str().unwrap().contains(SET), "{check}");
+    assert_snapshot!(check["fix"].as_str().unwrap(), @"`msg config set autoRegister true`");
     assert_eq!(check_of(&env, "installed").unwrap()["state"], "ok");
     env.ok(&["config", "set", "autoRegister", "true"]);
     assert_eq!(check_of(&env, "joining"), None);
@@ -49,20 +50,28 @@ fn msg_alone_knows_what_is_installed() {
 fn install_ends_with_the_next_step_or_takes_it() {
     let env = TestEnvironment::new();
     let is_on = || env.ok(&["config", "get", "autoRegister"])["values"]["autoRegister"]["value"].clone();
-    let said = env.run(&["install", "claude"]).expect_code(0).stdout;
-    assert!(said.contains(&format!("Next: `{SET}`")), "{said}");
+    assert_snapshot!(env.redact(env.run(&["install", "claude"])), @"
+    claude: `[DIR]/home/.claude/settings.json` is new.
+    claude: `[DIR]/home/.claude.json` is new.
+    Restart running sessions to pick this up.
+    Next: `msg config set autoRegister true` lets sessions join by themselves; they do not yet.
+    ");
     assert_eq!(env.ok(&["install", "claude"])["autoRegister"], false);
     assert_eq!(is_on(), false);
-    let tmux = env.run(&["install", "tmux"]).expect_code(0).stdout;
-    assert!(!tmux.contains("autoRegister"), "{tmux}");
+    assert_snapshot!(env.redact(env.run(&["install", "tmux"])), @"
+    tmux: `[DIR]/home/.tmux.conf` is new.
+    `tmux source-file`, with that path, loads it into a running tmux.
+    ");
     let dry = env.run(&["install", "claude", "--dry-run", "--join"]).expect_code(0).stdout;
     assert!(!dry.contains("autoRegister"), "{dry}");
     assert_eq!(is_on(), false);
-    let said = env.run(&["install", "claude", "--join"]).expect_code(0).stdout;
-    assert!(said.contains("Sessions now join by themselves."), "{said}");
+    assert_snapshot!(env.redact(env.run(&["install", "claude", "--join"])), @"
+    claude is installed already.
+    Sessions now join by themselves.
+    ");
     assert_eq!(is_on(), true);
     assert_eq!(env.ok(&["install", "claude"])["autoRegister"], true);
-    assert!(!env.run(&["install", "claude"]).stdout.contains("Next:"));
+    assert_snapshot!(env.redact(env.run(&["install", "claude"])), @"claude is installed already.");
 }
 
 #[test]
@@ -90,8 +99,17 @@ fn without_a_name_it_lists_them() {
     assert_eq!(row("claude"), serde_json::json!({ "name": "claude", "present": true, "installed": true }));
     assert_eq!(row("gemini"), serde_json::json!({ "name": "gemini", "present": true, "installed": false }));
     assert_eq!(row("pi"), serde_json::json!({ "name": "pi", "present": false, "installed": false }));
-    let said = env.run_with(&["install"], &[("PATH", path)]).expect_code(0).stdout;
-    assert!(said.contains("there, not installed") && said.contains("`msg install NAME`"), "{said}");
+    assert_snapshot!(env.run_with(&["install"], &[("PATH", path)]), @"
+    claude    installed
+    codex     not found
+    gemini    there, not installed
+    opencode  not found
+    pi        not found
+    copilot   not found
+    kimi      not found
+    qwen      not found
+    `msg install NAME` installs into one, `msg install all` into all that are found.
+    ");
 }
 
 /// A project's setting applies there only; `--join` is about the user's own setting.
@@ -111,8 +129,10 @@ fn a_project_does_not_decide_for_the_user() {
     assert_eq!(done["autoRegister"], true);
     let told = done["overriddenBy"].as_str().unwrap();
     assert!(told.ends_with(".ravenry/config.json"), "{told}");
-    let said = env.run(&["install", "claude"]).expect_code(0).stdout;
-    assert!(said.contains("Here they do not: ") && said.contains(" sets autoRegister otherwise."), "{said}");
+    assert_snapshot!(env.redact(env.run(&["install", "claude"])), @"
+    claude is installed already.
+    Here they do not: [DIR]/work/.ravenry/config.json sets autoRegister otherwise.
+    ");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
 
+use insta::assert_snapshot;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
@@ -193,9 +194,15 @@ fn a_record_that_cannot_be_read_is_not_overwritten() {
     let record = fs::read_dir(&records).unwrap().map(|entry| entry.unwrap().path());
     let record = record.into_iter().find(|path| path.extension().is_some_and(|it| it == "json")).unwrap();
     fs::write(&record, "{").unwrap();
-    let ended = env.run(&["uninstall", "claude", "--json"]).expect_code(4);
-    assert_eq!(ended.kind(), "corrupt");
-    assert!(ended.json()["error"]["hints"][0].as_str().unwrap().contains("move it away"), "{ended}");
+    assert_eq!(env.fails(4, &["uninstall", "claude"]), "corrupt");
+    let refused = env.run(&["uninstall", "claude"]).to_string();
+    let name = record.file_name().unwrap().to_str().unwrap();
+    assert_snapshot!(env.redact(refused.replace(name, "[RECORD]")), @"
+    [exit 4]
+    --- stderr
+    error: `[DIR]/home/.local/state/ravenry-installs/[RECORD]` can't be read: EOF while parsing an object at line 1 column 1
+    hint: it may hold what was there before `install`: look, then move it away; `uninstall` works without it
+    ");
     assert!(env.run(&["doctor"]).stdout.contains(&record.display().to_string()), "doctor tells of it");
     fs::remove_file(&record).unwrap();
     uninstall(&env, "claude");

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use super::*;
+use insta::assert_snapshot;
 
 const CLAUDE: &str = ".claude/settings.json";
 const OWN: &str =
@@ -47,7 +48,10 @@ fn what_it_shows_is_about_the_session_that_asks() {
     shell.env_clear().env("HOME", env.home()).env("MSG_MESH", env.mesh()).env("PATH", "/usr/bin:/bin");
     shell.arg("-c").arg(format!("echo '{{\"session_id\": \"session of Bob\"}}' | {{ {command}; }}"));
     let said = end(&mut shell).expect_code(0).stdout;
-    assert!(said.contains("Bob") && said.contains("1 peer") && said.contains('\u{1b}'), "{said:?}");
+    assert_snapshot!(
+        said.escape_debug(),
+        @r#"\u{1b}[1mBob\u{1b}[0m\u{1b}[2m · \u{1b}[0m\u{1b}[2m1 peer\u{1b}[0m"#
+    );
 }
 
 #[test]
@@ -55,9 +59,14 @@ fn a_status_line_of_ones_own_stays() {
     let env = TestEnvironment::new();
     give(&env, CLAUDE, OWN);
     let before = tree(&env.home());
-    let ended = env.run(&["install", "claude", "--statusline", "--json"]).expect_code(1);
-    assert_eq!(ended.kind(), "status_line_in_use");
-    assert!(ended.json()["error"]["hints"][0].as_str().unwrap().contains("msg statusline"));
+    assert_eq!(env.fails(1, &["install", "claude", "--statusline"]), "status_line_in_use");
+    assert_snapshot!(env.redact(env.run(&["install", "claude", "--statusline"])), @"
+    [exit 1]
+    --- stderr
+    error: `[DIR]/home/.claude/settings.json` has a status line of your own
+    hint: call `msg statusline` in it, with the JSON that it gets; `msg statusline --help` shows how
+    hint: or remove `statusLine` there, then try again; nothing of claude was changed
+    ");
     assert_eq!(tree(&env.home()), before, "nothing was changed, the hooks neither");
     install(&env, "claude");
     assert_eq!(status_line(&env)["command"], "~/.claude/mine.sh");

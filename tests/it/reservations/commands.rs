@@ -60,7 +60,10 @@ fn all_or_none_and_who_is_in_the_way() {
     };
     let conflicts = [row("src/auth/", "src/**/*.rs", json!("new login")), row("b*", "bin", json!(null))];
     assert_eq!(error["conflicts"], json!(conflicts));
-    assert!(error["message"].as_str().unwrap().contains("Alice"), "{error}");
+    insta::assert_snapshot!(
+        error["message"].as_str().unwrap(),
+        @"Alice holds `src/auth/` (0s), which overlaps `src/**/*.rs`: “new login”; also in the way: Alice (`b*`)"
+    );
     assert_eq!(listed(&env), ["Alice b*", "Alice src/auth/"], "nothing of it was granted");
     assert_free(&env, "Alice", &["docs/x", "src/x.rs"]);
 }

@@ -140,7 +140,10 @@ fn why_a_task_is_refused() {
     let taken = error(&["TASK-01"]);
     assert_eq!(taken["kind"], "already_claimed");
     assert_eq!((&taken["agent"], &taken["since"]), (&json!("Alice"), &json!(NOON)));
-    assert!(taken["message"].as_str().unwrap().contains("mine"), "{taken}");
+    insta::assert_snapshot!(
+        taken["message"].as_str().unwrap(),
+        @"`TASK-01` is claimed by Alice (30min ago): “mine”"
+    );
     let blocked = error(&["TASK-03"]);
     assert_eq!(
         (&blocked["kind"], &blocked["blockedBy"]),

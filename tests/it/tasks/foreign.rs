@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::crowd::{entries, ledger};
@@ -195,16 +196,17 @@ fn another_spelling_is_the_same_task() {
     // pi-messenger tells nobody: the next command of ours does.
     put(&env.mesh().join("claims.json"), "{}");
     env.ok(&["agents"]);
-    let told = mail(&env, "Bob");
-    assert!(told.len() == 1 && told[0].contains("`TASK-01` is free: RedIce"), "{told:?}");
+    assert_snapshot!(
+        mail(&env, "Bob").join("\n"),
+        @"`TASK-01` is free: RedIce no longer works on it. To take it: msg claim TASK-01"
+    );
 
     put(&env.mesh().join("claims.json"), &fixture("claims.json", &theirs, pid));
     assert_eq!(env.fails(1, &["claim", "TASK-01", "--as", "Bob"]), "already_claimed");
     put(&env.mesh().join("claims.json"), "{}");
     put(&env.mesh().join("completions.json"), &fixture("completions.json", &theirs, pid));
     env.ok(&["agents"]);
-    let told = mail(&env, "Bob");
-    assert!(told.len() == 1 && told[0].contains("`TASK-01` is done: RedIce"), "{told:?}");
+    assert_snapshot!(mail(&env, "Bob").join("\n"), @"`TASK-01` is done: RedIce completed it.");
 
     env.ok(&["claim", "TASK-02", "--as", "Alice"]);
     let done = fs::read_to_string(env.mesh().join("completions.json")).unwrap();

@@ -3,11 +3,20 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
+use insta::assert_snapshot;
 use serde_json::json;
 
 use super::fixture::{assert_state, claim, key, mail, refused, run_at, three};
-use crate::support::environment::{date, put};
+use crate::support::environment::{TestEnvironment, date, put};
 use crate::support::mcp_client::Client;
+
+/// Reads the agent's inbox. Returns the texts, one per line and sorted.
+#[track_caller]
+fn told(env: &TestEnvironment, name: &str) -> String {
+    let mut texts = mail(env, name);
+    texts.sort();
+    env.redact(texts.join("\n"))
+}
 
 #[test]
 fn who_was_refused_is_told_once() {
@@ -16,11 +25,9 @@ fn who_was_refused_is_told_once() {
     assert_eq!(refused(&env, "Bob", &["TASK-01"]), "already_claimed");
     assert_eq!(refused(&env, "Bob", &["TASK-01"]), "already_claimed");
     env.ok(&["unclaim", "--as", "Alice"]);
-    let told = mail(&env, "Bob");
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(
-        told[0].contains("`TASK-01` is free: Alice") && told[0].contains("msg claim TASK-01"),
-        "{told:?}"
+    assert_snapshot!(
+        told(&env, "Bob"),
+        @"`TASK-01` is free: Alice no longer works on it. To take it: msg claim TASK-01"
     );
     claim(&env, "Alice", &["TASK-01"]);
     env.ok(&["unclaim", "--as", "Alice"]);
@@ -28,8 +35,7 @@ fn who_was_refused_is_told_once() {
     claim(&env, "Alice", &["TASK-01"]);
     refused(&env, "Bob", &["TASK-01"]);
     env.ok(&["complete", "TASK-01", "--as", "Alice"]);
-    let told = mail(&env, "Bob");
-    assert!(told.len() == 1 && told[0].contains("`TASK-01` is done: Alice"), "{told:?}");
+    assert_snapshot!(told(&env, "Bob"), @"`TASK-01` is done: Alice completed it.");
 }
 
 #[test]
@@ -42,12 +48,16 @@ fn who_was_refused_is_told_of_leaving_and_of_death() {
     refused(&env, "Bob", &["TASK-01"]);
     refused(&env, "Bob", &["TASK-02"]);
     env.ok(&["leave", "--as", "Alice"]);
-    let told = mail(&env, "Bob");
-    assert!(told.len() == 1 && told[0].contains("`TASK-01` is free"), "{told:?}");
+    assert_snapshot!(
+        told(&env, "Bob"),
+        @"`TASK-01` is free: Alice no longer works on it. To take it: msg claim TASK-01"
+    );
     env.kill(dan);
     env.ok(&["agents"]);
-    let told = mail(&env, "Bob");
-    assert!(told.len() == 1 && told[0].contains("`TASK-02` is free"), "{told:?}");
+    assert_snapshot!(
+        told(&env, "Bob"),
+        @"`TASK-02` is free: Dan no longer works on it. To take it: msg claim TASK-02"
+    );
 }
 
 #[test]
@@ -56,9 +66,10 @@ fn who_gets_what_it_was_refused_waits_no_longer() {
     claim(&env, "Alice", &["TASK-01"]);
     refused(&env, "Bob", &["TASK-01"]);
     env.ok(&["handoff", "TASK-01", "Bob", "--notes", "the tests\nare missing", "--as", "Alice"]);
-    let told = mail(&env, "Bob");
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("Alice hands `TASK-01` to you") && told[0].ends_with("“the tests are missing”"));
+    assert_snapshot!(told(&env, "Bob"), @"
+    Alice hands `TASK-01` to you; it is yours now. To give it back: msg unclaim
+    Notes by Alice: “the tests are missing”
+    ");
     env.ok(&["complete", "TASK-01", "--as", "Bob"]);
     assert_eq!(mail(&env, "Bob"), Vec::<String>::new(), "of one's own doing nobody needs to be told");
 }
@@ -89,9 +100,13 @@ fn who_hands_over_to_an_agent_without_an_inbox_is_told() {
     let notes = format!("{} the end", "word ".repeat(3000));
     claim(&env, "Alice", &["TASK-01"]);
     std::fs::remove_dir(env.mesh().join("inbox/Bob")).unwrap();
-    let said = env.run(&["handoff", "TASK-01", "Bob", "--notes", &notes, "--as", "Alice"]).expect_code(0);
-    assert!(said.stderr.contains("the notes could not be sent to Bob: Bob has no inbox"), "{said}");
-    assert!(said.stderr.contains("could not tell Bob: Bob has no inbox"), "{said}");
+    let said = env.run(&["handoff", "TASK-01", "Bob", "--notes", &notes, "--as", "Alice"]);
+    assert_snapshot!(env.redact(said), @"
+    TASK-01 is Bob's now.
+    --- stderr
+    note: the notes could not be sent to Bob: Bob has no inbox
+    note: could not tell Bob: Bob has no inbox
+    ");
 }
 
 #[test]
@@ -123,10 +138,14 @@ fn one_who_cannot_be_told_keeps_nobody_from_being_told() {
     put(&inbox, "");
     let ended = env.run(&["unclaim", "--as", "Alice"]).expect_code(0);
     assert!(ended.stderr.contains("could not tell Bob what is free"), "{ended}");
-    let told = mail(&env, "Carol");
-    assert!(told.len() == 1 && told[0].contains("`TASK-01` is free"), "{told:?}");
-    let told = mail(&env, "Dan");
-    assert!(told.len() == 1 && told[0].contains("`lib/` is free"), "{told:?}");
+    assert_snapshot!(
+        told(&env, "Carol"),
+        @"`TASK-01` is free: Alice no longer works on it. To take it: msg claim TASK-01"
+    );
+    assert_snapshot!(
+        told(&env, "Dan"),
+        @"`lib/` is free: Alice no longer holds it. To have it to yourself: msg reserve lib/"
+    );
 }
 
 #[test]
@@ -140,8 +159,10 @@ fn who_has_no_inbox_is_told_once_it_has_one() {
     assert!(!inbox.exists());
     fs::create_dir(&inbox).unwrap();
     env.ok(&["agents"]);
-    let told = mail(&env, "Bob");
-    assert!(told.len() == 1 && told[0].contains("`TASK-01` is free"), "{told:?}");
+    assert_snapshot!(
+        told(&env, "Bob"),
+        @"`TASK-01` is free: Alice no longer works on it. To take it: msg claim TASK-01"
+    );
 }
 
 #[test]
@@ -156,10 +177,10 @@ fn who_comes_back_still_waits() {
     env.names();
     env.join("Dan");
     env.ok(&["unclaim", "--as", "Bob"]);
-    let told = mail(&env, "Dan");
-    for what in ["`TASK-02` is free", "`lib/` is free"] {
-        assert_eq!(told.iter().filter(|text| text.contains(what)).count(), 1, "{told:?}");
-    }
+    assert_snapshot!(told(&env, "Dan"), @"
+    `TASK-02` is free: Bob no longer works on it. To take it: msg claim TASK-02
+    `lib/` is free: Bob no longer holds it. To have it to yourself: msg reserve lib/
+    ");
 }
 
 /// The new owner is not told that the paths it got are free.
@@ -171,11 +192,15 @@ fn an_heir_waits_no_longer_for_what_it_is_given() {
     env.fails(1, &["reserve", "lib/", "docs/", "--as", "Bob"]);
     env.ok(&["handoff", "TASK-02", "Bob", "--as", "Alice"]);
     env.names();
-    let told = mail(&env, "Bob");
-    assert!(told.len() == 1 && told[0].contains("Alice hands `TASK-02` to you"), "{told:?}");
+    assert_snapshot!(
+        told(&env, "Bob"),
+        @"Alice hands `TASK-02` to you; it is yours now. To give it back: msg unclaim"
+    );
     env.ok(&["release", "docs/", "--as", "Alice"]);
-    let told = mail(&env, "Bob");
-    assert!(told.len() == 1 && told[0].starts_with("`docs/` is free"), "{told:?}");
+    assert_snapshot!(
+        told(&env, "Bob"),
+        @"`docs/` is free: Alice no longer holds it. To have it to yourself: msg reserve docs/"
+    );
 }
 
 /// Nobody buries the holder, and nobody else does anything: the reader finds out.
@@ -188,9 +213,10 @@ fn who_reads_is_told_of_a_death_that_nobody_saw() {
     env.fails(1, &["reserve", "lib/x", "--as", "Bob"]);
     assert_eq!(mail(&env, "Bob"), Vec::<String>::new(), "Dan lives");
     env.kill(dan);
-    let told = mail(&env, "Bob");
-    assert!(told.iter().any(|text| text.contains("`TASK-01` is free: Dan")), "{told:?}");
-    assert!(told.iter().any(|text| text.contains("`lib/x` is free: Dan")), "{told:?}");
+    assert_snapshot!(told(&env, "Bob"), @"
+    `TASK-01` is free: Dan no longer works on it. To take it: msg claim TASK-01
+    `lib/x` is free: Dan no longer holds it. To have it to yourself: msg reserve lib/x
+    ");
     assert_eq!(mail(&env, "Bob"), Vec::<String>::new(), "told once");
 }
 
@@ -218,8 +244,10 @@ fn who_is_idle_with_the_same_spec_is_told_what_can_be_begun() {
     date(&env.mesh().join("presence/Alice"), active);
     run_at(&env, at, &["complete", "TASK-02", "--as", "Bob"]).expect_code(0);
     assert_eq!(names.map(unread), [0, 1, 0, 0, 0]);
-    let told = mail(&env, "Carol");
-    assert!(told[0].contains("`TASK-03` is ready") && told[0].contains("msg claim --next"), "{told:?}");
+    assert_snapshot!(
+        told(&env, "Carol"),
+        @"`TASK-03` is ready: Bob completed what it depends on. To take it: msg claim --next"
+    );
 }
 
 /// A command in a notice can be pasted into a shell as it is.
@@ -241,6 +269,10 @@ fn a_hint_of_a_handoff_is_written_for_a_shell() {
     let env = three();
     claim(&env, "Alice", &["TASK-01", "--reserve", "src/x.rs"]);
     env.ok(&["reserve", "src/**", "--as", "Alice"]);
-    let refused = env.run(&["handoff", "TASK-01", "Bob", "--as", "Alice"]).expect_code(1);
-    assert!(refused.stderr.contains("`msg release 'src/**'` first"), "{refused}");
+    assert_snapshot!(env.redact(env.run(&["handoff", "TASK-01", "Bob", "--as", "Alice"])), @"
+    [exit 1]
+    --- stderr
+    error: `src/x.rs` goes with `TASK-01`, but you hold `src/**` independently of it
+    hint: run `msg release 'src/**'` first: a path can have only one holder
+    ");
 }
