@@ -497,12 +497,18 @@ fn an_unknown_name_of_the_environment_is_said_to_be_from_there() {
 #[test]
 fn words_that_can_not_be_used_are_replaced_by_the_built_in_ones() {
     let bad = r#"{"nameTheme": "custom", "nameWords": {"adjectives": ["Élan", "Red"], "nouns": ["Fox"]}}"#;
+    let mut told = String::new();
     for config in [bad, r#"{"nameTheme": "custom"}"#] {
         let env = TestEnvironment::new();
         crate::support::environment::put(&env.home().join(".pi/agent/pi-messenger.json"), config);
         let made_up = env.run(&["join", "--pid", &env.host().to_string()]).expect_code(0);
-        assert!(made_up.stderr.contains("built-in words"), "{made_up}");
+        told += &env.redact(made_up.stderr);
         let named = env.run(&["join", "Given", "--pid", &env.host().to_string()]).expect_code(0);
         assert!(!named.stderr.contains("built-in words"), "{named}");
     }
+    insta::assert_snapshot!(told, @"
+    note: `~/.pi/agent/pi-messenger.json`: `nameWords`: the word `Élan` in `adjectives` can't be part of a name: letters, digits, `_` and `-` only; it is ignored
+    note: `nameTheme` is `custom`, but there are no usable `nameWords`: your name is made of the built-in words
+    note: `nameTheme` is `custom`, but there are no usable `nameWords`: your name is made of the built-in words
+    ");
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use insta::{allow_duplicates, assert_snapshot};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use ravenry::store::StoreError;
@@ -361,7 +362,11 @@ fn a_file_system_without_flock_is_refused() {
             .run_with(&["join", "--pid", &host, "--json"], &[(ravenry::sys::test_switches::FLOCK, answer)]);
         let ended = ended.expect_code(4);
         assert_eq!(ended.kind(), "no_flock", "{answer}");
-        assert!(ended.json()["error"]["hints"][0].as_str().unwrap().contains("local disk"));
+        let hint = ended.json()["error"]["hints"][0].clone();
+        allow_duplicates! { assert_snapshot!(
+            hint.as_str().unwrap(),
+            @"put the mesh on a local disk: `msg config set mesh DIR`, or `--mesh DIR`"
+        ) };
         assert!(env.names().is_empty());
     }
 }

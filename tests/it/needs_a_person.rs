@@ -340,10 +340,18 @@ fn the_line_to_type_leaves_nothing_out() {
     refused(&mut shell, &format!("msg evict Bob --force {mesh}"), &format!("msg evict Bob --force {mesh}"));
     refused(&mut shell, &format!("msg leave --as Bob {mesh}"), &format!("msg leave --as Bob {mesh}"));
     // A command that would be refused is not offered.
-    let told = shell.run("msg evict Bob --json").expect_code(1).json()["error"]["hints"][0].clone();
-    assert!(told.as_str().unwrap().contains("ask a person to type this"), "{told}");
-    let told = env.run(&["evict", "Bob", "--json"]).expect_code(1).json()["error"]["hints"][0].clone();
-    assert!(told.as_str().unwrap().starts_with("`msg evict Bob --force` takes"), "{told}");
+    insta::assert_snapshot!(env.redact(shell.run("msg evict Bob")), @"
+    [exit 1]
+    --- stderr
+    error: Bob is alive: process [PID] runs
+    hint: if it must go, ask a person to type this at a terminal: msg evict Bob --force
+    ");
+    insta::assert_snapshot!(env.redact(env.run(&["evict", "Bob"])), @"
+    [exit 1]
+    --- stderr
+    error: Bob is alive: process [PID] runs
+    hint: `msg evict Bob --force` takes its name, tasks and paths all the same
+    ");
 }
 
 #[test]

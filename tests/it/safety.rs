@@ -151,8 +151,12 @@ fn a_mesh_that_others_may_write_to_is_refused() {
         assert_eq!(env.fails(4, &args), "unsafe_mesh");
     }
     assert_eq!(mode(&env.mesh()), 0o777, "it is the user who decides");
-    let error = env.run(&["agents", "--json"]).json()["error"].clone();
-    assert!(error["hints"][0].as_str().unwrap().contains("chmod"), "{error}");
+    insta::assert_snapshot!(env.redact(env.run(&["agents"])), @"
+    [exit 4]
+    --- stderr
+    error: the mesh is not safe: `[DIR]/mesh` may be written to by other users (mode 777)
+    hint: to make it safe, run `chmod go-w [DIR]/mesh`
+    ");
 }
 
 #[test]

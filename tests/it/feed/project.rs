@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use insta::assert_snapshot;
+
 use super::shown;
 use crate::support::environment::{TestEnvironment, put};
 
@@ -14,7 +16,7 @@ fn line(ts: &str, kind: &str, target: &str) -> String {
 
 #[test]
 fn what_pi_messenger_wrote_is_shown_as_what_it_is() {
-    let env = TestEnvironment::new();
+    let env = TestEnvironment::at("2026-11-15T00:00:00.000Z");
     let written = fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(FIXTURE)).unwrap();
     let feed = env.work().join(".pi/messenger/feed.jsonl");
     put(&feed, &written);
@@ -22,15 +24,28 @@ fn what_pi_messenger_wrote_is_shown_as_what_it_is() {
     assert_eq!(env.ok(&["feed"])["unreadable"], 0);
     env.join("Alice");
     assert_eq!(shown(&env, &[]).len(), written.lines().count() + 1);
-    let said = env.run(&["feed"]).expect_code(0).stdout;
-    assert!(
-        said.contains("RedIce → GoldFalcon\n") && said.contains("RedIce committed “fix: login”"),
-        "{said}"
-    );
-    assert!(!said.contains("ready for review"), "what it says directly is not shown either: {said}");
+    // What it says directly is not shown either.
+    assert_snapshot!(env.run(&["feed"]), @"
+    2min ago  RedIce joined
+    2min ago  RedIce reserved src/auth/: “Refactoring authentication”
+    2min ago  RedIce reserved config.yaml: “Refactoring authentication”
+    2min ago  RedIce ran the tests: passed
+    2min ago  RedIce committed “fix: login”
+    2min ago  RedIce → GoldFalcon
+    1min ago  RedIce edited src/auth/login.ts
+    0s ago    Alice joined
+    ");
     env.ok(&["config", "set", "feedPrivacy", "text"]);
-    let said = env.run(&["feed"]).expect_code(0).stdout;
-    assert!(said.contains("RedIce → GoldFalcon: “Auth module is ready for review"), "{said}");
+    assert_snapshot!(env.run(&["feed"]), @"
+    2min ago  RedIce joined
+    2min ago  RedIce reserved src/auth/: “Refactoring authentication”
+    2min ago  RedIce reserved config.yaml: “Refactoring authentication”
+    2min ago  RedIce ran the tests: passed
+    2min ago  RedIce committed “fix: login”
+    2min ago  RedIce → GoldFalcon: “Auth module is ready for review second line”
+    1min ago  RedIce edited src/auth/login.ts
+    0s ago    Alice joined
+    ");
     assert_eq!(fs::read_to_string(feed).unwrap(), written, "it is never written");
 }
 

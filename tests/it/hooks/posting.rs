@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use insta::assert_snapshot;
 use ravenry::domain::SessionId;
 use ravenry::domain::hook::HookAnswer;
 use ravenry::store::SessionState;
@@ -197,8 +198,10 @@ fn who_was_interrupted_is_not_said_to_be_at_work() {
     assert_eq!(send(&scene.env, &["it has not said yet that it works"]), "hook");
     idle(SystemTime::now() + Duration::from_secs(1));
     assert_eq!(send(&scene.env, &["its user has stopped it"]), "prompt");
-    let told = scene.env.ok(&["doctor"])["checks"].to_string();
-    assert!(told.contains("Bob (claude) was interrupted by its user; nothing wakes it"), "{told}");
+    assert_snapshot!(
+        waking(&scene.env),
+        @"Bob (claude) was interrupted by its user; nothing wakes it: mail arrives with its next prompt"
+    );
     scene.record(&json!({ "status": "waiting", "statusUpdatedAt": u64::MAX / 2 }));
     assert_eq!(send(&scene.env, &["it asks its user"]), "hook");
     assert_eq!(scene.heard(), [] as [Value; 0], "a user who has stopped it is not talked over");
@@ -243,11 +246,17 @@ fn what_lies_in_the_place_of_the_socket_is_looked_at_first() {
         assert_eq!(sent.json()["sent"][0]["wake"], "prompt");
         assert_eq!(scene.env.store().session_states().get(&Scene::session()).unwrap(), SessionState::Idle);
         assert_eq!(scene.turns(), 0, "that was no turn");
-        sent.stderr
+        scene.env.redact(sent.stderr)
     };
-    assert!(refused(&scene).contains("there is no socket"));
+    assert_snapshot!(
+        refused(&scene),
+        @"note: Bob could not be woken: the socket of its inbox: there is no socket"
+    );
     put(&scene.socket(), "a file");
-    assert!(refused(&scene).contains("not a socket of msg"));
+    assert_snapshot!(
+        refused(&scene),
+        @"note: Bob could not be woken: the socket of its inbox: what is there is not a socket of msg"
+    );
     assert_eq!(fs::read_to_string(scene.socket()).unwrap(), "a file");
     fs::remove_file(scene.socket()).unwrap();
     symlink("/dev/null", scene.socket()).unwrap();
@@ -256,7 +265,10 @@ fn what_lies_in_the_place_of_the_socket_is_looked_at_first() {
     scene.listen();
     // Other users could have put it there.
     fs::set_permissions(scene.place(), PermissionsExt::from_mode(0o777)).unwrap();
-    assert!(refused(&scene).contains("may be written to by other users"));
+    assert_snapshot!(
+        refused(&scene),
+        @"note: Bob could not be woken: the socket of its inbox: `[DIR]/sockets` may be written to by other users (mode 777)"
+    );
     fs::set_permissions(scene.place(), PermissionsExt::from_mode(0o700)).unwrap();
     if nix::unistd::geteuid().is_root() {
         nix::unistd::chown(&scene.socket(), Some(12345.into()), None).unwrap();
@@ -286,7 +298,10 @@ fn only_the_agent_itself_is_posted_to() {
     let mut command = scene.env.msg();
     let sent = end(command.args(["send", "Carol", "hello?", "--as", "Alice", "--json"])).expect_code(0);
     assert_eq!(sent.json()["sent"][0]["wake"], "prompt");
-    assert!(sent.stderr.contains("another process listens there"), "{}", sent.stderr);
+    assert_snapshot!(
+        scene.env.redact(sent.stderr),
+        @"note: Carol could not be woken: the socket of its inbox: another process listens there"
+    );
     assert_eq!(scene.heard(), [] as [Value; 0]);
 }
 
@@ -300,7 +315,10 @@ fn who_does_not_read_holds_nobody_up() {
     let sent = end(command.args(["send", "Bob", "hello?", "--as", "Alice", "--json"])).expect_code(0);
     assert!(since.elapsed() < IN_TIME);
     assert_eq!(sent.json()["sent"][0]["wake"], "prompt");
-    assert!(sent.stderr.contains("does not read"), "{}", sent.stderr);
+    assert_snapshot!(
+        scene.env.redact(sent.stderr),
+        @"note: Bob could not be woken: it does not read what is sent to it"
+    );
     assert_eq!(send(&scene.env, &["and another"]), "hook", "it may begin any moment");
     assert_eq!(scene.turns(), 1, "our sentence lies there");
     listener.set_nonblocking(true).unwrap();
@@ -336,25 +354,37 @@ fn where_a_dialog_would_come_nothing_is_posted() {
     assert_eq!(send(&scene.env, &["it asks again"]), "socket");
 }
 
+/// What `doctor` says about waking Bob.
+#[track_caller]
+fn waking(env: &TestEnvironment) -> String {
+    let checks = env.ok(&["doctor"])["checks"].as_array().unwrap().clone();
+    let check = checks.into_iter().find(|check| check["name"] == "waking").unwrap();
+    env.redact(check["message"].as_str().unwrap())
+}
+
 #[test]
 fn doctor_tells_of_it_and_knocks_without_a_word() {
     let scene = Scene::new();
-    let waking = || scene.env.ok(&["doctor", "--wake", "Bob"])["checks"][0].clone();
-    let told = || {
-        let checks = scene.env.ok(&["doctor"])["checks"].as_array().unwrap().clone();
-        let check = checks.into_iter().find(|check| check["name"] == "waking").unwrap();
-        check["message"].as_str().unwrap().to_string()
-    };
-    assert!(told().contains("by a line to its inbox socket"), "{}", told());
-    assert_eq!(waking()["state"], "warn", "nobody listens");
+    let knock = || scene.env.ok(&["doctor", "--wake", "Bob"])["checks"][0].clone();
+    assert_snapshot!(
+        waking(&scene.env),
+        @"Bob (claude) rests; the sender wakes it by a line to its inbox socket"
+    );
+    assert_eq!(knock()["state"], "warn", "nobody listens");
     scene.listen();
-    let check = waking();
+    let check = knock();
     assert_eq!(check["state"], "ok", "{check}");
-    assert!(check["message"].as_str().unwrap().contains("nothing was posted"), "{check}");
+    assert_snapshot!(
+        scene.env.redact(check["message"].as_str().unwrap()),
+        @"Bob's inbox socket accepts connections; nothing was posted"
+    );
     wait_until("somebody came and went", || scene.visits.load(Ordering::SeqCst) == 1);
     assert_eq!(scene.heard(), [] as [Value; 0]);
     scene.prompt("go on");
     scene.stop("bypassPermissions");
-    assert!(told().contains("crossSessionInbound"), "{}", told());
-    assert_eq!(waking()["state"], "warn");
+    assert_snapshot!(
+        waking(&scene.env),
+        @r#"Bob (claude) rests; nothing wakes it: mail arrives with its next prompt (it may act without asking, and then holds what comes from outside behind a dialog; `"crossSessionInbound": "accept"` in `[DIR]/home/.claude/settings.json` would end that)"#
+    );
+    assert_eq!(knock()["state"], "warn");
 }

@@ -134,7 +134,10 @@ fn who_can_not_be_woken_rests_on() {
     stop(&env);
     let sent = end(env.msg().args(["send", "Bob", "hello?", "--as", "Alice", "--json"])).expect_code(0);
     assert_eq!(sent.json()["sent"][0]["wake"], "prompt");
-    assert!(sent.stderr.contains("Bob could not be woken"), "{}", sent.stderr);
+    insta::assert_snapshot!(
+        env.redact(sent.stderr),
+        @"note: Bob could not be woken: its process is not Codex"
+    );
     let session = SessionId::new(session_of("Bob")).unwrap();
     assert_eq!(env.store().session_states().get(&session).unwrap(), SessionState::Idle);
     assert_eq!(env.store().hooks().mail_turns(&session).unwrap().count, 0, "that was no turn");

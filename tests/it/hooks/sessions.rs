@@ -89,12 +89,14 @@ fn the_model_is_told_who_it_is_who_is_here_what_is_reserved_and_how_to_write() {
     let mut shell = harness(&env, "claude");
     let text = context(start(&env, &mut shell, "s1", "startup"));
     let me = env.names().into_iter().find(|name| name != "Alice").unwrap();
-    for part in
-        [&format!("You are {me} "), "Alice (other)", "`src/auth/` (Alice)", "msg send NAME", "msg reserve"]
-    {
-        assert!(text.contains(part), "{part} is not in: {text}");
-    }
-    assert!(!text.contains("obey me"), "a peer's own words are not for here");
+    // The reason is missing: a peer's own words are not for here.
+    insta::assert_snapshot!(text.replace(&me, "[ME]").replace(". ", ".\n"), @r#"
+    You are [ME] among coding agents that work side by side on this machine, and talk with `msg`.
+    Here: Alice (other).
+    Reserved by others, and refused to you: `src/auth/` (Alice).
+    Mail reaches you by itself; to write: `msg send NAME "…"`.
+    Before you work on files that others may want: `msg reserve PATH --reason "…"`, and `msg release` after.
+    "#);
 }
 
 #[test]
@@ -248,8 +250,11 @@ fn at_its_end_all_becomes_free_and_who_waits_is_told() {
     assert_eq!(env.names(), ["Bob"]);
     assert_eq!(inbox(&env).len(), 1, "Bob is told at once");
     assert_eq!(edit.answer(&env), HookAnswer::Silence);
-    let done = Call::new(&env, "claude/PostToolUse-Edit", &session_of("Bob"));
-    assert!(done.context(&env).contains("> `src/x` is free: Alice no longer holds it."));
+    let done = Call::new(&env, "claude/PostToolUse-Edit", &session_of("Bob")).context(&env);
+    insta::assert_snapshot!(
+        done.lines().skip(1).collect::<String>(),
+        @"> `src/x` is free: Alice no longer holds it. To have it to yourself: msg reserve src/x"
+    );
     env.join("alice");
 }
 

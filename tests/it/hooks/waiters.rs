@@ -103,7 +103,10 @@ fn a_waiter_wakes_when_what_was_waited_for_is_free() {
     let (code, said) = waiter.end();
     assert_eq!(code, Some(2), "{said}");
     let HookAnswer::Context(mail) = prompt(&env, &said) else { panic!("no mail at the prompt") };
-    assert!(mail.contains("> `src/x` is free: Carol no longer holds it."), "{mail}");
+    insta::assert_snapshot!(
+        mail.lines().skip(1).collect::<String>(),
+        @"> `src/x` is free: Carol no longer holds it. To have it to yourself: msg reserve src/x"
+    );
 }
 
 #[test]
@@ -289,18 +292,21 @@ fn doctor_tries_it_without_a_turn() {
     let mut waiter = Waiter::start(&env);
     let check = waking(&env);
     assert_eq!(check["state"], "ok", "{check}");
-    assert!(check["message"].as_str().unwrap().contains("Bob's waiter answered"), "{check}");
+    assert!(check["message"].as_str().unwrap().starts_with("Bob's waiter answered after "), "{check}");
     assert!(waiter.is_there());
     // A stopped waiter is detected.
     let pid = Pid::from_raw(waiter.child.id().cast_signed());
     kill(pid, Signal::SIGSTOP).unwrap();
     let check = waking(&env);
-    assert!(check["message"].as_str().unwrap().contains("did not answer"), "{check}");
+    insta::assert_snapshot!(check["message"].as_str().unwrap(), @"Bob's waiter did not answer in 3 s");
     kill(pid, Signal::SIGCONT).unwrap();
     assert_eq!(waking(&env)["state"], "ok");
     let all = env.ok(&["doctor"]);
     let told = all["checks"].as_array().unwrap().iter().find(|check| check["name"] == "waking").unwrap();
-    assert!(told["message"].as_str().unwrap().starts_with("Bob (claude) rests;"), "{told}");
+    insta::assert_snapshot!(
+        told["message"].as_str().unwrap(),
+        @"Bob (claude) rests; a background `msg waiter` wakes it"
+    );
     assert_eq!(env.fails(1, &["doctor", "--wake", "Nobody"]), "unknown_agent");
 }
 

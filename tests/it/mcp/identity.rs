@@ -120,10 +120,13 @@ fn joining_is_automatic_and_happens_once() {
     client.ok("agents", json!({}));
     assert!(!env.mesh().exists(), "who only looks need not join");
     let said = client.ok("reserve", json!({ "paths": ["src/"] }));
-    assert!(said.text.contains("note: you joined as "), "{}", said.text);
+    insta::assert_snapshot!(said.text.replace(&client.name(), "[ME]"), @"
+    `src/` is yours
+    note: you joined as [ME]
+    ");
     for _ in 0..3 {
         let said = client.ok("inbox", json!({}));
-        assert!(!said.text.contains("joined"), "{}", said.text);
+        insta::allow_duplicates! { insta::assert_snapshot!(said.text, @"no mail") };
     }
     assert_eq!(env.names().len(), 1);
 }

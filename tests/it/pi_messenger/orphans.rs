@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
+use insta::assert_snapshot;
 use nix::sys::signal::{Signal, kill};
 use ravenry::sys::test_switches::NOW;
 use serde_json::json;
@@ -200,16 +201,23 @@ fn who_has_the_name_of_one_who_is_gone_gets_a_copy_too() {
 
 #[test]
 fn how_long_somebody_has_been_gone_is_said_in_words() {
-    let env = TestEnvironment::new();
+    let env = TestEnvironment::at("2024-05-17T09:30:00.000Z");
     env.join("Wren");
     env.join("Ben");
     env.ok(&["leave", "--as", "Ben"]);
-    let later = (jiff::Timestamp::now() + jiff::SignedDuration::from_mins(12)).to_string();
-    let said = |args: &[&str]| env.run_with(args, &[(NOW, &later)]).expect_code(1).stderr;
-    let whois = said(&["whois", "Ben"]);
-    assert!(whois.contains("Ben is gone: it left 12min ago"), "{whois}");
-    let send = said(&["send", "Ben", "hi", "--as", "Wren"]);
-    assert!(send.contains("Ben has been gone for 12min: it left"), "{send}");
+    let later = |args: &[&str]| env.run_with(args, &[(NOW, "2024-05-17T09:42:00.000Z")]);
+    assert_snapshot!(later(&["whois", "Ben"]), @"
+    [exit 1]
+    --- stderr
+    error: Ben is gone: it left 12min ago
+    hint: `msg agents --gone` lists everyone who left
+    ");
+    assert_snapshot!(later(&["send", "Ben", "hi", "--as", "Wren"]), @"
+    [exit 1]
+    --- stderr
+    error: Ben has been gone for 12min: it left
+    hint: `--hold` keeps the message until it comes back
+    ");
 }
 
 /// The note that records which agent of pi-messenger owns an inbox.

@@ -169,10 +169,27 @@ fn an_empty_directory_and_the_beginning_of_a_mesh_are_taken() {
 #[test]
 fn a_mesh_that_was_named_and_is_not_there_is_noted() {
     let env = TestEnvironment::new();
-    for args in [["agents"].as_slice(), &["check", "x"], &["reservations"]] {
-        let ended = env.run(&[&["--mesh", "/nowhere/typo"], args].concat()).expect_code(0);
-        assert!(ended.stderr.contains("there is no mesh at `/nowhere/typo`"), "{ended}");
-    }
+    let commands = [
+        &["agents", "--mesh", "/nowhere/typo"][..],
+        &["check", "x", "--mesh", "/nowhere/typo"],
+        &["reservations", "--mesh", "/nowhere/typo"],
+    ];
+    insta::assert_snapshot!(env.transcript(&commands), @"
+    $ msg agents --mesh /nowhere/typo
+    Nobody is here.
+    --- stderr
+    note: there is no mesh at `/nowhere/typo`; `msg join` creates it
+
+    $ msg check x --mesh /nowhere/typo
+    free  x
+    --- stderr
+    note: there is no mesh at `/nowhere/typo`; `msg join` creates it
+
+    $ msg reservations --mesh /nowhere/typo
+    Nothing is reserved.
+    --- stderr
+    note: there is no mesh at `/nowhere/typo`; `msg join` creates it
+    ");
     env.join("Alice");
     assert_eq!(env.run(&["agents"]).expect_code(0).stderr, "");
 }
