@@ -40,6 +40,12 @@ impl Findings {
         of_name.map(|check| (check["state"].as_str().unwrap(), check["message"].as_str().unwrap())).collect()
     }
 
+    /// The checks of that name, as a snapshot has them.
+    #[track_caller]
+    fn text(&self, env: &TestEnvironment, name: &str) -> String {
+        env.findings(&self.ended, name)
+    }
+
     /// Asserts that a check of that name is in that state and its message contains `part`.
     #[track_caller]
     fn expect(&self, name: &str, state: &str, part: &str) -> &Self {
@@ -136,17 +142,22 @@ fn a_configuration_that_cannot_be_read() {
     let config = env.home().join(".config/ravenry/config.json");
     put(&config, "{\n oops");
     let findings = doctor(&env);
-    findings.expect("config", "fail", "(line 2, column 2)").expect(
-        "config",
-        "fail",
-        config.to_str().unwrap(),
-    );
+    assert_snapshot!(findings.text(&env, "config"), @"
+    fail: `[DIR]/home/.config/ravenry/config.json` can't be read: key must be a string (line 2, column 2)
+    fix: fix the file, or move it away to use the defaults
+    ");
     findings.expect("registry", "ok", "1 agent is there");
     put(&config, r#"{"mailTurns": "many"}"#);
-    doctor(&env).expect("config", "fail", "`mailTurns` must be a number");
+    assert_snapshot!(doctor(&env).text(&env, "config"), @"
+    fail: `[DIR]/home/.config/ravenry/config.json`: `mailTurns` must be a number from 0 to 1000
+    fix: fix it there; `msg config list -v` shows the keys and what each is for
+    ");
     put(&config, r#"{"mailTurn": 7}"#);
-    doctor(&env).expect("config", "warn", "did you mean `mailTurns`?");
-    repair(&env).expect("config", "warn", "did you mean `mailTurns`?");
+    assert_snapshot!(doctor(&env).text(&env, "config"), @"
+    warn: `~/.config/ravenry/config.json`: there is no key `mailTurn`; did you mean `mailTurns`?
+    fix: fix the file
+    ");
+    assert_eq!(repair(&env).text(&env, "config"), doctor(&env).text(&env, "config"));
     assert_eq!(fs::read_to_string(config).unwrap(), r#"{"mailTurn": 7}"#);
 }
 
@@ -196,17 +207,26 @@ fn a_mesh_that_the_group_may_write_to_is_tightened_and_that_is_said_once() {
     assert_eq!(mode(&env.mesh()), 0o700);
     assert_eq!(env.run(&write).expect_code(0).stderr, "");
     chmod(&env.mesh(), 0o770);
-    doctor(&env).expect("permissions", "warn", "is open to other users (mode 770)");
+    assert_snapshot!(doctor(&env).text(&env, "permissions"), @"
+    warn: `[DIR]/mesh` is open to other users (mode 770)
+    fix: the next command that writes to the mesh closes it, and so does `msg doctor --repair`
+    ");
     assert_eq!(mode(&env.mesh()), 0o770);
-    repair(&env).expect("permissions", "ok", "was open to other users (mode 770)");
-    doctor(&env).expect("permissions", "ok", "only you can open it");
+    assert_snapshot!(
+        repair(&env).text(&env, "permissions"),
+        @"ok: `[DIR]/mesh` was open to other users (mode 770); now only you can open it (mode 700)"
+    );
+    assert_snapshot!(doctor(&env).text(&env, "permissions"), @"ok: only you can open it");
 }
 
 #[test]
 fn a_mesh_that_is_no_directory() {
     let env = TestEnvironment::new();
     put(&env.mesh(), "");
-    doctor(&env).expect("permissions", "fail", "is not a directory");
+    assert_snapshot!(doctor(&env).text(&env, "permissions"), @"
+    fail: the mesh is not safe: `[DIR]/mesh` is not a directory
+    fix: name another directory with `--mesh DIR` or $MSG_MESH
+    ");
 }
 
 #[test]
@@ -262,13 +282,15 @@ fn an_agent_that_is_gone_and_not_buried() {
     let env = TestEnvironment::new();
     env.join("Bob");
     env.kill(env.join("Alice"));
-    doctor(&env).expect("registry", "warn", "Alice is gone and not cleaned up yet");
+    assert_snapshot!(doctor(&env).text(&env, "registry"), @"
+    ok: 1 agent is there
+    warn: Alice is gone and not cleaned up yet
+    fix: the next `msg join` cleans it up; `msg doctor --repair` too
+    ");
     assert!(at(&env, "registry/Alice.json").exists(), "looking buries nobody");
-    repair(&env).expect("registry", "ok", "1 agent is there; buried: Alice").expect(
-        "graves",
-        "ok",
-        "one grave",
-    );
+    let findings = repair(&env);
+    assert_snapshot!(findings.text(&env, "registry"), @"ok: 1 agent is there; buried: Alice");
+    assert_snapshot!(findings.text(&env, "graves"), @"ok: one grave, with no unread messages");
     assert!(!at(&env, "registry/Alice.json").exists());
     assert_eq!(doctor(&env).named("registry"), [("ok", "1 agent is there")]);
 }
@@ -282,8 +304,11 @@ fn pi_messengers_dead_are_left_to_it() {
     let text = include_str!("../../fixtures/pi-messenger/registry-RedIce.json");
     let path = at(&env, "registry/RedIce.json");
     put(&path, &text.replace("16024", &dead.to_string()));
-    doctor(&env).expect("registry", "ok", "RedIce of pi-messenger is gone");
-    repair(&env).expect("registry", "ok", "RedIce of pi-messenger is gone");
+    assert_snapshot!(doctor(&env).text(&env, "registry"), @"
+    ok: 1 agent is there
+    ok: RedIce of pi-messenger is gone; pi-messenger will clear it away
+    ");
+    assert_eq!(repair(&env).text(&env, "registry"), doctor(&env).text(&env, "registry"));
     assert!(path.exists());
 }
 
@@ -302,9 +327,11 @@ fn an_agent_of_which_nobody_can_tell() {
         registration["process"]["bootId"] = json!("elsewhere");
         registration["process"]["machineId"] = json!("elsewhere");
     });
-    let findings = repair(&env);
-    findings.expect("registry", "warn", "cannot check from here whether Alice is alive");
-    assert_snapshot!(findings.fix("registry"), @"if you know that it is not: `msg evict Alice`");
+    assert_snapshot!(repair(&env).text(&env, "registry"), @"
+    ok: 0 agents are there
+    warn: cannot check from here whether Alice is alive
+    fix: if you know that it is not: `msg evict Alice`
+    ");
     assert!(at(&env, "registry/Alice.json").exists(), "it keeps what it has");
 }
 
@@ -313,7 +340,11 @@ fn an_agent_from_the_future() {
     let env = TestEnvironment::new();
     env.join("Alice");
     rewrite(&env, "Alice", |registration| registration["startedAt"] = json!("2999-01-01T00:00:00.000Z"));
-    doctor(&env).expect("registry", "warn", "Alice says that it started in the future");
+    assert_snapshot!(doctor(&env).text(&env, "registry"), @"
+    ok: 1 agent is there
+    warn: Alice says that it started in the future
+    fix: check the clock of this machine
+    ");
 }
 
 #[test]
@@ -324,7 +355,11 @@ fn a_rename_that_was_cut_short() {
     let before = fs::read_to_string(&old).unwrap();
     env.ok(&["rename", "Carol", "--as", "Alice"]);
     put(&old, &before);
-    doctor(&env).expect("registry", "warn", "Alice of a renamed agent is still there");
+    assert_snapshot!(doctor(&env).text(&env, "registry"), @"
+    ok: 1 agent is there
+    warn: the former registration Alice of a renamed agent is still there
+    fix: run `msg doctor --repair`
+    ");
     assert!(old.exists());
     assert_eq!(repair(&env).named("registry"), [("ok", "1 agent is there")]);
     assert!(!old.exists());

@@ -27,18 +27,22 @@ fn graves_and_sessions_are_kept_for_a_month_and_mail_for_ever() {
         env.ok(&["leave", "--as", name]);
         env.kill(host);
     }
-    repair_in(&env, 29).expect("graves", "ok", "2 graves, with one unread message").expect(
-        "sessions",
-        "ok",
-        "2 remembered",
-    );
-    repair_in(&env, 31).expect("graves", "ok", "1 old and empty");
-    let findings = repair_in(&env, 31);
-    findings.expect("graves", "ok", "one grave, with one unread message").expect(
-        "sessions",
-        "ok",
-        "1 remembered",
-    );
+    let told = |days| {
+        let findings = repair_in(&env, days);
+        format!("{}\n{}", findings.text(&env, "graves"), findings.text(&env, "sessions"))
+    };
+    assert_snapshot!(told(29), @"
+    ok: 2 graves, with one unread message
+    ok: 2 remembered
+    ");
+    assert_snapshot!(told(31), @"
+    ok: 2 graves, with one unread message; 1 old and empty ones were closed
+    ok: 1 remembered, 1 forgotten
+    ");
+    assert_snapshot!(told(31), @"
+    ok: one grave, with one unread message
+    ok: 1 remembered
+    ");
     env.ok(&["config", "set", "graveDays", "1"]);
     repair_in(&env, 2);
     assert_eq!(env.mail().len(), 1, "mail stays");
@@ -61,12 +65,18 @@ fn a_temporary_file_of_a_process_that_is_gone() {
             break;
         }
     }
-    doctor(&env).expect("temporary files", "warn", "1 left by dead processes");
+    assert_snapshot!(doctor(&env).text(&env, "temporary files"), @"
+    warn: 1 left by dead processes
+    fix: the next `msg join` removes them
+    ");
     assert_eq!(strays(), 1, "looking removes nothing");
     put(&at(&env, "tmp/notes.txt"), "whose is this?");
     let findings = repair(&env);
-    findings.expect("temporary files", "ok", "1 left by dead processes were removed");
-    findings.expect("temporary files", "warn", "cannot check");
+    assert_snapshot!(findings.text(&env, "temporary files"), @"
+    ok: 1 left by dead processes were removed
+    warn: 1 of processes that this machine cannot check
+    fix: remove them from `tmp/` if they are old
+    ");
     assert_eq!(strays(), 1);
     assert!(at(&env, "tmp/notes.txt").exists(), "what nobody can tell of stays");
 }

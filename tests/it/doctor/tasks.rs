@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::support::environment::{TestEnvironment, put, put_old};
@@ -91,13 +92,21 @@ fn a_spec_with_problems() {
     );
     let alice = env.join("Alice");
     env.ok(&["spec", "spec.md", "--as", "Alice"]);
-    let findings = doctor(&env);
-    for part in ["spec.md`, line 4: `C-3` is already", "line 3: `C-3` depends on `X-9`", "A-1"] {
-        findings.expect("specs", "warn", part);
-    }
-    findings.expect("specs", "ok", "one spec");
+    assert_snapshot!(doctor(&env).text(&env, "specs"), @"
+    ok: one spec
+    warn: `[DIR]/work/spec.md`, line 1: tasks wait for each other: `A-1` → `B-2` → `A-1`
+    fix: fix the spec
+    warn: `[DIR]/work/spec.md`, line 3: `C-3` depends on `X-9`, which is not a task here
+    fix: fix the spec
+    warn: `[DIR]/work/spec.md`, line 4: `C-3` is already a task in line 3
+    fix: fix the spec
+    ");
     fs::remove_file(&spec).unwrap();
-    doctor(&env).expect("specs", "warn", "spec.md");
+    assert_snapshot!(doctor(&env).text(&env, "specs"), @"
+    ok: one spec
+    warn: `[DIR]/work/spec.md`: the spec can't be read: failed to query resolved metadata `[DIR]/work/spec.md`: No such file or directory (os error 2)
+    fix: set it with `msg spec PATH`
+    ");
     env.kill(alice);
-    doctor(&env).expect("specs", "ok", "no specs");
+    assert_snapshot!(doctor(&env).text(&env, "specs"), @"ok: no specs");
 }

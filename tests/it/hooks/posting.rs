@@ -198,10 +198,10 @@ fn who_was_interrupted_is_not_said_to_be_at_work() {
     assert_eq!(send(&scene.env, &["it has not said yet that it works"]), "hook");
     idle(SystemTime::now() + Duration::from_secs(1));
     assert_eq!(send(&scene.env, &["its user has stopped it"]), "prompt");
-    assert_snapshot!(
-        waking(&scene.env),
-        @"Bob (claude) was interrupted by its user; nothing wakes it: mail arrives with its next prompt"
-    );
+    assert_snapshot!(scene.env.doctor_says("waking"), @"
+    warn: Bob (claude) was interrupted by its user; nothing wakes it: mail arrives with its next prompt
+    fix: prompt it to hand it its mail; docs/waking.md lists what wakes it
+    ");
     scene.record(&json!({ "status": "waiting", "statusUpdatedAt": u64::MAX / 2 }));
     assert_eq!(send(&scene.env, &["it asks its user"]), "hook");
     assert_eq!(scene.heard(), [] as [Value; 0], "a user who has stopped it is not talked over");
@@ -354,21 +354,13 @@ fn where_a_dialog_would_come_nothing_is_posted() {
     assert_eq!(send(&scene.env, &["it asks again"]), "socket");
 }
 
-/// What `doctor` says about waking Bob.
-#[track_caller]
-fn waking(env: &TestEnvironment) -> String {
-    let checks = env.ok(&["doctor"])["checks"].as_array().unwrap().clone();
-    let check = checks.into_iter().find(|check| check["name"] == "waking").unwrap();
-    env.redact(check["message"].as_str().unwrap())
-}
-
 #[test]
 fn doctor_tells_of_it_and_knocks_without_a_word() {
     let scene = Scene::new();
     let knock = || scene.env.ok(&["doctor", "--wake", "Bob"])["checks"][0].clone();
     assert_snapshot!(
-        waking(&scene.env),
-        @"Bob (claude) rests; the sender wakes it by a line to its inbox socket"
+        scene.env.doctor_says("waking"),
+        @"ok: Bob (claude) rests; the sender wakes it by a line to its inbox socket"
     );
     assert_eq!(knock()["state"], "warn", "nobody listens");
     scene.listen();
@@ -382,9 +374,9 @@ fn doctor_tells_of_it_and_knocks_without_a_word() {
     assert_eq!(scene.heard(), [] as [Value; 0]);
     scene.prompt("go on");
     scene.stop("bypassPermissions");
-    assert_snapshot!(
-        waking(&scene.env),
-        @r#"Bob (claude) rests; nothing wakes it: mail arrives with its next prompt (it may act without asking, and then holds what comes from outside behind a dialog; `"crossSessionInbound": "accept"` in `[DIR]/home/.claude/settings.json` would end that)"#
-    );
+    assert_snapshot!(scene.env.doctor_says("waking"), @r#"
+    warn: Bob (claude) rests; nothing wakes it: mail arrives with its next prompt (it may act without asking, and then holds what comes from outside behind a dialog; `"crossSessionInbound": "accept"` in `[DIR]/home/.claude/settings.json` would end that)
+    fix: prompt it to hand it its mail; docs/waking.md lists what wakes it
+    "#);
     assert_eq!(knock()["state"], "warn");
 }

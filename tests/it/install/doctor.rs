@@ -19,13 +19,6 @@ fn doctor(env: &TestEnvironment) -> Vec<(String, String, String)> {
     checks(&env.run(&["doctor", "--json"]).expect_code(0))
 }
 
-/// What is not as it should be, each with its fix.
-fn problems(env: &TestEnvironment, found: &[(String, String, String)]) -> String {
-    let bad = found.iter().filter(|(state, ..)| state != "ok");
-    let lines = bad.map(|(state, message, fix)| format!("{state}: {message}\nfix: {fix}"));
-    env.redact(lines.collect::<Vec<_>>().join("\n"))
-}
-
 #[track_caller]
 fn assert_warns(found: &[(String, String, String)], part: &str, fix: &str) {
     let is_it = |(state, message, mend): &(String, String, String)| {
@@ -37,7 +30,7 @@ fn assert_warns(found: &[(String, String, String)], part: &str, fix: &str) {
 #[test]
 fn all_is_well() {
     let env = TestEnvironment::new();
-    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    assert_snapshot!(env.doctor_says("installed"), @"
     warn: in no harness
     fix: `msg install all` installs into every harness found
     ");
@@ -74,14 +67,16 @@ fn hooks_of_another_version() {
     install(&env, "claude");
     let file = ".claude/settings.json";
     give(&env, file, &text(&env, file).replace("\"timeout\": 10", "\"timeout\": 5"));
-    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    assert_snapshot!(env.doctor_says("installed"), @"
+    ok: in no harness without problems
     warn: claude: `[DIR]/home/.claude/settings.json` was written by another version of msg, or was changed
     fix: `msg install claude`
     ");
     install(&env, "pi");
     let file = ".pi/agent/extensions/ravenry.ts";
     give(&env, file, &format!("{}// more\n", text(&env, file)));
-    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    assert_snapshot!(env.doctor_says("installed"), @"
+    ok: in no harness without problems
     warn: claude: `[DIR]/home/.claude/settings.json` was written by another version of msg, or was changed
     fix: `msg install claude`
     warn: pi: `[DIR]/home/.pi/agent/extensions/ravenry.ts` was written by another version of msg, or was changed
@@ -96,12 +91,14 @@ fn hooks_that_codex_does_not_trust() {
     let file = ".codex/config.toml";
     let config = text(&env, file);
     give(&env, file, &config.replacen("sha256:", "sha256:0", 1));
-    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    assert_snapshot!(env.doctor_says("installed"), @"
+    ok: in no harness without problems
     warn: codex does not trust the hooks and skips them: `[DIR]/home/.codex/config.toml`
     fix: `msg install codex`
     ");
     fs::remove_file(at(&env, file)).unwrap();
-    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    assert_snapshot!(env.doctor_says("installed"), @"
+    ok: in no harness without problems
     warn: codex does not trust the hooks and skips them: `[DIR]/home/.codex/config.toml`
     fix: `msg install codex`
     ");
@@ -113,7 +110,8 @@ fn hooks_that_codex_does_not_trust() {
 fn settings_that_cannot_be_read() {
     let env = TestEnvironment::new();
     give(&env, ".gemini/settings.json", "{\n  nope\n}");
-    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    assert_snapshot!(env.doctor_says("installed"), @"
+    ok: in no harness without problems
     warn: gemini: `[DIR]/home/.gemini/settings.json` can't be read: expected string for object property (line 2, column 3)
     fix: fix the file
     ");
@@ -143,19 +141,20 @@ fn the_rule_of_codex_names_the_program_and_doctor_tells_when_it_moved() {
         justification = "msg is how agents on this machine coordinate",
     )
     "#);
-    let checks = || checks(&run_program(&env, &link, &["doctor", "--json"]));
-    assert_snapshot!(problems(&env, &checks()), @"");
+    let found = || env.findings(&run_program(&env, &link, &["doctor", "--json"]), "installed");
+    assert_snapshot!(found(), @"ok: in codex");
     // Another version replaces the target of the link.
     fs::create_dir(new.parent().unwrap()).unwrap();
     fs::rename(&old, &new).unwrap();
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&new, &link).unwrap();
-    assert_snapshot!(problems(&env, &checks()), @"
+    assert_snapshot!(found(), @"
+    ok: in no harness without problems
     warn: codex: the rule in `[DIR]/home/.codex/rules/ravenry.rules` is for `[DIR]/old/msg`, which is gone: `msg` stays in the sandbox
     fix: `msg install codex`
     ");
     run_program(&env, &link, &["install", "codex"]).expect_code(0);
-    assert_snapshot!(problems(&env, &checks()), @"");
+    assert_snapshot!(found(), @"ok: in codex");
 }
 
 /// The model's commands run in a login shell, whose PATH comes from its profiles.
@@ -192,7 +191,8 @@ fn a_login_shell_that_does_not_find_the_program() {
     run(&finds, &["install", "codex"]).expect_code(0);
     assert!(!is_told(&finds), "{:?}", asked(&finds));
     assert!(!is_told(&fails), "nothing is known");
-    assert_snapshot!(problems(&env, &asked(&misses)), @"
+    assert_snapshot!(env.findings(&run(&misses, &["doctor", "--json"]), "installed"), @"
+    ok: in no harness without problems
     warn: codex runs commands in a login shell, whose PATH has no `msg`: its model can't run it
     fix: put the directory of `msg` on the PATH in `~/.profile`, or in your login shell's own file
     ");
@@ -208,7 +208,8 @@ fn an_entry_of_others_that_switches_our_hooks_off() {
     fs::write(&file, theirs).unwrap();
     assert_warns(&doctor(&env), "in no harness", "`msg install all`");
     install(&env, "kimi");
-    assert_snapshot!(problems(&env, &doctor(&env)), @"
+    assert_snapshot!(env.doctor_says("installed"), @"
+    ok: in no harness without problems
     warn: kimi: Kimi Code ignores all hooks in `[DIR]/home/.kimi-code/config.toml`: `[[hooks]]` in line 1 has the unknown key `fail_mode`
     fix: correct these entries, or remove them
     ");

@@ -4,12 +4,6 @@ use super::*;
 use crate::support::terminal::Terminal;
 use insta::assert_snapshot;
 
-/// The check of `doctor` with that name, if there is one.
-fn check_of(env: &TestEnvironment, name: &str) -> Option<Value> {
-    let checks = env.ok(&["doctor"])["checks"].as_array().unwrap().clone();
-    checks.into_iter().find(|check| check["name"] == name)
-}
-
 fn next(env: &TestEnvironment) -> Vec<String> {
     let next = env.ok(&[])["next"].as_array().unwrap().clone();
     next.iter().map(|it| it.as_str().unwrap().to_string()).collect()
@@ -20,20 +14,23 @@ const SET: &str = "msg config set autoRegister true";
 #[test]
 fn doctor_warns_until_sessions_join() {
     let env = TestEnvironment::new();
-    assert_eq!(check_of(&env, "joining"), None);
-    assert_eq!(check_of(&env, "installed").unwrap()["state"], "warn");
+    assert_snapshot!(env.doctor_says("joining"), @"");
+    assert_snapshot!(env.doctor_says("installed"), @"
+    warn: in no harness
+    fix: `msg install all` installs into every harness found
+    ");
     install(&env, "claude");
     install(&env, "codex");
-    let check = check_of(&env, "joining").unwrap();
-    assert_eq!(check["state"], "warn");
-    assert_eq!(check["message"], "installed in claude, codex, but sessions do not join by themselves");
-    assert_snapshot!(check["fix"].as_str().unwrap(), @"`msg config set autoRegister true`");
-    assert_eq!(check_of(&env, "installed").unwrap()["state"], "ok");
+    assert_snapshot!(env.doctor_says("joining"), @"
+    warn: installed in claude, codex, but sessions do not join by themselves
+    fix: `msg config set autoRegister true`
+    ");
+    assert_snapshot!(env.doctor_says("installed"), @"ok: in claude, codex");
     env.ok(&["config", "set", "autoRegister", "true"]);
-    assert_eq!(check_of(&env, "joining"), None);
+    assert_snapshot!(env.doctor_says("joining"), @"");
     env.ok(&["config", "unset", "autoRegister"]);
     env.ok(&["config", "set", "autoRegisterPaths", "~/work"]);
-    assert_eq!(check_of(&env, "joining"), None);
+    assert_snapshot!(env.doctor_says("joining"), @"");
 }
 
 #[test]

@@ -121,8 +121,11 @@ fn a_server_whose_program_is_gone_is_told_of() {
     fs::remove_file(&old).unwrap();
     // The hooks are fine; only the server is missing.
     fs::remove_file(at(&env, ".copilot/settings.json")).unwrap();
-    let checks = env.run(&["doctor", "--json"]).json().to_string();
-    assert!(checks.contains("mcp-config.json") && checks.contains("which is gone"), "{checks}");
+    insta::assert_snapshot!(env.doctor_says("installed"), @"
+    ok: in no harness without problems
+    warn: copilot: the MCP server in `[DIR]/home/.copilot/mcp-config.json` calls `[DIR]/old/msg`, which is gone
+    fix: `msg install copilot`
+    ");
 }
 
 /// A list of servers that was empty before is empty again, even if ours was removed before an edit.

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{pi, texts};
@@ -55,8 +56,11 @@ fn both_spellings_can_be_written_to_at_once() {
 fn doctor_warns_of_names_that_differ_only_in_case() {
     let env = TestEnvironment::new();
     env.join("Wren");
-    assert!(!env.run(&["doctor"]).stdout.contains("differ only in case"));
+    assert_snapshot!(env.doctor_says("registry"), @"ok: 1 agent is there");
     pi(&env, "wren", json!({}));
-    let said = env.run(&["doctor"]).expect_code(0).stdout;
-    assert!(said.contains("Wren and wren differ only in case"), "{said}");
+    assert_snapshot!(env.doctor_says("registry"), @"
+    ok: 2 agents are there
+    warn: the names Wren and wren differ only in case
+    fix: spell them exactly, or let one of the two take another
+    ");
 }

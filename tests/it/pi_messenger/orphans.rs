@@ -50,11 +50,10 @@ fn a_receipt_tells_that_a_pi_renamed_itself() {
 #[test]
 fn doctor_shows_mail_that_nobody_looks_at() {
     let (env, _) = renamed();
-    let said = env.run(&["doctor"]).expect_code(0).stdout;
-    assert!(
-        said.contains("one unread message for Old, and nobody is called that: its owner is called New now"),
-        "{said}"
-    );
+    assert_snapshot!(env.doctor_says("mail"), @"
+    warn: one unread message for Old, and nobody is called that: its owner is called New now
+    fix: run `msg doctor --repair`
+    ");
     assert_eq!(count(&env, "Old"), 1, "looking moves nothing");
     env.ok(&["doctor", "--repair"]);
     assert_eq!((count(&env, "Old"), count(&env, "New")), (0, 1));

@@ -260,6 +260,25 @@ impl TestEnvironment {
         self.redact(answers.collect::<Vec<_>>().join("\n"))
     }
 
+    /// What `doctor` reports under that name, as a snapshot has it.
+    #[track_caller]
+    pub fn doctor_says(&self, name: &str) -> String {
+        self.findings(&self.run(&["doctor", "--json"]), name)
+    }
+
+    /// The checks of that name in an answer of `doctor --json`, each with its fix.
+    #[track_caller]
+    pub fn findings(&self, ended: &Ended, name: &str) -> String {
+        let answer = ended.json();
+        let of_name = answer["checks"].as_array().unwrap().iter().filter(|check| check["name"] == name);
+        let text = of_name.map(|check| {
+            let [state, message, fix] = ["state", "message", "fix"].map(|key| check[key].as_str());
+            let fix = fix.map(|fix| format!("\nfix: {fix}")).unwrap_or_default();
+            format!("{}: {}{fix}", state.unwrap(), message.unwrap())
+        });
+        self.redact(text.collect::<Vec<_>>().join("\n"))
+    }
+
     /// A process that lives until it is killed or the test is over.
     pub fn host(&self) -> u32 {
         let child =
