@@ -464,10 +464,15 @@ pub fn open_lock_file(path: &Path) -> Result<fs::File, FileError> {
 
 /// Rejects anything but a plain file, which somebody else may have put there.
 fn plain(file: fs::File) -> Result<fs::File, FileError> {
-    if file.metadata()?.is_file() {
-        return Ok(file);
+    only_plain(&file.metadata()?, file.path())?;
+    Ok(file)
+}
+
+fn only_plain(metadata: &std::fs::Metadata, path: &Path) -> Result<(), FileError> {
+    if metadata.is_file() {
+        return Ok(());
     }
-    let text = format!("`{}` is not a plain file", file.path().display());
+    let text = format!("`{}` is not a plain file", path.display());
     Err(io::Error::new(io::ErrorKind::InvalidInput, text).into())
 }
 

@@ -1,6 +1,6 @@
 //! Reading standard input with a time limit.
 
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,10 @@ pub enum StdinError {
     Wait(#[source] Errno),
 }
 
+/// Most input fits into one page of memory; what does not is read in larger pieces.
+const FIRST_READ: usize = 4096;
+const LATER_READS: usize = 64 * 1024;
+
 /// Reads until the end of input.
 pub fn read_all(most: usize, limit: Duration) -> Result<Vec<u8>, StdinError> {
     read_until(most, limit, |_| false)
@@ -31,20 +35,26 @@ pub fn read_until(
     limit: Duration,
     is_enough: impl Fn(&[u8]) -> bool,
 ) -> Result<Vec<u8>, StdinError> {
-    let mut stdin = io::stdin().lock();
+    let stdin = io::stdin().lock();
     let end = Instant::now() + limit;
     let mut input = Vec::new();
-    let mut buffer = vec![0; 16 * 1024];
+    let mut buffer = vec![0; FIRST_READ];
     loop {
         wait_until(&stdin, end)?;
-        match stdin.read(&mut buffer) {
+        // Not through the standard library's buffer, in which input would wait unseen.
+        match nix::unistd::read(&stdin, &mut buffer) {
             Ok(0) => return Ok(input),
             Ok(length) if input.len() + length > most => {
                 return Err(StdinError::TooLong(most));
             }
-            Ok(length) => input.extend_from_slice(&buffer[..length]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(StdinError::Read(error)),
+            Ok(length) => {
+                input.extend_from_slice(&buffer[..length]);
+                if length == buffer.len() {
+                    buffer.resize(LATER_READS, 0);
+                }
+            }
+            Err(Errno::EINTR) => {}
+            Err(errno) => return Err(StdinError::Read(errno.into())),
         }
         if is_enough(&input) {
             return Ok(input);

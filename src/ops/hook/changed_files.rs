@@ -16,7 +16,6 @@ use crate::domain::pattern::{NormalPath, Pattern};
 use crate::domain::{Agent, AgentName, Notice, PeerText};
 use crate::ops::error::CommandError;
 use crate::ops::reservations::check::{self, HardLinkPolicy};
-use crate::ops::reservations::reserve::PatternBase;
 use crate::store::{RegistryQuery, StampsBefore, resolved_patterns};
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, paths};
@@ -120,7 +119,7 @@ struct Watch {
 
 fn watched(run: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
     let now = clock::now();
-    let place = PatternBase::here(run.op);
+    let place = run.place();
     let mut watched = Vec::new();
     for record in run.mesh.registry().census()?.records {
         let is_mine = run.me.as_ref().is_some_and(|me| me.is_same_agent(&record.agent));
@@ -164,7 +163,7 @@ fn call_id(tool: &ToolUse) -> String {
 }
 
 fn words(run: &HookRun<'_>, told: &[(String, Arc<Agent>)]) -> Notice {
-    let place = PatternBase::here(run.op);
+    let place = run.place();
     let mut notice = Notice::new().say("Reserved by others, and changed while your command ran: ");
     for (number, (path, holder)) in told.iter().take(MOST_TOLD).enumerate() {
         notice = if number > 0 { notice.say(", ") } else { notice };
@@ -182,7 +181,7 @@ fn words(run: &HookRun<'_>, told: &[(String, Arc<Agent>)]) -> Notice {
 
 /// Notifies the holders. If that fails, the agent is still told.
 fn tell_holders(run: &HookRun<'_>, told: &[(String, Arc<Agent>)], command: &str) {
-    let place = PatternBase::here(run.op);
+    let place = run.place();
     let command = PeerText::new(command);
     let mut holders: Vec<&Arc<Agent>> = told.iter().map(|(_, holder)| holder).collect();
     holders.sort_unstable_by(|a, b| a.name.as_str().cmp(b.name.as_str()));

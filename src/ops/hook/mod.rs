@@ -12,6 +12,7 @@ mod record_activity;
 mod session;
 mod tool_decision;
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::receive::HandoverOutcome;
+use crate::ops::reservations::reserve::PatternBase;
 use crate::ops::reservations::waiting;
 use crate::store::{HookFailure, IndexedRegistry, Mesh, SessionState, SubagentChange};
 use crate::sys::clock;
@@ -68,7 +70,8 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
     let Some(mesh) = op.mesh()? else { return Ok(()) };
     let registry = mesh.registry().indexed()?;
     let recognised = identity::recognise(op, &mesh, &registry, &call.sessions());
-    let mut run = HookRun { op, mesh: &mesh, registry, me: recognised.agent.clone(), call };
+    let (me, place) = (recognised.agent.clone(), OnceCell::new());
+    let mut run = HookRun { op, mesh: &mesh, registry, me, call, place };
     if let HookMoment::BeforeTool(tool) = &call.event.moment {
         return run.before(tool, recognised, say);
     }
@@ -175,9 +178,15 @@ struct HookRun<'a> {
     /// `None`: the session never joined. It is held to everyone's reservations and gets no mail.
     me: Option<Agent>,
     call: &'a HookCall,
+    place: OnceCell<PatternBase>,
 }
 
 impl HookRun<'_> {
+    /// Where the call is made from.
+    fn place(&self) -> &PatternBase {
+        self.place.get_or_init(|| PatternBase::here(self.op))
+    }
+
     /// Whether a tool of another agent called this hook. Then it is not this agent's, and gets nothing of it.
     fn is_forged(&self) -> bool {
         let forged = |me: &&Agent| identity::is_called_by_another(self.op, &self.registry, me);

@@ -142,8 +142,8 @@ impl HookRun<'_> {
     }
 
     fn activity(&self, tool: &ToolUse, runs: &[ProgramRun]) -> ActivityChange {
-        let place = PatternBase::here(self.op);
-        activity(tool, runs, |path| self.shorten(&place, path))
+        let place = self.place();
+        activity(tool, runs, |path| self.shorten(place, path))
     }
 
     fn shorten(&self, place: &PatternBase, path: &str) -> String {
@@ -155,7 +155,7 @@ impl HookRun<'_> {
         if tool.outcome == Some(ToolOutcome::Failed) {
             return Vec::new();
         }
-        let place = PatternBase::here(self.op);
+        let place = self.place();
         // In some harnesses `@` before a path mentions it; both forms are among the edits.
         let is_mention = |path: &&String| {
             path.strip_prefix('@').is_some_and(|rest| tool.edits.iter().any(|edit| edit == rest))
@@ -163,7 +163,7 @@ impl HookRun<'_> {
         let edits = tool.edits.iter().filter(|path| !is_mention(path));
         let mut changed = Vec::new();
         for path in edits.chain(tool.changed.iter().flatten()) {
-            let shown = self.shorten(&place, path);
+            let shown = self.shorten(place, path);
             if !changed.contains(&shown) {
                 changed.push(shown);
             }

@@ -1,5 +1,7 @@
 //! Handles the start and the end of a session.
 
+use std::cell::OnceCell;
+
 use crate::domain::hook::SessionEnd;
 use crate::domain::{Agent, Liveness, quote_code};
 use crate::ops::agents::identity;
@@ -75,7 +77,8 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
             false => {}
         }
     }
-    let run = HookRun { op, mesh: &mesh, registry: mesh.registry().indexed()?, me, call };
+    let registry = mesh.registry().indexed()?;
+    let run = HookRun { op, mesh: &mesh, registry, me, call, place: OnceCell::new() };
     run.hand_over(text, say)?;
     stuck::report_occasionally(op, &mesh)
 }

@@ -68,8 +68,8 @@ impl HookRun<'_> {
         let targets: Vec<_> = plan.changes.iter().map(|change| change.target.clone()).collect();
         let look = |near: &RegistryQuery<'_>| self.registry.matching_and_update(near);
         let judged = check::judge(self.mesh, self.me.as_ref(), &targets, HardLinkPolicy::Include, look)?;
-        let place = PatternBase::here(self.op);
-        let mut doubts = judged.doubts(|number| plan.changes[number].shown(&place));
+        let place = self.place();
+        let mut doubts = judged.doubts(|number| plan.changes[number].shown(place));
         doubts.extend(unread);
         let has_uncompared = judged.uncompared.is_some();
         let mut holdings = judged.holdings.into_iter().enumerate();
@@ -89,8 +89,7 @@ impl HookRun<'_> {
         recognised: RecognisedAgent,
         say: &mut AnswerFn<'_>,
     ) {
-        let place = PatternBase::here(self.op);
-        let shown = change.shown(&place);
+        let shown = change.shown(self.place());
         let is_told = self.me.as_ref().is_some_and(|me| !me.is_foreign());
         let known = (recognised.is_known(), is_told);
         say(&HookAnswer::Deny(refusal(change, &shown, holding, known)));
@@ -100,7 +99,7 @@ impl HookRun<'_> {
         if self.is_forged() {
             return;
         }
-        if let Err(error) = self.remember(wait_for(change, holding, &place)) {
+        if let Err(error) = self.remember(wait_for(change, holding, self.place())) {
             self.leave_trouble(&error);
         }
         if let Some(me) = &self.me {

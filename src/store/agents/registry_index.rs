@@ -7,10 +7,11 @@
 //! may change again within the same tick of the clock.
 //!
 //! ```text
-//! ravenry index 1
+//! ravenry index 2
 //! <length> <inode> <size> <modified> <changed> <pid> <name> <session> <ancestor>     all separated by tabs
-//! H <path>                a head of the agent above; `length` is the size in bytes of its H and h lines
-//! h <path>                a head on a file system that ignores case, in lower case
+//! H <rest>                a head of the agent above, without its ancestor; `length` is the size in bytes of its H and
+//!                         h lines
+//! h <path>                a head on a file system that ignores case, in lower case; the ancestor is then empty or `/`
 //! E                       the last line: an index without it was cut short
 //! ```
 
@@ -28,7 +29,7 @@ use crate::store::mesh::Mesh;
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, paths};
 
-const HEADER: &str = "ravenry index 1\n";
+const HEADER: &str = "ravenry index 2\n";
 /// The last line. Without it the file was cut short, and an agent would seem to hold less than it does.
 const END: &str = "E\n";
 /// With fewer registrations than this, reading them all is faster than using the index.
@@ -72,9 +73,12 @@ impl<'m> Registry<'m> {
             let stamps = files::stamps(&dir, &names).unwrap_or_else(|_| vec![None; names.len()]);
             // A file that vanished may be there under another name that was not listed. Then all are read, too.
             if stamps.iter().all(Option::is_some) {
-                let stems = names.iter().map(|name| name.strip_suffix(".json"));
-                let known = stems.zip(stamps).filter_map(|(stem, stamp)| Some((stem?.to_string(), stamp?)));
-                files.extend(known);
+                files.reserve_exact(names.len());
+                files.extend(names.into_iter().zip(stamps).filter_map(|(mut name, stamp)| {
+                    let stem = name.strip_suffix(".json")?.len();
+                    name.truncate(stem);
+                    Some((name, stamp?))
+                }));
             }
             files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
             // An unreadable index counts as absent.
@@ -184,7 +188,8 @@ impl IndexedRegistry<'_> {
     fn sift(&self, near: &RegistryQuery<'_>) -> Result<Option<(Census, Option<String>)>, StoreError> {
         let folded: Vec<NormalPath> = near.heads.iter().map(|head| head.folded()).collect();
         let mut index = Entries::of(&self.text).peekable();
-        let mut sieve = Sieve::default();
+        let lines = Vec::with_capacity(self.files.len());
+        let mut sieve = Sieve { lines, ..Sieve::default() };
         for (name, stamp) in &self.files {
             // Both are sorted by name.
             while index.next_if(|entry| entry.name < name.as_str()).is_some() {}
@@ -266,7 +271,7 @@ impl<'t> Sieve<'t> {
 fn describe(text: &mut String, agent: &Agent, stamp: &FileStamp) {
     debug_assert!(!is_for_reading(agent));
     let patterns = agent.reservations.iter().flat_map(|reservation| resolved_patterns(agent, reservation));
-    let mut heads = String::new();
+    let mut heads = Vec::new();
     let mut ancestor: Option<String> = None;
     for pattern in patterns {
         let (kind, head) = match pattern.case() {
@@ -276,20 +281,30 @@ fn describe(text: &mut String, agent: &Agent, stamp: &FileStamp) {
         if head.as_str().contains(['\n', '\t']) {
             return;
         }
-        heads.push_str(&format!("{kind}\t{head}\n"));
         ancestor = Some(match (ancestor, kind) {
             (None, 'H') => head.to_string(),
             (Some(known), 'H') => common(&known, head.as_str()).to_string(),
             // If case is ignored, every line has to be compared.
             _ => "/".to_string(),
         });
+        heads.push((kind, head));
     }
+    let ancestor = ancestor.unwrap_or_default();
+    let shared = below(&ancestor).len();
+    let line = |(kind, head): (char, NormalPath)| format!("{kind}\t{}\n", &head.as_str()[shared..]);
+    let heads: String = heads.into_iter().map(line).collect();
     let FileStamp { inode, size, modified, changed } = stamp;
     let (pid, name, session) = (agent.process.pid(), &agent.name, &agent.session);
-    let (length, ancestor) = (heads.len(), ancestor.unwrap_or_default());
+    let length = heads.len();
     text.push_str(&format!(
         "{length}\t{inode}\t{size}\t{modified}\t{changed}\t{pid}\t{name}\t{session}\t{ancestor}\n{heads}"
     ));
+}
+
+/// The part of an ancestor that its heads are written without: all of it, unless it is the root, with whose slash they
+/// begin.
+fn below(ancestor: &str) -> &str {
+    ancestor.strip_suffix('/').unwrap_or(ancestor)
 }
 
 /// Whether it must be read every time: where a foreign agent's reservations lead depends on the links as they are now.
@@ -355,29 +370,64 @@ impl<'t> Iterator for Entries<'t> {
     type Item = Entry<'t>;
 
     fn next(&mut self) -> Option<Entry<'t>> {
-        let (first, below) = self.rest.split_once('\n')?;
-        let (length, words) = first.split_once('\t')?;
-        let (heads, rest) = below.split_at_checked(length.parse().ok()?)?;
-        let lines = &self.rest[..first.len() + 1 + heads.len()];
+        let mut fields = Fields { rest: self.rest };
+        let length = fields.number()?.try_into().ok()?;
+        let stamp = FileStamp {
+            inode: fields.number()?,
+            size: fields.number()?,
+            modified: fields.signed()?,
+            changed: fields.signed()?,
+        };
+        let pid = fields.signed()?.try_into().ok()?;
+        let (name, session, ancestor) = (fields.until(b'\t')?, fields.until(b'\t')?, fields.until(b'\n')?);
+        let (heads, rest) = fields.rest.split_at_checked(length)?;
+        let lines = &self.rest[..self.rest.len() - rest.len()];
         self.rest = rest;
-        Entry::parse(words, lines, heads)
+        Some(Entry { name, stamp, pid, session, ancestor, lines, heads })
     }
 }
 
-impl<'t> Entry<'t> {
-    fn parse(words: &'t str, lines: &'t str, heads: &'t str) -> Option<Self> {
-        let mut words = words.split('\t');
-        let stamp = FileStamp {
-            inode: words.next()?.parse().ok()?,
-            size: words.next()?.parse().ok()?,
-            modified: words.next()?.parse().ok()?,
-            changed: words.next()?.parse().ok()?,
-        };
-        let pid = words.next()?.parse().ok()?;
-        let (name, session, ancestor) = (words.next()?, words.next()?, words.next()?);
-        Some(Self { name, stamp, pid, session, ancestor, lines, heads })
+/// The rest of a line of an index. It is read byte by byte: a thousand of them are read before each edit, and a general
+/// search for the next tab takes several times as long on words this short.
+struct Fields<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Fields<'t> {
+    fn number(&mut self) -> Option<u64> {
+        let mut number: u64 = 0;
+        for (at, byte) in self.rest.bytes().enumerate() {
+            match byte {
+                b'0'..=b'9' => number = number.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?,
+                b'\t' if at > 0 => {
+                    self.rest = &self.rest[at + 1..];
+                    return Some(number);
+                }
+                _ => return None,
+            }
+        }
+        None
     }
 
+    fn signed(&mut self) -> Option<i64> {
+        match self.rest.strip_prefix('-') {
+            Some(rest) => {
+                self.rest = rest;
+                0_i64.checked_sub_unsigned(self.number()?)
+            }
+            None => self.number()?.try_into().ok(),
+        }
+    }
+
+    fn until(&mut self, end: u8) -> Option<&'t str> {
+        let at = self.rest.bytes().position(|byte| byte == end)?;
+        let field = &self.rest[..at];
+        self.rest = &self.rest[at + 1..];
+        Some(field)
+    }
+}
+
+impl Entry<'_> {
     fn is_near(&self, near: &RegistryQuery<'_>, folded: &[NormalPath]) -> bool {
         near.processes.contains(&self.pid)
             || near.sessions.iter().any(|session| session.as_str() == self.session)
@@ -388,8 +438,9 @@ impl<'t> Entry<'t> {
         if self.ancestor.is_empty() || !near.heads.iter().any(|wanted| wanted.is_related(self.ancestor)) {
             return false;
         }
+        let whole = |rest: &str| [below(self.ancestor), rest].concat();
         self.heads.lines().any(|line| match line.split_at_checked(2) {
-            Some(("H\t", head)) => near.heads.iter().any(|wanted| wanted.is_related(head)),
+            Some(("H\t", rest)) => near.heads.iter().any(|wanted| wanted.is_related(&whole(rest))),
             Some(("h\t", head)) => folded.iter().any(|wanted| wanted.is_related(head)),
             // An unknown line counts as a match, so the registration is read.
             _ => true,
@@ -400,6 +451,34 @@ impl<'t> Entry<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_entry_is_read_whole_or_not_at_all() {
+        let text = "ravenry index 2\n10\t1\t2\t-3\t4\t5\tA\ts\t/a/b\nH\t/c\nH\t/d\nE\n";
+        let entries: Vec<_> = Entries::of(text).collect();
+        let [entry] = entries.as_slice() else { panic!("{} entries", entries.len()) };
+        assert_eq!(entry.stamp, FileStamp { inode: 1, size: 2, modified: -3, changed: 4 });
+        assert_eq!((entry.pid, entry.name, entry.session, entry.ancestor), (5, "A", "s", "/a/b"));
+        let is_near = |path: &str| {
+            let head = NormalPath::absolute(path);
+            let query = RegistryQuery { heads: vec![&head], ..RegistryQuery::default() };
+            entry.is_near(&query, &[head.folded()])
+        };
+        assert!(["/", "/a", "/a/b", "/a/b/c", "/a/b/d/e"].into_iter().all(is_near));
+        assert!(!["/a/c", "/a/b/e", "/a/b/cc", "/c"].into_iter().any(is_near));
+        for (was, is) in [
+            ("\nE\n", "\n"),
+            ("\n10\t", "\n99\t"),
+            ("\n10\t", "\n\t"),
+            ("\t-3\t", "\t--3\t"),
+            ("\t4\t", "\t9223372036854775808\t"),
+            ("\t2\t", "\t99999999999999999999\t"),
+            ("\t5\t", "\t5x\t"),
+            ("\ts\t", "\ts"),
+        ] {
+            assert_eq!(Entries::of(&text.replacen(was, is, 1)).count(), 0, "{was:?} is {is:?}");
+        }
+    }
 
     #[test]
     fn what_two_paths_have_in_common() {

@@ -13,7 +13,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
 use super::read::LONGEST_NOTE;
-use super::{AS_PUT_THERE, FILE_MODE, FileError, Files, plain};
+use super::{AS_PUT_THERE, FILE_MODE, FileError, Files, only_plain};
 use crate::sys::clock;
 use crate::sys::test_switches::step;
 
@@ -26,6 +26,8 @@ const PAUSE: Duration = Duration::from_micros(200);
 pub struct LockedLineFile {
     path: PathBuf,
     file: Flock<std::fs::File>,
+    /// Only who holds the lock changes it.
+    length: u64,
 }
 
 impl LockedLineFile {
@@ -37,11 +39,13 @@ impl LockedLineFile {
             step();
             let mut options = fs_err::OpenOptions::new();
             options.read(true).append(true).create(true).mode(FILE_MODE).custom_flags(AS_PUT_THERE);
-            let opened = plain(options.open(path)?)?.into_file();
+            let opened = options.open(path)?.into_file();
             let Some(file) = lock(opened, path, give_up)? else { return Ok(None) };
+            let metadata = file.metadata().map_err(|error| named("look at", error, path))?;
+            only_plain(&metadata, path)?;
             // Without a name it was replaced or removed before we got the lock.
-            if file.metadata().map_err(|error| named("look at", error, path))?.nlink() > 0 {
-                return Ok(Some(Self { path: path.to_path_buf(), file }));
+            if metadata.nlink() > 0 {
+                return Ok(Some(Self { path: path.to_path_buf(), file, length: metadata.len() }));
             }
         }
     }
@@ -63,8 +67,9 @@ impl LockedLineFile {
         let written = self.file.write_all(&whole);
         step();
         let dated = written.and_then(|()| self.file.set_modified(clock::machine_time()));
-        let length = dated.and_then(|()| self.file.metadata());
-        Ok(length.map_err(|error| named("write", error, &self.path))?.len())
+        dated.map_err(|error| named("write", error, &self.path))?;
+        self.length += whole.len() as u64;
+        Ok(self.length)
     }
 
     /// Replaces the file.
@@ -144,8 +149,8 @@ mod tests {
     fn a_line_that_was_cut_short_spoils_no_other() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ledger");
+        std::fs::File::create(&path).unwrap().write_all(b"\n{\"half\":").unwrap();
         let mut ledger = LockedLineFile::open(&path, LIMIT).unwrap().unwrap();
-        ledger.file.write_all(b"\n{\"half\":").unwrap();
         assert_eq!(ledger.add(b"whole").unwrap(), 16);
         assert_eq!(ledger.read().unwrap(), b"\n{\"half\":\nwhole\n");
     }

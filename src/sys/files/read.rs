@@ -110,14 +110,19 @@ fn read_to_end(
 
 /// The content of a file that may be large; `None` if there is none.
 pub fn read_large(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    let Some(mut file) = open(path)? else { return Ok(None) };
+    let Some(file) = open(path)? else { return Ok(None) };
     let length = file.metadata()?.len();
     if length > MOST {
         return Err(oversized(path));
     }
     let mut content = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-    // A device has no length, and may have no end.
-    io::Read::read_to_end(&mut io::Read::take(&mut file, MOST + 1), &mut content)?;
+    // A device has no length, and may have no end. The file itself is read because a wrapper would fill the space with
+    // zeros first.
+    let mut limited = io::Read::take(file.file(), MOST + 1);
+    io::Read::read_to_end(&mut limited, &mut content).map_err(|error| {
+        let text = format!("failed to read from file `{}`: {error}", path.display());
+        io::Error::new(error.kind(), text)
+    })?;
     if content.len() as u64 > MOST {
         return Err(oversized(path));
     }

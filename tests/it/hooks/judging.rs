@@ -120,7 +120,7 @@ const ELSEWHERE: [Damage; 20] = [
         fs::remove_dir_all(env.mesh().join("hooks")).ok();
         put(&env.mesh().join("hooks"), "");
     }),
-    ("torn index", |env| put(&env.mesh().join("index"), "ravenry index 1\n7\t")),
+    ("torn index", |env| put(&env.mesh().join("index"), "ravenry index 2\n7\t")),
     ("index", |env| spoil(&env.mesh().join("index"))),
     ("session records", |env| {
         for record in files_in(&env.mesh().join("sessions")) {
