@@ -276,16 +276,16 @@ impl DoctorRun<'_> {
 
     fn claims(&self) -> Result<Vec<HealthCheck>, StoreError> {
         let whole = self.mesh.tasks().claims().map(|claims| count(claims.iter().count(), "claim"));
-        self.ledger("claims", whole, |swarm| swarm.salvage())
+        self.check_task_file("claims", whole, |swarm| swarm.salvage())
     }
 
     fn completions(&self) -> Result<Vec<HealthCheck>, StoreError> {
         let whole = self.mesh.tasks().completions().map(|done| count(done.count(), "completion"));
-        self.ledger("completions", whole, |swarm| swarm.salvage_completions())
+        self.check_task_file("completions", whole, |swarm| swarm.salvage_completions())
     }
 
     /// Checks a file of the swarm: reports its content, or, when repairing, what could be saved of a damaged one.
-    fn ledger(
+    fn check_task_file(
         &self,
         name: &'static str,
         whole: Result<String, StoreError>,

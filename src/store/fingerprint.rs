@@ -31,8 +31,8 @@ impl Mesh {
         let names = files::list(&self.layout.registry())?;
         let mut marks =
             Fingerprint { agents: listed(self.layout.registry(), names)?, ..Fingerprint::default() };
-        let ledgers = ["claims.json", "completions.json"].map(str::to_string).to_vec();
-        marks.tasks = listed(self.layout.root().to_path_buf(), ledgers)?;
+        let task_files = ["claims.json", "completions.json"].map(str::to_string).to_vec();
+        marks.tasks = listed(self.layout.root().to_path_buf(), task_files)?;
         if let Some(spec) = agent.and_then(|agent| agent.spec.clone()) {
             let stamp = files::metadata(spec.as_ref())?.map(|metadata| FileStamp::of(&metadata));
             marks.tasks.push((spec, stamp));

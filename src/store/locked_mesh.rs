@@ -178,7 +178,7 @@ impl<'m> LockedMesh<'m> {
 
     /// Removes the registration that a rename left under the old name. Its counts move to the new name.
     pub fn unregister(&self, old: &AgentName, new: &AgentName) -> Result<(), StoreError> {
-        self.carry_tally(old, new)?;
+        self.carry_counts(old, new)?;
         files::remove(&self.mesh.layout.registration(old))?;
         Ok(())
     }

@@ -136,7 +136,7 @@ impl From<ActivityDelta> for Line {
 #[must_use = "it is free again as soon as this is dropped"]
 pub struct LockedActivityLog<'m> {
     mesh: &'m Mesh,
-    ledger: LockedLineFile,
+    file: LockedLineFile,
     sum: Sum,
     told: BTreeMap<String, i64>,
     commit: Option<String>,
@@ -167,8 +167,8 @@ impl LockedActivityLog<'_> {
     /// Appends the activity and what was reported to the feed.
     pub fn enter(mut self, delta: ActivityDelta) -> Result<(), StoreError> {
         let line = Line { told: self.told, commit: self.commit, ..Line::from(delta) };
-        let length = self.ledger.add(&text(&line))?;
-        add_up(self.mesh, self.ledger, length)
+        let length = self.file.add(&text(&line))?;
+        add_up(self.mesh, self.file, length)
     }
 }
 
@@ -176,17 +176,17 @@ impl<'m> ActivityLogs<'m> {
     /// Locks the agent's activity log, for a caller whose next line depends on its content. `None`: the lock was held
     /// by another process for the whole wait.
     pub fn lock(self, name: &AgentName) -> Result<Option<LockedActivityLog<'m>>, StoreError> {
-        let Some(mut ledger) = self.ledger(name)? else { return Ok(None) };
-        let sum = Sum::of(&ledger.read()?);
-        Ok(Some(LockedActivityLog { mesh: self.mesh, ledger, sum, told: BTreeMap::new(), commit: None }))
+        let Some(mut file) = self.locked_file(name)? else { return Ok(None) };
+        let sum = Sum::of(&file.read()?);
+        Ok(Some(LockedActivityLog { mesh: self.mesh, file, sum, told: BTreeMap::new(), commit: None }))
     }
 
     /// Appends an activity, which is also a sign of life. `false`: the lock was held by another process for the whole
     /// wait, and the activity is not counted.
     pub fn append(self, name: &AgentName, delta: ActivityDelta) -> Result<bool, StoreError> {
-        let Some(mut ledger) = self.ledger(name)? else { return Ok(false) };
-        let length = ledger.add(&text(&Line::from(delta)))?;
-        add_up(self.mesh, ledger, length)?;
+        let Some(mut file) = self.locked_file(name)? else { return Ok(false) };
+        let length = file.add(&text(&Line::from(delta)))?;
+        add_up(self.mesh, file, length)?;
         Ok(true)
     }
 
@@ -200,7 +200,7 @@ impl<'m> ActivityLogs<'m> {
         Ok(Sum::of(&files::read_note(&path)?.unwrap_or_default()).counts)
     }
 
-    fn ledger(self, name: &AgentName) -> Result<Option<LockedLineFile>, StoreError> {
+    fn locked_file(self, name: &AgentName) -> Result<Option<LockedLineFile>, StoreError> {
         let path = self.mesh.layout.presence(name);
         let order = LockOrderGuard::begin(LockRank::Presence, LOCK_TIMEOUT);
         match LockedLineFile::open(&path, order.left()) {
@@ -214,14 +214,14 @@ impl<'m> ActivityLogs<'m> {
 }
 
 /// Replaces the lines by their sum if the file is longer than `LONG`.
-fn add_up(mesh: &Mesh, mut ledger: LockedLineFile, length: u64) -> Result<(), StoreError> {
+fn add_up(mesh: &Mesh, mut file: LockedLineFile, length: u64) -> Result<(), StoreError> {
     if length <= LONG {
         return Ok(());
     }
-    let sum = Sum::of(&ledger.read()?);
+    let sum = Sum::of(&file.read()?);
     let mut line = text(&sum.line(clock::now()));
     line.push(b'\n');
-    Ok(ledger.replace(&mesh.files, &line)?)
+    Ok(file.replace(&mesh.files, &line)?)
 }
 
 #[expect(clippy::expect_used, reason = "a line holds nothing that JSON can't say")]
@@ -253,7 +253,7 @@ impl LockedMesh<'_> {
     }
 
     /// Moves the counts of a renamed agent from its old name to its new one.
-    pub(in crate::store) fn carry_tally(&self, from: &AgentName, to: &AgentName) -> Result<(), StoreError> {
+    pub(in crate::store) fn carry_counts(&self, from: &AgentName, to: &AgentName) -> Result<(), StoreError> {
         let (old, new) = (self.mesh.layout.presence(from), self.mesh.layout.presence(to));
         let has_lines = files::metadata(&new)?.is_some_and(|metadata| metadata.len() > 0);
         if !has_lines {
@@ -261,9 +261,9 @@ impl LockedMesh<'_> {
             return Ok(());
         }
         let line = Sum::of(&files::read_note(&old)?.unwrap_or_default()).line(clock::now());
-        if let Some(mut ledger) = self.mesh.activity().ledger(to)? {
-            let length = ledger.add(&text(&line))?;
-            add_up(self.mesh, ledger, length)?;
+        if let Some(mut file) = self.mesh.activity().locked_file(to)? {
+            let length = file.add(&text(&line))?;
+            add_up(self.mesh, file, length)?;
         }
         files::remove(&old)?;
         Ok(())
@@ -319,17 +319,17 @@ mod tests {
         let gathered = SignedDuration::from_secs(5);
         let at = |seconds: i64| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(1_000_000 + seconds);
         let is_due = |path: &str, seconds: i64| {
-            let mut account = mesh.activity().lock(&name).unwrap().unwrap();
-            let is_due = account.is_due(path, at(seconds), gathered);
-            account.enter(ActivityDelta::default()).unwrap();
+            let mut log = mesh.activity().lock(&name).unwrap().unwrap();
+            let is_due = log.is_due(path, at(seconds), gathered);
+            log.enter(ActivityDelta::default()).unwrap();
             is_due
         };
         assert!(is_due("a", 0) && !is_due("a", 1) && is_due("b", 1) && !is_due("a", 4));
         assert!(is_due("a", 5), "counted from when it was told");
         assert!(!is_due("a", 4) && is_due("a", -100), "a clock that was set back");
-        let mut account = mesh.activity().lock(&name).unwrap().unwrap();
-        assert!(account.is_new_commit("1") && mesh.activity().ledger(&name).unwrap().is_none());
-        account.enter(ActivityDelta::default()).unwrap();
+        let mut log = mesh.activity().lock(&name).unwrap().unwrap();
+        assert!(log.is_new_commit("1") && mesh.activity().locked_file(&name).unwrap().is_none());
+        log.enter(ActivityDelta::default()).unwrap();
         assert!(!mesh.activity().lock(&name).unwrap().unwrap().is_new_commit("1"));
         for number in 0..200 {
             assert!(is_due(&format!("file{number}"), 10));

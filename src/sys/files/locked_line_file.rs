@@ -112,7 +112,7 @@ mod tests {
     fn no_line_is_lost_when_the_file_is_replaced_all_the_time() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::new(dir.path().join("tmp"), Durability::Process);
-        let path = dir.path().join("ledger");
+        let path = dir.path().join("lines");
         let count = |content: &[u8]| -> u64 {
             String::from_utf8_lossy(content).lines().filter_map(|line| line.parse::<u64>().ok()).sum()
         };
@@ -126,9 +126,9 @@ mod tests {
             }
             scope.spawn(|| {
                 for _ in 0..250 {
-                    let mut ledger = LockedLineFile::open(&path, LIMIT).unwrap().unwrap();
-                    let sum = count(&ledger.read().unwrap());
-                    ledger.replace(&files, format!("{sum}\n").as_bytes()).unwrap();
+                    let mut file = LockedLineFile::open(&path, LIMIT).unwrap().unwrap();
+                    let sum = count(&file.read().unwrap());
+                    file.replace(&files, format!("{sum}\n").as_bytes()).unwrap();
                 }
             });
         });
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn whoever_holds_it_for_long_is_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("ledger");
+        let path = dir.path().join("lines");
         let held = LockedLineFile::open(&path, LIMIT).unwrap().unwrap();
         assert!(LockedLineFile::open(&path, Duration::from_millis(1)).unwrap().is_none());
         drop(held);
@@ -148,10 +148,10 @@ mod tests {
     #[test]
     fn a_line_that_was_cut_short_spoils_no_other() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("ledger");
+        let path = dir.path().join("lines");
         std::fs::File::create(&path).unwrap().write_all(b"\n{\"half\":").unwrap();
-        let mut ledger = LockedLineFile::open(&path, LIMIT).unwrap().unwrap();
-        assert_eq!(ledger.add(b"whole").unwrap(), 16);
-        assert_eq!(ledger.read().unwrap(), b"\n{\"half\":\nwhole\n");
+        let mut file = LockedLineFile::open(&path, LIMIT).unwrap().unwrap();
+        assert_eq!(file.add(b"whole").unwrap(), 16);
+        assert_eq!(file.read().unwrap(), b"\n{\"half\":\nwhole\n");
     }
 }
