@@ -29,7 +29,8 @@
 //!   that no other has to agree with.
 //!
 //! Where these are mixed with a change, stage first, then move, then commit: so whatever can be refused is refused
-//! before anything moves. But `swarm.lock` is never held while mail moves: a change of claims is committed before.
+//! before anything moves. But `swarm.lock` is never held while mail moves: a change of claims is committed before, and
+//! `rename` clears the new name before it takes that lock.
 
 use std::path::PathBuf;
 

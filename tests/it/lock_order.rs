@@ -6,8 +6,9 @@ use std::process::{Child, Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
-use ravenry::sys::test_switches::STOP_AT;
+use ravenry::sys::test_switches::{NOW, STOP_AT};
 
+use crate::crashes::copy;
 use crate::support::environment::{TestEnvironment, wait_until};
 
 pub fn pid(child: &Child) -> Pid {
@@ -231,4 +232,75 @@ fn a_session_that_moves_with_a_task_waits_for_the_swarm_lock_without_the_lock_of
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(env.registration("Bob")["pid"].to_string(), host);
     assert!(fs::read_to_string(env.mesh().join("claims.json")).unwrap().contains(&host));
+}
+
+/// Stops the command before each of its changes. No change moves mail while `swarm.lock` is there: pi-messenger waits
+/// for it, and removes it after ten seconds.
+fn moves_mail_without_the_swarm_lock(env: &TestEnvironment, args: &[&str]) {
+    let (before, lock) = (env.path().join("before"), env.mesh().join("swarm.lock"));
+    copy(&env.mesh(), &before);
+    let mut states = Vec::new();
+    for step in 1.. {
+        fs::remove_dir_all(env.mesh()).unwrap();
+        copy(&before, &env.mesh());
+        // Some graves are named after the time.
+        let Some(child) = stop_at(env.msg().args(args).env(NOW, "2099-01-01T00:00:00Z"), step) else { break };
+        states.push((lock.exists(), env.mail()));
+        kill(pid(&child), Signal::SIGCONT).unwrap();
+        let (code, said) = ended(child);
+        assert_eq!(code, Some(0), "{args:?}: {said}");
+    }
+    let moves = || states.windows(2).filter(|pair| pair[0].1 != pair[1].1);
+    assert!(moves().count() >= 2, "{args:?} moves mail: {states:#?}");
+    assert!(states.iter().any(|(is_locked, _)| *is_locked), "{args:?} changes claims");
+    let bad: Vec<_> = moves().filter(|pair| pair[0].0).collect();
+    assert!(bad.is_empty(), "{args:?}: {bad:#?}");
+}
+
+/// Alice, and Bob with a task, and mail for that name.
+fn with_task_and_mail(name: &str) -> TestEnvironment {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.join("Bob");
+    env.ok(&["claim", "TASK", "--adhoc", "--as", "Bob"]);
+    for file in ["one", "two"] {
+        env.drop_mail(name, file);
+    }
+    env
+}
+
+#[test]
+fn the_swarm_lock_is_free_while_mail_moves_to_a_grave() {
+    moves_mail_without_the_swarm_lock(&with_task_and_mail("Bob"), &["leave", "--as", "Bob"]);
+    let evict = ["evict", "Bob", "--force", "--as", "Alice"];
+    moves_mail_without_the_swarm_lock(&with_task_and_mail("Bob"), &evict);
+    // An earlier agent of that name left mail behind.
+    moves_mail_without_the_swarm_lock(&with_task_and_mail("Rob"), &["rename", "Rob", "--as", "Bob"]);
+}
+
+#[test]
+fn the_swarm_lock_is_free_while_mail_comes_back() {
+    // Bob goes on with a session whose agent left.
+    let env = TestEnvironment::new();
+    env.join("Old");
+    for file in ["one", "two"] {
+        env.drop_mail("Old", file);
+    }
+    env.ok(&["leave", "--as", "Old"]);
+    let host = env.join("Bob").to_string();
+    env.ok(&["claim", "TASK", "--adhoc", "--as", "Bob"]);
+    let join = ["join", "--pid", &host, "--session", "session of Old"];
+    moves_mail_without_the_swarm_lock(&env, &join);
+    assert_eq!(env.names(), ["Bob"]);
+
+    // A return of Bob's was cut short: his mail is still in the grave.
+    let env = with_task_and_mail("Bob");
+    let [registration, claims] = ["registry/Bob.json", "claims.json"].map(|file| env.mesh().join(file));
+    let (mut agent, claimed) = (env.registration("Bob"), fs::read(&claims).unwrap());
+    env.ok(&["leave", "--as", "Bob"]);
+    let grave = fs::read_dir(env.mesh().join("graves")).unwrap().next().unwrap().unwrap().file_name();
+    agent["restores"] = grave.to_str().unwrap().into();
+    fs::write(&registration, agent.to_string()).unwrap();
+    fs::write(&claims, claimed).unwrap();
+    moves_mail_without_the_swarm_lock(&env, &["whoami", "--as", "Bob"]);
 }

@@ -3,10 +3,10 @@
 //! The new registration names the old one in `formerly`. While both files exist, the new one replaces the old one for
 //! every reader, so nobody ever sees two agents or none. `tests/model/renaming.rs` checks every interleaving.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::{Agent, AgentName, EventKind, FormerName};
-use crate::store::Mesh;
+use crate::store::{LockedMesh, Mesh};
 use crate::sys::clock;
 use crate::sys::files::Published;
 
@@ -41,16 +41,13 @@ pub fn rename(op: &Op, new: &AgentName) -> Result<(AgentProfile, AgentName), Com
 /// Publishes the new registration, rewrites the claims, removes the old one. A crash after any step leaves one agent
 /// under one name, because a registration that names another in `formerly` replaces it.
 fn change(op: &Op, mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, CommandError> {
-    let mut locked = mesh.lock_for(caller)?;
     let now = clock::now();
-    let census = settled_census(&locked)?;
-    let own = locked.own_record(caller)?.agent;
-    if let Some(holder) = holder(&census, new, Some(&own), now) {
-        return Err(name_taken(new, &holder));
+    if mesh.tasks().claims().is_ok_and(|claims| !claims.of(caller).is_empty()) {
+        // Mail may have to be moved. `swarm.lock` is free meanwhile: pi-messenger does not wait for long.
+        clear_name(&mut mesh.lock()?, caller, new, now)?;
     }
-    // Fail here if claims can't be read, while nothing has changed.
-    locked.claims()?;
-    names::clear(&mut locked, &census, new, now)?;
+    let mut locked = mesh.lock_for(caller)?;
+    clear_name(&mut locked, caller, new, now)?;
     let old = locked.own_record(caller)?;
     let mut renamed = old.clone();
     renamed.agent.name = new.clone();
@@ -77,4 +74,21 @@ fn change(op: &Op, mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent
     locked.touch_inbox(&old.agent.name)?;
     mesh.presence().touch(new)?;
     Ok(renamed.agent)
+}
+
+/// Clears the new name, unless another agent has it.
+fn clear_name(
+    locked: &mut LockedMesh<'_>,
+    caller: &Agent,
+    new: &AgentName,
+    now: Timestamp,
+) -> Result<(), CommandError> {
+    let census = settled_census(locked)?;
+    let own = locked.own_record(caller)?.agent;
+    if let Some(holder) = holder(&census, new, Some(&own), now) {
+        return Err(name_taken(new, &holder));
+    }
+    // Fail here if claims can't be read, while nothing has changed.
+    locked.claims()?;
+    Ok(names::clear(locked, &census, new, now)?)
 }
