@@ -1,7 +1,7 @@
 //! Registrations under concurrent readers, writers and other programs.
 
 use std::fs;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::lchown;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -264,10 +264,12 @@ fn a_zombie_is_buried() {
     child.wait().unwrap();
 }
 
+/// A user who is not root.
+pub const NOBODY: u32 = 65534;
+
 /// Root runs this as another user against a process of root; anyone else checks process 1.
 #[test]
 fn whom_we_may_not_signal_is_not_buried() {
-    const NOBODY: u32 = 65534;
     let env = TestEnvironment::new();
     let is_root = nix::unistd::geteuid().is_root();
     let host = env.join("Alice");
@@ -307,8 +309,8 @@ fn whom_we_may_not_signal_is_not_buried() {
     }
 }
 
-fn give_to(path: &std::path::Path, user: u32) {
-    chown(path, Some(user), Some(user)).unwrap();
+pub fn give_to(path: &std::path::Path, user: u32) {
+    lchown(path, Some(user), Some(user)).unwrap();
     if path.is_dir() {
         for entry in fs::read_dir(path).unwrap() {
             give_to(&entry.unwrap().path(), user);

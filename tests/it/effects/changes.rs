@@ -1,14 +1,20 @@
 //! Changes that are staged under the lock: a command that succeeds has committed each of them.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
+use nix::unistd::geteuid;
 use ravenry::sys::test_switches::{COUNT, CRASH_AT, NOW};
 use serde_json::Value;
 
 use super::{LATER, make_unwritable, with_task};
 use crate::crashes::copy;
 use crate::lock_order::half_renamed;
-use crate::support::environment::{TestEnvironment, end};
+use crate::registry::{NOBODY, give_to};
+use crate::support::environment::{Ended, TestEnvironment, end, files_in};
 use crate::support::terminal::harness;
 
 /// Counts the changes that commands commit and those that they forget.
@@ -187,4 +193,75 @@ fn reservations_expire_without_forgetting_a_change() {
         ChangeCounter { env: &env }.run_later(args);
         assert_eq!(env.registration("Alice").get("reservations"), None, "{args:?}");
     }
+}
+
+/// Runs the command at [`LATER`], as an ordinary user if root runs the tests: root can read everything.
+fn run_unprivileged(env: &TestEnvironment, args: &[&str]) -> Ended {
+    let given = env.msg();
+    let mut command = Command::new(given.get_program());
+    if geteuid().is_root() {
+        // The binary may be where only its owner has access. Another process copies it: if this one had it open for
+        // writing while another test forks, it could not be executed.
+        let copy = env.path().join("msg");
+        assert!(Command::new("cp").arg(given.get_program()).arg(&copy).status().unwrap().success());
+        give_to(env.path(), NOBODY);
+        command = Command::new(copy);
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let variables = given.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    command.env_clear().envs(variables).env(NOW, LATER).current_dir(env.work()).stdin(Stdio::null());
+    end(command.args(args))
+}
+
+/// Alice has a reservation that expires, and Bob is there. Returns the file with the record of Alice's session.
+fn with_expiring_reservation() -> (TestEnvironment, PathBuf) {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.join("Bob");
+    env.ok(&["reserve", "a", "--ttl", "1h", "--as", "Alice"]);
+    let is_hers = |path: &PathBuf| fs::read_to_string(path).unwrap().contains("session of Alice");
+    let record = files_in(&env.mesh().join("sessions")).into_iter().find(is_hers).unwrap();
+    (env, record)
+}
+
+/// A way to make a file unreadable, and its name.
+type Damage = (&'static str, fn(&Path));
+
+/// A session record only contributes keys of later versions. If it can't be read, it is replaced: otherwise nobody
+/// could reserve anything as long as Alice has an expired reservation.
+#[test]
+fn a_session_record_that_can_not_be_read_stops_neither_its_agent_nor_others() {
+    let damage: [Damage; 3] = [
+        ("not allowed", |path| fs::set_permissions(path, Permissions::from_mode(0o000)).unwrap()),
+        ("damaged", |path| fs::write(path, "{\"sessionId\":").unwrap()),
+        ("a link", |path| {
+            fs::remove_file(path).unwrap();
+            symlink("/nowhere", path).unwrap();
+        }),
+    ];
+    for (what, damage) in damage {
+        for args in [["set-status", "here", "--as", "Alice"], ["reserve", "b", "--as", "Bob"]] {
+            let (env, record) = with_expiring_reservation();
+            damage(&record);
+            run_unprivileged(&env, &args).expect_code(0);
+            assert_eq!(env.registration("Alice").get("reservations"), None, "{what}, {args:?}");
+            assert!(record.symlink_metadata().unwrap().is_file(), "{what}, {args:?}");
+            let now: Value = serde_json::from_slice(&fs::read(&record).unwrap()).unwrap();
+            assert_eq!(now["registration"], env.registration("Alice"), "{what}, {args:?}");
+        }
+    }
+}
+
+/// A file can't replace a directory, so the commit fails after the registration. It does so once: after that, Alice has
+/// nothing that expired.
+#[test]
+fn a_directory_in_place_of_a_session_record_stops_others_once() {
+    let (env, record) = with_expiring_reservation();
+    fs::remove_file(&record).unwrap();
+    fs::create_dir(&record).unwrap();
+    let reserve = || env.run_with(&["reserve", "b", "--as", "Bob", "--json"], &[(NOW, LATER)]);
+    assert_eq!(reserve().expect_code(4).kind(), "io");
+    assert_eq!(env.registration("Alice").get("reservations"), None);
+    assert_eq!(env.registration("Bob").get("reservations"), None);
+    reserve().expect_code(0);
 }

@@ -54,6 +54,24 @@ fn whoever_changes_something_drops_an_expired_reservation_of_another() {
     }
 }
 
+/// They bind nobody, and pi-messenger, which takes no lock, may take the name while we would write.
+#[test]
+fn an_expired_reservation_of_a_dead_agent_stays_until_it_is_buried() {
+    for args in [["reserve", "tests/", "--as", "Robin"].as_slice(), &["release", "--as", "Robin"]] {
+        let env = TestEnvironment::new();
+        let host = env.join("Wren");
+        env.join("Robin");
+        env.ok(&["reserve", "src/auth/", "--ttl", "1m", "--as", "Wren"]);
+        env.kill(host);
+        let path = env.mesh().join("registry/Wren.json");
+        let before = fs::read(&path).unwrap();
+        later(&env, args);
+        assert_eq!(fs::read(&path).unwrap(), before, "{args:?}");
+        later(&env, &["doctor", "--repair"]);
+        assert!(!path.exists(), "{args:?}");
+    }
+}
+
 #[test]
 fn looking_at_paths_changes_no_registration() {
     let env = with_reservation();
