@@ -149,7 +149,7 @@ mod tests {
     fn a_line_that_was_cut_short_spoils_no_other() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lines");
-        std::fs::File::create(&path).unwrap().write_all(b"\n{\"half\":").unwrap();
+        LockedLineFile::open(&path, LIMIT).unwrap().unwrap().file.write_all(b"\n{\"half\":").unwrap();
         let mut file = LockedLineFile::open(&path, LIMIT).unwrap().unwrap();
         assert_eq!(file.add(b"whole").unwrap(), 16);
         assert_eq!(file.read().unwrap(), b"\n{\"half\":\nwhole\n");
