@@ -179,7 +179,10 @@ fn letting_another_agent_leave_with_a_tool() {
     let params = json!({ "name": "agents", "arguments": { "action": "leave" } });
     let said = client.request("tools/call", params);
     assert_eq!(said["isError"], true, "{said}");
-    assert!(said.to_string().contains("needs a person"), "{said}");
+    insta::assert_snapshot!(said["content"][0]["text"].as_str().unwrap(), @"
+    error (in_harness): `msg leave --as Bob` needs a person: it is refused inside gemini
+    hint: ask a person to type this at a terminal: msg leave --as Bob
+    ");
     assert_eq!(env.names(), ["Bob"]);
 }
 

@@ -106,8 +106,13 @@ fn without_a_harness_and_a_terminal_there_is_no_host() {
     assert_eq!(read("code"), "3\n", "{}{}", read("out"), read("err"));
     let error = serde_json::from_str::<Value>(&read("out")).unwrap()["error"].clone();
     assert_eq!(error["kind"], "no_host");
-    assert!(error["hints"][0].as_str().unwrap().contains("`--pid PID`"));
     assert_eq!(env.fails(3, &["join", "Alice"]), "no_host");
+    insta::assert_snapshot!(env.run(&["join", "Alice"]), @"
+    [exit 3]
+    --- stderr
+    error: cannot tell which process to follow: neither a harness nor a terminal started this command
+    hint: pass the process that stays with `--pid PID` (in a script: `--pid $$`)
+    ");
     assert!(!env.mesh().exists());
 }
 

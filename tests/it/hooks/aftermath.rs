@@ -193,8 +193,14 @@ fn what_claude_code_saw_itself_is_believed() {
     let path = |path: &str| env.work().join(path);
     // This needs no note.
     let text = diff(json!([path("src/lib.rs"), path("free.rs")])).context(&env);
-    assert!(text.contains("src/lib.rs` (reserved by Alice)") && !text.contains("free.rs"), "{text}");
-    assert!(told(&env).contains("src/lib.rs`"));
+    insta::assert_snapshot!(
+        text,
+        @r#"Reserved by others, and changed while your command ran: `src/lib.rs` (reserved by Alice). If that was your command, undo it or tell them: msg send Alice "…""#
+    );
+    insta::assert_snapshot!(told(&env), @"
+    Reserved by you, and changed while a command of Bob ran: `src/lib.rs`
+    The command: “./build”
+    ");
     before(&env, "./build").answer(&env);
     fs::write(path("src/lib.rs"), "somebody's\n").unwrap();
     assert_eq!(diff(json!([path("free.rs")])).answer(&env), HookAnswer::Silence, "it was not this command");

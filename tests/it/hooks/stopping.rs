@@ -100,7 +100,10 @@ fn where_it_would_be_the_user_speaking_the_mail_comes_by_the_prompt() {
     for _ in 0..2 {
         send(&env, "the words of a peer");
         let text = go_on(stop.answer(&env));
-        assert!(text.starts_with("[msg] ") && !text.contains("peer"), "{text}");
+        insta::allow_duplicates! { insta::assert_snapshot!(
+            text,
+            @"[msg] You have mail from other agents. It follows below; run `msg read` for the rest."
+        ) };
         assert_eq!(inbox(&env).len(), 1, "a client that ends before its prompt has lost nothing");
         assert!(said(&text).context(&env).ends_with("> the words of a peer"));
     }

@@ -143,7 +143,11 @@ fn what_would_become_ours_is_refused() {
     command.env(ravenry::sys::test_switches::ANCESTRY_END, std::process::id().to_string());
     let ended = end(command.args(["install", "claude", "--json"]).current_dir(env.work())).expect_code(4);
     assert_eq!(ended.kind(), "read_only", "{ended}");
-    assert!(ended.stdout.contains("belongs to another user"), "{ended}");
+    let error = &ended.json()["error"];
+    insta::assert_snapshot!(
+        env.redact(error["message"].as_str().unwrap()),
+        @"`[DIR]/home/.claude/settings.json` belongs to another user, and would become yours"
+    );
     assert_eq!(text(&env, file), "{\"a\": 1}");
     assert!(!at(&env, ".local").exists(), "no record either");
 }

@@ -92,18 +92,24 @@ fn a_file_of_our_name_that_is_not_ours() {
 /// Reading a pipe would block, and a device must not be replaced by a file.
 #[test]
 fn only_plain_files_are_settings() {
+    let mut told = String::new();
     for (harness, file) in [("claude", ".claude/settings.json"), ("gemini", ".gemini/settings.json")] {
         let env = TestEnvironment::new();
         let (pipe, path) = (env.path().join("pipe"), env.home().join(file));
         mkfifo(&pipe, Mode::S_IRWXU).unwrap();
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         symlink(&pipe, &path).unwrap();
-        let ended = env.run(&["install", harness, "--json"]).expect_code(4);
-        assert_eq!(ended.kind(), "read_only");
-        assert!(ended.stdout.contains("which is not a plain file"), "{ended}");
+        assert_eq!(env.fails(4, &["install", harness]), "read_only");
+        told += &env.redact(env.run(&["install", harness]).stderr);
         assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
         env.run(&["doctor"]);
     }
+    assert_snapshot!(told, @"
+    error: `[DIR]/home/.claude/settings.json` leads to `[DIR]/pipe`, which is not a plain file
+    hint: move it away, and try again
+    error: `[DIR]/home/.gemini/settings.json` leads to `[DIR]/pipe`, which is not a plain file
+    hint: move it away, and try again
+    ");
 }
 
 #[test]
