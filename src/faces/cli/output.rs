@@ -301,9 +301,11 @@ impl Ui {
             stdout.write_all(escape_invisible_json(text).as_bytes())?;
             return stdout.flush();
         }
-        let mut styled = AutoStream::new(stdout, self.color);
+        // Made whole first: a stream to standard output would write every line on its own.
+        let mut styled = AutoStream::new(Vec::with_capacity(text.len()), self.color());
         styled.write_all(text.as_bytes())?;
-        styled.flush()
+        stdout.write_all(&styled.into_inner())?;
+        stdout.flush()
     }
 
     fn complain(&self, text: &str) {

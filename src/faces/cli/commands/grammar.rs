@@ -32,13 +32,14 @@ macro_rules! commands {
         impl Command {
             /// The grammar of one command, by name or alias, without the global options.
             pub(in crate::faces::cli) fn grammar_of(name: &str) -> Option<clap::Command> {
-                match name {
-                    $($name $(| $($alias)|+)? => {
-                        let command = clap::Command::new($name)$(.visible_aliases([$($alias),+]))?;
-                        Some(super::$module::$args::augment_args(command))
-                    })+
-                    _ => None,
-                }
+                // The functions are called below, not in the match: there the compiler would give each its own place on
+                // the stack, and every page of that costs time at every start.
+                type Augment = fn(clap::Command) -> clap::Command;
+                let (name, aliases, augment): (&'static str, &[&'static str], Augment) = match name {
+                    $($name $(| $($alias)|+)? => ($name, &[$($($alias),+)?], super::$module::$args::augment_args),)+
+                    _ => return None,
+                };
+                Some(augment(clap::Command::new(name).visible_aliases(aliases.iter().copied())))
             }
         }
 
