@@ -52,10 +52,31 @@ impl Module {
         reader.module
     }
 
+    /// A path in the code of `here`, with the alias at its start replaced by what it stands for.
+    pub fn follow(&self, here: &[String], path: Segments) -> Segments {
+        match self.uses.get(&path[0]) {
+            Some(from) => [from, &path[1..]].concat(),
+            None => absolute(here, path),
+        }
+    }
+
     /// Every path that the file mentions, with the function that it is in.
     pub fn mentions(&self) -> impl Iterator<Item = (Option<&String>, &Segments)> {
         let uses = self.uses.values().map(|path| (None, path));
         self.paths.iter().map(|(within, path)| (within.as_ref(), path)).chain(uses)
+    }
+}
+
+/// The path with `crate` at its start if it is in the program, as far as the path itself tells.
+fn absolute(here: &[String], path: Segments) -> Segments {
+    match path.first().map(String::as_str) {
+        Some("ravenry") => [&["crate".to_string()], &path[1..]].concat(),
+        Some("self") => [here, &path[1..]].concat(),
+        Some("super") => {
+            let up = path.iter().take_while(|segment| *segment == "super").count();
+            [&here[..here.len().saturating_sub(up)], &path[up..]].concat()
+        }
+        _ => path,
     }
 }
 
@@ -68,25 +89,9 @@ struct Reader {
 }
 
 impl Reader {
-    /// The path with `crate` at its start if it is in the program, as far as the path itself tells.
-    fn absolute(&self, path: Segments) -> Segments {
-        match path.first().map(String::as_str) {
-            Some("ravenry") => [&["crate".to_string()], &path[1..]].concat(),
-            Some("self") => [&self.here, &path[1..]].concat(),
-            Some("super") => {
-                let up = path.iter().take_while(|segment| *segment == "super").count();
-                [&self.here[..self.here.len().saturating_sub(up)], &path[up..]].concat()
-            }
-            _ => path,
-        }
-    }
-
-    /// Notes a path, with the alias at its start replaced by what it stands for.
+    /// Notes a path.
     fn add(&mut self, path: Segments) {
-        let resolved = match self.module.uses.get(&path[0]) {
-            Some(from) => [from, &path[1..]].concat(),
-            None => self.absolute(path),
-        };
+        let resolved = self.module.follow(&self.here, path);
         self.module.paths.push((self.within.clone(), resolved));
     }
 
@@ -104,7 +109,7 @@ impl Reader {
             syn::UseTree::Name(name) => (with(&name.ident), name.ident.to_string()),
             syn::UseTree::Rename(rename) => (with(&rename.ident), rename.rename.to_string()),
         };
-        let path = self.absolute(path);
+        let path = absolute(&self.here, path);
         self.module.uses.insert(alias, path);
     }
 
@@ -214,14 +219,22 @@ fn home(modules: &Modules, here: &[String], path: &[String], depth: usize) -> (S
     }
 }
 
+/// What the code of `here` names by a path whose alias is followed.
+pub fn named_item(
+    modules: &Modules,
+    here: &[String],
+    within: Option<&String>,
+    path: &[String],
+) -> Option<NamedItem> {
+    let (file, item) = home(modules, here, path, 0);
+    // A module alone is only the way to an item, which is a mention of its own.
+    (!item.is_empty()).then(|| NamedItem { within: within.cloned(), file, item: item.join("::") })
+}
+
 /// The items that a file names, its own ones among them.
 pub fn named_items(modules: &Modules, here: &Segments) -> Vec<NamedItem> {
-    let resolved = |(within, path): (Option<&String>, &Segments)| {
-        let (file, item) = home(modules, here, path, 0);
-        // A module alone is only the way to an item, which is a mention of its own.
-        (!item.is_empty()).then(|| NamedItem { within: within.cloned(), file, item: item.join("::") })
-    };
-    modules[here].mentions().filter_map(resolved).collect()
+    let mentions = modules[here].mentions();
+    mentions.filter_map(|(within, path)| named_item(modules, here, within, path)).collect()
 }
 
 /// Which file needs which.

@@ -8,6 +8,7 @@ mod folders;
 #[path = "../../examples/modules/graph.rs"]
 mod graph;
 mod harness_names;
+mod held_locks;
 mod names;
 mod signatures;
 

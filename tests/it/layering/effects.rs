@@ -8,12 +8,23 @@ use syn::buffer::{Cursor, TokenBuffer};
 use syn::visit::Visit;
 
 use super::graph::{self, Modules, NamedItem, Segments};
+use super::held_locks;
 
 /// The guards that hold `mesh.lock` or `swarm.lock`.
-const GUARDS: [(&str, &str); 3] = [
+pub(super) const GUARDS: [(&str, &str); 3] = [
     ("store::locked_mesh", "LockedMesh"),
     ("store::staged_change", "StagedChange"),
     ("store::tasks::locked_claims", "LockedClaims"),
+];
+
+/// The functions that wake agents.
+const WAKES: [&str; 3] = ["ops::wake::wake_notified", "ops::wake::idle_agents", "ops::wake::wake_recipients"];
+
+/// The functions that need `mesh.lock` and an outbox: see [`only_owed_notices_are_posted_under_a_lock`].
+const BOTH_LOCKS: [&str; 3] = [
+    "ops::messages::post_to_agent::find_and_post",
+    "ops::messages::send::postponed::send_locked",
+    "ops::notices::post_owed",
 ];
 
 fn segments(name: &str) -> Segments {
@@ -266,6 +277,68 @@ fn only_owed_notices_are_posted_under_a_lock() {
     }
 }
 
+/// Neither itself nor through what it calls. `held_locks` says what the syntax can't tell.
+#[test]
+fn nothing_that_holds_a_lock_reaches_an_effect() {
+    let program = Program::of_sources();
+    let functions = held_locks::read(&program.files, &program.modules);
+    let found = |exceptions: &[&str]| held_locks::effects_while_locked(&functions, &WAKES, exceptions);
+    assert_eq!(found(&BOTH_LOCKS), [] as [&str; 0]);
+    for needed in BOTH_LOCKS {
+        let others: Vec<&str> = BOTH_LOCKS.into_iter().filter(|other| *other != needed).collect();
+        assert!(!found(&others).is_empty(), "{needed} is no exception any more");
+    }
+    let known =
+        ["ops::messages::post_to_agent::post_texts", "ops::runner::run", "ops::tasks::handoff::handoff"];
+    let reaching = held_locks::reaching(&functions, &WAKES, &BOTH_LOCKS);
+    assert!(known.iter().all(|function| reaching.contains(*function)), "{reaching:#?}");
+}
+
+/// The test above would find these.
+#[test]
+fn every_way_to_hold_a_lock_is_seen() {
+    let finds = |source: &str| {
+        let tell = ("ops::tell", "pub fn tell(m: &Mesh) { m.feed().append(1) } pub fn quiet() {}");
+        let program =
+            Program::of(&[tell, ("ops::a", &format!("use super::tell::{{quiet, tell}}; {source}"))]);
+        let functions = held_locks::read(&program.files, &program.modules);
+        !held_locks::effects_while_locked(&functions, &[], &[]).is_empty()
+    };
+    for lock in
+        ["m.lock()?", "m.lock_for(a)?", "m.lock_with_claims()?", "m.lock_within(LIMIT)?", "m.try_lock()?"]
+    {
+        assert!(finds(&format!("fn f(m: &Mesh) {{ let locked = {lock}; tell(m); }}")), "{lock}");
+    }
+    assert!(!finds("fn f(m: &Mesh) { tell(m); let locked = m.lock()?; quiet(); }"));
+    assert!(!finds("fn f(m: &Mesh) { let locked = m.lock()?; drop(locked); tell(m); }"));
+    assert!(!finds("fn f(m: &Mesh) { { let locked = m.lock()?; } tell(m); }"));
+    assert!(!finds("fn f(m: &Mesh) { m.lock()?.sweep(); tell(m); }"));
+    assert!(!finds("fn f(m: &Mesh) { let swept = m.lock()?.sweep(); tell(m); }"));
+    assert!(finds("fn f(m: &Mesh) { let locked = m.lock()?; if x { drop(locked); } tell(m); }"));
+    assert!(finds("fn f(m: &Mesh) { m.lock()?.sweep(tell(m)); }"));
+    assert!(finds("fn f(m: &Mesh) { let Some(mut it) = m.try_lock()? else { return }; tell(m); }"));
+    assert!(finds("fn f(m: &Mesh) { if let Some(it) = m.try_lock()? { tell(m); } }"));
+    assert!(finds("fn f(m: &Mesh) { match m.lock() { Ok(it) => tell(m), Err(_) => {} } }"));
+    assert!(finds("fn f(m: &Mesh) { let it = if x { Some(m.lock()?) } else { None }; tell(m); }"));
+    assert!(finds("fn f(m: &Mesh) { let it = m.lock().map_err(E::from); tell(m); }"));
+    assert!(finds("fn f(m: &Mesh) { let it = m.lock()?; let kept = it; drop(it); tell(m); }"));
+
+    assert!(finds("fn f(m: &Mesh, _: &LockedMesh<'_>) { tell(m) }"));
+    assert!(finds("fn f(m: &Mesh, change: &mut StagedChange<'_>) { tell(m) }"));
+    assert!(finds("struct S<'l> { change: StagedChange<'l> } impl S<'_> { fn f(&self) { tell(m) } }"));
+    assert!(finds("struct S<'l> { l: LockedClaims<'l> } struct T { s: S } fn f(t: &T) { tell(m) }"));
+
+    assert!(finds("fn g(m: &Mesh) { tell(m) } fn f(m: &Mesh) { let it = m.lock()?; g(m); }"));
+    assert!(finds("impl S { fn g(&self) { tell(m) } fn f(&self) { let it = m.lock()?; self.g(); } }"));
+    assert!(finds("impl S { fn g(&self) { tell(m) } } fn f(s: &S) { let it = m.lock()?; s.g(); }"));
+    assert!(!finds("impl S { fn g(&self) { tell(m) } } fn f(s: &S) { let it = m.lock()?; s.g(1); }"));
+    assert!(finds("fn f(m: &Mesh) { let g = || tell(m); let it = m.lock()?; g(); }"));
+    assert!(finds("fn f(m: &Mesh) { let it = m.lock()?; drop(vec![tell(m)]); }"));
+    assert!(finds("fn f(m: &Mesh, outbox: &LockOutbox<'_, '_>) { let it = m.lock()?; outbox(); }"));
+    assert!(finds("fn f(m: &Mesh) { let it = m.lock()?; m.outboxes().lock(name); }"));
+    assert!(!finds("fn f(m: &Mesh, tell: u32) { let it = m.lock()?; quiet(tell); }"));
+}
+
 /// The tests above would find these.
 #[test]
 fn every_way_to_an_effect_is_seen() {
@@ -300,7 +373,7 @@ fn every_way_to_an_effect_is_seen() {
 
 /// The names of the types in a type, from the outside in.
 #[derive(Default)]
-struct TypeNames(Vec<String>);
+pub(super) struct TypeNames(pub(super) Vec<String>);
 
 impl<'ast> Visit<'ast> for TypeNames {
     fn visit_path_segment(&mut self, segment: &'ast syn::PathSegment) {
