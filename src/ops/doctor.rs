@@ -166,11 +166,11 @@ impl DoctorRun<'_> {
             }
             Some(SwarmLockState::Stale(why)) if self.mode == DoctorMode::Repair => {
                 drop(self.mesh.lock_with_claims()?);
-                HealthCheck::repaired(NAME, format!("a stale one was removed: {why}"))
+                HealthCheck::repaired(NAME, format!("a stale lock was removed: {why}"))
             }
             Some(SwarmLockState::Stale(why)) => HealthCheck::warn(
                 NAME,
-                format!("a stale one is there: {why}"),
+                format!("a stale lock is there: {why}"),
                 "the next `msg claim` removes it",
             ),
         }])
@@ -351,7 +351,7 @@ impl DoctorRun<'_> {
                 closed += 1;
             }
             if closed > 0 {
-                text = format!("{text}; {closed} old and empty ones were closed");
+                text = format!("{text}; closed {}", count(closed, "old and empty grave"));
             }
         }
         let damaged = unreadable.iter().map(|file| {
@@ -370,11 +370,11 @@ impl DoctorRun<'_> {
             0 => HealthCheck::ok(NAME, "none left by dead processes"),
             _ if self.mode == DoctorMode::Repair => {
                 let swept = self.mesh.lock()?.sweep()?;
-                HealthCheck::repaired(NAME, format!("{swept} left by dead processes were removed"))
+                HealthCheck::repaired(NAME, format!("removed {} of dead processes", count(swept, "file")))
             }
             _ => HealthCheck::warn(
                 NAME,
-                format!("{dead} left by dead processes"),
+                format!("{} of dead processes", count(dead, "file")),
                 "the next `msg join` removes them",
             ),
         }];

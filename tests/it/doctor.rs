@@ -272,7 +272,7 @@ fn a_swarm_lock_that_nobody_holds() {
         leave();
         doctor(&env).expect("swarm.lock", "warn", why);
         assert!(lock.exists(), "looking mends nothing");
-        repair(&env).expect("swarm.lock", "ok", "a stale one was removed");
+        repair(&env).expect("swarm.lock", "ok", "a stale lock was removed");
         assert!(!lock.exists());
     }
 }

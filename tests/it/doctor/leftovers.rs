@@ -36,7 +36,7 @@ fn graves_and_sessions_are_kept_for_a_month_and_mail_for_ever() {
     ok: 2 remembered
     ");
     assert_snapshot!(told(31), @"
-    ok: 2 graves, with one unread message; 1 old and empty ones were closed
+    ok: 2 graves, with one unread message; closed one old and empty grave
     ok: 1 remembered, 1 forgotten
     ");
     assert_snapshot!(told(31), @"
@@ -66,14 +66,14 @@ fn a_temporary_file_of_a_process_that_is_gone() {
         }
     }
     assert_snapshot!(doctor(&env).text(&env, "temporary files"), @"
-    warn: 1 left by dead processes
+    warn: one file of dead processes
     fix: the next `msg join` removes them
     ");
     assert_eq!(strays(), 1, "looking removes nothing");
     put(&at(&env, "tmp/notes.txt"), "whose is this?");
     let findings = repair(&env);
     assert_snapshot!(findings.text(&env, "temporary files"), @"
-    ok: 1 left by dead processes were removed
+    ok: removed one file of dead processes
     warn: 1 of processes that this machine cannot check
     fix: remove them from `tmp/` if they are old
     ");

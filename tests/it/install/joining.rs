@@ -128,7 +128,7 @@ fn a_project_does_not_decide_for_the_user() {
     assert!(told.ends_with(".ravenry/config.json"), "{told}");
     assert_snapshot!(env.redact(env.run(&["install", "claude"])), @"
     claude is installed already.
-    Here they do not: [DIR]/work/.ravenry/config.json sets autoRegister otherwise.
+    In this folder sessions do not join by themselves: [DIR]/work/.ravenry/config.json sets autoRegister otherwise.
     ");
 }
 

@@ -312,7 +312,10 @@ impl Report for InstallReport {
         }
         if let Some((key, source)) = &self.overriding {
             let source = from(source);
-            page.line(format!("Here they do not: {} sets {key} otherwise.", escape_invisible(&source)));
+            page.line(format!(
+                "In this folder sessions do not join by themselves: {} sets {key} otherwise.",
+                escape_invisible(&source)
+            ));
         }
     }
 

@@ -93,7 +93,7 @@ fn of_harnesses(ctx: &Context) -> Vec<HealthCheck> {
                 "in no harness",
                 "`msg install all` installs into every harness found",
             ),
-            ([], _) => HealthCheck::ok(NAME, "in no harness without problems"),
+            ([], _) => HealthCheck::ok(NAME, "every harness it is installed in has a problem"),
             (well, _) => HealthCheck::ok(NAME, format!("in {}", well.join(", "))),
         },
     );
