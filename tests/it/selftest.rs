@@ -265,7 +265,13 @@ fn begun(env: &TestEnvironment) -> std::process::Child {
 
 #[test]
 fn one_that_is_interrupted_leaves_nothing_behind() {
-    for (signal, whole_group) in [(Signal::SIGINT, false), (Signal::SIGINT, true), (Signal::SIGTERM, false)] {
+    for (signal, whole_group) in [
+        (Signal::SIGINT, false),
+        (Signal::SIGINT, true),
+        (Signal::SIGTERM, false),
+        (Signal::SIGHUP, false),
+        (Signal::SIGHUP, true),
+    ] {
         let env = TestEnvironment::new();
         let mut child = begun(&env);
         let pid = i32::try_from(child.id()).unwrap();

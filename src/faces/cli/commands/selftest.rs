@@ -67,7 +67,7 @@ pub(super) fn run(
         })?;
         return Ok(CommandOutput::said(None));
     }
-    let stop = StopRequest::listen().map_err(FileError::from)?;
+    let stop = StopRequest::listen_with_hangup().map_err(FileError::from)?;
     let options = SelftestOptions { place: args.place, promises: args.promises, keeps_broken: args.keep };
     let tested = selftest::selftest(globals, &options, &stop, &mut |progress| {
         ui.progress(progress.done, progress.of, progress.name);
