@@ -4,7 +4,7 @@
 //! folder with an implementation of that trait, and a line in [`SUPPORTED`].
 //!
 //! What several harnesses share is here, too: `hook_codec/` reads and writes hook payloads, `install/` has the parts
-//! that are put into settings, `hook_line` is the command that a hook runs, `recognise` and `ancestry` find the harness
+//! that are put into settings, `shim/` what our plugins have in common, `hook_line` is the command that a hook runs, `recognise` and `ancestry` find the harness
 //! that a process belongs to.
 
 pub mod ancestry;

@@ -284,7 +284,7 @@ impl DoctorRun<'_> {
         self.check_task_file("completions", whole, |swarm| swarm.salvage_completions())
     }
 
-    /// Checks a file of the swarm: reports its content, or, when repairing, what could be saved of a damaged one.
+    /// Checks a file of the tasks: reports its content, or, when repairing, what could be saved of a damaged one.
     fn check_task_file(
         &self,
         name: &'static str,
@@ -379,7 +379,7 @@ impl DoctorRun<'_> {
             ),
         }];
         if unknown > 0 {
-            let text = format!("{unknown} of processes that this machine cannot check");
+            let text = format!("{} of processes that this machine cannot check", count(unknown, "file"));
             checks.push(HealthCheck::warn(NAME, text, "remove them from `tmp/` if they are old"));
         }
         Ok(checks)

@@ -114,6 +114,11 @@ impl<'m> LockedMesh<'m> {
         *self.swarm.borrow_mut() = Some(held);
     }
 
+    /// Releases `swarm.lock` if it was taken with this lock and nobody has used it.
+    pub fn free_swarm_lock(&mut self) {
+        drop(self.swarm.take());
+    }
+
     pub(super) fn has_swarm_lock(&self) -> bool {
         self.swarm.borrow().is_some()
     }

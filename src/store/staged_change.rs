@@ -2,7 +2,7 @@
 //!
 //! A command stages edits of registrations, claims and completions, and then commits them. Until then nothing is
 //! written: a command that finds a file that it can't read or waits too long for `swarm.lock` leaves the mesh as it
-//! was. A refusal writes only what ARCHITECTURE.md names.
+//! was, except that `rename` has cleared the free name by then. A refusal writes only what ARCHITECTURE.md names.
 //!
 //! # The order of writes
 //!
@@ -29,8 +29,8 @@
 //!   that no other has to agree with.
 //!
 //! Where these are mixed with a change, stage first, then move, then commit: so whatever can be refused is refused
-//! before anything moves. But `swarm.lock` is never held while mail moves: a change of claims is committed before, and
-//! `rename` clears the new name before it takes that lock.
+//! before anything moves. But `swarm.lock` is free while mail moves: a change of claims is committed before, and `rename`
+//! clears the new name before it takes that lock. Only mail that arrives under that name in between moves later.
 
 use std::path::PathBuf;
 

@@ -293,6 +293,12 @@ fn the_swarm_lock_is_free_while_mail_comes_back() {
     moves_mail_without_the_swarm_lock(&env, &join);
     assert_eq!(env.names(), ["Bob"]);
 
+    // In Bob's process a session joins under a name for which there is mail.
+    let env = with_task_and_mail("Carol");
+    let host = env.registration("Bob")["pid"].to_string();
+    let join = ["join", "Carol", "--pid", &host, "--session", "session of Carol"];
+    moves_mail_without_the_swarm_lock(&env, &join);
+
     // A return of Bob's was cut short: his mail is still in the grave.
     let env = with_task_and_mail("Bob");
     let [registration, claims] = ["registry/Bob.json", "claims.json"].map(|file| env.mesh().join(file));

@@ -311,7 +311,7 @@ fn whom_we_may_not_signal_is_not_buried() {
 
 pub fn give_to(path: &std::path::Path, user: u32) {
     lchown(path, Some(user), Some(user)).unwrap();
-    if path.is_dir() {
+    if path.is_dir() && !path.is_symlink() {
         for entry in fs::read_dir(path).unwrap() {
             give_to(&entry.unwrap().path(), user);
         }

@@ -255,7 +255,10 @@ fn what_broke_is_kept_if_that_is_wanted() {
 
 /// Starts a selftest and waits until it is in the middle.
 fn begun(env: &TestEnvironment) -> std::process::Child {
-    let mut command = selftest(env, &[1]);
+    begin(env, selftest(env, &[1]))
+}
+
+fn begin(env: &TestEnvironment, mut command: Command) -> std::process::Child {
     command.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     // Two of ours, and some that come and go.
@@ -282,6 +285,21 @@ fn one_that_is_interrupted_leaves_nothing_behind() {
         assert_eq!(said, "error: interrupted; nothing is left behind\n");
         assert_nothing_is_left(&env);
     }
+}
+
+/// As `nohup` starts it.
+#[test]
+fn one_that_ignores_hangups_goes_on() {
+    let env = TestEnvironment::new();
+    let own = selftest(&env, &[1]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(own.get_program()).args(own.get_args());
+    command.env_clear().envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut child = begin(&env, command);
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGHUP).unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{said}");
 }
 
 /// A killed selftest can't clean up: its children end by themselves, and the next one removes its files.

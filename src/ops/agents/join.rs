@@ -92,7 +92,11 @@ pub fn join(op: &Op, request: &JoinRequest) -> Result<JoinOutcome, CommandError>
     let run = JoinAttempt { op, request, mesh: &mesh, newcomer: &newcomer, own_session, spec };
     let (agent, arrival, lost) = match run.find_self(&settled_census(&locked)?)? {
         Some(record) => (run.stay(&mut locked, record)?, JoinKind::Already, Vec::new()),
-        None => run.arrive(&mut locked, default_name)?,
+        None => {
+            // The claims of the agent that was found are not ours after all, and mail may have to be moved.
+            locked.free_swarm_lock();
+            run.arrive(&mut locked, default_name)?
+        }
     };
     if arrival != JoinKind::Already {
         waiting::notify_waiting_or_warn(op, &mesh, &mut locked);

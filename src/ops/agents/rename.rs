@@ -41,12 +41,12 @@ pub fn rename(op: &Op, new: &AgentName) -> Result<(AgentProfile, AgentName), Com
 /// Publishes the new registration, rewrites the claims, removes the old one. A crash after any step leaves one agent
 /// under one name, because a registration that names another in `formerly` replaces it.
 fn change(op: &Op, mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent, CommandError> {
-    let now = clock::now();
     if mesh.tasks().claims().is_ok_and(|claims| !claims.of(caller).is_empty()) {
         // Mail may have to be moved. `swarm.lock` is free meanwhile: pi-messenger does not wait for long.
-        clear_name(&mut mesh.lock()?, caller, new, now)?;
+        clear_name(&mut mesh.lock()?, caller, new, clock::now())?;
     }
     let mut locked = mesh.lock_for(caller)?;
+    let now = clock::now();
     clear_name(&mut locked, caller, new, now)?;
     let old = locked.own_record(caller)?;
     let mut renamed = old.clone();

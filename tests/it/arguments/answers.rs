@@ -85,7 +85,10 @@ fn a_missing_argument_is_answered_with_examples() {
     for args in commands {
         let error = env.run(&[args, &["--json"]].concat()).expect_code(2).json()["error"].clone();
         assert_eq!(error["kind"], "usage");
-        assert!(!error["examples"].as_array().unwrap().is_empty(), "{error}");
+        let examples = error["examples"].as_array().unwrap().iter().map(|line| line.as_str().unwrap());
+        let start = format!("error: {}\nExamples:\n", error["message"].as_str().unwrap());
+        let text = examples.fold(start, |text, example| format!("{text}  {example}\n"));
+        assert!(env.run(args).stderr.starts_with(&text), "{text}");
     }
 }
 

@@ -74,7 +74,7 @@ fn a_temporary_file_of_a_process_that_is_gone() {
     let findings = repair(&env);
     assert_snapshot!(findings.text(&env, "temporary files"), @"
     ok: removed one file of dead processes
-    warn: 1 of processes that this machine cannot check
+    warn: one file of processes that this machine cannot check
     fix: remove them from `tmp/` if they are old
     ");
     assert_eq!(strays(), 1);

@@ -68,7 +68,6 @@ fn hooks_of_another_version() {
     let file = ".claude/settings.json";
     give(&env, file, &text(&env, file).replace("\"timeout\": 10", "\"timeout\": 5"));
     assert_snapshot!(env.doctor_says("installed"), @"
-    ok: every harness it is installed in has a problem
     warn: claude: `[DIR]/home/.claude/settings.json` was written by another version of msg, or was changed
     fix: `msg install claude`
     ");
@@ -76,7 +75,6 @@ fn hooks_of_another_version() {
     let file = ".pi/agent/extensions/ravenry.ts";
     give(&env, file, &format!("{}// more\n", text(&env, file)));
     assert_snapshot!(env.doctor_says("installed"), @"
-    ok: every harness it is installed in has a problem
     warn: claude: `[DIR]/home/.claude/settings.json` was written by another version of msg, or was changed
     fix: `msg install claude`
     warn: pi: `[DIR]/home/.pi/agent/extensions/ravenry.ts` was written by another version of msg, or was changed
@@ -92,13 +90,11 @@ fn hooks_that_codex_does_not_trust() {
     let config = text(&env, file);
     give(&env, file, &config.replacen("sha256:", "sha256:0", 1));
     assert_snapshot!(env.doctor_says("installed"), @"
-    ok: every harness it is installed in has a problem
     warn: codex does not trust the hooks and skips them: `[DIR]/home/.codex/config.toml`
     fix: `msg install codex`
     ");
     fs::remove_file(at(&env, file)).unwrap();
     assert_snapshot!(env.doctor_says("installed"), @"
-    ok: every harness it is installed in has a problem
     warn: codex does not trust the hooks and skips them: `[DIR]/home/.codex/config.toml`
     fix: `msg install codex`
     ");
@@ -111,7 +107,6 @@ fn settings_that_cannot_be_read() {
     let env = TestEnvironment::new();
     give(&env, ".gemini/settings.json", "{\n  nope\n}");
     assert_snapshot!(env.doctor_says("installed"), @"
-    ok: every harness it is installed in has a problem
     warn: gemini: `[DIR]/home/.gemini/settings.json` can't be read: expected string for object property (line 2, column 3)
     fix: fix the file
     ");
@@ -149,7 +144,6 @@ fn the_rule_of_codex_names_the_program_and_doctor_tells_when_it_moved() {
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&new, &link).unwrap();
     assert_snapshot!(found(), @"
-    ok: every harness it is installed in has a problem
     warn: codex: the rule in `[DIR]/home/.codex/rules/ravenry.rules` is for `[DIR]/old/msg`, which is gone: `msg` stays in the sandbox
     fix: `msg install codex`
     ");
@@ -192,7 +186,6 @@ fn a_login_shell_that_does_not_find_the_program() {
     assert!(!is_told(&finds), "{:?}", asked(&finds));
     assert!(!is_told(&fails), "nothing is known");
     assert_snapshot!(env.findings(&run(&misses, &["doctor", "--json"]), "installed"), @"
-    ok: every harness it is installed in has a problem
     warn: codex runs commands in a login shell, whose PATH has no `msg`: its model can't run it
     fix: put the directory of `msg` on the PATH in `~/.profile`, or in your login shell's own file
     ");
@@ -209,7 +202,6 @@ fn an_entry_of_others_that_switches_our_hooks_off() {
     assert_warns(&doctor(&env), "in no harness", "`msg install all`");
     install(&env, "kimi");
     assert_snapshot!(env.doctor_says("installed"), @"
-    ok: every harness it is installed in has a problem
     warn: kimi: Kimi Code ignores all hooks in `[DIR]/home/.kimi-code/config.toml`: `[[hooks]]` in line 1 has the unknown key `fail_mode`
     fix: correct these entries, or remove them
     ");

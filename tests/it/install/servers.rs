@@ -122,7 +122,6 @@ fn a_server_whose_program_is_gone_is_told_of() {
     // The hooks are fine; only the server is missing.
     fs::remove_file(at(&env, ".copilot/settings.json")).unwrap();
     insta::assert_snapshot!(env.doctor_says("installed"), @"
-    ok: every harness it is installed in has a problem
     warn: copilot: the MCP server in `[DIR]/home/.copilot/mcp-config.json` calls `[DIR]/old/msg`, which is gone
     fix: `msg install copilot`
     ");

@@ -67,6 +67,7 @@ fn hints_name_tools() {
     env.join("Peer");
     let mut client = Client::of(&env, "claude");
     let said = client.call("message", json!({ "to": ["Pear"], "text": "hello" }));
+    assert!(said.failed);
     insta::assert_snapshot!(said.text.replace(&client.name(), "[ME]"), @"
     note: you joined as [ME]
     error (unknown_agent): no agent is called Pear

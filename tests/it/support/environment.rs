@@ -242,11 +242,15 @@ impl TestEnvironment {
     /// The text as a snapshot has it: `[DIR]` is the directory of this test, `[MSG]` the program, `[PID]` a live host.
     pub fn redact(&self, text: impl std::fmt::Display) -> String {
         let mut text = text.to_string();
-        let mut pids: Vec<u32> = self.hosts.borrow().iter().map(Child::id).collect();
-        // No pid is then taken for the beginning of a longer one.
-        pids.sort_by(|a, b| b.cmp(a));
-        for pid in pids {
-            text = text.replace(&format!("process {pid}"), "process [PID]");
+        for pid in self.hosts.borrow().iter().map(Child::id) {
+            let named = format!("process {pid}");
+            // It may be the beginning of another pid.
+            let is_other = |rest: &str| rest.starts_with(|next: char| next.is_ascii_digit());
+            let put_back =
+                |rest: &str| if is_other(rest) { &named } else { "process [PID]" }.to_string() + rest;
+            let mut parts = text.split(&named);
+            let first = parts.next().unwrap_or_default().to_string();
+            text = parts.fold(first, |text, rest| text + &put_back(rest));
         }
         for dir in [fs::canonicalize(self.path()).unwrap(), self.path().to_path_buf()] {
             text = text.replace(dir.to_str().unwrap(), "[DIR]");
@@ -270,6 +274,12 @@ impl TestEnvironment {
     #[track_caller]
     pub fn findings(&self, ended: &Ended, name: &str) -> String {
         let answer = ended.json();
+        let is_well = answer["checks"].as_array().unwrap().iter().all(|check| check["state"] != "fail");
+        assert_eq!(
+            (ended.code, &answer["ok"]),
+            (Some(if is_well { 0 } else { 4 }), &is_well.into()),
+            "{ended}"
+        );
         let of_name = answer["checks"].as_array().unwrap().iter().filter(|check| check["name"] == name);
         let text = of_name.map(|check| {
             let [state, message, fix] = ["state", "message", "fix"].map(|key| check[key].as_str());

@@ -85,18 +85,15 @@ fn of_harnesses(ctx: &Context) -> Vec<HealthCheck> {
         Ok(findings) => findings,
         Err(error) => return vec![HealthCheck::warn(NAME, error.message, "call it by its path")],
     };
-    checks.insert(
-        0,
-        match (well.as_slice(), checks.as_slice()) {
-            ([], []) => HealthCheck::warn(
-                NAME,
-                "in no harness",
-                "`msg install all` installs into every harness found",
-            ),
-            ([], _) => HealthCheck::ok(NAME, "every harness it is installed in has a problem"),
-            (well, _) => HealthCheck::ok(NAME, format!("in {}", well.join(", "))),
-        },
-    );
+    let summary = match (well.as_slice(), checks.as_slice()) {
+        ([], []) => {
+            let fix = "`msg install all` installs into every harness found";
+            Some(HealthCheck::warn(NAME, "in no harness", fix))
+        }
+        ([], _) => None,
+        (well, _) => Some(HealthCheck::ok(NAME, format!("in {}", well.join(", ")))),
+    };
+    checks.splice(0..0, summary);
     for support in SUPPORTED.iter().filter(|it| !it.gaps().is_empty()) {
         if installed.iter().any(|name| name.split(' ').next() == Some(support.id().name())) {
             checks
