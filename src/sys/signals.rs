@@ -122,16 +122,12 @@ impl StopTrigger {
 }
 
 /// Calls `run` whenever a signal asks us to end, or the terminal that we were started in is gone.
-/// What was started with `nohup` goes on without its terminal.
 pub fn on_end(run: impl FnMut() + Send + 'static) -> io::Result<()> {
-    match ignores_hangup() {
-        true => on_signals(&[SIGINT, SIGTERM], run),
-        false => on_signals(&[SIGINT, SIGTERM, SIGHUP], run),
-    }
+    on_signals(&[SIGINT, SIGTERM, SIGHUP], run)
 }
 
-/// Whether whoever started us wants SIGHUP to be ignored, as far as the system tells.
-fn ignores_hangup() -> bool {
+/// Whether whoever started us wants SIGHUP to be ignored, as `nohup` does, and as far as the system tells.
+pub fn is_hangup_ignored() -> bool {
     let status = fs_err::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)

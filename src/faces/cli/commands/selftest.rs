@@ -12,7 +12,7 @@ use crate::ops::doctor::CheckState;
 use crate::ops::selftest::{self, PromiseCheck, SelftestOptions, SelftestResults};
 use crate::ops::{CommandError, GlobalOptions};
 use crate::sys::files::FileError;
-use crate::sys::signals::StopRequest;
+use crate::sys::signals::{self, StopRequest};
 
 /// Test the promises on this disk
 ///
@@ -67,7 +67,12 @@ pub(super) fn run(
         })?;
         return Ok(CommandOutput::said(None));
     }
-    let stop = StopRequest::listen_with_hangup().map_err(FileError::from)?;
+    // It takes minutes: what was started with `nohup` goes on without its terminal.
+    let stop = match signals::is_hangup_ignored() {
+        true => StopRequest::listen(),
+        false => StopRequest::listen_with_hangup(),
+    };
+    let stop = stop.map_err(FileError::from)?;
     let options = SelftestOptions { place: args.place, promises: args.promises, keeps_broken: args.keep };
     let tested = selftest::selftest(globals, &options, &stop, &mut |progress| {
         ui.progress(progress.done, progress.of, progress.name);
