@@ -3,6 +3,7 @@
 pub mod activity;
 mod activity_counts;
 mod agent;
+pub mod awareness;
 mod escape;
 mod event;
 mod harness;

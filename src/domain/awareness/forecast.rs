@@ -1,0 +1,178 @@
+//! How likely it is that two agents will meet in a file where they have not met yet.
+//!
+//! At a prompt of agent A, two things may happen. A comes to a file in which B is: told by the words of the prompt that
+//! led there before, by words that the file's name shares with the prompt, and by A's own habit. Or B comes to a file in
+//! which A is: told by B's habit, and by how busy B is. Each file is a chance; together they are less than independent.
+
+use std::collections::BTreeSet;
+
+use super::counters::{AgentId, Counters, FileId, WordId};
+
+/// How many of its last events show where an agent is.
+pub const RECENT_EVENTS: usize = 5;
+/// The chances of several files depend on each other: that much of them counts.
+const DEPENDENCE: f64 = 0.7;
+
+/// What an agent did within the window.
+#[derive(Clone, Debug, Default)]
+pub struct RecentWork {
+    /// The files of each event, the latest last.
+    pub events: Vec<Vec<FileId>>,
+}
+
+impl RecentWork {
+    /// The files that it changed within the window.
+    fn all(&self) -> BTreeSet<FileId> {
+        self.events.iter().flatten().copied().collect()
+    }
+
+    /// The files in which it is now.
+    fn latest(&self) -> BTreeSet<FileId> {
+        self.events.iter().rev().take(RECENT_EVENTS).flatten().copied().collect()
+    }
+}
+
+/// Who prompts, with which topics.
+#[derive(Clone, Debug)]
+pub struct PromptedAgent<'a> {
+    pub agent: AgentId,
+    pub topics: &'a [WordId],
+    pub work: &'a RecentWork,
+}
+
+/// Why two agents may meet in a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeetingPlace {
+    pub file: FileId,
+    pub probability: f64,
+    pub arrival: Arrival,
+}
+
+/// Who comes to a file in which the other one is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Arrival {
+    Prompted,
+    Other,
+}
+
+/// How likely two agents will meet, and where; the likeliest place first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forecast {
+    pub probability: f64,
+    pub places: Vec<MeetingPlace>,
+}
+
+/// `stem_topics` are the topics in the name of a file without its ending.
+pub fn forecast<'t>(
+    counters: &Counters,
+    prompted: &PromptedAgent<'_>,
+    other: AgentId,
+    work: &RecentWork,
+    stem_topics: impl Fn(FileId) -> &'t [WordId],
+) -> Forecast {
+    let (own, theirs) = (prompted.work.all(), work.all());
+    let coming = work
+        .latest()
+        .difference(&own)
+        .map(|file| {
+            let probability = comes(counters, prompted, *file, stem_topics(*file));
+            MeetingPlace { file: *file, probability, arrival: Arrival::Prompted }
+        })
+        .collect::<Vec<_>>();
+    let busy = work.events.len().min(RECENT_EVENTS) as f64 / RECENT_EVENTS as f64;
+    let awaited = prompted.work.latest();
+    let awaited = awaited.difference(&theirs).map(|file| {
+        let habit = counters.own(other, *file).sqrt();
+        let probability = sigmoid(-6.0 + 6.9 * habit + 2.3 * busy);
+        MeetingPlace { file: *file, probability, arrival: Arrival::Other }
+    });
+    let mut places: Vec<MeetingPlace> = coming.into_iter().chain(awaited).collect();
+    let missed: f64 = places.iter().map(|place| (-place.probability).ln_1p()).sum();
+    places.sort_by(|a, b| b.probability.total_cmp(&a.probability).then(b.file.cmp(&a.file)));
+    Forecast { probability: 1.0 - (DEPENDENCE * missed).exp(), places }
+}
+
+/// How likely the prompt leads to that file.
+fn comes(counters: &Counters, prompted: &PromptedAgent<'_>, file: FileId, stem: &[WordId]) -> f64 {
+    let most = |cues: &mut dyn Iterator<Item = f64>| cues.fold(0.0, f64::max);
+    let topics = || prompted.topics.iter().copied();
+    let habit = most(&mut topics().map(|word| counters.habit(word, file)));
+    let name = most(&mut topics().filter(|word| stem.contains(word)).map(|word| counters.rarity(word)));
+    let own = counters.own(prompted.agent, file).sqrt();
+    sigmoid(-4.0 + 5.8 * habit + 2.0 * name + 4.7 * own)
+}
+
+fn sigmoid(value: f64) -> f64 {
+    1.0 / (1.0 + (-value).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALICE: AgentId = AgentId(1);
+    const BOB: AgentId = AgentId(2);
+    const LOGIN: FileId = FileId(10);
+    const OTHER: FileId = FileId(11);
+    const TOPIC: WordId = WordId(100);
+
+    fn work(events: &[&[FileId]]) -> RecentWork {
+        RecentWork { events: events.iter().map(|files| files.to_vec()).collect() }
+    }
+
+    fn ask(counters: &Counters, own: &RecentWork, other: &RecentWork, stem: &'static [WordId]) -> Forecast {
+        let prompted = PromptedAgent { agent: ALICE, topics: &[TOPIC], work: own };
+        forecast(counters, &prompted, BOB, other, |_| stem)
+    }
+
+    #[test]
+    fn words_that_led_to_a_file_lead_there_again() {
+        let mut counters = Counters::default();
+        for _ in 0..7 {
+            counters.count(None, &[TOPIC], &[LOGIN], &BTreeSet::new());
+        }
+        counters.count(None, &[TOPIC], &[OTHER], &BTreeSet::new());
+        counters.count(None, &[TOPIC], &[OTHER], &BTreeSet::new());
+        let told = ask(&counters, &work(&[]), &work(&[&[LOGIN]]), &[]);
+        let expected = sigmoid(-4.0 + 5.8 * 7.0 / 10.5);
+        assert!((told.places[0].probability - expected).abs() < 1e-12, "{told:?}");
+        assert!((told.probability - (1.0 - (1.0 - expected).powf(0.7))).abs() < 1e-12, "{told:?}");
+        assert_eq!((told.places[0].file, told.places[0].arrival), (LOGIN, Arrival::Prompted));
+    }
+
+    #[test]
+    fn a_rare_word_in_the_name_of_a_file_is_a_cue() {
+        let mut counters = Counters::default();
+        (0..99).for_each(|_| counters.count(None, &[], &[OTHER], &BTreeSet::new()));
+        counters.count(None, &[], &[LOGIN], &BTreeSet::from([TOPIC]));
+        let told = ask(&counters, &work(&[]), &work(&[&[LOGIN]]), &[TOPIC]);
+        let rarity = (101.0_f64 / 1.5).ln() / 101.0_f64.ln();
+        assert!((told.places[0].probability - sigmoid(-4.0 + 2.0 * rarity)).abs() < 1e-12, "{told:?}");
+    }
+
+    #[test]
+    fn the_other_one_comes_back_to_what_it_used_to_change() {
+        let mut counters = Counters::default();
+        (0..3).for_each(|_| counters.count(Some(BOB), &[], &[LOGIN], &BTreeSet::new()));
+        let told = ask(&counters, &work(&[&[LOGIN]]), &work(&[&[OTHER], &[OTHER]]), &[]);
+        let place = told.places.iter().find(|place| place.file == LOGIN).unwrap();
+        let expected = sigmoid(-6.0 + 6.9 * (3.0_f64 / 4.5).sqrt() + 2.3 * 0.4);
+        assert!((place.probability - expected).abs() < 1e-12, "{told:?}");
+        assert_eq!(place.arrival, Arrival::Other);
+    }
+
+    #[test]
+    fn where_both_are_already_nothing_is_forecast() {
+        let both = work(&[&[LOGIN]]);
+        let told = ask(&Counters::default(), &both, &both, &[]);
+        assert_eq!(told, Forecast { probability: 0.0, places: Vec::new() });
+    }
+
+    #[test]
+    fn only_the_latest_events_say_where_an_agent_is() {
+        let events: Vec<&[FileId]> =
+            [&[LOGIN][..]].into_iter().chain([&[OTHER][..]; RECENT_EVENTS]).collect();
+        let told = ask(&Counters::default(), &work(&[]), &work(&events), &[]);
+        assert_eq!(told.places.iter().map(|place| place.file).collect::<Vec<_>>(), [OTHER]);
+    }
+}

@@ -1,0 +1,329 @@
+//! The topics of a prompt: the few words of it that are worth counting. The text itself is not kept.
+
+use std::collections::HashSet;
+
+use super::secrets::{self, is_secret};
+use super::stop_words;
+
+/// How much of a prompt is read, in bytes: what follows is pasted text.
+pub const MAX_READ: usize = 16 * 1024;
+/// The most topics of a prompt.
+pub const MAX_TOPICS: usize = 16;
+/// The longest topic, in characters. Longer words are no words.
+const MAX_LENGTH: usize = 64;
+
+/// A word that prompts and file names have in common, in lower case and without its ending.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Topic(String);
+
+impl Topic {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Topic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Words that say nothing in this place: the user's, the machine's and the project's name.
+#[derive(Clone, Debug, Default)]
+pub struct NoiseWords(HashSet<String>);
+
+impl NoiseWords {
+    pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut words = HashSet::new();
+        for name in names {
+            each_word(name, &mut |word| {
+                words.insert(stem(word));
+            });
+        }
+        Self(words)
+    }
+}
+
+/// A topic, and how often the text has it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Mention {
+    pub topic: Topic,
+    pub count: u32,
+}
+
+/// The topics of a prompt, in order of appearance.
+pub fn mentions(prompt: &str, noise: &NoiseWords) -> Vec<Mention> {
+    let mut found: Vec<Mention> = Vec::new();
+    let mut is_secret_next = false;
+    for chunk in beginning(prompt).split_whitespace() {
+        let hides = std::mem::replace(&mut is_secret_next, secrets::announces(chunk));
+        if hides || is_address(chunk) || is_secret(chunk) {
+            continue;
+        }
+        each_token(chunk, &mut |token| each_word(token, &mut |word| note(&mut found, word, noise)));
+    }
+    found
+}
+
+/// The most telling topics, at most [`MAX_TOPICS`]: first what the prompt has most often, then what is rare in the
+/// repository, then what comes first.
+pub fn rank(mut found: Vec<Mention>, frequency: impl Fn(&Topic) -> u64) -> Vec<Topic> {
+    found.sort_by_cached_key(|mention| (std::cmp::Reverse(mention.count), frequency(&mention.topic)));
+    found.into_iter().take(MAX_TOPICS).map(|mention| mention.topic).collect()
+}
+
+/// The topics in the name of a file without its ending, or of a directory.
+pub fn of_name(name: &str) -> Vec<Topic> {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
+    let mut found = Vec::new();
+    each_token(stem, &mut |token| {
+        each_word(token, &mut |word| note(&mut found, word, &NoiseWords::default()))
+    });
+    found.into_iter().map(|mention| mention.topic).collect()
+}
+
+fn note(found: &mut Vec<Mention>, word: &str, noise: &NoiseWords) {
+    let length = word.chars().count();
+    let is_number = word.chars().all(|char| char.is_numeric() || !char.is_alphanumeric());
+    if length > MAX_LENGTH || is_number || is_single_letter(word) || stop_words::is_stop_word(word) {
+        return;
+    }
+    let word = stem(word);
+    if stop_words::is_stop_word(&word) || noise.0.contains(&word) {
+        return;
+    }
+    match found.iter_mut().find(|mention| mention.topic.0 == word) {
+        Some(mention) => mention.count += 1,
+        None => found.push(Mention { topic: Topic(word), count: 1 }),
+    }
+}
+
+/// The beginning of a long text, up to a character that is whole.
+fn beginning(text: &str) -> &str {
+    let mut end = text.len().min(MAX_READ);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Whether it is the address of a page or of a person, or the number of an issue.
+fn is_address(chunk: &str) -> bool {
+    let bare = chunk.trim_matches(|char: char| !char.is_alphanumeric() && char != '#');
+    let is_issue =
+        bare.strip_prefix('#').is_some_and(|rest| rest.starts_with(|char: char| char.is_ascii_digit()));
+    let is_mail = bare.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.'));
+    chunk.contains("://") || bare.starts_with("www.") || is_issue || is_mail
+}
+
+/// Calls `take` with each run of letters, digits and `_ . / -` that begins with a letter, a digit or `_`.
+fn each_token(chunk: &str, take: &mut dyn FnMut(&str)) {
+    let is_inner = |char: char| char.is_alphanumeric() || matches!(char, '_' | '.' | '/' | '-');
+    for run in chunk.split(|char: char| !is_inner(char)) {
+        let token = run.trim_start_matches(['.', '/', '-']).trim_end_matches(['.', '/', '-', '_']);
+        if !token.is_empty() {
+            take(token);
+        }
+    }
+}
+
+/// Calls `take` with the words of a token in lower case: the whole of it, the parts between separators, and the parts of
+/// `camelCase`. In scripts without spaces, with each pair of neighbouring characters.
+fn each_word(token: &str, take: &mut dyn FnMut(&str)) {
+    let is_separator = |char: char| matches!(char, '/' | '.' | '_' | '-');
+    let mut parts = 0;
+    for part in token.split(is_separator).filter(|part| !part.is_empty()) {
+        parts += 1;
+        each_script(part, take);
+    }
+    if parts > 1 {
+        take(&token.to_lowercase());
+    }
+}
+
+fn each_script(part: &str, take: &mut dyn FnMut(&str)) {
+    let mut rest = part;
+    while let Some(first) = rest.chars().next() {
+        let is_dense = is_without_spaces(first);
+        let end = rest.find(|char| is_without_spaces(char) != is_dense).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        match is_dense {
+            true => each_pair(run, take),
+            false => each_camel_word(run, take),
+        }
+        rest = after;
+    }
+}
+
+fn each_pair(run: &str, take: &mut dyn FnMut(&str)) {
+    let bounds: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
+    if bounds.len() == 2 {
+        return take(run);
+    }
+    bounds.windows(3).for_each(|pair| take(&run[pair[0]..pair[2]]));
+}
+
+fn each_camel_word(run: &str, take: &mut dyn FnMut(&str)) {
+    let lower = run.to_lowercase();
+    let mut words = 0;
+    let mut start = 0;
+    let chars: Vec<(usize, char)> = run.char_indices().collect();
+    for at in 1..chars.len() {
+        let ((_, before), (here, char)) = (chars[at - 1], chars[at]);
+        let is_next_lower = chars.get(at + 1).is_some_and(|(_, next)| next.is_lowercase());
+        // `fooBar`, and the last letter of `HTTPServer`'s acronym.
+        let is_start = char.is_uppercase()
+            && (!before.is_uppercase() && before.is_alphabetic() || before.is_uppercase() && is_next_lower);
+        if is_start {
+            take(&run[start..here].to_lowercase());
+            words += 1;
+            start = here;
+        }
+    }
+    if words > 0 {
+        take(&run[start..].to_lowercase());
+    }
+    take(&lower);
+}
+
+/// Han, kana and other scripts that put no spaces between words.
+fn is_without_spaces(char: char) -> bool {
+    matches!(
+        char,
+        '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3040}'..='\u{30FF}'
+            | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{2FA1F}'
+    )
+}
+
+/// A single letter says nothing; a single character of Han does.
+fn is_single_letter(word: &str) -> bool {
+    let mut chars = word.chars();
+    chars.next().is_some_and(|char| !is_without_spaces(char)) && chars.next().is_none()
+}
+
+/// Cuts off the usual English endings, so that `tokens` and `token` are one topic.
+fn stem(word: &str) -> String {
+    if !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return word.to_string();
+    }
+    let word = singular(word);
+    let word = without_participle(&word);
+    match word.strip_suffix('e') {
+        Some(rest) if word.len() > 4 => rest.to_string(),
+        _ => word,
+    }
+}
+
+fn singular(word: &str) -> String {
+    if word.len() <= 3 {
+        return word.to_string();
+    }
+    if let Some(rest) = word.strip_suffix("ies") {
+        return format!("{rest}y");
+    }
+    if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
+        return word.to_string();
+    }
+    if let Some(rest) = word.strip_suffix("es")
+        && ["s", "x", "z", "ch", "sh"].into_iter().any(|end| rest.ends_with(end))
+    {
+        return rest.to_string();
+    }
+    word.strip_suffix('s').unwrap_or(word).to_string()
+}
+
+fn without_participle(word: &str) -> String {
+    for ending in ["ing", "ed"] {
+        let Some(rest) = word.strip_suffix(ending) else { continue };
+        let has_vowel = rest.contains(['a', 'e', 'i', 'o', 'u', 'y']);
+        if rest.len() < 3 || !has_vowel || rest.ends_with('e') {
+            continue;
+        }
+        let bytes = rest.as_bytes();
+        let is_doubled = bytes[bytes.len() - 1] == bytes[bytes.len() - 2];
+        // `running` is `run`, but `calling` is `call`.
+        return match is_doubled && !rest.ends_with(['l', 's', 'z']) {
+            true => rest[..rest.len() - 1].to_string(),
+            false => rest.to_string(),
+        };
+    }
+    word.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topics(text: &str) -> Vec<String> {
+        mentions(text, &NoiseWords::default()).into_iter().map(|mention| mention.topic.0).collect()
+    }
+
+    #[test]
+    fn parts_and_compounds() {
+        for (text, expected) in [
+            ("the login form", &["login", "form"][..]),
+            ("src/auth/login.rs", &["src", "auth", "login", "rs", "src/auth/login.rs"]),
+            ("parseConfig", &["pars", "config", "parseconfig"]),
+            ("HTTPServer2", &["http", "server2", "httpserver2"]),
+            ("retry_policy", &["retry", "policy", "retry_policy"]),
+            ("OAuth2 e2e 404 v2", &["auth2", "oauth2", "e2e", "v2"]),
+            ("sessions, Session; SESSION", &["session"]),
+            (
+                "policies matches mapping parsed boxes classes",
+                &["policy", "match", "map", "pars", "box", "class"],
+            ),
+            ("Überprüfung der Größe", &["überprüfung", "der", "größe"]),
+            ("登录页面 ab", &["登录", "录页", "页面", "ab"]),
+            ("…(token)…", &["token"]),
+        ] {
+            assert_eq!(topics(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_topic() {
+        for text in [
+            "",
+            "please fix the tests and update it",
+            "#123 (#77) 2026 3.14 1_000",
+            "https://example.org/auth/login?token=abc www.example.org <http://x.y/login>",
+            "jane.doe@example.org",
+            "a b c",
+        ] {
+            assert_eq!(topics(text), [] as [&str; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_this_place_are_noise() {
+        let noise = NoiseWords::new(["jane", "big-box", "ravenry"]);
+        let found = mentions("jane's ravenry on bigbox: the big parser", &noise);
+        let words: Vec<&str> = found.iter().map(|mention| mention.topic.as_str()).collect();
+        assert_eq!(words, ["bigbox", "parser"]);
+    }
+
+    #[test]
+    fn the_most_telling_come_first() {
+        let found = mentions("parser lexer token lexer cache token lexer", &NoiseWords::default());
+        let frequency = |topic: &Topic| if topic.as_str() == "parser" { 90 } else { 1 };
+        let ranked: Vec<String> = rank(found, frequency).into_iter().map(|topic| topic.0).collect();
+        assert_eq!(ranked, ["lexer", "token", "cach", "parser"]);
+        let many: String = (0..100).map(|number| format!("word{number}x ")).collect();
+        assert_eq!(rank(mentions(&many, &NoiseWords::default()), |_| 0).len(), MAX_TOPICS);
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_long_prompt_is_read() {
+        let text = format!("{}ü needle", "hay ".repeat(MAX_READ / 4));
+        assert_eq!(topics(&text), ["hay"]);
+        assert_eq!(topics(&format!("{}ü", "x".repeat(MAX_READ - 1))), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn names_of_files() {
+        let words = |name: &str| of_name(name).into_iter().map(|topic| topic.0).collect::<Vec<_>>();
+        assert_eq!(words("login_form.test.ts"), ["login", "form", "login_form.test"]);
+        assert_eq!(words(".gitignore"), ["gitignor"]);
+        assert_eq!(words("LoginForm.tsx"), ["login", "form", "loginform"]);
+    }
+}
