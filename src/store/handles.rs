@@ -46,6 +46,8 @@ handles! {
     session_states: SessionStates,
     /// What hooks keep between calls: `hooks/` and `trouble.jsonl`.
     hooks: HookStates,
+    /// What agents do in each repository, and what is counted of it: `awareness/`.
+    awareness: AwarenessFiles,
     /// What `doctor` and housekeeping look at.
     upkeep: Upkeep,
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::agents::grave_id::GraveId;
 use super::agents::session_hash::session_hash;
+use crate::domain::awareness::RepositoryId;
 use crate::domain::{AgentName, SessionId};
 
 /// The directory of a mesh.
@@ -16,7 +17,8 @@ pub(super) struct Layout {
 pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "graves", "presence", "tmp"];
 
 /// Files and directories that may be added later.
-pub(super) const LATER: [&str; 12] = [
+pub(super) const LATER: [&str; 13] = [
+    "awareness",
     "mesh.lock",
     "swarm.lock",
     "claims.json",
@@ -148,6 +150,18 @@ impl Layout {
 
     pub(super) fn feed(&self) -> PathBuf {
         self.root.join("feed")
+    }
+
+    pub(super) fn counts(&self, repository: &RepositoryId) -> PathBuf {
+        self.root.join(format!("awareness/{}", repository.as_str()))
+    }
+
+    pub(super) fn track(&self, repository: &RepositoryId) -> PathBuf {
+        self.root.join(format!("awareness/{}.track", repository.as_str()))
+    }
+
+    pub(super) fn counting_lock(&self, repository: &RepositoryId) -> PathBuf {
+        self.root.join(format!("awareness/{}.lock", repository.as_str()))
     }
 
     pub(super) fn tmp(&self) -> PathBuf {

@@ -6,7 +6,8 @@
 //! | 2 | `swarm.lock` | claims and completions; pi-messenger takes it too |
 //! | 3 | `sent/<Name>/.stamp` | the order of one sender's messages |
 //! | 4 | `presence/<Name>` | the activity counts of one agent |
-//! | 5 | `feed/.lock` | appending to the feed |
+//! | 5 | `awareness/<repository>.track` | what agents did in one repository |
+//! | 6 | `feed/.lock` | appending to the feed |
 //!
 //! While a lock is held, only locks of a higher rank are taken, and no second one of the same rank. So two processes
 //! never wait for each other. A debug build panics where a thread takes a lock out of order.
@@ -30,6 +31,7 @@ pub enum LockRank {
     Swarm,
     Stamp,
     Presence,
+    Track,
     Feed,
 }
 

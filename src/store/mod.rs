@@ -5,6 +5,7 @@
 //! decides under a lock is staged in a [`StagedChange`] and committed in one call.
 
 mod agents;
+mod awareness;
 mod directory_kind;
 mod error;
 mod feed;
@@ -31,13 +32,15 @@ pub use agents::graves::{GoneReason, Grave, GraveScan};
 pub use agents::registry::{Census, Registration, UnreadableFile};
 pub use agents::registry_index::{IndexedRegistry, ListedAgent, RegistryQuery, resolved_patterns};
 pub use agents::sessions::{Eviction, SessionRecord, SessionScan};
+pub use awareness::counter_file::{CountedPart, CounterFile, RepositoryCounts};
+pub use awareness::track_file::{CountedTrack, CountingLock, Track};
 pub use directory_kind::mesh_around;
 pub use error::StoreError;
 pub use feed::{EventBatch, FeedPosition, ProjectFeedPosition, ProjectFeeds};
 pub use fingerprint::Fingerprint;
 pub use handles::{
-    ActivityLogs, Archive, FeedLog, GraveRecords, HookStates, Inboxes, Outboxes, PresenceFiles, Registry,
-    SessionRecords, SessionStates, TaskRecords, Upkeep,
+    ActivityLogs, Archive, AwarenessFiles, FeedLog, GraveRecords, HookStates, Inboxes, Outboxes,
+    PresenceFiles, Registry, SessionRecords, SessionStates, TaskRecords, Upkeep,
 };
 pub use hooks::hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange};
 pub use hooks::session_states::{ChannelState, SessionServer, SessionState};

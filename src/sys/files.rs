@@ -15,6 +15,7 @@ mod lines;
 mod locked_line_file;
 mod mtime;
 mod process_mark;
+mod ranged;
 mod read;
 mod scratch;
 #[cfg(test)]
@@ -46,6 +47,7 @@ pub use lines::{FileLine, LineFile, LinePosition, LinesSince, MAX_LINE};
 pub use locked_line_file::LockedLineFile;
 pub use mtime::{refresh, touch, touch_dir};
 pub use process_mark::{mark_of, own_mark, owner_of};
+pub use ranged::RangedFile;
 pub use read::{
     BoundedRead, DirectoryEntry, FileId, FileStamp, entries, exists, has_only_names, has_second_name,
     is_dev_null, link_metadata, linked, list, list_from, metadata, read, read_at_most, read_large, read_note,

@@ -1,5 +1,6 @@
 //! Finds the git work tree of a directory and its branch, usually without starting `git`.
 
+mod history;
 mod last_commit;
 mod repository;
 
@@ -8,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use super::files;
 
+pub use history::{PastCommit, past_commits};
 pub use last_commit::LastCommit;
 pub use repository::{GitError, Repository, Staged};
 

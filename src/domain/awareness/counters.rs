@@ -6,6 +6,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::topics::Topic;
+use crate::domain::SessionId;
+
 /// The number of a topic.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct WordId(pub u64);
@@ -14,9 +17,35 @@ pub struct WordId(pub u64);
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct FileId(pub u64);
 
-/// The number of an agent.
+/// The number of an agent: of its session, so that it is the same under every name.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct AgentId(pub u64);
+
+impl WordId {
+    pub fn of(topic: &Topic) -> Self {
+        Self(stable_hash(topic.as_str().as_bytes()))
+    }
+}
+
+impl FileId {
+    /// `path` is relative to the root of the work tree, so that a file is the same one in every work tree.
+    pub fn of(path: &[u8]) -> Self {
+        Self(stable_hash(path))
+    }
+}
+
+impl AgentId {
+    pub fn of(session: &SessionId) -> Self {
+        Self(stable_hash(session.as_str().as_bytes()))
+    }
+}
+
+/// FNV-1a. These numbers are on disk, so the hash must be the same in every release.
+fn stable_hash(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
 
 /// What is counted for a word.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -42,7 +71,14 @@ pub struct Counters {
     pub events: u32,
     pub words: HashMap<WordId, WordCounts>,
     pub agents: HashMap<AgentId, AgentCounts>,
+    /// The events that changed a file.
+    pub files: HashMap<FileId, u32>,
 }
+
+/// From this many events on it is known which files are changed by everyone.
+const EVENTS_TO_KNOW_HUBS: u32 = 1_000;
+/// A file that is in one of so many events is such a file.
+const HUB_SHARE: u32 = 50;
 
 impl Counters {
     /// Counts an event. `names` are the topics in the names of the changed files and of the two directories above each.
@@ -55,6 +91,9 @@ impl Counters {
         names: &BTreeSet<WordId>,
     ) {
         self.events += 1;
+        for file in files {
+            *self.files.entry(*file).or_default() += 1;
+        }
         let prompt: HashSet<WordId> = prompt.iter().copied().collect();
         for word in prompt {
             let counts = self.words.entry(word).or_default();
@@ -73,6 +112,12 @@ impl Counters {
                 *counts.files.entry(*file).or_default() += 1;
             }
         }
+    }
+
+    /// Whether everyone changes that file now and then, so that meeting there says little.
+    pub fn is_hub(&self, file: FileId) -> bool {
+        let count = self.files.get(&file).copied().unwrap_or_default();
+        self.events >= EVENTS_TO_KNOW_HUBS && count.saturating_mul(HUB_SHARE) >= self.events
     }
 
     /// How often a prompt with this word led to that file: the share of its prompts, cautious if there were few.
@@ -99,4 +144,28 @@ impl Counters {
 
 fn share(count: Option<&u32>, of: u32) -> f64 {
     count.map_or(0.0, |count| f64::from(*count) / (f64::from(of) + 1.5))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_on_disk_stay_the_same() {
+        assert_eq!(FileId::of(b"").0, 0xcbf2_9ce4_8422_2325);
+        assert_eq!(FileId::of(b"src/auth/login.rs").0, 0xffab_9095_2299_9dc3);
+    }
+
+    #[test]
+    fn a_file_that_everyone_changes() {
+        let mut counters = Counters::default();
+        let (hub, other) = (FileId(1), FileId(2));
+        for number in 0..999 {
+            let files: &[FileId] = if number % 20 == 0 { &[hub] } else { &[other] };
+            counters.count(None, &[], files, &BTreeSet::new());
+        }
+        assert!(!counters.is_hub(hub), "too few events to say so");
+        counters.count(None, &[], &[], &BTreeSet::new());
+        assert!(counters.is_hub(hub) && !counters.is_hub(FileId(3)));
+    }
 }

@@ -8,4 +8,22 @@ pub mod forecast;
 mod secrets;
 mod stop_words;
 pub mod topics;
+pub mod track;
 pub mod trajectory;
+pub mod work_event;
+
+use super::sha256::sha256;
+
+/// A repository: a part of the hash of the directory that its work trees share. It is the name of files in the mesh.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct RepositoryId(String);
+
+impl RepositoryId {
+    pub fn of(directory: &[u8]) -> Self {
+        Self(sha256(directory)[..32].to_string())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}

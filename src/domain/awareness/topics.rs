@@ -1,6 +1,6 @@
 //! The topics of a prompt: the few words of it that are worth counting. The text itself is not kept.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::secrets::{self, is_secret};
 use super::stop_words;
@@ -17,6 +17,11 @@ const MAX_LENGTH: usize = 64;
 pub struct Topic(String);
 
 impl Topic {
+    /// A topic that was read from a file of ours.
+    pub fn stored(text: &str) -> Self {
+        Self(text.to_string())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -77,9 +82,25 @@ pub fn of_name(name: &str) -> Vec<Topic> {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
     let mut found = Vec::new();
     each_token(stem, &mut |token| {
-        each_word(token, &mut |word| note(&mut found, word, &NoiseWords::default()))
+        each_word(token, &mut |word| note(&mut found, word, &NoiseWords::default()));
     });
     found.into_iter().map(|mention| mention.topic).collect()
+}
+
+/// The topics in the name of a file, and those together with the names of the two directories above it.
+pub fn of_path(path: &str) -> PathTopics {
+    let mut parts = path.rsplit('/');
+    let stem = parts.next().map(of_name).unwrap_or_default();
+    let above = parts.take(2).flat_map(of_name);
+    let all = stem.iter().cloned().chain(above).collect();
+    PathTopics { stem, all }
+}
+
+/// What [`of_path`] finds.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct PathTopics {
+    pub stem: Vec<Topic>,
+    pub all: BTreeSet<Topic>,
 }
 
 fn note(found: &mut Vec<Mention>, word: &str, noise: &NoiseWords) {

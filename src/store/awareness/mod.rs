@@ -1,0 +1,10 @@
+//! `awareness/`: for each repository the track of what agents do, and the counts made from it.
+//!
+//! ```text
+//! awareness/<repository>          the counts
+//! awareness/<repository>.track    what agents did: the window that forecasts look at, and what is not counted yet
+//! awareness/<repository>.lock     held by the process that counts
+//! ```
+
+pub(super) mod counter_file;
+pub(super) mod track_file;

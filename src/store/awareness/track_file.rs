@@ -1,0 +1,217 @@
+//! `awareness/<repository>.track`: lines of what agents did. Hooks append to it; the process that counts replaces it.
+//!
+//! ```text
+//! track 3                the generation, which the counts name
+//! …                      lines that are counted, and are kept for forecasts and for people
+//! counted
+//! …                      lines that are not counted yet
+//! ```
+//!
+//! Counting replaces two files: first the counts, then the track. If it is killed in between, the counts name the next
+//! generation of the track and how much of this one they hold, so that nothing is counted twice.
+
+use std::time::Duration;
+
+use super::counter_file::{self, CountedPart, CounterFile, RepositoryCounts};
+use crate::domain::awareness::RepositoryId;
+use crate::domain::awareness::track::TrackLine;
+use crate::store::error::StoreError;
+use crate::store::handles::AwarenessFiles;
+use crate::store::lock_order::{LockOrderGuard, LockRank};
+use crate::sys::files::{self, LockedLineFile};
+use crate::sys::flock::FileLock;
+
+/// How long to wait for the lock on the file. Nobody holds it longer than it takes to write it.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
+const COUNTED: &str = "counted";
+
+/// A track as it was read.
+#[derive(Clone, Debug, Default)]
+pub struct Track {
+    pub lines: Vec<TrackLine>,
+    /// Where each line begins, in bytes.
+    offsets: Vec<u64>,
+    generation: u64,
+    /// The number of lines that were counted when the file was written.
+    counted: usize,
+    length: u64,
+}
+
+impl Track {
+    fn parse(content: &[u8]) -> Self {
+        let mut track = Self { length: content.len() as u64, ..Self::default() };
+        let mut offset = 0;
+        for line in content.split(|byte| *byte == b'\n') {
+            let start = offset;
+            offset += line.len() as u64 + 1;
+            let Ok(text) = std::str::from_utf8(line) else { continue };
+            if let Some(parsed) = TrackLine::parse(text) {
+                track.lines.push(parsed);
+                track.offsets.push(start);
+            } else if text == COUNTED {
+                track.counted = track.lines.len();
+            } else if let Some(generation) = text.strip_prefix("track ") {
+                track.generation = generation.parse().unwrap_or_default();
+            }
+        }
+        track
+    }
+
+    /// The number of lines that are in those counts. They are the first ones.
+    pub fn counted_lines(&self, counts: Option<CountedPart>) -> usize {
+        match counts {
+            Some(part) if part.generation == self.generation => self.counted,
+            Some(part) if part.generation == self.generation + 1 => {
+                let within = self.offsets.partition_point(|offset| *offset < part.length);
+                within.max(self.counted)
+            }
+            // The counts are lost, and so is what was in them.
+            _ => 0,
+        }
+    }
+
+    /// How many bytes are not counted.
+    pub fn uncounted_bytes(&self, counts: Option<CountedPart>) -> u64 {
+        let first = self.offsets.get(self.counted_lines(counts));
+        first.map_or(0, |offset| self.length - offset)
+    }
+}
+
+/// The right to count a repository: no other process does.
+#[derive(Debug)]
+#[must_use = "another process may count as soon as this is dropped"]
+pub struct CountingLock<'m> {
+    files: AwarenessFiles<'m>,
+    repository: RepositoryId,
+    _held: FileLock,
+}
+
+/// What becomes of the lines of a track when they are counted.
+#[derive(Clone, Debug, Default)]
+pub struct CountedTrack {
+    /// Lines that are counted, and are kept.
+    pub kept: Vec<TrackLine>,
+    /// Lines of events that are not over.
+    pub open: Vec<TrackLine>,
+}
+
+impl<'m> AwarenessFiles<'m> {
+    /// Appends a line. `None`: another process held the file for the whole wait, and the line is not recorded.
+    pub fn append(self, repository: &RepositoryId, line: &TrackLine) -> Result<Option<u64>, StoreError> {
+        let Some((mut file, _turn)) = self.locked(repository)? else { return Ok(None) };
+        Ok(Some(file.add(line.encode().as_bytes())?))
+    }
+
+    pub fn track(self, repository: &RepositoryId) -> Result<Track, StoreError> {
+        let content = files::read_note(&self.mesh.layout.track(repository))?;
+        Ok(Track::parse(&content.unwrap_or_default()))
+    }
+
+    /// `None`: nothing is counted yet.
+    pub fn counts(self, repository: &RepositoryId) -> Result<Option<CounterFile>, StoreError> {
+        CounterFile::open(&self.mesh.layout.counts(repository))
+    }
+
+    /// `None`: another process is counting.
+    pub fn lock_counting(self, repository: &RepositoryId) -> Result<Option<CountingLock<'m>>, StoreError> {
+        files::create_dir(&self.mesh.layout.directory("awareness"))?;
+        let held = FileLock::try_acquire(&self.mesh.layout.counting_lock(repository))?;
+        let repository = repository.clone();
+        Ok(held.map(|held| CountingLock { files: self, repository, _held: held }))
+    }
+
+    fn locked(
+        self,
+        repository: &RepositoryId,
+    ) -> Result<Option<(LockedLineFile, LockOrderGuard)>, StoreError> {
+        let path = self.mesh.layout.track(repository);
+        let order = LockOrderGuard::begin(LockRank::Track, LOCK_TIMEOUT);
+        let directory = self.mesh.layout.directory("awareness");
+        let file = match LockedLineFile::open(&path, order.left()) {
+            Err(_) if !files::exists(&directory)? => {
+                files::create_dir(&directory)?;
+                LockedLineFile::open(&path, order.left())?
+            }
+            opened => opened?,
+        };
+        Ok(file.map(|file| (file, order)))
+    }
+}
+
+impl CountingLock<'_> {
+    /// Replaces the counts, and the lines of `read` by what is left of them. Lines that hooks appended meanwhile stay.
+    /// `false`: a hook held the track for too long, and nothing has changed.
+    pub fn replace(
+        &self,
+        read: &Track,
+        counts: &RepositoryCounts,
+        rest: &CountedTrack,
+    ) -> Result<bool, StoreError> {
+        let (mesh, repository) = (self.files.mesh, &self.repository);
+        let counted = CountedPart { generation: read.generation + 1, length: read.length };
+        let prepared = mesh.files.prepare(&counter_file::encode(counts, counted))?;
+        let Some((mut file, _turn)) = self.files.locked(repository)? else { return Ok(false) };
+        let content = file.read()?;
+        let newer = content.get(read.length as usize..).unwrap_or_default();
+        let mut track = format!("track {}\n", counted.generation);
+        let text = |lines: &[TrackLine]| lines.iter().map(|line| line.encode() + "\n").collect::<String>();
+        track.push_str(&text(&rest.kept));
+        track.push_str(COUNTED);
+        track.push('\n');
+        track.push_str(&text(&rest.open));
+        let mut track = track.into_bytes();
+        track.extend(newer);
+        mesh.files.put(prepared, &mesh.layout.counts(repository))?;
+        file.replace(&mesh.files, &track)?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::AgentName;
+    use crate::domain::awareness::counters::AgentId;
+    use crate::domain::awareness::track::{Deed, TrackStamp, TreeId};
+    use crate::domain::settings::Durability;
+    use crate::store::{Mesh, MeshLocation, MeshOptions};
+
+    fn line(at: i64) -> TrackLine {
+        let deed = Deed::Changed { tree: TreeId(0), files: vec![format!("file{at}").into_bytes()] };
+        TrackLine {
+            stamp: TrackStamp { at, agent: AgentId(1), name: AgentName::new("Robin").unwrap() },
+            deed,
+        }
+    }
+
+    fn times(lines: &[TrackLine]) -> Vec<i64> {
+        lines.iter().map(|line| line.stamp.at).collect()
+    }
+
+    #[test]
+    fn lines_that_come_while_others_are_counted_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = MeshOptions { durability: Durability::Process, lock_timeout: Duration::from_secs(60) };
+        let mesh = Mesh::create(&MeshLocation::at(&dir.path().join("mesh")), options).unwrap();
+        let (store, repository) = (mesh.awareness(), RepositoryId::of(b"/work"));
+        for at in 1..=3 {
+            store.append(&repository, &line(at)).unwrap().unwrap();
+        }
+        let lock = store.lock_counting(&repository).unwrap().unwrap();
+        assert!(store.lock_counting(&repository).unwrap().is_none(), "one process counts");
+        let read = store.track(&repository).unwrap();
+        assert_eq!((times(&read.lines), read.counted_lines(None)), (vec![1, 2, 3], 0));
+        assert!(read.uncounted_bytes(None) > 0);
+        store.append(&repository, &line(4)).unwrap().unwrap();
+        let rest = CountedTrack { kept: vec![line(2)], open: vec![line(3)] };
+        assert!(lock.replace(&read, &RepositoryCounts::default(), &rest).unwrap());
+        let counts = store.counts(&repository).unwrap().unwrap().counted;
+        let after = store.track(&repository).unwrap();
+        assert_eq!(times(&after.lines), [2, 3, 4]);
+        assert_eq!(after.counted_lines(Some(counts)), 1);
+        // As if the process was killed before it replaced the track.
+        let before = Track { generation: 0, ..read };
+        assert_eq!(before.counted_lines(Some(CountedPart { generation: 1, length: before.length })), 3);
+        assert_eq!(after.counted_lines(Some(CountedPart { generation: 9, length: 0 })), 0);
+    }
+}
