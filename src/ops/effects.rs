@@ -1,4 +1,4 @@
-//! The effects of an op besides its answer: lines of the feed, notices, wakes and warnings.
+//! The effects of an op besides its answer: lines of the feed, notices, wakes, background jobs and warnings.
 //!
 //! An op decides, under a lock where it has to, and commits. It only records in its [`Op`] what others are to be told.
 //! `runner` carries that out once the op has returned and no lock is held. So code that holds a lock never waits for
@@ -12,6 +12,7 @@ use crate::domain::settings::SettingSource;
 use crate::domain::{Agent, AgentName, Event, EventKind, Notice};
 use crate::store::LocationReason;
 
+use super::background::job::BackgroundJob;
 use super::context::Context;
 use super::feed::event::event;
 
@@ -23,6 +24,8 @@ pub(super) struct Effects {
     pub(super) notices: Vec<AddressedNotice>,
     /// Agents that got a notice while a lock was held.
     pub(super) wakes: Vec<AgentName>,
+    /// Each once.
+    pub(super) jobs: Vec<BackgroundJob>,
     /// Warnings for a person; the command goes on.
     warnings: Vec<String>,
 }
@@ -49,7 +52,11 @@ impl Op {
     pub(super) fn new(mut ctx: Context) -> Self {
         let warnings = std::mem::take(&mut ctx.warnings);
         let effects = RefCell::new(Effects { warnings, ..Effects::default() });
-        Self { ctx, effects, has_told_of_tightening: Cell::default() }
+        let op = Self { ctx, effects, has_told_of_tightening: Cell::default() };
+        if let Some(job) = BackgroundJob::for_test() {
+            op.start_job(job);
+        }
+        op
     }
 
     /// Adds something that a person should know although the command goes on.
@@ -90,6 +97,14 @@ impl Op {
     /// Wakes an agent that got a notice already, if it is idle.
     pub(super) fn wake(&self, name: &AgentName) {
         self.effects.borrow_mut().wakes.push(name.clone());
+    }
+
+    /// Starts a background job once the op has returned. Nobody waits for it.
+    pub(super) fn start_job(&self, job: BackgroundJob) {
+        let jobs = &mut self.effects.borrow_mut().jobs;
+        if !jobs.contains(&job) {
+            jobs.push(job);
+        }
     }
 
     /// Notes that a named directory does not exist: it may be a typing error.

@@ -1,9 +1,10 @@
 //! Runs ops, and carries out their effects.
 //!
 //! The faces run every op here, so none of them can forget to tell or to wake anybody. Notices come first, because
-//! somebody may be waiting for them; then lines of the feed; then wakes, which may take seconds. All notices are posted
-//! under one lock, and all lines are written under another. So however many there are, telling others waits at most
-//! `lockTimeout` for the first lock (and again for `mesh.lock` if a recipient has gone) and two seconds for the second.
+//! somebody may be waiting for them; then lines of the feed; then background jobs, which are only started; then wakes,
+//! which may take seconds. All notices are posted under one lock, and all lines are written under another. So however
+//! many there are, telling others waits at most `lockTimeout` for the first lock (and again for `mesh.lock` if a
+//! recipient has gone) and two seconds for the second.
 //!
 //! If an op panics, its effects are lost, as if the process had been killed after the last commit: what it recorded may
 //! be about a change that it did not finish.
@@ -11,6 +12,7 @@
 use crate::domain::AgentName;
 use crate::store::holds_a_lock;
 
+use super::background::start;
 use super::context::Context;
 use super::effects::{Effects, Op};
 use super::{notices, wake};
@@ -40,7 +42,8 @@ pub fn run<T>(ctx: Context, work: impl FnOnce(&Op) -> T) -> OpOutcome<T> {
 }
 
 /// Like [`run`], for a hook, for which a harness waits: idle agents are passed to `hand_on`, which has time to wake
-/// them. The warnings are about notices that could not be posted; nobody reads others at a hook.
+/// them. The warnings are about notices that could not be posted and background jobs that could not be started;
+/// nobody reads others at a hook.
 pub fn run_at_hook<T>(
     ctx: Context,
     work: impl FnOnce(&Op) -> T,
@@ -48,7 +51,7 @@ pub fn run_at_hook<T>(
 ) -> OpOutcome<T> {
     let op = Op::new(ctx);
     let outcome = work(&op);
-    let Told { wakes, failures } = tell(&op);
+    let Told { wakes, failures } = act(&op);
     let resting = wake::idle_agents(&op, wakes);
     if !resting.is_empty() {
         hand_on(&op, &resting);
@@ -58,7 +61,7 @@ pub fn run_at_hook<T>(
 
 /// Carries out the effects so far. For ops that go on for long, between two steps.
 pub fn carry_out(op: &Op) {
-    let Told { wakes, failures } = tell(op);
+    let Told { wakes, failures } = act(op);
     failures.into_iter().for_each(|failure| op.warn(failure));
     wake::wake_notified(op, &wakes).into_iter().for_each(|failure| op.warn(failure));
 }
@@ -66,14 +69,23 @@ pub fn carry_out(op: &Op) {
 struct Told {
     /// Agents that got a notice.
     wakes: Vec<AgentName>,
-    /// Why others did not.
+    /// Why others did not, and why a background job was not started.
     failures: Vec<String>,
 }
 
-/// Posts notices and writes lines of the feed.
-fn tell(op: &Op) -> Told {
+/// Carries out the effects so far, except that nobody is woken.
+fn act(op: &Op) -> Told {
     debug_assert!(!holds_a_lock(), "effects are carried out when no lock is held: see ops/effects.rs");
-    let Effects { feed, notices, mut wakes, .. } = op.take_effects();
+    let mut effects = op.take_effects();
+    let jobs = std::mem::take(&mut effects.jobs);
+    let mut told = tell(op, effects);
+    told.failures.extend(jobs.iter().filter_map(|job| Some(start::start(op, job).err()?.to_string())));
+    told
+}
+
+/// Posts notices and writes lines of the feed.
+fn tell(op: &Op, effects: Effects) -> Told {
+    let Effects { feed, notices, mut wakes, .. } = effects;
     let mut failures = Vec::new();
     let keep = op.settings.feed_retention();
     if notices.is_empty() && (feed.is_empty() || keep == 0) {

@@ -4,12 +4,14 @@
 
 pub mod children;
 pub mod clock;
+pub mod detached;
 pub mod directory_trust;
 pub mod environment;
 pub mod files;
 pub mod filesystem;
 pub mod flock;
 pub mod git;
+pub mod panics;
 pub mod paths;
 pub mod process;
 pub mod program;

@@ -36,6 +36,12 @@ pub const NO_SLOW_TICK: &str = "MSG_TEST_NO_SLOW_TICK";
 /// The program that `selftest` tests instead of this one.
 pub const PROGRAM: &str = "MSG_TEST_PROGRAM";
 
+/// What happens to background jobs: `off`, none is started; `wait`, whoever starts one waits for its end.
+pub const BACKGROUND: &str = "MSG_TEST_BACKGROUND";
+/// If set, every command and hook starts a background job that shows itself in this directory, which has two pipes:
+/// it writes its pid to `said` and ends when `go` is opened and closed.
+pub const PROBE: &str = "MSG_TEST_PROBE";
+
 /// The end of the path of a directory whose sync fails.
 pub const FAIL_SYNC: &str = "MSG_TEST_FAIL_SYNC";
 /// The file to which a byte is added for every counted read; see [`count`].

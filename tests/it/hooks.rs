@@ -4,7 +4,7 @@ mod aftermath;
 pub mod codex;
 mod damaged;
 mod decisions;
-mod harmless;
+pub mod harmless;
 mod holders;
 mod index;
 mod judging;

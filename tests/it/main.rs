@@ -8,6 +8,7 @@
 )]
 
 mod arguments;
+mod background;
 mod configuration;
 mod corpus;
 mod crashes;

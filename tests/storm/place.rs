@@ -103,6 +103,7 @@ impl Place {
             .env("MSG_MESH", self.mesh())
             .env("PATH", path);
         command.env(test_switches::ANCESTRY_END, ancestry_end.to_string());
+        command.env(test_switches::BACKGROUND, "off");
         if let Ok(bug) = std::env::var(test_switches::BUG) {
             command.env(test_switches::BUG, bug);
         }

@@ -30,7 +30,7 @@ use crate::ops::hook::{
 use crate::ops::{self, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, Op};
 use crate::sys::stdin::StdinError;
 use crate::sys::watchdog::Watchdog;
-use crate::sys::{files, shell_pipe, signals, stdin, test_switches};
+use crate::sys::{files, panics, shell_pipe, signals, stdin, test_switches};
 
 /// Maximum size of a payload in bytes.
 const MAX_INPUT: usize = 16 * 1024 * 1024;
@@ -102,7 +102,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let failure = match failure {
         Ok(Ok(())) => None,
         Ok(Err(failure)) => Some(failure),
-        Err(panic) => Some(HookFailure::Panic(panic_text(&*panic))),
+        Err(panic) => Some(HookFailure::Panic(panics::text(&*panic))),
     };
     if let Some(failure) = failure {
         let error = failure.to_string();
@@ -193,7 +193,7 @@ fn answer(arguments: Arguments) -> Result<(), HookFailure> {
     let failure = match decided {
         Ok(Ok(())) => return responder.unheard().map_or(reported.map_err(HookFailure::Command), Err),
         Ok(Err(error)) => HookFailure::Command(error),
-        Err(panic) => HookFailure::Panic(panic_text(&*panic)),
+        Err(panic) => HookFailure::Panic(panics::text(&*panic)),
     };
     responder.fail(&failure.to_string());
     Err(failure)
@@ -311,11 +311,6 @@ impl HookResponder {
 /// Writes to standard error, where a person may see it; harnesses ignore it.
 fn complain(what: &str, error: &str) {
     drop(writeln!(io::stderr(), "msg {what}: {error}"));
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no details").to_string()
 }
 
 #[expect(clippy::panic, reason = "a test wants to see what happens")]

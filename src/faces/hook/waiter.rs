@@ -15,9 +15,9 @@ use crate::ops::hook::log_hook_failure;
 use crate::ops::wake::{self, WaiterEnd};
 use crate::ops::{self, Context, Op};
 use crate::sys::signals::{self, StopRequest};
-use crate::sys::stdin;
+use crate::sys::{panics, stdin};
 
-use super::{Arguments, HookFailure, INPUT_LIMIT, MAX_INPUT, complain, panic_text};
+use super::{Arguments, HookFailure, INPUT_LIMIT, MAX_INPUT, complain};
 
 /// The exit code that makes a harness continue.
 const GO_ON: u8 = 2;
@@ -30,7 +30,7 @@ pub(super) fn run(arguments: Arguments) -> ExitCode {
     let failure = match waited {
         Ok(Ok(code)) => return code,
         Ok(Err(error)) => error,
-        Err(panic) => HookFailure::Panic(panic_text(&*panic)),
+        Err(panic) => HookFailure::Panic(panics::text(&*panic)),
     };
     let failure = failure.to_string();
     complain("waiter", &failure);

@@ -206,6 +206,7 @@ impl TestEnvironment {
         open_mesh(&self.mesh(), Duration::from_secs(30))
     }
 
+    /// `msg`, confined to this environment. It starts no background jobs, unless a test wants some.
     pub fn msg(&self) -> Command {
         link_fast_spawning();
         let mut command = Command::new(env!("CARGO_BIN_EXE_msg"));
@@ -214,6 +215,7 @@ impl TestEnvironment {
             command.env("MSG_MESH", self.mesh());
         }
         command.env(test_switches::ANCESTRY_END, std::process::id().to_string());
+        command.env(test_switches::BACKGROUND, "off");
         command.envs(self.time.map(|time| (test_switches::NOW, time)));
         command.current_dir(self.work()).stdin(Stdio::null());
         command
