@@ -8,6 +8,7 @@ mod escape;
 mod event;
 mod harness;
 pub mod hook;
+pub mod line_merge;
 mod message;
 mod name;
 pub mod name_words;

@@ -3,6 +3,7 @@
 mod history;
 mod last_commit;
 mod repository;
+mod work_tree_merge;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,6 +13,7 @@ use super::files;
 pub use history::{PastCommit, past_commits};
 pub use last_commit::LastCommit;
 pub use repository::{GitError, Repository, Staged};
+pub use work_tree_merge::{FileConflict, FileMerge, WorkTreePair};
 
 /// A work tree: the main one or a linked one.
 #[derive(Clone, Debug, Eq, PartialEq)]

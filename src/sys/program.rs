@@ -89,8 +89,13 @@ pub enum RunError {
     Failed(String),
 }
 
-/// Runs a program and returns its output. It is killed after `limit`.
+/// Runs a program and returns its output as text. It is killed after `limit`.
 pub fn run_within(command: &mut Command, limit: Duration) -> Result<String, RunError> {
+    output_within(command, limit).map(|output| String::from_utf8_lossy(&output).into_owned())
+}
+
+/// Runs a program and returns its output. It is killed after `limit`.
+pub fn output_within(command: &mut Command, limit: Duration) -> Result<Vec<u8>, RunError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn()?;
     let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
@@ -103,7 +108,7 @@ pub fn run_within(command: &mut Command, limit: Duration) -> Result<String, RunE
     };
     let ended = ended?;
     if ended.status.success() {
-        return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
+        return Ok(ended.stdout);
     }
     let said = String::from_utf8_lossy(&ended.stderr);
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
