@@ -13,6 +13,8 @@ use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+
 use crate::domain::line_merge::{ConflictingLines, conflicting_lines};
 use crate::sys::files::{self, BoundedRead};
 use crate::sys::program::{RunError, output_within};
@@ -178,7 +180,8 @@ fn merge_versions(base: &Version, ours: &Version, theirs: &Version) -> Option<Fi
     let conflict = match (base.text(), ours.text(), theirs.text()) {
         (Some(base), Some(our_text), Some(their_text)) => {
             let deadline = Instant::now() + COMPARE_LIMIT;
-            let lines = conflicting_lines(base, our_text, their_text, deadline);
+            let lines = conflicting_lines(base, our_text, their_text, compare_until(deadline));
+            // From then on the comparison was coarse.
             if Instant::now() >= deadline {
                 return None;
             }
@@ -194,6 +197,11 @@ fn merge_versions(base: &Version, ours: &Version, theirs: &Version) -> Option<Fi
         _ => FileConflict::Whole,
     };
     Some(FileMerge::Conflict(conflict))
+}
+
+/// Compares lines. After the deadline it finds larger differences than there are.
+fn compare_until(deadline: Instant) -> impl Fn(&[u32], &[u32]) -> Vec<DiffOp> {
+    move |old, new| capture_diff_slices_deadline(Algorithm::Myers, old, new, Some(deadline))
 }
 
 /// Whether git stores something else than what is in the working file. `None`: it can't tell.

@@ -154,6 +154,15 @@ fn without_a_common_commit_nothing_is_known() {
     assert!(WorkTreePair::new(&scene.path("ours"), &scene.path("nowhere")).is_none());
 }
 
+#[test]
+fn large_texts_that_have_nothing_in_common_take_no_longer_than_allowed() {
+    let text = |letter: char| (0..100_000).map(|number| format!("{letter}{number}\n")).collect::<String>();
+    let [base, ours, theirs] = ['a', 'b', 'c'].map(text);
+    let compare = compare_until(Instant::now() + Duration::from_millis(50));
+    let conflicts = conflicting_lines(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), compare);
+    assert!(!conflicts.is_empty());
+}
+
 /// Lines that occur once can be matched in one way only, so git must find the same.
 #[test]
 fn git_finds_the_same_conflicts() {
@@ -182,7 +191,8 @@ fn git_finds_the_same_conflicts() {
         };
         let (ours, theirs, base) = (edited("ours"), edited("theirs"), base.concat());
         let deadline = Instant::now() + Duration::from_secs(60);
-        let found = conflicting_lines(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), deadline);
+        let compare = compare_until(deadline);
+        let found = conflicting_lines(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), compare);
         for (name, text) in [("a", &ours), ("o", &base), ("b", &theirs)] {
             scene.put(&format!("ours/{name}"), text.as_bytes());
         }
