@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, BufRead, Write};
 
-use ravenry::domain::awareness::counters::{AgentId, Counters, FileId, WordId};
+use ravenry::domain::awareness::counters::{AgentId, Counters, PathId, WordId};
 use ravenry::domain::awareness::forecast::{PromptedAgent, RecentWork, forecast};
 use serde::Deserialize;
 
@@ -41,7 +41,7 @@ struct Replay {
     /// The same, with those of the two directories above it.
     names: Vec<BTreeSet<WordId>>,
     /// The recent events of each agent.
-    recent: BTreeMap<AgentId, VecDeque<(i64, Vec<FileId>)>>,
+    recent: BTreeMap<AgentId, VecDeque<(i64, Vec<PathId>)>>,
     /// The prompt whose files are not known yet.
     open: Option<(i64, AgentId, Vec<WordId>)>,
 }
@@ -70,7 +70,7 @@ impl Replay {
         let own = self.work_of(agent);
         let prompted = PromptedAgent { agent, topics: &topics, work: &own };
         let others = self.recent.keys().copied().filter(|other| *other != agent);
-        let stem = |file: FileId| self.stems[file.0 as usize].as_slice();
+        let stem = |file: PathId| self.stems[file.0 as usize].as_slice();
         let pairs = others
             .map(|other| (other, forecast(&self.counters, &prompted, other, &self.work_of(other), stem)));
         let likely = pairs.filter(|(_, forecast)| forecast.probability > LEAST);
@@ -91,7 +91,7 @@ impl Replay {
 
     fn edit(&mut self, files: &[u64]) {
         let Some((at, agent, topics)) = self.open.take() else { return };
-        let files: Vec<FileId> = files.iter().copied().map(FileId).collect();
+        let files: Vec<PathId> = files.iter().copied().map(PathId).collect();
         let names = files.iter().flat_map(|file| &self.names[file.0 as usize]).copied().collect();
         self.counters.count(Some(agent), &topics, &files, &names);
         self.recent.entry(agent).or_default().push_back((at, files));

@@ -15,7 +15,7 @@
 //! | `seen/<Name>/.owner` | `store::messages::orphans` |
 //! | `registry/.<Name>.taken` | `store::agents::burial` |
 //! | `seen/<Name>/`, `sent/<Name>/` | `store::messages::archive`; file names: `store::messages::message_files` |
-//! | `awareness/<repository>`, `.track` and `.lock` | `store::awareness`; format of a line: `domain::awareness::track` |
+//! | `awareness/<repository>`, `.track`, `.predictions` and `.lock` | `store::awareness`; format of a line: `domain::awareness::track` |
 //! | `feed/<number>.jsonl`, `feed/.lock` | `store::feed`; format of a line: `store::wire::event` |
 //! | `quarantine/` | `store::quarantine` |
 //! | `sessions/<hash>.json` | `store::agents::sessions` |

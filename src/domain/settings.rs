@@ -11,11 +11,13 @@ use jiff::SignedDuration;
 
 use super::name_words::{NameTheme, WordsError};
 use super::pattern::{NormalPath, Pattern};
-use value_types::{
-    BoundedNumber, ContextMode, DirectoryPath, Globs, SettingType, ThemeChoice, WordChoice, WordLists,
-};
 pub use value_types::{
-    DependencyPolicy, Durability, FeedPrivacy, RawValue, SettingSource, SettingValue, WakePolicy,
+    AwarenessMode, DependencyPolicy, Durability, FeedPrivacy, PromptSharing, RawValue, SettingSource,
+    SettingValue, WakePolicy,
+};
+use value_types::{
+    BoundedNumber, ContextMode, DirectoryPath, Globs, Probability, SettingType, ThemeChoice, WordChoice,
+    WordLists,
 };
 
 /// Who may set a key.
@@ -107,6 +109,17 @@ settings! {
         "how many events the feed keeps, or a few more; with 0, nothing is written"
     "feedPrivacy", User => pub feed_privacy: FeedPrivacy = FeedPrivacy::Names;
         "whether the feed shows only who wrote to whom, or the text of direct messages too"
+    "awareness", Anyone => pub awareness: AwarenessMode = AwarenessMode::Warn;
+        "whether agents' prompts and files are followed (`show`), and collisions told beforehand (`warn`)"
+    // The user's only, because a project must not make a user's prompts visible.
+    "sharePrompts", User => pub share_prompts: PromptSharing = PromptSharing::Topics;
+        "what other agents can see of a prompt: its `topics`, its `text` too, or nothing (`off`)"
+    "awarenessWindow", Anyone => awareness_window: BoundedNumber<1, 168> = BoundedNumber(8.0);
+        "hours for which an agent counts as being in the files that it changed"
+    "warnAt", Anyone => warn_at: Probability = Probability(0.5);
+        "how likely a collision must be to be told, from 0 to 1"
+    "calibrate", Anyone => pub calibrate: bool = true;
+        "let `warnAt` follow what became of earlier predictions in each repository"
     "dependencies", Anyone => pub dependencies: DependencyPolicy = DependencyPolicy::Strict;
         "whether a task whose dependencies are not done may be claimed"
     "mailTurns", Anyone => mail_turns: BoundedNumber<0, 1000> = BoundedNumber(5.0);
@@ -222,6 +235,16 @@ impl Settings {
             Pattern::new(&format!("{whole}/"), &root).is_ok_and(|pattern| pattern.covers(&folder))
         };
         self.auto_register_paths.0.iter().any(is_meant)
+    }
+
+    /// For how long an agent counts as being in the files that it changed.
+    pub fn awareness_window(&self) -> SignedDuration {
+        SignedDuration::from_secs_f64(self.awareness_window.0 * 3600.0)
+    }
+
+    /// How likely a collision must be to be told.
+    pub fn warn_at(&self) -> f64 {
+        self.warn_at.0
     }
 
     /// How long an agent that holds something may be silent before it counts as stuck.

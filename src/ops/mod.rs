@@ -2,6 +2,7 @@
 //! `faces` print.
 
 pub mod agents;
+pub mod awareness;
 pub mod background;
 mod context;
 pub mod doctor;

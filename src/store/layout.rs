@@ -160,6 +160,10 @@ impl Layout {
         self.root.join(format!("awareness/{}.track", repository.as_str()))
     }
 
+    pub(super) fn predictions(&self, repository: &RepositoryId) -> PathBuf {
+        self.root.join(format!("awareness/{}.predictions", repository.as_str()))
+    }
+
     pub(super) fn counting_lock(&self, repository: &RepositoryId) -> PathBuf {
         self.root.join(format!("awareness/{}.lock", repository.as_str()))
     }

@@ -33,6 +33,7 @@ pub use agents::registry::{Census, Registration, UnreadableFile};
 pub use agents::registry_index::{IndexedRegistry, ListedAgent, RegistryQuery, resolved_patterns};
 pub use agents::sessions::{Eviction, SessionRecord, SessionScan};
 pub use awareness::counter_file::{CountedPart, CounterFile, RepositoryCounts};
+pub use awareness::predictions::{Prediction, PredictionEnd, Recorded};
 pub use awareness::track_file::{CountedTrack, CountingLock, Track};
 pub use directory_kind::mesh_around;
 pub use error::StoreError;

@@ -49,6 +49,11 @@ impl Home {
     }
 }
 
+/// The name of this machine; empty if it has none.
+pub fn host_name() -> String {
+    nix::unistd::gethostname().map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())
+}
+
 /// The working directory. Fails if it has been removed.
 pub fn cwd() -> std::io::Result<PathBuf> {
     std::env::current_dir()

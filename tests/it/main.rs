@@ -8,6 +8,7 @@
 )]
 
 mod arguments;
+mod awareness;
 mod background;
 mod configuration;
 mod corpus;

@@ -15,7 +15,7 @@ pub struct WordId(pub u64);
 
 /// The number of a file.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct FileId(pub u64);
+pub struct PathId(pub u64);
 
 /// The number of an agent: of its session, so that it is the same under every name.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -23,11 +23,11 @@ pub struct AgentId(pub u64);
 
 impl WordId {
     pub fn of(topic: &Topic) -> Self {
-        Self(stable_hash(topic.as_str().as_bytes()))
+        Self(stable_hash(topic.stem().as_bytes()))
     }
 }
 
-impl FileId {
+impl PathId {
     /// `path` is relative to the root of the work tree, so that a file is the same one in every work tree.
     pub fn of(path: &[u8]) -> Self {
         Self(stable_hash(path))
@@ -55,7 +55,7 @@ pub struct WordCounts {
     /// The events that changed a file whose name, directory or parent directory has it.
     pub names: u32,
     /// The events whose prompt has it and that changed that file.
-    pub files: HashMap<FileId, u32>,
+    pub files: HashMap<PathId, u32>,
 }
 
 /// What is counted for an agent.
@@ -63,7 +63,7 @@ pub struct WordCounts {
 pub struct AgentCounts {
     pub events: u32,
     /// The events that changed that file.
-    pub files: HashMap<FileId, u32>,
+    pub files: HashMap<PathId, u32>,
 }
 
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -72,7 +72,7 @@ pub struct Counters {
     pub words: HashMap<WordId, WordCounts>,
     pub agents: HashMap<AgentId, AgentCounts>,
     /// The events that changed a file.
-    pub files: HashMap<FileId, u32>,
+    pub files: HashMap<PathId, u32>,
 }
 
 /// From this many events on it is known which files are changed by everyone.
@@ -87,7 +87,7 @@ impl Counters {
         &mut self,
         agent: Option<AgentId>,
         prompt: &[WordId],
-        files: &[FileId],
+        files: &[PathId],
         names: &BTreeSet<WordId>,
     ) {
         self.events += 1;
@@ -115,13 +115,13 @@ impl Counters {
     }
 
     /// Whether everyone changes that file now and then, so that meeting there says little.
-    pub fn is_hub(&self, file: FileId) -> bool {
+    pub fn is_hub(&self, file: PathId) -> bool {
         let count = self.files.get(&file).copied().unwrap_or_default();
         self.events >= EVENTS_TO_KNOW_HUBS && count.saturating_mul(HUB_SHARE) >= self.events
     }
 
     /// How often a prompt with this word led to that file: the share of its prompts, cautious if there were few.
-    pub(super) fn habit(&self, word: WordId, file: FileId) -> f64 {
+    pub(super) fn habit(&self, word: WordId, file: PathId) -> f64 {
         let Some(counts) = self.words.get(&word) else { return 0.0 };
         share(counts.files.get(&file), counts.prompts)
     }
@@ -136,7 +136,7 @@ impl Counters {
     }
 
     /// How often an agent changed that file.
-    pub(super) fn own(&self, agent: AgentId, file: FileId) -> f64 {
+    pub(super) fn own(&self, agent: AgentId, file: PathId) -> f64 {
         let Some(counts) = self.agents.get(&agent) else { return 0.0 };
         share(counts.files.get(&file), counts.events)
     }
@@ -152,20 +152,20 @@ mod tests {
 
     #[test]
     fn the_numbers_on_disk_stay_the_same() {
-        assert_eq!(FileId::of(b"").0, 0xcbf2_9ce4_8422_2325);
-        assert_eq!(FileId::of(b"src/auth/login.rs").0, 0xffab_9095_2299_9dc3);
+        assert_eq!(PathId::of(b"").0, 0xcbf2_9ce4_8422_2325);
+        assert_eq!(PathId::of(b"src/auth/login.rs").0, 0xffab_9095_2299_9dc3);
     }
 
     #[test]
     fn a_file_that_everyone_changes() {
         let mut counters = Counters::default();
-        let (hub, other) = (FileId(1), FileId(2));
+        let (hub, other) = (PathId(1), PathId(2));
         for number in 0..999 {
-            let files: &[FileId] = if number % 20 == 0 { &[hub] } else { &[other] };
+            let files: &[PathId] = if number % 20 == 0 { &[hub] } else { &[other] };
             counters.count(None, &[], files, &BTreeSet::new());
         }
         assert!(!counters.is_hub(hub), "too few events to say so");
         counters.count(None, &[], &[], &BTreeSet::new());
-        assert!(counters.is_hub(hub) && !counters.is_hub(FileId(3)));
+        assert!(counters.is_hub(hub) && !counters.is_hub(PathId(3)));
     }
 }

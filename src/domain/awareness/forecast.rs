@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::counters::{AgentId, Counters, FileId, WordId};
+use super::counters::{AgentId, Counters, PathId, WordId};
 
 /// How many of its last events show where an agent is.
 pub const RECENT_EVENTS: usize = 5;
@@ -17,17 +17,17 @@ const DEPENDENCE: f64 = 0.7;
 #[derive(Clone, Debug, Default)]
 pub struct RecentWork {
     /// The files of each event, the latest last.
-    pub events: Vec<Vec<FileId>>,
+    pub events: Vec<Vec<PathId>>,
 }
 
 impl RecentWork {
     /// The files that it changed within the window.
-    fn all(&self) -> BTreeSet<FileId> {
+    fn all(&self) -> BTreeSet<PathId> {
         self.events.iter().flatten().copied().collect()
     }
 
     /// The files in which it is now.
-    fn latest(&self) -> BTreeSet<FileId> {
+    fn latest(&self) -> BTreeSet<PathId> {
         self.events.iter().rev().take(RECENT_EVENTS).flatten().copied().collect()
     }
 }
@@ -43,7 +43,7 @@ pub struct PromptedAgent<'a> {
 /// Why two agents may meet in a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeetingPlace {
-    pub file: FileId,
+    pub file: PathId,
     pub probability: f64,
     pub arrival: Arrival,
 }
@@ -53,6 +53,8 @@ pub struct MeetingPlace {
 pub enum Arrival {
     Prompted,
     Other,
+    /// Nobody has to come: both are there. It is a fact, and no part of a forecast.
+    Both,
 }
 
 /// How likely two agents will meet, and where; the likeliest place first.
@@ -68,7 +70,7 @@ pub fn forecast<'t>(
     prompted: &PromptedAgent<'_>,
     other: AgentId,
     work: &RecentWork,
-    stem_topics: impl Fn(FileId) -> &'t [WordId],
+    stem_topics: impl Fn(PathId) -> &'t [WordId],
 ) -> Forecast {
     let (own, theirs) = (prompted.work.all(), work.all());
     let coming = work
@@ -93,7 +95,7 @@ pub fn forecast<'t>(
 }
 
 /// How likely the prompt leads to that file.
-fn comes(counters: &Counters, prompted: &PromptedAgent<'_>, file: FileId, stem: &[WordId]) -> f64 {
+fn comes(counters: &Counters, prompted: &PromptedAgent<'_>, file: PathId, stem: &[WordId]) -> f64 {
     let most = |cues: &mut dyn Iterator<Item = f64>| cues.fold(0.0, f64::max);
     let topics = || prompted.topics.iter().copied();
     let habit = most(&mut topics().map(|word| counters.habit(word, file)));
@@ -112,11 +114,11 @@ mod tests {
 
     const ALICE: AgentId = AgentId(1);
     const BOB: AgentId = AgentId(2);
-    const LOGIN: FileId = FileId(10);
-    const OTHER: FileId = FileId(11);
+    const LOGIN: PathId = PathId(10);
+    const OTHER: PathId = PathId(11);
     const TOPIC: WordId = WordId(100);
 
-    fn work(events: &[&[FileId]]) -> RecentWork {
+    fn work(events: &[&[PathId]]) -> RecentWork {
         RecentWork { events: events.iter().map(|files| files.to_vec()).collect() }
     }
 
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn only_the_latest_events_say_where_an_agent_is() {
-        let events: Vec<&[FileId]> =
+        let events: Vec<&[PathId]> =
             [&[LOGIN][..]].into_iter().chain([&[OTHER][..]; RECENT_EVENTS]).collect();
         let told = ask(&Counters::default(), &work(&[]), &work(&events), &[]);
         assert_eq!(told.places.iter().map(|place| place.file).collect::<Vec<_>>(), [OTHER]);

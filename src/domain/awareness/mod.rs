@@ -3,9 +3,13 @@
 //! Comparing the words of two prompts predicts nothing. What works is to ask which files the words of a prompt usually
 //! lead to, and whether another agent is in those files now: [`forecast`].
 
+pub mod calibration;
 pub mod counters;
 pub mod forecast;
+pub mod heads_up;
+pub mod retention;
 mod secrets;
+pub mod signals;
 mod stop_words;
 pub mod topics;
 pub mod track;

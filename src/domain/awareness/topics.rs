@@ -1,5 +1,6 @@
 //! The topics of a prompt: the few words of it that are worth counting. The text itself is not kept.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 
 use super::secrets::{self, is_secret};
@@ -12,24 +13,49 @@ pub const MAX_TOPICS: usize = 16;
 /// The longest topic, in characters. Longer words are no words.
 const MAX_LENGTH: usize = 64;
 
-/// A word that prompts and file names have in common, in lower case and without its ending.
-#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct Topic(String);
+/// A word that prompts and file names have in common. Words that differ in their endings are one topic.
+#[derive(Clone, Debug)]
+pub struct Topic {
+    /// In lower case and without its ending.
+    stem: String,
+    /// As it was written first, in lower case.
+    shown: String,
+}
 
 impl Topic {
-    /// A topic that was read from a file of ours.
-    pub fn stored(text: &str) -> Self {
-        Self(text.to_string())
+    /// `word` is in lower case.
+    pub fn new(word: &str) -> Self {
+        Self { stem: stem(word), shown: word.to_string() }
     }
 
+    /// What makes it this topic.
+    pub fn stem(&self) -> &str {
+        &self.stem
+    }
+
+    /// The word for people.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.shown
     }
 }
 
-impl std::fmt::Display for Topic {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+impl PartialEq for Topic {
+    fn eq(&self, other: &Self) -> bool {
+        self.stem == other.stem
+    }
+}
+
+impl Eq for Topic {}
+
+impl PartialOrd for Topic {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Topic {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.stem.cmp(&other.stem)
     }
 }
 
@@ -109,13 +135,13 @@ fn note(found: &mut Vec<Mention>, word: &str, noise: &NoiseWords) {
     if length > MAX_LENGTH || is_number || is_single_letter(word) || stop_words::is_stop_word(word) {
         return;
     }
-    let word = stem(word);
-    if stop_words::is_stop_word(&word) || noise.0.contains(&word) {
+    let topic = Topic::new(word);
+    if stop_words::is_stop_word(&topic.stem) || noise.0.contains(&topic.stem) {
         return;
     }
-    match found.iter_mut().find(|mention| mention.topic.0 == word) {
+    match found.iter_mut().find(|mention| mention.topic == topic) {
         Some(mention) => mention.count += 1,
-        None => found.push(Mention { topic: Topic(word), count: 1 }),
+        None => found.push(Mention { topic, count: 1 }),
     }
 }
 
@@ -276,7 +302,7 @@ mod tests {
     use super::*;
 
     fn topics(text: &str) -> Vec<String> {
-        mentions(text, &NoiseWords::default()).into_iter().map(|mention| mention.topic.0).collect()
+        mentions(text, &NoiseWords::default()).into_iter().map(|mention| mention.topic.stem).collect()
     }
 
     #[test]
@@ -319,7 +345,7 @@ mod tests {
     fn names_of_this_place_are_noise() {
         let noise = NoiseWords::new(["jane", "big-box", "ravenry"]);
         let found = mentions("jane's ravenry on bigbox: the big parser", &noise);
-        let words: Vec<&str> = found.iter().map(|mention| mention.topic.as_str()).collect();
+        let words: Vec<&str> = found.iter().map(|mention| mention.topic.stem()).collect();
         assert_eq!(words, ["bigbox", "parser"]);
     }
 
@@ -327,7 +353,7 @@ mod tests {
     fn the_most_telling_come_first() {
         let found = mentions("parser lexer token lexer cache token lexer", &NoiseWords::default());
         let frequency = |topic: &Topic| if topic.as_str() == "parser" { 90 } else { 1 };
-        let ranked: Vec<String> = rank(found, frequency).into_iter().map(|topic| topic.0).collect();
+        let ranked: Vec<String> = rank(found, frequency).into_iter().map(|topic| topic.stem).collect();
         assert_eq!(ranked, ["lexer", "token", "cach", "parser"]);
         let many: String = (0..100).map(|number| format!("word{number}x ")).collect();
         assert_eq!(rank(mentions(&many, &NoiseWords::default()), |_| 0).len(), MAX_TOPICS);
@@ -342,7 +368,7 @@ mod tests {
 
     #[test]
     fn names_of_files() {
-        let words = |name: &str| of_name(name).into_iter().map(|topic| topic.0).collect::<Vec<_>>();
+        let words = |name: &str| of_name(name).into_iter().map(|topic| topic.stem).collect::<Vec<_>>();
         assert_eq!(words("login_form.test.ts"), ["login", "form", "login_form.test"]);
         assert_eq!(words(".gitignore"), ["gitignor"]);
         assert_eq!(words("LoginForm.tsx"), ["login", "form", "loginform"]);

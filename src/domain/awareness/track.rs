@@ -94,7 +94,7 @@ fn prompted<'a>(words: impl Iterator<Item = &'a str>) -> Option<Deed> {
     for word in words {
         match word.strip_prefix('=') {
             Some(shared) => text = Some(String::from_utf8(unescape(shared)?).ok()?),
-            None => topics.push(Topic::stored(&String::from_utf8(unescape(word)?).ok()?)),
+            None => topics.push(Topic::new(&String::from_utf8(unescape(word)?).ok()?)),
         }
     }
     Some(Deed::Prompted { topics, text })
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let topic = |text: &str| Topic::stored(text);
+        let topic = |text: &str| Topic::new(text);
         for deed in [
             Deed::Prompted { topics: Vec::new(), text: None },
             Deed::Prompted {

@@ -20,8 +20,29 @@ pub enum Trend {
     Fading,
 }
 
+impl Trend {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deepening => "deepening",
+            Self::Stable => "stable",
+            Self::Emerging => "emerging",
+            Self::Fading => "fading",
+        }
+    }
+}
+
+/// A topic of the latest prompts.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TopicTrend {
+    pub topic: Topic,
+    /// `None`: it was mentioned once, and tells nothing yet.
+    pub trend: Option<Trend>,
+    /// How many of the prompts have it.
+    pub prompts: usize,
+}
+
 /// The trend of each topic, the most frequent first. `prompts` has the topics of each prompt, the latest last.
-pub fn trends(prompts: &[Vec<Topic>]) -> Vec<(Topic, Trend, usize)> {
+pub fn trends(prompts: &[Vec<Topic>]) -> Vec<TopicTrend> {
     let prompts = &prompts[prompts.len().saturating_sub(WINDOW)..];
     let mut topics: Vec<&Topic> = Vec::new();
     for topic in prompts.iter().flatten() {
@@ -29,15 +50,15 @@ pub fn trends(prompts: &[Vec<Topic>]) -> Vec<(Topic, Trend, usize)> {
             topics.push(topic);
         }
     }
-    let mut found: Vec<(Topic, Trend, usize)> = topics
+    let mut found: Vec<TopicTrend> = topics
         .into_iter()
-        .filter_map(|topic| {
+        .map(|topic| {
             let at: Vec<usize> =
                 (0..prompts.len()).filter(|number| prompts[*number].contains(topic)).collect();
-            Some((topic.clone(), trend(&at, prompts.len())?, at.len()))
+            TopicTrend { topic: topic.clone(), trend: trend(&at, prompts.len()), prompts: at.len() }
         })
         .collect();
-    found.sort_by(|a, b| b.2.cmp(&a.2).then(a.1.cmp(&b.1)));
+    found.sort_by_key(|found| (std::cmp::Reverse(found.prompts), found.trend.is_none(), found.trend));
     found
 }
 

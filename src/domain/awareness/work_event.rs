@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::counters::{AgentId, FileId, WordId};
+use super::counters::{AgentId, PathId, WordId};
 use super::forecast::RecentWork;
 use super::topics::{self, Topic};
 use super::track::{Deed, TrackLine, TreeId};
@@ -27,7 +27,7 @@ pub struct WorkEvent {
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ChangedFile {
-    pub id: FileId,
+    pub id: PathId,
     /// Relative to the root of the work tree.
     pub path: Vec<u8>,
     pub tree: TreeId,
@@ -35,7 +35,7 @@ pub struct ChangedFile {
 }
 
 impl WorkEvent {
-    pub fn file_ids(&self) -> Vec<FileId> {
+    pub fn file_ids(&self) -> Vec<PathId> {
         self.files.iter().map(|file| file.id).collect()
     }
 
@@ -82,7 +82,7 @@ pub fn events<'a>(lines: impl IntoIterator<Item = &'a TrackLine>) -> Vec<WorkEve
                 event.at = at;
                 event.name.clone_from(&line.stamp.name);
                 for path in files {
-                    let id = FileId::of(path);
+                    let id = PathId::of(path);
                     match event.files.iter_mut().find(|file| file.id == id) {
                         Some(file) => (file.at, file.tree) = (at, *tree),
                         None => event.files.push(ChangedFile { id, path: path.clone(), tree: *tree, at }),
@@ -136,7 +136,7 @@ mod tests {
     const BOB: AgentId = AgentId(2);
 
     fn prompt(agent: AgentId, at: i64, topic: &str) -> TrackLine {
-        let deed = Deed::Prompted { topics: vec![Topic::stored(topic)], text: None };
+        let deed = Deed::Prompted { topics: vec![Topic::new(topic)], text: None };
         TrackLine { stamp: TrackStamp { at, agent, name: AgentName::new("Robin").unwrap() }, deed }
     }
 
@@ -176,8 +176,8 @@ mod tests {
         let events = events(&lines);
         assert_eq!(shown(&events), expected);
         let work = recent_work(&events, 6);
-        assert_eq!(work[&ALICE].events, [[FileId::of(b"a"), FileId::of(b"b")]]);
-        assert_eq!(work[&BOB].events, [[FileId::of(b"c")]]);
+        assert_eq!(work[&ALICE].events, [[PathId::of(b"a"), PathId::of(b"b")]]);
+        assert_eq!(work[&BOB].events, [[PathId::of(b"c")]]);
     }
 
     #[test]

@@ -79,10 +79,12 @@ pub enum EventKind {
     Commit,
     /// A test run, with its outcome.
     Test,
+    /// An agent was told that it may collide with another.
+    HeadsUp,
 }
 
 impl EventKind {
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Join,
         Self::Leave,
         Self::Rename,
@@ -100,6 +102,7 @@ impl EventKind {
         Self::Edit,
         Self::Commit,
         Self::Test,
+        Self::HeadsUp,
     ];
 
     pub fn name(self) -> &'static str {
@@ -121,6 +124,7 @@ impl EventKind {
             Self::Edit => "edit",
             Self::Commit => "commit",
             Self::Test => "test",
+            Self::HeadsUp => "heads-up",
         }
     }
 

@@ -37,6 +37,9 @@ impl Event {
             AnyEventKind::Ours(EventKind::Test) if !preview.is_empty() => {
                 format!("ran the tests: {}", named(preview))
             }
+            AnyEventKind::Ours(EventKind::HeadsUp) if !target.is_empty() => {
+                with(&format!("may collide with {target}"), preview)
+            }
             _ => with(&joined(&[&verb, target]), preview),
         }
     }
@@ -73,6 +76,7 @@ fn of_ours(kind: EventKind) -> &'static str {
         EventKind::Edit => "edited",
         EventKind::Commit => "committed",
         EventKind::Test => "ran the tests",
+        EventKind::HeadsUp => "may collide",
     }
 }
 

@@ -105,6 +105,23 @@ impl<const LEAST: u32, const MOST: u32> SettingType for BoundedNumber<LEAST, MOS
     }
 }
 
+/// A number from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Probability(pub(super) f64);
+
+impl SettingType for Probability {
+    fn check(raw: &RawValue, _: &Self) -> Result<Self, Mismatch> {
+        match raw {
+            RawValue::Number(number) if (0.0..=1.0).contains(number) => Ok(Self(*number)),
+            _ => expected("a number from 0 to 1"),
+        }
+    }
+
+    fn shown(&self) -> SettingValue {
+        SettingValue::Number(self.0)
+    }
+}
+
 /// The path of a directory, if one is set.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct DirectoryPath(pub(super) Option<String>);
@@ -283,6 +300,30 @@ word_choice! {
         /// Who wrote to whom.
         Names = "names",
         /// Their text, too.
+        Text = "text",
+    }
+}
+
+word_choice! {
+    /// What `msg` does with what agents are about to do.
+    AwarenessMode {
+        /// Records and says nothing.
+        Off = "off",
+        /// Records it, and shows it to those who ask.
+        Show = "show",
+        /// Tells an agent whose prompt probably leads to another's files, too.
+        Warn = "warn",
+    }
+}
+
+word_choice! {
+    /// What others can see of a prompt.
+    PromptSharing {
+        /// Nothing: not even its topics are kept.
+        Off = "off",
+        /// Its topics.
+        Topics = "topics",
+        /// Its text, too.
         Text = "text",
     }
 }

@@ -49,6 +49,8 @@ Split a spec into tasks:
 Look around:
   tui          See who is here and talk to them, on one screen
   agents       List the agents here and what they are doing
+  topics       Show what agents are working on: topics of their prompts, and files
+  overlaps     Show who may collide with whom in this repository
   feed         Show what happened, oldest first
   statusline   Print one short line for a status bar
   whois        Show one agent in full

@@ -9,9 +9,9 @@ use super::tools;
 
 /// A resource that can be read and subscribed to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Topic(MeshChange);
+pub(super) struct ResourceTopic(MeshChange);
 
-impl Topic {
+impl ResourceTopic {
     pub(super) const ALL: [Self; 3] =
         [Self(MeshChange::Agents), Self(MeshChange::Tasks), Self(MeshChange::Mail)];
 

@@ -20,7 +20,7 @@ use super::channel::{self, ChannelNotifier};
 use super::complain;
 use super::handover_signal::PendingHandovers;
 use super::op_thread::{OpThreadHandle, Reply};
-use super::resources::Topic;
+use super::resources::ResourceTopic;
 use super::subscriptions::Subscriptions;
 use super::tool_answer::ToolAnswer;
 use super::tools::{self, InboxWait, ToolCall};
@@ -169,7 +169,7 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult::with_all_items(Topic::ALL.map(Topic::describe).to_vec()))
+        Ok(ListResourcesResult::with_all_items(ResourceTopic::ALL.map(ResourceTopic::describe).to_vec()))
     }
 
     async fn read_resource(
@@ -208,7 +208,7 @@ impl ServerHandler for McpServer {
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let uris = requested.resource_subscriptions.clone().unwrap_or_default();
-        let known = uris.into_iter().filter(|uri| Topic::parse(uri).is_some());
+        let known = uris.into_iter().filter(|uri| ResourceTopic::parse(uri).is_some());
         let mut accepted = SubscriptionFilter::new();
         accepted.resource_subscriptions = Some(known.collect());
         Some(accepted)
@@ -242,7 +242,7 @@ fn refused(error: CommandError) -> ErrorData {
     ErrorData::internal_error(error.message.clone(), Some(crate::faces::json::error(&error)))
 }
 
-fn topic(uri: &str) -> Result<Topic, ErrorData> {
+fn topic(uri: &str) -> Result<ResourceTopic, ErrorData> {
     let unknown = || ErrorData::resource_not_found(format!("there is no `{}`", uri.escape_debug()), None);
-    Topic::parse(uri).ok_or_else(unknown)
+    ResourceTopic::parse(uri).ok_or_else(unknown)
 }

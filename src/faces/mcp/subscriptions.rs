@@ -14,7 +14,7 @@ use crate::domain::SessionId;
 use crate::ops::CommandError;
 
 use super::op_thread::{OpThreadHandle, Reply};
-use super::resources::Topic;
+use super::resources::ResourceTopic;
 use super::tools;
 
 /// Maximum number of pending changes. A slower subscriber misses nothing: a notification says that something changed,
@@ -30,13 +30,13 @@ pub(super) struct Subscriptions {
 /// The topics that the client subscribed to by `resources/subscribe`.
 #[derive(Default)]
 struct SubscribedTopics {
-    topics: Vec<Topic>,
+    topics: Vec<ResourceTopic>,
     /// A task that sends the notifications is running; it runs as long as the server.
     is_told: bool,
 }
 
 struct SubscriptionWatcher {
-    changes: broadcast::Sender<Topic>,
+    changes: broadcast::Sender<ResourceTopic>,
     /// The watcher runs until this is dropped.
     _end: oneshot::Receiver<Reply>,
 }
@@ -46,7 +46,11 @@ impl Subscriptions {
         Self { op_thread, watcher: Mutex::default(), wanted: Arc::default() }
     }
 
-    pub(super) fn add(&self, topic: Topic, context: &RequestContext<RoleServer>) -> Result<(), CommandError> {
+    pub(super) fn add(
+        &self,
+        topic: ResourceTopic,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(), CommandError> {
         let changes = self.changes(tools::sessions(&context.meta))?;
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         if !std::mem::replace(&mut wanted.is_told, true) {
@@ -58,7 +62,7 @@ impl Subscriptions {
         Ok(())
     }
 
-    pub(super) fn remove(&self, topic: Topic) {
+    pub(super) fn remove(&self, topic: ResourceTopic) {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner).topics.retain(|wanted| *wanted != topic);
     }
 
@@ -81,7 +85,7 @@ impl Subscriptions {
         }
     }
 
-    fn changes(&self, sessions: Vec<SessionId>) -> Result<broadcast::Receiver<Topic>, CommandError> {
+    fn changes(&self, sessions: Vec<SessionId>) -> Result<broadcast::Receiver<ResourceTopic>, CommandError> {
         let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(watcher) = watcher.as_ref() {
             return Ok(watcher.changes.subscribe());
@@ -89,23 +93,24 @@ impl Subscriptions {
         let (changes, receiver) = broadcast::channel(QUEUE);
         let told = changes.clone();
         // An error means that nobody listens any more.
-        let end = self.op_thread.look_out(sessions, move |matter| drop(told.send(Topic::of(matter))))?;
+        let end =
+            self.op_thread.look_out(sessions, move |matter| drop(told.send(ResourceTopic::of(matter))))?;
         *watcher = Some(SubscriptionWatcher { changes, _end: end });
         Ok(receiver)
     }
 }
 
 /// The topics that changed; all topics for a subscriber that was too slow. Never returns once the watcher has ended.
-async fn next(changes: &mut broadcast::Receiver<Topic>) -> Vec<Topic> {
+async fn next(changes: &mut broadcast::Receiver<ResourceTopic>) -> Vec<ResourceTopic> {
     match changes.recv().await {
         Ok(topic) => vec![topic],
-        Err(broadcast::error::RecvError::Lagged(_)) => Topic::ALL.to_vec(),
+        Err(broadcast::error::RecvError::Lagged(_)) => ResourceTopic::ALL.to_vec(),
         Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
     }
 }
 
 async fn forward(
-    mut changes: broadcast::Receiver<Topic>,
+    mut changes: broadcast::Receiver<ResourceTopic>,
     wanted: Arc<Mutex<SubscribedTopics>>,
     peer: Peer<RoleServer>,
 ) {

@@ -24,6 +24,7 @@ use super::identity;
 use super::names::{self, holder, name_taken};
 use super::profile::AgentProfile;
 use super::prune;
+use crate::ops::awareness::record;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -108,6 +109,9 @@ pub fn join(op: &Op, request: &JoinRequest) -> Result<JoinOutcome, CommandError>
         None
     });
     prune::in_passing(op, &mesh);
+    if let Err(error) = record::count_if_new(op, &mesh) {
+        op.warn(format!("the history of this repository is not counted: {error}"));
+    }
     let peers = count_peers(&mesh, &agent)?;
     let profile = AgentProfile::look(op, &mesh, agent)?;
     Ok(JoinOutcome { profile, arrival, why: newcomer.host.why, peers, lost, settled_in })

@@ -14,14 +14,17 @@ const COMMAND: &str = "background";
 pub enum JobKind {
     /// Shows itself to a test; see `test_switches::PROBE`.
     Probe,
+    /// Counts which words led to which files of a repository.
+    Counts,
 }
 
 impl JobKind {
-    const ALL: [Self; 1] = [Self::Probe];
+    const ALL: [Self; 2] = [Self::Probe, Self::Counts];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Probe => "probe",
+            Self::Counts => "counts",
         }
     }
 

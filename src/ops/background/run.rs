@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use crate::ops::awareness::count;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
@@ -12,6 +13,7 @@ use super::job::JobKind;
 /// Does the job for the directory of the context.
 pub fn run(op: &Op, kind: JobKind) -> Result<(), CommandError> {
     match kind {
+        JobKind::Counts => count::count(op),
         JobKind::Probe => show_to_test(&op.cwd).map_err(|error| {
             CommandError::new(CommandErrorKind::Io, format!("the test can't be reached: {error}"))
         }),

@@ -5,6 +5,7 @@
 //! tool call through. Before a tool the decision comes first (`tool_decision`): it takes no lock, and nothing that
 //! fails later changes it.
 
+mod awareness;
 mod changed_files;
 mod mail;
 mod planned_changes;
@@ -240,7 +241,7 @@ impl HookRun<'_> {
     }
 
     fn prompted(&self, prompt: &str, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
-        let mut greeting = None;
+        let (mut greeting, mut is_ours) = (None, false);
         if let Some(session) = self.call.event.session.as_ref().filter(|_| !self.call.event.in_subagent) {
             if let Some(me) = &self.me {
                 let is_new = self.mesh.session_states().get(session)? == SessionState::Unknown;
@@ -252,12 +253,17 @@ impl HookRun<'_> {
                 self.mesh.session_states().set_permission_mode(session, self.call.event.permissions)?;
             }
             let turns = self.mesh.hooks().mail_turns(session)?;
-            let is_ours = !turns.said.is_empty() && prompt.contains(&turns.said);
+            is_ours = !turns.said.is_empty() && prompt.contains(&turns.said);
             if turns.count > 0 && !is_ours {
                 self.mesh.hooks().set_mail_turns(session, &Default::default())?;
             }
         }
-        self.hand_over(greeting, say)
+        let outlook = if is_ours { None } else { self.look_ahead(prompt) };
+        let sentence = outlook.as_ref().and_then(|outlook| outlook.sentence.clone());
+        let texts: Vec<String> = greeting.into_iter().chain(sentence).collect();
+        let answered = self.hand_over((!texts.is_empty()).then(|| texts.join("\n\n")), say);
+        self.record_outlook(outlook.as_ref(), prompt);
+        answered
     }
 
     fn count_subagent(&self, change: SubagentChange) -> Result<(), CommandError> {

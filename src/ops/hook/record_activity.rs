@@ -57,6 +57,7 @@ impl HookRun<'_> {
     /// Records a finished tool call.
     pub(super) fn record_tool_end(&self, tool: &ToolUse) -> Result<(), CommandError> {
         let Some(me) = self.counted() else { return Ok(()) };
+        self.record_files(tool);
         let runs = planned_changes::runs(self.op, tool);
         let notable = NotableRuns::of(&runs);
         let files = self.changed(tool);

@@ -12,8 +12,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use crate::domain::awareness::counters::{AgentCounts, AgentId, Counters, FileId, WordCounts, WordId};
-use crate::domain::awareness::topics::Topic;
+use crate::domain::awareness::counters::{AgentCounts, AgentId, Counters, PathId, WordCounts, WordId};
+use crate::domain::awareness::topics::{self, Topic};
 use crate::store::error::StoreError;
 use crate::sys::files::RangedFile;
 
@@ -39,9 +39,39 @@ const FILE: u8 = b'f';
 pub struct RepositoryCounts {
     pub counters: Counters,
     pub topics: HashMap<WordId, Topic>,
-    pub paths: HashMap<FileId, Vec<u8>>,
+    pub paths: HashMap<PathId, Vec<u8>>,
     /// When each agent was last counted, in milliseconds since 1970.
     pub seen: HashMap<AgentId, i64>,
+}
+
+impl RepositoryCounts {
+    /// Counts an event: a prompt with these topics changed these files. Without an agent it is a commit.
+    pub fn count(&mut self, agent: Option<(AgentId, i64)>, topics: &[Topic], files: &[Vec<u8>]) {
+        let mut names = BTreeSet::new();
+        let mut ids = Vec::with_capacity(files.len());
+        for path in files {
+            let id = PathId::of(path);
+            ids.push(id);
+            self.paths.entry(id).or_insert_with(|| path.clone());
+            for topic in topics::of_path(&String::from_utf8_lossy(path)).all {
+                let word = WordId::of(&topic);
+                names.insert(word);
+                self.topics.entry(word).or_insert(topic);
+            }
+        }
+        let words: Vec<WordId> = topics.iter().map(WordId::of).collect();
+        for (word, topic) in words.iter().zip(topics) {
+            self.topics.entry(*word).or_insert_with(|| topic.clone());
+        }
+        self.counters.count(agent.map(|(agent, _)| agent), &words, &ids, &names);
+        self.seen.extend(agent);
+    }
+
+    /// Forgets agents that were last counted before `since`.
+    pub fn forget_agents(&mut self, since: i64) {
+        self.seen.retain(|_, seen| *seen >= since);
+        self.counters.agents.retain(|agent, _| self.seen.contains_key(agent));
+    }
 }
 
 /// Which part of the track is in the counts.
@@ -91,7 +121,7 @@ impl CounterFile {
         &self,
         words: &[WordId],
         agents: &[AgentId],
-        files: &[FileId],
+        files: &[PathId],
     ) -> Result<Counters, StoreError> {
         let keys = words.iter().map(|word| word.0);
         let keys = keys.chain(agents.iter().map(|agent| agent.0)).chain(files.iter().map(|file| file.0));
@@ -208,7 +238,7 @@ fn checksum(bucket: u32, content: &[u8]) -> u32 {
 enum Entry {
     Word(WordId, Topic, WordCounts),
     Agent(AgentId, i64, AgentCounts),
-    File(FileId, Vec<u8>, u32),
+    File(PathId, Vec<u8>, u32),
 }
 
 impl Entry {
@@ -217,7 +247,7 @@ impl Entry {
         let key = fields.u64()?;
         Some(match kind {
             WORD => {
-                let topic = Topic::stored(std::str::from_utf8(fields.text()?).ok()?);
+                let topic = Topic::new(std::str::from_utf8(fields.text()?).ok()?);
                 let (prompts, names, files) = (fields.u32()?, fields.u32()?, fields.files()?);
                 Self::Word(WordId(key), topic, WordCounts { prompts, names, files })
             }
@@ -228,7 +258,7 @@ impl Entry {
             }
             FILE => {
                 let path = fields.text()?.to_vec();
-                Self::File(FileId(key), path, fields.u32()?)
+                Self::File(PathId(key), path, fields.u32()?)
             }
             _ => return None,
         })
@@ -269,7 +299,7 @@ fn encode_agent(id: AgentId, agent: &AgentCounts, seen: Option<&i64>) -> Vec<u8>
     entry
 }
 
-fn encode_file(id: FileId, count: u32, path: &[u8]) -> Vec<u8> {
+fn encode_file(id: PathId, count: u32, path: &[u8]) -> Vec<u8> {
     let mut entry = begin(FILE, id.0);
     put_text(&mut entry, path);
     entry.extend(count.to_le_bytes());
@@ -288,8 +318,8 @@ fn put_text(entry: &mut Vec<u8>, text: &[u8]) {
     entry.extend(text);
 }
 
-fn put_files(entry: &mut Vec<u8>, files: &HashMap<FileId, u32>) {
-    let mut files: Vec<(u32, FileId)> = files.iter().map(|(file, count)| (*count, *file)).collect();
+fn put_files(entry: &mut Vec<u8>, files: &HashMap<PathId, u32>) {
+    let mut files: Vec<(u32, PathId)> = files.iter().map(|(file, count)| (*count, *file)).collect();
     files.sort_by(|a, b| b.cmp(a));
     files.truncate(MOST_FILES);
     entry.extend((files.len() as u32).to_le_bytes());
@@ -322,9 +352,9 @@ impl<'a> Fields<'a> {
         self.take(length.into())
     }
 
-    fn files(&mut self) -> Option<HashMap<FileId, u32>> {
+    fn files(&mut self) -> Option<HashMap<PathId, u32>> {
         let count = self.u32()?;
-        (0..count).map(|_| Some((FileId(self.u64()?), self.u32()?))).collect()
+        (0..count).map(|_| Some((PathId(self.u64()?), self.u32()?))).collect()
     }
 }
 
@@ -338,8 +368,8 @@ mod tests {
         let mut counts = RepositoryCounts::default();
         for number in 0..words {
             let (topic, path) =
-                (Topic::stored(&format!("word{number}")), format!("src/{number}.rs").into_bytes());
-            let (word, file) = (WordId::of(&topic), FileId::of(&path));
+                (Topic::new(&format!("word{number}")), format!("src/{number}.rs").into_bytes());
+            let (word, file) = (WordId::of(&topic), PathId::of(&path));
             counts.counters.count(
                 Some(AgentId(u64::from(number % 7))),
                 &[word],
@@ -369,7 +399,7 @@ mod tests {
             let file = CounterFile::open(&path).unwrap().unwrap();
             assert_eq!((file.counted, file.events), (counted, words));
             assert_eq!(file.all().unwrap(), counts);
-            let (word, file_id) = (WordId::of(&Topic::stored("word0")), FileId::of(b"src/0.rs"));
+            let (word, file_id) = (WordId::of(&Topic::new("word0")), PathId::of(b"src/0.rs"));
             let part = file.select(&[word, WordId(1)], &[AgentId(0)], &[file_id]).unwrap();
             assert_eq!(part.events, words);
             assert_eq!(part.words.get(&word), counts.counters.words.get(&word));
@@ -400,7 +430,7 @@ mod tests {
     fn a_word_keeps_the_files_it_led_to_most() {
         let mut counts = example(1);
         let word = *counts.topics.keys().next().unwrap();
-        let files = (0..2_000).map(|number| (FileId(number), number as u32)).collect();
+        let files = (0..2_000).map(|number| (PathId(number), number as u32)).collect();
         counts.counters.words.get_mut(&word).unwrap().files = files;
         let dir = tempfile::tempdir().unwrap();
         let path = saved(dir.path(), &encode(&counts, CountedPart::default()));

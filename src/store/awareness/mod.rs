@@ -3,8 +3,10 @@
 //! ```text
 //! awareness/<repository>          the counts
 //! awareness/<repository>.track    what agents did: the window that forecasts look at, and what is not counted yet
+//! awareness/<repository>.predictions   collisions that were foretold, and what became of them
 //! awareness/<repository>.lock     held by the process that counts
 //! ```
 
 pub(super) mod counter_file;
+pub(super) mod predictions;
 pub(super) mod track_file;

@@ -18,11 +18,14 @@ use crate::domain::awareness::track::TrackLine;
 use crate::store::error::StoreError;
 use crate::store::handles::AwarenessFiles;
 use crate::store::lock_order::{LockOrderGuard, LockRank};
+use crate::sys::clock;
 use crate::sys::files::{self, LockedLineFile};
-use crate::sys::flock::FileLock;
+use crate::sys::flock::{FileLock, LockError};
 
 /// How long to wait for the lock on the file. Nobody holds it longer than it takes to write it.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
+/// The least time between two processes that count.
+const BETWEEN_COUNTS: Duration = Duration::from_secs(60);
 const COUNTED: &str = "counted";
 
 /// A track as it was read.
@@ -112,6 +115,18 @@ impl<'m> AwarenessFiles<'m> {
         CounterFile::open(&self.mesh.layout.counts(repository))
     }
 
+    /// Whether a process may be started that counts: none was within the last minute. If so, it counts as started.
+    pub fn is_count_due(self, repository: &RepositoryId) -> Result<bool, StoreError> {
+        let path = self.mesh.layout.counting_lock(repository);
+        let started = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
+        if started.is_some_and(|started| clock::age(started) < BETWEEN_COUNTS) {
+            return Ok(false);
+        }
+        files::create_dir(&self.mesh.layout.directory("awareness"))?;
+        files::touch(&path)?;
+        Ok(true)
+    }
+
     /// `None`: another process is counting.
     pub fn lock_counting(self, repository: &RepositoryId) -> Result<Option<CountingLock<'m>>, StoreError> {
         files::create_dir(&self.mesh.layout.directory("awareness"))?;
@@ -140,17 +155,19 @@ impl<'m> AwarenessFiles<'m> {
 
 impl CountingLock<'_> {
     /// Replaces the counts, and the lines of `read` by what is left of them. Lines that hooks appended meanwhile stay.
-    /// `false`: a hook held the track for too long, and nothing has changed.
     pub fn replace(
         &self,
         read: &Track,
         counts: &RepositoryCounts,
         rest: &CountedTrack,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<(), StoreError> {
         let (mesh, repository) = (self.files.mesh, &self.repository);
         let counted = CountedPart { generation: read.generation + 1, length: read.length };
         let prepared = mesh.files.prepare(&counter_file::encode(counts, counted))?;
-        let Some((mut file, _turn)) = self.files.locked(repository)? else { return Ok(false) };
+        let Some((mut file, _turn)) = self.files.locked(repository)? else {
+            let path = mesh.layout.track(repository);
+            return Err(LockError::TimedOut { path, holder: None, limit: LOCK_TIMEOUT }.into());
+        };
         let content = file.read()?;
         let newer = content.get(read.length as usize..).unwrap_or_default();
         let mut track = format!("track {}\n", counted.generation);
@@ -162,8 +179,7 @@ impl CountingLock<'_> {
         let mut track = track.into_bytes();
         track.extend(newer);
         mesh.files.put(prepared, &mesh.layout.counts(repository))?;
-        file.replace(&mesh.files, &track)?;
-        Ok(true)
+        Ok(file.replace(&mesh.files, &track)?)
     }
 }
 
@@ -204,7 +220,7 @@ mod tests {
         assert!(read.uncounted_bytes(None) > 0);
         store.append(&repository, &line(4)).unwrap().unwrap();
         let rest = CountedTrack { kept: vec![line(2)], open: vec![line(3)] };
-        assert!(lock.replace(&read, &RepositoryCounts::default(), &rest).unwrap());
+        lock.replace(&read, &RepositoryCounts::default(), &rest).unwrap();
         let counts = store.counts(&repository).unwrap().unwrap().counted;
         let after = store.track(&repository).unwrap();
         assert_eq!(times(&after.lines), [2, 3, 4]);

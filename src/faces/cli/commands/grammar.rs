@@ -87,6 +87,8 @@ commands! {
     Spec(spec::SpecArgs) = "spec";
     Tui(tui::TuiArgs) = "tui";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
+    Topics(topics::TopicsArgs) = "topics";
+    Overlaps(overlaps::OverlapsArgs) = "overlaps";
     Feed(feed::FeedArgs) = "feed";
     Statusline(statusline::StatuslineArgs) = "statusline";
     Whois(whois::WhoisArgs) = "whois";

@@ -22,6 +22,7 @@ pub(super) mod install;
 pub(super) mod join;
 pub(super) mod leave;
 pub(super) mod mcp;
+pub(super) mod overlaps;
 pub(super) mod read;
 pub(super) mod receipt;
 pub(super) mod release;
@@ -36,6 +37,7 @@ pub(super) mod show;
 pub(super) mod spec;
 pub(super) mod statusline;
 pub(super) mod tasks;
+pub(super) mod topics;
 pub(super) mod tui;
 pub(super) mod unclaim;
 pub(super) mod uninstall;
@@ -102,6 +104,8 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Join(args) => call.in_context(|op| join::run(op, args)),
         Command::Leave(args) => call.in_context(|op| leave::run(op, args)),
         Command::Agents(args) => call.in_context(|op| agents::run(op, args)),
+        Command::Topics(args) => call.in_context(|op| topics::run(op, args)),
+        Command::Overlaps(args) => call.in_context(|op| overlaps::run(op, args)),
         Command::Feed(args) => call.in_context(|op| feed::run(op, args, call.ui)),
         Command::Statusline(args) => statusline::run(call, args),
         Command::Whoami(args) => call.in_context(|op| whoami::run(op, args, call.verbosity)),

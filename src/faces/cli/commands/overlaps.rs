@@ -1,0 +1,219 @@
+//! `msg overlaps`: shows who may collide with whom, and what became of earlier predictions.
+
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::domain::awareness::signals::Signal;
+use crate::domain::escape_invisible;
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::faces::cli::table::{Table, TableCell};
+use crate::ops::awareness::overlaps::{self, AccuracyReport, AgentOverlap, OverlapReport, OverlapScope};
+use crate::ops::{CommandError, Op, format_age};
+use crate::store::{Prediction, iso};
+use crate::sys::clock;
+
+/// Show who may collide with whom in this repository
+///
+/// A forecast says how likely it is that an agent's last prompt leads it to a file in which another one is. Agents are
+/// told of likely ones at their prompt (the setting `awareness`). What agents have in common explains, and interrupts
+/// nobody.
+#[derive(Args, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  msg overlaps
+  msg overlaps --all
+  msg overlaps --accuracy
+  msg overlaps dismiss 1c2d3e4f
+  msg overlaps --json | jq '.overlaps[] | select(.probability > 0.5)'"
+)]
+pub(in crate::faces::cli) struct OverlapsArgs {
+    #[command(subcommand)]
+    action: Option<OverlapsAction>,
+    /// Also unlikely ones, and what became of earlier predictions
+    #[arg(long)]
+    all: bool,
+    /// How often predictions came true here
+    #[arg(long, conflicts_with = "all")]
+    accuracy: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum OverlapsAction {
+    /// End a prediction that is of no interest
+    Dismiss {
+        /// Its id, as `msg overlaps` shows it
+        id: String,
+    },
+}
+
+pub(super) fn run(op: &Op, args: OverlapsArgs) -> Result<CommandOutput, CommandError> {
+    if let Some(OverlapsAction::Dismiss { id }) = args.action {
+        return Ok(DismissReport(overlaps::dismiss(op, &id)?).into());
+    }
+    if args.accuracy {
+        return Ok(Accuracy(overlaps::accuracy(op)?).into());
+    }
+    let scope = if args.all { OverlapScope::All } else { OverlapScope::Open };
+    Ok(Overlaps(overlaps::overlaps(op, scope)?).into())
+}
+
+fn prediction_json(one: &Prediction) -> Value {
+    let time = |at: i64| Timestamp::from_millisecond(at).ok().map(iso);
+    json!({
+        "id": one.id,
+        "at": time(one.at),
+        "agent": one.name.as_str(),
+        "with": one.with_name.as_str(),
+        "probability": one.probability,
+        "file": one.file,
+        "why": one.why,
+        "end": one.end.map(|(end, _)| end),
+        "endedAt": one.end.and_then(|(_, at)| time(at)),
+    })
+}
+
+fn percent(probability: f64) -> String {
+    format!("{:.0} %", probability * 100.0)
+}
+
+struct Overlaps(OverlapReport);
+
+impl Report for Overlaps {
+    fn json(&self) -> Map<String, Value> {
+        let signal = |signal: &Signal| {
+            let topics: Vec<&str> = signal.topics.iter().map(|topic| topic.as_str()).collect();
+            json!({ "kind": signal.kind.name(), "strength": signal.strength, "topics": topics })
+        };
+        let overlap = |one: &AgentOverlap| {
+            json!({
+                "agent": one.agents[0].as_str(),
+                "with": one.agents[1].as_str(),
+                "probability": one.probability,
+                "file": one.file,
+                "why": one.why,
+                "signals": one.signals.iter().map(signal).collect::<Vec<_>>(),
+            })
+        };
+        Map::from_iter([
+            ("overlaps".to_string(), self.0.overlaps.iter().map(overlap).collect()),
+            ("predictions".to_string(), self.0.predictions.iter().map(prediction_json).collect()),
+            ("threshold".to_string(), json!(self.0.threshold)),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let mut table = Table::default();
+        for one in &self.0.overlaps {
+            let [agent, with] = &one.agents;
+            table.row(vec![
+                TableCell::styled(&percent(one.probability), style::bold),
+                TableCell::plain(&format!("{agent} → {with}")),
+                TableCell::plain(&escape_invisible(one.file.as_deref().unwrap_or("no file in particular"))),
+                TableCell::plain(one.why.as_deref().unwrap_or_default()),
+            ]);
+            for signal in &one.signals {
+                let topics: Vec<&str> = signal.topics.iter().map(|topic| topic.as_str()).collect();
+                let text = format!("{} {}", signal.kind.describe(), topics.join(", "));
+                table.row(vec![
+                    TableCell::plain(""),
+                    TableCell::plain(&format!("{agent}, {with}")),
+                    TableCell::plain(&escape_invisible(&text)),
+                ]);
+            }
+        }
+        let lines = table.lines();
+        if lines.is_empty() && !page.is_quiet {
+            page.line("Nobody seems to be heading for another's files.");
+        }
+        lines.into_iter().for_each(|line| page.line(line));
+        if self.0.predictions.is_empty() || page.is_quiet {
+            return;
+        }
+        page.line("");
+        page.line(style::dim("Told:"));
+        let mut table = Table::default();
+        for one in &self.0.predictions {
+            table.row(told_row(one));
+        }
+        table.lines().into_iter().for_each(|line| page.line(line));
+    }
+}
+
+fn told_row(one: &Prediction) -> Vec<TableCell> {
+    let age = Timestamp::from_millisecond(one.at)
+        .map_or_else(|_| String::new(), |at| format!("{} ago", format_age(at, clock::now())));
+    vec![
+        TableCell::plain(&one.id),
+        TableCell::plain(&age),
+        TableCell::plain(&format!("{} → {}", one.name, one.with_name)),
+        TableCell::plain(&escape_invisible(&one.file)),
+        TableCell::plain(one.end.map_or("open", |(end, _)| end.describe())),
+    ]
+}
+
+struct Accuracy(AccuracyReport);
+
+impl Report for Accuracy {
+    fn json(&self) -> Map<String, Value> {
+        let report = &self.0;
+        let bin = |(low, told, right): &(f64, usize, usize)| json!({ "from": low, "told": told, "cameTrue": right });
+        let ends: Map<String, Value> =
+            report.ends.iter().map(|(end, count)| (end.name().to_string(), json!(count))).collect();
+        Map::from_iter([
+            ("ends".to_string(), Value::Object(ends)),
+            ("open".to_string(), json!(report.open)),
+            ("precision".to_string(), json!(report.precision)),
+            ("calibration".to_string(), report.calibration.iter().map(bin).collect()),
+            ("thresholds".to_string(), json!(report.thresholds)),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let report = &self.0;
+        let told: usize = report.open + report.ends.iter().map(|(_, count)| count).sum::<usize>();
+        if told == 0 {
+            page.line("Nobody was told of a collision in this repository yet.");
+            return;
+        }
+        let counts: Vec<String> = report
+            .ends
+            .iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(end, count)| format!("{count} {}", end.describe()))
+            .chain((report.open > 0).then(|| format!("{} open", report.open)))
+            .collect();
+        page.line(format!("{told} told: {}", counts.join(", ")));
+        if let Some(precision) = report.precision {
+            page.line(format!("{} of those that ended were right", percent(precision)));
+        }
+        for (low, told, right) in &report.calibration {
+            page.line(format!(
+                "  said {} to {}: {right} of {told} came true",
+                percent(*low),
+                percent(low + 0.1)
+            ));
+        }
+        let thresholds: Vec<String> = report.thresholds.iter().map(|at| percent(*at)).collect();
+        page.line(format!("an agent is told from {}", thresholds.join(" → ")));
+    }
+}
+
+struct DismissReport(Prediction);
+
+impl Report for DismissReport {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([("prediction".to_string(), prediction_json(&self.0))])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let one = &self.0;
+        let file = escape_invisible(&one.file);
+        page.line(format!(
+            "Dismissed: {} → {} in {file}. It counts as neither right nor wrong.",
+            one.name, one.with_name
+        ));
+    }
+}

@@ -1,0 +1,163 @@
+//! The background job that counts which words led to which files: at first in the history of the repository, then in
+//! what its agents do.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use crate::domain::awareness::RepositoryId;
+use crate::domain::awareness::counters::AgentId;
+use crate::domain::awareness::retention;
+use crate::domain::awareness::topics::{self, NoiseWords};
+use crate::domain::awareness::track::TrackLine;
+use crate::domain::awareness::work_event::{self, WorkEvent};
+use crate::ops::effects::Op;
+use crate::ops::error::CommandError;
+use crate::store::{CountedPart, CountedTrack, Mesh, RepositoryCounts, StoreError, Track};
+use crate::sys::clock;
+use crate::sys::git::{self, PastCommit};
+
+use super::WorkPlace;
+use super::record::noise;
+
+/// How many commits are looked at.
+const MOST_COMMITS: usize = 3_000;
+/// A commit of more files than this says nothing about any of them.
+const MOST_FILES: usize = 40;
+/// How many lines of a commit's text count as its prompt, besides the first.
+const BODY_LINES: usize = 3;
+/// An agent that did nothing for a week is forgotten, in milliseconds.
+const WEEK: i64 = 7 * 24 * 3600 * 1000;
+
+/// Counts what is not counted yet. Another process that counts already is left to it.
+pub(in crate::ops) fn count(op: &Op) -> Result<(), CommandError> {
+    let Some(mesh) = op.mesh()? else { return Ok(()) };
+    let place = WorkPlace::of(&op.cwd);
+    let Some(lock) = mesh.awareness().lock_counting(&place.repository)? else { return Ok(()) };
+    let (mut counts, part) = match read(&mesh, &place.repository) {
+        Ok(Some((counts, part))) => (counts, Some(part)),
+        Ok(None) => (from_history(op, &place)?, None),
+        Err(StoreError::Corrupt { reason, .. }) => {
+            op.warn(format!(
+                "the counts of `{}` could not be used ({reason}); they are counted again from its history",
+                place.root.display()
+            ));
+            (from_history(op, &place)?, None)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let track = mesh.awareness().track(&place.repository)?;
+    let now = clock::now();
+    let since = (now - op.settings.awareness_window()).as_millisecond();
+    super::resolve::resolve(op, &mesh, &place, &track, now)?;
+    let (events, open) = split(&track, part, since);
+    for event in &events {
+        let files: Vec<Vec<u8>> = event.files.iter().map(|file| file.path.clone()).collect();
+        counts.count(Some((event.agent, event.at)), &event.topics, &files);
+    }
+    counts.forget_agents(now.as_millisecond() - WEEK);
+    let known = known_agents(&mesh)?;
+    let is_open: HashSet<usize> = open.iter().copied().collect();
+    let is_done = |(number, _): &(usize, &TrackLine)| !is_open.contains(number);
+    let done: Vec<TrackLine> =
+        track.lines.iter().enumerate().filter(is_done).map(|(_, line)| line.clone()).collect();
+    let rest = CountedTrack {
+        kept: retention::kept(&done, now.as_millisecond(), since, |agent| known.contains(&agent)),
+        open: open.iter().map(|number| track.lines[*number].clone()).collect(),
+    };
+    Ok(lock.replace(&track, &counts, &rest)?)
+}
+
+fn read(
+    mesh: &Mesh,
+    repository: &RepositoryId,
+) -> Result<Option<(RepositoryCounts, CountedPart)>, StoreError> {
+    let Some(file) = mesh.awareness().counts(repository)? else { return Ok(None) };
+    Ok(Some((file.all()?, file.counted)))
+}
+
+/// The events to count, and the numbers of the lines of events that are not over. An event that began before `since` is
+/// over: its agent is gone, or has been working without a prompt for hours.
+fn split(track: &Track, part: Option<CountedPart>, since: i64) -> (Vec<WorkEvent>, Vec<usize>) {
+    let first = track.counted_lines(part);
+    let fresh = &track.lines[first..];
+    let mut events = work_event::events(fresh);
+    let mut open: HashMap<AgentId, usize> = HashMap::new();
+    events.retain(|event| {
+        let is_over = event.is_over || event.at < since;
+        if !is_over {
+            open.insert(event.agent, event.first_line);
+        }
+        is_over && !event.files.is_empty()
+    });
+    let is_of_open = |(number, line): &(usize, &TrackLine)| {
+        open.get(&line.stamp.agent).is_some_and(|begin| number >= begin)
+    };
+    let lines = fresh.iter().enumerate().filter(is_of_open).map(|(number, _)| first + number);
+    (events, lines.collect())
+}
+
+/// The agents whose sessions are remembered. What others did is not kept.
+fn known_agents(mesh: &Mesh) -> Result<HashSet<AgentId>, CommandError> {
+    let sessions = mesh.sessions().all()?.records.into_iter().map(|known| known.last.agent.session);
+    let census = mesh.registry().census()?;
+    let live = census.records.into_iter().map(|record| record.agent.session);
+    Ok(sessions.chain(live).map(|session| AgentId::of(&session)).collect())
+}
+
+/// What the history of the repository says. Authors are not agents, so only words and files are counted.
+fn from_history(op: &Op, place: &WorkPlace) -> Result<RepositoryCounts, CommandError> {
+    let mut counts = RepositoryCounts::default();
+    if place.is_git {
+        count_history(&place.root, &noise(op, place), &mut counts)?;
+    }
+    Ok(counts)
+}
+
+fn count_history(root: &Path, noise: &NoiseWords, counts: &mut RepositoryCounts) -> Result<(), CommandError> {
+    let counted = git::past_commits(root, MOST_COMMITS, &mut |commit: PastCommit| {
+        if is_by_program(&commit.author) || commit.files.len() > MOST_FILES {
+            return;
+        }
+        let is_telling = |file: &&Vec<u8>| !work_event::is_incidental(&String::from_utf8_lossy(file));
+        let files: Vec<Vec<u8>> = commit.files.iter().filter(is_telling).cloned().collect();
+        if !files.is_empty() {
+            let topics = topics::rank(topics::mentions(&prompt_of(&commit.message), noise), |_| 0);
+            counts.count(None, &topics, &files);
+        }
+    });
+    counted.map_err(Into::into)
+}
+
+/// The part of a commit's text that stands for the prompt: its first line and up to three more.
+fn prompt_of(message: &str) -> String {
+    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.take(1 + BODY_LINES).collect::<Vec<_>>().join("\n")
+}
+
+fn is_by_program(author: &str) -> bool {
+    let author = author.to_ascii_lowercase();
+    ["[bot]", "bot@", "-bot <", "bot <", "github-actions", "renovate", "dependabot"]
+        .into_iter()
+        .any(|mark| author.contains(mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_no_person() {
+        for author in ["dependabot[bot] <x@y>", "Renovate Bot <bot@renovate.com>", "CI <github-actions@x>"] {
+            assert!(is_by_program(author), "{author}");
+        }
+        for author in ["Robotha Abbott <abbott@x>", "Bo Tham <b@x>"] {
+            assert!(!is_by_program(author), "{author}");
+        }
+    }
+
+    #[test]
+    fn the_first_lines_of_a_commit_stand_for_its_prompt() {
+        assert_eq!(prompt_of("subject\n\none\n\ntwo\nthree\nfour"), "subject\none\ntwo\nthree");
+        assert_eq!(prompt_of(""), "");
+    }
+}

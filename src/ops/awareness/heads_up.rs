@@ -1,0 +1,146 @@
+//! At a prompt: does it probably lead to a file in which another agent is? Then the model is told, once.
+//!
+//! It is told nothing that a reservation says already, of one other agent at most, and of a pair once per window.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use crate::domain::awareness::calibration;
+use crate::domain::awareness::counters::{AgentId, WordId};
+use crate::domain::awareness::topics::{self, Mention, Topic};
+use crate::domain::pattern::SearchBudget;
+use crate::domain::settings::AwarenessMode;
+use crate::domain::{Agent, Conflict, EventKind};
+use crate::ops::effects::Op;
+use crate::ops::error::CommandError;
+use crate::ops::reservations::check::{self, HardLinkPolicy};
+use crate::store::{CounterFile, IndexedRegistry, Mesh, Prediction, Recorded, StoreError, resolved_patterns};
+use crate::sys::{clock, random};
+
+use super::WorkPlace;
+use super::overlaps::threshold;
+use super::record::{noise, start_counting};
+use super::view::{View, select};
+
+/// Above this many bytes that are not counted, a background job counts them.
+const LONG_TAIL: u64 = 64 * 1024;
+/// How many words of a long prompt are looked up to find the rarest.
+const MOST_LOOKED_UP: usize = 64;
+/// Steps for comparing a path with the agent's own reservations.
+const STEPS: usize = 100_000;
+
+/// What is known of a prompt.
+pub(in crate::ops) struct Outlook {
+    pub(in crate::ops) place: WorkPlace,
+    pub(in crate::ops) topics: Vec<Topic>,
+    /// What the model is told, if anything. It is recorded as told.
+    pub(in crate::ops) sentence: Option<String>,
+}
+
+/// Looks where a prompt leads. `None`: nobody wants to know.
+pub(in crate::ops) fn look_ahead(
+    op: &Op,
+    mesh: &Mesh,
+    registry: &IndexedRegistry<'_>,
+    me: &Agent,
+    prompt: &str,
+) -> Result<Option<Outlook>, CommandError> {
+    if op.settings.awareness == AwarenessMode::Off {
+        return Ok(None);
+    }
+    let place = WorkPlace::of(&op.cwd);
+    let track = mesh.awareness().track(&place.repository)?;
+    let counts = match mesh.awareness().counts(&place.repository) {
+        Err(StoreError::Corrupt { .. }) | Ok(None) => None,
+        counts => counts?,
+    };
+    let part = counts.as_ref().map(|file| file.counted);
+    if place.is_git && counts.is_none() || track.uncounted_bytes(part) > LONG_TAIL {
+        start_counting(op, mesh, &place)?;
+    }
+    let mentions = topics::mentions(prompt, &noise(op, &place));
+    let topics = rank(mentions, counts.as_ref())?;
+    let mut outlook = Outlook { place, topics, sentence: None };
+    if op.settings.awareness == AwarenessMode::Warn {
+        let own = AgentId::of(&me.session);
+        let view = View::new(op, &track, counts.as_ref(), own, &outlook.topics, clock::now())?;
+        outlook.sentence = heads_up(op, mesh, registry, me, (&view, &outlook.place))?;
+    }
+    Ok(Some(outlook))
+}
+
+/// Ranks the words of a prompt. How frequent each is in the repository matters only if there are too many.
+fn rank(mut mentions: Vec<Mention>, counts: Option<&CounterFile>) -> Result<Vec<Topic>, CommandError> {
+    if mentions.len() <= topics::MAX_TOPICS {
+        return Ok(topics::rank(mentions, |_| 0));
+    }
+    mentions.sort_by_key(|mention| std::cmp::Reverse(mention.count));
+    mentions.truncate(MOST_LOOKED_UP);
+    let words: Vec<WordId> = mentions.iter().map(|mention| WordId::of(&mention.topic)).collect();
+    let counters = select(counts, &words, &[], &[])?;
+    let frequency = |topic: &Topic| {
+        counters.words.get(&WordId::of(topic)).map_or(0, |counts| u64::from(counts.prompts.max(counts.names)))
+    };
+    Ok(topics::rank(mentions, frequency))
+}
+
+/// The sentence about the likeliest collision that is worth one, recorded as told.
+fn heads_up(
+    op: &Op,
+    mesh: &Mesh,
+    registry: &IndexedRegistry<'_>,
+    me: &Agent,
+    (view, place): (&View<'_>, &WorkPlace),
+) -> Result<Option<String>, CommandError> {
+    let likely = view.forecasts(op.settings.warn_at().min(calibration::LOWEST));
+    if likely.is_empty() {
+        return Ok(None);
+    }
+    let threshold = threshold(op, &mesh.awareness().predictions(&place.repository)?);
+    for (other, forecast) in likely.into_iter().filter(|(_, forecast)| forecast.probability >= threshold) {
+        let Some(record) = view.live(mesh, other)? else { continue };
+        let Some(meeting) = view.place(&forecast)? else { continue };
+        if is_said_by_reservation(op, mesh, registry, me, &place.root.join(view.path(meeting.file)))? {
+            continue;
+        }
+        let heads_up = view.describe(&record.agent.name, &meeting, forecast.probability);
+        let prediction = Prediction {
+            id: format!("{:08x}", random::number()),
+            at: clock::now().as_millisecond(),
+            agent: view.me,
+            name: me.name.clone(),
+            with: other,
+            with_name: heads_up.other.clone(),
+            probability: forecast.probability,
+            file: heads_up.path.clone(),
+            why: heads_up.reason.describe(),
+            end: None,
+        };
+        // Recorded first: after a crash, one sentence too few is better than two.
+        if mesh.awareness().foretell(&place.repository, &prediction, view.since)? == Recorded::Not {
+            continue;
+        }
+        op.feed(EventKind::HeadsUp, &me.name, Some(heads_up.other.as_str()), Some(&heads_up.path));
+        return Ok(Some(heads_up.sentence()));
+    }
+    Ok(None)
+}
+
+/// Whether a reservation says already whose the file is: another's refuses it to this agent, or it is the agent's own.
+fn is_said_by_reservation(
+    op: &Op,
+    mesh: &Mesh,
+    registry: &IndexedRegistry<'_>,
+    me: &Agent,
+    path: &Path,
+) -> Result<bool, CommandError> {
+    let target = [check::file(&op.cwd, &path.to_string_lossy())];
+    let judged = check::judge(mesh, Some(me), &target, HardLinkPolicy::Ignore, |query| {
+        registry.matching(query).map(|census| Cow::Owned(census.into_owned()))
+    })?;
+    let (budget, now) = (SearchBudget::new(STEPS), clock::now());
+    let own = me.reservations.iter().filter(|reservation| reservation.binds(now));
+    let mut own = own.flat_map(|reservation| resolved_patterns(me, reservation));
+    let is_own = own.any(|pattern| target[0].hit_by(&pattern, &budget) != Conflict::None);
+    Ok(is_own || judged.holdings[0].is_some())
+}

@@ -1,0 +1,16 @@
+//! Awareness: what agents are working on, and who is about to collide with whom.
+//!
+//! Hooks record in passing what each agent is asked and which files it changes (`record`). A background job counts which
+//! words led to which files (`count`). At a prompt that probably leads to a file in which another agent is, the model
+//! gets one sentence about it (`heads_up`).
+
+pub mod agent_topics;
+pub(super) mod count;
+pub(super) mod heads_up;
+pub mod overlaps;
+mod place;
+pub(super) mod record;
+mod resolve;
+mod view;
+
+pub(super) use place::WorkPlace;

@@ -1,0 +1,205 @@
+//! What became of the collisions that were foretold. A prediction ends by what happens, never by being looked at.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use crate::domain::awareness::counters::{AgentId, PathId};
+use crate::domain::awareness::work_event::{self, WorkEvent};
+use crate::domain::{AnyEventKind, Event, EventKind};
+use crate::ops::effects::Op;
+use crate::ops::error::CommandError;
+use crate::store::{Mesh, Prediction, PredictionEnd, Recorded, Track};
+
+use super::WorkPlace;
+
+/// How many events of the feed are looked at.
+const MOST_EVENTS: usize = 5_000;
+
+/// Ends the predictions of this repository whose end is known by now, and returns all of them.
+pub(in crate::ops) fn resolve(
+    op: &Op,
+    mesh: &Mesh,
+    place: &WorkPlace,
+    track: &Track,
+    now: Timestamp,
+) -> Result<Vec<Prediction>, CommandError> {
+    let mut all = mesh.awareness().predictions(&place.repository)?;
+    let window = op.settings.awareness_window().as_millis() as i64;
+    let Some(first) = all.iter().filter(|one| one.end.is_none()).map(|one| one.at).min() else {
+        return Ok(all);
+    };
+    let (feed, _) = mesh.feed().last(MOST_EVENTS, |event| event.at.as_millisecond() >= first)?;
+    let census = mesh.registry().census()?;
+    let live = census.records.iter().filter(|record| record.is_live());
+    let live: HashSet<AgentId> = live.map(|record| AgentId::of(&record.agent.session)).collect();
+    let events = work_event::events(&track.lines);
+    for one in all.iter_mut().filter(|one| one.end.is_none()) {
+        let evidence = Evidence { events: &events, feed: &feed.events, window, now: now.as_millisecond() };
+        let is_gone = !live.contains(&one.agent) || !live.contains(&one.with);
+        if let Some(end) = evidence.end(one, is_gone)
+            && mesh.awareness().end_prediction(&place.repository, &one.id, end, now.as_millisecond())?
+                == Recorded::Now
+        {
+            one.end = Some((end, now.as_millisecond()));
+        }
+    }
+    Ok(all)
+}
+
+/// What happened since.
+struct Evidence<'a> {
+    events: &'a [WorkEvent],
+    feed: &'a [Event],
+    /// In milliseconds.
+    window: i64,
+    now: i64,
+}
+
+impl Evidence<'_> {
+    fn end(&self, one: &Prediction, is_gone: bool) -> Option<PredictionEnd> {
+        let is_over = self.now - one.at > self.window;
+        match () {
+            () if self.have_met(one) || self.was_refused(one) => Some(PredictionEnd::Occurred),
+            // As long as both can still meet there, it is open.
+            () if !is_over && !is_gone => None,
+            () if self.have_arranged(one) || self.turned_away(one) => Some(PredictionEnd::Prevented),
+            () if is_over => Some(PredictionEnd::FalseAlarm),
+            () => Some(PredictionEnd::Expired),
+        }
+    }
+
+    /// Whether one changed the file after it was told, and the other has changed it in the window.
+    fn have_met(&self, one: &Prediction) -> bool {
+        let file = PathId::of(one.file.as_bytes());
+        let changed = |agent: AgentId, since: i64| {
+            let own = self.events.iter().filter(|event| event.agent == agent);
+            own.flat_map(|event| &event.files).any(|changed| changed.id == file && changed.at > since)
+        };
+        let before = one.at - self.window;
+        changed(one.agent, one.at) && changed(one.with, before)
+            || changed(one.with, one.at) && changed(one.agent, before)
+    }
+
+    fn since<'e>(&'e self, one: &'e Prediction) -> impl Iterator<Item = &'e Event> {
+        self.feed.iter().filter(move |event| event.at.as_millisecond() >= one.at)
+    }
+
+    fn was_refused(&self, one: &Prediction) -> bool {
+        let is_one =
+            |event: &Event| event.agent == one.name.as_str() || event.agent == one.with_name.as_str();
+        let is_it = |event: &&Event| {
+            event.what == AnyEventKind::Ours(EventKind::Refused)
+                && is_one(event)
+                && event.target.as_deref() == Some(one.file.as_str())
+        };
+        self.since(one).any(|event| is_it(&event))
+    }
+
+    /// Whether they wrote to each other, or one reserved the file or handed its task to the other.
+    fn have_arranged(&self, one: &Prediction) -> bool {
+        let (name, with) = (one.name.as_str(), one.with_name.as_str());
+        let is_between = |from: &str, to: &str| from == name && to == with || from == with && to == name;
+        self.since(one).any(|event| {
+            let target = event.target.as_deref().unwrap_or_default();
+            match &event.what {
+                AnyEventKind::Ours(EventKind::Message) => is_between(&event.agent, target),
+                AnyEventKind::Ours(EventKind::Handoff) => {
+                    is_between(&event.agent, event.preview.as_deref().unwrap_or_default())
+                }
+                AnyEventKind::Ours(EventKind::Reserve) => {
+                    let is_theirs = event.agent == name || event.agent == with;
+                    is_theirs && (target == one.file || one.file.starts_with(target) && target.ends_with('/'))
+                }
+                _ => false,
+            }
+        })
+    }
+
+    /// Whether the agent that was told changed other files, and the other one went on with this one.
+    fn turned_away(&self, one: &Prediction) -> bool {
+        let file = PathId::of(one.file.as_bytes());
+        let changes = |agent: AgentId| {
+            let own = self.events.iter().filter(move |event| event.agent == agent);
+            own.flat_map(|event| &event.files).filter(|changed| changed.at > one.at)
+        };
+        changes(one.agent).next().is_some() && changes(one.with).any(|changed| changed.id == file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::AgentName;
+    use crate::domain::awareness::track::{Deed, TrackLine, TrackStamp, TreeId};
+
+    const HOUR: i64 = 3600 * 1000;
+
+    fn prediction() -> Prediction {
+        Prediction {
+            id: "1".to_string(),
+            at: 100 * HOUR,
+            agent: AgentId(1),
+            name: AgentName::new("Alice").unwrap(),
+            with: AgentId(2),
+            with_name: AgentName::new("Robin").unwrap(),
+            probability: 0.7,
+            file: "src/a.rs".to_string(),
+            why: String::new(),
+            end: None,
+        }
+    }
+
+    fn changed(hour: i64, agent: u64, file: &str) -> TrackLine {
+        let deed = Deed::Changed { tree: TreeId(0), files: vec![file.as_bytes().to_vec()] };
+        let name = AgentName::new("Robin").unwrap();
+        TrackLine { stamp: TrackStamp { at: hour * HOUR, agent: AgentId(agent), name }, deed }
+    }
+
+    fn event(kind: EventKind, agent: &str, target: &str) -> Event {
+        Event {
+            at: Timestamp::from_millisecond(101 * HOUR).unwrap(),
+            what: AnyEventKind::Ours(kind),
+            agent: agent.to_string(),
+            target: Some(target.to_string()),
+            preview: None,
+        }
+    }
+
+    fn end(hour: i64, lines: &[TrackLine], feed: &[Event], is_gone: bool) -> Option<PredictionEnd> {
+        let events = work_event::events(lines);
+        let evidence = Evidence { events: &events, feed, window: 8 * HOUR, now: hour * HOUR };
+        evidence.end(&prediction(), is_gone)
+    }
+
+    #[test]
+    fn a_prediction_ends_by_what_happens() {
+        let robin = changed(99, 2, "src/a.rs");
+        let met = [robin.clone(), changed(101, 1, "src/a.rs")];
+        let away = [robin.clone(), changed(101, 1, "src/b.rs"), changed(102, 2, "src/a.rs")];
+        let talk = [event(EventKind::Message, "Robin", "Alice")];
+        let late = 109;
+        assert_eq!(end(101, std::slice::from_ref(&robin), &[], false), None, "it is open");
+        assert_eq!(end(101, &met, &talk, false), Some(PredictionEnd::Occurred), "in spite of the talk");
+        assert_eq!(
+            end(101, &[robin.clone()], &[event(EventKind::Refused, "Alice", "src/a.rs")], false),
+            Some(PredictionEnd::Occurred)
+        );
+        assert_eq!(end(late, &away, &[], false), Some(PredictionEnd::Prevented));
+        assert_eq!(end(101, &away, &[], false), None, "it may still come");
+        assert_eq!(end(late, &[robin.clone()], &talk, false), Some(PredictionEnd::Prevented));
+        for target in ["src/a.rs", "src/"] {
+            let reserved = [event(EventKind::Reserve, "Alice", target)];
+            assert_eq!(end(late, &[robin.clone()], &reserved, false), Some(PredictionEnd::Prevented));
+        }
+        assert_eq!(end(late, &[robin.clone()], &[], false), Some(PredictionEnd::FalseAlarm));
+        assert_eq!(end(101, &[robin.clone()], &[], true), Some(PredictionEnd::Expired));
+        assert_eq!(end(101, &[robin], &talk, true), Some(PredictionEnd::Prevented));
+        let before = [changed(80, 2, "src/a.rs"), changed(101, 1, "src/a.rs")];
+        assert_eq!(
+            end(late, &before, &[], false),
+            Some(PredictionEnd::FalseAlarm),
+            "Robin was there long before"
+        );
+    }
+}

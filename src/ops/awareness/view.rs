@@ -1,0 +1,148 @@
+//! What is known when an agent is prompted: who is in which files, and how likely it meets whom.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use crate::domain::AgentName;
+use crate::domain::awareness::counters::{AgentId, Counters, PathId, WordId};
+use crate::domain::awareness::forecast::{
+    Arrival, Forecast, MeetingPlace, PromptedAgent, RECENT_EVENTS, RecentWork, forecast,
+};
+use crate::domain::awareness::heads_up::{HeadsUp, MeetingReason};
+use crate::domain::awareness::topics::{self, Topic};
+use crate::domain::awareness::work_event::{self, WorkEvent};
+use crate::ops::effects::Op;
+use crate::ops::error::CommandError;
+use crate::store::{CounterFile, Mesh, Registration, StoreError, Track};
+
+/// The view of one agent.
+pub(super) struct View<'a> {
+    counts: Option<&'a CounterFile>,
+    counters: Counters,
+    events: Vec<WorkEvent>,
+    work: HashMap<AgentId, RecentWork>,
+    topics: &'a [Topic],
+    words: Vec<WordId>,
+    pub(super) me: AgentId,
+    /// When the window began, in milliseconds since 1970.
+    pub(super) since: i64,
+}
+
+impl<'a> View<'a> {
+    /// `topics` are those of the agent's prompt.
+    pub(super) fn new(
+        op: &Op,
+        track: &Track,
+        counts: Option<&'a CounterFile>,
+        me: AgentId,
+        topics: &'a [Topic],
+        now: Timestamp,
+    ) -> Result<Self, CommandError> {
+        let since = (now - op.settings.awareness_window()).as_millisecond();
+        let events = work_event::events(&track.lines);
+        let work = work_event::recent_work(&events, since);
+        let words: Vec<WordId> = topics.iter().map(WordId::of).collect();
+        let agents: Vec<AgentId> = work.keys().copied().collect();
+        let mut counters = select(counts, &words, &agents, &[])?;
+        let first = track.counted_lines(counts.map(|file| file.counted));
+        let is_uncounted = |event: &&WorkEvent| event.first_line >= first && event.is_over;
+        for event in events.iter().filter(is_uncounted).filter(|event| !event.files.is_empty()) {
+            counters.count(Some(event.agent), &event.words(), &event.file_ids(), &event.name_words());
+        }
+        Ok(Self { counts, counters, events, work, topics, words, me, since })
+    }
+
+    /// Whom the agent may meet with at least that probability, the likeliest first.
+    pub(super) fn forecasts(&self, least: f64) -> Vec<(AgentId, Forecast)> {
+        let nothing = RecentWork::default();
+        let own = self.work.get(&self.me).unwrap_or(&nothing);
+        let prompted = PromptedAgent { agent: self.me, topics: &self.words, work: own };
+        let stems = self.stems();
+        let stem = |file: PathId| stems.get(&file).map_or(&[][..], Vec::as_slice);
+        let others = self.work.iter().filter(|(agent, _)| **agent != self.me);
+        let mut found: Vec<(AgentId, Forecast)> = others
+            .map(|(other, work)| {
+                let mut forecast = forecast(&self.counters, &prompted, *other, work, stem);
+                add_fact(own, work, &mut forecast);
+                (*other, forecast)
+            })
+            .filter(|(_, forecast)| forecast.probability >= least)
+            .collect();
+        found.sort_by(|a, b| b.1.probability.total_cmp(&a.1.probability).then(a.0.cmp(&b.0)));
+        found
+    }
+
+    /// The topics in the names of the files in which agents are.
+    fn stems(&self) -> HashMap<PathId, Vec<WordId>> {
+        let mut stems = HashMap::new();
+        for file in self.events.iter().filter(|event| event.at >= self.since).flat_map(|event| &event.files) {
+            stems.entry(file.id).or_insert_with(|| {
+                let path = String::from_utf8_lossy(&file.path);
+                topics::of_path(&path).stem.iter().map(WordId::of).collect()
+            });
+        }
+        stems
+    }
+
+    /// The agent's registration, if it is alive, under whatever name it has now.
+    pub(super) fn live(&self, mesh: &Mesh, agent: AgentId) -> Result<Option<Registration>, CommandError> {
+        let Some(event) = self.events.iter().rev().find(|event| event.agent == agent) else {
+            return Ok(None);
+        };
+        let is_it = |record: &Registration| AgentId::of(&record.agent.session) == agent;
+        let named = mesh.registry().get(&event.name).ok().flatten().filter(is_it);
+        let found = match named {
+            Some(record) => Some(record),
+            None => mesh.registry().census()?.records.into_iter().find(is_it),
+        };
+        Ok(found.filter(Registration::is_live))
+    }
+
+    /// The likeliest place in which not everyone is now and then.
+    pub(super) fn place(&self, forecast: &Forecast) -> Result<Option<MeetingPlace>, CommandError> {
+        let files: Vec<PathId> = forecast.places.iter().map(|place| place.file).collect();
+        let counters = select(self.counts, &[], &[], &files)?;
+        Ok(forecast.places.iter().find(|place| !counters.is_hub(place.file)).copied())
+    }
+
+    /// The path of a file, relative to the root of the work tree.
+    pub(super) fn path(&self, file: PathId) -> String {
+        let mut files = self.events.iter().rev().flat_map(|event| &event.files);
+        let found = files.find(|changed| changed.id == file);
+        found.map_or_else(String::new, |changed| String::from_utf8_lossy(&changed.path).into_owned())
+    }
+
+    pub(super) fn describe(&self, other: &AgentName, place: &MeetingPlace, probability: f64) -> HeadsUp {
+        let path = self.path(place.file);
+        let stem: Vec<WordId> = topics::of_path(&path).stem.iter().map(WordId::of).collect();
+        let at = (place.file, place.arrival);
+        let reason = MeetingReason::of(&self.counters, self.me, self.topics, &stem, at);
+        HeadsUp { other: other.clone(), path, probability, reason }
+    }
+}
+
+/// The counts of these words, agents and files. Damaged ones count as none: a background job makes them again.
+pub(super) fn select(
+    counts: Option<&CounterFile>,
+    words: &[WordId],
+    agents: &[AgentId],
+    files: &[PathId],
+) -> Result<Counters, CommandError> {
+    match counts.map(|file| file.select(words, agents, files)) {
+        Some(Err(StoreError::Corrupt { .. })) | None => Ok(Counters::default()),
+        Some(counters) => Ok(counters?),
+    }
+}
+
+/// A file that both have changed lately is a fact, and more than a forecast.
+fn add_fact(own: &RecentWork, work: &RecentWork, forecast: &mut Forecast) {
+    let latest = |work: &RecentWork| {
+        work.events.iter().rev().take(RECENT_EVENTS).flatten().copied().collect::<Vec<PathId>>()
+    };
+    let theirs = latest(work);
+    if let Some(file) = latest(own).into_iter().find(|file| theirs.contains(file)) {
+        forecast.places.insert(0, MeetingPlace { file, probability: 1.0, arrival: Arrival::Both });
+        forecast.probability = 1.0;
+    }
+}

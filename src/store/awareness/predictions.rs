@@ -1,0 +1,276 @@
+//! `awareness/<repository>.predictions`: which collisions were foretold, and what became of them.
+//!
+//! ```text
+//! {"id":"k3f9","at":1794700676113,"agent":"9f86…","name":"Alice","with":"1c2d…","withName":"Robin","p":0.73,"file":"src/a.rs","why":"…"}
+//! {"id":"k3f9","end":"occurred","at":1794700990870}
+//! ```
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::AgentName;
+use crate::domain::awareness::RepositoryId;
+use crate::domain::awareness::counters::AgentId;
+use crate::store::error::StoreError;
+use crate::store::handles::AwarenessFiles;
+use crate::store::lock_order::{LockOrderGuard, LockRank};
+use crate::sys::files::{self, LockedLineFile};
+
+const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
+/// Above this size in bytes, the oldest that have ended are dropped, down to so many.
+const LONG: u64 = 256 * 1024;
+const MOST_KEPT: usize = 500;
+
+/// How a prediction ended.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PredictionEnd {
+    /// Both changed the file, or one was refused it.
+    Occurred,
+    /// They talked, reserved or handed over, or one turned away after being told.
+    Prevented,
+    /// The window passed without anything of that.
+    FalseAlarm,
+    /// One of the two is gone.
+    Expired,
+    /// A person said that it is of no interest.
+    Dismissed,
+}
+
+impl PredictionEnd {
+    pub const ALL: [Self; 5] =
+        [Self::Occurred, Self::Prevented, Self::FalseAlarm, Self::Expired, Self::Dismissed];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Occurred => "occurred",
+            Self::Prevented => "prevented",
+            Self::FalseAlarm => "false_alarm",
+            Self::Expired => "expired",
+            Self::Dismissed => "dismissed",
+        }
+    }
+
+    /// For people.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Occurred => "happened",
+            Self::Prevented => "prevented",
+            Self::FalseAlarm => "false alarm",
+            Self::Expired => "one is gone",
+            Self::Dismissed => "dismissed",
+        }
+    }
+}
+
+/// Whether something was recorded.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[must_use = "another process may have been first"]
+pub enum Recorded {
+    Now,
+    /// It had been already, or another process held the file for too long.
+    Not,
+}
+
+/// A collision that was foretold to `agent`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    pub id: String,
+    /// In milliseconds since 1970.
+    pub at: i64,
+    pub agent: AgentId,
+    pub name: AgentName,
+    pub with: AgentId,
+    pub with_name: AgentName,
+    pub probability: f64,
+    /// Relative to the root of the work tree.
+    pub file: String,
+    pub why: String,
+    pub end: Option<(PredictionEnd, i64)>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(untagged)]
+enum Line {
+    End {
+        id: String,
+        end: PredictionEnd,
+        at: i64,
+    },
+    #[serde(rename_all = "camelCase")]
+    Foretold {
+        id: String,
+        at: i64,
+        agent: String,
+        name: String,
+        with: String,
+        with_name: String,
+        p: f64,
+        file: String,
+        why: String,
+    },
+}
+
+impl Line {
+    fn of(prediction: &Prediction) -> Self {
+        Self::Foretold {
+            id: prediction.id.clone(),
+            at: prediction.at,
+            agent: format!("{:016x}", prediction.agent.0),
+            name: prediction.name.to_string(),
+            with: format!("{:016x}", prediction.with.0),
+            with_name: prediction.with_name.to_string(),
+            p: prediction.probability,
+            file: prediction.file.clone(),
+            why: prediction.why.clone(),
+        }
+    }
+
+    #[expect(clippy::expect_used, reason = "a line holds nothing that JSON can't say")]
+    fn text(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("plain data")
+    }
+}
+
+/// The predictions in the order in which they were made. Lines that can't be parsed are left out.
+fn parse(content: &[u8]) -> Vec<Prediction> {
+    let mut found: Vec<Prediction> = Vec::new();
+    let agent = |text: &str| u64::from_str_radix(text, 16).ok().map(AgentId);
+    let lines = content.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    for line in lines.filter_map(|line| serde_json::from_slice(line).ok()) {
+        match line {
+            Line::End { id, end, at } => {
+                if let Some(ended) = found.iter_mut().find(|one| one.id == id && one.end.is_none()) {
+                    ended.end = Some((end, at));
+                }
+            }
+            Line::Foretold { id, at, agent: who, name, with, with_name, p, file, why } => {
+                let (Some(agent), Some(with)) = (agent(&who), agent(&with)) else { continue };
+                let (Ok(name), Ok(with_name)) = (AgentName::new(name), AgentName::new(with_name)) else {
+                    continue;
+                };
+                let end = None;
+                found.push(Prediction {
+                    id,
+                    at,
+                    agent,
+                    name,
+                    with,
+                    with_name,
+                    probability: p,
+                    file,
+                    why,
+                    end,
+                });
+            }
+        }
+    }
+    found
+}
+
+impl AwarenessFiles<'_> {
+    pub fn predictions(self, repository: &RepositoryId) -> Result<Vec<Prediction>, StoreError> {
+        let content = files::read_note(&self.mesh.layout.predictions(repository))?;
+        Ok(parse(&content.unwrap_or_default()))
+    }
+
+    /// Records a prediction, unless the pair was told one since `since`, whichever of the two. Of several processes, one
+    /// records it.
+    pub fn foretell(
+        self,
+        repository: &RepositoryId,
+        new: &Prediction,
+        since: i64,
+    ) -> Result<Recorded, StoreError> {
+        let Some((mut file, _turn)) = self.locked_predictions(repository)? else { return Ok(Recorded::Not) };
+        let known = parse(&file.read()?);
+        let pair = |one: &Prediction| (one.agent.min(one.with), one.agent.max(one.with));
+        if known.iter().any(|one| one.at >= since && pair(one) == pair(new)) {
+            return Ok(Recorded::Not);
+        }
+        if file.add(&Line::of(new).text())? > LONG {
+            let kept = &known[known.len().saturating_sub(MOST_KEPT)..];
+            let mut content = Vec::new();
+            for one in kept.iter().chain([new]) {
+                content.extend(Line::of(one).text());
+                content.push(b'\n');
+                if let Some((end, at)) = one.end {
+                    content.extend(Line::End { id: one.id.clone(), end, at }.text());
+                    content.push(b'\n');
+                }
+            }
+            file.replace(&self.mesh.files, &content)?;
+        }
+        Ok(Recorded::Now)
+    }
+
+    /// Records how a prediction ended, once.
+    pub fn end_prediction(
+        self,
+        repository: &RepositoryId,
+        id: &str,
+        end: PredictionEnd,
+        at: i64,
+    ) -> Result<Recorded, StoreError> {
+        let Some((mut file, _turn)) = self.locked_predictions(repository)? else { return Ok(Recorded::Not) };
+        let is_open = parse(&file.read()?).iter().any(|one| one.id == id && one.end.is_none());
+        if !is_open {
+            return Ok(Recorded::Not);
+        }
+        file.add(&Line::End { id: id.to_string(), end, at }.text())?;
+        Ok(Recorded::Now)
+    }
+
+    fn locked_predictions(
+        self,
+        repository: &RepositoryId,
+    ) -> Result<Option<(LockedLineFile, LockOrderGuard)>, StoreError> {
+        files::create_dir(&self.mesh.layout.directory("awareness"))?;
+        let order = LockOrderGuard::begin(LockRank::Track, LOCK_TIMEOUT);
+        let file = LockedLineFile::open(&self.mesh.layout.predictions(repository), order.left())?;
+        Ok(file.map(|file| (file, order)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::settings::Durability;
+    use crate::store::{Mesh, MeshLocation, MeshOptions};
+
+    #[test]
+    fn a_pair_is_told_once_per_window_and_a_prediction_ends_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = MeshOptions { durability: Durability::Process, lock_timeout: Duration::from_secs(60) };
+        let mesh = Mesh::create(&MeshLocation::at(&dir.path().join("mesh")), options).unwrap();
+        let (store, repository) = (mesh.awareness(), RepositoryId::of(b"/work"));
+        let name = |name: &str| AgentName::new(name).unwrap();
+        let prediction = |at: i64, agent: u64, with: u64| Prediction {
+            id: format!("{at}"),
+            at,
+            agent: AgentId(agent),
+            name: name("Alice"),
+            with: AgentId(with),
+            with_name: name("Robin"),
+            probability: 0.73,
+            file: "src/ä b.rs".to_string(),
+            why: "prompts about `login`".to_string(),
+            end: None,
+        };
+        let foretell =
+            |new: &Prediction, since| store.foretell(&repository, new, since).unwrap() == Recorded::Now;
+        assert!(foretell(&prediction(10, 1, 2), 0));
+        assert!(!foretell(&prediction(11, 1, 2), 5));
+        assert!(!foretell(&prediction(12, 2, 1), 5), "it is the same pair");
+        assert!(foretell(&prediction(13, 1, 3), 5));
+        assert!(foretell(&prediction(30, 2, 1), 20), "the window is over");
+        let end = |id: &str, end| store.end_prediction(&repository, id, end, 40).unwrap() == Recorded::Now;
+        assert!(end("10", PredictionEnd::Occurred));
+        assert!(!end("10", PredictionEnd::FalseAlarm));
+        assert!(!end("nothing", PredictionEnd::FalseAlarm));
+        let mut expected = [prediction(10, 1, 2), prediction(13, 1, 3), prediction(30, 2, 1)];
+        expected[0].end = Some((PredictionEnd::Occurred, 40));
+        assert_eq!(store.predictions(&repository).unwrap(), expected);
+    }
+}

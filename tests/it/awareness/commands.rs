@@ -1,0 +1,137 @@
+//! Tests of `topics` and `overlaps`: what people see of prompts and files, and how predictions end.
+
+use ravenry::sys::test_switches::NOW;
+use serde_json::{Value, json};
+
+use super::{edit, join, prompt, repository};
+use crate::support::environment::{TestEnvironment, end};
+
+const NOON: &str = "2026-11-15T12:00:00Z";
+const EVENING: &str = "2026-11-15T20:01:00Z";
+
+fn run_at(env: &TestEnvironment, now: &str, args: &[&str]) -> Value {
+    end(env.msg().args(args).arg("--json").env(NOW, now)).expect_code(0).json()
+}
+
+fn text_at(env: &TestEnvironment, now: &str, args: &[&str]) -> String {
+    let ended = end(env.msg().args(args).env(NOW, now)).expect_code(0);
+    env.redact(ended.stdout)
+}
+
+/// Alice was told that Robin is in `src/auth/login.rs`.
+fn told() -> (TestEnvironment, String) {
+    let env = repository();
+    join(&env, "Alice");
+    join(&env, "Robin");
+    prompt(&env, "Robin", "look after the login");
+    edit(&env, "Robin", "src/auth/login.rs");
+    assert_ne!(prompt(&env, "Alice", "the login forgets its users"), "");
+    let id = run_at(&env, NOON, &["overlaps"])["predictions"][0]["id"].as_str().unwrap().to_string();
+    (env, id)
+}
+
+/// How the prediction ended by then.
+fn ending(env: &TestEnvironment, now: &str) -> Value {
+    run_at(env, now, &["overlaps", "--all"])["predictions"][0]["end"].clone()
+}
+
+#[test]
+fn topics_of_agents() {
+    let env = repository();
+    join(&env, "Alice");
+    join(&env, "Robin");
+    for text in [
+        "the login page",
+        "login tokens",
+        "login sessions expire",
+        "login sessions again",
+        "the session cookie",
+    ] {
+        prompt(&env, "Alice", text);
+    }
+    edit(&env, "Alice", "src/auth/login.rs");
+    insta::assert_snapshot!(text_at(&env, NOON, &["topics"]), @r"
+    Alice  asked 0s ago
+      deepening   sessions
+      stable      login
+      emerging    expire, cookie
+      fading      page, tokens
+      changed     src/auth/login.rs
+
+    Robin  not asked anything yet
+    ");
+    let agents = run_at(&env, NOON, &["topics", "Alice"])["agents"].clone();
+    assert_eq!(agents.as_array().unwrap().len(), 1);
+    assert_eq!(agents[0]["changed"], json!(["src/auth/login.rs"]));
+    assert_eq!(agents[0]["topics"][0], json!({ "topic": "login", "trend": "stable", "prompts": 4 }));
+    env.run(&["topics", "Nobody"]).expect_code(1);
+}
+
+#[test]
+fn overlaps_of_agents() {
+    let (env, id) = told();
+    let text = text_at(&env, NOON, &["overlaps"]).replace(&id, "1c2d3e4f");
+    insta::assert_snapshot!(text, @r"
+    58 %  Alice → Robin  src/auth/login.rs  prompts about `login` usually end there (3 of 3)
+
+    Told:
+    1c2d3e4f  0s ago  Alice → Robin  src/auth/login.rs  open
+    ");
+    let found = run_at(&env, NOON, &["overlaps"]);
+    let first = &found["overlaps"][0];
+    assert_eq!((&first["agent"], &first["with"]), (&json!("Alice"), &json!("Robin")));
+    assert_eq!((&first["file"], &found["threshold"]), (&json!("src/auth/login.rs"), &json!(0.5)));
+}
+
+#[test]
+fn a_prediction_ends_by_what_happens_and_not_by_looking() {
+    let (env, _) = told();
+    assert_eq!(ending(&env, NOON), Value::Null);
+    assert_eq!(ending(&env, EVENING), "false_alarm");
+
+    let (env, _) = told();
+    edit(&env, "Alice", "src/ui/theme.rs");
+    assert_eq!(ending(&env, NOON), Value::Null, "that is another file");
+    env.run(&["send", "Robin", "may I?", "--as", "Alice"]).expect_code(0);
+    assert_eq!(ending(&env, NOON), Value::Null, "they may still meet");
+
+    let (env, _) = told();
+    env.run(&["leave", "--as", "Robin"]).expect_code(0);
+    assert_eq!(ending(&env, NOON), "expired");
+}
+
+#[test]
+fn accuracy_counts_what_ended() {
+    let (env, _) = told();
+    insta::assert_snapshot!(text_at(&env, NOON, &["overlaps", "--accuracy"]), @r"
+    1 told: 1 open
+    an agent is told from 50 %
+    ");
+    insta::assert_snapshot!(text_at(&env, EVENING, &["overlaps", "--accuracy"]), @r"
+    1 told: 1 false alarm
+    0 % of those that ended were right
+      said 50 % to 60 %: 0 of 1 came true
+    an agent is told from 50 %
+    ");
+    let found = run_at(&env, EVENING, &["overlaps", "--accuracy"]);
+    assert_eq!((&found["ends"]["false_alarm"], &found["precision"]), (&json!(1), &json!(0.0)));
+}
+
+#[test]
+fn a_prediction_can_be_dismissed_once() {
+    let (env, id) = told();
+    let text = text_at(&env, NOON, &["overlaps", "dismiss", &id]);
+    insta::assert_snapshot!(text, @"Dismissed: Alice → Robin in src/auth/login.rs. It counts as neither right nor wrong.");
+    assert_eq!(env.fails(2, &["overlaps", "dismiss", &id]), "invalid_value");
+    assert_eq!(ending(&env, EVENING), "dismissed");
+}
+
+#[test]
+fn where_nobody_is() {
+    let env = TestEnvironment::new();
+    for args in [&["topics"][..], &["overlaps"], &["overlaps", "--accuracy"]] {
+        env.run(args).expect_code(0);
+    }
+    insta::assert_snapshot!(text_at(&env, NOON, &["topics"]), @"No agent is in this repository.");
+    insta::assert_snapshot!(text_at(&env, NOON, &["overlaps"]), @"Nobody seems to be heading for another's files.");
+}

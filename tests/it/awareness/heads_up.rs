@@ -1,0 +1,104 @@
+//! Tests of the one sentence at a prompt: it comes before the edit, once, and not where something says it already.
+
+use super::{edit, files, join, prompt, prompt_at, repository};
+use crate::support::environment::TestEnvironment;
+
+const LOGIN: &str = "the login forgets its users, please mend it";
+
+fn two_agents() -> TestEnvironment {
+    let env = repository();
+    join(&env, "Alice");
+    join(&env, "Robin");
+    env
+}
+
+#[test]
+fn a_prompt_that_leads_to_another_agents_file_is_told_once() {
+    let env = two_agents();
+    assert_eq!(prompt(&env, "Robin", "look after the login"), "");
+    edit(&env, "Robin", "src/auth/login.rs");
+    insta::assert_snapshot!(
+        prompt(&env, "Alice", LOGIN),
+        @"Heads-up: Robin is in `src/auth/login.rs`; prompts about `login` usually end there (3 of 3). Possible collision: `msg send Robin …` or reserve what you need."
+    );
+    assert_eq!(prompt(&env, "Alice", LOGIN), "", "not again in the window");
+    assert_eq!(prompt(&env, "Robin", LOGIN), "", "nor to the other one of the pair");
+    assert_eq!(prompt_at(&env, "Alice", LOGIN, "2026-11-15T21:00:00Z"), "", "Robin was there 9 hours ago");
+    assert_eq!(files(&env, ".predictions").len(), 1);
+}
+
+#[test]
+fn prompts_that_lead_elsewhere_say_nothing() {
+    let env = two_agents();
+    prompt(&env, "Robin", "look after the login");
+    edit(&env, "Robin", "src/auth/login.rs");
+    for number in 0..50 {
+        let about = ["the cache of entries", "darker theme", "describe the tour", "something new entirely"];
+        let text = format!("{} number {number}", about[number % about.len()]);
+        assert_eq!(prompt(&env, "Alice", &text), "", "{text}");
+    }
+}
+
+#[test]
+fn what_a_reservation_says_already_is_not_told() {
+    let env = two_agents();
+    prompt(&env, "Robin", "look after the login");
+    edit(&env, "Robin", "src/auth/login.rs");
+    env.run(&["reserve", "src/auth/", "--reason", "mine", "--as", "Robin"]).expect_code(0);
+    assert_eq!(prompt(&env, "Alice", LOGIN), "", "Robin's reservation refuses it anyway");
+    env.run(&["release", "src/auth/", "--as", "Robin"]).expect_code(0);
+    env.run(&["reserve", "src/auth/", "--as", "Alice"]).expect_code(0);
+    assert_eq!(prompt(&env, "Alice", LOGIN), "", "Alice has reserved it herself");
+    env.run(&["release", "src/auth/", "--as", "Alice"]).expect_code(0);
+    assert_ne!(prompt(&env, "Alice", LOGIN), "");
+}
+
+#[test]
+fn nobody_is_told_of_an_agent_that_is_gone() {
+    let env = two_agents();
+    prompt(&env, "Robin", "look after the login");
+    edit(&env, "Robin", "src/auth/login.rs");
+    env.run(&["leave", "--as", "Robin"]).expect_code(0);
+    assert_eq!(prompt(&env, "Alice", LOGIN), "");
+}
+
+#[test]
+fn a_file_that_both_have_changed_is_told_as_a_fact() {
+    let env = two_agents();
+    for name in ["Robin", "Alice"] {
+        prompt(&env, name, "tidy up");
+        edit(&env, name, "src/ui/theme.rs");
+    }
+    insta::assert_snapshot!(
+        prompt(&env, "Alice", "go on"),
+        @"Heads-up: Robin has changed `src/ui/theme.rs` lately, as you have. You may collide: `msg send Robin …` or reserve what you need."
+    );
+    assert_eq!(prompt(&env, "Alice", "go on"), "");
+}
+
+#[test]
+fn prompts_that_are_not_the_users_lead_nowhere() {
+    let env = two_agents();
+    prompt(&env, "Robin", "look after the login");
+    edit(&env, "Robin", "src/auth/login.rs");
+    for text in ["/login please", "[msg] You have mail about the login", "  [msg] login"] {
+        assert_eq!(prompt(&env, "Alice", text), "", "{text}");
+    }
+    assert_ne!(prompt(&env, "Alice", LOGIN), "");
+}
+
+#[test]
+fn it_can_be_switched_off() {
+    let env = two_agents();
+    prompt(&env, "Robin", "look after the login");
+    edit(&env, "Robin", "src/auth/login.rs");
+    for mode in ["off", "show"] {
+        env.run(&["config", "set", "awareness", mode]).expect_code(0);
+        assert_eq!(prompt(&env, "Alice", LOGIN), "", "{mode}");
+    }
+    env.run(&["config", "set", "awareness", "warn"]).expect_code(0);
+    env.run(&["config", "set", "warnAt", "1"]).expect_code(0);
+    assert_eq!(prompt(&env, "Alice", LOGIN), "");
+    env.run(&["config", "set", "warnAt", "0.4"]).expect_code(0);
+    assert_ne!(prompt(&env, "Alice", LOGIN), "");
+}
