@@ -9,7 +9,7 @@ use crate::domain::awareness::calibration;
 use crate::domain::awareness::counters::{AgentId, WordId};
 use crate::domain::awareness::topics::{self, Mention, Topic};
 use crate::domain::pattern::SearchBudget;
-use crate::domain::settings::AwarenessMode;
+use crate::domain::settings::{AwarenessMode, PromptSharing};
 use crate::domain::{Agent, Conflict, EventKind};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -37,13 +37,22 @@ pub(in crate::ops) struct Outlook {
     pub(in crate::ops) sentence: Option<String>,
 }
 
+/// Whom a sentence would reach.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::ops) enum HeadsUpReader {
+    /// The model, before it begins.
+    Model,
+    /// The harness passes nothing on at a prompt.
+    Nobody,
+}
+
 /// Looks where a prompt leads. `None`: nobody wants to know.
 pub(in crate::ops) fn look_ahead(
     op: &Op,
     mesh: &Mesh,
     registry: &IndexedRegistry<'_>,
     me: &Agent,
-    prompt: &str,
+    (prompt, reader): (&str, HeadsUpReader),
 ) -> Result<Option<Outlook>, CommandError> {
     if op.settings.awareness == AwarenessMode::Off {
         return Ok(None);
@@ -61,7 +70,7 @@ pub(in crate::ops) fn look_ahead(
     let mentions = topics::mentions(prompt, &noise(op, &place));
     let topics = rank(mentions, counts.as_ref())?;
     let mut outlook = Outlook { place, topics, sentence: None };
-    if op.settings.awareness == AwarenessMode::Warn {
+    if op.settings.awareness == AwarenessMode::Warn && reader == HeadsUpReader::Model {
         let own = AgentId::of(&me.session);
         let view = View::new(op, &track, counts.as_ref(), own, &outlook.topics, clock::now())?;
         outlook.sentence = heads_up(op, mesh, registry, me, (&view, &outlook.place))?;
@@ -113,7 +122,11 @@ fn heads_up(
             with_name: heads_up.other.clone(),
             probability: forecast.probability,
             file: heads_up.path.clone(),
-            why: heads_up.reason.describe(),
+            // The reason names a topic of the prompt.
+            why: match op.settings.share_prompts {
+                PromptSharing::Off => String::new(),
+                PromptSharing::Topics | PromptSharing::Text => heads_up.reason.describe(),
+            },
             end: None,
         };
         // Recorded first: after a crash, one sentence too few is better than two.

@@ -174,27 +174,27 @@ mod tests {
 
     #[test]
     fn a_prediction_ends_by_what_happens() {
-        let robin = changed(99, 2, "src/a.rs");
-        let met = [robin.clone(), changed(101, 1, "src/a.rs")];
-        let away = [robin.clone(), changed(101, 1, "src/b.rs"), changed(102, 2, "src/a.rs")];
+        let robin = [changed(99, 2, "src/a.rs")];
+        let met = [robin[0].clone(), changed(101, 1, "src/a.rs")];
+        let away = [robin[0].clone(), changed(101, 1, "src/b.rs"), changed(102, 2, "src/a.rs")];
         let talk = [event(EventKind::Message, "Robin", "Alice")];
         let late = 109;
-        assert_eq!(end(101, std::slice::from_ref(&robin), &[], false), None, "it is open");
+        assert_eq!(end(101, &robin, &[], false), None, "it is open");
         assert_eq!(end(101, &met, &talk, false), Some(PredictionEnd::Occurred), "in spite of the talk");
         assert_eq!(
-            end(101, &[robin.clone()], &[event(EventKind::Refused, "Alice", "src/a.rs")], false),
+            end(101, &robin, &[event(EventKind::Refused, "Alice", "src/a.rs")], false),
             Some(PredictionEnd::Occurred)
         );
         assert_eq!(end(late, &away, &[], false), Some(PredictionEnd::Prevented));
         assert_eq!(end(101, &away, &[], false), None, "it may still come");
-        assert_eq!(end(late, &[robin.clone()], &talk, false), Some(PredictionEnd::Prevented));
+        assert_eq!(end(late, &robin, &talk, false), Some(PredictionEnd::Prevented));
         for target in ["src/a.rs", "src/"] {
             let reserved = [event(EventKind::Reserve, "Alice", target)];
-            assert_eq!(end(late, &[robin.clone()], &reserved, false), Some(PredictionEnd::Prevented));
+            assert_eq!(end(late, &robin, &reserved, false), Some(PredictionEnd::Prevented));
         }
-        assert_eq!(end(late, &[robin.clone()], &[], false), Some(PredictionEnd::FalseAlarm));
-        assert_eq!(end(101, &[robin.clone()], &[], true), Some(PredictionEnd::Expired));
-        assert_eq!(end(101, &[robin], &talk, true), Some(PredictionEnd::Prevented));
+        assert_eq!(end(late, &robin, &[], false), Some(PredictionEnd::FalseAlarm));
+        assert_eq!(end(101, &robin, &[], true), Some(PredictionEnd::Expired));
+        assert_eq!(end(101, &robin, &talk, true), Some(PredictionEnd::Prevented));
         let before = [changed(80, 2, "src/a.rs"), changed(101, 1, "src/a.rs")];
         assert_eq!(
             end(late, &before, &[], false),

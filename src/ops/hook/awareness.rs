@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::domain::Agent;
 use crate::domain::hook::{ToolOutcome, ToolUse};
-use crate::ops::awareness::heads_up::{self, Outlook};
+use crate::ops::awareness::heads_up::{self, HeadsUpReader, Outlook};
 use crate::ops::awareness::record::{self, KnownPrompt};
 use crate::ops::error::CommandError;
 
@@ -20,7 +20,11 @@ impl HookRun<'_> {
     pub(super) fn look_ahead(&self, prompt: &str) -> Option<Outlook> {
         let is_users = !prompt.trim_start().starts_with(OURS) && !is_slash_command(prompt);
         let me = self.followed().filter(|_| is_users)?;
-        let looked = heads_up::look_ahead(self.op, self.mesh, &self.registry, me, prompt);
+        let reader = match self.call.max_answer_chars {
+            Some(_) => HeadsUpReader::Model,
+            None => HeadsUpReader::Nobody,
+        };
+        let looked = heads_up::look_ahead(self.op, self.mesh, &self.registry, me, (prompt, reader));
         looked.unwrap_or_else(|error| {
             self.leave_trouble(&error);
             None

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{join, prompt, repository};
+use super::{edit, join, prompt, repository};
 use crate::support::environment::{TestEnvironment, files_in};
 
 /// Whether any file of the environment's mesh has that text.
@@ -36,6 +36,10 @@ fn with_off_not_even_topics() {
     for word in ["checkout", "wizard", "forgetful"] {
         assert!(!is_on_disk(&env, word), "{word}");
     }
+    join(&env, "Robin");
+    edit(&env, "Robin", "docs/tour.md");
+    assert_ne!(prompt(&env, "Alice", "describe the scenery of the tour"), "", "she is told all the same");
+    assert!(!is_on_disk(&env, "scenery") && !is_on_disk(&env, "prompts about"));
 }
 
 #[test]
