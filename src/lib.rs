@@ -24,6 +24,7 @@
 //! | `presence/<Name>.stuck`, `presence/.looked` | `store::agents::stuck_reports` |
 //! | `index` | `store::agents::registry_index` |
 //! | `hooks/`, `trouble.jsonl` | `store::hooks::hook_state`; activity of a session and its waiter: `store::hooks::session_states` |
+//! | `contests/<id>.<round>` | `store::agents::contest_tokens` |
 //! | `claims.json` | `store::tasks::claims`; changes: `store::staged_change` |
 //! | `completions.json` | `store::tasks::completions`; changes: `store::staged_change` |
 //! | `mesh.lock` | `store::locked_mesh`, based on `sys::flock` |

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::process_traits::HOST_OF_PI_MESSENGER;
 use super::{
-    ActivityCounts, AgentName, Harness, PathWait, RecordedProcess, Reservation, SessionId, TaskWait,
+    ActivityCounts, AgentName, Contest, Harness, PathWait, RecordedProcess, Reservation, SessionId, TaskWait,
 };
 
 /// One session of a harness that joined a mesh.
@@ -36,6 +36,8 @@ pub struct Agent {
     pub waits_for: Vec<PathWait>,
     /// Tasks it was refused; it is notified in the same way.
     pub waits_for_tasks: Vec<TaskWait>,
+    /// Paths that it has asked their holders to let go of.
+    pub contests: Vec<Contest>,
     pub formerly: Vec<FormerName>,
     /// The grave whose mail is still being restored to this agent; the next process that acts as it continues that.
     pub restores: Option<String>,

@@ -160,6 +160,11 @@ impl MessageStamp {
         String::from_utf8_lossy(&short_id).into_owned()
     }
 
+    /// The time in microseconds, as in a stamp file.
+    pub fn micros(self) -> u64 {
+        self.millis * 1000 + u64::from(self.short_id / CHANCES)
+    }
+
     pub fn timestamp(self) -> Timestamp {
         Timestamp::from_millisecond(self.millis as i64).unwrap_or(Timestamp::MAX)
     }

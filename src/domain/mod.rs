@@ -4,6 +4,8 @@ pub mod activity;
 mod activity_counts;
 mod agent;
 pub mod awareness;
+mod contest;
+mod contest_mark;
 mod escape;
 mod event;
 mod harness;
@@ -31,6 +33,8 @@ pub mod text_edit;
 
 pub use activity_counts::{ActivityChange, ActivityCounts, ActivityDelta};
 pub use agent::{Agent, FormerName};
+pub use contest::{Contest, MachineTime};
+pub use contest_mark::{ContestId, ContestMark};
 pub use escape::{escape_invisible, escape_invisible_json};
 pub use event::{AnyEventKind, Event, EventKind};
 pub use harness::Harness;

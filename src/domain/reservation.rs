@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::contest_mark::ContestMark;
 use super::pattern::{LetterCase, NormalPath, Overlap, Pattern, SearchBudget};
 
 /// A path pattern that only one agent may change.
@@ -22,6 +23,8 @@ pub struct Reservation {
     pub case: LetterCase,
     /// Reserved together with this task; binds only while the holder has the claim.
     pub task: Option<TaskRef>,
+    /// Another agent has asked the holder to let go of it.
+    pub contest: Option<ContestMark>,
 }
 
 /// A task of a spec.

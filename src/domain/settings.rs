@@ -130,6 +130,9 @@ settings! {
         "`process`: what was accepted outlives any process; `power`: a power cut too (slower)"
     "strict", User => pub strict: bool = false;
         "a hook that fails refuses the tool call, or the commit, instead of letting it through"
+    // The user's only: a project must not shorten the time that other agents have.
+    "contestTimeout", User => contest_timeout: BoundedNumber<1, 604_800> = BoundedNumber(120.0);
+        "seconds that the holder of a contested path has to answer before the contester may take it"
     "lockTimeout", User => lock_timeout: BoundedNumber<0, 3600> = BoundedNumber(10.0);
         "seconds to wait for a lock of the mesh"
     "graveDays", User => grave_days: BoundedNumber<1, 36_500> = BoundedNumber(30.0);
@@ -250,6 +253,11 @@ impl Settings {
     /// How long an agent that holds something may be silent before it counts as stuck.
     pub fn stuck_threshold(&self) -> SignedDuration {
         SignedDuration::from_secs_f64(self.stuck_threshold.0)
+    }
+
+    /// How long the holder of a contested path has to answer.
+    pub fn contest_timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.contest_timeout.0)
     }
 
     /// How many events the feed keeps; 0: it is off.

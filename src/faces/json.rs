@@ -3,13 +3,16 @@
 //! Programs rely on one contract: `msg --json` prints these members, and MCP tools return the same ones in the
 //! result's `_meta`, with peers' prose quoted (`mcp::answer`).
 
+use std::time::Duration;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{Event, Message, MessageId, Reservation};
 use crate::ops::tasks::{TaskState, TaskView};
 use crate::ops::{
-    AcceptedCopy, AgentProfile, AgentRelation, CommandError, ErrorDetail, PathVerdict, RefusedCopy,
+    AcceptedCopy, AgentProfile, AgentRelation, CommandError, ContestState, ContestView, ErrorDetail, Holding,
+    PathVerdict, RefusedCopy,
 };
 use crate::store::{Claim, Completion, iso};
 
@@ -107,6 +110,37 @@ pub(super) fn reservation(reservation: &Reservation, holder: &str) -> Value {
         "since": iso(reservation.since),
         "expiresAt": reservation.expires_at.map(iso),
     })
+}
+
+/// A reservation with its contests, if there are any.
+pub(super) fn contested_reservation(holding: &Holding, contests: &[ContestView]) -> Value {
+    let mut value = reservation(&holding.reservation, holding.holder.name.as_str());
+    if !contests.is_empty() {
+        value["contests"] = contests.iter().map(contest).collect();
+    }
+    value
+}
+
+fn contest(view: &ContestView) -> Value {
+    let (state, seconds_left) = match &view.state {
+        ContestState::Open { time_left } => ("open", Some(seconds(*time_left))),
+        ContestState::AtWork => ("at_work", None),
+        ContestState::NoClock => ("no_clock", None),
+    };
+    json!({
+        "by": view.by.as_str(),
+        "pattern": view.contest.wanted.pattern,
+        "reason": view.contest.wanted.reason,
+        "since": iso(view.contest.since()),
+        "state": state,
+        "secondsLeft": seconds_left,
+        "answered": view.contest.answered.is_some(),
+    })
+}
+
+/// Whole seconds, rounded up: with 0 the time is over.
+pub(super) fn seconds(duration: Duration) -> u64 {
+    duration.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
 }
 
 /// The reservations that were made with the claim.

@@ -48,12 +48,15 @@ pub use messages::stored_messages::{InboxReport, history, inbox, owed_acks, show
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};
 pub use person_required::readable_text_file;
 pub use reservations::check::{PathVerdict, check, conflict_error};
+pub use reservations::contest::{ContestOutcome, contest};
+pub use reservations::contest_target::ContestState;
 pub use reservations::holdings::Holding;
-pub use reservations::list::{HolderScope, reservations};
+pub use reservations::list::{ContestView, HolderScope, contests, reservations};
 pub use reservations::release::{ReleaseOutcome, release};
 pub use reservations::reserve::{
     BroadPatterns, MAX_RESERVATIONS, ReserveOutcome, ReserveRequest, parse_time_to_live, reserve,
 };
+pub use reservations::take_over::{TakeOverOutcome, release_from};
 pub use runner::{OpOutcome, carry_out, run, run_at_hook};
 pub use statusline::{StatusLine, StatusLineSubject, statusline};
 pub use watcher::changes::{MeshChange, watch_changes};

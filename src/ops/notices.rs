@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use crate::domain::{Agent, AgentName, Notice};
+use crate::domain::{Agent, AgentName, Importance, Notice};
 use crate::store::{LockedMesh, Mesh};
 use crate::sys::{clock, random};
 
@@ -45,9 +45,12 @@ pub(super) fn post_owed(
     mesh: &Mesh,
     to: &AgentName,
     notice: &Notice,
+    importance: Importance,
 ) -> Result<bool, CommandError> {
     let from = AgentName::of_program();
-    let is_posted = post_text(&mut mesh.outboxes().lock(&from)?, &from, to, notice.text())?.is_some();
+    let mut outbox = mesh.outboxes().lock(&from)?;
+    let is_posted = post_text(&mut outbox, &from, to, notice.text(), importance)?.is_some();
+    drop(outbox);
     prune_sometimes(mesh)?;
     Ok(is_posted)
 }

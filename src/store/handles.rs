@@ -40,6 +40,8 @@ handles! {
     presence: PresenceFiles,
     /// What agents did: the content of the files in `presence/`.
     activity: ActivityLogs,
+    /// Contests of reservations that their holders have given no sign about: `contests/`.
+    contests: ContestTokens,
     /// The feed of events: `feed/`.
     feed: FeedLog,
     /// Whether a session is working or idle, and who wakes it: `hooks/`.

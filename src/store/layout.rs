@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::agents::grave_id::GraveId;
 use super::agents::session_hash::session_hash;
 use crate::domain::awareness::RepositoryId;
-use crate::domain::{AgentName, SessionId};
+use crate::domain::{AgentName, ContestMark, SessionId};
 
 /// The directory of a mesh.
 #[derive(Clone, Debug)]
@@ -17,12 +17,13 @@ pub(super) struct Layout {
 pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "graves", "presence", "tmp"];
 
 /// Files and directories that may be added later.
-pub(super) const LATER: [&str; 13] = [
+pub(super) const LATER: [&str; 14] = [
     "awareness",
     "mesh.lock",
     "swarm.lock",
     "claims.json",
     "completions.json",
+    "contests",
     "index",
     "trouble.jsonl",
     "trouble.old.jsonl",
@@ -126,6 +127,20 @@ impl Layout {
 
     pub(super) fn completions(&self) -> PathBuf {
         self.root.join("completions.json")
+    }
+
+    pub(super) fn contests(&self) -> PathBuf {
+        self.root.join("contests")
+    }
+
+    /// The token of one round of contests about a reservation.
+    pub(super) fn contest_token(&self, mark: &ContestMark) -> PathBuf {
+        self.contests().join(format!("{}.{}", mark.id, mark.round))
+    }
+
+    /// The same while a contester takes the path.
+    pub(super) fn taken_contest_token(&self, mark: &ContestMark) -> PathBuf {
+        self.contests().join(format!("{}.{}.taken", mark.id, mark.round))
     }
 
     pub(super) fn mesh_lock(&self) -> PathBuf {

@@ -27,10 +27,12 @@ mod watch_target;
 mod wire;
 
 pub use agents::activity_log::{LockedActivityLog, is_rewrite_due};
+pub use agents::contest_tokens::ContestEnd;
 pub use agents::grave_id::GraveId;
 pub use agents::graves::{GoneReason, Grave, GraveScan};
 pub use agents::registry::{Census, Registration, UnreadableFile};
-pub use agents::registry_index::{IndexedRegistry, ListedAgent, RegistryQuery, resolved_patterns};
+pub use agents::registry_index::{IndexedRegistry, ListedAgent, RegistryQuery};
+pub use agents::resolved_patterns::resolved_patterns;
 pub use agents::sessions::{Eviction, SessionRecord, SessionScan};
 pub use awareness::counter_file::{CountedPart, CounterFile, RepositoryCounts};
 pub use awareness::predictions::{Prediction, PredictionEnd, Recorded};
@@ -40,8 +42,8 @@ pub use error::StoreError;
 pub use feed::{EventBatch, FeedPosition, ProjectFeedPosition, ProjectFeeds};
 pub use fingerprint::Fingerprint;
 pub use handles::{
-    ActivityLogs, Archive, AwarenessFiles, FeedLog, GraveRecords, HookStates, Inboxes, Outboxes,
-    PresenceFiles, Registry, SessionRecords, SessionStates, TaskRecords, Upkeep,
+    ActivityLogs, Archive, AwarenessFiles, ContestTokens, FeedLog, GraveRecords, HookStates, Inboxes,
+    Outboxes, PresenceFiles, Registry, SessionRecords, SessionStates, TaskRecords, Upkeep,
 };
 pub use hooks::hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange};
 pub use hooks::session_states::{ChannelState, SessionServer, SessionState};

@@ -3,6 +3,7 @@
 //! well.
 
 mod agents;
+mod contests;
 mod messages;
 mod reservations;
 mod swarm;

@@ -2,6 +2,7 @@
 
 mod commands;
 mod complex;
+mod contests;
 mod lives;
 mod matching;
 mod places;

@@ -67,6 +67,12 @@ pub enum EventKind {
     Release,
     /// An edit or a reservation was refused because another agent has the path.
     Refused,
+    /// An agent asked the holder of a path to let go of it.
+    Contest,
+    /// The holder of a contested path answered.
+    Answer,
+    /// A path was taken from an agent that held it.
+    Take,
     Claim,
     Complete,
     Unclaim,
@@ -84,7 +90,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 21] = [
         Self::Join,
         Self::Leave,
         Self::Rename,
@@ -93,6 +99,9 @@ impl EventKind {
         Self::Reserve,
         Self::Release,
         Self::Refused,
+        Self::Contest,
+        Self::Answer,
+        Self::Take,
         Self::Claim,
         Self::Complete,
         Self::Unclaim,
@@ -115,6 +124,9 @@ impl EventKind {
             Self::Reserve => "reserve",
             Self::Release => "release",
             Self::Refused => "refused",
+            Self::Contest => "contest",
+            Self::Answer => "answer",
+            Self::Take => "take",
             Self::Claim => "claim",
             Self::Complete => "complete",
             Self::Unclaim => "unclaim",
@@ -130,7 +142,16 @@ impl EventKind {
 
     /// Whether it involves two agents, so that its target or preview may be an agent's name.
     pub fn is_about_agents(self) -> bool {
-        matches!(self, Self::Message | Self::Rename | Self::Evict | Self::Handoff)
+        matches!(
+            self,
+            Self::Message
+                | Self::Rename
+                | Self::Evict
+                | Self::Handoff
+                | Self::Contest
+                | Self::Answer
+                | Self::Take
+        )
     }
 
     /// The kind with this name, if we know it.

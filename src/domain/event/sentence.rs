@@ -26,6 +26,15 @@ impl Event {
             AnyEventKind::Ours(EventKind::Handoff) if !preview.is_empty() => {
                 format!("handed {target} to {}", named(preview))
             }
+            AnyEventKind::Ours(EventKind::Contest) if !preview.is_empty() => {
+                format!("contested {target}, held by {}", named(preview))
+            }
+            AnyEventKind::Ours(EventKind::Answer) if !preview.is_empty() => {
+                format!("answered {} about {target}", named(preview))
+            }
+            AnyEventKind::Ours(EventKind::Take) if !preview.is_empty() => {
+                format!("took {target} from {}", named(preview))
+            }
             AnyEventKind::Ours(EventKind::Stale) if !target.is_empty() => {
                 format!("is gone, and {target} is open again")
             }
@@ -67,6 +76,9 @@ fn of_ours(kind: EventKind) -> &'static str {
         EventKind::Reserve => "reserved",
         EventKind::Release => "released",
         EventKind::Refused => "was refused",
+        EventKind::Contest => "contested",
+        EventKind::Answer => "answered about",
+        EventKind::Take => "took",
         EventKind::Claim => "claimed",
         EventKind::Complete => "completed",
         EventKind::Unclaim => "gave up",

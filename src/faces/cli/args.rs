@@ -35,6 +35,7 @@ Talk:
 Keep out of each other's files:
   reserve      Reserve paths so that other agents can't edit them
   release      Release paths
+  contest      Ask the holder of a path to let go of it
   reservations List who holds which paths
   check        Check whether you may change these paths
 

@@ -16,6 +16,12 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::NotYours
         | CommandErrorKind::UnknownTask
         | CommandErrorKind::AmbiguousMessage
+        | CommandErrorKind::AmbiguousPattern
+        | CommandErrorKind::AtWork
+        | CommandErrorKind::ContestOpen
+        | CommandErrorKind::NotContested
+        | CommandErrorKind::NotFirst
+        | CommandErrorKind::UnknownLiveness
         | CommandErrorKind::ForeignAgent
         | CommandErrorKind::HookInTheWay
         | CommandErrorKind::InHarness

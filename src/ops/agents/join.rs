@@ -353,6 +353,7 @@ impl JoinAttempt<'_> {
             reservations: Vec::new(),
             waits_for: Vec::new(),
             waits_for_tasks: Vec::new(),
+            contests: Vec::new(),
             formerly: Vec::new(),
             restores: None,
         };

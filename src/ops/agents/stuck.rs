@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Agent, EventKind, Notice, PeerText, Presence};
+use crate::domain::{Agent, EventKind, Importance, Notice, PeerText, Presence};
 use crate::store::{Census, Claims, LockedMesh, Mesh};
 use crate::sys::clock;
 
@@ -104,7 +104,7 @@ fn tell_of(
         if peer.is_same_session(&stuck.agent) || peer.is_foreign() || !share_spec(stuck, peer, claims) {
             continue;
         }
-        match post_owed(locked, mesh, &peer.name, &notice) {
+        match post_owed(locked, mesh, &peer.name, &notice, Importance::Normal) {
             Ok(true) => op.wake(&peer.name),
             Ok(false) => {}
             Err(error) => op.warn(format!("could not tell {} that {name} is stuck: {error}", peer.name)),

@@ -24,6 +24,7 @@ use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::receive::HandoverOutcome;
+use crate::ops::reservations::check;
 use crate::ops::reservations::reserve::PatternBase;
 use crate::ops::reservations::waiting;
 use crate::store::{HookFailure, IndexedRegistry, Mesh, SessionState, SubagentChange};
@@ -217,6 +218,7 @@ impl HookRun<'_> {
 
     fn after(&self, tool: &ToolUse, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
         self.note_turn_of_wake()?;
+        self.give_signs_afterwards(tool)?;
         let mut changed = changed_files::compare(self, tool)?;
         // If nothing can be said now, send a notice, which is delivered as soon as something can be said.
         if self.call.max_answer_chars.is_none()
@@ -226,6 +228,18 @@ impl HookRun<'_> {
             changed = None;
         }
         self.hand_over(changed.map(|notice| notice.text().to_string()), say)
+    }
+
+    /// Signs for what a tool has changed: the hook before it may not have known.
+    fn give_signs_afterwards(&self, tool: &ToolUse) -> Result<(), CommandError> {
+        let is_contested = |me: &Agent| me.reservations.iter().any(|held| held.contest.is_some());
+        if !self.me.as_ref().is_some_and(is_contested) {
+            return Ok(());
+        }
+        let plan = ToolPlan::of(self.op, tool);
+        let changed = tool.changed.iter().flatten().map(|path| check::file(self.cwd(), path));
+        let changed: Vec<_> = plan.changes.into_iter().map(|change| change.target).chain(changed).collect();
+        self.give_signs(changed.iter())
     }
 
     /// Records that a turn runs that somebody's wake-up began, where the harness calls no hook at its start.

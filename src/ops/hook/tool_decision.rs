@@ -9,8 +9,8 @@
 
 use crate::domain::hook::{HookAnswer, ToolUse};
 use crate::domain::pattern::SearchBudget;
-use crate::domain::{Conflict, EventKind, PathWait, quote_code, quote_sentence};
-use crate::ops::agents::identity::RecognisedAgent;
+use crate::domain::{ChangeTarget, Conflict, EventKind, PathWait, quote_code, quote_sentence};
+use crate::ops::agents::identity::{self, RecognisedAgent};
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::rendered_message::format_age;
 use crate::ops::reservations::check::{self, HardLinkPolicy};
@@ -116,8 +116,13 @@ impl HookRun<'_> {
         judgement: &Judgement,
         say: &mut AnswerFn<'_>,
     ) {
+        // A sign that its path is in use counts even if this hook is killed as soon as the tool may run.
+        let signed = self.give_signs(plan.changes.iter().map(|change| &change.target));
         say(&HookAnswer::Silence);
         self.registry.update_index();
+        if let Err(error) = signed {
+            self.leave_trouble(&error);
+        }
         for doubt in &judgement.doubts {
             let text = format!("a tool call was let through, but {doubt}");
             self.leave_trouble(&CommandError::new(CommandErrorKind::Corrupt, text));
@@ -132,6 +137,27 @@ impl HookRun<'_> {
         for error in results.into_iter().filter_map(Result::err) {
             self.leave_trouble(&error);
         }
+    }
+
+    /// Shows those who contest a path of the agent's that the agent changes it. Costs nothing if nobody does.
+    pub(super) fn give_signs<'t>(
+        &self,
+        targets: impl Iterator<Item = &'t ChangeTarget> + Clone,
+    ) -> Result<(), CommandError> {
+        let Some(me) = &self.me else { return Ok(()) };
+        for held in &me.reservations {
+            let Some(mark) = &held.contest else { continue };
+            let patterns = resolved_patterns(me, held);
+            let budget = SearchBudget::for_one_pair();
+            let is_hit = |target: &ChangeTarget| {
+                patterns.iter().any(|pattern| target.hit_by(pattern, &budget) != Conflict::None)
+            };
+            let mut targets = targets.clone();
+            if targets.any(is_hit) && !identity::is_called_by_another(self.op, &self.registry, me) {
+                self.mesh.contests().give_sign(mark)?;
+            }
+        }
+        Ok(())
     }
 
     /// Records that the agent was refused this. If that fails, it is not told when it becomes free.

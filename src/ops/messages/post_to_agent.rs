@@ -4,7 +4,7 @@
 //! registration is read again afterwards. If the recipient is gone, the message is taken back under `mesh.lock`, unless
 //! it was moved along with the recipient's mail.
 
-use crate::domain::{Agent, AgentName, Message, format_duration};
+use crate::domain::{Agent, AgentName, Importance, Message, format_duration};
 use crate::store::{LockedMesh, Mesh, Outbox, Posted, StoreError, iso};
 use crate::sys::clock;
 
@@ -70,7 +70,9 @@ fn attempt(
     if !is_registered(mesh, to) {
         return Ok(Attempt::Absent);
     }
-    let Some(posted) = post_text(outbox, from, &to.name, text)? else { return Ok(Attempt::Absent) };
+    let Some(posted) = post_text(outbox, from, &to.name, text, Importance::Normal)? else {
+        return Ok(Attempt::Absent);
+    };
     Ok(if is_registered(mesh, to) { Attempt::Arrived } else { Attempt::Unsure(posted) })
 }
 
@@ -80,9 +82,11 @@ pub(in crate::ops) fn post_text(
     from: &AgentName,
     to: &AgentName,
     text: &str,
+    importance: Importance,
 ) -> Result<Option<Posted>, CommandError> {
     let stamp = outbox.stamp()?;
-    Ok(outbox.post(stamp, to, Message::new(stamp, from, to, text))?)
+    let message = Message { importance, ..Message::new(stamp, from, to, text) };
+    Ok(outbox.post(stamp, to, message)?)
 }
 
 /// Posts to an agent under whatever name it has now. While `mesh.lock` is held, nobody is buried or renamed.
@@ -95,7 +99,7 @@ fn find_and_post(
 ) -> Result<AgentName, CommandError> {
     let name = locked.own_record(to).map_err(|_| just_left(&to.name))?.agent.name;
     let no_inbox = || CommandError::new(CommandErrorKind::NotRunning, format!("{name} has no inbox"));
-    post_text(&mut lock()?, from, &name, text)?.ok_or_else(no_inbox)?;
+    post_text(&mut lock()?, from, &name, text, Importance::Normal)?.ok_or_else(no_inbox)?;
     Ok(name)
 }
 

@@ -143,7 +143,11 @@ impl RenderedMessage {
     fn header(&self, means: ReplyMethod) -> String {
         let message = &self.message;
         if self.is_notice {
-            return format!("[msg, {} ago]", self.age);
+            let urgency = match message.importance {
+                Importance::Normal => String::new(),
+                other => format!("{}, ", other.name()),
+            };
+            return format!("[msg, {urgency}{} ago]", self.age);
         }
         let mut about = vec![format!("{} ago", self.age)];
         about.extend(self.introduction.iter().map(|text| escape_invisible(text).into_owned()));

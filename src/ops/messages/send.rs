@@ -10,6 +10,7 @@ use crate::domain::{
     Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, MessageStamp,
 };
 use crate::ops::feed::Addressing;
+use crate::ops::reservations::contest_answers;
 use crate::store::{Census, Mesh, Outbox, Posted};
 use crate::sys::{clock, process};
 
@@ -138,6 +139,8 @@ struct Post<'a> {
     tried: Vec<AgentName>,
     /// Recipients tried that are gone. Another agent may have the name of one of them now.
     tried_gone: Vec<AgentName>,
+    /// Recipients that contest a path of the sender's: the message is its answer.
+    answered: Vec<Agent>,
 }
 
 /// What became of the copy for one recipient.
@@ -185,6 +188,7 @@ impl<'a> Post<'a> {
             copies,
             tried,
             tried_gone,
+            answered: Vec::new(),
         }
     }
 
@@ -214,6 +218,9 @@ impl<'a> Post<'a> {
             [] => {}
             _ if self.addressing == Addressing::Broadcast => tell("all"),
             sent => sent.iter().for_each(|accepted| tell(accepted.to.as_str())),
+        }
+        if let Err(error) = contest_answers::note_answers(op, self.mesh, self.from, &self.answered) {
+            op.warn(format!("it could not be recorded that you answered a contest: {error}"));
         }
         // The feed says it before anybody is woken: that may take seconds, and this process may be killed meanwhile.
         carry_out(op);
@@ -296,6 +303,9 @@ impl<'a> Post<'a> {
         let Some(posted) = outbox.post(stamp, &agent.name, message)? else {
             return Ok(CopyOutcome::Postponed(Postponed::NoInbox(agent.clone(), route)));
         };
+        if contest_answers::is_owed_answer(agent, self.from) {
+            self.answered.push(agent.clone());
+        }
         // The recipient may have been buried between our look at it and the arrival of the message.
         match is_registered(self.mesh, agent) {
             true => Ok(self.sent(agent, posted, route)),

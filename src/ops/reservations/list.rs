@@ -2,13 +2,43 @@
 
 use std::sync::Arc;
 
-use crate::domain::Reservation;
-use crate::sys::clock;
+use crate::domain::{Agent, AgentName, Contest, Reservation};
+use crate::sys::{clock, process};
 
+use super::contest_target::{ContestState, contests_of, state};
 use super::holdings::Holding;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
+
+/// A contest of a listed reservation.
+#[derive(Clone, Debug)]
+pub struct ContestView {
+    /// Who contests it.
+    pub by: AgentName,
+    pub contest: Contest,
+    pub state: ContestState,
+}
+
+/// The contests of each of these reservations, the first contester first.
+pub fn contests(op: &Op, holdings: &[Holding]) -> Result<Vec<Vec<ContestView>>, CommandError> {
+    let is_contested = |holding: &Holding| holding.reservation.contest.is_some();
+    let Some(mesh) = op.mesh()?.filter(|_| holdings.iter().any(is_contested)) else {
+        return Ok(vec![Vec::new(); holdings.len()]);
+    };
+    let census = mesh.registry().census()?;
+    let (now, timeout) = (process::uptime(), op.settings.contest_timeout());
+    let of_one = |holding: &Holding| {
+        let held = &holding.reservation;
+        let found = held.contest.as_ref().map(|mark| contests_of(census.records.iter(), mark));
+        let view = |(agent, contest): (&Agent, &Contest)| {
+            let state = state(&mesh, contest, held, now.as_ref(), timeout)?;
+            Ok(ContestView { by: agent.name.clone(), contest: contest.clone(), state })
+        };
+        found.unwrap_or_default().into_iter().map(view).collect()
+    };
+    holdings.iter().map(of_one).collect()
+}
 
 /// Whose reservations to list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -2,6 +2,9 @@
 
 pub(super) mod check;
 pub(super) mod conflicts;
+pub(super) mod contest;
+pub(super) mod contest_answers;
+pub(super) mod contest_target;
 pub(super) mod expired;
 mod hard_links;
 pub(super) mod holdings;
@@ -9,4 +12,6 @@ pub(super) mod list;
 pub(super) mod release;
 pub(super) mod reserve;
 pub(super) mod rules;
+mod settle_contests;
+pub(super) mod take_over;
 pub(super) mod waiting;

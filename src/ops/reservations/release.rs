@@ -1,6 +1,6 @@
 //! `msg release`: gives up paths, and tells those who were refused.
 
-use crate::domain::{AgentName, EventKind, Reservation};
+use crate::domain::{AgentName, EventKind, PathWait, Reservation};
 use crate::ops::reservations::reserve::BroadPatterns;
 use crate::sys::clock;
 
@@ -15,27 +15,41 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 pub struct ReleaseOutcome {
     pub holder: AgentName,
     pub reservations: Vec<Reservation>,
+    /// Contests that it gave up.
+    pub withdrawn: Vec<Reservation>,
 }
 
-/// Gives up the named reservations, or all. If one of them is not the caller's, nothing changes.
+/// Gives up the named reservations and contests, or all. If one of them is not the caller's, nothing changes.
 pub fn release(op: &Op, patterns: &[String]) -> Result<ReleaseOutcome, CommandError> {
     let (mesh, caller) = identity::own_caller(op)?;
     let mut locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
     let mut released: Vec<Reservation> = Vec::new();
+    let mut withdrawn: Vec<Reservation> = Vec::new();
+    let contested: Vec<Reservation> = me.contests.iter().map(|contest| contest.wanted.clone()).collect();
     for text in patterns {
         let mine = meant(op, &me.reservations, text);
-        if mine.is_empty() {
+        let wishes = meant(op, &contested, text);
+        if mine.is_empty() && wishes.is_empty() {
             return Err(not_held(text, &me.reservations));
         }
+        withdrawn.extend(wishes);
         released.extend(mine.into_iter().filter(|held| !released.contains(held)).collect::<Vec<_>>());
     }
     if patterns.is_empty() {
         released = me.reservations.clone();
+        withdrawn = contested;
     }
-    if !released.is_empty() {
+    if !released.is_empty() || !withdrawn.is_empty() {
         let mut change = locked.change();
-        change.edit(&me, |agent| agent.reservations.retain(|held| !released.contains(held)))?;
+        change.edit(&me, |agent| {
+            agent.reservations.retain(|held| !released.contains(held));
+            agent.contests.retain(|contest| !withdrawn.contains(&contest.wanted));
+            let is_of = |wait: &PathWait, wish: &Reservation| {
+                (&wait.pattern, &wait.root) == (&wish.pattern, &wish.root)
+            };
+            agent.waits_for.retain(|wait| !withdrawn.iter().any(|wish| is_of(wait, wish)));
+        })?;
         change.commit()?;
     }
     // Also if nothing was left to release: the process that released it may have died before it told anyone.
@@ -46,7 +60,7 @@ pub fn release(op: &Op, patterns: &[String]) -> Result<ReleaseOutcome, CommandEr
     for reservation in &released {
         op.feed(EventKind::Release, &me.name, Some(&reservation.pattern), None);
     }
-    Ok(ReleaseOutcome { holder: me.name, reservations: released })
+    Ok(ReleaseOutcome { holder: me.name, reservations: released, withdrawn })
 }
 
 /// The caller's reservations that the text refers to: as listed, or as read from here.

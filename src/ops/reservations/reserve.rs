@@ -10,9 +10,10 @@ use crate::domain::{
 };
 use crate::store::{Mesh, StagedChange, iso};
 use crate::sys::git::WorkTree;
-use crate::sys::{clock, files, paths};
+use crate::sys::{clock, files, paths, process};
 
 use super::conflicts::{STEPS_UNDER_LOCK, WantedReservations};
+use super::contest_answers;
 use super::expired::drop_expired;
 use super::holdings::Holding;
 use super::rules::{drop_waits_for, is_same_place};
@@ -157,9 +158,35 @@ pub(in crate::ops) fn take(
     if let Some(file) = roster.unknown().first() {
         return Err(names::unknown_reservations(file));
     }
+    answer_contests(op, change, &roster, me, wanted)?;
     drop_expired(change, roster.census(), now)?;
     let (agent, renewed) = grant(change, me, &wanted.reservations, now)?;
     Ok(GrantedReservations { agent, renewed, roster: Some(roster) })
+}
+
+/// Reserving a contested path again is an answer to those who contest it.
+fn answer_contests(
+    op: &Op,
+    change: &mut StagedChange<'_>,
+    roster: &Roster<'_>,
+    me: &Agent,
+    wanted: &WantedReservations,
+) -> Result<(), CommandError> {
+    let Some(now) = process::uptime().filter(|_| me.reservations.iter().any(|held| held.contest.is_some()))
+    else {
+        return Ok(());
+    };
+    let budget = SearchBudget::new(STEPS_UNDER_LOCK);
+    let is_meant = |held: &Reservation| {
+        let held = held.patterns(&me.cwd);
+        let meets =
+            |mine: &Pattern| Conflict::of(std::slice::from_ref(mine), &held, &budget) != Conflict::None;
+        wanted.as_read().any(|(_, mine)| meets(mine))
+    };
+    for contester in roster.live().filter(|agent| contest_answers::is_owed_answer(agent, me)) {
+        contest_answers::stage_answer(op, change, me, contester, is_meant, &now)?;
+    }
+    Ok(())
 }
 
 fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> PathWait {
@@ -200,7 +227,8 @@ fn grant(
             match agent.reservations.iter_mut().find(|held| is_same(wanted, held)) {
                 Some(held) => {
                     let reason = wanted.reason.clone().or(held.reason.take());
-                    *held = Reservation { since: held.since, reason, ..wanted.clone() };
+                    let contest = held.contest.take();
+                    *held = Reservation { since: held.since, reason, contest, ..wanted.clone() };
                 }
                 None => agent.reservations.push(wanted.clone()),
             }
@@ -230,7 +258,7 @@ pub(in crate::ops) fn reason(text: Option<&str>) -> Result<Option<String>, Comma
     Ok(Some(line).filter(|line| !line.is_empty()))
 }
 
-fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> CommandError {
+pub(super) fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> CommandError {
     let (wanted, first) = &conflicts[0];
     // A whole work tree is named by its path.
     let whole = wanted.root.as_deref().filter(|_| wanted.pattern == ".");
@@ -366,6 +394,7 @@ impl PatternBase {
             since: clock::now(),
             expires_at: None,
             task: None,
+            contest: None,
         })
     }
 

@@ -36,19 +36,18 @@ pub(in crate::ops) fn restore_reservations(
     lost.into_iter().map(|reservation| reservation.pattern.clone()).collect()
 }
 
-/// Removes the waits for paths that the agent now holds.
+/// Removes the waits for paths that the agent now holds, and its contests of them.
 pub(in crate::ops) fn drop_waits_for(agent: &mut Agent, held: &[Reservation]) {
     let patterns: Vec<Pattern> = held.iter().flat_map(|held| held.patterns(&agent.cwd)).collect();
-    let Agent { cwd, waits_for, .. } = agent;
-    waits_for.retain(|wait| {
-        let wait = wait.read(cwd);
-        !patterns.iter().any(|pattern| has_all(pattern, &wait))
-    });
+    let Agent { cwd, waits_for, contests, .. } = agent;
+    let has = |wanted: &Pattern| patterns.iter().any(|pattern| covers_all_of(pattern, wanted));
+    waits_for.retain(|wait| !has(&wait.read(cwd)));
+    contests.retain(|contest| !contest.wanted.patterns(cwd).first().is_some_and(has));
 }
 
 /// Whether the first covers all of the second. For two globs that is not decided, so `false`: a superfluous notice is
 /// better than none. A path that a glob covers counts as a file, with nothing beneath it.
-fn has_all(pattern: &Pattern, other: &Pattern) -> bool {
+pub(super) fn covers_all_of(pattern: &Pattern, other: &Pattern) -> bool {
     contains(pattern, other) || other.is_literal() && pattern.covers(other.head())
 }
 

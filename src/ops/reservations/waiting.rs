@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use crate::domain::pattern::{NormalPath, Pattern, SearchBudget};
-use crate::domain::{Agent, Conflict, Notice, PathWait, PeerText, TaskRef, TaskWait, quote_code};
+use crate::domain::{Agent, Conflict, Importance, Notice, PathWait, PeerText, TaskRef, TaskWait, quote_code};
 use crate::store::{
     Census, Claim, Claims, Completions, LockedMesh, Mesh, Registration, RegistryQuery, StagedChange,
 };
@@ -24,6 +24,8 @@ use crate::sys::{clock, paths};
 use super::conflicts::STEPS_UNDER_LOCK;
 use super::expired::drop_expired;
 use super::holdings::{Holding, OtherReservations};
+use super::rules::drop_waits_for;
+use super::settle_contests;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::notices::post_owed;
@@ -51,11 +53,16 @@ pub(in crate::ops) fn remember(
     if agent.is_foreign() || new.is_empty() {
         return Ok(());
     }
-    commit_refusal(change, agent, |agent| {
-        agent.waits_for.extend(new);
+    commit_refusal(change, agent, |agent| new.into_iter().for_each(|wait| add_wait(agent, wait)))
+}
+
+/// Adds what the agent waits for, unless it does so already.
+pub(super) fn add_wait(agent: &mut Agent, wait: PathWait) {
+    if !agent.waits_for.iter().any(|known| same(known, &wait)) {
+        agent.waits_for.push(wait);
         let surplus = agent.waits_for.len().saturating_sub(MAX_WAITS);
         agent.waits_for.drain(..surplus);
-    })
+    }
 }
 
 /// Like [`remember`], for a task that another agent has.
@@ -204,7 +211,8 @@ pub(in crate::ops) fn is_owed(mesh: &Mesh, census: &Census) -> Result<bool, Comm
     let waits = |record: &&Registration| is_waiting(&record.agent) && is_told(record);
     let held = HeldSnapshot::new(mesh, census);
     for Registration { agent, .. } in census.records.iter().filter(waits) {
-        if !held.freed(agent).is_empty() || !held.freed_tasks(agent)?.is_empty() {
+        let is_freed = !held.freed(agent).is_empty() || !held.freed_tasks(agent)?.is_empty();
+        if is_freed || settle_contests::is_due(mesh, census, agent) {
             return Ok(true);
         }
     }
@@ -212,7 +220,7 @@ pub(in crate::ops) fn is_owed(mesh: &Mesh, census: &Census) -> Result<bool, Comm
 }
 
 fn is_waiting(agent: &Agent) -> bool {
-    !agent.waits_for.is_empty() || !agent.waits_for_tasks.is_empty()
+    !agent.waits_for.is_empty() || !agent.waits_for_tasks.is_empty() || !agent.contests.is_empty()
 }
 
 /// Whether the agent is told: dead agents need nothing, and pi-messenger's don't say what they wait for.
@@ -231,8 +239,8 @@ pub(in crate::ops) fn notify_if_free(mesh: &Mesh, agent: &Agent) -> Result<(), C
     let census = locked.census()?;
     let is_it = |record: &&Registration| record.agent.is_same_session(agent);
     let Some(Registration { agent, .. }) = census.records.iter().find(is_it) else { return Ok(()) };
-    let [tasks, paths] = tell_one(&mut locked, &HeldSnapshot::new(mesh, &census), agent);
-    tasks.and(paths).map(drop)
+    let [contests, tasks, paths] = tell_one(&mut locked, &HeldSnapshot::new(mesh, &census), agent);
+    contests.and(tasks).and(paths).map(drop)
 }
 
 /// [`notify_if_free`] for a caller that looks again and again: an error does not hold up mail, and it is not tried
@@ -263,9 +271,14 @@ fn is_owed_to(mesh: &Mesh, agent: &Agent) -> Result<bool, CommandError> {
     {
         return Ok(true);
     }
-    let is_free =
-        |census: &Census| HeldSnapshot::new(mesh, census).freed_tasks(agent).map(|freed| !freed.is_empty());
-    Ok(!agent.waits_for_tasks.is_empty() && is_free(&mesh.registry().census()?)?)
+    if agent.waits_for_tasks.is_empty() && agent.contests.is_empty() {
+        return Ok(false);
+    }
+    let census = mesh.registry().census()?;
+    let is_it = |record: &&Registration| record.agent.is_same_session(agent);
+    let is_settled = |record: &Registration| settle_contests::is_due(mesh, &census, &record.agent);
+    let has_freed_task = !HeldSnapshot::new(mesh, &census).freed_tasks(agent)?.is_empty();
+    Ok(has_freed_task || census.records.iter().find(is_it).is_some_and(is_settled))
 }
 
 /// Tells everyone who waits for something that is free by now, once.
@@ -295,13 +308,20 @@ pub(in crate::ops) fn notify_waiting(
     Ok(())
 }
 
-/// Returns whether it was told of a task, and of a path. A failure of one does not stop the other.
+/// Returns whether it was told of a path that it contested, of a task, and of a path. A failure of one does not stop the
+/// others. Contests come first: what the agent has now it does not wait for.
 fn tell_one(
     locked: &mut LockedMesh<'_>,
     held: &HeldSnapshot<'_>,
     agent: &Agent,
-) -> [Result<bool, CommandError>; 2] {
-    [tell_of_tasks(locked, held, agent), tell_of_paths(locked, held, agent)]
+) -> [Result<bool, CommandError>; 3] {
+    let settled = settle_contests::settle(locked, held.mesh, held.census, agent);
+    let mut agent = agent.clone();
+    if let Ok(gained) = &settled {
+        drop_waits_for(&mut agent, gained);
+    }
+    let settled = settled.map(|gained| !gained.is_empty());
+    [settled, tell_of_tasks(locked, held, &agent), tell_of_paths(locked, held, &agent)]
 }
 
 /// Sends the message first: after a crash, told twice is better than never. An agent without an inbox goes on waiting.
@@ -311,7 +331,7 @@ fn tell_of_paths(
     agent: &Agent,
 ) -> Result<bool, CommandError> {
     let freed = held.freed(agent);
-    if freed.is_empty() || !post_owed(locked, held.mesh, &agent.name, &notice(&freed))? {
+    if freed.is_empty() || !post_owed(locked, held.mesh, &agent.name, &notice(&freed), Importance::Normal)? {
         return Ok(false);
     }
     let mut change = locked.change();
@@ -328,7 +348,7 @@ fn tell_of_tasks(
 ) -> Result<bool, CommandError> {
     let freed = held.freed_tasks(agent)?;
     let notice = freed.iter().fold(Notice::new(), |all, (_, notice)| all.and(notice));
-    if freed.is_empty() || !post_owed(locked, held.mesh, &agent.name, &notice)? {
+    if freed.is_empty() || !post_owed(locked, held.mesh, &agent.name, &notice, Importance::Normal)? {
         return Ok(false);
     }
     let was_told = |wait: &TaskWait| freed.iter().any(|(told, _)| told == wait);

@@ -188,6 +188,10 @@ fn bequeath(
     let heir = release_task_paths(&mut tasks.change, &heir, task)?;
     match paths {
         [] => Ok(heir),
-        _ => Ok(tasks.change.edit(&heir, |agent| agent.reservations.extend(paths.to_vec()))?),
+        _ => {
+            // Whoever contests them asked the giver, not the new owner.
+            let paths = paths.iter().map(|path| Reservation { contest: None, ..path.clone() });
+            Ok(tasks.change.edit(&heir, |agent| agent.reservations.extend(paths))?)
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! `registry/`: reading one registration, or all of them (the census).
 
+mod contested_paths;
+
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -151,6 +153,7 @@ impl Registry<'_> {
     pub fn census(self) -> Result<Census, StoreError> {
         let mut census = census(&self.mesh.layout)?;
         self.leave_out_unbound(&mut census);
+        contested_paths::pass_on(self.mesh, &mut census);
         Ok(census)
     }
 

@@ -10,17 +10,16 @@ mod entries;
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::registry::{self, Census, Registration};
-use crate::domain::pattern::{NormalPath, Pattern};
-use crate::domain::{Agent, Reservation, SessionId};
+use crate::domain::pattern::NormalPath;
+use crate::domain::{Agent, SessionId};
 use crate::store::error::StoreError;
 use crate::store::handles::Registry;
 use crate::store::mesh::Mesh;
+use crate::sys::clock;
 use crate::sys::files::{self, FileStamp};
-use crate::sys::{clock, paths};
 use entries::{END, Entries, Entry, HEADER, describe};
 
 /// With fewer registrations than this, reading them all is faster than using the index.
@@ -261,22 +260,4 @@ impl<'t> Sieve<'t> {
 /// Whether it must be read every time: where a foreign agent's reservations lead depends on the links as they are now.
 fn is_for_reading(agent: &Agent) -> bool {
     agent.is_foreign() && !agent.reservations.is_empty()
-}
-
-/// The patterns of a reservation. For a foreign agent it was not recorded where links led at that time, so they are
-/// resolved now.
-pub fn resolved_patterns(agent: &Agent, reservation: &Reservation) -> Vec<Pattern> {
-    let mut patterns = reservation.patterns(&agent.cwd);
-    if agent.is_foreign()
-        && let Some(read) = patterns.first()
-    {
-        let head = Path::new(read.head().as_str());
-        let led = paths::resolve(head);
-        let read = read.clone().with_case(paths::letter_case(head));
-        patterns = match led != *read.head() {
-            true => vec![read.with_head(led), read],
-            false => vec![read],
-        };
-    }
-    patterns
 }

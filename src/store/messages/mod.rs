@@ -7,3 +7,4 @@ pub(super) mod message_list;
 pub(super) mod offers;
 pub(super) mod orphans;
 pub(super) mod outbox;
+mod sent_since;

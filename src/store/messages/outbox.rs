@@ -5,7 +5,7 @@
 //! takes its last stamp along.
 
 use super::message_files::{MessageStem, SentRecord};
-use crate::domain::{AgentName, Message, MessageStamp};
+use crate::domain::{Agent, AgentName, Message, MessageStamp};
 use crate::store::agents::grave_id::GraveId;
 use crate::store::error::StoreError;
 use crate::store::handles::Outboxes;
@@ -81,6 +81,16 @@ impl<'m> Outboxes<'m> {
         }
         let last = self.lock(old)?.last;
         self.lock(new)?.advance(last)
+    }
+
+    /// The last stamp of an agent, under all of its names.
+    pub fn last_stamp_of(self, agent: &Agent) -> Result<u64, StoreError> {
+        let mut last = 0;
+        for name in agent.all_names() {
+            let text = files::read_note(&self.mesh.layout.stamp(name))?;
+            last = last.max(text.map_or(0, |text| last_stamp(&text)));
+        }
+        Ok(last)
     }
 
     pub fn lock(self, from: &AgentName) -> Result<Outbox<'m>, StoreError> {

@@ -54,6 +54,7 @@ pub(in crate::store) fn parse(bytes: &[u8], stem: &str) -> Option<Agent> {
         counts: ActivityCounts::default(),
         waits_for: Vec::new(),
         waits_for_tasks: Vec::new(),
+        contests: Vec::new(),
         formerly: Vec::new(),
         restores: None,
     })
@@ -79,6 +80,7 @@ fn reservation(entry: &Value, since: Timestamp) -> Option<Reservation> {
         is_literal: false,
         case: LetterCase::Matters,
         task: None,
+        contest: None,
     })
 }
 

@@ -15,7 +15,7 @@ use super::time;
 use crate::domain::{ActivityCounts, Agent, AgentName, FormerName, Harness, SessionId};
 use crate::harness;
 use crate::store::error::ParseError;
-use entries::{FormerKeys, TaskWaitKeys, WaitKeys};
+use entries::{ContestKeys, FormerKeys, TaskWaitKeys, WaitKeys};
 
 pub(super) use entries::ReservationKeys;
 pub(in crate::store) use overlay::overlay;
@@ -42,6 +42,7 @@ struct Known {
     reservations: Option<Vec<ReservationKeys>>,
     waits_for: Option<Vec<WaitKeys>>,
     waits_for_tasks: Option<Vec<TaskWaitKeys>>,
+    contests: Option<Vec<ContestKeys>>,
     harness: Option<String>,
     process: Option<ProcessKey>,
     formerly: Option<Vec<FormerKeys>>,
@@ -97,6 +98,8 @@ fn agent_of(known: Known) -> Result<Agent, ParseError> {
         reservations: known.reservations.unwrap_or_default().into_iter().map(Into::into).collect(),
         waits_for: known.waits_for.unwrap_or_default().into_iter().map(Into::into).collect(),
         waits_for_tasks: known.waits_for_tasks.unwrap_or_default().into_iter().map(Into::into).collect(),
+        // An entry with an id that is not ours is skipped: the id is part of a file name.
+        contests: known.contests.unwrap_or_default().into_iter().filter_map(ContestKeys::read).collect(),
         formerly: known.formerly.unwrap_or_default().into_iter().map(former).collect::<Result<_, _>>()?,
         restores: known.restores,
     })
@@ -209,6 +212,7 @@ mod tests {
             "session",
             "waitsFor",
             "waitsForTasks",
+            "contests",
         ]
         .contains(&key)
     }

@@ -14,13 +14,14 @@ use linux as imp;
 use ps as imp;
 
 use std::sync::OnceLock;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use nix::errno::Errno;
+use nix::time::{ClockId, clock_gettime};
 
 use crate::domain::process::{ProcessStatus, is_reused, liveness_of};
-use crate::domain::{Liveness, Pid, PidScope, ProcessIdentity, ProcessTraits, RecordedProcess};
+use crate::domain::{Liveness, MachineTime, Pid, PidScope, ProcessIdentity, ProcessTraits, RecordedProcess};
 
 use super::clock;
 
@@ -47,6 +48,19 @@ pub fn pid_scope() -> &'static PidScope {
 fn boot() -> &'static PidScope {
     static BOOT: OnceLock<PidScope> = OnceLock::new();
     BOOT.get_or_init(|| PidScope { boot_id: imp::boot_id(), machine_id: None, pid_ns: imp::pid_ns() })
+}
+
+/// The time since the machine started. It counts while the machine is suspended, and setting the wall clock does not
+/// move it. `None` where the system does not tell one start of the machine from another.
+pub fn uptime() -> Option<MachineTime> {
+    // On Linux the monotonic clock stands still while the machine is suspended; elsewhere it does not.
+    #[cfg(target_os = "linux")]
+    const CLOCK: ClockId = ClockId::CLOCK_BOOTTIME;
+    #[cfg(not(target_os = "linux"))]
+    const CLOCK: ClockId = ClockId::CLOCK_MONOTONIC;
+    let boot = pid_scope().boot_id.clone()?;
+    let passed = Duration::from(clock_gettime(CLOCK).ok()?);
+    Some(MachineTime { boot, millis: passed.as_millis().try_into().ok()? })
 }
 
 /// Whether process 1 is the first of the machine. In a pid namespace of its own it is only the first in there.

@@ -78,6 +78,8 @@ fn a_command_that_succeeds_forgets_no_change() {
         ["set-status", "busy", "--as", "Bob"].as_slice(),
         &["spec", "spec.md", "--as", "Bob"],
         &["reserve", "lib/", "--ttl", "1h", "--as", "Alice"],
+        &["contest", "lib/", "--as", "Carol"],
+        &["release", "lib/", "--as", "Carol"],
         &["release", "lib/", "--as", "Alice"],
         &["handoff", "TASK-1", "Bob", "--as", "Alice"],
         &["unclaim", "TASK-1", "--as", "Bob"],

@@ -258,6 +258,9 @@ fn only_owed_notices_are_posted_under_a_lock() {
     let owed = program.callers("ops::notices", &["post_owed"]);
     let expected = [
         "agents::stuck::tell_of",
+        // The clock of a contest must not run while its holder knows nothing of it.
+        "reservations::contest::tell_holder",
+        "reservations::settle_contests::settle",
         "reservations::waiting::tell_of_paths",
         "reservations::waiting::tell_of_tasks",
     ];

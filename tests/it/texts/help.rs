@@ -97,9 +97,10 @@ fn of_talking() {
 
 #[test]
 fn of_keeping_out_of_each_others_files() {
-    let pages: [&[&str]; 7] = [
+    let pages: [&[&str]; 8] = [
         &["reserve", "--help"],
         &["release", "--help"],
+        &["contest", "--help"],
         &["reservations", "--help"],
         &["check", "--help"],
         &["hook", "--help"],

@@ -69,6 +69,42 @@ fn reserving_and_releasing() {
 }
 
 #[test]
+fn contesting() {
+    check("contests", |scene| {
+        scene.at_work();
+        scene.joined("Carol", "gemini");
+        scene.msg(&["reserve", "src/", "--reason", "new login", "--as", "Alice"]);
+        scene.msg(&["contest", "src/auth/", "--reason", "the release waits", "--as", "Bob"]);
+        scene.msg(&["contest", "src/", "--as", "Carol"]);
+        scene.meanwhile("What can't be contested.");
+        for path in ["docs/", ".", "../.."] {
+            scene.msg(&["contest", path, "--as", "Bob"]);
+        }
+        scene.msg(&["contest", "src/x", "--as", "Alice"]);
+        scene.meanwhile("What can't be taken.");
+        scene.msg(&["release", "src/", "--from", "Alice", "--as", "Carol"]);
+        scene.msg(&["release", "docs/", "--from", "Alice", "--as", "Bob"]);
+        scene.msg(&["release", "src/", "--from", "Alic", "--as", "Bob"]);
+        scene.msg(&["release", "src/", "test/", "--from", "Alice", "--as", "Bob"]);
+        scene.with_seed(&["read", "--as", "Alice"]);
+        scene.meanwhile("The time is over.");
+        for name in ["Bob", "Carol"] {
+            let file = scene.mesh().join(format!("registry/{name}.json"));
+            let mut agent: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+            agent["contests"][0]["started"]["millis"] = json!(0);
+            fs::write(&file, agent.to_string()).unwrap();
+        }
+        scene.msg(&["contest", "src/auth/", "--as", "Bob"]);
+        scene.msg(&["reservations"]);
+        scene.msg(&["release", "src/auth/", "--from", "Alice", "--as", "Bob"]);
+        scene.with_seed(&["read", "--as", "Alice"]);
+        scene.msg(&["release", "src/", "--as", "Carol"]);
+        scene.msg(&["release", "src/auth/", "--from", "Bob"]);
+        scene.msg(&["feed"]);
+    });
+}
+
+#[test]
 fn what_becomes_of_it() {
     check("reservations-lost-and-found", |scene| {
         let alice = scene.at_work();

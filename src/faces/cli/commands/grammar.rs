@@ -77,6 +77,7 @@ commands! {
     History(history::HistoryArgs) = "history";
     Reserve(reserve::ReserveArgs) = "reserve";
     Release(release::ReleaseArgs) = "release";
+    Contest(contest::ContestArgs) = "contest";
     Reservations(reservations::ReservationsArgs) = "reservations";
     Check(check::CheckArgs) = "check";
     Tasks(tasks::TasksArgs) = "tasks" ["swarm"];

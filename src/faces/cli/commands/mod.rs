@@ -8,6 +8,7 @@ pub(super) mod claim;
 pub(super) mod complete;
 pub(super) mod completions;
 pub(super) mod config;
+pub(super) mod contest;
 pub(super) mod demo;
 pub(super) mod doctor;
 pub(super) mod evict;
@@ -115,6 +116,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Evict(args) => call.in_context(|op| evict::run(op, args)),
         Command::Reserve(args) => call.in_context(|op| reserve::run(op, args)),
         Command::Release(args) => call.in_context(|op| release::run(op, args)),
+        Command::Contest(args) => call.in_context(|op| contest::run(op, args)),
         Command::Reservations(args) => call.in_context(|op| reservations::run(op, args)),
         Command::Check(args) => call.in_context(|op| check::run(op, args)),
         Command::Spec(args) => call.in_context(|op| spec::run(op, args)),

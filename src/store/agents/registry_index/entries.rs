@@ -9,9 +9,10 @@
 //! E                       the last line: an index without it was cut short
 //! ```
 
-use super::{RegistryQuery, is_for_reading, resolved_patterns};
+use super::{RegistryQuery, is_for_reading};
 use crate::domain::Agent;
 use crate::domain::pattern::{LetterCase, NormalPath, Pattern};
+use crate::store::agents::resolved_patterns::resolved_patterns;
 use crate::sys::files::FileStamp;
 
 pub(super) const HEADER: &str = "ravenry index 2\n";

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::pattern::LetterCase;
-use crate::domain::{PathWait, Reservation, TaskRef, TaskWait};
+use crate::domain::{Contest, ContestId, ContestMark, MachineTime, PathWait, Reservation, TaskRef, TaskWait};
 use crate::store::wire::time;
 
 #[derive(Deserialize, Serialize)]
@@ -27,6 +27,24 @@ pub(in crate::store::wire) struct ReservationKeys {
     ignore_case: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<TaskKeys>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contested: Option<MarkKeys>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct MarkKeys {
+    id: String,
+    round: u32,
+}
+
+impl MarkKeys {
+    fn read(self) -> Option<ContestMark> {
+        Some(ContestMark { id: ContestId::new(&self.id)?, round: self.round })
+    }
+
+    fn of(mark: &ContestMark) -> Self {
+        Self { id: mark.id.to_string(), round: mark.round }
+    }
 }
 
 #[derive(Deserialize, Serialize)]
@@ -75,23 +93,45 @@ pub(super) struct WaitKeys {
 
 impl From<ReservationKeys> for Reservation {
     fn from(keys: ReservationKeys) -> Self {
-        let ReservationKeys { pattern, reason, since, root, expires_at, head, literal, ignore_case, task } =
-            keys;
+        let ReservationKeys {
+            pattern,
+            reason,
+            since,
+            root,
+            expires_at,
+            head,
+            literal,
+            ignore_case,
+            task,
+            contested,
+        } = keys;
         let literal = literal == Some(true);
         let case = if ignore_case == Some(true) { LetterCase::Ignored } else { LetterCase::Matters };
         let task = task.map(|TaskKeys { spec, id }| TaskRef { spec, id });
-        Self { pattern, reason, since, root, expires_at, head, is_literal: literal, case, task }
+        let contest = contested.and_then(MarkKeys::read);
+        Self { pattern, reason, since, root, expires_at, head, is_literal: literal, case, task, contest }
     }
 }
 
 impl From<Reservation> for ReservationKeys {
     fn from(reservation: Reservation) -> Self {
-        let Reservation { pattern, reason, since, root, expires_at, head, is_literal: literal, case, task } =
-            reservation;
+        let Reservation {
+            pattern,
+            reason,
+            since,
+            root,
+            expires_at,
+            head,
+            is_literal: literal,
+            case,
+            task,
+            contest,
+        } = reservation;
         let literal = literal.then_some(true);
         let ignore_case = (case == LetterCase::Ignored).then_some(true);
         let task = task.map(|TaskRef { spec, id }| TaskKeys { spec, id });
-        Self { pattern, reason, since, root, expires_at, head, literal, ignore_case, task }
+        let contested = contest.as_ref().map(MarkKeys::of);
+        Self { pattern, reason, since, root, expires_at, head, literal, ignore_case, task, contested }
     }
 }
 
@@ -114,4 +154,55 @@ pub(super) struct FormerKeys {
     pub(super) name: String,
     #[serde(with = "time")]
     pub(super) until: Timestamp,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ContestKeys {
+    id: String,
+    round: u32,
+    order: u64,
+    wanted: ReservationKeys,
+    holder: String,
+    holder_stamp: u64,
+    started: MachineTimeKeys,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answered: Option<MachineTimeKeys>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct MachineTimeKeys {
+    boot: String,
+    millis: u64,
+}
+
+impl From<MachineTimeKeys> for MachineTime {
+    fn from(MachineTimeKeys { boot, millis }: MachineTimeKeys) -> Self {
+        Self { boot, millis }
+    }
+}
+
+impl From<MachineTime> for MachineTimeKeys {
+    fn from(MachineTime { boot, millis }: MachineTime) -> Self {
+        Self { boot, millis }
+    }
+}
+
+impl ContestKeys {
+    /// `None`: its id is not one of ours.
+    pub(super) fn read(self) -> Option<Contest> {
+        let Self { id, round, order, wanted, holder, holder_stamp, started, answered } = self;
+        let mark = MarkKeys { id, round }.read()?;
+        let (wanted, started, answered) = (wanted.into(), started.into(), answered.map(Into::into));
+        Some(Contest { mark, order, wanted, holder, holder_stamp, started, answered })
+    }
+}
+
+impl From<Contest> for ContestKeys {
+    fn from(contest: Contest) -> Self {
+        let Contest { mark, order, wanted, holder, holder_stamp, started, answered } = contest;
+        let MarkKeys { id, round } = MarkKeys::of(&mark);
+        let (wanted, started, answered) = (wanted.into(), started.into(), answered.map(Into::into));
+        Self { id, round, order, wanted, holder, holder_stamp, started, answered }
+    }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::entries::{FormerKeys, ReservationKeys, TaskWaitKeys, WaitKeys};
+use super::entries::{ContestKeys, FormerKeys, ReservationKeys, TaskWaitKeys, WaitKeys};
 use crate::domain::{ActivityCounts, Agent, Harness, TaskRef};
 use crate::harness;
 use crate::store::wire::process::ProcessKey;
@@ -56,7 +56,7 @@ pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent
     overlay_list(
         document,
         "reservations",
-        &["expiresAt", "reason", "head", "literal", "ignoreCase", "task"],
+        &["expiresAt", "reason", "head", "literal", "ignoreCase", "task", "contested"],
         reservations.collect(),
     );
     let waits = agent.waits_for.iter().map(|wait| {
@@ -73,6 +73,10 @@ pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent
         (plain(TaskWaitKeys::from(wait.clone())), is_same)
     });
     overlay_list(document, "waitsForTasks", &[], waits.collect());
+    let contests = agent.contests.iter().map(|contest| {
+        (plain(ContestKeys::from(contest.clone())), same_text("id", contest.mark.id.as_str()))
+    });
+    overlay_list(document, "contests", &["answered"], contests.collect());
 }
 
 fn overlay_process(document: &mut Map<String, Value>, agent: &Agent) {
