@@ -2,6 +2,7 @@
 
 mod commands;
 mod complex;
+mod contest_races;
 mod contests;
 mod lives;
 mod matching;

@@ -12,6 +12,7 @@
 )]
 
 mod burying;
+mod contest;
 mod delivery;
 mod following;
 mod renaming;

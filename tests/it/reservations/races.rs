@@ -36,19 +36,19 @@ const PATTERNS: [&str; 16] = [
 
 /// How to call `msg` from another thread.
 #[derive(Clone)]
-struct Caller {
+pub(super) struct Caller {
     variables: Vec<(OsString, OsString)>,
     work: PathBuf,
 }
 
 impl Caller {
-    fn of(env: &TestEnvironment) -> Self {
+    pub(super) fn of(env: &TestEnvironment) -> Self {
         let given = env.msg();
         let variables = given.get_envs().filter_map(|(name, value)| Some((name.into(), value?.into())));
         Self { variables: variables.collect(), work: env.work() }
     }
 
-    fn msg(&self, args: &[&str]) -> Command {
+    pub(super) fn msg(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_msg"));
         command.env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.current_dir(&self.work).stdin(Stdio::null()).args(args);
@@ -56,7 +56,7 @@ impl Caller {
     }
 
     #[track_caller]
-    fn ok(&self, args: &[&str]) -> Value {
+    pub(super) fn ok(&self, args: &[&str]) -> Value {
         end(self.msg(args).arg("--json")).expect_code(0).json()
     }
 }
