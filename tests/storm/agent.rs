@@ -112,6 +112,8 @@ struct Belief {
     name: Option<String>,
     task: Option<String>,
     paths: Vec<String>,
+    /// A path that it contests, and who holds it.
+    contested: Option<(String, String)>,
     /// A command was interrupted, so it should check.
     unsure: bool,
     /// By the number of a task, how many rounds of it are completed.
@@ -237,7 +239,12 @@ impl Agent {
                         self.next_round(task);
                     }
                 }
-                _ => {}
+                kind => {
+                    let is_taking = matches!(intent, Intent::TakeOver { .. });
+                    if is_taking && !["contest_open", "not_first", "lock_timeout"].contains(&kind) {
+                        self.belief.contested = None;
+                    }
+                }
             },
             _ => self.belief.unsure = true,
         }
@@ -256,6 +263,14 @@ impl Agent {
             }
             Intent::Claim { .. } => belief.task = answer.task.clone().map(|(task, _)| task),
             Intent::Reserve { .. } => belief.paths.extend(answer.paths.clone()),
+            Intent::Contest { path } => {
+                let holder = answer.contested.clone().map(|(holder, _)| holder);
+                belief.contested = holder.map(|holder| (path.clone(), holder));
+            }
+            Intent::TakeOver { .. } => {
+                belief.contested = None;
+                belief.paths.extend(answer.paths.clone());
+            }
             Intent::Release { paths } if paths.is_empty() => belief.paths.clear(),
             Intent::Release { paths } => belief.paths.retain(|path| !paths.contains(path)),
             Intent::Complete { task } => {
@@ -387,6 +402,12 @@ impl Agent {
     }
 
     fn want_paths(&mut self) -> Intent {
+        if let Some((path, from)) = self.belief.contested.clone().filter(|_| self.chance.one_in(2)) {
+            return Intent::TakeOver { path, from };
+        }
+        if self.chance.one_in(4) {
+            return Intent::Contest { path: self.wish_for_path() };
+        }
         if !self.belief.paths.is_empty() && !self.chance.one_in(3) {
             let all = self.chance.one_in(3);
             let paths = if all { Vec::new() } else { vec![self.belief.paths[0].clone()] };

@@ -52,6 +52,8 @@ pub fn arguments(intent: &Intent, session: &str, place: &Place) -> (Vec<String>,
         Intent::Watch => words(&["watch"]),
         Intent::Reserve { paths } => [words(&["reserve"]), paths.clone()].concat(),
         Intent::Release { paths } => [words(&["release"]), paths.clone()].concat(),
+        Intent::Contest { path } => words(&["contest", path]),
+        Intent::TakeOver { path, from } => words(&["release", path, "--from", from]),
         Intent::Check { path } => words(&["check", path]),
         Intent::Claim { task, paths } => {
             let mut args = match task {
@@ -276,6 +278,17 @@ pub fn answer(intent: &Intent, said: &str) -> Option<Answer> {
     let held = [list(&value["reservations"]), list(&claim["reservations"])].concat();
     answer.paths = held.iter().filter_map(|reservation| string(&reservation["pattern"])).collect();
     answer.free = value["paths"][0]["free"].as_bool();
+    let taken = match intent {
+        Intent::TakeOver { .. } => &value["released"][0],
+        _ => &value["contested"],
+    };
+    answer.contested = string(&taken["holder"]).zip(string(&taken["pattern"]));
+    answer.fresh = value["repeated"].as_bool().map(|repeated| !repeated);
+    // An agent that has left counts as a person, who gets nothing itself.
+    if value["person"] == true {
+        answer.paths.clear();
+        answer.contested = None;
+    }
     if let Some(task) = string(&value["error"]["task"]) {
         answer.task = Some((task, String::new()));
     }

@@ -118,6 +118,14 @@ pub enum Intent {
     Release {
         paths: Vec<String>,
     },
+    Contest {
+        path: String,
+    },
+    /// `release PATH --from NAME`
+    TakeOver {
+        path: String,
+        from: String,
+    },
     Check {
         path: String,
     },
@@ -182,6 +190,12 @@ pub struct Answer {
     pub paths: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free: Option<bool>,
+    /// What was contested or taken: its holder, and what that held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contested: Option<(String, String)>,
+    /// Whether this command made the contest, and none before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fresh: Option<bool>,
 }
 
 /// A message that was accepted for a recipient.

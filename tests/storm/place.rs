@@ -7,6 +7,9 @@ use std::process::{Command, Stdio};
 
 use ravenry::sys::test_switches;
 
+/// How long the holder of a contested path has to answer.
+pub const CONTEST_SECONDS: u64 = 1;
+
 /// Directories that agents reserve, and files in each.
 pub const DIRECTORIES: u64 = 8;
 pub const FILES: u64 = 4;
@@ -101,6 +104,7 @@ impl Place {
             .env_clear()
             .env("HOME", self.root.join("home"))
             .env("MSG_MESH", self.mesh())
+            .env("MSG_CONTEST_TIMEOUT", CONTEST_SECONDS.to_string())
             .env("PATH", path);
         command.env(test_switches::ANCESTRY_END, ancestry_end.to_string());
         command.env(test_switches::BACKGROUND, "off");

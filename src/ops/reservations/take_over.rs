@@ -36,6 +36,7 @@ pub struct TakeOverOutcome {
     pub lost: Holding,
     /// Who has which part of it now. `None`: a person released it, and nobody contested it.
     pub gained: Option<(AgentName, Reservation)>,
+    pub is_by_person: bool,
 }
 
 /// Who takes a path from its holder.
@@ -71,7 +72,7 @@ pub fn release_from(op: &Op, text: &str, from: &AgentName) -> Result<TakeOverOut
             drop(locked);
             attempt.tell(&gained);
             let gained = Some((me.name.clone(), gained));
-            Ok(TakeOverOutcome { lost, gained })
+            Ok(TakeOverOutcome { lost, gained, is_by_person: false })
         }
     }
 }
@@ -310,5 +311,5 @@ fn release_by_person(
     let notice = notice.say(", which you held. Don't edit it any more unless you reserve it again.");
     op.notify(holder.clone(), notice, format!("could not tell {}", holder.name));
     op.feed(EventKind::Take, person, Some(&reservation.pattern), Some(holder.name.as_str()));
-    Ok(TakeOverOutcome { lost, gained })
+    Ok(TakeOverOutcome { lost, gained, is_by_person: true })
 }

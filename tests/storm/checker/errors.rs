@@ -11,6 +11,12 @@ const DOCUMENTED: [(i32, &[&str]); 4] = [
         1,
         &[
             "all_done",
+            "ambiguous_pattern",
+            "at_work",
+            "contest_open",
+            "not_contested",
+            "not_first",
+            "unknown_liveness",
             "already_claimed",
             "already_completed",
             "already_have_claim",
@@ -39,8 +45,9 @@ fn is_documented(code: i32, kind: &str) -> bool {
     DOCUMENTED.iter().any(|(number, kinds)| *number == code && kinds.contains(&kind))
 }
 
-fn is_handoff(intent: &Intent) -> bool {
-    matches!(intent, Intent::Handoff { .. })
+/// Whether a well-formed command of this kind can be a mistake: handing a task to oneself, contesting one's own path.
+fn may_be_about_itself(intent: &Intent) -> bool {
+    matches!(intent, Intent::Handoff { .. } | Intent::Contest { .. } | Intent::TakeOver { .. })
 }
 
 pub(super) fn check(story: &Story<'_>) -> Vec<Violation> {
@@ -51,8 +58,10 @@ pub(super) fn check(story: &Story<'_>) -> Vec<Violation> {
             Outcome::No { code, kind } if matches!(op.intent, Intent::Hook { .. }) => {
                 format!("a hook ended with {code}, {kind}")
             }
-            // These agents can make one mistake: handing a task to themselves, if they have that name by now.
-            Outcome::No { code: 2, kind } if kind == "invalid_value" && is_handoff(op.intent) => continue,
+            // These agents can make one mistake, if they have that name or path by now.
+            Outcome::No { code: 2, kind } if kind == "invalid_value" && may_be_about_itself(op.intent) => {
+                continue;
+            }
             Outcome::No { code, kind } if !is_documented(*code, kind) => {
                 format!("exit code {code} with `{kind}` is not an answer to this")
             }

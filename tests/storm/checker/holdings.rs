@@ -44,7 +44,7 @@ impl Thing {
     }
 }
 
-fn covers(pattern: &str, path: &str) -> bool {
+pub(super) fn covers(pattern: &str, path: &str) -> bool {
     pattern == path || pattern.ends_with('/') && path.starts_with(pattern)
 }
 
@@ -67,6 +67,8 @@ enum Scope {
     Path(String),
     /// The path, and everything in it.
     Within(String),
+    /// The path, everything in it, and whatever it is in.
+    Around(String),
     AllPaths,
 }
 
@@ -113,6 +115,15 @@ impl<'h> Holdings<'h> {
             for (who, known) in &names {
                 if known.contains(&name.to_lowercase()) {
                     ends.entry(who).or_default().push(End { scope: Scope::All, from, until, line });
+                }
+            }
+        }
+        for (name, scope, op) in takings(story) {
+            for (who, known) in &names {
+                if known.contains(&name.to_lowercase()) {
+                    let until = op.ended.min(op.invoked + LONGEST);
+                    let end = End { scope: scope.clone(), from: op.invoked, until, line: op.lines[0] };
+                    ends.entry(who).or_default().push(end);
                 }
             }
         }
@@ -256,6 +267,7 @@ fn ends_it(scope: &Scope, begin: &Begin<'_>) -> bool {
         },
         (Scope::Path(released), Thing::Path(path)) => released == path,
         (Scope::Within(given), Thing::Path(path)) => covers(given, path),
+        (Scope::Around(taken), Thing::Path(path)) => covers(taken, path) || covers(path, taken),
         _ => false,
     }
 }
@@ -320,7 +332,9 @@ fn granted<'a, 'h>(op: &'a Op<'h>) -> Vec<(&'a str, Begin<'h>)> {
             let name = op.answer.name.iter();
             name.map(|name| (op.session, begin(Thing::name(name), None))).collect()
         }
-        Intent::Reserve { .. } => paths(None).into_iter().map(|begin| (op.session, begin)).collect(),
+        Intent::Reserve { .. } | Intent::TakeOver { .. } => {
+            paths(None).into_iter().map(|begin| (op.session, begin)).collect()
+        }
         Intent::Claim { .. } | Intent::Handoff { .. } => {
             let Some((task, session)) = &op.answer.task else { return Vec::new() };
             let own = begin(Thing::Task(task.clone()), None);
@@ -328,6 +342,14 @@ fn granted<'a, 'h>(op: &'a Op<'h>) -> Vec<(&'a str, Begin<'h>)> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Who may have lost a path to a contester, and which.
+fn takings<'s, 'h>(story: &'s Story<'h>) -> impl Iterator<Item = (&'h str, Scope, &'s Op<'h>)> {
+    story.ops.iter().filter(|op| !op.is_refused()).filter_map(|op| match op.intent {
+        Intent::TakeOver { path, from } => Some((from.as_str(), Scope::Around(path.clone()), op)),
+        _ => None,
+    })
 }
 
 /// When others changed the registration of a name.

@@ -4,6 +4,7 @@
 //! Doubt never counts against the program. Something is *held* from the answer that granted it until the first attempt
 //! of anything that could end it; a command that was killed may or may not have done its work.
 
+mod contests;
 mod errors;
 mod figures;
 mod holdings;
@@ -52,6 +53,8 @@ pub enum Promise {
     OneOwner,
     /// A held path is never reported as free.
     HeldIsRefused,
+    /// A contested path is taken only when the time is over, and not from a holder that gave a sign.
+    OnlyFromTheSilent,
     /// Every error is a documented one, and every command answers.
     EverythingAnswers,
     /// Unreadable state is not overwritten.
@@ -69,6 +72,7 @@ pub fn check(lines: &[Line]) -> Verdict {
     let holdings = Holdings::of(&story);
     let mut violations = errors::check(&story);
     violations.extend(holdings.check(&story));
+    violations.extend(contests::check(&story, &holdings));
     let mail::Findings { violations: of_mail, pairs, watchers } = mail::check(&story, &holdings);
     violations.extend(of_mail);
     let [names, tasks, paths] = holdings.counts();

@@ -406,3 +406,57 @@ fn damaged_claims_are_left_as_they_are() {
     script.deed(10, 20, ActivityDelta::ClaimsKept { kept: false });
     script.breaks(&[Promise::UnreadableIsKept]);
 }
+
+fn contest(script: &mut Script, from: Time, until: Time) {
+    let contested = Some(("Ann".to_string(), "d1/".to_string()));
+    let answer = Answer { contested, fresh: Some(true), ..Answer::default() };
+    script.done("1.1", from, until, Intent::Contest { path: "d1/f1".to_string() }, answer);
+}
+
+fn take(script: &mut Script, from: Time, until: Time) {
+    let contested = Some(("Ann".to_string(), "d1/".to_string()));
+    let answer = Answer { contested, paths: vec!["d1/f1".to_string()], ..Answer::default() };
+    let intent = Intent::TakeOver { path: "d1/f1".to_string(), from: "Ann".to_string() };
+    script.done("1.1", from, until, intent, answer);
+}
+
+fn edit(script: &mut Script, from: Time, until: Time, path: &str) {
+    let intent = Intent::Hook { event: "PreToolUse".to_string(), path: Some(path.to_string()) };
+    script.done("0.1", from, until, intent, Answer { free: Some(true), ..Answer::default() });
+}
+
+fn promises(script: &Script) -> Vec<Promise> {
+    check(&script.lines).violations.iter().map(|violation| violation.promise).collect()
+}
+
+#[test]
+fn a_contested_path_passes_from_a_silent_holder() {
+    let mut script = Script::of_two();
+    script.reserve("0.1", 3, 4, "d1/");
+    contest(&mut script, 5, 6);
+    edit(&mut script, 7, 8, "d2/f1");
+    take(&mut script, 1_100, 1_101);
+    // It is Bob's now.
+    script.reserve("0.1", 1_200, 1_201, "d1/f1");
+    assert_eq!(promises(&script), [Promise::OneOwner]);
+}
+
+#[test]
+fn a_path_that_is_taken_too_early_or_from_one_at_work_is_seen() {
+    let mut script = Script::of_two();
+    contest(&mut script, 5, 6);
+    take(&mut script, 900, 901);
+    assert_eq!(promises(&script), [Promise::OnlyFromTheSilent]);
+    let mut script = Script::of_two();
+    contest(&mut script, 5, 6);
+    edit(&mut script, 7, 8, "d1/f2");
+    take(&mut script, 1_100, 1_101);
+    assert_eq!(promises(&script), [Promise::OnlyFromTheSilent]);
+    let mut script = Script::of_two();
+    contest(&mut script, 5, 6);
+    edit(&mut script, 7, 8, "d1/f2");
+    // A command that was killed may have begun a new contest.
+    script.killed("1.1", 9, 10, Intent::Contest { path: "d1/".to_string() }, Answer::default());
+    take(&mut script, 1_100, 1_101);
+    assert_eq!(promises(&script), []);
+}

@@ -77,18 +77,19 @@ struct TakeOverReport(TakeOverOutcome);
 
 impl Report for TakeOverReport {
     fn json(&self) -> Map<String, Value> {
-        let TakeOverOutcome { lost, gained } = &self.0;
+        let TakeOverOutcome { lost, gained, is_by_person } = &self.0;
         let released = vec![reservation_json(&lost.reservation, lost.holder.name.as_str())];
         let gained: Vec<Value> =
             gained.iter().map(|(name, reservation)| reservation_json(reservation, name.as_str())).collect();
         Map::from_iter([
             ("released".to_string(), Value::from(released)),
             ("reservations".to_string(), Value::from(gained)),
+            ("person".to_string(), json!(is_by_person)),
         ])
     }
 
     fn text(&self, page: &mut Page) {
-        let TakeOverOutcome { lost, gained } = &self.0;
+        let TakeOverOutcome { lost, gained, .. } = &self.0;
         let pattern = style::bold(&escape_invisible(&lost.reservation.pattern));
         page.line(format!("{pattern} is taken from {}.", lost.holder.name));
         match gained {
