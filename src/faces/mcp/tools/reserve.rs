@@ -1,13 +1,15 @@
-//! The tool for reservations: reserve, release, check, list.
+//! The tool for reservations: reserve, release, contest, check, list.
 
 use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{quote_code, quote_sentence};
+use crate::domain::{AgentName, quote_code, quote_sentence};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
-use crate::ops::{self, BroadPatterns, CommandError, HolderScope, Holding, Op, ReserveRequest};
+use crate::ops::{
+    self, BroadPatterns, CommandError, CommandErrorKind, HolderScope, Holding, Op, ReserveRequest,
+};
 
 use super::{as_agent, describe, needed};
 
@@ -15,15 +17,17 @@ pub(super) fn tool() -> Tool {
     describe(
         "reserve",
         "Keep paths to yourself before you change what others may want: their edits are refused. \
-         All or none. Release them when done (no paths: all yours). check: may you change these?",
+         All or none. Release them when done (no paths: all yours). contest: ask a silent holder to let go; \
+         release with `from` takes it after that. check: may you change these?",
         json!({
-            "action": { "type": "string", "enum": ["reserve", "release", "check", "list"], "default": "reserve" },
+            "action": { "type": "string", "enum": ["reserve", "release", "contest", "check", "list"], "default": "reserve" },
             "paths": {
                 "type": "array",
                 "items": { "type": "string" },
                 "description": "files, folders or globs",
             },
             "reason": { "type": "string", "description": "what others are told" },
+            "from": { "type": "string", "description": "the holder" },
             "ttl": { "type": "string", "description": "such as 30m" },
             "force_broad": { "type": "boolean", "description": "also outside of this work tree" },
         }),
@@ -36,6 +40,7 @@ pub(in crate::faces::mcp) struct ReserveToolArgs {
     action: Option<Action>,
     paths: Option<Vec<String>>,
     reason: Option<String>,
+    from: Option<String>,
     ttl: Option<String>,
     force_broad: Option<bool>,
 }
@@ -46,6 +51,7 @@ enum Action {
     #[default]
     Reserve,
     Release,
+    Contest,
     Check,
     List,
 }
@@ -53,6 +59,8 @@ enum Action {
 pub(super) fn run(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
     match args.action.unwrap_or_default() {
         Action::Reserve => reserve(op, args),
+        Action::Release if args.from.is_some() => take_over(op, args),
+        Action::Contest => contest(op, args),
         Action::Release => {
             let paths = args.paths.unwrap_or_default();
             let released = as_agent(op, |op| ops::release(op, &paths))?;
@@ -97,6 +105,44 @@ fn reserve(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
     let lines = granted.reservations.iter().map(|taken| format!("{} is yours", quote_code(&taken.pattern)));
     let taken = granted.reservations.iter().map(|taken| json::reservation(taken, holder));
     Ok(ToolAnswer::lines(lines).with("reservations", taken.collect::<Vec<_>>()))
+}
+
+fn contest(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
+    let path = one_path(args.paths, "contest")?;
+    let made = as_agent(op, |op| ops::contest(op, &path, args.reason.as_deref()))?;
+    let holder = &made.holding.holder.name;
+    let pattern = quote_code(&made.holding.reservation.pattern);
+    let seconds = json::seconds(made.time_left);
+    let line = match made.place {
+        1 => {
+            format!("{holder} has {seconds} s to answer about {pattern}; then release it with from {holder}")
+        }
+        place => format!("{} contested {pattern} before you", place - 1),
+    };
+    let contested = json::reservation(&made.holding.reservation, holder.as_str());
+    let answer = ToolAnswer::lines([line]).with("contested", contested);
+    Ok(answer.with("place", made.place).with("secondsLeft", seconds))
+}
+
+fn take_over(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
+    let path = one_path(args.paths, "release")?;
+    let from = AgentName::new(needed(args.from, "from", "release")?)?;
+    let taken = as_agent(op, |op| ops::release_from(op, &path, &from))?;
+    let gained = taken.gained.iter();
+    let lines = gained.clone().map(|(name, held)| format!("{} is {name}'s now", quote_code(&held.pattern)));
+    let rows: Vec<Value> =
+        gained.clone().map(|(name, held)| json::reservation(held, name.as_str())).collect();
+    Ok(ToolAnswer::lines(lines).with("reservations", rows))
+}
+
+fn one_path(given: Option<Vec<String>>, action: &str) -> Result<String, CommandError> {
+    let mut given = paths(given, action)?;
+    let (path, more) = (given.remove(0), given.len());
+    if more > 0 {
+        let text = format!("{action} takes one path, not {}", more + 1);
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, text));
+    }
+    Ok(path)
 }
 
 fn list(op: &Op) -> Result<ToolAnswer, CommandError> {
