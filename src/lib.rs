@@ -16,6 +16,7 @@
 //! | `registry/.<Name>.taken` | `store::agents::burial` |
 //! | `seen/<Name>/`, `sent/<Name>/` | `store::messages::archive`; file names: `store::messages::message_files` |
 //! | `awareness/<repository>`, `.track`, `.predictions` and `.lock` | `store::awareness`; format of a line: `domain::awareness::track` |
+//! | `awareness/<repository>.conflicts`, `.conflicts.lock` | `store::awareness::conflict_file`; format of a line: `domain::awareness::worktree_conflict` |
 //! | `feed/<number>.jsonl`, `feed/.lock` | `store::feed`; format of a line: `store::wire::event` |
 //! | `quarantine/` | `store::quarantine` |
 //! | `sessions/<hash>.json` | `store::agents::sessions` |

@@ -179,6 +179,14 @@ impl Layout {
         self.root.join(format!("awareness/{}.predictions", repository.as_str()))
     }
 
+    pub(super) fn conflicts(&self, repository: &RepositoryId) -> PathBuf {
+        self.root.join(format!("awareness/{}.conflicts", repository.as_str()))
+    }
+
+    pub(super) fn conflicts_lock(&self, repository: &RepositoryId) -> PathBuf {
+        self.root.join(format!("awareness/{}.conflicts.lock", repository.as_str()))
+    }
+
     pub(super) fn counting_lock(&self, repository: &RepositoryId) -> PathBuf {
         self.root.join(format!("awareness/{}.lock", repository.as_str()))
     }

@@ -34,6 +34,7 @@ pub use agents::registry::{Census, Registration, UnreadableFile};
 pub use agents::registry_index::{IndexedRegistry, ListedAgent, RegistryQuery};
 pub use agents::resolved_patterns::resolved_patterns;
 pub use agents::sessions::{Eviction, SessionRecord, SessionScan};
+pub use awareness::conflict_file::ConflictLock;
 pub use awareness::counter_file::{CountedPart, CounterFile, RepositoryCounts};
 pub use awareness::predictions::{Prediction, PredictionEnd, Recorded};
 pub use awareness::track_file::{CountedTrack, CountingLock, Track};

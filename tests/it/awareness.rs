@@ -4,6 +4,7 @@ mod commands;
 mod counting;
 mod heads_up;
 mod privacy;
+mod worktrees;
 
 use std::fs;
 use std::path::{Path, PathBuf};

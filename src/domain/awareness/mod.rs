@@ -15,6 +15,7 @@ pub mod topics;
 pub mod track;
 pub mod trajectory;
 pub mod work_event;
+pub mod worktree_conflict;
 
 use super::sha256::sha256;
 

@@ -100,7 +100,8 @@ fn prompted<'a>(words: impl Iterator<Item = &'a str>) -> Option<Deed> {
     Some(Deed::Prompted { topics, text })
 }
 
-fn escape(bytes: &[u8]) -> String {
+/// Escapes everything but printable ASCII, `%` and `=`: `%20`.
+pub fn escape(bytes: &[u8]) -> String {
     let mut escaped = String::with_capacity(bytes.len());
     for byte in bytes {
         match byte {
@@ -112,7 +113,8 @@ fn escape(bytes: &[u8]) -> String {
     escaped
 }
 
-fn unescape(word: &str) -> Option<Vec<u8>> {
+/// `None`: it is not escaped text.
+pub fn unescape(word: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(word.len());
     let mut parts = word.split('%');
     bytes.extend(parts.next()?.bytes());

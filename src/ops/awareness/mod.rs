@@ -2,7 +2,8 @@
 //!
 //! Hooks record in passing what each agent is asked and which files it changes (`record`). A background job counts which
 //! words led to which files (`count`). At a prompt that probably leads to a file in which another agent is, the model
-//! gets one sentence about it (`heads_up`).
+//! gets one sentence about it (`heads_up`). Agents that changed the same lines of a file in different work trees are told
+//! (`worktree_conflicts`).
 
 pub mod agent_topics;
 pub(super) mod count;
@@ -12,5 +13,6 @@ mod place;
 pub(super) mod record;
 mod resolve;
 mod view;
+pub(super) mod worktree_conflicts;
 
 pub(super) use place::WorkPlace;

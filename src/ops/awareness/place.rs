@@ -29,6 +29,11 @@ impl WorkPlace {
         Self { repository, tree: tree_id(&root), root, is_git, shared }
     }
 
+    /// Whether the repository may have more than one work tree.
+    pub(super) fn has_linked_trees(&self) -> bool {
+        self.is_git && self.shared.join("worktrees").is_dir()
+    }
+
     /// The file relative to the root of its work tree; `None` if it is in none of this repository.
     pub(in crate::ops) fn relative(&self, path: &Path) -> Option<(TreeId, Vec<u8>)> {
         // The file may be gone; its directory usually is not.

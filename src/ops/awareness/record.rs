@@ -15,7 +15,7 @@ use crate::store::Mesh;
 use crate::sys::clock;
 use crate::sys::environment;
 
-use super::WorkPlace;
+use super::{WorkPlace, worktree_conflicts};
 
 /// The most characters of a prompt that is shared.
 const MOST_TEXT: usize = 2_000;
@@ -61,13 +61,14 @@ pub(in crate::ops) fn files<'a>(
         return Ok(());
     }
     let place = WorkPlace::of(&op.cwd);
-    for (tree, files) in by_tree(&place, changed) {
-        append(mesh, me, &place, Deed::Changed { tree, files })?;
+    let changed = by_tree(&place, changed);
+    for (tree, files) in &changed {
+        append(mesh, me, &place, Deed::Changed { tree: *tree, files: files.clone() })?;
     }
     for (tree, files) in by_tree(&place, read) {
         append(mesh, me, &place, Deed::Read { tree, files })?;
     }
-    Ok(())
+    worktree_conflicts::look_if_shared(op, mesh, AgentId::of(&me.session), &place, &changed)
 }
 
 /// The files of this repository, by work tree. What programs write is left out.

@@ -16,15 +16,18 @@ pub enum JobKind {
     Probe,
     /// Counts which words led to which files of a repository.
     Counts,
+    /// Finds files that agents changed in different work trees and that can't be merged.
+    WorktreeConflicts,
 }
 
 impl JobKind {
-    const ALL: [Self; 2] = [Self::Probe, Self::Counts];
+    const ALL: [Self; 3] = [Self::Probe, Self::Counts, Self::WorktreeConflicts];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Probe => "probe",
             Self::Counts => "counts",
+            Self::WorktreeConflicts => "worktree-conflicts",
         }
     }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use crate::ops::awareness::count;
+use crate::ops::awareness::{count, worktree_conflicts};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
@@ -14,6 +14,7 @@ use super::job::JobKind;
 pub fn run(op: &Op, kind: JobKind) -> Result<(), CommandError> {
     match kind {
         JobKind::Counts => count::count(op),
+        JobKind::WorktreeConflicts => worktree_conflicts::find(op),
         JobKind::Probe => show_to_test(&op.cwd).map_err(|error| {
             CommandError::new(CommandErrorKind::Io, format!("the test can't be reached: {error}"))
         }),
