@@ -59,6 +59,7 @@ fn event(number: usize) -> Event {
         agent: "SwiftRaven".to_string(),
         target: Some(format!("src/auth/file-{number}.rs")),
         preview: None,
+        message_kind: None,
     }
 }
 

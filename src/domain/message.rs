@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::AgentName;
+use super::{AgentName, Importance, MessageKind};
 
 /// Maximum length of a text, in bytes.
 pub const MAX_TEXT: usize = 1024 * 1024;
@@ -22,6 +22,9 @@ pub struct Message {
     pub importance: Importance,
     pub needs_ack: bool,
     pub is_broadcast: bool,
+    pub kind: Option<MessageKind>,
+    /// From then on it is not handed over, if nobody has read it.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl Message {
@@ -43,39 +46,9 @@ impl Message {
             importance: Importance::Normal,
             needs_ack: false,
             is_broadcast: false,
+            kind: None,
+            expires_at: None,
         }
-    }
-}
-
-/// How important a message is. `Low` never wakes anyone; `High` and `Urgent` are delivered first.
-#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Importance {
-    Low,
-    #[default]
-    Normal,
-    High,
-    Urgent,
-}
-
-impl Importance {
-    pub const ALL: [Self; 4] = [Self::Low, Self::Normal, Self::High, Self::Urgent];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Normal => "normal",
-            Self::High => "high",
-            Self::Urgent => "urgent",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|importance| importance.name() == text)
-    }
-
-    /// Whether it is delivered before other waiting messages.
-    pub fn goes_first(self) -> bool {
-        self >= Self::High
     }
 }
 
@@ -148,6 +121,14 @@ impl MessageStamp {
         let digit = |byte: u8| DIGITS.iter().position(|digit| *digit == byte);
         let short_id = short_id.bytes().try_fold(0_u32, |sum, byte| Some(sum * 36 + digit(byte)? as u32))?;
         Some(Self { millis: millis.parse().ok()?, short_id })
+    }
+
+    /// The short id in a file name without its extension: the last letters, or all of a name without a hyphen. Names of
+    /// ours may go on after an underscore (`store::messages::message_files`).
+    pub fn short_id_of(stem: &str) -> &str {
+        let is_ours = |stamp: &str| Self::parse(stamp).is_some();
+        let stem = stem.split_once('_').map_or(stem, |(stamp, _)| if is_ours(stamp) { stamp } else { stem });
+        stem.rsplit('-').next().unwrap_or(stem)
     }
 
     pub fn short_id(self) -> String {

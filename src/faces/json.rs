@@ -216,6 +216,12 @@ pub(super) fn message(message: &Message) -> Value {
     if message.is_notice() {
         value["notice"] = true.into();
     }
+    if let Some(kind) = message.kind {
+        value["kind"] = kind.name().into();
+    }
+    if let Some(at) = message.expires_at {
+        value["expiresAt"] = iso(at).into();
+    }
     value
 }
 
@@ -253,13 +259,17 @@ pub(super) fn verdict(verdict: &PathVerdict) -> Value {
 
 /// An event of the feed.
 pub(super) fn event(event: &Event) -> Value {
-    json!({
+    let mut value = json!({
         "ts": iso(event.at),
         "type": event.what.name(),
         "agent": event.agent,
         "target": event.target,
         "preview": event.preview,
-    })
+    });
+    if let Some(kind) = event.message_kind {
+        value["messageKind"] = kind.name().into();
+    }
+    value
 }
 
 pub(super) fn error(error: &CommandError) -> Value {

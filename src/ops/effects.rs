@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::domain::settings::SettingSource;
-use crate::domain::{Agent, AgentName, Event, EventKind, Notice};
+use crate::domain::{Agent, AgentName, Event, EventKind, MessageKind, Notice};
 use crate::store::LocationReason;
 
 use super::background::job::BackgroundJob;
@@ -84,6 +84,18 @@ impl Op {
         preview: Option<&str>,
     ) {
         let event = event(kind, agent, target, preview);
+        self.effects.borrow_mut().feed.push(event);
+    }
+
+    /// Adds a message to the feed.
+    pub(super) fn feed_message(
+        &self,
+        from: &AgentName,
+        to: &str,
+        preview: Option<&str>,
+        kind: Option<MessageKind>,
+    ) {
+        let event = Event { message_kind: kind, ..event(EventKind::Message, from, Some(to), preview) };
         self.effects.borrow_mut().feed.push(event);
     }
 

@@ -42,7 +42,7 @@ pub use messages::receipt::{Receipt, receipt};
 pub use messages::receive::{HandoverFn, HandoverOutcome, ReadOptions, read};
 pub use messages::rendered_message::{ReaderKind, RenderedMessage, format_age, quote_peer_text};
 pub use messages::send::{
-    AcceptedCopy, MessageDraft, RefusedCopy, SendReport, broadcast, parse_importance, reply, send,
+    AcceptedCopy, MessageDraft, RefusedCopy, SendReport, broadcast, parse_importance, parse_kind, reply, send,
 };
 pub use messages::stored_messages::{InboxReport, history, inbox, owed_acks, show};
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};

@@ -17,7 +17,7 @@ use super::agents::sessions::{self, SessionRecord};
 use super::error::StoreError;
 use super::lock_order::{LockOrderGuard, LockRank};
 use super::mesh::Mesh;
-use super::messages::inbox::dropped_by_dead;
+use super::messages::dropped::dropped_by_dead;
 use super::messages::message_files::Offer;
 use super::tasks::claims::Claims;
 use super::tasks::swarm_lock::{self, SwarmLock};

@@ -44,5 +44,6 @@ fn event(agent: &str, target: impl ToString) -> Event {
         agent: agent.to_string(),
         target: Some(target.to_string()),
         preview: None,
+        message_kind: None,
     }
 }

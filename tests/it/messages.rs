@@ -1,5 +1,7 @@
 //! Sending, reading and answering messages, and their receipts.
 
+mod kinds;
+
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;

@@ -11,8 +11,11 @@ const KEEPS: Action =
 const LOOKS: Action = Action::ours("looks at the inbox", "store/messages/inbox.rs", "scan");
 const LISTS: Action =
     Action::ours("lists what others have in hand", "store/messages/inbox.rs", "put_back_of_dead");
-const LEAVES: Action =
-    Action::ours("leaves it: its reader lives, or it is gone", "store/messages/inbox.rs", "dropped_by_dead");
+const LEAVES: Action = Action::ours(
+    "leaves it: its reader lives, or it is gone",
+    "store/messages/dropped.rs",
+    "dropped_by_dead",
+);
 const PUTS_BACK: Action = Action::ours("puts it back", "store/messages/inbox.rs", "put_at");
 const TAKES: Action = Action::ours("takes it", "sys/files.rs", "take");
 const COMES_LATE: Action = Action::ours("comes too late to take it", "sys/files.rs", "take");

@@ -4,6 +4,8 @@ mod sentence;
 
 use jiff::Timestamp;
 
+use super::MessageKind;
+
 /// One event.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Event {
@@ -14,6 +16,8 @@ pub struct Event {
     pub agent: String,
     pub target: Option<String>,
     pub preview: Option<String>,
+    /// The kind of the message that it is about.
+    pub message_kind: Option<MessageKind>,
 }
 
 impl Event {
@@ -30,8 +34,8 @@ impl Event {
     }
 
     fn says_the_same(&self, other: &Self) -> bool {
-        (&self.what, &self.agent, &self.target, &self.preview)
-            == (&other.what, &other.agent, &other.target, &other.preview)
+        (&self.what, &self.agent, &self.target, &self.preview, self.message_kind)
+            == (&other.what, &other.agent, &other.target, &other.preview, other.message_kind)
     }
 }
 

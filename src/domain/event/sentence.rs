@@ -22,7 +22,10 @@ impl Event {
         let preview = self.preview.as_deref().unwrap_or_default().trim();
         let (verb, target) = (self.verb(&target), target.as_str());
         match &self.what {
-            AnyEventKind::Ours(EventKind::Message) => with(&joined(&["→", target]), preview),
+            AnyEventKind::Ours(EventKind::Message) => {
+                let kind = self.message_kind.map_or(String::new(), |kind| format!("({})", kind.name()));
+                with(&joined(&["→", target, &kind]), preview)
+            }
             AnyEventKind::Ours(EventKind::Handoff) if !preview.is_empty() => {
                 format!("handed {target} to {}", named(preview))
             }
@@ -146,6 +149,7 @@ fn part(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::MessageKind;
 
     fn check(kind: &str, target: &str, preview: &str, expected: &str) {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_string());
@@ -155,8 +159,22 @@ mod tests {
             agent: "SwiftRaven".to_string(),
             target: some(target),
             preview: some(preview),
+            message_kind: None,
         };
         assert_eq!(event.phrase(), expected);
+    }
+
+    #[test]
+    fn a_message_of_a_kind_says_so() {
+        let event = Event {
+            at: "2026-11-14T23:57:56Z".parse().unwrap(),
+            what: AnyEventKind::Ours(EventKind::Message),
+            agent: "SwiftRaven".to_string(),
+            target: Some("all".to_string()),
+            preview: Some("who has auth?".to_string()),
+            message_kind: Some(MessageKind::Question),
+        };
+        assert_eq!(event.phrase(), "→ all (question): “who has auth?”");
     }
 
     #[test]

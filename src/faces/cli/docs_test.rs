@@ -136,13 +136,16 @@ fn every_feed_kind_is_on_the_page_and_nothing_else() {
 fn the_keys_of_objects_are_on_the_page_and_nothing_else() {
     let stamp = MessageStamp::new(1_794_700_676_113_042, 7);
     let name = |name: &str| crate::domain::AgentName::new(name).unwrap();
-    let message = Message::new(stamp, &name("Alice"), &name("Bob"), "hi");
+    let kind = Some(crate::domain::MessageKind::Question);
+    let plain = Message::new(stamp, &name("Alice"), &name("Bob"), "hi");
+    let message = Message { kind, expires_at: Some(stamp.timestamp()), ..plain };
     let event = crate::domain::Event {
         at: stamp.timestamp(),
         what: crate::domain::AnyEventKind::Ours(EventKind::Join),
         agent: "Alice".to_string(),
         target: None,
         preview: None,
+        message_kind: kind,
     };
     let completion = crate::store::Completion {
         spec: "spec.md".to_string(),

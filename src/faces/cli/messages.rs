@@ -8,7 +8,7 @@ use crate::domain::{Importance, Message, escape_invisible};
 use crate::faces::json::{self, failed};
 use crate::ops::{
     AcceptedCopy, CommandError, HandoverOutcome, MessageDraft, RenderedMessage, SendReport, format_age,
-    parse_importance,
+    parse_importance, parse_kind, parse_time_to_live,
 };
 use crate::sys::clock;
 
@@ -20,23 +20,34 @@ pub(super) struct DraftArgs {
     /// The conversation it belongs to
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
-    /// low, normal, high or urgent: `low` never wakes anyone, `high` and `urgent` come first
-    #[arg(long, value_name = "LEVEL", default_value = "normal")]
-    importance: String,
+    /// low, normal (the default), high or urgent: `low` never wakes anyone, `high` and `urgent` come first
+    #[arg(long, value_name = "LEVEL")]
+    importance: Option<String>,
     /// Ask the recipient to confirm it with `msg ack`
     #[arg(long)]
     want_ack: bool,
+    /// question, block, delegate, handoff, claim, release, ack or info: a `question` and a `block` are owed an answer, a
+    /// `block` is urgent, a `release` expires after 5 minutes
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// Do not hand it over any more if it is unread for this long: 45s, 30m, 2h
+    #[arg(long, value_name = "TIME")]
+    ttl: Option<String>,
 }
 
 impl DraftArgs {
     pub(super) fn draft(self, text: Option<String>) -> Result<MessageDraft, CommandError> {
-        let importance = parse_importance(&self.importance)?;
+        let importance = self.importance.as_deref().map(parse_importance).transpose()?;
+        let kind = self.kind.as_deref().map(parse_kind).transpose()?;
+        let ttl = self.ttl.as_deref().map(parse_time_to_live).transpose()?;
         let text = text.unwrap_or_default();
         Ok(MessageDraft {
             text,
             thread: self.thread,
             importance,
             wants_ack: self.want_ack,
+            kind,
+            ttl,
             ..MessageDraft::default()
         })
     }
@@ -64,6 +75,9 @@ pub(super) fn show(page: &mut Page, message: &Message, short_id: &str, note: &st
     let mut about = format!("{} ago  {short_id}", format_age(message.timestamp, now));
     if message.importance != Importance::Normal {
         about.push_str(&format!("  {}", message.importance.name()));
+    }
+    if let Some(kind) = message.kind {
+        about.push_str(&format!("  {}", kind.name()));
     }
     if message.needs_ack {
         about.push_str("  wants an ack");

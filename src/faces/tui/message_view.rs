@@ -97,6 +97,9 @@ fn header(message: &ChatMessage, look: MessageLayout) -> Line<'static> {
         let style = if message.importance.goes_first() { theme.error() } else { theme.faint() };
         spans.push(Span::styled(format!(" · {}", message.importance.name()), style));
     }
+    if let Some(kind) = message.kind {
+        spans.push(Span::styled(format!(" · {}", kind.name()), theme.faint()));
+    }
     if message.wants_ack && !message.is_mine() {
         spans.push(Span::styled(" · wants an ack (Ctrl-A)", theme.unread()));
     }

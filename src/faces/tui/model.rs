@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
-use crate::domain::{AgentName, Importance, Presence, escape_invisible};
+use crate::domain::{AgentName, Importance, MessageKind, MessageStamp, Presence, escape_invisible};
 
 /// The mesh at one moment, except messages and feed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -119,6 +119,7 @@ pub(super) struct ChatMessage {
     /// It asks for an ack and has none yet.
     pub(super) wants_ack: bool,
     pub(super) is_broadcast: bool,
+    pub(super) kind: Option<MessageKind>,
     pub(super) standing: MessageStatus,
 }
 
@@ -129,7 +130,7 @@ impl ChatMessage {
 
     /// The short id that commands take.
     pub(super) fn short_id(&self) -> &str {
-        self.key.rsplit('-').next().unwrap_or(&self.key)
+        MessageStamp::short_id_of(&self.key)
     }
 
     pub(super) fn is_mine(&self) -> bool {
@@ -163,6 +164,8 @@ pub(super) struct SentCopy {
 /// What became of a message of mine.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum ReceiptView {
+    /// Nobody read it in time.
+    Expired,
     Stored,
     /// It left the inbox of a peer that keeps no record.
     Taken,
@@ -174,6 +177,7 @@ pub(super) enum ReceiptView {
 impl ReceiptView {
     pub(super) fn name(self) -> &'static str {
         match self {
+            Self::Expired => "expired",
             Self::Stored => "stored",
             Self::Taken => "taken",
             Self::Surfaced => "surfaced",

@@ -73,7 +73,7 @@ impl Theme {
             ReceiptView::Stored => self.faint(),
             ReceiptView::Surfaced | ReceiptView::Taken => self.fg(Color::Cyan),
             ReceiptView::Acked => self.fg(Color::Green),
-            ReceiptView::Gone => self.error(),
+            ReceiptView::Gone | ReceiptView::Expired => self.error(),
         }
     }
 

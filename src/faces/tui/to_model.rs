@@ -130,6 +130,7 @@ pub(super) fn message(filed: &StoredMessage) -> ChatMessage {
         wants_ack: message.needs_ack
             && !matches!(&filed.place, MessageLocation::Seen(seen) if seen.acked.is_some()),
         is_broadcast: message.is_broadcast,
+        kind: message.kind,
         standing,
     }
 }
@@ -141,6 +142,7 @@ pub(super) fn receipt(fate: DeliveryStatus) -> ReceiptView {
         DeliveryStatus::Acked => ReceiptView::Acked,
         DeliveryStatus::Taken => ReceiptView::Taken,
         DeliveryStatus::Gone => ReceiptView::Gone,
+        DeliveryStatus::Expired => ReceiptView::Expired,
     }
 }
 

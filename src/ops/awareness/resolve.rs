@@ -163,6 +163,7 @@ mod tests {
             agent: agent.to_string(),
             target: Some(target.to_string()),
             preview: None,
+            message_kind: None,
         }
     }
 

@@ -21,6 +21,7 @@ pub(in crate::ops) fn event(
         agent: agent.to_string(),
         target: target.map(|target| shortened(target, TARGET)),
         preview: preview.map(|preview| shortened(preview, PREVIEW)),
+        message_kind: None,
     }
 }
 

@@ -31,6 +31,8 @@ pub enum DeliveryStatus {
     /// It left the inbox of a peer that keeps no record.
     Taken,
     Gone,
+    /// Nobody read it in time.
+    Expired,
 }
 
 impl DeliveryStatus {
@@ -40,6 +42,7 @@ impl DeliveryStatus {
             | SentMessageLocation::InHand
             | SentMessageLocation::Offered(_)
             | SentMessageLocation::Parked => Self::Stored,
+            SentMessageLocation::Seen(seen) if seen.is_expired() => Self::Expired,
             SentMessageLocation::Seen(seen) if seen.acked.is_some() => Self::Acked,
             SentMessageLocation::Seen(_) => Self::Surfaced,
             SentMessageLocation::Grave(_) | SentMessageLocation::Quarantine => Self::Gone,
@@ -49,7 +52,7 @@ impl DeliveryStatus {
 
     /// Whether it can't change any more.
     fn is_final(self) -> bool {
-        matches!(self, Self::Acked | Self::Taken | Self::Gone)
+        matches!(self, Self::Acked | Self::Taken | Self::Gone | Self::Expired)
     }
 }
 
@@ -244,7 +247,7 @@ impl MailTracker {
         let scan = reader.scan()?;
         let mut waiting: Vec<_> = scan.waiting.into_iter().chain(scan.parked).collect();
         waiting.retain(|waiting| shown.iter().any(|key| key == waiting.stem.as_str()));
-        mesh.inboxes().take(waiting)?.record(&reader.via, clock::now(), Acknowledge::Later)?;
+        mesh.inboxes().take_shown(waiting)?.record(&reader.via, clock::now(), Acknowledge::Later)?;
         Ok(reader.prune()?)
     }
 }

@@ -56,7 +56,7 @@ enum Attempt {
     /// The recipient, or its inbox, is not there under the name that it had.
     Absent,
     /// It was posted, but the recipient's registration disappeared meanwhile.
-    Unsure(Posted),
+    Unsure(Box<Posted>),
 }
 
 fn attempt(
@@ -73,7 +73,7 @@ fn attempt(
     let Some(posted) = post_text(outbox, from, &to.name, text, Importance::Normal)? else {
         return Ok(Attempt::Absent);
     };
-    Ok(if is_registered(mesh, to) { Attempt::Arrived } else { Attempt::Unsure(posted) })
+    Ok(if is_registered(mesh, to) { Attempt::Arrived } else { Attempt::Unsure(Box::new(posted)) })
 }
 
 /// Posts one text. `None`: there is no such inbox.

@@ -39,6 +39,10 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
     let MessageLocation::Sent(sent) = &filed.place else { return Err(unknown(id)) };
     let place = mesh.outboxes().locate_sent(&[(sent.stem.clone(), sent.to.clone())])?.pop();
     let (state, at, via, reason) = match place.unwrap_or(SentMessageLocation::Nowhere) {
+        SentMessageLocation::Seen(seen) if seen.is_expired() => {
+            let reason = format!("{} did not read it in time", sent.to);
+            ("expired", Some(seen.at), Some(seen.via.text()), Some(reason))
+        }
         SentMessageLocation::Seen(SeenRecord { at, via, acked, .. }) => {
             let state = if acked.is_some() { "acked" } else { "surfaced" };
             (state, Some(acked.unwrap_or(at)), Some(via.text()), None)

@@ -104,9 +104,14 @@ impl<'a> InboxReader<'a> {
         self.scan()
     }
 
-    /// What waits, in the order of handing over, after messages that dead readers had taken were put back.
+    /// What waits, in the order of handing over, after messages that dead readers had taken were put back, and those
+    /// that have expired were recorded.
     pub(in crate::ops) fn scan(&self) -> Result<InboxScan, CommandError> {
         let scan = self.mesh.inboxes().scan(&self.agent)?;
+        // An expired message is not handed over, recorded or not.
+        if let Err(error) = self.mesh.inboxes().record_expired(&scan.expired) {
+            self.op.warn(format!("mail that has expired could not be recorded: {error}"));
+        }
         if scan.in_hand == 0 && scan.unripe.is_empty() {
             return Ok(scan);
         }

@@ -154,6 +154,10 @@ impl RenderedMessage {
         if message.importance != Importance::Normal {
             about.push(message.importance.name().to_string());
         }
+        if let Some(kind) = message.kind {
+            about.push(kind.name().to_string());
+            about.extend(kind.wants_answer().then(|| "wants an answer".to_string()));
+        }
         if message.is_broadcast {
             about.push("to all".to_string());
         }
@@ -256,6 +260,8 @@ mod tests {
             importance: Importance::Normal,
             needs_ack: false,
             is_broadcast: false,
+            kind: None,
+            expires_at: None,
         };
         RenderedMessage {
             message,

@@ -6,8 +6,10 @@
 mod postponed;
 mod report;
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::domain::{
-    Agent, AgentName, EventKind, Importance, Liveness, MAX_TEXT, Message, MessageId, MessageStamp,
+    Agent, AgentName, Importance, Liveness, MAX_TEXT, Message, MessageId, MessageKind, MessageStamp,
 };
 use crate::ops::feed::Addressing;
 use crate::ops::reservations::contest_answers;
@@ -33,10 +35,28 @@ pub struct MessageDraft {
     pub text: String,
     pub reply_to: Option<String>,
     pub thread: Option<String>,
-    pub importance: Importance,
+    /// `None`: that of its kind.
+    pub importance: Option<Importance>,
     pub wants_ack: bool,
     /// If the recipient is gone, keep it for its session.
     pub may_be_held: bool,
+    pub kind: Option<MessageKind>,
+    /// How long it stays valid unread. `None`: as long as its kind does.
+    pub ttl: Option<SignedDuration>,
+}
+
+impl MessageDraft {
+    fn importance(&self) -> Importance {
+        let of_kind = || self.kind.map(MessageKind::default_importance);
+        self.importance.or_else(of_kind).unwrap_or_default()
+    }
+
+    /// When it expires if it is sent now. The clock decides, not the stamp: that may be ahead of a clock which was set
+    /// back.
+    fn expires_at(&self) -> Option<Timestamp> {
+        let ttl = self.ttl.or_else(|| self.kind.and_then(MessageKind::default_ttl))?;
+        clock::now().checked_add(ttl).ok()
+    }
 }
 
 /// Parses an importance.
@@ -44,6 +64,15 @@ pub fn parse_importance(name: &str) -> Result<Importance, CommandError> {
     Importance::parse(name).ok_or_else(|| {
         let text = format!("there is no importance `{}`", name.escape_debug());
         CommandError::new(CommandErrorKind::InvalidValue, text).hint("one of: low, normal, high, urgent")
+    })
+}
+
+/// Parses a kind of message.
+pub fn parse_kind(name: &str) -> Result<MessageKind, CommandError> {
+    MessageKind::parse(name).ok_or_else(|| {
+        let text = format!("there is no kind of message `{}`", name.escape_debug());
+        let names = MessageKind::ALL.map(MessageKind::name).join(", ");
+        CommandError::new(CommandErrorKind::InvalidValue, text).hint(format!("one of: {names}"))
     })
 }
 
@@ -164,7 +193,7 @@ enum Postponed {
     /// There is no inbox: the recipient has just left, or somebody removed its directory.
     NoInbox(Agent, WakeRoute),
     /// It was sent, but the recipient's registration disappeared meanwhile.
-    Unsure(Agent, Posted, WakeRoute),
+    Unsure(Agent, Box<Posted>, WakeRoute),
 }
 
 impl<'a> Post<'a> {
@@ -212,7 +241,7 @@ impl<'a> Post<'a> {
         }
         let tell = |to: &str| {
             let preview = feed::preview(op, &self.draft.text, self.addressing);
-            op.feed(EventKind::Message, &self.from.name, Some(to), preview);
+            op.feed_message(&self.from.name, to, preview, self.draft.kind);
         };
         match report.sent.as_slice() {
             [] => {}
@@ -226,7 +255,7 @@ impl<'a> Post<'a> {
         carry_out(op);
         // Not left to the runner: the answer says how each recipient is told. No lock is held any more.
         let WakeResults { routes, failures } =
-            wake::wake_recipients(op, self.mesh, &arrivals, self.draft.importance);
+            wake::wake_recipients(op, self.mesh, &arrivals, self.draft.importance());
         failures.into_iter().for_each(|failure| op.warn(failure));
         for (number, route) in numbers.into_iter().zip(routes) {
             record_wake_route(op, self.mesh, self.from, &mut report.sent[number], route);
@@ -297,7 +326,7 @@ impl<'a> Post<'a> {
         }
         let route = match is_self {
             true => WakeRoute::None,
-            false => wake::route(self.op, self.mesh, agent, self.draft.importance)?,
+            false => wake::route(self.op, self.mesh, agent, self.draft.importance())?,
         };
         let (stamp, message) = self.message(outbox, &agent.name)?;
         let Some(posted) = outbox.post(stamp, &agent.name, message)? else {
@@ -309,7 +338,7 @@ impl<'a> Post<'a> {
         // The recipient may have been buried between our look at it and the arrival of the message.
         match is_registered(self.mesh, agent) {
             true => Ok(self.sent(agent, posted, route)),
-            false => Ok(CopyOutcome::Postponed(Postponed::Unsure(agent.clone(), posted, route))),
+            false => Ok(CopyOutcome::Postponed(Postponed::Unsure(agent.clone(), Box::new(posted), route))),
         }
     }
 
@@ -333,9 +362,11 @@ impl<'a> Post<'a> {
             timestamp: stamp.timestamp(),
             reply_to: self.reply_to.clone(),
             thread: self.thread.clone(),
-            importance: self.draft.importance,
+            importance: self.draft.importance(),
             needs_ack: self.draft.wants_ack,
             is_broadcast: self.addressing == Addressing::Broadcast,
+            kind: self.draft.kind,
+            expires_at: self.draft.expires_at(),
         };
         Ok((stamp, message))
     }

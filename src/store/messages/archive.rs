@@ -11,7 +11,7 @@ use crate::store::error::StoreError;
 use crate::store::handles::Archive;
 use crate::store::wire::message;
 use crate::sys::files::{self, FileError};
-use crate::sys::test_switches;
+use crate::sys::{clock, test_switches};
 
 /// A message that was sent or received.
 #[derive(Clone, Debug)]
@@ -163,9 +163,12 @@ impl Archive<'_> {
                 );
             }
         }
-        // Leave out messages of an earlier agent with the same name.
+        // Leave out messages of an earlier agent with the same name, and those that were not handed over in time.
+        let now = clock::now();
         found.retain(|(_, stem, place)| match place {
-            MessageLocation::Inbox | MessageLocation::InHand => true,
+            MessageLocation::Inbox => !stem.is_expired(now),
+            MessageLocation::InHand => true,
+            MessageLocation::Seen(seen) if seen.is_expired() => false,
             MessageLocation::Seen(seen) => seen.at >= agent.joined_at,
             MessageLocation::Sent(_) => stem.stamp().is_none_or(|stamp| stamp.timestamp() >= agent.joined_at),
         });

@@ -2,13 +2,16 @@
 //!
 //! A message is parsed before it is taken, so nobody ever takes an unreadable one. Taking is a rename to a name that
 //! contains our process's mark; only one reader wins it. A [`TakenMessages`] holds what was taken. It is recorded once
-//! it was handed over, or put back; if we die in between, the next reader puts it back.
+//! it was handed over, or put back; if we die in between, the next reader puts it back. What has expired is not taken
+//! (`expiry`).
 
 use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::dropped::dropped_by_dead;
+use super::expiry::ExpiredMessage;
 use super::message_files::{DotFile, MessageStem, Offer, OfferRetention, SeenRecord, Via};
 use crate::domain::{Agent, AgentName, Liveness, Message, RecordedProcess};
 use crate::store::agents::registry;
@@ -39,6 +42,12 @@ pub struct UnreadMessage {
     parked: bool,
 }
 
+impl UnreadMessage {
+    fn file(&self) -> String {
+        if self.parked { self.stem.parked() } else { self.stem.file() }
+    }
+}
+
 /// Sender name → session.
 pub type KnownSenders = std::collections::BTreeMap<String, String>;
 
@@ -53,6 +62,8 @@ pub struct InboxScan {
     pub unripe: Vec<UnparsableFile>,
     /// Number of messages that are taken by a reader, alive or dead, or that were offered by a process that is dead.
     pub in_hand: usize,
+    /// Unread messages whose time is over. They are not listed as anything else.
+    pub expired: Vec<ExpiredMessage>,
 }
 
 /// A file in an inbox that cannot be parsed.
@@ -67,10 +78,13 @@ pub struct UnparsableFile {
 impl<'m> Inboxes<'m> {
     /// Lists an agent's inboxes. Changes nothing.
     pub fn scan(self, agent: &Agent) -> Result<InboxScan, StoreError> {
-        let mut scan = InboxScan::default();
+        let (mut scan, now) = (InboxScan::default(), clock::now());
         for name in self.names_of(agent)? {
             for entry in files::entries(&self.mesh.layout.inbox(name))? {
-                self.scan_one(&mut scan, name, entry)?;
+                match ExpiredMessage::of_file(name, &entry.name, now) {
+                    Some(expired) => scan.expired.push(expired),
+                    None => self.scan_one(&mut scan, name, entry)?,
+                }
             }
         }
         scan.waiting.sort_by(|a, b| {
@@ -207,26 +221,32 @@ impl<'m> Inboxes<'m> {
         Ok(self.mesh.files.replace(&path, &pretty(contacts))?)
     }
 
-    /// Takes messages in this order. Leaves out those that another reader took first.
-    pub fn take(self, waiting: Vec<UnreadMessage>) -> Result<TakenMessages<'m>, StoreError> {
+    /// Takes messages in this order. Leaves out those that another reader took first, and those that expired since they
+    /// were listed, which it records as such.
+    pub fn take(self, mut waiting: Vec<UnreadMessage>) -> Result<TakenMessages<'m>, StoreError> {
+        let now = clock::now();
+        let expired = |waiting: &UnreadMessage| ExpiredMessage::of_file(&waiting.inbox, &waiting.file(), now);
+        self.record_expired(&waiting.iter().filter_map(expired).collect::<Vec<_>>())?;
+        waiting.retain(|waiting| !waiting.stem.is_expired(now));
+        self.take_shown(waiting)
+    }
+
+    /// Like [`Self::take`], for messages that were shown before they are taken: they may have expired meanwhile.
+    pub fn take_shown(self, waiting: Vec<UnreadMessage>) -> Result<TakenMessages<'m>, StoreError> {
         self.mesh.tighten()?;
         let mut delivery = TakenMessages { mesh: self.mesh, taken: Vec::new() };
         for waiting in waiting {
             let dir = self.mesh.layout.inbox(&waiting.inbox);
-            let file = if waiting.parked { waiting.stem.parked() } else { waiting.stem.file() };
-            if self.mesh.files.take(&dir.join(file), &dir.join(waiting.stem.taken_by(files::own_mark())))? {
+            if self
+                .mesh
+                .files
+                .take(&dir.join(waiting.file()), &dir.join(waiting.stem.taken_by(files::own_mark())))?
+            {
                 delivery.taken.push(waiting);
             }
         }
         Ok(delivery)
     }
-}
-
-/// The stem of a message that was taken by a process that is dead by now; `None` for anything else.
-pub(in crate::store) fn dropped_by_dead(file: &str) -> Option<MessageStem> {
-    let Some(DotFile::Taken(stem, mark)) = DotFile::of_file(file) else { return None };
-    let owner = RecordedProcess::Pinned(files::owner_of(&mark)?);
-    (process::liveness(&owner) == Liveness::Gone).then_some(stem)
 }
 
 /// Whether messages are acknowledged when they are recorded as handed over.
@@ -344,8 +364,7 @@ impl TakenMessages<'_> {
         let taken = std::mem::take(&mut self.taken);
         for waiting in taken.into_iter().rev() {
             let dir = self.mesh.layout.inbox(&waiting.inbox);
-            let file = if waiting.parked { waiting.stem.parked() } else { waiting.stem.file() };
-            if let Err(error) = self.mesh.inboxes().put_at(&self.path(&waiting), &dir.join(file)) {
+            if let Err(error) = self.mesh.inboxes().put_at(&self.path(&waiting), &dir.join(waiting.file())) {
                 first = first.and(Err(error.into()));
                 self.taken.push(waiting);
             }
@@ -381,12 +400,15 @@ impl Inboxes<'_> {
 
     /// Number of unread messages of the agent.
     pub fn unread_count(self, agent: &Agent) -> Result<usize, StoreError> {
-        let mut unread = 0;
+        let (mut unread, now) = (0, clock::now());
         for name in self.names_of(agent)? {
             let waiting = files::list(&self.mesh.layout.inbox(name))?;
+            let is_expired = |stem: &MessageStem| stem.is_expired(now);
             let counts = |file: &&String| match file.starts_with('.') {
-                true => dropped_by_dead(file).is_some(),
-                false => file.ends_with(".json"),
+                true => dropped_by_dead(file).is_some_and(|stem| !is_expired(&stem)),
+                false => {
+                    file.ends_with(".json") && !MessageStem::of_file(file).is_some_and(|it| is_expired(&it))
+                }
             };
             unread += waiting.iter().filter(counts).count();
         }

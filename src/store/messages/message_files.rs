@@ -3,11 +3,13 @@
 //! As in Maildir, the name is the record: surfacing or acking a message is one rename.
 //!
 //! ```text
+//! <stem> = <ms>-<letters>[_[q|b|d][<ms>]]              sent then, what kind it is, when it expires
+//!
 //! inbox/<To>/<stem>.json                               stored
 //! inbox/<To>/.<stem>.<process>                         taken by that process
 //! inbox/<To>/.<stem>.<process>,<ms>,<via>,<turn>       offered to the model of that process (see `offers`)
 //! inbox/<To>/.<stem>.parked                            parked: repeatedly could not be handed over
-//! seen/<To>/<stem>,<ms>,<via>[,<ms acked>].json        surfaced
+//! seen/<To>/<stem>,<ms>,<via>[,<ms acked>].json        surfaced; never handed over if via is `expired`
 //! sent/<From>/<stem>,<To>[,<route>].json                sent, and how the recipient was notified
 //! ```
 
@@ -15,7 +17,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use crate::domain::{AgentName, MessageStamp};
+use crate::domain::{AgentName, Message, MessageKind, MessageStamp};
 
 /// A message's file name without its extension. Ours contain the time of sending; foreign ones are arbitrary, as long
 /// as they can be part of another file name.
@@ -29,8 +31,15 @@ impl MessageStem {
         ((1..=80).contains(&stem.len()) && stem.bytes().all(plain)).then(|| Self(stem.to_string()))
     }
 
-    pub(in crate::store) fn of_stamp(stamp: MessageStamp) -> Self {
-        Self(stamp.to_string())
+    /// The name repeats what has to be known of a message without reading it: the kind, if it puts somebody under an
+    /// obligation, and when it expires.
+    pub(in crate::store) fn of_message(stamp: MessageStamp, message: &Message) -> Self {
+        let letter = message.kind.and_then(letter).map_or(String::new(), String::from);
+        let expiry = message.expires_at.map_or(String::new(), |at| at.as_millisecond().to_string());
+        match letter.is_empty() && expiry.is_empty() {
+            true => Self(stamp.to_string()),
+            false => Self(format!("{stamp}_{letter}{expiry}")),
+        }
     }
 
     pub fn as_str(&self) -> &str {
@@ -38,12 +47,40 @@ impl MessageStem {
     }
 
     pub fn stamp(&self) -> Option<MessageStamp> {
-        MessageStamp::parse(&self.0)
+        MessageStamp::parse(self.0.split_once('_').map_or(&*self.0, |(stamp, _)| stamp))
+    }
+
+    /// The kind of the message, if it puts somebody under an obligation.
+    pub fn kind(&self) -> Option<MessageKind> {
+        let first = self.marks()?.chars().next()?;
+        MessageKind::ALL.into_iter().find(|kind| letter(*kind) == Some(first))
+    }
+
+    /// Whether the recipient owes an answer to it.
+    pub fn wants_answer(&self) -> bool {
+        self.kind().is_some_and(MessageKind::wants_answer)
+    }
+
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        let marks = self.marks()?;
+        let millis = marks.strip_prefix(|first: char| first.is_ascii_lowercase()).unwrap_or(marks);
+        Timestamp::from_millisecond(millis.parse().ok()?).ok()
+    }
+
+    /// Whether it must not be handed over any more.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at().is_some_and(|at| at <= now)
+    }
+
+    /// The part after the stamp.
+    fn marks(&self) -> Option<&str> {
+        let (stamp, marks) = self.0.split_once('_')?;
+        MessageStamp::parse(stamp).map(|_| marks)
     }
 
     /// The short id that people use for the message: its last letters.
     pub fn short_id(&self) -> &str {
-        self.0.rsplit('-').next().unwrap_or(&self.0)
+        MessageStamp::short_id_of(&self.0)
     }
 
     /// Whether `text` refers to this message, as far as the file name shows: the letters, or a prefix of them or of our
@@ -74,6 +111,20 @@ impl fmt::Display for MessageStem {
     }
 }
 
+/// How names of files say that a message is of that kind; only if somebody has to find it without reading.
+fn letter(kind: MessageKind) -> Option<char> {
+    match kind {
+        MessageKind::Question => Some('q'),
+        MessageKind::Block => Some('b'),
+        MessageKind::Delegate => Some('d'),
+        MessageKind::Handoff
+        | MessageKind::Claim
+        | MessageKind::Release
+        | MessageKind::Ack
+        | MessageKind::Info => None,
+    }
+}
+
 /// Whether `text` is a prefix of `id`, of at least four characters, so that a word does not match by chance. Ignores
 /// case.
 pub(in crate::store) fn is_prefix(text: &str, id: &str) -> bool {
@@ -98,6 +149,9 @@ impl DotFile {
     }
 }
 
+/// The via of a message that was never handed over, because it expired.
+const EXPIRED: &str = "expired";
+
 /// How a message was handed over: `read`, `watch`, `hook HARNESS EVENT`. A trailing dot means that the sender
 /// asked for no ack, so the search for owed acks need not read the message.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -113,6 +167,11 @@ impl Via {
     /// The same, for a message whose sender asked for no ack.
     pub(in crate::store) fn without_ack(&self) -> Self {
         Self(format!("{}.", self.0.trim_end_matches('.')))
+    }
+
+    /// Not handed over at all: its time was over.
+    pub(in crate::store) fn expired() -> Self {
+        Self::new(EXPIRED).without_ack()
     }
 
     pub fn text(&self) -> String {
@@ -191,6 +250,11 @@ impl SeenRecord {
     /// `false`: it is acked, or no ack was asked for. `true`: the message itself has to be read.
     pub(in crate::store) fn may_owe_ack(&self) -> bool {
         self.acked.is_none() && !self.via.0.ends_with('.')
+    }
+
+    /// Whether it expired before anybody read it.
+    pub fn is_expired(&self) -> bool {
+        self.via.text() == EXPIRED
     }
 
     pub(in crate::store) fn of_file(name: &str) -> Option<Self> {
@@ -288,6 +352,34 @@ mod tests {
     }
 
     #[test]
+    fn a_name_says_kind_and_expiry() {
+        let stamp = MessageStamp::new(1_794_700_676_113_042, 7);
+        let name = |text: &str| AgentName::new(text).unwrap();
+        let at = Timestamp::from_millisecond(1_794_700_976_113).unwrap();
+        for (kind, expires_at, stem) in [
+            (None, None, "1794700676113-160007"),
+            (Some(MessageKind::Info), None, "1794700676113-160007"),
+            (Some(MessageKind::Question), None, "1794700676113-160007_q"),
+            (Some(MessageKind::Release), Some(at), "1794700676113-160007_1794700976113"),
+            (Some(MessageKind::Delegate), Some(at), "1794700676113-160007_d1794700976113"),
+        ] {
+            let message = Message { kind, expires_at, ..Message::new(stamp, &name("A"), &name("B"), "x") };
+            let named = MessageStem::of_message(stamp, &message);
+            assert_eq!((named.as_str(), named.short_id()), (stem, "160007"));
+            assert_eq!((named.stamp(), named.expires_at()), (Some(stamp), expires_at));
+            assert_eq!(named.kind(), kind.filter(|kind| letter(*kind).is_some()));
+            assert_eq!(MessageStem::of_file(&named.file()), Some(named.clone()));
+            assert!(named.is_meant_by("160007") && named.is_meant_by(stamp.id().as_str()));
+            assert_eq!(named.is_expired(at), expires_at.is_some());
+            assert!(!named.is_expired(at - jiff::SignedDuration::from_millis(1)));
+        }
+        for odd in ["note_q", "1794700676113-160007_", "1794700676113-160007_z7x", "_q1794700976113"] {
+            let stem = MessageStem::of_file(&format!("{odd}.json")).unwrap();
+            assert_eq!((stem.kind(), stem.expires_at()), (None, None), "{odd}");
+        }
+    }
+
+    #[test]
     fn foreign_names_stay_in_their_place() {
         for bad in [".json", "a,b.json", "a/b.json", "..json", "a.b.json", "x", "ü.json"] {
             assert_eq!(MessageStem::of_file(bad), None, "{bad:?}");
@@ -297,7 +389,7 @@ mod tests {
     #[test]
     fn what_people_call_a_message() {
         let stamp = MessageStamp::new(1_794_700_676_113_042, 7);
-        let stem = MessageStem::of_stamp(stamp);
+        let stem = MessageStem(stamp.to_string());
         let id = stamp.id();
         for text in ["160007", "16000", "1600", id.as_str(), &id.as_str()[..8], &id.as_str().to_uppercase()] {
             assert!(stem.is_meant_by(text), "{text}");

@@ -1,15 +1,18 @@
 //! Lists an agent's messages and their states by file names alone; reads a content only on request.
 
-use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
 
 use super::archive::{MessageLocation, SentMessageLocation, StoredMessage};
+use super::expiry::ExpiredMessage;
 use super::message_files::{DotFile, MessageStem, Offer, SeenRecord};
 use crate::domain::{Agent, AgentName};
 use crate::store::error::StoreError;
 use crate::store::handles::{Archive, Outboxes};
 use crate::store::mesh::Mesh;
-use crate::sys::files;
+use crate::sys::{clock, files};
 
 /// A message that was sent or received, without its content.
 #[derive(Clone, Debug)]
@@ -39,13 +42,15 @@ impl Archive<'_> {
 
 impl Outboxes<'_> {
     /// Where sent messages are now, in the order of `sent`. Each recipient's mail is listed once. All other places are
-    /// listed only for messages that were not found there, and once for all of them.
+    /// listed only for messages that were not found there, and once for all of them. What has expired is recorded as
+    /// such on the way: its recipient may never look again.
     pub fn locate_sent(
         self,
         sent: &[(MessageStem, AgentName)],
     ) -> Result<Vec<SentMessageLocation>, StoreError> {
-        let mut search = Search { mesh: self.mesh, missing: HashSet::new(), found: HashMap::new() };
-        search.missing.extend(sent.iter().map(|(stem, _)| stem.clone()));
+        let now = clock::now();
+        let mut search = Search { mesh: self.mesh, now, missing: HashMap::new(), found: HashMap::new() };
+        search.missing.extend(sent.iter().cloned());
         let mut recipients: Vec<&AgentName> = sent.iter().map(|(_, to)| to).collect();
         recipients.sort_by(|a, b| a.as_str().cmp(b.as_str()));
         recipients.dedup_by(|a, b| a.is_spelled_as(b));
@@ -61,15 +66,24 @@ impl Outboxes<'_> {
 /// A search for several messages at once.
 struct Search<'m> {
     mesh: &'m Mesh,
-    missing: HashSet<MessageStem>,
+    now: Timestamp,
+    /// With their recipients.
+    missing: HashMap<MessageStem, AgentName>,
     found: HashMap<MessageStem, SentMessageLocation>,
 }
 
 impl Search<'_> {
     fn find(&mut self, stem: MessageStem, place: SentMessageLocation) {
-        if self.missing.remove(&stem) {
+        if self.missing.remove(&stem).is_some() {
             self.found.insert(stem, place);
         }
+    }
+
+    /// Records a message that has expired. If somebody else was faster, it is on its way.
+    fn find_expired(&mut self, unread: &Path, to: &AgentName, stem: &MessageStem) -> Result<(), StoreError> {
+        let moved = self.mesh.inboxes().move_expired(unread, to, stem)?;
+        self.find(stem.clone(), moved.map_or(SentMessageLocation::InHand, SentMessageLocation::Seen));
+        Ok(())
     }
 
     /// Looks through the seen and the unread mail of that agent.
@@ -79,6 +93,10 @@ impl Search<'_> {
             self.find(seen.stem.clone(), SentMessageLocation::Seen(seen));
         }
         for file in files::list(&layout.inbox(name))? {
+            if let Some(expired) = ExpiredMessage::of_file(name, &file, self.now) {
+                self.find_expired(&layout.inbox(name).join(&file), name, expired.stem())?;
+                continue;
+            }
             match DotFile::of_file(&file) {
                 Some(DotFile::Parked(stem)) => self.find(stem, SentMessageLocation::Parked),
                 Some(DotFile::Taken(stem, _)) => {
@@ -113,13 +131,18 @@ impl Search<'_> {
                     Some(DotFile::Parked(stem) | DotFile::Taken(stem, _)) => Some(stem),
                     None => MessageStem::of_file(&file),
                 };
-                if let Some(stem) = stem {
-                    self.find(stem, SentMessageLocation::Grave(grave.clone()));
+                let Some(stem) = stem else { continue };
+                match self.missing.get(&stem).cloned() {
+                    Some(to) if stem.is_expired(self.now) => {
+                        let path = layout.graves().join(&grave).join("inbox").join(&file);
+                        self.find_expired(&path, &to, &stem)?;
+                    }
+                    _ => self.find(stem, SentMessageLocation::Grave(grave.clone())),
                 }
             }
         }
         for file in files::list(&layout.directory("quarantine"))? {
-            let set_aside = self.missing.iter().find(|stem| file.ends_with(&format!("-{}", stem.file())));
+            let set_aside = self.missing.keys().find(|stem| file.ends_with(&format!("-{}", stem.file())));
             if let Some(stem) = set_aside.cloned() {
                 self.find(stem, SentMessageLocation::Quarantine);
             }

@@ -1,6 +1,8 @@
 //! Messages on disk: unread, handed over, sent and offered.
 
 pub(super) mod archive;
+pub(super) mod dropped;
+pub(super) mod expiry;
 pub(super) mod inbox;
 pub(super) mod message_files;
 pub(super) mod message_list;

@@ -171,7 +171,7 @@ impl Outbox<'_> {
         to: &AgentName,
         message: Message,
     ) -> Result<Option<Posted>, StoreError> {
-        let stem = MessageStem::of_stamp(stamp);
+        let stem = MessageStem::of_message(stamp, &message);
         let sent = SentRecord { stem: stem.clone(), to: to.clone(), route: None };
         let record = self.mesh.layout.sent(&self.from).join(sent.file());
         let target = dir.join(stem.file());

@@ -6,9 +6,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{surrogates, time};
-use crate::domain::{AnyEventKind, Event};
+use crate::domain::{AnyEventKind, Event, MessageKind};
 
 #[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct EventFile<'a> {
     #[serde(with = "time")]
     ts: Timestamp,
@@ -20,6 +21,8 @@ struct EventFile<'a> {
     target: Option<Cow<'a, str>>,
     #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
     preview: Option<Cow<'a, str>>,
+    #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
+    message_kind: Option<Cow<'a, str>>,
 }
 
 /// The line of an event, with its newline.
@@ -31,6 +34,7 @@ pub(in crate::store) fn line(event: &Event) -> Vec<u8> {
         agent: event.agent.as_str().into(),
         target: event.target.as_deref().map(Cow::from),
         preview: event.preview.as_deref().map(Cow::from),
+        message_kind: event.message_kind.map(|kind| kind.name().into()),
     };
     let mut line = serde_json::to_vec(&file).expect("plain data");
     line.push(b'\n');
@@ -50,6 +54,7 @@ fn event_of(file: EventFile<'_>) -> Event {
         agent: file.agent.into_owned(),
         target: file.target.map(Cow::into_owned),
         preview: file.preview.map(Cow::into_owned),
+        message_kind: file.message_kind.and_then(|kind| MessageKind::parse(&kind)),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::time;
-use crate::domain::{Importance, Message, MessageId};
+use crate::domain::{Importance, Message, MessageId, MessageKind};
 use crate::store::error::ParseError;
 
 #[derive(Deserialize, Serialize)]
@@ -25,6 +26,11 @@ struct Keys {
     ack_required: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     broadcast: bool,
+    /// Another program may write anything under the next two.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    kind: Value,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    expires_at: Value,
 }
 
 pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
@@ -44,6 +50,9 @@ pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
         importance,
         needs_ack: keys.ack_required,
         is_broadcast: keys.broadcast,
+        // A kind that only a later version knows counts as none.
+        kind: keys.kind.as_str().and_then(MessageKind::parse),
+        expires_at: keys.expires_at.as_str().and_then(|time| time.parse().ok()),
     })
 }
 
@@ -61,6 +70,8 @@ pub(in crate::store) fn bytes(message: &Message) -> Vec<u8> {
         importance,
         ack_required: message.needs_ack,
         broadcast: message.is_broadcast,
+        kind: message.kind.map_or(Value::Null, |kind| kind.name().into()),
+        expires_at: message.expires_at.map_or(Value::Null, |at| time::iso(at).into()),
     })
 }
 
@@ -88,9 +99,9 @@ mod tests {
     fn what_we_write_is_what_pi_messenger_reads() {
         let mut message = parse(PI.as_bytes()).unwrap();
         message.id = MessageStamp::new(1_794_700_676_113_000, 1).id();
-        let ours: serde_json::Value = serde_json::from_slice(&bytes(&message)).unwrap();
-        let theirs: serde_json::Value = serde_json::from_str(PI).unwrap();
-        let shape = |value: &serde_json::Value| -> Vec<(String, std::mem::Discriminant<serde_json::Value>)> {
+        let ours: Value = serde_json::from_slice(&bytes(&message)).unwrap();
+        let theirs: Value = serde_json::from_str(PI).unwrap();
+        let shape = |value: &Value| -> Vec<(String, std::mem::Discriminant<Value>)> {
             let members = value.as_object().unwrap().iter();
             members.map(|(key, value)| (key.clone(), std::mem::discriminant(value))).collect()
         };
@@ -110,7 +121,19 @@ mod tests {
             importance: Importance::Urgent,
             needs_ack: true,
             is_broadcast: true,
+            kind: Some(MessageKind::Block),
+            expires_at: Some("2026-11-15T00:02:56.113Z".parse().unwrap()),
         };
         assert_eq!(parse(&bytes(&message)).unwrap(), message);
+    }
+
+    #[test]
+    fn a_kind_that_is_not_known_counts_as_none() {
+        let mut keys: Value = serde_json::from_str(PI).unwrap();
+        for odd in [Value::Null, "shout".into(), 7.into(), serde_json::json!({ "question": true })] {
+            (keys["kind"], keys["expiresAt"]) = (odd.clone(), odd);
+            let message = parse(keys.to_string().as_bytes()).unwrap();
+            assert_eq!((message.kind, message.expires_at), (None, None));
+        }
     }
 }

@@ -12,8 +12,8 @@ use crate::sys::clock;
 
 /// Show what became of a message you sent
 ///
-/// `stored`: in the inbox. `surfaced`: handed over, and by what. `acked`: acknowledged. `taken`: left the inbox of a
-/// peer that keeps no record. `gone`: the reason says why.
+/// `stored`: in the inbox. `surfaced`: handed over, and by what. `acked`: acknowledged. `expired`: nobody read it in
+/// time. `taken`: left the inbox of a peer that keeps no record. `gone`: the reason says why.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -52,7 +52,7 @@ impl Report for ReceiptReport {
         let at = at.map_or(String::new(), |at| format!(" {} ago", format_age(at, clock::now())));
         // The wake route is of interest only while the message is waiting.
         let wake = wake.as_deref().filter(|_| via.is_none() && *state == "stored" && reason.is_none());
-        let via = via.as_deref().map_or(String::new(), |via| {
+        let via = via.as_deref().filter(|_| *state != "expired").map_or(String::new(), |via| {
             format!(
                 "{} {}",
                 if *state == "acked" { ", handed over by" } else { " by" },

@@ -16,7 +16,8 @@ Examples:
   msg send GoldFalcon \"auth is ready for review\"
   msg send GoldFalcon,Robin \"sync at noon?\" --want-ack
   git diff | msg send GoldFalcon -
-  msg send GoldFalcon --file notes.md --importance high")]
+  msg send GoldFalcon --file notes.md --importance high
+  msg send GoldFalcon --kind question \"may I change the login route?\"")]
 pub(in crate::faces::cli) struct SendArgs {
     /// Names, separated by commas
     #[arg(value_name = "TO[,TO…]")]

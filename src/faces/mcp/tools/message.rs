@@ -97,7 +97,7 @@ pub(super) fn run(op: &Op, args: MessageToolArgs) -> Result<ToolAnswer, CommandE
 }
 
 fn draft(args: MessageToolArgs) -> Result<MessageDraft, CommandError> {
-    let importance = args.importance.as_deref().map(ops::parse_importance).transpose()?.unwrap_or_default();
+    let importance = args.importance.as_deref().map(ops::parse_importance).transpose()?;
     Ok(MessageDraft {
         text: args.text.unwrap_or_default(),
         reply_to: None,
@@ -105,6 +105,7 @@ fn draft(args: MessageToolArgs) -> Result<MessageDraft, CommandError> {
         importance,
         wants_ack: args.want_ack.unwrap_or(false),
         may_be_held: args.hold.unwrap_or(false),
+        ..MessageDraft::default()
     })
 }
 

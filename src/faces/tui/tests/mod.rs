@@ -105,6 +105,7 @@ fn received(number: usize, from: &str, text: &str) -> ChatMessage {
         text: text.to_string(),
         at: ago(60 - number as i64),
         importance: Importance::Normal,
+        kind: None,
         wants_ack: false,
         is_broadcast: false,
         standing: MessageStatus::Read,

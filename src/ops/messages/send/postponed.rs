@@ -24,7 +24,7 @@ impl Post<'_> {
             let outcome = match (copy.outcome, &locked) {
                 (CopyOutcome::Postponed(what), Ok(locked)) => self.send_locked(locked, what),
                 (CopyOutcome::Postponed(Postponed::Unsure(agent, posted, route)), Err(error)) => {
-                    self.settle(Err(error), &agent, posted, route)
+                    self.settle(Err(error), &agent, *posted, route)
                 }
                 (CopyOutcome::Postponed(_), Err(error)) => Err(error.clone()),
                 (outcome, _) => Ok(outcome),
@@ -57,7 +57,7 @@ impl Post<'_> {
                 let posted = outbox.post(stamp, &agent.name, message)?.ok_or_else(just_left)?;
                 Ok(self.sent(&agent, posted, route))
             }
-            Postponed::Unsure(agent, posted, route) => self.settle(Ok(locked), &agent, posted, route),
+            Postponed::Unsure(agent, posted, route) => self.settle(Ok(locked), &agent, *posted, route),
         }
     }
 
