@@ -38,13 +38,14 @@ pub use duration::parse_duration;
 pub use effects::Op;
 pub use error::{CommandError, CommandErrorKind, ErrorDetail};
 pub use messages::ack::ack;
+pub use messages::answers::{AnswerState, latest_question};
 pub use messages::receipt::{Receipt, receipt};
 pub use messages::receive::{HandoverFn, HandoverOutcome, ReadOptions, read};
 pub use messages::rendered_message::{ReaderKind, RenderedMessage, format_age, quote_peer_text};
 pub use messages::send::{
     AcceptedCopy, MessageDraft, RefusedCopy, SendReport, broadcast, parse_importance, parse_kind, reply, send,
 };
-pub use messages::stored_messages::{InboxReport, history, inbox, owed_acks, show};
+pub use messages::stored_messages::{HistoryEntry, InboxReport, history, inbox, owed_acks, show};
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};
 pub use person_required::readable_text_file;
 pub use reservations::check::{PathVerdict, check, conflict_error};

@@ -56,7 +56,9 @@ pub use messages::archive::{MessageLocation, SentMessageLocation, StoredMessage}
 pub use messages::inbox::{
     Acknowledge, InboxScan, KnownSenders, TakenMessages, UnparsableFile, UnreadMessage,
 };
-pub use messages::message_files::{MessageStem, Offer, OfferRetention, SeenRecord, SentRecord, Via};
+pub use messages::message_files::{
+    AnswerMark, MessageStem, Offer, OfferRetention, SeenRecord, SentRecord, Via,
+};
 pub use messages::message_list::MessageRef;
 pub use messages::offers::OfferedMessage;
 pub use messages::orphans::OwnerlessInbox;

@@ -1,5 +1,6 @@
 //! Sending, reading and answering messages, and their receipts.
 
+mod answers;
 mod kinds;
 
 use std::fs;

@@ -100,6 +100,9 @@ fn header(message: &ChatMessage, look: MessageLayout) -> Line<'static> {
     if let Some(kind) = message.kind {
         spans.push(Span::styled(format!(" · {}", kind.name()), theme.faint()));
     }
+    if message.wants_answer {
+        spans.push(Span::styled(" · wants an answer", theme.unread()));
+    }
     if message.wants_ack && !message.is_mine() {
         spans.push(Span::styled(" · wants an ack (Ctrl-A)", theme.unread()));
     }

@@ -120,6 +120,8 @@ pub(super) struct ChatMessage {
     pub(super) wants_ack: bool,
     pub(super) is_broadcast: bool,
     pub(super) kind: Option<MessageKind>,
+    /// It was received, wants an answer and has none yet.
+    pub(super) wants_answer: bool,
     pub(super) standing: MessageStatus,
 }
 

@@ -5,7 +5,8 @@ use crossbeam_channel::{Receiver, Sender};
 
 use crate::domain::AgentName;
 use crate::ops::{
-    CommandError, Context, FolderScope, GlobalOptions, MessageDraft, SendReport, broadcast, run, send,
+    CommandError, Context, FolderScope, GlobalOptions, MessageDraft, SendReport, broadcast, latest_question,
+    run, send,
 };
 
 use super::recipients::Recipients;
@@ -39,7 +40,13 @@ fn dispatch(
 ) -> Result<SendReport, CommandError> {
     let draft = MessageDraft { text, ..MessageDraft::default() };
     let (outcome, warnings) = run(Context::new(globals)?, |op| match to {
-        Recipients::Named(names) => send(op, names, &draft),
+        Recipients::Named(names) => {
+            let reply_to = match names.as_slice() {
+                [name] => latest_question(op, name)?,
+                _ => None,
+            };
+            send(op, names, &MessageDraft { reply_to, ..draft })
+        }
         Recipients::All => broadcast(op, &draft, FolderScope::AllFolders),
     })
     .into_parts();

@@ -131,6 +131,11 @@ pub(super) fn message(filed: &StoredMessage) -> ChatMessage {
             && !matches!(&filed.place, MessageLocation::Seen(seen) if seen.acked.is_some()),
         is_broadcast: message.is_broadcast,
         kind: message.kind,
+        wants_answer: match &filed.place {
+            MessageLocation::Inbox | MessageLocation::InHand => filed.stem.wants_answer(),
+            MessageLocation::Seen(seen) => seen.owes_answer(),
+            MessageLocation::Sent(_) => false,
+        },
         standing,
     }
 }

@@ -7,10 +7,11 @@
 use crate::domain::hook::{HookAnswer, HookMoment};
 use crate::domain::{Agent, Message};
 use crate::ops::error::CommandError;
+use crate::ops::messages::answers;
 use crate::ops::messages::receive::{HandoverOutcome, InboxReader};
 use crate::ops::messages::rendered_message::{self, ReaderKind, RenderedMessage};
 use crate::ops::wake::{self, NUDGE};
-use crate::store::{Acknowledge, MailTurns, MessageStem, OfferRetention, UnreadMessage, Via};
+use crate::store::{Acknowledge, MailTurns, MessageStem, OfferRetention, StoredMessage, UnreadMessage, Via};
 
 use super::{AnswerFn, HookRun, planned_changes};
 
@@ -30,7 +31,8 @@ impl HookRun<'_> {
         self.speak(text, HookAnswer::Context, say).map(drop)
     }
 
-    /// At a stop, mail makes the agent go on, but only `mailTurns` times: two agents could talk all night.
+    /// At a stop, mail makes the agent go on, and so does an answer that it owes, once for each question; both only
+    /// `mailTurns` times: two agents could talk all night.
     pub(super) fn stopping(&self, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
         let me = self.me.as_ref().filter(|me| !me.is_foreign() && !self.call.event.in_subagent);
         let (Some(me), Some(session)) = (me, &self.call.event.session) else { return Ok(()) };
@@ -45,20 +47,26 @@ impl HookRun<'_> {
         self.mesh.session_states().set_permission_mode(session, self.call.event.permissions)?;
         let turns = self.mesh.hooks().mail_turns(session)?;
         let most = self.op.settings.mail_turns();
-        if turns.count >= most && !is_woken
-            || !self.is_worth_a_turn(me)?
-            || !self.mesh.session_states().claim_wake(session)?
-        {
+        if turns.count >= most && !is_woken {
+            return Ok(());
+        }
+        let has_mail = self.is_worth_a_turn(me)?;
+        let owed = self.answers_due(me, has_mail);
+        if !has_mail && owed.is_empty() || !self.mesh.session_states().claim_wake(session)? {
             return Ok(());
         }
         self.mesh.session_states().set_working(session)?;
         // Counted first: after a crash, one turn too few is better than one too many each time.
         let next = MailTurns { count: turns.count + u32::from(!is_woken), said: turns.said.clone() };
         self.mesh.hooks().set_mail_turns(session, &next)?;
-        let said = match self.call.continues_as_user_prompt {
-            true => (say(&HookAnswer::GoOn(NUDGE.to_string())) == HandoverOutcome::Delivered)
-                .then(|| NUDGE.to_string()),
-            false => self.speak(None, HookAnswer::GoOn, say)?,
+        let reminder = answers::remind(self.mesh, me, &owed)?;
+        let said = match (self.call.continues_as_user_prompt, has_mail, reminder) {
+            (true, false, None) => None,
+            (true, _, reminder) => {
+                let text = reminder.unwrap_or_else(|| NUDGE.to_string());
+                (say(&HookAnswer::GoOn(text.clone())) == HandoverOutcome::Delivered).then_some(text)
+            }
+            (false, _, reminder) => self.speak(reminder, HookAnswer::GoOn, say)?,
         };
         match said {
             Some(said) => {
@@ -73,6 +81,22 @@ impl HookRun<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The answers to remind the agent of, now that it stops. Where the text would be its user's, mail comes first: its
+    /// hook follows. An error is logged for `doctor`, and does not hold up mail.
+    fn answers_due(&self, me: &Agent, has_mail: bool) -> Vec<StoredMessage> {
+        let can_be_told = match self.call.continues_as_user_prompt {
+            true => !has_mail,
+            false => self.call.max_answer_chars.is_some(),
+        };
+        if !can_be_told {
+            return Vec::new();
+        }
+        answers::unreminded(self.mesh, me).unwrap_or_else(|error| {
+            self.leave_trouble(&error);
+            Vec::new()
+        })
     }
 
     fn is_worth_a_turn(&self, me: &Agent) -> Result<bool, CommandError> {

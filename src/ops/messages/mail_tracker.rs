@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::{Agent, AgentName};
 use crate::store::{
-    Acknowledge, Mesh, MessageLocation, MessageRef, MessageStem, SentMessageLocation, StoredMessage, Via,
+    Acknowledge, AnswerMark, Mesh, MessageLocation, MessageRef, MessageStem, SentMessageLocation,
+    StoredMessage, Via,
 };
 use crate::sys::clock;
 
@@ -111,6 +112,7 @@ enum ReportedState {
     InHand,
     Surfaced,
     Acked,
+    Answered,
     Sent,
 }
 
@@ -119,6 +121,7 @@ impl ReportedState {
         match place {
             MessageLocation::Inbox => Self::Waits,
             MessageLocation::InHand => Self::InHand,
+            MessageLocation::Seen(seen) if seen.answer == AnswerMark::Given => Self::Answered,
             MessageLocation::Seen(seen) if seen.acked.is_some() => Self::Acked,
             MessageLocation::Seen(_) => Self::Surfaced,
             MessageLocation::Sent(_) => Self::Sent,

@@ -1,6 +1,7 @@
 //! Messages: sending them, handing them over, and what became of them.
 
 pub(super) mod ack;
+pub(super) mod answers;
 pub mod mail_tracker;
 pub(super) mod post_to_agent;
 pub(super) mod receipt;

@@ -12,6 +12,7 @@ use crate::store::{
 };
 use crate::sys::process;
 
+use super::answers::{self, AnswerState};
 use super::stored_messages::{only, unknown};
 
 /// What became of a sent message.
@@ -25,6 +26,8 @@ pub struct Receipt {
     pub reason: Option<String>,
     /// How it was to get to the recipient's attention.
     pub wake: Option<String>,
+    /// What became of the answer that it wants.
+    pub answer: Option<AnswerState>,
 }
 
 pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
@@ -38,7 +41,10 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
     let filed = only(found, id)?;
     let MessageLocation::Sent(sent) = &filed.place else { return Err(unknown(id)) };
     let place = mesh.outboxes().locate_sent(&[(sent.stem.clone(), sent.to.clone())])?.pop();
-    let (state, at, via, reason) = match place.unwrap_or(SentMessageLocation::Nowhere) {
+    let place = place.unwrap_or(SentMessageLocation::Nowhere);
+    let recorded = if let SentMessageLocation::Seen(seen) = &place { Some(seen) } else { None };
+    let answer = answers::state_of_sent(&mesh, &caller.agent, &filed, recorded)?;
+    let (state, at, via, reason) = match place {
         SentMessageLocation::Seen(seen) if seen.is_expired() => {
             let reason = format!("{} did not read it in time", sent.to);
             ("expired", Some(seen.at), Some(seen.via.text()), Some(reason))
@@ -73,7 +79,7 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
         SentMessageLocation::Nowhere => nowhere(&mesh, &sent.to)?,
     };
     let wake = sent.route.clone();
-    Ok(Receipt { stem: sent.stem.clone(), message: filed.message, state, at, via, reason, wake })
+    Ok(Receipt { stem: sent.stem.clone(), message: filed.message, state, at, via, reason, wake, answer })
 }
 
 /// Explains mail in the inbox of a name that nobody has. If its owner is known, the mail is forwarded.

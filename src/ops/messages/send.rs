@@ -8,16 +8,14 @@ mod report;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::{
-    Agent, AgentName, Importance, Liveness, MAX_TEXT, Message, MessageId, MessageKind, MessageStamp,
-};
+use crate::domain::{Agent, AgentName, Importance, Liveness, MAX_TEXT, Message, MessageKind, MessageStamp};
 use crate::ops::feed::Addressing;
 use crate::ops::reservations::contest_answers;
-use crate::store::{Census, Mesh, Outbox, Posted};
+use crate::store::{Census, Mesh, Outbox, Posted, StoredMessage};
 use crate::sys::{clock, process};
 
 use super::post_to_agent::{is_registered, not_running};
-use super::{ack, stored_messages};
+use super::{ack, answers, stored_messages};
 use crate::ops::agents::identity;
 use crate::ops::agents::names::{self, with_nearest};
 use crate::ops::context::FolderScope;
@@ -80,14 +78,14 @@ pub fn parse_kind(name: &str) -> Result<MessageKind, CommandError> {
 pub fn send(op: &Op, to: &[String], draft: &MessageDraft) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(op)?;
-    let (reply_to, thread) = answering(&mesh, &caller.agent, draft)?;
+    let (answered, thread) = answering(&mesh, &caller.agent, draft)?;
     let mut recipients: Vec<String> = Vec::new();
     for name in to {
         if !recipients.contains(name) {
             recipients.push(name.clone());
         }
     }
-    let mut post = Post::new(op, &mesh, &caller.agent, draft, reply_to, thread);
+    let mut post = Post::new(op, &mesh, &caller.agent, draft, answered, thread);
     post.send_to(|_| recipients)?;
     Ok(post.done())
 }
@@ -117,11 +115,10 @@ pub fn reply(op: &Op, id: &str, draft: &MessageDraft) -> Result<SendReport, Comm
     let answered = stored_messages::find(&mesh, &caller.agent, id)?;
     ack::refuse_notice(&answered.message)?;
     let is_mine = caller.agent.all_names().any(|name| name.as_str() == answered.message.from);
-    let to = if is_mine { &answered.message.to } else { &answered.message.from };
+    let to = if is_mine { answered.message.to.clone() } else { answered.message.from.clone() };
     let thread = answered.message.thread.clone().unwrap_or_else(|| answered.message.id.to_string());
-    let mut post =
-        Post::new(op, &mesh, &caller.agent, draft, Some(answered.message.id.clone()), Some(thread));
-    post.send_to(|_| vec![to.clone()])?;
+    let mut post = Post::new(op, &mesh, &caller.agent, draft, Some(answered), Some(thread));
+    post.send_to(|_| vec![to])?;
     Ok(post.done())
 }
 
@@ -144,11 +141,11 @@ fn answering(
     mesh: &Mesh,
     agent: &Agent,
     draft: &MessageDraft,
-) -> Result<(Option<MessageId>, Option<String>), CommandError> {
+) -> Result<(Option<StoredMessage>, Option<String>), CommandError> {
     let Some(id) = &draft.reply_to else { return Ok((None, draft.thread.clone())) };
     let answered = stored_messages::find(mesh, agent, id)?;
-    let own = answered.message.thread.unwrap_or_else(|| answered.message.id.to_string());
-    Ok((Some(answered.message.id), Some(draft.thread.clone().unwrap_or(own))))
+    let own = answered.message.thread.clone().unwrap_or_else(|| answered.message.id.to_string());
+    Ok((Some(answered), Some(draft.thread.clone().unwrap_or(own))))
 }
 
 /// One call of `send`, `broadcast` or `reply`.
@@ -160,7 +157,8 @@ struct Post<'a> {
     mesh: &'a Mesh,
     from: &'a Agent,
     draft: &'a MessageDraft,
-    reply_to: Option<MessageId>,
+    /// The message that this one replies to.
+    question: Option<StoredMessage>,
     thread: Option<String>,
     addressing: Addressing,
     copies: Vec<CopyResult>,
@@ -202,7 +200,7 @@ impl<'a> Post<'a> {
         mesh: &'a Mesh,
         from: &'a Agent,
         draft: &'a MessageDraft,
-        reply_to: Option<MessageId>,
+        question: Option<StoredMessage>,
         thread: Option<String>,
     ) -> Self {
         let (copies, tried, tried_gone) = (Vec::new(), Vec::new(), Vec::new());
@@ -211,7 +209,7 @@ impl<'a> Post<'a> {
             mesh,
             from,
             draft,
-            reply_to,
+            question,
             thread,
             addressing: Addressing::Direct,
             copies,
@@ -221,7 +219,8 @@ impl<'a> Post<'a> {
         }
     }
 
-    /// Tells the feed who wrote to whom, and wakes idle recipients.
+    /// Settles what the caller owed for the message that it answered, tells the feed who wrote to whom, and wakes idle
+    /// recipients.
     fn done(self) -> SendReport {
         let op = self.op;
         let mut report = SendReport::default();
@@ -238,6 +237,10 @@ impl<'a> Post<'a> {
                 CopyOutcome::Refused(error) => report.failed.push(RefusedCopy { to, error }),
                 CopyOutcome::Postponed(_) | CopyOutcome::Twice => {}
             }
+        }
+        if let Some(answered) = &self.question {
+            let sent_to: Vec<&AgentName> = report.sent.iter().map(|accepted| &accepted.to).collect();
+            answers::settle(op, self.mesh, self.from, answered, &sent_to);
         }
         let tell = |to: &str| {
             let preview = feed::preview(op, &self.draft.text, self.addressing);
@@ -360,7 +363,7 @@ impl<'a> Post<'a> {
             to: to.to_string(),
             text: self.draft.text.clone(),
             timestamp: stamp.timestamp(),
-            reply_to: self.reply_to.clone(),
+            reply_to: self.question.as_ref().map(|answered| answered.message.id.clone()),
             thread: self.thread.clone(),
             importance: self.draft.importance(),
             needs_ack: self.draft.wants_ack,

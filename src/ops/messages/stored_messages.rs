@@ -6,11 +6,14 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::{InboxScan, Mesh, StoredMessage};
 
-/// The unread messages, and the acks that are owed.
+use super::answers::{self, AnswerState};
+
+/// The unread messages, and the acks and answers that are owed.
 #[derive(Clone, Debug)]
 pub struct InboxReport {
     pub scan: InboxScan,
     pub owe_ack: Vec<StoredMessage>,
+    pub owe_answer: Vec<StoredMessage>,
 }
 
 pub fn inbox(op: &Op) -> Result<InboxReport, CommandError> {
@@ -23,7 +26,8 @@ pub fn inbox(op: &Op) -> Result<InboxReport, CommandError> {
         op.warn(format!("`{path}` could not be read and was set aside; the reason is beside it"));
     }
     let owe_ack = mesh.archive().owed_acks(&caller.agent)?;
-    Ok(InboxReport { scan, owe_ack })
+    let owe_answer = answers::owed(&mesh, &caller.agent)?;
+    Ok(InboxReport { scan, owe_ack, owe_answer })
 }
 
 pub fn show(op: &Op, id: &str) -> Result<StoredMessage, CommandError> {
@@ -31,13 +35,22 @@ pub fn show(op: &Op, id: &str) -> Result<StoredMessage, CommandError> {
     find(&mesh, &caller.agent, id)
 }
 
-pub fn history(op: &Op, peer: Option<&AgentName>, limit: usize) -> Result<Vec<StoredMessage>, CommandError> {
+/// A message of a conversation.
+#[derive(Clone, Debug)]
+pub struct HistoryEntry {
+    pub filed: StoredMessage,
+    /// What became of the answer that it wants.
+    pub answer: Option<AnswerState>,
+}
+
+pub fn history(op: &Op, peer: Option<&AgentName>, limit: usize) -> Result<Vec<HistoryEntry>, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
     let history = mesh.archive().history(&caller.agent, peer, limit)?;
     if let Some(peer) = peer.filter(|_| history.is_empty()) {
         names::must_be_known(&mesh, peer)?;
     }
-    Ok(history)
+    let states = answers::states(&mesh, &caller.agent, &history)?;
+    Ok(history.into_iter().zip(states).map(|(filed, answer)| HistoryEntry { filed, answer }).collect())
 }
 
 /// Messages that the caller was asked to ack and has not.

@@ -181,9 +181,19 @@ impl Archive<'_> {
             return Ok(false);
         }
         let acked = SeenRecord { acked: Some(at), ..seen.clone() };
+        self.replace_record(agent, seen, &acked)
+    }
+
+    /// `false`: somebody else has changed the record.
+    pub(in crate::store) fn replace_record(
+        self,
+        agent: &Agent,
+        old: &SeenRecord,
+        new: &SeenRecord,
+    ) -> Result<bool, StoreError> {
         for name in agent.all_names() {
             let dir = self.mesh.layout.seen(name);
-            if self.mesh.files.take(&dir.join(seen.file()), &dir.join(acked.file()))? {
+            if self.mesh.files.take(&dir.join(old.file()), &dir.join(new.file()))? {
                 return Ok(true);
             }
         }

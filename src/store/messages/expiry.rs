@@ -10,7 +10,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::dropped::dropped_by_dead;
-use super::message_files::{DotFile, MessageStem, SeenRecord, Via};
+use super::message_files::{AnswerMark, DotFile, MessageStem, SeenRecord, Via};
 use crate::domain::AgentName;
 use crate::store::error::StoreError;
 use crate::store::handles::Inboxes;
@@ -60,7 +60,8 @@ impl Inboxes<'_> {
         stem: &MessageStem,
     ) -> Result<Option<SeenRecord>, FileError> {
         let at = stem.expires_at().unwrap_or_default();
-        let seen = SeenRecord { stem: stem.clone(), at, via: Via::expired(), acked: None };
+        let (via, answer) = (Via::expired(), AnswerMark::None);
+        let seen = SeenRecord { stem: stem.clone(), at, via, answer, acked: None };
         let dir = self.mesh.layout.seen(to);
         let is_moved = self.mesh.files.take_into(unread, &dir, &dir.join(seen.file()))?;
         Ok(is_moved.then_some(seen))

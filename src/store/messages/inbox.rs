@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::dropped::dropped_by_dead;
 use super::expiry::ExpiredMessage;
-use super::message_files::{DotFile, MessageStem, Offer, OfferRetention, SeenRecord, Via};
+use super::message_files::{AnswerMark, DotFile, MessageStem, Offer, OfferRetention, SeenRecord, Via};
 use crate::domain::{Agent, AgentName, Liveness, Message, RecordedProcess};
 use crate::store::agents::registry;
 use crate::store::error::{ParseError, StoreError};
@@ -334,6 +334,7 @@ impl TakenMessages<'_> {
             stem: waiting.stem.clone(),
             at,
             via,
+            answer: AnswerMark::None,
             acked: (ack == Acknowledge::Now).then_some(at),
         };
         let dir = self.mesh.layout.seen(&waiting.inbox);

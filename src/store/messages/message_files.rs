@@ -9,7 +9,8 @@
 //! inbox/<To>/.<stem>.<process>                         taken by that process
 //! inbox/<To>/.<stem>.<process>,<ms>,<via>,<turn>       offered to the model of that process (see `offers`)
 //! inbox/<To>/.<stem>.parked                            parked: repeatedly could not be handed over
-//! seen/<To>/<stem>,<ms>,<via>[,<ms acked>].json        surfaced; never handed over if via is `expired`
+//! seen/<To>/<stem>,<ms>,<via>[~|=][,<ms acked>].json   surfaced; never handed over if via is `expired`; `~`: its
+//!                                                      reader was reminded to answer, `=`: it was answered
 //! sent/<From>/<stem>,<To>[,<route>].json                sent, and how the recipient was notified
 //! ```
 
@@ -237,12 +238,36 @@ impl Offer {
     }
 }
 
+/// What became of the answer that a message wants.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum AnswerMark {
+    #[default]
+    None,
+    /// Its reader was reminded, which happens once.
+    Reminded,
+    Given,
+}
+
+impl AnswerMark {
+    const ALL: [Self; 3] = [Self::None, Self::Reminded, Self::Given];
+
+    /// The end of the via. No via has these characters.
+    fn word(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Reminded => "~",
+            Self::Given => "=",
+        }
+    }
+}
+
 /// A record in `seen/`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SeenRecord {
     pub stem: MessageStem,
     pub at: Timestamp,
     pub via: Via,
+    pub answer: AnswerMark,
     pub acked: Option<Timestamp>,
 }
 
@@ -250,6 +275,11 @@ impl SeenRecord {
     /// `false`: it is acked, or no ack was asked for. `true`: the message itself has to be read.
     pub(in crate::store) fn may_owe_ack(&self) -> bool {
         self.acked.is_none() && !self.via.0.ends_with('.')
+    }
+
+    /// Whether its reader owes an answer.
+    pub fn owes_answer(&self) -> bool {
+        self.stem.wants_answer() && self.answer != AnswerMark::Given && !self.is_expired()
     }
 
     /// Whether it expired before anybody read it.
@@ -262,17 +292,21 @@ impl SeenRecord {
         let stem = MessageStem::of_file(&format!("{}.json", words.next()?))?;
         let time = |word: &str| Timestamp::from_millisecond(word.parse().ok()?).ok();
         let at = time(words.next()?)?;
-        let via = Via(words.next()?.to_string());
+        let via = words.next()?;
+        let marked = |mark: &AnswerMark| *mark != AnswerMark::None && via.ends_with(mark.word());
+        let answer = AnswerMark::ALL.into_iter().find(marked).unwrap_or_default();
+        let via = Via(via.strip_suffix(answer.word()).unwrap_or(via).to_string());
         let acked = words.next().map(time);
         if acked == Some(None) || words.next().is_some() {
             return None;
         }
-        Some(Self { stem, at, via, acked: acked.flatten() })
+        Some(Self { stem, at, via, answer, acked: acked.flatten() })
     }
 
     pub(in crate::store) fn file(&self) -> String {
         let acked = self.acked.map_or(String::new(), |at| format!(",{}", at.as_millisecond()));
-        format!("{},{},{}{acked}.json", self.stem, self.at.as_millisecond(), self.via.0)
+        let (at, via, answer) = (self.at.as_millisecond(), &self.via.0, self.answer.word());
+        format!("{},{at},{via}{answer}{acked}.json", self.stem)
     }
 }
 
@@ -315,12 +349,18 @@ mod tests {
         let stem = MessageStem::of_file("1794700676113-gpvjoz.json").unwrap();
         let at = Timestamp::from_millisecond(1_794_700_676_200).unwrap();
         for acked in [None, Some(at)] {
-            let seen = SeenRecord { stem: stem.clone(), at, via: Via::new("hook other PostToolUse"), acked };
-            assert_eq!(SeenRecord::of_file(&seen.file()), Some(seen));
+            for answer in AnswerMark::ALL {
+                let via = Via::new("hook other PostToolUse");
+                let seen = SeenRecord { stem: stem.clone(), at, via: via.clone(), answer, acked };
+                assert_eq!(SeenRecord::of_file(&seen.file()), Some(seen.clone()));
+                let unasked = SeenRecord { via: via.without_ack(), ..seen };
+                assert_eq!(SeenRecord::of_file(&unasked.file()), Some(unasked));
+            }
         }
         assert_eq!(Via::new("hook other PostToolUse").text(), "hook other PostToolUse");
         let unasked = Via::new("read").without_ack();
-        let seen = SeenRecord { stem: stem.clone(), at, via: unasked.clone(), acked: None };
+        let answer = AnswerMark::None;
+        let seen = SeenRecord { stem: stem.clone(), at, via: unasked.clone(), answer, acked: None };
         assert_eq!(SeenRecord::of_file(&seen.file()), Some(seen.clone()));
         assert_eq!((unasked.text().as_str(), seen.may_owe_ack()), ("read", false));
         assert!(

@@ -1,5 +1,6 @@
 //! Messages on disk: unread, handed over, sent and offered.
 
+pub(super) mod answers;
 pub(super) mod archive;
 pub(super) mod dropped;
 pub(super) mod expiry;

@@ -8,7 +8,7 @@
 //!
 //! The later hook may belong to a tool call of the same batch, which the model requested before it could read the mail.
 
-use super::message_files::{MessageStem, Offer, OfferRetention, SeenRecord};
+use super::message_files::{AnswerMark, MessageStem, Offer, OfferRetention, SeenRecord};
 use crate::domain::{Agent, AgentName};
 use crate::store::error::StoreError;
 use crate::store::handles::Inboxes;
@@ -55,7 +55,8 @@ impl Inboxes<'_> {
     pub fn confirm_offers(self, offers: &[OfferedMessage]) -> Result<(), StoreError> {
         for OfferedMessage { inbox, file, offer } in offers {
             let Offer { stem, at, via, .. } = offer.clone();
-            let (seen, dir) = (SeenRecord { stem, at, via, acked: None }, self.mesh.layout.seen(inbox));
+            let seen = SeenRecord { stem, at, via, answer: AnswerMark::None, acked: None };
+            let dir = self.mesh.layout.seen(inbox);
             // If two hooks do this at once, the first one wins.
             self.mesh.files.take_into(
                 &self.mesh.layout.inbox(inbox).join(file),

@@ -24,7 +24,7 @@ const PREDICATES: [&str; 9] = ["are", "can", "in", "may", "was", "would", "as", 
 const NOUNS: [&str; 3] = ["success", "access", "alias"];
 
 /// Actions that return how they went, as `HashSet::insert` does, and what `true` means.
-const ACTIONS: [(&str, &str); 29] = [
+const ACTIONS: [(&str, &str); 31] = [
     ("ack", "it was not acked before"),
     ("add", "the link can be tracked"),
     ("answer_ping", "there was a ping"),
@@ -37,8 +37,10 @@ const ACTIONS: [(&str, &str); 29] = [
     ("insert", "the draft has room for it"),
     ("next", "there is another round"),
     ("note_activity", "it was written"),
+    ("note_reminder", "the agent was not reminded before"),
     ("paste", "the draft has room for it"),
     ("post_owed", "the notice was posted"),
+    ("replace_record", "nobody else has changed the record"),
     ("refresh", "there is such a file"),
     ("remove", "there was such a file"),
     ("remove_dir", "there was such a directory"),

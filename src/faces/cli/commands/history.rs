@@ -7,8 +7,8 @@ use crate::domain::AgentName;
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::faces::cli::value_parsers::count;
-use crate::ops::{self, CommandError, Op};
-use crate::store::{MessageLocation, StoredMessage};
+use crate::ops::{self, AnswerState, CommandError, HistoryEntry, Op};
+use crate::store::MessageLocation;
 use crate::sys::clock;
 
 /// Show a conversation, oldest first
@@ -32,21 +32,30 @@ pub(super) fn run(op: &Op, args: HistoryArgs) -> Result<CommandOutput, CommandEr
     Ok(HistoryReport(ops::history(op, peer.as_ref(), args.limit)?).into())
 }
 
-struct HistoryReport(Vec<StoredMessage>);
+struct HistoryReport(Vec<HistoryEntry>);
 
 impl Report for HistoryReport {
     fn json(&self) -> Map<String, Value> {
-        let listed =
-            self.0.iter().map(|filed| messages::json(&filed.message, filed.stem.short_id())).collect();
+        let listed = self.0.iter().map(|HistoryEntry { filed, answer }| {
+            let mut value = messages::json(&filed.message, filed.stem.short_id());
+            if let Some(answer) = answer {
+                value["answer"] = answer.name().into();
+            }
+            value
+        });
+        let listed = listed.collect();
         Map::from_iter([("messages".to_string(), listed)])
     }
 
     fn text(&self, page: &mut Page) {
         let now = clock::now();
-        for filed in &self.0 {
-            let note = match &filed.place {
-                MessageLocation::Seen(seen) if seen.acked.is_some() => "acked",
-                _ => "",
+        for HistoryEntry { filed, answer } in &self.0 {
+            let note = match (answer, &filed.place) {
+                (Some(AnswerState::Given), _) => "answered",
+                (Some(AnswerState::Owed), MessageLocation::Sent(_)) => "no answer yet",
+                (Some(AnswerState::Owed), _) => "wants an answer",
+                (None, MessageLocation::Seen(seen)) if seen.acked.is_some() => "acked",
+                (None, _) => "",
             };
             match page.is_quiet {
                 true => page.line(filed.stem.short_id()),

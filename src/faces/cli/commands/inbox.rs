@@ -7,11 +7,12 @@ use crate::domain::escape_invisible;
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::{self, CommandError, InboxReport, Op};
+use crate::store::StoredMessage;
 use crate::sys::clock;
 
 /// Show your unread mail without taking it
 ///
-/// Also lists messages that still need your ack, and messages that could not be handed over.
+/// Also lists messages that still need your ack or your answer, and messages that could not be handed over.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +28,10 @@ struct Look(InboxReport);
 
 impl Report for Look {
     fn json(&self) -> Map<String, Value> {
-        let InboxReport { scan, owe_ack } = &self.0;
+        let InboxReport { scan, owe_ack, owe_answer } = &self.0;
+        let owed = |owed: &[StoredMessage]| -> Value {
+            owed.iter().map(|filed| messages::json(&filed.message, filed.stem.short_id())).collect()
+        };
         Map::from_iter([
             (
                 "messages".to_string(),
@@ -43,15 +47,13 @@ impl Report for Look {
                     .map(|waiting| messages::json(&waiting.message, waiting.stem.short_id()))
                     .collect(),
             ),
-            (
-                "oweAck".to_string(),
-                owe_ack.iter().map(|filed| messages::json(&filed.message, filed.stem.short_id())).collect(),
-            ),
+            ("oweAck".to_string(), owed(owe_ack)),
+            ("oweAnswer".to_string(), owed(owe_answer)),
         ])
     }
 
     fn text(&self, page: &mut Page) {
-        let InboxReport { scan, owe_ack } = &self.0;
+        let InboxReport { scan, owe_ack, owe_answer } = &self.0;
         if page.is_quiet {
             let waiting = scan.waiting.iter().chain(&scan.parked).map(|waiting| &waiting.stem);
             waiting.for_each(|stem| page.line(stem.short_id()));
@@ -71,7 +73,14 @@ impl Report for Look {
                 escape_invisible(&filed.message.from)
             )));
         }
-        if scan.waiting.is_empty() && scan.parked.is_empty() && owe_ack.is_empty() {
+        for filed in owe_answer {
+            let short_id = filed.stem.short_id();
+            page.line(style::dim(&format!(
+                "{short_id} from {} wants an answer: `msg reply {short_id} TEXT`",
+                escape_invisible(&filed.message.from)
+            )));
+        }
+        if scan.waiting.is_empty() && scan.parked.is_empty() && owe_ack.is_empty() && owe_answer.is_empty() {
             page.line("No mail.");
         }
     }

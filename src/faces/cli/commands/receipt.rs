@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::escape_invisible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::wake::WakeRoute;
-use crate::ops::{self, CommandError, Op, Receipt, format_age};
+use crate::ops::{self, AnswerState, CommandError, Op, Receipt, format_age};
 use crate::store::iso;
 use crate::sys::clock;
 
@@ -31,8 +31,9 @@ struct ReceiptReport(Receipt);
 
 impl Report for ReceiptReport {
     fn json(&self) -> Map<String, Value> {
-        let Receipt { message, state, at, via, reason, wake, .. } = &self.0;
-        Map::from_iter([
+        let Receipt { message, state, at, via, reason, wake, answer, .. } = &self.0;
+        let answer = answer.map(|answer| ("answer".to_string(), json!(answer.name())));
+        let keys = [
             ("id".to_string(), json!(message.id.as_str())),
             ("to".to_string(), json!(message.to)),
             ("state".to_string(), json!(state)),
@@ -40,11 +41,12 @@ impl Report for ReceiptReport {
             ("via".to_string(), json!(via)),
             ("reason".to_string(), json!(reason)),
             ("wake".to_string(), json!(wake.as_deref().unwrap_or("none"))),
-        ])
+        ];
+        keys.into_iter().chain(answer).collect()
     }
 
     fn text(&self, page: &mut Page) {
-        let Receipt { message, stem, state, at, via, reason, wake } = &self.0;
+        let Receipt { message, stem, state, at, via, reason, wake, answer } = &self.0;
         if page.is_quiet {
             page.line(state);
             return;
@@ -63,8 +65,13 @@ impl Report for ReceiptReport {
             reason.as_deref().map_or(String::new(), |reason| format!(": {}", escape_invisible(reason)));
         let wake = wake.and_then(WakeRoute::parse).and_then(WakeRoute::explained);
         let wake = wake.map_or(String::new(), |how| format!("; {how}"));
+        let answer = match answer {
+            Some(AnswerState::Owed) => "; no answer yet",
+            Some(AnswerState::Given) => "; answered",
+            None => "",
+        };
         page.line(format!(
-            "{} to {}: {}{at}{via}{reason}{wake}",
+            "{} to {}: {}{at}{via}{reason}{wake}{answer}",
             stem.short_id(),
             escape_invisible(&message.to),
             style::bold(state)

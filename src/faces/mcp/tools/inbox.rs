@@ -14,7 +14,7 @@ use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::{
     self, CommandError, CommandErrorKind, HandoverOutcome, Op, ReadOptions, ReaderKind, RenderedMessage,
 };
-use crate::store::Acknowledge;
+use crate::store::{Acknowledge, StoredMessage};
 use crate::sys::signals::StopRequest;
 
 use super::{as_agent, describe};
@@ -165,9 +165,12 @@ pub(in crate::faces::mcp) fn look(op: &Op) -> Result<ToolAnswer, CommandError> {
     let list = |waiting: &[crate::store::UnreadMessage]| -> Vec<Value> {
         waiting.iter().map(|waiting| with_quotation(&waiting.message)).collect()
     };
-    let owed: Vec<Value> = report.owe_ack.iter().map(|filed| with_quotation(&filed.message)).collect();
+    let owed = |owed: &[StoredMessage]| -> Vec<Value> {
+        owed.iter().map(|filed| with_quotation(&filed.message)).collect()
+    };
     Ok(ToolAnswer::default()
         .with("messages", list(&report.scan.waiting))
         .with("parked", list(&report.scan.parked))
-        .with("oweAck", owed))
+        .with("oweAck", owed(&report.owe_ack))
+        .with("oweAnswer", owed(&report.owe_answer)))
 }

@@ -106,6 +106,7 @@ fn received(number: usize, from: &str, text: &str) -> ChatMessage {
         at: ago(60 - number as i64),
         importance: Importance::Normal,
         kind: None,
+        wants_answer: false,
         wants_ack: false,
         is_broadcast: false,
         standing: MessageStatus::Read,
