@@ -63,6 +63,7 @@ pub use messages::message_list::MessageRef;
 pub use messages::offers::OfferedMessage;
 pub use messages::orphans::OwnerlessInbox;
 pub use messages::outbox::{Outbox, Posted};
+pub use messages::unread_reports::UnreadReport;
 pub use retrying_read::limit_read_retries;
 pub use setup::config_files;
 pub use setup::installs::{

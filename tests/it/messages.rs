@@ -2,6 +2,7 @@
 
 mod answers;
 mod kinds;
+mod unread;
 
 use std::fs;
 use std::io::Write;

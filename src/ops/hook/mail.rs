@@ -10,6 +10,7 @@ use crate::ops::error::CommandError;
 use crate::ops::messages::answers;
 use crate::ops::messages::receive::{HandoverOutcome, InboxReader};
 use crate::ops::messages::rendered_message::{self, ReaderKind, RenderedMessage};
+use crate::ops::messages::unread_reports;
 use crate::ops::wake::{self, NUDGE};
 use crate::store::{Acknowledge, MailTurns, MessageStem, OfferRetention, StoredMessage, UnreadMessage, Via};
 
@@ -101,6 +102,9 @@ impl HookRun<'_> {
 
     fn is_worth_a_turn(&self, me: &Agent) -> Result<bool, CommandError> {
         self.tell_of_freed(me);
+        if let Err(error) = unread_reports::tell(self.mesh, me) {
+            self.leave_trouble(&error);
+        }
         wake::is_worth_a_turn(self.mesh, me)
     }
 

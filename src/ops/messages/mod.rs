@@ -9,4 +9,5 @@ pub(super) mod receive;
 pub(super) mod rendered_message;
 pub(super) mod send;
 pub(super) mod stored_messages;
+pub(super) mod unread_reports;
 pub(super) mod watch;

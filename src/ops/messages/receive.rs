@@ -15,6 +15,7 @@ use crate::sys::test_switches::{self, Bug};
 use crate::sys::{clock, random};
 
 use super::rendered_message::{self, ReaderKind, RenderedMessage};
+use super::unread_reports::UnreadReporter;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -77,6 +78,7 @@ pub(in crate::ops) struct InboxReader<'a> {
     pub(in crate::ops) via: Via,
     reader: ReaderKind,
     reminder: WaitNotifier,
+    unread_reporter: UnreadReporter,
     /// If set, a hook offers the messages to a model; they count as seen when a later hook shows that the model has
     /// them.
     offers: Option<OfferRetention>,
@@ -90,7 +92,8 @@ impl<'a> InboxReader<'a> {
         via: Via,
         reader: ReaderKind,
     ) -> Self {
-        Self { op, mesh, agent, via, reader, reminder: WaitNotifier::default(), offers: None }
+        let (reminder, unread_reporter) = (WaitNotifier::default(), UnreadReporter::default());
+        Self { op, mesh, agent, via, reader, reminder, unread_reporter, offers: None }
     }
 
     /// For a hook: what it says is recorded when a later hook shows that the model has it.
@@ -98,9 +101,10 @@ impl<'a> InboxReader<'a> {
         Self { offers: Some(kept), ..self }
     }
 
-    /// What waits, including a notice of what became free for the agent.
+    /// What waits, including notices of what became free for the agent, and of what nobody reads.
     pub(in crate::ops) fn look(&self) -> Result<InboxScan, CommandError> {
         self.reminder.tell_if_owed(self.op, self.mesh, &self.agent);
+        self.unread_reporter.tell_if_due(self.op, self.mesh, &self.agent);
         self.scan()
     }
 

@@ -22,6 +22,7 @@ use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::receive::HandoverOutcome;
+use crate::ops::messages::unread_reports::UnreadReporter;
 use crate::ops::reservations::waiting::WaitNotifier;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
 use crate::store::{ChannelState, Mesh, SessionServer, SessionState, WatchTarget};
@@ -62,8 +63,8 @@ pub fn attend(
 ) -> Result<(), CommandError> {
     while !stop.is_requested() {
         if let Some((mesh, me)) = find(op)? {
-            let reminder = WaitNotifier::default();
-            Round { globals, op, mesh: &mesh, channel, reminder, warn }.stay(me, stop)?;
+            let (reminder, unread_reporter) = (WaitNotifier::default(), UnreadReporter::default());
+            Round { globals, op, mesh: &mesh, channel, reminder, unread_reporter, warn }.stay(me, stop)?;
         }
         select! {
             recv(stop.wake()) -> _ => return Ok(()),
@@ -99,6 +100,7 @@ struct Round<'a> {
     mesh: &'a Mesh,
     channel: &'a dyn Channel,
     reminder: WaitNotifier,
+    unread_reporter: UnreadReporter,
     warn: &'a dyn Fn(&str),
 }
 
@@ -136,6 +138,7 @@ impl Round<'_> {
             return Ok(());
         }
         self.reminder.tell_if_owed(self.op, mesh, me);
+        self.unread_reporter.tell_if_due(self.op, mesh, me);
         if !is_worth_a_turn(mesh, me)? {
             return Ok(());
         }

@@ -12,6 +12,7 @@ use crate::ops::agents::identity;
 use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::messages::unread_reports::UnreadReporter;
 use crate::ops::reservations::waiting::WaitNotifier;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
 use crate::store::{Mesh, SessionState, WatchTarget};
@@ -49,7 +50,7 @@ pub fn wait(
     let Some((mesh, mut me)) = find(op, session, stop)? else { return Ok(WaiterEnd::Over) };
     mesh.session_states().begin_waiting(session)?;
     let mut watcher = MeshWatcher::new(op, &mesh);
-    let reminder = WaitNotifier::default();
+    let (reminder, unread_reporter) = (WaitNotifier::default(), UnreadReporter::default());
     let mut has_rested = false;
     loop {
         watcher.arm(WatchTarget::Inbox(&me))?;
@@ -70,6 +71,7 @@ pub fn wait(
         }
         if has_rested {
             reminder.tell_if_owed(op, &mesh, &me);
+            unread_reporter.tell_if_due(op, &mesh, &me);
             op.take_warnings().iter().for_each(|text| warn(text));
             if may_wake(globals, &mesh, session, &me)? {
                 return Ok(WaiterEnd::Wake(NUDGE));

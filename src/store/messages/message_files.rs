@@ -11,7 +11,8 @@
 //! inbox/<To>/.<stem>.parked                            parked: repeatedly could not be handed over
 //! seen/<To>/<stem>,<ms>,<via>[~|=][,<ms acked>].json   surfaced; never handed over if via is `expired`; `~`: its
 //!                                                      reader was reminded to answer, `=`: it was answered
-//! sent/<From>/<stem>,<To>[,<route>].json                sent, and how the recipient was notified
+//! sent/<From>/<stem>,<To>[,<route>].json                sent, and how the recipient was notified; `told` as the route: it
+//!                                                      is settled whether it is unread for too long
 //! ```
 
 use std::fmt;
@@ -310,6 +311,9 @@ impl SeenRecord {
     }
 }
 
+/// The route of a message of which it is settled whether it is unread for too long.
+const TOLD: &str = "told";
+
 /// A record in `sent/`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SentRecord {
@@ -320,6 +324,16 @@ pub struct SentRecord {
 }
 
 impl SentRecord {
+    /// Whether its sender is still to be told if nobody reads it. The age is a matter of time, and not of the record.
+    pub(in crate::store) fn may_be_reported(&self) -> bool {
+        self.stem.kind().is_some_and(MessageKind::is_reported_unread) && self.route.as_deref() != Some(TOLD)
+    }
+
+    /// The record of a message that is not reported any more. How its recipient was notified is of no interest by then.
+    pub(in crate::store) fn told(&self) -> Self {
+        Self { route: Some(TOLD.to_string()), ..self.clone() }
+    }
+
     pub(in crate::store) fn of_file(name: &str) -> Option<Self> {
         let mut parts = name.strip_suffix(".json")?.split(',');
         let (stem, to, route) = (parts.next()?, parts.next()?, parts.next().map(str::to_string));

@@ -11,3 +11,4 @@ pub(super) mod offers;
 pub(super) mod orphans;
 pub(super) mod outbox;
 mod sent_since;
+pub(super) mod unread_reports;

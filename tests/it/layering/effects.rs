@@ -258,6 +258,7 @@ fn only_owed_notices_are_posted_under_a_lock() {
     let owed = program.callers("ops::notices", &["post_owed"]);
     let expected = [
         "agents::stuck::tell_of",
+        "messages::unread_reports::tell_of",
         // The clock of a contest must not run while its holder knows nothing of it.
         "reservations::contest::tell_holder",
         "reservations::settle_contests::settle",

@@ -143,6 +143,14 @@ fn an_mcp_client_gets_no_expired_message() {
     let old = [(NOW, "2020-01-02T12:00:00.000Z")];
     env.run_with(&["send", &me, "old news", "--ttl", "1m", "--as", "Alice"], &old).expect_code(0);
     assert_eq!(client.ok("inbox", json!({})).text, "no mail");
+    let question = json!({ "to": ["Alice"], "text": "may I?", "kind": "question" });
+    let id = client.ok("message", question).structured["sent"][0]["id"].as_str().unwrap().to_string();
+    assert_eq!(env.ok(&["read", "--as", "Alice"])["messages"][0]["kind"], "question");
+    let receipt = |client: &mut Client| client.ok("message", json!({ "action": "receipt", "id": id }));
+    let said = receipt(&mut client);
+    assert!(said.structured["answer"] == "owed" && said.text.ends_with("; no answer yet"), "{}", said.text);
+    env.ok(&["reply", &id, "yes", "--as", "Alice"]);
+    assert_eq!(receipt(&mut client).structured["answer"], "given");
 }
 
 /// The sender asks, and nobody has looked since it expired.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::domain::escape_invisible;
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
-use crate::ops::{self, CommandError, FolderScope, MessageDraft, Op, SendReport};
+use crate::ops::{self, AnswerState, CommandError, FolderScope, MessageDraft, Op, SendReport};
 use crate::store::iso;
 
 use super::{as_agent, describe, needed};
@@ -26,6 +26,11 @@ pub(super) fn tool() -> Tool {
                 "enum": ["low", "normal", "high", "urgent"],
                 "description": "low wakes nobody",
             },
+            "kind": {
+                "type": "string",
+                "enum": ["question", "block", "delegate", "handoff", "claim", "release", "ack", "info"],
+                "description": "question, block: owed an answer",
+            },
             "thread": { "type": "string" },
             "want_ack": { "type": "boolean" },
             "hold": { "type": "boolean", "description": "keep it for one who is gone" },
@@ -41,6 +46,7 @@ pub(in crate::faces::mcp) struct MessageToolArgs {
     text: Option<String>,
     id: Option<String>,
     importance: Option<String>,
+    kind: Option<String>,
     thread: Option<String>,
     want_ack: Option<bool>,
     hold: Option<bool>,
@@ -105,7 +111,8 @@ fn draft(args: MessageToolArgs) -> Result<MessageDraft, CommandError> {
         importance,
         wants_ack: args.want_ack.unwrap_or(false),
         may_be_held: args.hold.unwrap_or(false),
-        ..MessageDraft::default()
+        kind: args.kind.as_deref().map(ops::parse_kind).transpose()?,
+        ttl: None,
     })
 }
 
@@ -130,11 +137,17 @@ fn receipt(op: &Op, id: &str) -> Result<ToolAnswer, CommandError> {
     let via = receipt.via.as_deref().map_or(String::new(), |via| format!(" by {via}"));
     let at = receipt.at.map_or(String::new(), |at| format!(" at {}", iso(at)));
     let reason = receipt.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
-    let text = format!("to {}: {}{via}{at}{reason}", receipt.message.to, receipt.state);
+    let answer = match receipt.answer {
+        Some(AnswerState::Owed) => "; no answer yet",
+        Some(AnswerState::Given) => "; answered",
+        None => "",
+    };
+    let text = format!("to {}: {}{via}{at}{reason}{answer}", receipt.message.to, receipt.state);
     Ok(ToolAnswer::new(escape_invisible(&text))
         .with("to", receipt.message.to.as_str())
         .with("state", receipt.state)
         .with("at", receipt.at.map(iso))
         .with("via", receipt.via)
-        .with("reason", receipt.reason))
+        .with("reason", receipt.reason)
+        .with("answer", receipt.answer.map(AnswerState::name)))
 }
