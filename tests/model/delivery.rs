@@ -1,5 +1,6 @@
 //! Model: the delivery of a message. The sender posts it; a reader parses, takes, hands over and records it; the next
-//! reader handles what a dead reader had taken.
+//! reader handles what a dead reader had taken. At some time the message expires: whoever finds it unread after that
+//! records it as such.
 
 use crate::search::{Action, DIES, Fault, Protocol, Step, explore};
 
@@ -23,6 +24,10 @@ const HANDS_OVER: Action = Action::ours("hands it over", "ops/messages/receive.r
 const FAILS: Action = Action::ours("finds that nobody reads", "ops/messages/receive.rs", "finish");
 const RECORDS: Action = Action::ours("records it as seen", "store/messages/inbox.rs", "record_one");
 const GIVES_BACK: Action = Action::ours("gives it back", "store/messages/inbox.rs", "give_back");
+
+const TIME_IS_OVER: Action = Action::other("runs on until the message has expired");
+const EXPIRES: Action = Action::ours("records it as expired", "store/messages/expiry.rs", "move_expired");
+const DECIDES: Action = Action::other("looks whether it is unread");
 
 const LINKS_BACK: Action = Action::other("links it back into the inbox");
 const UNLINKS: Action = Action::other("removes the name that its reader gave it");
@@ -77,6 +82,11 @@ struct State {
     died_in_between: u8,
     /// The last one only puts messages back, as `doctor` or a burial does.
     others: [Next; READERS + 1],
+    /// Whether the time of the message is over.
+    late: bool,
+    expired: bool,
+    /// Somebody that is about to record it as expired, and only looks before if that is how it is done.
+    about_to_expire: bool,
 }
 
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -93,9 +103,21 @@ struct Delivery {
     at_once: bool,
     /// Whether only messages in a dead reader's hand are put back, or all.
     asks_for_death: bool,
+    /// Whether it expires at all, and whether by one rename that fails if somebody has taken it.
+    expiry: Expiry,
 }
 
-const REAL: Delivery = Delivery { way: Way::TakeHandOverRecord, at_once: true, asks_for_death: true };
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Expiry {
+    Never,
+    ByRename,
+    /// The record is written after a look, whatever happened in between.
+    AfterALook,
+}
+
+const REAL: Delivery =
+    Delivery { way: Way::TakeHandOverRecord, at_once: true, asks_for_death: true, expiry: Expiry::Never };
+const EXPIRING: Delivery = Delivery { expiry: Expiry::ByRename, ..REAL };
 
 impl Delivery {
     fn step_of_sender(state: &State) -> Option<(Action, State)> {
@@ -115,6 +137,9 @@ impl Delivery {
 
     fn steps_of_reader(&self, state: &State, who: usize) -> Vec<(Action, State)> {
         let mut to = state.clone();
+        if let Some(expired) = self.expire(state, who) {
+            return vec![expired];
+        }
         let after_tidying = if who < READERS { Next::LookAgain } else { Next::List };
         let seen = if state.inbox { Next::Take } else { self.after(state) };
         let (deed, next) = match state.others[who] {
@@ -194,9 +219,51 @@ impl Delivery {
         (HANDS_OVER, to)
     }
 
+    /// A reader that finds the message unread and late does not take it, but records it as expired.
+    fn expire(&self, state: &State, who: usize) -> Option<(Action, State)> {
+        let finds = state.late && state.inbox && matches!(state.others[who], Next::Take | Next::LookAgain);
+        let mut to = state.clone();
+        match self.expiry {
+            Expiry::ByRename if finds => {
+                (to.inbox, to.expired) = (false, true);
+                to.others[who] = Next::Nothing;
+                Some((EXPIRES, to))
+            }
+            Expiry::Never | Expiry::ByRename | Expiry::AfterALook => None,
+        }
+    }
+
+    /// Steps of the clock, and of a sender that asks what became of its message.
+    fn steps_of_time(&self, state: &State) -> Vec<Step<State>> {
+        let mut steps = Vec::new();
+        if self.expiry == Expiry::Never || state.expired {
+            return steps;
+        }
+        let step = |deed, to| Step { who: "Clock", deed, to };
+        if !state.late {
+            steps.push(step(TIME_IS_OVER, State { late: true, ..state.clone() }));
+        } else if self.expiry == Expiry::ByRename && state.inbox {
+            steps.push(Step {
+                who: SENDER,
+                deed: EXPIRES,
+                to: State { inbox: false, expired: true, ..state.clone() },
+            });
+        } else if self.expiry == Expiry::AfterALook && state.inbox && !state.about_to_expire {
+            steps.push(Step {
+                who: SENDER,
+                deed: DECIDES,
+                to: State { about_to_expire: true, ..state.clone() },
+            });
+        }
+        if state.about_to_expire {
+            steps.push(Step { who: SENDER, deed: EXPIRES, to: State { expired: true, ..state.clone() } });
+        }
+        steps
+    }
+
     /// A reader that finds nothing looks again, until nothing more can come.
     fn after(&self, state: &State) -> Next {
-        if state.seen { Next::Nothing } else { Next::Look }
+        if state.seen || state.expired { Next::Nothing } else { Next::Look }
     }
 }
 
@@ -215,6 +282,9 @@ impl Protocol for Delivery {
             handed_over: 0,
             died_in_between: 0,
             others,
+            late: false,
+            expired: false,
+            about_to_expire: false,
         }
     }
 
@@ -225,6 +295,7 @@ impl Protocol for Delivery {
             let to = State { sender: NextOfSender::Dead, ..state.clone() };
             steps.push(Step { who: SENDER, deed: DIES, to });
         }
+        steps.extend(self.steps_of_time(state));
         for (who, name) in NAMES.into_iter().enumerate() {
             let own = self.steps_of_reader(state, who);
             steps.extend(own.into_iter().map(|(deed, to)| Step { who: name, deed, to }));
@@ -240,7 +311,10 @@ impl Protocol for Delivery {
 
     fn fault(&self, state: &State) -> Option<&'static str> {
         let in_memory = state.others.contains(&Next::HandOver);
-        let lies_somewhere = state.inbox || state.hands != [false; READERS] || state.seen;
+        let lies_somewhere = state.inbox || state.hands != [false; READERS] || state.seen || state.expired;
+        if state.expired && (state.seen || state.handed_over > state.died_in_between) {
+            return Some("it was handed over, and expired");
+        }
         if state.posted && state.handed_over == 0 && !lies_somewhere && !in_memory {
             return Some("it is lost");
         }
@@ -257,13 +331,24 @@ impl Protocol for Delivery {
     fn is_over(&self, state: &State) -> bool {
         let nobody_reads = state.others[..READERS].iter().all(|next| *next == Next::Dead);
         let nothing_came = state.sender == NextOfSender::Dead && !state.posted;
-        state.seen || nobody_reads || nothing_came
+        state.seen || state.expired || nobody_reads || nothing_came
     }
 }
 
 #[test]
 fn a_message_is_handed_over_at_least_once_and_twice_only_after_a_death_in_between() {
     explore("take, hand over, record", &REAL).unwrap();
+}
+
+#[test]
+fn a_message_is_handed_over_or_expires() {
+    explore("take, hand over, record, or expire", &EXPIRING).unwrap();
+}
+
+#[test]
+fn who_only_looks_before_it_records_the_expiry_does_both() {
+    let fault = fault_of(&Delivery { expiry: Expiry::AfterALook, ..REAL });
+    assert_eq!(fault.what, "it was handed over, and expired");
 }
 
 #[track_caller]

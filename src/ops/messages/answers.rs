@@ -208,7 +208,7 @@ pub(in crate::ops) fn remind(
     }
     let notice = match due.len() {
         0 => return Ok(None),
-        ..=MOST_NAMED => notice,
+        1..=MOST_NAMED => notice,
         all => notice.say(", and to ").number(all - MOST_NAMED).say(" more (msg inbox)"),
     };
     Ok(Some(notice.say(".").text().to_string()))

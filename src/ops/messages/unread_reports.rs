@@ -57,7 +57,7 @@ pub(in crate::ops) fn tell(mesh: &Mesh, agent: &Agent) -> Result<(), CommandErro
             // It is about to be read. If not, it is stored again.
             SentMessageLocation::InHand | SentMessageLocation::Offered(_) => {}
             SentMessageLocation::Seen(_) | SentMessageLocation::Quarantine | SentMessageLocation::Nowhere => {
-                locked.settle_unread_report(report)?
+                locked.settle_unread_report(report)?;
             }
         }
     }
