@@ -21,11 +21,13 @@ use crate::ops::tasks::{ActiveSpec, boards};
 /// The most specs a screen shows.
 const BOARDS: usize = 32;
 
-/// A reservation, and who was refused because of it.
+/// A reservation, who was refused because of it and who contests it.
 #[derive(Clone, Debug)]
 pub struct HeldReservation {
     pub holding: Holding,
     pub refused: Vec<AgentName>,
+    /// The first contester first.
+    pub contested: Vec<AgentName>,
 }
 
 /// The mesh at one moment.
@@ -76,10 +78,22 @@ fn held(agents: &[&Agent], now: Timestamp) -> Vec<HeldReservation> {
             let refused = refused(agents, agent, reservation, &budget);
             let holding =
                 Holding { holder: Arc::clone(&holder), reservation: reservation.clone(), is_assumed: false };
-            HeldReservation { holding, refused }
+            HeldReservation { holding, refused, contested: contested(agents, reservation) }
         }));
     }
     held
+}
+
+/// Agents that contest the reservation.
+fn contested(agents: &[&Agent], reservation: &Reservation) -> Vec<AgentName> {
+    let Some(mark) = &reservation.contest else { return Vec::new() };
+    let order = |agent: &Agent| {
+        let contest = agent.contests.iter().find(|contest| contest.mark == *mark)?;
+        Some((contest.order, agent.name.clone()))
+    };
+    let mut found: Vec<(u64, AgentName)> = agents.iter().filter_map(|agent| order(agent)).collect();
+    found.sort_by_key(|(order, _)| *order);
+    found.into_iter().map(|(_, name)| name).collect()
 }
 
 /// Agents that wait for something the reservation covers.

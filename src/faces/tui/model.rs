@@ -78,6 +78,8 @@ pub(super) struct ReservationItem {
     pub(super) task: Option<String>,
     /// Agents that were refused and are waiting for it.
     pub(super) refused: Vec<String>,
+    /// Agents that contest it, the first one first.
+    pub(super) contested: Vec<String>,
 }
 
 /// A line of the feed.

@@ -101,6 +101,7 @@ fn hold(held: &HeldReservation) -> ReservationItem {
         reason: reservation.reason.clone(),
         task: reservation.task.as_ref().map(|task| task.id.clone()),
         refused: held.refused.iter().map(ToString::to_string).collect(),
+        contested: held.contested.iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -87,6 +87,7 @@ fn world() -> MeshSnapshot {
         reason: Some("new login flow".to_string()),
         task: None,
         refused: refused.iter().map(|name| name.to_string()).collect(),
+        contested: Vec::new(),
     };
     MeshSnapshot {
         mesh: "~/.local/state/ravenry".to_string(),

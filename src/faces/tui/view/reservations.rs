@@ -1,4 +1,4 @@
-//! Draws the reservations: who holds which paths, and who was refused.
+//! Draws the reservations: who holds which paths, who was refused and who contests them.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -70,6 +70,13 @@ fn line(hold: &ReservationItem, widths: &Widths, state: &ChatState, theme: Theme
         (Some(reason), _) => escape_invisible(reason).into_owned(),
         (None, Some(task)) => format!("with {}", escape_invisible(task)),
         (None, None) => String::new(),
+    };
+    let why = match hold.contested.is_empty() {
+        true => why,
+        false => {
+            let contest = format!("contested by {}", escape_invisible(&hold.contested.join(", ")));
+            if why.is_empty() { contest } else { format!("{contest}; {why}") }
+        }
     };
     let mut spans = vec![
         Span::styled(fit(&escape_invisible(&hold.pattern), widths.pattern), theme.strong()),
