@@ -71,6 +71,12 @@ impl Notice {
         self.with(&text.code())
     }
 
+    /// Appends a peer's text in full, on lines of its own that are marked as quoted. The caller bounds its length.
+    #[must_use]
+    pub fn quoted_lines(self, text: &PeerText) -> Self {
+        self.with("\n").with(&text.lines())
+    }
+
     /// Appends several ids, paths or patterns, separated by commas.
     #[must_use]
     pub fn codes<'a>(self, texts: impl IntoIterator<Item = &'a PeerText>) -> Self {

@@ -2,7 +2,9 @@
 
 mod history;
 mod last_commit;
+mod read_only;
 mod repository;
+mod work_state;
 mod work_tree_merge;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +14,9 @@ use super::files;
 
 pub use history::{PastCommit, past_commits};
 pub use last_commit::LastCommit;
+pub use read_only::ReadOnlyGit;
 pub use repository::{GitError, Repository, Staged};
+pub use work_state::{CommitChoice, GitCommitFiles, GitList, HeadLogEntry, UncommittedFile};
 pub use work_tree_merge::{FileConflict, FileMerge, WorkTreePair};
 
 /// A work tree: the main one or a linked one.

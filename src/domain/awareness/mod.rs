@@ -3,10 +3,13 @@
 //! Comparing the words of two prompts predicts nothing. What works is to ask which files the words of a prompt usually
 //! lead to, and whether another agent is in those files now: [`forecast`].
 
+mod brief;
+mod brief_page;
 pub mod calibration;
 pub mod counters;
 pub mod forecast;
 pub mod heads_up;
+mod path_list;
 pub mod retention;
 mod secrets;
 pub mod signals;
@@ -18,6 +21,13 @@ pub mod work_event;
 pub mod worktree_conflict;
 
 use super::sha256::sha256;
+
+pub use brief::{
+    Brief, BriefCommit, BriefFile, BriefState, BriefTask, ChangeMaker, CommitEvidence, Departure,
+    OpenQuestion, UncommittedChange,
+};
+pub use brief_page::{BriefDetail, MAX_BRIEF_WORDS, brief_lines, word_count};
+pub use path_list::{printable_path, quote_path};
 
 /// A repository: a part of the hash of the directory that its work trees share. It is the name of files in the mesh.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -10,6 +10,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use crate::sys::files::{self, FileError};
 
@@ -23,6 +24,8 @@ pub enum GitError {
     NoWorkTree(PathBuf),
     #[error("`git {command}` failed: {said}")]
     Failed { command: String, said: String },
+    #[error("`git {command}` took more than {} s", .limit.as_secs())]
+    TooSlow { command: String, limit: Duration },
     #[error(transparent)]
     File(#[from] FileError),
 }

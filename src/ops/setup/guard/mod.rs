@@ -30,7 +30,7 @@ impl From<GitError> for CommandError {
             GitError::NotRun(_) => {
                 Self::new(CommandErrorKind::Io, text).hint("is git installed, and on your PATH?")
             }
-            GitError::Failed { .. } => {
+            GitError::Failed { .. } | GitError::TooSlow { .. } => {
                 Self::new(CommandErrorKind::Io, text).hint("does `git status` work here?")
             }
             GitError::File(error) => error.into(),
