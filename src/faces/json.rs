@@ -91,7 +91,7 @@ pub(super) fn harness(profile: &AgentProfile) -> &'static str {
 }
 
 /// A reservation within its holder's object, without the holder.
-fn own_reservation(reservation: &Reservation) -> Value {
+pub(super) fn own_reservation(reservation: &Reservation) -> Value {
     json!({
         "pattern": reservation.pattern,
         "root": reservation.root,

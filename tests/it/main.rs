@@ -10,6 +10,7 @@
 mod arguments;
 mod awareness;
 mod background;
+mod briefs;
 mod configuration;
 mod corpus;
 mod crashes;

@@ -56,6 +56,7 @@ Look around:
   statusline   Print one short line for a status bar
   whois        Show one agent in full
   whoami       Show yourself
+  brief        Show what somebody needs to go on with an agent's work
 
 Look after it:
   install      Make a harness use msg: hooks, plugin and permission

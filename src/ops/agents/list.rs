@@ -192,7 +192,7 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(AgentProfile, AgentRelation),
 }
 
 /// Records that the caller is alive.
-fn show_life(op: &Op, mesh: &Mesh, me: Option<&AgentName>) {
+pub(in crate::ops) fn show_life(op: &Op, mesh: &Mesh, me: Option<&AgentName>) {
     if let Some(Err(error)) = me.map(|me| mesh.presence().touch(me)) {
         op.warn(format!("your presence could not be recorded: {error}"));
     }

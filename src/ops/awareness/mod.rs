@@ -6,6 +6,7 @@
 //! (`worktree_conflicts`).
 
 pub mod agent_topics;
+pub mod brief;
 pub(super) mod count;
 pub(super) mod heads_up;
 pub mod overlaps;

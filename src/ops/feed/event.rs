@@ -25,6 +25,11 @@ pub(in crate::ops) fn event(
     }
 }
 
+/// The text as an event's preview has it, to compare it with one.
+pub(in crate::ops) fn shortened_preview(text: &str) -> String {
+    shortened(text, PREVIEW)
+}
+
 fn shortened(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(most) {

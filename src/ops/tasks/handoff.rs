@@ -2,12 +2,14 @@
 
 use jiff::Timestamp;
 
+use crate::domain::awareness::BriefDetail;
 use crate::domain::pattern::{Pattern, SearchBudget};
 use crate::domain::{
     Agent, AgentName, Conflict, EventKind, Notice, PeerText, Reservation, TaskRef, quote_code, shell_word,
 };
 use crate::ops::agents::identity;
 use crate::ops::agents::names::with_nearest;
+use crate::ops::awareness::brief::{self, BriefSubject};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::post_to_agent::post_texts;
@@ -27,17 +29,27 @@ pub struct HandoffOutcome {
     pub reservations: Vec<Reservation>,
 }
 
+/// What goes along with a task for its new owner.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HandoffNotes<'a> {
+    pub notes: Option<&'a str>,
+    /// Whether the caller's brief goes along.
+    pub has_brief: bool,
+}
+
 /// Passes a task and the paths taken with it to another live agent, in one step.
 pub fn handoff(
     op: &Op,
     task: &str,
     to: &AgentName,
     spec: Option<&str>,
-    notes: Option<&str>,
+    HandoffNotes { notes, has_brief }: HandoffNotes<'_>,
 ) -> Result<HandoffOutcome, CommandError> {
     check_id(task)?;
     check_notes(notes)?;
     let (mesh, caller) = identity::own_caller(op)?;
+    // Before any lock is taken, because git may take long; and while the task is still the caller's.
+    let brief = has_brief.then(|| brief_of_caller(op, &mesh, &caller)).transpose()?;
     let (early, spellings) = PreloadedSpec::read(op, &mesh, &caller, spec, task);
     let mut locked = mesh.lock_with_claims()?;
     let mut tasks = LockedTasks::open(op, &mesh, &mut locked, &caller, spellings)?;
@@ -81,10 +93,19 @@ pub fn handoff(
     if let Some(Err(error)) = sent {
         op.warn(format!("the notes could not be sent to {}: {error}", heir.name));
     }
-    let notice = notice(&me.name, &PeerText::new(task), notes.as_ref(), has_whole);
+    let mut notice = notice(&me.name, &PeerText::new(task), notes.as_ref(), has_whole);
+    if let Some(brief) = &brief {
+        notice = notice.say("\nBrief by ").name(&me.name).say(":").quoted_lines(brief);
+    }
     op.notify(heir.clone(), notice, format!("could not tell {}", heir.name));
     committed.tidied_up()?;
     Ok(HandoffOutcome { claim: passed, reservations: paths })
+}
+
+/// The caller's brief as it goes to another agent: at most 300 words.
+fn brief_of_caller(op: &Op, mesh: &Mesh, caller: &Agent) -> Result<PeerText, CommandError> {
+    let brief = brief::of_subject(op, mesh, &BriefSubject::caller(caller.clone()))?;
+    Ok(PeerText::new(brief::brief_text(op, &brief, BriefDetail::Short).join("\n")))
 }
 
 /// The notice for the new owner. Long notes are also sent as a message from the giver, unless that failed.

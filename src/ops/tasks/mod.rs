@@ -25,7 +25,7 @@ mod unclaim;
 
 pub use claim::{ClaimOutcome, ClaimRequest, TaskChoice, claim};
 pub use complete::{CompleteOutcome, CompleteRequest, complete};
-pub use handoff::{HandoffOutcome, handoff};
+pub use handoff::{HandoffNotes, HandoffOutcome, handoff};
 pub use list::{ActiveSpec, TaskList, tasks};
 pub use spec::{SpecInUse, spec};
 pub use task_board::{SpecProgress, TaskState, TaskView};

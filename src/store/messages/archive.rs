@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::inbox::MAX_FILE;
 use super::message_files::{DotFile, MessageStem, Offer, SeenRecord, SentRecord, is_prefix};
 use crate::domain::{Agent, AgentName, Message};
+use crate::store::agents::grave_id::GraveId;
 use crate::store::error::StoreError;
 use crate::store::handles::Archive;
 use crate::store::wire::message;
@@ -126,6 +127,23 @@ impl Archive<'_> {
         }
         history.reverse();
         Ok(history)
+    }
+
+    /// The unread mail that waits in a grave, oldest first.
+    pub fn unread_in_grave(self, grave: &GraveId) -> Result<Vec<StoredMessage>, StoreError> {
+        let dir = self.mesh.layout.grave(grave).join("inbox");
+        let mut unread = Vec::new();
+        for file in files::list(&dir)? {
+            let Some(stem) = MessageStem::of_file(&file) else { continue };
+            let message = read(&dir.join(&file))?;
+            unread.extend(message.map(|message| StoredMessage {
+                stem,
+                message,
+                place: MessageLocation::Inbox,
+            }));
+        }
+        unread.sort_by(|a, b| a.stem.cmp(&b.stem));
+        Ok(unread)
     }
 
     /// The agent's message files. With `from`, records in `seen/` and `sent/` that are older are left out.

@@ -212,7 +212,7 @@ fn giving_back() {
 
 #[test]
 fn handing_off() {
-    let command = ["handoff", "TASK-01", "Bob", "--as", "Alice"];
+    let command = ["handoff", "TASK-01", "Bob", "--brief", "--as", "Alice"];
     scene(claimed).sweep_once(&Sweep {
         command: &command,
         recovery: &command,

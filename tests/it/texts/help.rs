@@ -3,7 +3,7 @@
 use crate::support::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 42] = [
+const COMMANDS: [&str; 43] = [
     "join",
     "leave",
     "send",
@@ -36,6 +36,7 @@ const COMMANDS: [&str; 42] = [
     "statusline",
     "whoami",
     "whois",
+    "brief",
     "rename",
     "set-status",
     "evict",
@@ -132,11 +133,12 @@ fn of_sharing_out_work() {
 
 #[test]
 fn of_looking_around() {
-    let pages: [&[&str]; 5] = [
+    let pages: [&[&str]; 6] = [
         &["agents", "--help"],
         &["feed", "--help"],
         &["statusline", "--help"],
         &["whois", "--help"],
+        &["brief", "--help"],
         &["whoami", "--help"],
     ];
     check("help-look-around", &pages);

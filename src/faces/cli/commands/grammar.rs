@@ -94,6 +94,7 @@ commands! {
     Statusline(statusline::StatuslineArgs) = "statusline";
     Whois(whois::WhoisArgs) = "whois";
     Whoami(whoami::WhoamiArgs) = "whoami";
+    Brief(brief::BriefArgs) = "brief";
     Install(install::InstallArgs) = "install";
     Uninstall(uninstall::UninstallArgs) = "uninstall";
     Doctor(doctor::DoctorArgs) = "doctor";

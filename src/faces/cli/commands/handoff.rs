@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::domain::{AgentName, escape_invisible};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::ops::tasks::{self, HandoffOutcome};
+use crate::ops::tasks::{self, HandoffNotes, HandoffOutcome};
 use crate::ops::{CommandError, Op};
 
 /// Pass your task, and the paths reserved with it, to another agent
@@ -14,7 +14,8 @@ use crate::ops::{CommandError, Op};
 #[command(after_help = "\
 Examples:
   msg handoff TASK-03 GoldFalcon
-  msg handoff TASK-03 GoldFalcon --notes \"the tests are missing\"")]
+  msg handoff TASK-03 GoldFalcon --notes \"the tests are missing\"
+  msg handoff TASK-03 GoldFalcon --brief")]
 pub(in crate::faces::cli) struct HandoffArgs {
     /// The id of the task
     task: String,
@@ -23,6 +24,9 @@ pub(in crate::faces::cli) struct HandoffArgs {
     /// Notes for that agent
     #[arg(long, value_name = "TEXT")]
     notes: Option<String>,
+    /// Add your brief, as `msg brief` shows it
+    #[arg(long)]
+    brief: bool,
     /// A spec other than yours
     #[arg(long, value_name = "PATH")]
     spec: Option<String>,
@@ -30,8 +34,8 @@ pub(in crate::faces::cli) struct HandoffArgs {
 
 pub(super) fn run(op: &Op, args: HandoffArgs) -> Result<CommandOutput, CommandError> {
     let to = AgentName::new(args.name)?;
-    Ok(HandoffReport(tasks::handoff(op, &args.task, &to, args.spec.as_deref(), args.notes.as_deref())?)
-        .into())
+    let notes = HandoffNotes { notes: args.notes.as_deref(), has_brief: args.brief };
+    Ok(HandoffReport(tasks::handoff(op, &args.task, &to, args.spec.as_deref(), notes)?).into())
 }
 
 struct HandoffReport(HandoffOutcome);

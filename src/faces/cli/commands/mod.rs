@@ -2,6 +2,7 @@
 
 pub(super) mod ack;
 pub(super) mod agents;
+pub(super) mod brief;
 pub(super) mod broadcast;
 pub(super) mod check;
 pub(super) mod claim;
@@ -111,6 +112,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Statusline(args) => statusline::run(call, args),
         Command::Whoami(args) => call.in_context(|op| whoami::run(op, args, call.verbosity)),
         Command::Whois(args) => call.in_context(|op| whois::run(op, args)),
+        Command::Brief(args) => call.in_context(|op| brief::run(op, args)),
         Command::Rename(args) => call.in_context(|op| rename::run(op, args)),
         Command::SetStatus(args) => call.in_context(|op| set_status::run(op, args)),
         Command::Evict(args) => call.in_context(|op| evict::run(op, args)),

@@ -8,7 +8,8 @@ use crate::domain::{AgentName, quote_code};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::tasks::{
-    self, ClaimOutcome, ClaimRequest, CompleteRequest, SpecProgress, TaskChoice, TaskState, TaskView,
+    self, ClaimOutcome, ClaimRequest, CompleteRequest, HandoffNotes, SpecProgress, TaskChoice, TaskState,
+    TaskView,
 };
 use crate::ops::{BroadPatterns, CommandError, Op};
 
@@ -84,7 +85,9 @@ pub(super) fn run(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandErro
             let id = needed(args.id.as_deref(), "id", "handoff")?;
             let to = AgentName::new(needed(args.to.as_deref(), "to", "handoff")?)?;
             let notes = args.notes.as_deref();
-            let done = as_agent(op, |op| tasks::handoff(op, id, &to, spec, notes))?;
+            let done = as_agent(op, |op| {
+                tasks::handoff(op, id, &to, spec, HandoffNotes { notes, has_brief: false })
+            })?;
             let text = format!("{} is {}'s now", quote_code(&done.claim.task), done.claim.agent);
             Ok(ToolAnswer::new(text).with("claim", json::claim(&done.claim, &done.reservations)))
         }

@@ -38,6 +38,14 @@ impl Repo {
         std::fs::write(path, text).unwrap();
     }
 
+    #[expect(clippy::disallowed_methods, reason = "makes a repository, not a mesh")]
+    fn write_program(&self, name: impl AsRef<Path>, text: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        self.write(&name, text);
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(self.path().join(name), mode).unwrap();
+    }
+
     fn commit(&self, subject: &str) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", subject]);
@@ -157,22 +165,18 @@ fn what_makes_a_commit() {
 /// Every way by which a repository could run a program writes to a file; it stays empty.
 #[test]
 fn nothing_of_the_repository_is_run_or_changed() {
-    use std::os::unix::fs::PermissionsExt;
     let repo = Repo::new();
     let outside = tempfile::tempdir().unwrap();
     let trace = outside.path().join("ran");
     let program = outside.path().join("program");
     let script = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", trace.display());
-    repo.write(&program, &script);
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    repo.write_program(&program, &script);
     let program = program.to_str().unwrap();
     repo.write("a.txt", "one\n");
     repo.write(".gitattributes", "*.txt filter=x diff=x\n");
     repo.commit("one");
     for hook in ["post-index-change", "reference-transaction", "fsmonitor-watchman"] {
-        let path = format!(".git/hooks/{hook}");
-        repo.write(&path, &script);
-        std::fs::set_permissions(repo.path().join(&path), std::fs::Permissions::from_mode(0o755)).unwrap();
+        repo.write_program(format!(".git/hooks/{hook}"), &script);
     }
     for key in [
         "core.fsmonitor",
