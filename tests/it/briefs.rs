@@ -1,5 +1,6 @@
 //! `msg brief`: in real repositories, of agents that are here, killed or buried.
 
+mod delegate;
 mod fixture;
 mod handoff;
 mod odd_places;

@@ -51,6 +51,7 @@ fn bad_names_are_refused_as_arguments_and_nothing_is_written() {
             vec!["join", "--pid", &host, "--", name],
             vec!["rename", "--as", "Alice", "--", name],
             vec!["whois", "--", name],
+            vec!["brief", "--", name],
             vec!["evict", "--as", "Alice", "--", name],
         ] {
             let ended = env.run(&[&["--json"], args.as_slice()].concat()).expect_code(2);

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::trajectory::TopicTrend;
 use crate::domain::{AgentName, Presence, Reservation};
 
 /// How a file differs from the last commit.
@@ -147,6 +148,8 @@ pub struct Brief {
     /// The branch when it joined.
     pub joined_branch: Option<String>,
     pub spec: Option<String>,
+    /// The topics of its last prompts, the most frequent first, each with its trend.
+    pub topics: Vec<TopicTrend>,
     pub status: Option<String>,
     /// What it is doing now.
     pub activity: Option<String>,

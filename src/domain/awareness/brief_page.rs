@@ -18,6 +18,9 @@ const MOST_WORDS_FOR_PATHS: usize = 150;
 /// The most words of a sentence of a peer in a brief that is not full.
 const MOST_WORDS_QUOTED: usize = 16;
 
+/// The most topics in a brief that is not full.
+const MOST_TOPICS: usize = 8;
+
 /// How much of a brief to show.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BriefDetail {
@@ -231,6 +234,10 @@ fn head(brief: &Brief, shorten: &dyn Fn(&str) -> String) -> Vec<String> {
     }
     let mut lines = vec![first, place];
     lines.extend(brief.remarks.iter().map(|remark| format!("Note: {remark}")));
+    let has_files = !brief.files.is_empty() || !brief.also_edited.is_empty() || !brief.commits.is_empty();
+    if !has_files && brief.remarks.is_empty() {
+        lines.push("No file has changed since it joined".to_string());
+    }
     lines
 }
 
@@ -264,6 +271,13 @@ fn sections(
         brief.questions.iter().map(|asked| question(brief, asked, detail)).collect(),
         Layout::Lines,
     );
+    let topics =
+        brief.topics.iter().take(if detail == BriefDetail::Short { MOST_TOPICS } else { usize::MAX });
+    let topics = topics.map(|found| match found.trend {
+        Some(trend) => format!("{} ({})", quote_code(found.topic.as_str()), trend.name()),
+        None => quote_code(found.topic.as_str()),
+    });
+    list("Last topics", topics.collect(), Layout::Inline);
     list("Its status", brief.status.iter().map(|status| quote(status)).collect(), Layout::Inline);
     let held = brief.reservations.iter().map(|held| {
         let reason = held.reason.as_deref().map_or(String::new(), |reason| format!(" ({})", quote(reason)));

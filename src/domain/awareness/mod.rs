@@ -7,6 +7,7 @@ mod brief;
 mod brief_page;
 pub mod calibration;
 pub mod counters;
+pub mod fit;
 pub mod forecast;
 pub mod heads_up;
 mod path_list;

@@ -45,6 +45,8 @@ Split a spec into tasks:
   complete     Mark your task as done
   unclaim      Give a task back
   handoff      Pass your task to another agent
+  delegate     Pass work to another agent, or see who could take it
+  suggest      Show who could take which task, and who could pass knowledge on
   spec         Show or set the spec you work on
 
 Look around:

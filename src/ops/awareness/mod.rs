@@ -8,6 +8,7 @@
 pub mod agent_topics;
 pub mod brief;
 pub(super) mod count;
+pub mod delegate;
 pub(super) mod heads_up;
 pub mod overlaps;
 mod place;

@@ -183,3 +183,28 @@ fn commits_of_the_same_second() {
         assert_eq!(commits, ["after.rs"], "{text}");
     }
 }
+
+/// Every way by which a repository could run a program would leave a trace.
+#[test]
+fn nothing_of_the_repository_is_run() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::new();
+    let root = project.root();
+    project.join("Alice", &root);
+    project.write(&root.join(".gitattributes"), "*.rs filter=x diff=x\n");
+    mark(&project, &root, "one.rs");
+    let (trace, program) = (project.env.path().join("trace"), project.env.path().join("program"));
+    put(&program, &format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", trace.display()));
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(root.join(".git/hooks")).unwrap();
+    fs::copy(&program, root.join(".git/hooks/post-index-change")).unwrap();
+    for key in
+        ["core.fsmonitor", "core.pager", "diff.external", "diff.x.textconv", "filter.x.clean", "gpg.program"]
+    {
+        project.git(&root, &["-c", "core.fsmonitor=", "config", key, program.to_str().unwrap()]);
+    }
+    project.write(&root.join("one.rs"), "two");
+    let (text, commits) = brief(&project);
+    assert_eq!((commits.len(), text.contains("Uncommitted: `one.rs`")), (1, true), "{text}");
+    assert!(!trace.exists(), "{}", fs::read_to_string(&trace).unwrap());
+}

@@ -7,11 +7,12 @@ use super::{everything_in, mode, set_mode};
 use crate::support::environment::{Ended, TestEnvironment, put};
 
 /// Commands that read, and some that write. All they need to know is whether it is a mesh.
-const COMMANDS: [&[&str]; 13] = [
+const COMMANDS: [&[&str]; 14] = [
     &["statusline"],
     &["agents"],
     &["check", "x"],
     &["whois", "Bob"],
+    &["brief", "Bob"],
     &["whoami"],
     &["inbox"],
     &["feed"],

@@ -367,6 +367,8 @@ fn no_command_prints_what_a_terminal_obeys() {
         &["agents"][..],
         &["agents", "--gone"],
         &["whois", "Alice"],
+        &["brief", "Alice"],
+        &["brief", "Alice", "--full"],
         &["reservations"],
         &["check", "src/x.rs"],
         &["tasks"],

@@ -47,6 +47,8 @@ fn no_argument_leads_out() {
             &["unclaim", way],
             &["handoff", way, "Bob"],
             &["whois", way],
+            &["brief", way],
+            &["delegate", "x", "--to", way],
             &["wait", "--from", way, "--timeout", "0"],
             &["feed", "--agent", way],
             &["config", "get", way],

@@ -3,7 +3,7 @@
 use crate::support::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 43] = [
+const COMMANDS: [&str; 45] = [
     "join",
     "leave",
     "send",
@@ -27,6 +27,8 @@ const COMMANDS: [&str; 43] = [
     "unclaim",
     "complete",
     "handoff",
+    "delegate",
+    "suggest",
     "hook",
     "waiter",
     "mcp",
@@ -120,13 +122,15 @@ fn of_keeping_out_of_each_others_files() {
 
 #[test]
 fn of_sharing_out_work() {
-    let pages: [&[&str]; 6] = [
+    let pages: [&[&str]; 8] = [
         &["spec", "--help"],
         &["tasks", "--help"],
         &["claim", "--help"],
         &["unclaim", "--help"],
         &["complete", "--help"],
         &["handoff", "--help"],
+        &["delegate", "--help"],
+        &["suggest", "--help"],
     ];
     check("help-swarm", &pages);
 }

@@ -21,6 +21,7 @@ fn brief() -> Brief {
         branch: Some("topic".to_string()),
         joined_branch: Some("main".to_string()),
         spec: None,
+        topics: Vec::new(),
         status: Some("fixing the login".to_string()),
         activity: None,
         last_action: None,

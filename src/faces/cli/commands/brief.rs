@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::AgentName;
+use crate::domain::awareness::trajectory::Trend;
 use crate::domain::awareness::{Brief, BriefDetail, BriefState, ChangeMaker, CommitEvidence};
 use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::faces::json::own_reservation;
@@ -72,6 +73,10 @@ fn brief_json(brief: &Brief) -> Value {
         "branch": brief.branch,
         "joinedBranch": brief.joined_branch,
         "spec": brief.spec,
+        "topics": brief.topics.iter().map(|found| json!({
+            "topic": found.topic.as_str(),
+            "trend": found.trend.map(Trend::name),
+        })).collect::<Vec<_>>(),
         "statusMessage": brief.status,
         "activity": brief.activity,
         "lastToolCall": brief.last_action,

@@ -85,6 +85,8 @@ commands! {
     Complete(complete::CompleteArgs) = "complete";
     Unclaim(unclaim::UnclaimArgs) = "unclaim";
     Handoff(handoff::HandoffArgs) = "handoff";
+    Delegate(delegate::DelegateArgs) = "delegate";
+    Suggest(suggest::SuggestArgs) = "suggest";
     Spec(spec::SpecArgs) = "spec";
     Tui(tui::TuiArgs) = "tui";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];

@@ -10,6 +10,7 @@ pub(super) mod complete;
 pub(super) mod completions;
 pub(super) mod config;
 pub(super) mod contest;
+pub(super) mod delegate;
 pub(super) mod demo;
 pub(super) mod doctor;
 pub(super) mod evict;
@@ -38,6 +39,7 @@ pub(super) mod set_status;
 pub(super) mod show;
 pub(super) mod spec;
 pub(super) mod statusline;
+pub(super) mod suggest;
 pub(super) mod tasks;
 pub(super) mod topics;
 pub(super) mod tui;
@@ -127,6 +129,8 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Complete(args) => call.in_context(|op| complete::run(op, args)),
         Command::Unclaim(args) => call.in_context(|op| unclaim::run(op, args)),
         Command::Handoff(args) => call.in_context(|op| handoff::run(op, args)),
+        Command::Delegate(args) => call.in_context(|op| delegate::run(op, args)),
+        Command::Suggest(args) => call.in_context(|op| suggest::run(op, args)),
         Command::Send(args) => call.in_context(|op| send::run(op, args)),
         Command::Broadcast(args) => call.in_context(|op| broadcast::run(op, args)),
         Command::Reply(args) => call.in_context(|op| reply::run(op, args)),

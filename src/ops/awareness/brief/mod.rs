@@ -13,6 +13,7 @@ use crate::domain::awareness::{Brief, BriefDetail, BriefTask, brief_lines};
 use crate::domain::{AgentName, Harness, Reservation};
 use crate::ops::agents::identity;
 use crate::ops::agents::profile::claims_to_look_at;
+use crate::ops::awareness::agent_topics;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -81,6 +82,7 @@ pub(in crate::ops) fn of_subject(
         branch: work.branch,
         joined_branch: agent.git_branch.clone(),
         spec: agent.spec.clone(),
+        topics: agent_topics::of_agent(mesh, agent)?.topics,
         status: agent.status.clone(),
         activity: counts.activity.filter(|_| !subject.is_gone()),
         last_action: counts.last_tool_call,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::domain::awareness::OpenQuestion;
 use crate::domain::settings::FeedPrivacy;
-use crate::domain::{Message, MessageId};
+use crate::domain::{Message, MessageId, MessageKind};
 use crate::ops::context::Context;
 use crate::ops::error::CommandError;
 use crate::store::{Mesh, MessageLocation, SentMessageLocation, StoredMessage};
@@ -46,7 +46,7 @@ pub(super) fn open_questions(
             MessageLocation::Seen(seen) => seen.acked.is_some(),
             MessageLocation::Inbox | MessageLocation::InHand => false,
         };
-        if is_acked {
+        if is_acked && !is_question(&stored.message) {
             continue;
         }
         let message = &stored.message;
@@ -64,7 +64,12 @@ pub(super) fn open_questions(
 
 /// Whether its sender waits for an answer.
 fn awaits_answer(message: &Message) -> bool {
-    message.needs_ack && !message.is_notice()
+    (message.needs_ack || is_question(message)) && !message.is_notice()
+}
+
+/// Whether only a reply answers it, not an ack.
+fn is_question(message: &Message) -> bool {
+    matches!(message.kind, Some(MessageKind::Question | MessageKind::Block))
 }
 
 fn may_read(ctx: &Context, subject: &BriefSubject, message: &Message) -> bool {
