@@ -109,9 +109,9 @@ settings! {
         "how many events the feed keeps, or a few more; with 0, nothing is written"
     "feedPrivacy", User => pub feed_privacy: FeedPrivacy = FeedPrivacy::Names;
         "whether the feed shows only who wrote to whom, or the text of direct messages too"
-    "awareness", Anyone => pub awareness: AwarenessMode = AwarenessMode::Warn;
+    // These two are the user's only, because a project must not make a user's prompts visible.
+    "awareness", User => pub awareness: AwarenessMode = AwarenessMode::Warn;
         "whether agents' prompts and files are followed (`show`), and collisions told beforehand (`warn`)"
-    // The user's only, because a project must not make a user's prompts visible.
     "sharePrompts", User => pub share_prompts: PromptSharing = PromptSharing::Topics;
         "what other agents can see of a prompt: its `topics`, its `text` too, or nothing (`off`)"
     "awarenessWindow", Anyone => awareness_window: BoundedNumber<1, 168> = BoundedNumber(8.0);

@@ -26,7 +26,26 @@ const SHORTEST_HASH: usize = 7;
 
 /// Whether a piece of a prompt between two spaces is or contains a secret.
 pub(super) fn is_secret(chunk: &str) -> bool {
-    chunk.split(|char: char| !is_of_key(char)).any(looks_like_key) || is_given(chunk)
+    chunk.split(|char: char| !is_of_key(char)).any(looks_like_key) || is_long_jumble(chunk) || is_given(chunk)
+}
+
+/// A key may contain `/`, as a path does; but a path of this length has no such mixture.
+fn is_long_jumble(chunk: &str) -> bool {
+    let is_part = |char: char| char.is_ascii_alphanumeric() || matches!(char, '/' | '+' | '=');
+    let bare = chunk.trim_matches(|char: char| !is_part(char));
+    let has = |is: fn(&u8) -> bool| bare.as_bytes().iter().any(is);
+    let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    bare.len() >= 2 * LONG && bare.chars().all(is_part) && is_mixed && changes(bare) >= 8
+}
+
+/// How often letters, capitals and digits alternate.
+fn changes(text: &str) -> usize {
+    let kind = |byte: u8| match byte {
+        b'0'..=b'9' => 0,
+        b'A'..=b'Z' => 1,
+        _ => 2,
+    };
+    text.as_bytes().windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count()
 }
 
 /// What a key is made of; `/` and `.` are left out, because paths have them.
@@ -47,14 +66,8 @@ fn is_hash(run: &str) -> bool {
 
 /// Whether letters and digits alternate as they do in no word, or upper and lower case as in no name of a function.
 fn is_jumble(part: &str) -> bool {
-    let kind = |byte: u8| match byte {
-        b'0'..=b'9' => 0,
-        b'A'..=b'Z' => 1,
-        _ => 2,
-    };
-    let bytes = part.as_bytes();
-    let changes = bytes.windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
-    let capitals = bytes.windows(2).filter(|pair| kind(pair[0]) == 1 && kind(pair[1]) == 1).count();
+    let (bytes, changes) = (part.as_bytes(), changes(part));
+    let capitals = bytes.windows(2).filter(|pair| pair.iter().all(u8::is_ascii_uppercase)).count();
     let has_digits = bytes.iter().any(u8::is_ascii_digit);
     part.len() >= LONG && changes >= 4 && (has_digits || capitals >= 3 && changes >= 8)
 }
@@ -64,8 +77,12 @@ fn is_given(chunk: &str) -> bool {
     chunk.split_once(['=', ':']).is_some_and(|(name, value)| !value.is_empty() && names_secret(name))
 }
 
-/// Whether the word announces that the next one is a secret: `password:`, `--token`, `Bearer`.
-pub(super) fn announces(chunk: &str) -> bool {
+/// Whether the word announces that the rest of its line is a secret: `password:`, `--token`, `Bearer`, or `=` after
+/// the name of one.
+pub(super) fn announces(chunk: &str, before: &str) -> bool {
+    if matches!(chunk, "=" | ":" | ":=" | "=>" | "->" | "is") {
+        return names_secret(before);
+    }
     let bare = chunk.trim_matches(|char: char| matches!(char, '"' | '\'' | '`' | '(' | '{'));
     match bare.strip_suffix([':', '=']) {
         Some(name) => names_secret(name),
@@ -74,7 +91,8 @@ pub(super) fn announces(chunk: &str) -> bool {
 }
 
 fn names_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace(['-', '_'], "");
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    let name = name.to_ascii_lowercase();
     ["password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "credential"]
         .into_iter()
         .any(|word| name.ends_with(word))
@@ -91,7 +109,8 @@ mod tests {
             "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
             "AKIAIOSFODNN7EXAMPLE",
             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
-            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY1a2b3c4d5e6f",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "{\"token\":\"swordfish\"}",
             "\"d41d8cd98f00b204e9800998ecf8427e\"",
             "9fceb02",
             "password=hunter2",
@@ -100,7 +119,10 @@ mod tests {
         ] {
             assert!(is_secret(chunk), "{chunk}");
         }
-        assert!(["password:", "--token", "Bearer", "secret="].into_iter().all(announces));
+        for chunk in ["password:", "--token", "Bearer", "secret=", "\"password\":"] {
+            assert!(announces(chunk, ""), "{chunk}");
+        }
+        assert!(announces("=", "DB_PASSWORD") && announces("is", "password"));
     }
 
     #[test]
@@ -124,6 +146,8 @@ mod tests {
         ] {
             assert!(!is_secret(chunk), "{chunk}");
         }
-        assert!(!["password", "tokens:x", "token.rs", "--token-file"].into_iter().any(announces));
+        for chunk in ["password", "tokens:x", "token.rs", "--token-file", "="] {
+            assert!(!announces(chunk, "users"), "{chunk}");
+        }
     }
 }

@@ -86,12 +86,23 @@ pub struct Mention {
 pub fn mentions(prompt: &str, noise: &NoiseWords) -> Vec<Mention> {
     let mut found: Vec<Mention> = Vec::new();
     let mut is_secret_next = false;
-    for chunk in beginning(prompt).split_whitespace() {
-        let hides = std::mem::replace(&mut is_secret_next, secrets::announces(chunk));
-        if hides || is_address(chunk) || is_secret(chunk) {
+    for line in beginning(prompt).lines().filter(|line| !line.trim().is_empty()) {
+        // What announces a secret at the end of a line means the next one.
+        if std::mem::take(&mut is_secret_next) {
             continue;
         }
-        each_token(chunk, &mut |token| each_word(token, &mut |word| note(&mut found, word, noise)));
+        let mut before = "";
+        for chunk in line.split_whitespace() {
+            if is_secret_next {
+                is_secret_next = false;
+                break;
+            }
+            is_secret_next = secrets::announces(chunk, before);
+            before = chunk;
+            if !is_address(chunk) && !is_secret(chunk) {
+                each_token(chunk, &mut |token| each_word(token, &mut |word| note(&mut found, word, noise)));
+            }
+        }
     }
     found
 }
@@ -136,7 +147,9 @@ fn note(found: &mut Vec<Mention>, word: &str, noise: &NoiseWords) {
         return;
     }
     let topic = Topic::new(word);
-    if stop_words::is_stop_word(&topic.stem) || noise.0.contains(&topic.stem) {
+    // A path with the user's name in it tells it, too.
+    let is_noise = |part: &str| noise.0.contains(&stem(part));
+    if stop_words::is_stop_word(&topic.stem) || is_noise(word) || word.split(is_separator).any(is_noise) {
         return;
     }
     match found.iter_mut().find(|mention| mention.topic == topic) {
@@ -174,10 +187,13 @@ fn each_token(chunk: &str, take: &mut dyn FnMut(&str)) {
     }
 }
 
+fn is_separator(char: char) -> bool {
+    matches!(char, '/' | '.' | '_' | '-')
+}
+
 /// Calls `take` with the words of a token in lower case: the whole of it, the parts between separators, and the parts of
 /// `camelCase`. In scripts without spaces, with each pair of neighbouring characters.
 fn each_word(token: &str, take: &mut dyn FnMut(&str)) {
-    let is_separator = |char: char| matches!(char, '/' | '.' | '_' | '-');
     let mut parts = 0;
     for part in token.split(is_separator).filter(|part| !part.is_empty()) {
         parts += 1;
@@ -347,6 +363,9 @@ mod tests {
         let found = mentions("jane's ravenry on bigbox: the big parser", &noise);
         let words: Vec<&str> = found.iter().map(|mention| mention.topic.stem()).collect();
         assert_eq!(words, ["bigbox", "parser"]);
+        let found = mentions("/home/jane/shop/lexer.rs", &noise);
+        let words: Vec<&str> = found.iter().map(|mention| mention.topic.stem()).collect();
+        assert_eq!(words, ["home", "shop", "lexer", "rs"], "no compound with a name in it");
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct ChangedFile {
     /// Relative to the root of the work tree.
     pub path: Vec<u8>,
     pub tree: TreeId,
+    /// When it was changed first and last, in milliseconds since 1970.
+    pub first: i64,
     pub at: i64,
 }
 
@@ -85,7 +87,13 @@ pub fn events<'a>(lines: impl IntoIterator<Item = &'a TrackLine>) -> Vec<WorkEve
                     let id = PathId::of(path);
                     match event.files.iter_mut().find(|file| file.id == id) {
                         Some(file) => (file.at, file.tree) = (at, *tree),
-                        None => event.files.push(ChangedFile { id, path: path.clone(), tree: *tree, at }),
+                        None => event.files.push(ChangedFile {
+                            id,
+                            path: path.clone(),
+                            tree: *tree,
+                            first: at,
+                            at,
+                        }),
                     }
                 }
             }

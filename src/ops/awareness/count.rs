@@ -8,7 +8,7 @@ use crate::domain::awareness::RepositoryId;
 use crate::domain::awareness::counters::AgentId;
 use crate::domain::awareness::retention;
 use crate::domain::awareness::topics::{self, NoiseWords};
-use crate::domain::awareness::track::TrackLine;
+use crate::domain::awareness::track::{Deed, TrackLine};
 use crate::domain::awareness::work_event::{self, WorkEvent};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -34,6 +34,8 @@ pub(in crate::ops) fn count(op: &Op) -> Result<(), CommandError> {
     let place = WorkPlace::of(&op.cwd);
     let Some(lock) = mesh.awareness().lock_counting(&place.repository)? else { return Ok(()) };
     let (mut counts, part) = match read(&mesh, &place.repository) {
+        // The repository may have had no commits, or git failed.
+        Ok(Some((counts, part))) if counts.counters.events == 0 => (from_history(op, &place)?, Some(part)),
         Ok(Some((counts, part))) => (counts, Some(part)),
         Ok(None) => (from_history(op, &place)?, None),
         Err(StoreError::Corrupt { reason, .. }) => {
@@ -90,7 +92,8 @@ fn split(track: &Track, part: Option<CountedPart>, since: i64) -> (Vec<WorkEvent
         is_over && !event.files.is_empty()
     });
     let is_of_open = |(number, line): &(usize, &TrackLine)| {
-        open.get(&line.stamp.agent).is_some_and(|begin| number >= begin)
+        let is_event = !matches!(line.deed, Deed::Read { .. });
+        is_event && open.get(&line.stamp.agent).is_some_and(|begin| number >= begin)
     };
     let lines = fresh.iter().enumerate().filter(is_of_open).map(|(number, _)| first + number);
     (events, lines.collect())

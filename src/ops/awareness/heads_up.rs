@@ -12,9 +12,11 @@ use crate::domain::pattern::SearchBudget;
 use crate::domain::settings::{AwarenessMode, PromptSharing};
 use crate::domain::{Agent, Conflict, EventKind};
 use crate::ops::effects::Op;
-use crate::ops::error::CommandError;
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::check::{self, HardLinkPolicy};
-use crate::store::{CounterFile, IndexedRegistry, Mesh, Prediction, Recorded, StoreError, resolved_patterns};
+use crate::store::{
+    CounterFile, IndexedRegistry, Mesh, Prediction, Recorded, StoreError, Track, resolved_patterns,
+};
 use crate::sys::{clock, random};
 
 use super::WorkPlace;
@@ -64,18 +66,40 @@ pub(in crate::ops) fn look_ahead(
         counts => counts?,
     };
     let part = counts.as_ref().map(|file| file.counted);
-    if place.is_git && counts.is_none() || track.uncounted_bytes(part) > LONG_TAIL {
+    let has_counts = counts.as_ref().is_some_and(|counts| counts.events > 0);
+    if place.is_git && !has_counts || track.uncounted_bytes(part) > LONG_TAIL {
         start_counting(op, mesh, &place)?;
     }
     let mentions = topics::mentions(prompt, &noise(op, &place));
-    let topics = rank(mentions, counts.as_ref())?;
-    let mut outlook = Outlook { place, topics, sentence: None };
+    let look = |counts: Option<&CounterFile>| {
+        let known = (&track, counts, mentions.clone());
+        look_from(op, mesh, registry, me, (place.clone(), reader), known)
+    };
+    match look(counts.as_ref()) {
+        Err(error) if error.kind == CommandErrorKind::Corrupt => {
+            start_counting(op, mesh, &place)?;
+            look(None).map(Some)
+        }
+        outlook => outlook.map(Some),
+    }
+}
+
+/// Looks with those counts.
+fn look_from(
+    op: &Op,
+    mesh: &Mesh,
+    registry: &IndexedRegistry<'_>,
+    me: &Agent,
+    (place, reader): (WorkPlace, HeadsUpReader),
+    (track, counts, mentions): (&Track, Option<&CounterFile>, Vec<Mention>),
+) -> Result<Outlook, CommandError> {
+    let mut outlook = Outlook { place, topics: rank(mentions, counts)?, sentence: None };
     if op.settings.awareness == AwarenessMode::Warn && reader == HeadsUpReader::Model {
         let own = AgentId::of(&me.session);
-        let view = View::new(op, &track, counts.as_ref(), own, &outlook.topics, clock::now())?;
+        let view = View::new(op, track, counts, own, &outlook.topics, clock::now())?;
         outlook.sentence = heads_up(op, mesh, registry, me, (&view, &outlook.place))?;
     }
-    Ok(Some(outlook))
+    Ok(outlook)
 }
 
 /// Ranks the words of a prompt. How frequent each is in the repository matters only if there are too many.
@@ -101,12 +125,20 @@ fn heads_up(
     me: &Agent,
     (view, place): (&View<'_>, &WorkPlace),
 ) -> Result<Option<String>, CommandError> {
-    let likely = view.forecasts(op.settings.warn_at().min(calibration::LOWEST));
+    let likely = view.forecasts(op.settings.warn_at().min(calibration::LOWEST))?;
     if likely.is_empty() {
         return Ok(None);
     }
-    let threshold = threshold(op, &mesh.awareness().predictions(&place.repository)?);
-    for (other, forecast) in likely.into_iter().filter(|(_, forecast)| forecast.probability >= threshold) {
+    let told = mesh.awareness().predictions(&place.repository)?;
+    let threshold = threshold(op, &told);
+    let is_told = |other: AgentId| {
+        let pair = [(view.me, other), (other, view.me)];
+        told.iter().any(|one| one.at >= view.since && pair.contains(&(one.agent, one.with)))
+    };
+    for (other, forecast) in likely {
+        if forecast.probability < threshold || is_told(other) {
+            continue;
+        }
         let Some(record) = view.live(mesh, other)? else { continue };
         let Some(meeting) = view.place(&forecast)? else { continue };
         if is_said_by_reservation(op, mesh, registry, me, &place.root.join(view.path(meeting.file)))? {
@@ -121,6 +153,7 @@ fn heads_up(
             with: other,
             with_name: heads_up.other.clone(),
             probability: forecast.probability,
+            path: meeting.file,
             file: heads_up.path.clone(),
             // The reason names a topic of the prompt.
             why: match op.settings.share_prompts {
@@ -131,7 +164,7 @@ fn heads_up(
         };
         // Recorded first: after a crash, one sentence too few is better than two.
         if mesh.awareness().foretell(&place.repository, &prediction, view.since)? == Recorded::Not {
-            continue;
+            return Ok(None);
         }
         op.feed(EventKind::HeadsUp, &me.name, Some(heads_up.other.as_str()), Some(&heads_up.path));
         return Ok(Some(heads_up.sentence()));

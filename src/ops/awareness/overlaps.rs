@@ -57,9 +57,10 @@ pub struct AccuracyReport {
     /// The predictions that ended in each way, and those that are open.
     pub ends: Vec<(PredictionEnd, usize)>,
     pub open: usize,
-    /// The share of predictions that were right; `None` if none has ended.
+    /// The share that happened of those that happened or were false alarms; `None` if there are none. What was prevented
+    /// is neither.
     pub precision: Option<f64>,
-    /// For tenths of probability: how many were told, and how many of these came true.
+    /// For tenths of probability: how many of those there are, and how many of these happened.
     pub calibration: Vec<(f64, usize, usize)>,
     /// The threshold at first, and after each step.
     pub thresholds: Vec<f64>,
@@ -77,7 +78,17 @@ pub fn overlaps(op: &Op, scope: OverlapScope) -> Result<OverlapReport, CommandEr
     let threshold = threshold(op, &predictions);
     predictions.retain(|one| scope == OverlapScope::All || one.end.is_none());
     predictions.reverse();
-    let overlaps = pairs(op, &mesh, &place, &track, scope)?;
+    let counts = match mesh.awareness().counts(&place.repository) {
+        Err(StoreError::Corrupt { .. }) | Ok(None) => None,
+        counts => counts?,
+    };
+    let overlaps = match pairs(op, &mesh, &place, (&track, counts.as_ref()), scope) {
+        // A background job will make the counts again.
+        Err(error) if error.kind == CommandErrorKind::Corrupt => {
+            pairs(op, &mesh, &place, (&track, None), scope)?
+        }
+        found => found?,
+    };
     Ok(OverlapReport { overlaps, predictions, threshold })
 }
 
@@ -124,15 +135,21 @@ pub fn accuracy(op: &Op) -> Result<AccuracyReport, CommandError> {
         |end: PredictionEnd| told.iter().filter(|one| one.end.is_some_and(|(own, _)| own == end)).count();
     let ends: Vec<(PredictionEnd, usize)> = PredictionEnd::ALL.map(|end| (end, count(end))).into();
     let outcomes = false_alarms(&told);
-    let right = outcomes.iter().filter(|is_false| !**is_false).count();
-    let precision = (!outcomes.is_empty()).then(|| right as f64 / outcomes.len() as f64);
+    let share = |happened: usize, all: usize| (all > 0).then(|| happened as f64 / all as f64);
+    let (happened, false_alarms) = (count(PredictionEnd::Occurred), count(PredictionEnd::FalseAlarm));
+    let precision = share(happened, happened + false_alarms);
     let mut calibration: Vec<(f64, usize, usize)> = Vec::new();
     for tenth in 0..10 {
         let low = f64::from(tenth) / 10.0;
-        let within = told.iter().filter(|one| (low..low + 0.1).contains(&one.probability));
-        let within: Vec<bool> = false_alarms(&within.cloned().collect::<Vec<_>>());
+        let within: Vec<PredictionEnd> = told
+            .iter()
+            .filter(|one| (low..low + 0.1).contains(&one.probability))
+            .filter_map(|one| Some(one.end?.0))
+            .filter(|end| matches!(end, PredictionEnd::Occurred | PredictionEnd::FalseAlarm))
+            .collect();
         if !within.is_empty() {
-            calibration.push((low, within.len(), within.iter().filter(|is_false| !**is_false).count()));
+            let happened = within.iter().filter(|end| **end == PredictionEnd::Occurred).count();
+            calibration.push((low, within.len(), happened));
         }
     }
     let thresholds = match op.settings.calibrate {
@@ -167,13 +184,9 @@ fn pairs(
     op: &Op,
     mesh: &Mesh,
     place: &WorkPlace,
-    track: &Track,
+    (track, counts): (&Track, Option<&CounterFile>),
     scope: OverlapScope,
 ) -> Result<Vec<AgentOverlap>, CommandError> {
-    let counts = match mesh.awareness().counts(&place.repository) {
-        Err(StoreError::Corrupt { .. }) | Ok(None) => None,
-        counts => counts?,
-    };
     let census = mesh.registry().census()?;
     let is_here = |record: &&Registration| {
         record.is_live() && WorkPlace::of(Path::new(&record.agent.cwd)).repository == place.repository
@@ -185,7 +198,7 @@ fn pairs(
     for (number, record) in here.iter().enumerate() {
         let asked = last_topics(track, AgentId::of(&record.agent.session));
         for (other, other_record) in here.iter().enumerate().filter(|(other, _)| *other != number) {
-            let forecast = one_way(op, track, counts.as_ref(), (record, &asked), other_record)?;
+            let forecast = one_way(op, track, counts, (record, &asked), other_record)?;
             let signals = if number < other {
                 signals(&topics[number].topics, &topics[other].topics)
             } else {
@@ -213,7 +226,7 @@ fn one_way(
     let with = AgentId::of(&other.agent.session);
     let agents = [record.agent.name.clone(), other.agent.name.clone()];
     let nothing = AgentOverlap { agents, probability: 0.0, file: None, why: None, signals: Vec::new() };
-    let Some((_, forecast)) = view.forecasts(0.0).into_iter().find(|(agent, _)| *agent == with) else {
+    let Some((_, forecast)) = view.forecasts(0.0)?.into_iter().find(|(agent, _)| *agent == with) else {
         return Ok(nothing);
     };
     let overlap = AgentOverlap { probability: forecast.probability, ..nothing };

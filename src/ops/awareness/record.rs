@@ -1,6 +1,7 @@
 //! Records what a hook saw its agent do. The text of a prompt is kept only if its user shares it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::domain::Agent;
 use crate::domain::awareness::counters::AgentId;
@@ -11,7 +12,7 @@ use crate::domain::settings::{AwarenessMode, PromptSharing};
 use crate::ops::background::{BackgroundJob, JobKind};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::store::Mesh;
+use crate::store::{Mesh, StoreError};
 use crate::sys::clock;
 use crate::sys::environment;
 
@@ -19,6 +20,10 @@ use super::{WorkPlace, worktree_conflicts};
 
 /// The most characters of a prompt that is shared.
 const MOST_TEXT: usize = 2_000;
+/// Above this many bytes the track is counted, and shortened, without a prompt.
+const LONG_TRACK: u64 = 1024 * 1024;
+/// Counts that are older are made again at a join, so that what is old is forgotten.
+const OLD_COUNTS: Duration = Duration::from_secs(24 * 3600);
 /// The most files of one tool call.
 const MOST_FILES: usize = 100;
 
@@ -41,7 +46,7 @@ pub(in crate::ops) fn prompt(
         PromptSharing::Topics => (prompt.topics.to_vec(), None),
         PromptSharing::Text => (prompt.topics.to_vec(), Some(prompt.text.chars().take(MOST_TEXT).collect())),
     };
-    append(mesh, me, place, Deed::Prompted { topics, text })
+    append(op, mesh, me, place, Deed::Prompted { topics, text })
 }
 
 /// Records the files that a tool call changed and read.
@@ -63,10 +68,10 @@ pub(in crate::ops) fn files<'a>(
     let place = WorkPlace::of(&op.cwd);
     let changed = by_tree(&place, changed);
     for (tree, files) in &changed {
-        append(mesh, me, &place, Deed::Changed { tree: *tree, files: files.clone() })?;
+        append(op, mesh, me, &place, Deed::Changed { tree: *tree, files: files.clone() })?;
     }
     for (tree, files) in by_tree(&place, read) {
-        append(mesh, me, &place, Deed::Read { tree, files })?;
+        append(op, mesh, me, &place, Deed::Read { tree, files })?;
     }
     worktree_conflicts::look_if_shared(op, mesh, AgentId::of(&me.session), &place, &changed)
 }
@@ -87,10 +92,11 @@ fn by_tree<'a>(place: &WorkPlace, paths: impl Iterator<Item = &'a Path>) -> Vec<
     trees
 }
 
-fn append(mesh: &Mesh, me: &Agent, place: &WorkPlace, deed: Deed) -> Result<(), CommandError> {
+fn append(op: &Op, mesh: &Mesh, me: &Agent, place: &WorkPlace, deed: Deed) -> Result<(), CommandError> {
     let agent = AgentId::of(&me.session);
     let stamp = TrackStamp { at: clock::now().as_millisecond(), agent, name: me.name.clone() };
     match mesh.awareness().append(&place.repository, &TrackLine { stamp, deed })? {
+        Some(length) if length > LONG_TRACK => start_counting(op, mesh, place),
         Some(_) => Ok(()),
         None => {
             let text = format!("what {} did could not be recorded: another process held the track", me.name);
@@ -99,13 +105,16 @@ fn append(mesh: &Mesh, me: &Agent, place: &WorkPlace, deed: Deed) -> Result<(), 
     }
 }
 
-/// Lets a background job count what is known of the repository, if nothing is counted yet. A join does not wait for it.
+/// Lets a background job count what is known of the repository, if nothing is counted yet or that was long ago. A join
+/// does not wait for it.
 pub(in crate::ops) fn count_if_new(op: &Op, mesh: &Mesh) -> Result<(), CommandError> {
     if op.settings.awareness == AwarenessMode::Off {
         return Ok(());
     }
     let place = WorkPlace::of(&op.cwd);
-    if place.is_git && !matches!(mesh.awareness().counts(&place.repository), Ok(Some(_))) {
+    let counted = mesh.awareness().counted_at(&place.repository)?;
+    let is_due = counted.map_or(place.is_git, |at| clock::age(at) > OLD_COUNTS);
+    if is_due || matches!(mesh.awareness().counts(&place.repository), Err(StoreError::Corrupt { .. })) {
         start_counting(op, mesh, &place)?;
     }
     Ok(())

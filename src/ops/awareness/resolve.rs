@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use crate::domain::awareness::counters::{AgentId, PathId};
-use crate::domain::awareness::work_event::{self, WorkEvent};
+use crate::domain::awareness::counters::AgentId;
+use crate::domain::awareness::work_event::{self, ChangedFile, WorkEvent};
 use crate::domain::{AnyEventKind, Event, EventKind};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -71,18 +71,24 @@ impl Evidence<'_> {
 
     /// Whether one changed the file after it was told, and the other has changed it in the window.
     fn have_met(&self, one: &Prediction) -> bool {
-        let file = PathId::of(one.file.as_bytes());
+        let (before, end) = (one.at - self.window, one.at + self.window);
         let changed = |agent: AgentId, since: i64| {
-            let own = self.events.iter().filter(|event| event.agent == agent);
-            own.flat_map(|event| &event.files).any(|changed| changed.id == file && changed.at > since)
+            self.changes(agent, since, end).any(|changed| changed.id == one.path)
         };
-        let before = one.at - self.window;
         changed(one.agent, one.at) && changed(one.with, before)
             || changed(one.with, one.at) && changed(one.agent, before)
     }
 
+    /// The files that the agent changed after `since`, until `end`.
+    fn changes(&self, agent: AgentId, since: i64, end: i64) -> impl Iterator<Item = &ChangedFile> {
+        let own = self.events.iter().filter(move |event| event.agent == agent);
+        let is_within = move |at: i64| at > since && at <= end;
+        own.flat_map(|event| &event.files).filter(move |file| is_within(file.first) || is_within(file.at))
+    }
+
     fn since<'e>(&'e self, one: &'e Prediction) -> impl Iterator<Item = &'e Event> {
-        self.feed.iter().filter(move |event| event.at.as_millisecond() >= one.at)
+        let within = one.at..=one.at + self.window;
+        self.feed.iter().filter(move |event| within.contains(&event.at.as_millisecond()))
     }
 
     fn was_refused(&self, one: &Prediction) -> bool {
@@ -109,7 +115,9 @@ impl Evidence<'_> {
                 }
                 AnyEventKind::Ours(EventKind::Reserve) => {
                     let is_theirs = event.agent == name || event.agent == with;
-                    is_theirs && (target == one.file || one.file.starts_with(target) && target.ends_with('/'))
+                    let directory = target.trim_end_matches('*');
+                    is_theirs
+                        && (target == one.file || directory.ends_with('/') && one.file.starts_with(directory))
                 }
                 _ => false,
             }
@@ -118,12 +126,9 @@ impl Evidence<'_> {
 
     /// Whether the agent that was told changed other files, and the other one went on with this one.
     fn turned_away(&self, one: &Prediction) -> bool {
-        let file = PathId::of(one.file.as_bytes());
-        let changes = |agent: AgentId| {
-            let own = self.events.iter().filter(move |event| event.agent == agent);
-            own.flat_map(|event| &event.files).filter(|changed| changed.at > one.at)
-        };
-        changes(one.agent).next().is_some() && changes(one.with).any(|changed| changed.id == file)
+        let end = one.at + self.window;
+        let is_elsewhere = self.changes(one.agent, one.at, end).next().is_some();
+        is_elsewhere && self.changes(one.with, one.at, end).any(|changed| changed.id == one.path)
     }
 }
 
@@ -131,6 +136,7 @@ impl Evidence<'_> {
 mod tests {
     use super::*;
     use crate::domain::AgentName;
+    use crate::domain::awareness::counters::PathId;
     use crate::domain::awareness::track::{Deed, TrackLine, TrackStamp, TreeId};
 
     const HOUR: i64 = 3600 * 1000;
@@ -144,6 +150,7 @@ mod tests {
             with: AgentId(2),
             with_name: AgentName::new("Robin").unwrap(),
             probability: 0.7,
+            path: PathId::of(b"src/a.rs"),
             file: "src/a.rs".to_string(),
             why: String::new(),
             end: None,
@@ -189,13 +196,15 @@ mod tests {
         assert_eq!(end(late, &away, &[], false), Some(PredictionEnd::Prevented));
         assert_eq!(end(101, &away, &[], false), None, "it may still come");
         assert_eq!(end(late, &robin, &talk, false), Some(PredictionEnd::Prevented));
-        for target in ["src/a.rs", "src/"] {
+        for target in ["src/a.rs", "src/", "src/**"] {
             let reserved = [event(EventKind::Reserve, "Alice", target)];
             assert_eq!(end(late, &robin, &reserved, false), Some(PredictionEnd::Prevented));
         }
         assert_eq!(end(late, &robin, &[], false), Some(PredictionEnd::FalseAlarm));
         assert_eq!(end(101, &robin, &[], true), Some(PredictionEnd::Expired));
         assert_eq!(end(101, &robin, &talk, true), Some(PredictionEnd::Prevented));
+        let long_after = [robin[0].clone(), changed(120, 1, "src/a.rs")];
+        assert_eq!(end(121, &long_after, &[], false), Some(PredictionEnd::FalseAlarm), "the window was over");
         let before = [changed(80, 2, "src/a.rs"), changed(101, 1, "src/a.rs")];
         assert_eq!(
             end(late, &before, &[], false),

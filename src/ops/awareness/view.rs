@@ -1,5 +1,6 @@
 //! What is known when an agent is prompted: who is in which files, and how likely it meets whom.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
@@ -14,7 +15,7 @@ use crate::domain::awareness::topics::{self, Topic};
 use crate::domain::awareness::work_event::{self, WorkEvent};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::store::{CounterFile, Mesh, Registration, StoreError, Track};
+use crate::store::{Census, CounterFile, Mesh, Registration, Track};
 
 /// The view of one agent.
 pub(super) struct View<'a> {
@@ -27,6 +28,8 @@ pub(super) struct View<'a> {
     pub(super) me: AgentId,
     /// When the window began, in milliseconds since 1970.
     pub(super) since: i64,
+    /// Everyone, if somebody is not found under the name that it had.
+    census: OnceCell<Census>,
 }
 
 impl<'a> View<'a> {
@@ -50,27 +53,35 @@ impl<'a> View<'a> {
         for event in events.iter().filter(is_uncounted).filter(|event| !event.files.is_empty()) {
             counters.count(Some(event.agent), &event.words(), &event.file_ids(), &event.name_words());
         }
-        Ok(Self { counts, counters, events, work, topics, words, me, since })
+        Ok(Self { counts, counters, events, work, topics, words, me, since, census: OnceCell::new() })
     }
 
     /// Whom the agent may meet with at least that probability, the likeliest first.
-    pub(super) fn forecasts(&self, least: f64) -> Vec<(AgentId, Forecast)> {
+    pub(super) fn forecasts(&self, least: f64) -> Result<Vec<(AgentId, Forecast)>, CommandError> {
         let nothing = RecentWork::default();
         let own = self.work.get(&self.me).unwrap_or(&nothing);
         let prompted = PromptedAgent { agent: self.me, topics: &self.words, work: own };
         let stems = self.stems();
         let stem = |file: PathId| stems.get(&file).map_or(&[][..], Vec::as_slice);
+        let shared = latest(own);
+        let hubs = select(self.counts, &[], &[], &shared)?;
         let others = self.work.iter().filter(|(agent, _)| **agent != self.me);
         let mut found: Vec<(AgentId, Forecast)> = others
             .map(|(other, work)| {
                 let mut forecast = forecast(&self.counters, &prompted, *other, work, stem);
-                add_fact(own, work, &mut forecast);
+                let theirs = latest(work);
+                // A file that both have changed lately is a fact, and more than a forecast.
+                if let Some(file) = shared.iter().find(|file| theirs.contains(file) && !hubs.is_hub(**file)) {
+                    let fact = MeetingPlace { file: *file, probability: 1.0, arrival: Arrival::Both };
+                    forecast.places.insert(0, fact);
+                    forecast.probability = 1.0;
+                }
                 (*other, forecast)
             })
             .filter(|(_, forecast)| forecast.probability >= least)
             .collect();
         found.sort_by(|a, b| b.1.probability.total_cmp(&a.1.probability).then(a.0.cmp(&b.0)));
-        found
+        Ok(found)
     }
 
     /// The topics in the names of the files in which agents are.
@@ -94,7 +105,14 @@ impl<'a> View<'a> {
         let named = mesh.registry().get(&event.name).ok().flatten().filter(is_it);
         let found = match named {
             Some(record) => Some(record),
-            None => mesh.registry().census()?.records.into_iter().find(is_it),
+            None => {
+                if self.census.get().is_none() {
+                    drop(self.census.set(mesh.registry().census()?));
+                }
+                self.census
+                    .get()
+                    .and_then(|census| census.records.iter().find(|record| is_it(record)).cloned())
+            }
         };
         Ok(found.filter(Registration::is_live))
     }
@@ -122,27 +140,20 @@ impl<'a> View<'a> {
     }
 }
 
-/// The counts of these words, agents and files. Damaged ones count as none: a background job makes them again.
+/// The counts of these words, agents and files.
 pub(super) fn select(
     counts: Option<&CounterFile>,
     words: &[WordId],
     agents: &[AgentId],
     files: &[PathId],
 ) -> Result<Counters, CommandError> {
-    match counts.map(|file| file.select(words, agents, files)) {
-        Some(Err(StoreError::Corrupt { .. })) | None => Ok(Counters::default()),
-        Some(counters) => Ok(counters?),
+    match counts {
+        Some(file) => Ok(file.select(words, agents, files)?),
+        None => Ok(Counters::default()),
     }
 }
 
-/// A file that both have changed lately is a fact, and more than a forecast.
-fn add_fact(own: &RecentWork, work: &RecentWork, forecast: &mut Forecast) {
-    let latest = |work: &RecentWork| {
-        work.events.iter().rev().take(RECENT_EVENTS).flatten().copied().collect::<Vec<PathId>>()
-    };
-    let theirs = latest(work);
-    if let Some(file) = latest(own).into_iter().find(|file| theirs.contains(file)) {
-        forecast.places.insert(0, MeetingPlace { file, probability: 1.0, arrival: Arrival::Both });
-        forecast.probability = 1.0;
-    }
+/// The files in which an agent is now.
+fn latest(work: &RecentWork) -> Vec<PathId> {
+    work.events.iter().rev().take(RECENT_EVENTS).flatten().copied().collect()
 }

@@ -1,7 +1,7 @@
 //! `awareness/<repository>.predictions`: which collisions were foretold, and what became of them.
 //!
 //! ```text
-//! {"id":"k3f9","at":1794700676113,"agent":"9f86…","name":"Alice","with":"1c2d…","withName":"Robin","p":0.73,"file":"src/a.rs","why":"…"}
+//! {"id":"k3f9","at":1794700676113,"agent":"9f86…","name":"Alice","with":"1c2d…","withName":"Robin","p":0.73,"path":"5b1c…","file":"src/a.rs","why":"…"}
 //! {"id":"k3f9","end":"occurred","at":1794700990870}
 //! ```
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::AgentName;
 use crate::domain::awareness::RepositoryId;
-use crate::domain::awareness::counters::AgentId;
+use crate::domain::awareness::counters::{AgentId, PathId};
 use crate::store::error::StoreError;
 use crate::store::handles::AwarenessFiles;
 use crate::store::lock_order::{LockOrderGuard, LockRank};
@@ -84,7 +84,8 @@ pub struct Prediction {
     pub with: AgentId,
     pub with_name: AgentName,
     pub probability: f64,
-    /// Relative to the root of the work tree.
+    pub path: PathId,
+    /// For people, relative to the root of the work tree.
     pub file: String,
     pub why: String,
     pub end: Option<(PredictionEnd, i64)>,
@@ -107,6 +108,7 @@ enum Line {
         with: String,
         with_name: String,
         p: f64,
+        path: String,
         file: String,
         why: String,
     },
@@ -122,6 +124,7 @@ impl Line {
             with: format!("{:016x}", prediction.with.0),
             with_name: prediction.with_name.to_string(),
             p: prediction.probability,
+            path: format!("{:016x}", prediction.path.0),
             file: prediction.file.clone(),
             why: prediction.why.clone(),
         }
@@ -145,8 +148,11 @@ fn parse(content: &[u8]) -> Vec<Prediction> {
                     ended.end = Some((end, at));
                 }
             }
-            Line::Foretold { id, at, agent: who, name, with, with_name, p, file, why } => {
-                let (Some(agent), Some(with)) = (agent(&who), agent(&with)) else { continue };
+            Line::Foretold { id, at, agent: who, name, with, with_name, p, path, file, why } => {
+                let path = u64::from_str_radix(&path, 16).ok().map(PathId);
+                let (Some(agent), Some(with), Some(path)) = (agent(&who), agent(&with), path) else {
+                    continue;
+                };
                 let (Ok(name), Ok(with_name)) = (AgentName::new(name), AgentName::new(with_name)) else {
                     continue;
                 };
@@ -159,6 +165,7 @@ fn parse(content: &[u8]) -> Vec<Prediction> {
                     with,
                     with_name,
                     probability: p,
+                    path,
                     file,
                     why,
                     end,
@@ -186,13 +193,17 @@ impl AwarenessFiles<'_> {
         let Some((mut file, _turn)) = self.locked_predictions(repository)? else { return Ok(Recorded::Not) };
         let known = parse(&file.read()?);
         let pair = |one: &Prediction| (one.agent.min(one.with), one.agent.max(one.with));
-        if known.iter().any(|one| one.at >= since && pair(one) == pair(new)) {
+        // One from the future was told before the clock was set back.
+        let is_recent = |one: &Prediction| (since..=new.at).contains(&one.at);
+        if known.iter().any(|one| is_recent(one) && pair(one) == pair(new)) {
             return Ok(Recorded::Not);
         }
         if file.add(&Line::of(new).text())? > LONG {
-            let kept = &known[known.len().saturating_sub(MOST_KEPT)..];
+            let first = known.len().saturating_sub(MOST_KEPT);
+            let is_kept = |(number, one): &(usize, &Prediction)| *number >= first || one.end.is_none();
+            let kept = known.iter().enumerate().filter(is_kept).map(|(_, one)| one);
             let mut content = Vec::new();
-            for one in kept.iter().chain([new]) {
+            for one in kept.chain([new]) {
                 content.extend(Line::of(one).text());
                 content.push(b'\n');
                 if let Some((end, at)) = one.end {
@@ -254,6 +265,7 @@ mod tests {
             with: AgentId(with),
             with_name: name("Robin"),
             probability: 0.73,
+            path: PathId(7),
             file: "src/ä b.rs".to_string(),
             why: "prompts about `login`".to_string(),
             end: None,

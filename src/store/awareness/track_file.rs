@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Counting replaces two files: first the counts, then the track. If it is killed in between, the counts name the next
-//! generation of the track and how much of this one they hold, so that nothing is counted twice.
+//! generation of the track and how much of this one they hold, so that nothing is counted twice. An event that was not
+//! over then loses its prompt.
 
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ use crate::sys::flock::{FileLock, LockError};
 const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
 /// The least time between two processes that count.
 const BETWEEN_COUNTS: Duration = Duration::from_secs(60);
+/// A track of more bytes than this is cut. A longer file would not be read.
+const LONGEST: u64 = 6 * 1024 * 1024;
 const COUNTED: &str = "counted";
 
 /// A track as it was read.
@@ -42,6 +45,9 @@ pub struct Track {
 
 impl Track {
     fn parse(content: &[u8]) -> Self {
+        // Somebody may be appending a line at this moment.
+        let end = content.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let content = &content[..end];
         let mut track = Self { length: content.len() as u64, ..Self::default() };
         let mut offset = 0;
         for line in content.split(|byte| *byte == b'\n') {
@@ -102,7 +108,21 @@ impl<'m> AwarenessFiles<'m> {
     /// Appends a line. `None`: another process held the file for the whole wait, and the line is not recorded.
     pub fn append(self, repository: &RepositoryId, line: &TrackLine) -> Result<Option<u64>, StoreError> {
         let Some((mut file, _turn)) = self.locked(repository)? else { return Ok(None) };
-        Ok(Some(file.add(line.encode().as_bytes())?))
+        let length = file.add(line.encode().as_bytes())?;
+        if length > LONGEST {
+            // Nobody counts here. What is oldest is lost, so that the rest can be read.
+            let mut track = Track::parse(&file.read()?);
+            let first = track.lines.len() - track.lines.len() / 8;
+            let (counted, rest) = (track.counted.saturating_sub(first), track.lines.split_off(first));
+            file.replace(&self.mesh.files, &encode(track.generation, &rest[..counted], &rest[counted..]))?;
+        }
+        Ok(Some(length))
+    }
+
+    /// When the counts were made; `None` if there are none.
+    pub fn counted_at(self, repository: &RepositoryId) -> Result<Option<std::time::SystemTime>, StoreError> {
+        let metadata = files::metadata(&self.mesh.layout.counts(repository))?;
+        Ok(metadata.and_then(|metadata| metadata.modified().ok()))
     }
 
     pub fn track(self, repository: &RepositoryId) -> Result<Track, StoreError> {
@@ -119,7 +139,9 @@ impl<'m> AwarenessFiles<'m> {
     pub fn is_count_due(self, repository: &RepositoryId) -> Result<bool, StoreError> {
         let path = self.mesh.layout.counting_lock(repository);
         let started = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());
-        if started.is_some_and(|started| clock::age(started) < BETWEEN_COUNTS) {
+        // A time in the future says nothing: the clock was set back.
+        let is_past = |started: &std::time::SystemTime| *started <= clock::machine_time() + BETWEEN_COUNTS;
+        if started.filter(is_past).is_some_and(|started| clock::age(started) < BETWEEN_COUNTS) {
             return Ok(false);
         }
         files::create_dir(&self.mesh.layout.directory("awareness"))?;
@@ -153,6 +175,12 @@ impl<'m> AwarenessFiles<'m> {
     }
 }
 
+/// The content of a track.
+fn encode(generation: u64, counted: &[TrackLine], rest: &[TrackLine]) -> Vec<u8> {
+    let text = |lines: &[TrackLine]| lines.iter().map(|line| line.encode() + "\n").collect::<String>();
+    format!("track {generation}\n{}{COUNTED}\n{}", text(counted), text(rest)).into_bytes()
+}
+
 impl CountingLock<'_> {
     /// Replaces the counts, and the lines of `read` by what is left of them. Lines that hooks appended meanwhile stay.
     pub fn replace(
@@ -170,13 +198,7 @@ impl CountingLock<'_> {
         };
         let content = file.read()?;
         let newer = content.get(read.length as usize..).unwrap_or_default();
-        let mut track = format!("track {}\n", counted.generation);
-        let text = |lines: &[TrackLine]| lines.iter().map(|line| line.encode() + "\n").collect::<String>();
-        track.push_str(&text(&rest.kept));
-        track.push_str(COUNTED);
-        track.push('\n');
-        track.push_str(&text(&rest.open));
-        let mut track = track.into_bytes();
+        let mut track = encode(counted.generation, &rest.kept, &rest.open);
         track.extend(newer);
         mesh.files.put(prepared, &mesh.layout.counts(repository))?;
         Ok(file.replace(&mesh.files, &track)?)

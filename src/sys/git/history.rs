@@ -35,7 +35,11 @@ pub fn past_commits(dir: &Path, most: usize, take: &mut dyn FnMut(PastCommit)) -
     command.args(["log", "-z", "--no-merges", "--name-only", "--no-renames", "--no-show-signature"]);
     command.args(["--no-ext-diff", "--no-textconv", "--no-mailmap", "--no-notes", "--encoding=UTF-8"]);
     command.args(["--format=tformat:%x01%an <%ae>%x02%at%x02%B", &format!("-n{most}"), "HEAD", "--"]);
-    command.current_dir(dir).env("GIT_NO_LAZY_FETCH", "1").env("LC_ALL", "C");
+    command
+        .current_dir(dir)
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_ALLOW_PROTOCOL", "none")
+        .env("LC_ALL", "C");
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

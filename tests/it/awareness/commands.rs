@@ -109,8 +109,8 @@ fn accuracy_counts_what_ended() {
     ");
     insta::assert_snapshot!(text_at(&env, EVENING, &["overlaps", "--accuracy"]), @r"
     1 told: 1 false alarm
-    0 % of those that ended were right
-      said 50 % to 60 %: 0 of 1 came true
+    0 % of those that happened or were false alarms happened
+      said 50 % to 60 %: 0 of 1 happened
     an agent is told from 50 %
     ");
     let found = run_at(&env, EVENING, &["overlaps", "--accuracy"]);

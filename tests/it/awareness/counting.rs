@@ -36,8 +36,10 @@ fn a_damaged_file_is_counted_again_and_that_is_said_once() {
     join(&env, "Alice");
     let path = counts(&env).unwrap();
     let whole = fs::read(&path).unwrap();
+    // A part that this prompt needs.
+    let at = whole.windows(5).position(|bytes| bytes == b"login").unwrap();
     let mut damaged = whole.clone();
-    damaged[20] ^= 1;
+    damaged[at] ^= 1;
     fs::write(&path, damaged).unwrap();
     let_count(&env);
     prompt(&env, "Alice", "about the login");

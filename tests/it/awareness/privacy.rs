@@ -12,7 +12,8 @@ fn is_on_disk(env: &TestEnvironment, text: &str) -> bool {
 }
 
 const PROMPT: &str = "Please make the checkout wizard forgetful, quietly; my key is sk-proj-abcdEFGH1234ijkl5678 and \
-                      password=hunter2 and token: swordfish, see jane.doe@example.org";
+                      password=hunter2 write to \
+                      jane.doe@example.org\nDB_PASSWORD = swordfish\n{\"token\": \"halibut\"}\npassphrase:\ncorrect horse";
 
 #[test]
 fn by_default_only_topics_are_kept() {
@@ -22,7 +23,8 @@ fn by_default_only_topics_are_kept() {
     for topic in ["checkout", "wizard"] {
         assert!(is_on_disk(&env, topic), "{topic}");
     }
-    for word in ["please", "abcdefgh1234", "hunter2", "swordfish", "jane.doe", "make the"] {
+    for word in ["please", "abcdefgh1234", "hunter2", "swordfish", "halibut", "horse", "jane.doe", "make the"]
+    {
         assert!(!is_on_disk(&env, word), "{word}");
     }
 }

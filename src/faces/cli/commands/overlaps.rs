@@ -187,11 +187,11 @@ impl Report for Accuracy {
             .collect();
         page.line(format!("{told} told: {}", counts.join(", ")));
         if let Some(precision) = report.precision {
-            page.line(format!("{} of those that ended were right", percent(precision)));
+            page.line(format!("{} of those that happened or were false alarms happened", percent(precision)));
         }
         for (low, told, right) in &report.calibration {
             page.line(format!(
-                "  said {} to {}: {right} of {told} came true",
+                "  said {} to {}: {right} of {told} happened",
                 percent(*low),
                 percent(low + 0.1)
             ));
