@@ -271,7 +271,9 @@ fn a_second_name_of_a_file_costs_it_nothing() {
         fs::remove_file(precious(env)).ok();
         put(&precious(env), "precious\n");
         fs::hard_link(precious(env), place).unwrap();
-        let grows = ["presence/", "feed/", "hooks/"].iter().any(|dir| place.to_string_lossy().contains(dir));
+        let grows = ["presence/", "feed/", "hooks/", "awareness/"]
+            .iter()
+            .any(|dir| place.to_string_lossy().contains(dir));
         put(&env.path().join("grows"), &grows.to_string());
     };
     let holds = |env: &TestEnvironment| {
