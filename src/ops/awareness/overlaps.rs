@@ -8,6 +8,7 @@ use crate::domain::awareness::counters::AgentId;
 use crate::domain::awareness::signals::{Signal, signals};
 use crate::domain::awareness::topics::Topic;
 use crate::domain::awareness::track::Deed;
+use crate::domain::awareness::worktree_conflict::{SideChange, WorktreeConflict};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::{CounterFile, Mesh, Prediction, PredictionEnd, Recorded, Registration, StoreError, Track};
@@ -47,8 +48,17 @@ pub struct OverlapReport {
     pub overlaps: Vec<AgentOverlap>,
     /// Predictions that were told, the latest first.
     pub predictions: Vec<Prediction>,
+    /// Files that two agents changed in different work trees and that can't be merged.
+    pub conflicts: Vec<OpenConflict>,
     /// From which probability on an agent is told.
     pub threshold: f64,
+}
+
+/// A file that two live agents changed in different work trees and that could not be merged when it was last compared.
+#[derive(Clone, Debug)]
+pub struct OpenConflict {
+    pub file: String,
+    pub sides: Vec<(AgentName, SideChange)>,
 }
 
 /// How often predictions came true in this repository.
@@ -89,7 +99,27 @@ pub fn overlaps(op: &Op, scope: OverlapScope) -> Result<OverlapReport, CommandEr
         }
         found => found?,
     };
-    Ok(OverlapReport { overlaps, predictions, threshold })
+    let conflicts = conflicts(&mesh, &place)?;
+    Ok(OverlapReport { overlaps, predictions, conflicts, threshold })
+}
+
+/// The conflicts that were found last, without those of agents that are gone.
+fn conflicts(mesh: &Mesh, place: &WorkPlace) -> Result<Vec<OpenConflict>, CommandError> {
+    let found = mesh.awareness().conflicts(&place.repository)?;
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let census = mesh.registry().census()?;
+    let live = |agent: AgentId| {
+        let mut live = census.records.iter().filter(|record| record.is_live());
+        Some(live.find(|record| AgentId::of(&record.agent.session) == agent)?.agent.name.clone())
+    };
+    let shown = |conflict: WorktreeConflict| {
+        let file = String::from_utf8_lossy(&conflict.path).into_owned();
+        let sides = conflict.sides.into_iter().map(|side| Some((live(side.agent)?, side.change)));
+        Some(OpenConflict { file, sides: sides.collect::<Option<_>>()? })
+    };
+    Ok(found.into_iter().filter_map(shown).collect())
 }
 
 /// From which probability on an agent is told, as far as that was learned here.

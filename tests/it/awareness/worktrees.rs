@@ -88,6 +88,16 @@ fn both_are_told_once_with_the_file_and_the_lines() {
         scene.mail("Robin").join("\n"),
         @r#"Conflict: your `src/auth/login.rs` (line 10) and Alice's (lines 10–12) in the worktree `[DIR]/work` change the same lines. It can't be merged as it is now. Agree who keeps what: msg send Alice "…""#
     );
+    let shown = scene.env.ok(&["overlaps"]);
+    let side = |agent: &str, lines: Value| json!({ "agent": agent, "change": "lines", "lines": [lines] });
+    let mut sides = shown["conflicts"][0]["sides"].as_array().unwrap().clone();
+    sides.sort_by_key(|side| side["agent"].to_string());
+    assert_eq!(shown["conflicts"][0]["file"], FILE);
+    let lines = [json!({ "first": 10, "count": 3 }), json!({ "first": 10, "count": 1 })];
+    assert_eq!(sides, [side("Alice", lines[0].clone()), side("Robin", lines[1].clone())]);
+    let page = scene.env.run(&["overlaps"]).stdout;
+    assert!(page.contains("Can't be merged, in different worktrees:\nsrc/auth/login.rs: "), "{page}");
+    assert!(page.contains("Alice (lines 10–12)") && page.contains("Robin (lines 10)"), "{page}");
     // Neither another edit nor a commit makes it another conflict.
     scene.edit("Robin", &scene.linked, &text(&[(3, "more"), (10, "other"), (11, "more")]));
     git(&scene.main, &["commit", "-q", "-a", "-m", "mine"]);

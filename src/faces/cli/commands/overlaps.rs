@@ -5,10 +5,14 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::domain::awareness::signals::Signal;
-use crate::domain::escape_invisible;
+use crate::domain::awareness::worktree_conflict::SideChange;
+use crate::domain::line_merge::LineRange;
+use crate::domain::{AgentName, escape_invisible};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
-use crate::ops::awareness::overlaps::{self, AccuracyReport, AgentOverlap, OverlapReport, OverlapScope};
+use crate::ops::awareness::overlaps::{
+    self, AccuracyReport, AgentOverlap, OpenConflict, OverlapReport, OverlapScope,
+};
 use crate::ops::{CommandError, Op, format_age};
 use crate::store::{Prediction, iso};
 use crate::sys::clock;
@@ -75,6 +79,36 @@ fn prediction_json(one: &Prediction) -> Value {
     })
 }
 
+fn conflict_json(one: &OpenConflict) -> Value {
+    let side = |(agent, change): &(AgentName, SideChange)| {
+        let range = |lines: &LineRange| json!({ "first": lines.first, "count": lines.count });
+        let (change, lines) = match change {
+            SideChange::Lines(lines) => ("lines", lines.iter().map(range).collect()),
+            SideChange::Whole => ("whole", Vec::new()),
+            SideChange::Removed => ("removed", Vec::new()),
+        };
+        json!({ "agent": agent.as_str(), "change": change, "lines": lines })
+    };
+    json!({ "file": one.file, "sides": one.sides.iter().map(side).collect::<Vec<_>>() })
+}
+
+/// `src/auth/login.rs: Alice (lines 10–12, 20), Robin (removed)`.
+fn conflict_line(one: &OpenConflict) -> String {
+    let range = |lines: &LineRange| match lines.count {
+        0 | 1 => lines.first.to_string(),
+        count => format!("{}–{}", lines.first, lines.first + count - 1),
+    };
+    let side = |(agent, change): &(AgentName, SideChange)| match change {
+        SideChange::Lines(lines) => {
+            format!("{agent} (lines {})", lines.iter().map(range).collect::<Vec<_>>().join(", "))
+        }
+        SideChange::Whole => format!("{agent} (changed)"),
+        SideChange::Removed => format!("{agent} (removed)"),
+    };
+    let sides: Vec<String> = one.sides.iter().map(side).collect();
+    format!("{}: {}", escape_invisible(&one.file), sides.join(", "))
+}
+
 fn percent(probability: f64) -> String {
     format!("{:.0} %", probability * 100.0)
 }
@@ -100,6 +134,7 @@ impl Report for Overlaps {
         Map::from_iter([
             ("overlaps".to_string(), self.0.overlaps.iter().map(overlap).collect()),
             ("predictions".to_string(), self.0.predictions.iter().map(prediction_json).collect()),
+            ("conflicts".to_string(), self.0.conflicts.iter().map(conflict_json).collect()),
             ("threshold".to_string(), json!(self.0.threshold)),
         ])
     }
@@ -129,6 +164,11 @@ impl Report for Overlaps {
             page.line("Nobody seems to be heading for another's files.");
         }
         lines.into_iter().for_each(|line| page.line(line));
+        if !self.0.conflicts.is_empty() {
+            page.line("");
+            page.line(style::dim("Can't be merged, in different worktrees:"));
+            self.0.conflicts.iter().for_each(|one| page.line(conflict_line(one)));
+        }
         if self.0.predictions.is_empty() || page.is_quiet {
             return;
         }
