@@ -82,7 +82,7 @@ pub fn delegate(op: &Op, text: &str, to: &AgentName, brief: BriefChoice) -> Resu
         BriefChoice::Without => text.to_string(),
         BriefChoice::With => {
             let (mesh, caller) = identity::caller(op)?;
-            let found = brief::of_subject(op, &mesh, &BriefSubject::caller(caller.agent))?;
+            let found = brief::of_subject(op, &mesh, &BriefSubject::caller(caller.agent).read_by(to))?;
             let lines = brief::brief_text(op, &found, BriefDetail::Short);
             format!("{}\n\n{}", text.trim_end(), lines.join("\n"))
         }

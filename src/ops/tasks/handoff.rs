@@ -49,7 +49,7 @@ pub fn handoff(
     check_notes(notes)?;
     let (mesh, caller) = identity::own_caller(op)?;
     // Before any lock is taken, because git may take long; and while the task is still the caller's.
-    let brief = has_brief.then(|| brief_of_caller(op, &mesh, &caller)).transpose()?;
+    let brief = has_brief.then(|| brief_of_caller(op, &mesh, &caller, to)).transpose()?;
     let (early, spellings) = PreloadedSpec::read(op, &mesh, &caller, spec, task);
     let mut locked = mesh.lock_with_claims()?;
     let mut tasks = LockedTasks::open(op, &mesh, &mut locked, &caller, spellings)?;
@@ -103,8 +103,8 @@ pub fn handoff(
 }
 
 /// The caller's brief as it goes to another agent: at most 300 words.
-fn brief_of_caller(op: &Op, mesh: &Mesh, caller: &Agent) -> Result<PeerText, CommandError> {
-    let brief = brief::of_subject(op, mesh, &BriefSubject::caller(caller.clone()))?;
+fn brief_of_caller(op: &Op, mesh: &Mesh, caller: &Agent, to: &AgentName) -> Result<PeerText, CommandError> {
+    let brief = brief::of_subject(op, mesh, &BriefSubject::caller(caller.clone()).read_by(to))?;
     Ok(PeerText::new(brief::brief_text(op, &brief, BriefDetail::Short).join("\n")))
 }
 

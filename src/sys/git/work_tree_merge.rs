@@ -224,7 +224,8 @@ fn command(root: &Path, args: &[&str]) -> Command {
     for variable in FOREIGN {
         command.env_remove(variable);
     }
-    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
+    command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
     command.current_dir(root);
     command
 }

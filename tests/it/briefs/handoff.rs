@@ -42,3 +42,19 @@ fn without_the_option_nothing_is_added() {
     let text = mail["messages"][0]["text"].as_str().unwrap();
     assert_eq!(text, "Alice hands `LOGIN` to you; it is yours now. To give it back: msg unclaim");
 }
+
+#[test]
+fn what_others_wrote_to_the_giver_does_not_go_along() {
+    let project = Project::new();
+    let root = project.root();
+    ["Alice", "Bob", "Carol"].map(|name| project.join(name, &root));
+    project.env.ok(&["send", "Alice", "is the gate still open", "--kind", "question", "--as", "Carol"]);
+    project.env.ok(&["send", "Alice", "who has the login", "--kind", "question", "--as", "Bob"]);
+    project.env.run(&["read", "--as", "Alice"]).expect_code(0);
+    project.msg(&root, &["claim", "LOGIN", "--adhoc", "--as", "Alice"]).expect_code(0);
+    project.msg(&root, &["handoff", "LOGIN", "Bob", "--brief", "--as", "Alice"]).expect_code(0);
+    project.msg(&root, &["delegate", "go on", "--to", "Bob", "--brief", "--as", "Alice"]).expect_code(0);
+    let mail = project.env.ok(&["inbox", "--as", "Bob"])["messages"].to_string();
+    assert!(mail.contains("Carol") && mail.contains("who has the login"), "{mail}");
+    assert!(!mail.contains("gate"), "{mail}");
+}

@@ -32,6 +32,11 @@ impl BriefSubject {
         Self { agent, state: BriefState::Here(Presence::Active), until: None, grave: None, reader }
     }
 
+    /// The brief goes to that agent, which is shown the text of its own messages only.
+    pub(in crate::ops) fn read_by(self, reader: &AgentName) -> Self {
+        Self { reader: Some(reader.clone()), ..self }
+    }
+
     pub(super) fn is_gone(&self) -> bool {
         self.state.is_gone()
     }
