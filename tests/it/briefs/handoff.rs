@@ -47,7 +47,9 @@ fn without_the_option_nothing_is_added() {
 fn what_others_wrote_to_the_giver_does_not_go_along() {
     let project = Project::new();
     let root = project.root();
-    ["Alice", "Bob", "Carol"].map(|name| project.join(name, &root));
+    for name in ["Alice", "Bob", "Carol"] {
+        project.join(name, &root);
+    }
     project.env.ok(&["send", "Alice", "is the gate still open", "--kind", "question", "--as", "Carol"]);
     project.env.ok(&["send", "Alice", "who has the login", "--kind", "question", "--as", "Bob"]);
     project.env.run(&["read", "--as", "Alice"]).expect_code(0);
