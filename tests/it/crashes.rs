@@ -3,6 +3,7 @@
 //! well.
 
 mod agents;
+mod contest_signs;
 mod contests;
 mod messages;
 mod reservations;

@@ -1,11 +1,16 @@
 //! Model: agents contest a reservation, its holder gives a sign, answers, lets go or is killed, and contesters take it.
 //!
-//! Time is one bit per clock: it may run out at any moment after it was started. A taking holds `mesh.lock` from its
-//! first look to its last write; signs and answers by message take no lock.
+//! Time is one bit per clock: it may run out at any moment after it was started, but not while a hook runs that began
+//! before the contest. Whoever contests or takes holds `mesh.lock` from its first look to its last write; signs and
+//! answers by message take no lock, except for a sign that finds that somebody has begun to take the path.
 
 use crate::search::{Action, DIES, Protocol, Step, explore};
 
-const CONTESTS: Action = Action::ours("contests, under the lock", "ops/reservations/contest.rs", "contest");
+const LOOKS: Action =
+    Action::ours("sweeps, and looks whether a round is open", "ops/reservations/contest.rs", "next_mark");
+const OPENS: Action = Action::ours("makes the token", "store/agents/contest_tokens.rs", "open_contest");
+const MARKS: Action = Action::ours("marks the reservation", "ops/reservations/contest.rs", "stage");
+const CONTESTS: Action = Action::ours("adds its contest", "ops/reservations/contest.rs", "stage");
 const TIME: Action = Action::other("has let the time pass");
 const LOCKS: Action = Action::ours("gets mesh.lock", "sys/flock.rs", "acquire");
 const CHECKS: Action =
@@ -22,16 +27,29 @@ const GAINS_FIRST: Action = Action::other("writes its own reservation before the
 const RESERVES: Action = Action::ours("reserves what is free", "ops/reservations/reserve.rs", "take");
 const SETTLES: Action =
     Action::ours("writes down what it was passed", "ops/reservations/settle_contests.rs", "settle");
-const SIGNS: Action = Action::ours("gives a sign", "store/agents/contest_tokens.rs", "give_sign");
+const JUDGES: Action = Action::ours("finds that it holds the path", "ops/hook/tool_decision.rs", "judge");
+const SIGNS: Action = Action::ours("removes the token", "store/agents/contest_tokens.rs", "give_sign");
+const LOOKS_FOR_TAKER: Action =
+    Action::ours("looks whether it is being taken", "store/agents/contest_tokens.rs", "give_sign");
+const READS: Action = Action::ours("reads its registration again", "ops/hook/contest_signs.rs", "give_sign");
+const EDITS: Action = Action::ours("lets the edit through", "ops/hook/tool_decision.rs", "let_through");
 const ANSWERS: Action = Action::ours("answers by a message", "store/messages/outbox.rs", "post_into");
 const RELEASES: Action = Action::ours("releases it", "ops/reservations/release.rs", "release");
 
 const NAMES: [&str; 2] = ["Ann", "Ben"];
+/// The holder's hook, among those that may have the lock.
+const HOOK: usize = 2;
+/// Rounds are counted from 1, and each contester begins at most one.
+const ROUNDS: usize = 3;
 
 /// The next step of a contester.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Next {
     Contest,
+    Look,
+    Open(usize),
+    Mark(usize),
+    Enter(usize),
     Lock,
     Check,
     Token,
@@ -42,9 +60,21 @@ enum Next {
     Dead,
 }
 
+/// The next step of the holder's hook.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Hook {
+    Remove,
+    Look,
+    Wait,
+    Locked,
+    Read,
+    Answer,
+}
+
 /// What the contest of one agent looks like on disk.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 struct Entry {
+    round: usize,
     /// 0: it was made first.
     order: u8,
     is_over: bool,
@@ -53,12 +83,17 @@ struct Entry {
     has_restarted: bool,
 }
 
-/// Whether the file that stands for the holder's silence exists.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-enum Token {
-    There,
-    Taken,
-    Gone,
+/// Which of the two files of a round exist. Either stands for the holder's silence.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+struct Token {
+    is_there: bool,
+    is_taken: bool,
+}
+
+impl Token {
+    fn is_silent(self) -> bool {
+        self.is_there || self.is_taken
+    }
 }
 
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -66,17 +101,23 @@ struct State {
     lock: Option<usize>,
     holder_has: bool,
     holder_is_alive: bool,
-    token: Token,
+    /// The round that the holder's reservation is marked with; 0: none.
+    mark: usize,
+    tokens: [Token; ROUNDS],
+    /// With the round that it knows of; `None`: no hook runs.
+    hook: Option<(Hook, usize)>,
     entries: [Option<Entry>; 2],
     /// Reservations on disk.
     has: [bool; 2],
     /// Who merely waits has reserved it.
     other_has: bool,
     next: [Next; 2],
-    /// The holder gave a sign before the token was taken.
-    has_signed: bool,
-    /// It was taken in spite of that.
+    /// The round in which the hook last let an edit through; 0: none.
+    signed: usize,
+    /// It was taken in that round.
     is_robbed: bool,
+    /// The hook let an edit through after the path was taken.
+    is_trampled: bool,
     /// It was taken from one whose answer was there when the taker looked, and the clock had not run out again.
     was_early: bool,
     /// Somebody got it although another one was first.
@@ -94,6 +135,12 @@ enum Way {
     LooksAtToken,
     /// The taker looks at the time alone.
     IgnoresAnswers,
+    /// Who joins a round makes its token anew.
+    Reopens,
+    /// The hook lets the edit through whether its sign came too late or not.
+    EditsAnyway,
+    /// The hook removes the token of one who has begun to take the path, without the lock.
+    RemovesTaken,
 }
 
 struct Contesting(Way);
@@ -103,15 +150,21 @@ impl Contesting {
     fn passed_on(&self, state: &State) -> Option<usize> {
         let is_held =
             state.holder_has && state.holder_is_alive || state.other_has || state.has.contains(&true);
-        if is_held || state.token == Token::Gone || self.0 == Way::NotPassedOn {
-            return None;
-        }
-        Self::first(state)
+        if is_held || self.0 == Way::NotPassedOn { None } else { Self::heir(state) }
     }
 
-    fn first(state: &State) -> Option<usize> {
-        let open = (0..2).filter(|who| state.entries[*who].is_some() && state.next[*who] != Next::Dead);
-        open.min_by_key(|who| state.entries[*who].map(|entry| entry.order))
+    fn heir(state: &State) -> Option<usize> {
+        Self::first_of(state, |entry| state.tokens[entry.round].is_silent())
+    }
+
+    fn first(state: &State, round: usize) -> Option<usize> {
+        Self::first_of(state, |entry| entry.round == round)
+    }
+
+    fn first_of(state: &State, is_meant: impl Fn(Entry) -> bool) -> Option<usize> {
+        let is_open =
+            |who: &usize| state.entries[*who].is_some_and(&is_meant) && state.next[*who] != Next::Dead;
+        (0..2).filter(is_open).min_by_key(|who| state.entries[*who].map(|entry| entry.order))
     }
 
     fn step_of_contester(&self, state: &State, who: usize) -> Option<(Action, State)> {
@@ -119,16 +172,8 @@ impl Contesting {
         let is_free = state.lock.is_none();
         let (deed, next) = match state.next[who] {
             Next::Contest if is_free && state.holder_has && state.holder_is_alive => {
-                let order = u8::from(state.entries[1 - who].is_some());
-                let started = Entry { order, is_over: false, is_answered: false, has_restarted: false };
-                to.entries[who] = Some(started);
-                // A token that a dead taker left is as good as a new one; after a sign there is a new round.
-                if state.token == Token::Gone {
-                    to.token = Token::There;
-                    to.has_signed = false;
-                    to.entries[1 - who] = None;
-                }
-                (CONTESTS, Next::Lock)
+                to.lock = Some(who);
+                (LOCKS, Next::Look)
             }
             Next::Contest if is_free => (REFUSED, Next::Done),
             Next::Lock if is_free => {
@@ -136,23 +181,42 @@ impl Contesting {
                 (LOCKS, Next::Check)
             }
             Next::Contest | Next::Lock => return None,
+            Next::Look => self.look(state, &mut to),
+            Next::Open(round) => {
+                to.tokens[round].is_there = true;
+                (OPENS, Next::Mark(round))
+            }
+            Next::Mark(round) => {
+                to.mark = round;
+                (MARKS, Next::Enter(round))
+            }
+            Next::Enter(round) => {
+                let order = u8::from(state.entries[1 - who].is_some());
+                let started =
+                    Entry { round, order, is_over: false, is_answered: false, has_restarted: false };
+                to.entries[who] = Some(started);
+                (CONTESTS, Next::Lock)
+            }
             Next::Check => self.check(state, &mut to, who),
-            Next::Token => match (self.0, state.token) {
-                (_, Token::Gone) => (TOO_LATE, Next::Done),
-                (Way::LooksAtToken, _) => (TAKES_TOKEN, Next::Lose),
-                (_, Token::There | Token::Taken) => {
-                    to.token = Token::Taken;
-                    (TAKES_TOKEN, if self.0 == Way::GainsFirst { Next::Gain } else { Next::Lose })
+            Next::Token => {
+                let token = &mut to.tokens[state.mark];
+                match (self.0, token.is_silent()) {
+                    (_, false) => (TOO_LATE, Next::Done),
+                    (Way::LooksAtToken, true) => (TAKES_TOKEN, Next::Lose),
+                    (_, true) => {
+                        *token = Token { is_there: false, is_taken: true };
+                        (TAKES_TOKEN, if self.0 == Way::GainsFirst { Next::Gain } else { Next::Lose })
+                    }
                 }
-            },
+            }
             Next::Lose => {
                 to.holder_has = false;
-                to.is_robbed |= state.has_signed;
+                to.is_robbed |= state.signed == state.mark;
                 (HOLDER_LOSES, if self.0 == Way::GainsFirst { Next::Done } else { Next::Gain })
             }
             Next::Gain => {
                 to.has[who] = true;
-                to.was_overtaken |= Self::first(state) != Some(who);
+                to.was_overtaken |= Self::first(state, state.mark) != Some(who);
                 to.entries[who] = None;
                 match self.0 {
                     Way::GainsFirst => (GAINS_FIRST, Next::Lose),
@@ -174,6 +238,24 @@ impl Contesting {
         Some((deed, to))
     }
 
+    /// Under the lock: the round that the contest will be in.
+    fn look(&self, state: &State, to: &mut State) -> (Action, Next) {
+        if !(state.holder_has && state.holder_is_alive) {
+            return (REFUSED, Next::Done);
+        }
+        for (round, token) in to.tokens.iter_mut().enumerate() {
+            if !state.entries.iter().flatten().any(|entry| entry.round == round) {
+                *token = Token::default();
+            }
+        }
+        match state.mark {
+            0 => (LOOKS, Next::Open(1)),
+            round if !to.tokens[round].is_silent() => (LOOKS, Next::Open(round + 1)),
+            round if self.0 == Way::Reopens => (LOOKS, Next::Open(round)),
+            round => (LOOKS, Next::Mark(round)),
+        }
+    }
+
     /// Under the lock: what was passed on is written down; else it takes the path, if it may.
     fn check(&self, state: &State, to: &mut State, who: usize) -> (Action, Next) {
         if self.passed_on(state) == Some(who) {
@@ -182,7 +264,8 @@ impl Contesting {
         let Some(entry) = state.entries[who].filter(|_| state.holder_has && state.holder_is_alive) else {
             return (REFUSED, Next::Done);
         };
-        if Self::first(state) != Some(who) || !entry.is_over {
+        let is_current = entry.round == state.mark && state.tokens[entry.round].is_silent();
+        if !is_current || Self::first(state, entry.round) != Some(who) || !entry.is_over {
             return (REFUSED, Next::Done);
         }
         let must_wait = entry.is_answered && !entry.has_restarted;
@@ -194,6 +277,56 @@ impl Contesting {
         (CHECKS, Next::Token)
     }
 
+    fn step_of_hook(&self, state: &State) -> Option<(Action, State)> {
+        let mut to = state.clone();
+        let Some((hook, round)) = state.hook else {
+            to.hook = Some((Hook::Remove, state.mark));
+            return (state.holder_has && state.mark > 0).then_some((JUDGES, to));
+        };
+        // What follows from a registration that was read again.
+        let again = match state.mark {
+            _ if !state.holder_has => (self.0 == Way::EditsAnyway).then_some((Hook::Answer, round)),
+            mark if mark == round => Some((Hook::Answer, round)),
+            mark => Some((Hook::Remove, mark)),
+        };
+        let token = &mut to.tokens[round];
+        let (deed, next) = match hook {
+            Hook::Remove => {
+                token.is_there = false;
+                (SIGNS, Some((Hook::Look, round)))
+            }
+            Hook::Look => {
+                let next = match self.0 {
+                    Way::RemovesTaken => Hook::Read,
+                    _ if token.is_taken => Hook::Wait,
+                    _ => Hook::Read,
+                };
+                token.is_taken &= self.0 != Way::RemovesTaken;
+                (LOOKS_FOR_TAKER, Some((next, round)))
+            }
+            Hook::Wait if state.lock.is_none() => {
+                to.lock = Some(HOOK);
+                (LOCKS, Some((Hook::Locked, round)))
+            }
+            Hook::Wait => return None,
+            Hook::Locked => {
+                if again == Some((Hook::Answer, round)) {
+                    *token = Token::default();
+                }
+                to.lock = None;
+                (READS, again)
+            }
+            Hook::Read => (READS, again),
+            Hook::Answer => {
+                to.signed = round;
+                to.is_trampled |= !state.holder_has;
+                (EDITS, None)
+            }
+        };
+        to.hook = next;
+        Some((deed, to))
+    }
+
     fn steps_of_world(&self, state: &State) -> Vec<(&'static str, Action, State)> {
         let mut steps = Vec::new();
         let mut step = |who, deed, change: &dyn Fn(&mut State)| {
@@ -202,22 +335,23 @@ impl Contesting {
             steps.push((who, deed, to));
         };
         for who in 0..2 {
-            if state.entries[who].is_some_and(|entry| !entry.is_over) {
+            let may_end =
+                |entry: Entry| !entry.is_over && state.hook.is_none_or(|(_, round)| entry.round <= round);
+            if state.entries[who].is_some_and(may_end) {
                 step("the clock", TIME, &|to| {
                     to.entries[who] = to.entries[who].map(|entry| Entry { is_over: true, ..entry });
                 });
             }
         }
-        if state.holder_is_alive && state.holder_has {
-            if state.token != Token::Gone {
-                // While somebody takes it, a sign comes too late.
-                let is_taken = |who: usize| matches!(state.next[who], Next::Lose | Next::Gain);
-                let counts = state.token == Token::There || !state.lock.is_some_and(is_taken);
-                step("the holder", SIGNS, &|to| {
-                    to.token = Token::Gone;
-                    to.has_signed |= counts;
-                });
+        if state.holder_is_alive {
+            if let Some((deed, next)) = self.step_of_hook(state) {
+                step("the hook", deed, &|to| *to = next.clone());
             }
+            if state.hook.is_some() {
+                step("the hook", DIES, &|to| end_hook(to));
+            }
+        }
+        if state.holder_is_alive && state.holder_has {
             for who in 0..2 {
                 if state.entries[who].is_some_and(|entry| !entry.is_answered) {
                     step("the holder", ANSWERS, &|to| {
@@ -225,8 +359,12 @@ impl Contesting {
                     });
                 }
             }
-            step("the holder", DIES, &|to| to.holder_is_alive = false);
-            if state.lock.is_none() {
+            step("the holder", DIES, &|to| {
+                to.holder_is_alive = false;
+                end_hook(to);
+            });
+            // It does one thing at a time.
+            if state.lock.is_none() && state.hook.is_none() {
                 step("the holder", RELEASES, &|to| to.holder_has = false);
             }
         }
@@ -234,11 +372,16 @@ impl Contesting {
         if state.lock.is_none() && !is_held && !state.other_has && self.passed_on(state).is_none() {
             step("another", RESERVES, &|to| {
                 to.other_has = true;
-                to.was_overtaken |= state.token != Token::Gone && Self::first(state).is_some();
+                to.was_overtaken |= Self::heir(state).is_some();
             });
         }
         steps
     }
+}
+
+fn end_hook(to: &mut State) {
+    to.hook = None;
+    to.lock = to.lock.filter(|who| *who != HOOK);
 }
 
 impl Protocol for Contesting {
@@ -249,20 +392,24 @@ impl Protocol for Contesting {
             lock: None,
             holder_has: true,
             holder_is_alive: true,
-            token: Token::Gone,
+            mark: 0,
+            tokens: [Token::default(); ROUNDS],
+            hook: None,
             entries: [None; 2],
             has: [false; 2],
             other_has: false,
             next: [Next::Contest; 2],
-            has_signed: false,
+            signed: 0,
             is_robbed: false,
+            is_trampled: false,
             was_early: false,
             was_overtaken: false,
         }
     }
 
     fn steps(&self, state: &State) -> Vec<Step<State>> {
-        let mut steps = Vec::new();
+        let of_world = self.steps_of_world(state).into_iter();
+        let mut steps: Vec<_> = of_world.map(|(who, deed, to)| Step { who, deed, to }).collect();
         for (who, name) in NAMES.into_iter().enumerate() {
             let own = self.step_of_contester(state, who);
             steps.extend(own.map(|(deed, to)| Step { who: name, deed, to }));
@@ -281,7 +428,6 @@ impl Protocol for Contesting {
                 }
             }
         }
-        steps.extend(self.steps_of_world(state).into_iter().map(|(who, deed, to)| Step { who, deed, to }));
         steps
     }
 
@@ -292,6 +438,7 @@ impl Protocol for Contesting {
         match () {
             () if holders > 1 => Some("the path has two holders"),
             () if state.is_robbed => Some("it was taken from one who gave a sign"),
+            () if state.is_trampled => Some("the holder edits what was taken from it"),
             () if state.was_early => Some("it was taken from one who answered"),
             () if state.was_overtaken => Some("the first contester was not first"),
             () => None,
@@ -299,7 +446,7 @@ impl Protocol for Contesting {
     }
 
     fn is_over(&self, state: &State) -> bool {
-        state.next.iter().all(|next| matches!(next, Next::Done | Next::Dead))
+        state.hook.is_none() && state.next.iter().all(|next| matches!(next, Next::Done | Next::Dead))
     }
 }
 
@@ -332,4 +479,19 @@ fn who_only_looks_whether_a_sign_was_given_takes_it_from_one_who_gave_it() {
 #[test]
 fn who_looks_at_the_time_alone_takes_it_from_one_who_answered() {
     assert_eq!(fault_of(Way::IgnoresAnswers), "it was taken from one who answered");
+}
+
+#[test]
+fn who_makes_the_token_of_a_round_anew_undoes_a_sign() {
+    assert_eq!(fault_of(Way::Reopens), "it was taken from one who gave a sign");
+}
+
+#[test]
+fn a_hook_that_ignores_that_its_sign_came_too_late_edits_what_was_taken() {
+    assert_eq!(fault_of(Way::EditsAnyway), "the holder edits what was taken from it");
+}
+
+#[test]
+fn a_hook_that_removes_the_token_of_a_taker_without_the_lock_gives_no_sign() {
+    assert_eq!(fault_of(Way::RemovesTaken), "it was taken from one who gave a sign");
 }

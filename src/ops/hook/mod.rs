@@ -7,6 +7,7 @@
 
 mod awareness;
 mod changed_files;
+mod contest_signs;
 mod mail;
 mod planned_changes;
 mod record_activity;
@@ -239,7 +240,9 @@ impl HookRun<'_> {
         let plan = ToolPlan::of(self.op, tool);
         let changed = tool.changed.iter().flatten().map(|path| check::file(self.cwd(), path));
         let changed: Vec<_> = plan.changes.into_iter().map(|change| change.target).chain(changed).collect();
-        self.give_signs(changed.iter())
+        // Too late or not, the tool has run.
+        self.give_signs(changed.iter())?;
+        Ok(())
     }
 
     /// Records that a turn runs that somebody's wake-up began, where the harness calls no hook at its start.

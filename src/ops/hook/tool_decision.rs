@@ -1,25 +1,28 @@
 //! Decides whether a tool call may go ahead, by the reservations of other agents (PreToolUse).
 //!
-//! The decision comes first. It takes no lock and needs only registrations that can be read. Housekeeping, mail and
-//! notes come after it and can't undo it. A refusal is said before anything is written, so it holds whatever fails or
+//! The decision comes first. It needs only registrations that can be read, and takes no lock, unless somebody is just
+//! taking a contested path from the agent (`contest_signs`). Housekeeping, mail and notes come after it and can't undo it. A refusal is said before anything is written, so it holds whatever fails or
 //! is killed afterwards.
 //!
 //! A known limit: the command line that `install` writes passes on the output of `msg` only if `msg` exits with 0. If
 //! `msg` is killed after it printed a refusal, the harness doesn't get it.
 
+use std::borrow::Cow;
+
 use crate::domain::hook::{HookAnswer, ToolUse};
 use crate::domain::pattern::SearchBudget;
-use crate::domain::{ChangeTarget, Conflict, EventKind, PathWait, quote_code, quote_sentence};
-use crate::ops::agents::identity::{self, RecognisedAgent};
+use crate::domain::{Conflict, EventKind, PathWait, quote_code, quote_sentence};
+use crate::ops::agents::identity::RecognisedAgent;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::rendered_message::format_age;
 use crate::ops::reservations::check::{self, HardLinkPolicy};
 use crate::ops::reservations::holdings::Holding;
 use crate::ops::reservations::reserve::PatternBase;
 use crate::ops::reservations::waiting;
-use crate::store::{RegistryQuery, resolved_patterns};
+use crate::store::{Census, Registration, RegistryQuery, StoreError, resolved_patterns};
 use crate::sys::clock;
 
+use super::contest_signs::SignOutcome;
 use super::planned_changes::{PlannedChange, ToolPlan};
 use super::{AnswerFn, HookRun, LOCK_TIMEOUT, changed_files};
 
@@ -42,7 +45,13 @@ impl HookRun<'_> {
         say: &mut AnswerFn<'_>,
     ) -> Result<(), CommandError> {
         let plan = ToolPlan::of(self.op, tool);
-        let judgement = self.judge(&plan)?;
+        let look = |near: &RegistryQuery<'_>| self.registry.matching_and_update(near);
+        let mut judgement = self.judge(&plan, look)?;
+        if judgement.refused.is_none()
+            && let Err(error) = self.sign(&plan, &mut judgement)
+        {
+            judgement.doubts.push(format!("a contest of your path could not be answered: {}", error.message));
+        }
         match judgement.refused {
             Some((number, holding)) => {
                 self.refuse(&plan.changes[number], &holding, recognised, say);
@@ -59,14 +68,41 @@ impl HookRun<'_> {
         }
     }
 
+    /// Shows those who contest a path of the agent's that it is in use, before the tool may run: that counts even if this
+    /// hook is killed then. If the agent has lost a path meanwhile, judges again by all registrations, because what was
+    /// passed on may not be written down.
+    fn sign(&mut self, plan: &ToolPlan, judgement: &mut Judgement) -> Result<(), CommandError> {
+        /// A sign comes too late again only if a whole contest has passed in between.
+        const LOOKS: usize = 3;
+        for _ in 0..LOOKS {
+            let signed = self.give_signs(plan.changes.iter().map(|change| &change.target))?;
+            if signed == SignOutcome::Given {
+                break;
+            }
+            let census = self.mesh.registry().census()?;
+            let is_own =
+                |known: &&Registration| self.me.as_ref().is_some_and(|me| known.agent.is_same_session(me));
+            let own = census.records.iter().find(is_own).map(|record| record.agent.clone());
+            self.me = own.or_else(|| self.me.take());
+            *judgement = self.judge(plan, |_| Ok(Cow::Owned(census)))?;
+            if judgement.refused.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Finds out which change is refused. Takes no lock.
-    fn judge(&self, plan: &ToolPlan) -> Result<Judgement, CommandError> {
+    fn judge<'s>(
+        &self,
+        plan: &ToolPlan,
+        look: impl FnOnce(&RegistryQuery<'_>) -> Result<Cow<'s, Census>, StoreError>,
+    ) -> Result<Judgement, CommandError> {
         let unread = plan.unread.clone().into_iter();
         if plan.changes.is_empty() {
             return Ok(Judgement { doubts: unread.collect(), ..Judgement::default() });
         }
         let targets: Vec<_> = plan.changes.iter().map(|change| change.target.clone()).collect();
-        let look = |near: &RegistryQuery<'_>| self.registry.matching_and_update(near);
         let judged = check::judge(self.mesh, self.me.as_ref(), &targets, HardLinkPolicy::Include, look)?;
         let place = self.place();
         let mut doubts = judged.doubts(|number| plan.changes[number].shown(place));
@@ -116,13 +152,8 @@ impl HookRun<'_> {
         judgement: &Judgement,
         say: &mut AnswerFn<'_>,
     ) {
-        // A sign that its path is in use counts even if this hook is killed as soon as the tool may run.
-        let signed = self.give_signs(plan.changes.iter().map(|change| &change.target));
         say(&HookAnswer::Silence);
         self.registry.update_index();
-        if let Err(error) = signed {
-            self.leave_trouble(&error);
-        }
         for doubt in &judgement.doubts {
             let text = format!("a tool call was let through, but {doubt}");
             self.leave_trouble(&CommandError::new(CommandErrorKind::Corrupt, text));
@@ -137,27 +168,6 @@ impl HookRun<'_> {
         for error in results.into_iter().filter_map(Result::err) {
             self.leave_trouble(&error);
         }
-    }
-
-    /// Shows those who contest a path of the agent's that the agent changes it. Costs nothing if nobody does.
-    pub(super) fn give_signs<'t>(
-        &self,
-        targets: impl Iterator<Item = &'t ChangeTarget> + Clone,
-    ) -> Result<(), CommandError> {
-        let Some(me) = &self.me else { return Ok(()) };
-        for held in &me.reservations {
-            let Some(mark) = &held.contest else { continue };
-            let patterns = resolved_patterns(me, held);
-            let budget = SearchBudget::for_one_pair();
-            let is_hit = |target: &ChangeTarget| {
-                patterns.iter().any(|pattern| target.hit_by(pattern, &budget) != Conflict::None)
-            };
-            let mut targets = targets.clone();
-            if targets.any(is_hit) && !identity::is_called_by_another(self.op, &self.registry, me) {
-                self.mesh.contests().give_sign(mark)?;
-            }
-        }
-        Ok(())
     }
 
     /// Records that the agent was refused this. If that fails, it is not told when it becomes free.

@@ -61,6 +61,8 @@ pub fn contest(op: &Op, text: &str, why: Option<&str>) -> Result<ContestOutcome,
     if let Some(outcome) = known(&mesh, &roster, &me, &holding, &machine_time, timeout)? {
         return Ok(outcome);
     }
+    // A file that only a killed contester left is no reason to join its round.
+    locked.sweep_contests(roster.census())?;
     let mark = next_mark(&mesh, &holding.reservation)?;
     let is_of_place =
         |contest: &Contest| is_same_place(&contest.wanted, &wanted) || contest.mark.id == mark.id;
@@ -79,8 +81,9 @@ pub fn contest(op: &Op, text: &str, why: Option<&str>) -> Result<ContestOutcome,
         started: machine_time,
         answered: None,
     };
-    locked.sweep_contests(roster.census())?;
-    locked.open_contest(&mark)?;
+    if holding.reservation.contest.as_ref() != Some(&mark) {
+        locked.open_contest(&mark)?;
+    }
     let mut change = locked.change();
     stage(&mut change, &me, &holding, &contest, now)?;
     tell_holder(change.locked(), &mesh, &me, &holding, &contest, timeout)?;
@@ -144,8 +147,8 @@ fn next_mark(mesh: &Mesh, held: &Reservation) -> Result<ContestMark, CommandErro
     }
 }
 
-/// Marks the reservation, then adds the contest. Killed in between, a mark without a contest is left, which the next
-/// contest uses.
+/// Marks the reservation, then adds the contest. Killed in between, a mark without a contest is left, and the
+/// next contest begins a new round.
 fn stage(
     change: &mut StagedChange<'_>,
     me: &Agent,

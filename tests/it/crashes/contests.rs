@@ -8,10 +8,10 @@ use crate::crashes::{Scene, Sweep};
 use crate::support::environment::{TestEnvironment, end, wait_until};
 use crate::support::hook_call::Call;
 
-const TAKE: [&str; 6] = ["release", "src/auth/", "--from", "Alice", "--as", "Bob"];
+pub(super) const TAKE: [&str; 6] = ["release", "src/auth/", "--from", "Alice", "--as", "Bob"];
 
 /// Alice holds `src/`. Bob and then Carol contest it, and the time is over.
-fn contested(env: &TestEnvironment) {
+pub(super) fn contested(env: &TestEnvironment) {
     held(env);
     env.ok(&["contest", "src/", "--as", "Bob"]);
     env.ok(&["contest", "src/auth/x", "--as", "Carol"]);
@@ -47,7 +47,7 @@ fn holders(env: &TestEnvironment) -> Vec<String> {
 }
 
 /// Whether the registration on disk has reservations.
-fn has_any(env: &TestEnvironment, name: &str) -> bool {
+pub(super) fn has_any(env: &TestEnvironment, name: &str) -> bool {
     env.registration(name)["reservations"].as_array().is_some_and(|list| !list.is_empty())
 }
 
