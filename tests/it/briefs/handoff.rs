@@ -50,7 +50,7 @@ fn what_others_wrote_to_the_giver_does_not_go_along() {
     for name in ["Alice", "Bob", "Carol"] {
         project.join(name, &root);
     }
-    project.env.ok(&["send", "Alice", "is the gate still open", "--kind", "question", "--as", "Carol"]);
+    project.env.ok(&["send", "Alice", "is the drawbridge up", "--kind", "question", "--as", "Carol"]);
     project.env.ok(&["send", "Alice", "who has the login", "--kind", "question", "--as", "Bob"]);
     project.env.run(&["read", "--as", "Alice"]).expect_code(0);
     project.msg(&root, &["claim", "LOGIN", "--adhoc", "--as", "Alice"]).expect_code(0);
@@ -58,5 +58,5 @@ fn what_others_wrote_to_the_giver_does_not_go_along() {
     project.msg(&root, &["delegate", "go on", "--to", "Bob", "--brief", "--as", "Alice"]).expect_code(0);
     let mail = project.env.ok(&["inbox", "--as", "Bob"])["messages"].to_string();
     assert!(mail.contains("Carol") && mail.contains("who has the login"), "{mail}");
-    assert!(!mail.contains("gate"), "{mail}");
+    assert!(!mail.contains("drawbridge"), "{mail}");
 }
