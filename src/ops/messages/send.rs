@@ -55,6 +55,12 @@ impl MessageDraft {
         let ttl = self.ttl.or_else(|| self.kind.and_then(MessageKind::default_ttl))?;
         clock::now().checked_add(ttl).ok()
     }
+
+    /// When the copy for that agent expires: never, if it uses pi-messenger. That reads whatever is in its inbox, so
+    /// nobody else may remove anything from there.
+    fn expires_at_for(&self, agent: &Agent) -> Option<Timestamp> {
+        if agent.is_foreign() { None } else { self.expires_at() }
+    }
 }
 
 /// Parses an importance.
@@ -331,7 +337,8 @@ impl<'a> Post<'a> {
             true => WakeRoute::None,
             false => wake::route(self.op, self.mesh, agent, self.draft.importance())?,
         };
-        let (stamp, message) = self.message(outbox, &agent.name)?;
+        let expires_at = self.draft.expires_at_for(agent);
+        let (stamp, message) = self.message(outbox, &agent.name, expires_at)?;
         let Some(posted) = outbox.post(stamp, &agent.name, message)? else {
             return Ok(CopyOutcome::Postponed(Postponed::NoInbox(agent.clone(), route)));
         };
@@ -355,6 +362,7 @@ impl<'a> Post<'a> {
         &self,
         outbox: &mut Outbox<'_>,
         to: &AgentName,
+        expires_at: Option<Timestamp>,
     ) -> Result<(MessageStamp, Message), CommandError> {
         let stamp = outbox.stamp()?;
         let message = Message {
@@ -369,7 +377,7 @@ impl<'a> Post<'a> {
             needs_ack: self.draft.wants_ack,
             is_broadcast: self.addressing == Addressing::Broadcast,
             kind: self.draft.kind,
-            expires_at: self.draft.expires_at(),
+            expires_at,
         };
         Ok((stamp, message))
     }

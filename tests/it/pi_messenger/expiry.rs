@@ -1,4 +1,4 @@
-//! Reservations that expire. pi-messenger does not know about expiry: it obeys whatever is in the registration.
+//! Reservations and messages that expire. pi-messenger does not know about expiry: it obeys whatever is in the registration.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use ravenry::sys::test_switches::NOW;
 use serde_json::json;
 
 use super::pi;
-use crate::support::environment::TestEnvironment;
+use crate::support::environment::{TestEnvironment, files_in};
 
 /// An agent that has reserved a path for a minute.
 fn with_reservation() -> TestEnvironment {
@@ -88,4 +88,22 @@ fn a_registration_of_pi_is_never_rewritten() {
     let before = fs::read(&path).unwrap();
     later(&env, &["doctor", "--repair"]);
     assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+/// pi-messenger gets the text, however late it reads its inbox.
+#[test]
+fn a_message_to_pi_never_expires() {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    pi(&env, "Pipit", json!({}));
+    let sent = env.ok(&["send", "Pipit", "src/auth is free", "--ttl", "1m", "--as", "Wren"]);
+    let id = sent["sent"][0]["id"].as_str().unwrap();
+    assert_eq!(env.ok(&["show", id, "--as", "Wren"])["message"]["expiresAt"], serde_json::Value::Null);
+    later(&env, &["receipt", id, "--as", "Wren"]);
+    later(&env, &["history", "--as", "Wren"]);
+    let is_text = |file: &std::path::PathBuf| fs::read_to_string(file).unwrap().contains("src/auth is free");
+    assert_eq!(files_in(&env.mesh().join("inbox/Pipit")).iter().filter(|file| is_text(file)).count(), 1);
+    let now = (jiff::Timestamp::now() + jiff::SignedDuration::from_mins(2)).to_string();
+    let receipt = env.run_with(&["receipt", id, "--as", "Wren", "--json"], &[(NOW, &now)]).json();
+    assert_eq!(receipt["state"], "stored", "{receipt}");
 }

@@ -53,7 +53,8 @@ impl Post<'_> {
                 self.note_owner(&agent);
                 locked.make_inbox(&agent.name)?;
                 let mut outbox = self.mesh.outboxes().lock(&self.from.name)?;
-                let (stamp, message) = self.message(&mut outbox, &agent.name)?;
+                let expires_at = self.draft.expires_at_for(&agent);
+                let (stamp, message) = self.message(&mut outbox, &agent.name, expires_at)?;
                 let posted = outbox.post(stamp, &agent.name, message)?.ok_or_else(just_left)?;
                 Ok(self.sent(&agent, posted, route))
             }
@@ -76,7 +77,7 @@ impl Post<'_> {
         let came_back = || not_running(name, "it has just come back", clock::now());
         let (_, grave) = list::grave_of(self.mesh, name)?.ok_or_else(came_back)?;
         let mut outbox = self.mesh.outboxes().lock(&self.from.name)?;
-        let (stamp, message) = self.message(&mut outbox, name)?;
+        let (stamp, message) = self.message(&mut outbox, name, self.draft.expires_at())?;
         let posted = outbox.hold(&grave.id, stamp, name, message)?.ok_or_else(came_back)?;
         let (to, id, stem) = (name.clone(), posted.message.id, posted.stem);
         Ok(CopyOutcome::Sent(AcceptedCopy { to, id, stem, is_held: true, route: WakeRoute::None }, None))
