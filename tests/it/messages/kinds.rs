@@ -226,43 +226,43 @@ fn a_clock_that_was_set_back_lengthens_no_life() {
     assert_eq!(state(&env, LATER, &id), "expired");
 }
 
-/// Readers and a sender that asks, all at once, around the moment at which the messages expire.
+/// Readers for which it is still time and a sender for which it is over, all at once.
 #[test]
 fn a_message_is_handed_over_or_expires_and_never_both() {
+    const MESSAGES: usize = 8;
     let env = two();
-    let sent = |number: usize| {
-        let text = format!("number {number}");
-        env.ok(&["send", "Bob", &text, "--ttl", "1s", "--as", "Alice"])["sent"][0]["id"].clone()
+    let spawn = |time: &str, args: &[&str]| {
+        let mut command = env.msg();
+        command.args(args).arg("--json").env(NOW, time);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    let ids: Vec<Value> = (0..24).map(sent).collect();
-    let mut handed_over: BTreeMap<String, usize> = BTreeMap::new();
-    wait_until("each has its fate", || {
-        let spawn = |_| {
-            let mut reader = env.msg();
-            reader.args(["read", "--limit", "1", "--as", "Bob", "--json"]);
-            reader.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-        };
-        let readers: Vec<_> = (0..3).map(spawn).collect();
-        for id in &ids {
-            env.ok(&["receipt", id.as_str().unwrap(), "--as", "Alice"]);
-        }
+    let (mut handed_over, mut expired) = (0, 0);
+    wait_until("there is one of each fate", || {
+        let ids: Vec<String> = (0..MESSAGES).map(|_| send(&env, &["now or never", "--ttl", "5m"])).collect();
+        let read = ["read", "--limit", "2", "--as", "Bob"];
+        let readers: Vec<_> = (0..3).map(|_| spawn(NEARLY, &read)).collect();
+        let asker = spawn(LATER, &["receipt", &ids[MESSAGES - 1], "--as", "Alice"]);
+        let mut read: BTreeMap<String, usize> = BTreeMap::new();
         for reader in readers {
             let answer: Value = serde_json::from_slice(&reader.wait_with_output().unwrap().stdout).unwrap();
             for message in answer["messages"].as_array().unwrap() {
-                *handed_over.entry(message["id"].as_str().unwrap().to_string()).or_default() += 1;
+                *read.entry(message["id"].as_str().unwrap().to_string()).or_default() += 1;
             }
         }
-        env.mail().is_empty()
-    });
-    for id in &ids {
-        let id = id.as_str().unwrap();
-        let state = env.ok(&["receipt", id, "--as", "Alice"])["state"].clone();
-        match handed_over.get(id) {
-            Some(1) => assert_eq!(state, "surfaced", "{id}"),
-            None => assert_eq!(state, "expired", "{id}"),
-            times => panic!("{id} was handed over {times:?} times"),
+        assert!(asker.wait_with_output().unwrap().status.success());
+        for id in &ids {
+            let fate = state(&env, LATER, id);
+            match read.get(id) {
+                Some(1) => assert_eq!(fate, "surfaced", "{id}"),
+                None => assert_eq!(fate, "expired", "{id}"),
+                times => panic!("{id} was handed over {times:?} times"),
+            }
         }
-    }
+        assert!(env.mail().is_empty(), "{:?}", env.mail());
+        handed_over += read.len();
+        expired += ids.len() - read.len();
+        handed_over > 0 && expired > 0
+    });
 }
 
 /// pi-messenger reads every `*.json` and ignores keys that it does not know; what it or an earlier release wrote has no
