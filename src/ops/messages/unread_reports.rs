@@ -37,6 +37,14 @@ impl UnreadReporter {
     }
 }
 
+/// Whose mail is unread.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Recipient {
+    Present,
+    /// Its mail is in a grave.
+    Gone,
+}
+
 /// Tells the agent which of its messages are unread for too long. If the lock is taken, the next call does it. Wakes
 /// nobody, because the caller is about to look.
 pub(in crate::ops) fn tell(mesh: &Mesh, agent: &Agent) -> Result<(), CommandError> {
@@ -51,9 +59,10 @@ pub(in crate::ops) fn tell(mesh: &Mesh, agent: &Agent) -> Result<(), CommandErro
     let mut unread = Vec::new();
     for (report, place) in due.iter().zip(mesh.outboxes().locate_sent(&places)?) {
         match place {
-            SentMessageLocation::Stored | SentMessageLocation::Parked | SentMessageLocation::Grave(_) => {
-                unread.push(report);
+            SentMessageLocation::Stored | SentMessageLocation::Parked => {
+                unread.push((report, Recipient::Present));
             }
+            SentMessageLocation::Grave(_) => unread.push((report, Recipient::Gone)),
             // It is about to be read. If not, it is stored again.
             SentMessageLocation::InHand | SentMessageLocation::Offered(_) => {}
             SentMessageLocation::Seen(_) | SentMessageLocation::Quarantine | SentMessageLocation::Nowhere => {
@@ -68,24 +77,28 @@ fn tell_of(
     locked: &LockedMesh<'_>,
     mesh: &Mesh,
     agent: &Agent,
-    unread: &[&UnreadReport],
+    unread: &[(&UnreadReport, Recipient)],
 ) -> Result<(), CommandError> {
     if unread.is_empty() || !post_owed(locked, mesh, &agent.name, &words(unread), Importance::Normal)? {
         return Ok(());
     }
-    for report in unread {
+    for (report, _) in unread {
         locked.settle_unread_report(report)?;
     }
     Ok(())
 }
 
-fn words(unread: &[&UnreadReport]) -> Notice {
-    let one = |report: &&UnreadReport| {
+fn words(unread: &[(&UnreadReport, Recipient)]) -> Notice {
+    let one = |(report, recipient): &(&UnreadReport, Recipient)| {
+        let (state, prospect) = match recipient {
+            Recipient::Present => (" has not read your ", " ago. It stays in the inbox."),
+            Recipient::Gone => (" is gone, and has not read your ", " ago. It gets it if it comes back."),
+        };
         let kind = report.sent.stem.kind().map_or("message", MessageKind::name);
         let age = clock::now().duration_since(report.sent_at);
-        let notice = Notice::new().name(&report.sent.to).say(" has not read your ").say(kind).say(" ");
+        let notice = Notice::new().name(&report.sent.to).say(state).say(kind).say(" ");
         let notice = notice.own_arguments([report.sent.stem.short_id()], "ID").say(", sent ").duration(age);
-        notice.say(" ago. It stays in the inbox.")
+        notice.say(prospect)
     };
     let notice = unread.iter().take(MOST_NAMED).map(one).fold(Notice::new(), |all, one| all.and(&one));
     match unread.len().saturating_sub(MOST_NAMED) {

@@ -11,8 +11,9 @@
 //! inbox/<To>/.<stem>.parked                            parked: repeatedly could not be handed over
 //! seen/<To>/<stem>,<ms>,<via>[~|=][,<ms acked>].json   surfaced; never handed over if via is `expired`; `~`: its
 //!                                                      reader was reminded to answer, `=`: it was answered
-//! sent/<From>/<stem>,<To>[,<route>].json                sent, and how the recipient was notified; `told` as the route: it
-//!                                                      is settled whether it is unread for too long
+//! sent/<From>/<stem>,<To>[,<route>][=].json             sent, and how the recipient was notified; `=`, after a comma if
+//!                                                      there is no route: it is settled whether it is unread for too
+//!                                                      long
 //! ```
 
 use std::fmt;
@@ -311,8 +312,8 @@ impl SeenRecord {
     }
 }
 
-/// The route of a message of which it is settled whether it is unread for too long.
-const TOLD: &str = "told";
+/// The end of the record of a message of which it is settled whether it is unread for too long. No route has it.
+const SETTLED: char = '=';
 
 /// A record in `sent/`.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -321,22 +322,33 @@ pub struct SentRecord {
     pub to: AgentName,
     /// How the recipient was to be notified, as one word.
     pub route: Option<String>,
+    /// Whether its sender was told that nobody reads it, or need not be.
+    pub is_report_settled: bool,
 }
 
 impl SentRecord {
-    /// Whether its sender is still to be told if nobody reads it. The age is a matter of time, and not of the record.
-    pub(in crate::store) fn may_be_reported(&self) -> bool {
-        self.stem.kind().is_some_and(MessageKind::is_reported_unread) && self.route.as_deref() != Some(TOLD)
+    pub(in crate::store) fn new(stem: &MessageStem, to: &AgentName) -> Self {
+        Self { stem: stem.clone(), to: to.clone(), route: None, is_report_settled: false }
     }
 
-    /// The record of a message that is not reported any more. How its recipient was notified is of no interest by then.
-    pub(in crate::store) fn told(&self) -> Self {
-        Self { route: Some(TOLD.to_string()), ..self.clone() }
+    /// Whether its sender is still to be told if nobody reads it. The age is a matter of time, and not of the record.
+    pub(in crate::store) fn may_be_reported(&self) -> bool {
+        self.stem.kind().is_some_and(MessageKind::is_reported_unread) && !self.is_report_settled
+    }
+
+    /// The record of a message that is not reported any more.
+    pub(in crate::store) fn settled(&self) -> Self {
+        Self { is_report_settled: true, ..self.clone() }
     }
 
     pub(in crate::store) fn of_file(name: &str) -> Option<Self> {
         let mut parts = name.strip_suffix(".json")?.split(',');
-        let (stem, to, route) = (parts.next()?, parts.next()?, parts.next().map(str::to_string));
+        let (stem, to, last) = (parts.next()?, parts.next()?, parts.next());
+        let settled = last.and_then(|last| last.strip_suffix(SETTLED));
+        let route = match settled {
+            Some("") => None,
+            _ => settled.or(last).map(str::to_string),
+        };
         let is_word = |text: &String| text.bytes().all(|byte| byte.is_ascii_lowercase());
         if parts.next().is_some() || !route.iter().all(is_word) {
             return None;
@@ -345,12 +357,15 @@ impl SentRecord {
             stem: MessageStem::of_file(&format!("{stem}.json"))?,
             to: AgentName::new(to).ok()?,
             route,
+            is_report_settled: settled.is_some(),
         })
     }
 
     pub(in crate::store) fn file(&self) -> String {
-        let route = self.route.as_deref().map_or(String::new(), |route| format!(",{route}"));
-        format!("{},{}{route}.json", self.stem, self.to)
+        let mut last = self.route.clone().unwrap_or_default();
+        last.extend(self.is_report_settled.then_some(SETTLED));
+        let comma = if last.is_empty() { "" } else { "," };
+        format!("{},{}{comma}{last}.json", self.stem, self.to)
     }
 }
 
@@ -382,8 +397,10 @@ mod tests {
             "of older records only the message tells"
         );
         for route in [None, Some("rewake".to_string())] {
-            let sent = SentRecord { stem: stem.clone(), to: AgentName::new("SwiftRaven").unwrap(), route };
-            assert_eq!(SentRecord::of_file(&sent.file()), Some(sent));
+            let sent = SentRecord { route, ..SentRecord::new(&stem, &AgentName::new("SwiftRaven").unwrap()) };
+            for sent in [sent.settled(), sent] {
+                assert_eq!(SentRecord::of_file(&sent.file()), Some(sent));
+            }
         }
         assert_eq!(SentRecord::of_file("1794700676113-gpvjoz,SwiftRaven,a,b.json"), None);
         assert_eq!(DotFile::of_file(&stem.parked()), Some(DotFile::Parked(stem.clone())));

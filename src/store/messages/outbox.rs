@@ -43,7 +43,7 @@ impl<'m> Outboxes<'m> {
         route: &str,
     ) -> Result<(), StoreError> {
         let dir = self.mesh.layout.sent(from);
-        let plain = SentRecord { stem: stem.clone(), to: to.clone(), route: None };
+        let plain = SentRecord::new(stem, to);
         let noted = SentRecord { route: Some(route.to_string()), ..plain.clone() };
         self.mesh.files.take(&dir.join(plain.file()), &dir.join(noted.file()))?;
         Ok(())
@@ -57,7 +57,7 @@ impl<'m> Outboxes<'m> {
         stem: &MessageStem,
     ) -> Result<bool, StoreError> {
         let Ok(to) = AgentName::new(message.to.as_str()) else { return Ok(false) };
-        let sent = SentRecord { stem: stem.clone(), to, route: None };
+        let sent = SentRecord::new(stem, &to);
         Ok(files::exists(&self.mesh.layout.sent(from).join(sent.file()))?)
     }
 
@@ -69,7 +69,7 @@ impl<'m> Outboxes<'m> {
 
     /// Removes the record of a message that was taken back.
     pub fn forget_sent(self, from: &AgentName, to: &AgentName, posted: &Posted) -> Result<(), StoreError> {
-        let sent = SentRecord { stem: posted.stem.clone(), to: to.clone(), route: None };
+        let sent = SentRecord::new(&posted.stem, to);
         files::remove(&self.mesh.layout.sent(from).join(sent.file()))?;
         Ok(())
     }
@@ -172,7 +172,7 @@ impl Outbox<'_> {
         message: Message,
     ) -> Result<Option<Posted>, StoreError> {
         let stem = MessageStem::of_message(stamp, &message);
-        let sent = SentRecord { stem: stem.clone(), to: to.clone(), route: None };
+        let sent = SentRecord::new(&stem, to);
         let record = self.mesh.layout.sent(&self.from).join(sent.file());
         let target = dir.join(stem.file());
         match self.mesh.files.publish_twice(&target, &record, &message::bytes(&message))? {

@@ -44,7 +44,7 @@ impl LockedMesh<'_> {
     /// Records that the sender was told, or need not be.
     pub fn settle_unread_report(&self, report: &UnreadReport) -> Result<(), StoreError> {
         let dir = self.mesh.layout.sent(&report.from);
-        let (old, new) = (report.sent.file(), report.sent.told().file());
+        let (old, new) = (report.sent.file(), report.sent.settled().file());
         self.mesh.files.take(&dir.join(old), &dir.join(new))?;
         Ok(())
     }

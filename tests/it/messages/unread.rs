@@ -63,16 +63,32 @@ fn other_kinds_and_what_was_read_are_not_reported() {
     assert_eq!(told(&env, LATER), Vec::<String>::new());
 }
 
+/// How the recipient was to be woken stays known, also after the sender was told.
+#[test]
+fn a_receipt_keeps_the_way_of_waking() {
+    let env = two();
+    Call::new(&env, "claude/UserPromptSubmit", &session_of("Bob")).answer(&env);
+    let id = send(&env, &["may I?", "--kind", "question"]);
+    let wake = || at(&env, LATER, &["receipt", &id, "--as", "Alice"])["wake"].clone();
+    assert_eq!(wake(), "hook");
+    assert_eq!(told(&env, LATER).len(), 1);
+    assert_eq!(wake(), "hook");
+    assert_eq!(told(&env, LATER), Vec::<String>::new());
+}
+
 /// The recipient is gone: its mail is in its grave.
 #[test]
 fn what_waits_for_one_who_is_gone_is_reported() {
     let env = TestEnvironment::new();
     env.join("Alice");
     let bob = env.join("Bob");
-    send(&env, &["may I?", "--kind", "question"]);
+    let id = send(&env, &["may I?", "--kind", "question"]);
     env.kill(bob);
     env.ok(&["agents"]);
-    assert_eq!(told(&env, LATER).len(), 1);
+    let text = format!(
+        "Bob is gone, and has not read your question {id}, sent 15min ago. It gets it if it comes back."
+    );
+    assert_eq!(told(&env, LATER), [text]);
     assert_eq!(told(&env, LATER), Vec::<String>::new());
 }
 
