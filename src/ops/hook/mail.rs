@@ -60,7 +60,7 @@ impl HookRun<'_> {
         // Counted first: after a crash, one turn too few is better than one too many each time.
         let next = MailTurns { count: turns.count + u32::from(!is_woken), said: turns.said.clone() };
         self.mesh.hooks().set_mail_turns(session, &next)?;
-        let reminder = answers::remind(self.mesh, me, &owed)?;
+        let reminder = answers::remind(self.mesh, me, &owed, |error| self.leave_trouble(error));
         let said = match (self.call.continues_as_user_prompt, has_mail, reminder) {
             (true, false, None) => None,
             (true, _, reminder) => {

@@ -3,14 +3,14 @@
 //! A reply to the sender settles the debt; an ack does not. The reply is sent first. If the process dies before the debt
 //! is recorded as settled, whoever asks for what is owed finds the reply among the sent messages, and records it then.
 
-use crate::domain::{Agent, AgentName, Notice, PeerText};
+use crate::domain::{Agent, AgentName, Liveness, Notice, PeerText};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::store::{
     Acknowledge, AnswerMark, Mesh, MessageLocation, SeenRecord, SentMessageLocation, StoredMessage, Via,
 };
-use crate::sys::clock;
+use crate::sys::{clock, process};
 
 /// The most questions that a reminder names.
 const MOST_NAMED: usize = 3;
@@ -37,14 +37,30 @@ impl AnswerState {
 
 /// Messages that the agent has read and owes an answer to, oldest first.
 pub(in crate::ops) fn owed(mesh: &Mesh, agent: &Agent) -> Result<Vec<StoredMessage>, CommandError> {
-    let mut owed = mesh.archive().owed_answers(agent)?;
-    let mut answered = Vec::new();
-    for question in &owed {
-        answered.push(settle_if_answered(mesh, agent, question)?);
+    answerable(mesh, agent, mesh.archive().owed_answers(agent)?)
+}
+
+/// Those of the questions that the agent has not answered and can answer. An asker that is gone gets no answer; when it
+/// comes back, it is owed one again. Nor can anybody answer a sender whose name is not one.
+fn answerable(
+    mesh: &Mesh,
+    agent: &Agent,
+    questions: Vec<StoredMessage>,
+) -> Result<Vec<StoredMessage>, CommandError> {
+    let mut answerable = Vec::new();
+    if questions.is_empty() {
+        return Ok(answerable);
     }
-    let mut answered = answered.into_iter();
-    owed.retain(|_| !answered.next().unwrap_or_default());
-    Ok(owed)
+    let census = mesh.registry().census()?;
+    for question in questions {
+        let asker = AgentName::new(question.message.from.as_str()).ok();
+        let asker = asker.and_then(|name| census.find(&name, clock::now())).map(|record| &record.agent);
+        let is_there = asker.is_some_and(|asker| process::liveness(&asker.process) != Liveness::Gone);
+        if !settle_if_answered(mesh, agent, &question, asker)? && is_there {
+            answerable.push(question);
+        }
+    }
+    Ok(answerable)
 }
 
 /// The latest message of that agent to which the caller owes an answer. In a chat, whatever is written next answers it.
@@ -79,9 +95,20 @@ pub(super) fn states(
     Ok(states)
 }
 
-/// Settles a debt whose reply was sent by a process that died after that. Returns whether there is a reply.
-fn settle_if_answered(mesh: &Mesh, agent: &Agent, question: &StoredMessage) -> Result<bool, CommandError> {
-    let is_to_sender = |place: &MessageLocation| matches!(place, MessageLocation::Sent(sent) if sent.to.as_str().eq_ignore_ascii_case(&question.message.from));
+/// Settles a debt whose reply was sent by a process that died after that. Returns whether there is a reply to the asker,
+/// under whatever name of its.
+fn settle_if_answered(
+    mesh: &Mesh,
+    agent: &Agent,
+    question: &StoredMessage,
+    asker: Option<&Agent>,
+) -> Result<bool, CommandError> {
+    let is_asker = |to: &AgentName| {
+        to.as_str().eq_ignore_ascii_case(&question.message.from)
+            || asker.is_some_and(|asker| asker.all_names().any(|name| name == to))
+    };
+    let is_to_sender =
+        |place: &MessageLocation| matches!(place, MessageLocation::Sent(sent) if is_asker(&sent.to));
     let is_answered = mesh.archive().has_reply(agent, question, is_to_sender)?;
     if let (true, MessageLocation::Seen(seen)) = (is_answered, &question.place) {
         mesh.archive().settle_answer(agent, seen, clock::now())?;
@@ -175,28 +202,27 @@ fn read_by_replying(mesh: &Mesh, agent: &Agent, answered: &StoredMessage) -> Res
 /// The answers that the agent owes and was not reminded of yet.
 pub(in crate::ops) fn unreminded(mesh: &Mesh, agent: &Agent) -> Result<Vec<StoredMessage>, CommandError> {
     let is_new = |question: &StoredMessage| matches!(&question.place, MessageLocation::Seen(seen) if seen.answer == AnswerMark::None);
-    let mut new = Vec::new();
-    for question in mesh.archive().owed_answers(agent)?.into_iter().filter(is_new) {
-        if !settle_if_answered(mesh, agent, &question)? {
-            new.push(question);
-        }
-    }
-    Ok(new)
+    let mut new = mesh.archive().owed_answers(agent)?;
+    new.retain(is_new);
+    answerable(mesh, agent, new)
 }
 
 /// The text that reminds an agent of what it owes, without a word of a peer. It is recorded first: a question is
-/// mentioned once, even if nobody hears it. `None`: another hook did it.
+/// mentioned once, even if nobody hears it. One that cannot be recorded is not mentioned. `None`: there is none left,
+/// because another hook mentioned them, or none could be recorded.
 pub(in crate::ops) fn remind(
     mesh: &Mesh,
     agent: &Agent,
     questions: &[StoredMessage],
-) -> Result<Option<String>, CommandError> {
+    on_error: impl Fn(&CommandError),
+) -> Option<String> {
     let mut due = Vec::new();
     for question in questions {
-        if let MessageLocation::Seen(seen) = &question.place
-            && mesh.archive().note_reminder(agent, seen)?
-        {
-            due.push(question);
+        let MessageLocation::Seen(seen) = &question.place else { continue };
+        match mesh.archive().note_reminder(agent, seen) {
+            Ok(true) => due.push(question),
+            Ok(false) => {}
+            Err(error) => on_error(&error.into()),
         }
     }
     let mut notice = Notice::new().say("[msg] You owe an answer to ");
@@ -207,9 +233,9 @@ pub(in crate::ops) fn remind(
         notice = notice.names([&from]).say(" (msg reply ").arguments([&id], "ID").say(" TEXT)");
     }
     let notice = match due.len() {
-        0 => return Ok(None),
+        0 => return None,
         1..=MOST_NAMED => notice,
         all => notice.say(", and to ").number(all - MOST_NAMED).say(" more (msg inbox)"),
     };
-    Ok(Some(notice.say(".").text().to_string()))
+    Some(notice.say(".").text().to_string())
 }
