@@ -39,6 +39,8 @@ pub struct Contest {
     /// The holder's last stamp: its messages with a later one were sent after the contest was made.
     pub holder_stamp: u64,
     pub started: MachineTime,
+    /// How long the holder was told that it has to answer.
+    pub timeout: Duration,
     /// The holder's first answer: it restarts the clock, later ones don't.
     pub answered: Option<MachineTime>,
 }
@@ -49,10 +51,15 @@ impl Contest {
         self.wanted.since
     }
 
-    /// How long the holder still has to answer. `None`: nobody can tell, because the machine was restarted.
+    /// How long the holder still has to answer: as long as it was told, or longer if it is set so now. `None`: nobody can tell, because the machine was restarted.
     pub fn time_left(&self, now: &MachineTime, timeout: Duration) -> Option<Duration> {
         let passed = now.since(self.answered.as_ref().unwrap_or(&self.started))?;
-        Some(timeout.saturating_sub(passed))
+        Some(self.longest(timeout).saturating_sub(passed))
+    }
+
+    /// What the holder was told, or the time that is set now, if that is longer.
+    pub fn longest(&self, timeout: Duration) -> Duration {
+        timeout.max(self.timeout)
     }
 }
 
@@ -81,7 +88,8 @@ mod tests {
         };
         let mark = ContestMark { id: ContestId::new("a1").unwrap(), round: 1 };
         let holder = "Alice".to_string();
-        Contest { mark, order: 1, wanted, holder, holder_stamp: 0, started, answered }
+        let timeout = Duration::from_millis(50);
+        Contest { mark, order: 1, wanted, holder, holder_stamp: 0, started, timeout, answered }
     }
 
     #[test]
@@ -94,6 +102,8 @@ mod tests {
         assert_eq!(left(&silent, at("a", 9000)), Some(Duration::ZERO));
         assert_eq!(left(&silent, at("b", 9000)), None, "another boot");
         assert_eq!(left(&silent, at("a", 999)), None, "before the contest");
+        let shortened = silent.time_left(&at("a", 1040), Duration::ZERO);
+        assert_eq!(shortened, Some(Duration::from_millis(10)), "the holder was told 50 ms");
         let answered = contest(at("a", 1000), Some(at("a", 1090)));
         assert_eq!(left(&answered, at("a", 1150)), Some(Duration::from_millis(40)));
         assert_eq!(left(&answered, at("a", 1190)), Some(Duration::ZERO));

@@ -79,6 +79,7 @@ pub fn contest(op: &Op, text: &str, why: Option<&str>) -> Result<ContestOutcome,
         holder: holding.holder.name.to_string(),
         holder_stamp: mesh.outboxes().last_stamp_of(&holding.holder)?,
         started: machine_time,
+        timeout,
         answered: None,
     };
     if holding.reservation.contest.as_ref() != Some(&mark) {

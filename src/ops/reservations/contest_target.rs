@@ -18,8 +18,8 @@ use crate::ops::agents::names;
 use crate::ops::agents::roster::Roster;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
-/// The reservation of a live agent that is `wanted` or that `wanted` is inside of. It must be only one: the holder loses
-/// it whole. With `from`, only that agent's count.
+/// The reservation of a live agent that is `wanted`, or else that `wanted` is inside of. It must be only one: the holder
+/// loses it whole. With `from`, only that agent's count.
 pub(super) fn find_target(
     roster: &Roster<'_>,
     me: Option<&Agent>,
@@ -45,6 +45,9 @@ pub(super) fn find_target(
                 found.push(Holding { holder, reservation: held.clone(), is_assumed: false });
             }
         }
+    }
+    if found.iter().any(|one| is_same_place(&one.reservation, wanted)) {
+        found.retain(|one| is_same_place(&one.reservation, wanted));
     }
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),

@@ -8,11 +8,12 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::domain::pattern::Pattern;
 use crate::domain::{
     Agent, AgentName, Contest, EventKind, Liveness, MachineTime, Notice, PeerText, Reservation,
     format_duration, quote_code, shell_word,
 };
-use crate::store::{ContestEnd, LockedMesh, Mesh};
+use crate::store::{ContestEnd, LockedMesh, Mesh, resolved_patterns};
 use crate::sys::{clock, process};
 
 use super::conflicts::WantedReservations;
@@ -21,7 +22,7 @@ use super::contest_answers;
 use super::contest_target::{ContestState, contests_of, find_target, first_of, state};
 use super::holdings::Holding;
 use super::reserve::{BroadPatterns, MAX_RESERVATIONS, PatternBase, refusal};
-use super::rules::{drop_waits_for, is_same_place};
+use super::rules::{contains, drop_waits_for, is_same_place};
 use super::waiting;
 use crate::ops::agents::identity;
 use crate::ops::agents::names::{self, with_nearest};
@@ -196,7 +197,7 @@ impl Attempt<'_> {
         let mut change = locked.change();
         contest_answers::stage_answer(self.op, &mut change, holder, self.me, |_| true, now)?;
         change.commit()?;
-        Ok(Some(timeout))
+        Ok(Some(contest.longest(timeout)))
     }
 
     fn too_early(&self, time_left: Duration) -> CommandError {
@@ -216,8 +217,7 @@ impl Attempt<'_> {
         let wanted = Reservation { reason: contest.wanted.reason.clone(), since: now, ..wanted };
         let wanted = WantedReservations::new(vec![wanted], &self.me.cwd);
         let is_lost = |holding: &Holding| {
-            holding.holder.is_same_agent(&self.lost.holder)
-                && is_same_place(&holding.reservation, &self.lost.reservation)
+            holding.holder.is_same_agent(&self.lost.holder) && self.is_lost(&holding.reservation)
         };
         let mut conflicts = wanted.conflicts(self.roster, self.me, now);
         conflicts.retain(|(_, holding)| !is_lost(holding));
@@ -235,6 +235,15 @@ impl Attempt<'_> {
         Ok(wanted.reservations[0].clone())
     }
 
+    /// Whether the holder loses this one: it is the contested reservation, or lies inside it, so that an edit in it
+    /// would have been a sign.
+    fn is_lost(&self, held: &Reservation) -> bool {
+        let (holder, lost) = (&self.lost.holder, &self.lost.reservation);
+        let (theirs, own) = (resolved_patterns(holder, lost), resolved_patterns(holder, held));
+        let is_inside = |own: &Pattern| theirs.iter().any(|theirs| contains(theirs, own));
+        is_same_place(held, lost) || !own.is_empty() && own.iter().all(is_inside)
+    }
+
     fn take(
         &self,
         locked: &mut LockedMesh<'_>,
@@ -245,7 +254,6 @@ impl Attempt<'_> {
             return Err(self.at_work());
         }
         let mut change = locked.change();
-        let lost = &self.lost.reservation;
         if !is_same_place(&contest.wanted, gained) {
             // Between the next two writes the contest counts as the reservation.
             change.edit(self.me, |me| {
@@ -254,7 +262,7 @@ impl Attempt<'_> {
             })?;
         }
         change.edit(&self.lost.holder, |holder| {
-            holder.reservations.retain(|held| !is_same_place(held, lost));
+            holder.reservations.retain(|held| !self.is_lost(held));
         })?;
         change.decided();
         change.edit(self.me, |me| {

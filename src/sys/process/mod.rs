@@ -50,16 +50,11 @@ fn boot() -> &'static PidScope {
     BOOT.get_or_init(|| PidScope { boot_id: imp::boot_id(), machine_id: None, pid_ns: imp::pid_ns() })
 }
 
-/// The time since the machine started. It counts while the machine is suspended, and setting the wall clock does not
-/// move it. `None` where the system does not tell one start of the machine from another.
+/// The time since the machine started. Setting the wall clock does not move it, and on Linux it stands still while the
+/// machine is suspended, when nobody could answer. `None` where the system does not tell one start of the machine from another.
 pub fn uptime() -> Option<MachineTime> {
-    // On Linux the monotonic clock stands still while the machine is suspended; elsewhere it does not.
-    #[cfg(target_os = "linux")]
-    const CLOCK: ClockId = ClockId::CLOCK_BOOTTIME;
-    #[cfg(not(target_os = "linux"))]
-    const CLOCK: ClockId = ClockId::CLOCK_MONOTONIC;
     let boot = pid_scope().boot_id.clone()?;
-    let passed = Duration::from(clock_gettime(CLOCK).ok()?);
+    let passed = Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC).ok()?);
     Some(MachineTime { boot, millis: passed.as_millis().try_into().ok()? })
 }
 

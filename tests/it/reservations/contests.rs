@@ -90,6 +90,10 @@ fn not_before_the_time_is_over_and_not_without_a_contest() {
     let later = run_at(&env, "2126-01-01T00:00:00Z", &["release", "src/", "--from", "Alice", "--as", "Bob"]);
     assert_eq!(later.expect_code(1).kind(), "contest_open");
     assert_eq!(listed(&env), ["Alice src/"]);
+    // Nor does a shorter time that is set later: the holder was told another one.
+    env.ok(&["config", "set", "contestTimeout", "1"]);
+    assert!(contest(&env, "Bob", "src/")["secondsLeft"].as_u64().unwrap() > 1);
+    assert_eq!(not_taken(&env, "Bob", "src/"), "contest_open");
 }
 
 /// Each answer is given when the time is over: then the clock runs once more, and only once.
@@ -232,9 +236,25 @@ fn nothing_is_taken_from_one_whose_process_can_not_be_checked() {
 }
 
 #[test]
+fn of_two_reservations_the_one_that_is_named_exactly_is_contested() {
+    let env = scene();
+    reserve(&env, "Alice", &["src/auth/"]);
+    assert_eq!(env.fails(1, &["contest", "src/auth/x", "--as", "Bob"]), "ambiguous_pattern");
+    for pattern in ["src/auth/", "src/"] {
+        assert_eq!(contest(&env, "Bob", pattern)["contested"]["pattern"], pattern);
+    }
+    for pattern in ["src/auth/", "src/"] {
+        wait_for_end(&env, "Bob", pattern);
+    }
+    assert_eq!(not_taken(&env, "Bob", "src/auth/"), "reserved", "the other one covers it");
+    env.ok(&["release", "src/", "--from", "Alice", "--as", "Bob"]);
+    assert_eq!(listed(&env), ["Bob src/"], "what is inside goes with it");
+}
+
+#[test]
 fn what_can_be_contested() {
     let env = scene();
-    reserve(&env, "Carol", &["lib/a", "lib/**"]);
+    reserve(&env, "Carol", &["lib/a*", "lib/**"]);
     let fails = |pattern: &str| {
         env.fails(if pattern == "mine" { 2 } else { 1 }, &["contest", pattern, "--as", "Bob"])
     };
@@ -242,7 +262,7 @@ fn what_can_be_contested() {
     assert_eq!(fails("mine"), "invalid_value");
     assert_eq!(fails("free"), "not_reserved");
     assert_eq!(fails("."), "not_reserved", "it only overlaps");
-    assert_eq!(fails("lib/a"), "ambiguous_pattern");
+    assert_eq!(fails("lib/ab"), "ambiguous_pattern");
     assert_eq!(env.fails(1, &["release", "src/", "--from", "Carol", "--as", "Bob"]), "not_reserved");
     assert_eq!(env.fails(1, &["release", "src/", "--from", "Nobody", "--as", "Bob"]), "unknown_agent");
     assert_eq!(env.fails(2, &["release", "--from", "Alice", "--as", "Bob"]), "usage");

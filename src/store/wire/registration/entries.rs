@@ -1,5 +1,7 @@
 //! The entries of the lists in a registration: reservations, waits and former names.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -166,6 +168,8 @@ pub(super) struct ContestKeys {
     holder: String,
     holder_stamp: u64,
     started: MachineTimeKeys,
+    #[serde(default)]
+    timeout_millis: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     answered: Option<MachineTimeKeys>,
 }
@@ -191,18 +195,20 @@ impl From<MachineTime> for MachineTimeKeys {
 impl ContestKeys {
     /// `None`: its id is not one of ours.
     pub(super) fn read(self) -> Option<Contest> {
-        let Self { id, round, order, wanted, holder, holder_stamp, started, answered } = self;
+        let Self { id, round, order, wanted, holder, holder_stamp, started, timeout_millis, answered } = self;
+        let timeout = Duration::from_millis(timeout_millis);
         let mark = MarkKeys { id, round }.read()?;
         let (wanted, started, answered) = (wanted.into(), started.into(), answered.map(Into::into));
-        Some(Contest { mark, order, wanted, holder, holder_stamp, started, answered })
+        Some(Contest { mark, order, wanted, holder, holder_stamp, started, timeout, answered })
     }
 }
 
 impl From<Contest> for ContestKeys {
     fn from(contest: Contest) -> Self {
-        let Contest { mark, order, wanted, holder, holder_stamp, started, answered } = contest;
+        let Contest { mark, order, wanted, holder, holder_stamp, started, timeout, answered } = contest;
+        let timeout_millis = timeout.as_millis().try_into().unwrap_or(u64::MAX);
         let MarkKeys { id, round } = MarkKeys::of(&mark);
         let (wanted, started, answered) = (wanted.into(), started.into(), answered.map(Into::into));
-        Self { id, round, order, wanted, holder, holder_stamp, started, answered }
+        Self { id, round, order, wanted, holder, holder_stamp, started, timeout_millis, answered }
     }
 }
