@@ -3,11 +3,11 @@
 use std::fs;
 
 use ravenry::domain::hook::HookAnswer;
-use ravenry::sys::test_switches::CRASH_AT;
+use ravenry::sys::test_switches::{CRASH_AT, FAIL_SYNC};
 use serde_json::{Value, json};
 
 use super::two;
-use crate::support::environment::{TestEnvironment, files_in};
+use crate::support::environment::{TestEnvironment, end, files_in};
 use crate::support::hook_call::{Call, session_of};
 
 /// Alice asks Bob; returns the id.
@@ -164,13 +164,13 @@ fn a_sender_whose_name_is_not_one_is_not_mentioned() {
 #[test]
 fn a_reminder_that_fails_holds_up_no_mail() {
     let env = two();
+    env.ok(&["config", "set", "durability", "power"]);
     ask(&env, "may I?", "question");
     env.ok(&["read", "--as", "Bob"]);
-    let record = files_in(&env.mesh().join("seen/Bob")).remove(0);
-    let name = record.file_name().unwrap().to_str().unwrap().replace(".json", "~.json");
-    fs::create_dir(record.with_file_name(name)).unwrap();
     env.ok(&["send", "Bob", "and mail", "--as", "Alice"]);
-    let HookAnswer::GoOn(text) = stop(&env, "claude/Stop") else { panic!("it stops") };
+    let call = Call::new(&env, "claude/Stop", &session_of("Bob"));
+    let answer = call.understand(&end(call.command(&env).env(FAIL_SYNC, "seen/Bob")));
+    let HookAnswer::GoOn(text) = answer else { panic!("it stops") };
     assert!(text.ends_with("\n> and mail") && !text.contains("You owe"), "{text}");
     assert_eq!(stop(&env, "claude/Stop"), HookAnswer::Silence);
     let sent = env.ok(&["send", "Bob", "are you there?", "--as", "Alice"])["sent"][0]["id"].clone();
