@@ -3,6 +3,7 @@
 mod history;
 mod last_commit;
 mod read_only;
+mod reading_command;
 mod repository;
 mod work_state;
 mod work_tree_merge;

@@ -252,4 +252,29 @@ mod tests {
         assert_eq!(before.counted_lines(Some(CountedPart { generation: 1, length: before.length })), 3);
         assert_eq!(after.counted_lines(Some(CountedPart { generation: 9, length: 0 })), 0);
     }
+
+    #[test]
+    fn a_track_that_nobody_counts_loses_what_is_oldest() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = MeshOptions { durability: Durability::Process, lock_timeout: Duration::from_secs(60) };
+        let mesh = Mesh::create(&MeshLocation::at(&dir.path().join("mesh")), options).unwrap();
+        let (store, repository) = (mesh.awareness(), RepositoryId::of(b"/work"));
+        let long = |at: i64| {
+            let deed = Deed::Changed { tree: TreeId(0), files: vec![vec![b'x'; 256 * 1024]] };
+            TrackLine { deed, ..line(at) }
+        };
+        for at in 0..60 {
+            store.append(&repository, &long(at)).unwrap().unwrap();
+            let read = store.track(&repository).unwrap();
+            assert_eq!(times(&read.lines).last(), Some(&at), "the latest is always there");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_being_appended_is_not_read_yet() {
+        let whole = format!("\n{}\n", line(1).encode());
+        let half = format!("{whole}\n{}", &line(2).encode()[..20]);
+        let track = Track::parse(half.as_bytes());
+        assert_eq!((times(&track.lines), track.length), (vec![1], whole.len() as u64 + 1));
+    }
 }

@@ -2,13 +2,14 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 
 use super::GitError;
+use super::reading_command::reading_command;
 
 /// How long git may take, and how much it may print. What it has said by then is used.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -30,16 +31,10 @@ pub struct PastCommit {
 /// Calls `take` with the latest commits of `HEAD`, without merges, the newest first. A repository without commits has
 /// none; of a shallow clone, only those that are there are known.
 pub fn past_commits(dir: &Path, most: usize, take: &mut dyn FnMut(PastCommit)) -> Result<(), GitError> {
-    let mut command = Command::new("git");
-    command.args(["--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=", "-c", "log.follow=false"]);
+    let mut command = reading_command(dir);
     command.args(["log", "-z", "--no-merges", "--name-only", "--no-renames", "--no-show-signature"]);
     command.args(["--no-ext-diff", "--no-textconv", "--no-mailmap", "--no-notes", "--encoding=UTF-8"]);
     command.args(["--format=tformat:%x01%an <%ae>%x02%at%x02%B", &format!("-n{most}"), "HEAD", "--"]);
-    command
-        .current_dir(dir)
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_ALLOW_PROTOCOL", "none")
-        .env("LC_ALL", "C");
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -128,7 +123,7 @@ mod tests {
     fn with_the_real_git() {
         let dir = tempfile::tempdir().unwrap();
         let git = |args: &[&str]| {
-            let mut command = Command::new("git");
+            let mut command = std::process::Command::new("git");
             command.arg("-C").arg(dir.path()).args(["-c", "user.name=J", "-c", "user.email=j@x"]).args(args);
             assert!(command.output().unwrap().status.success(), "{args:?}");
         };

@@ -16,49 +16,13 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 
 use super::WorkTree;
+use super::reading_command::reading_command;
 use super::repository::GitError;
 
 /// The most bytes that are read from one command.
 const MAX_OUTPUT: u64 = 8 * 1024 * 1024;
 /// The most bytes of an error message that are read.
 const MAX_ERROR: u64 = 4096;
-
-/// Settings under which no program of the repository runs.
-const SETTINGS: [&str; 6] = [
-    // Empty, not `false`: older versions of git take it for the name of a program.
-    "core.fsmonitor=",
-    "core.hooksPath=/dev/null",
-    "core.pager=cat",
-    "diff.external=",
-    "log.showSignature=false",
-    "diff.orderFile=/dev/null",
-];
-
-/// Variables with which the caller's git would look elsewhere, or write.
-const REMOVED: [&str; 22] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
-    "GIT_GRAFT_FILE",
-    "GIT_SHALLOW_FILE",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_DIFF_OPTS",
-    "GIT_TRACE",
-    "GIT_TRACE2",
-    "GIT_TRACE2_EVENT",
-    "GIT_TRACE_SETUP",
-    "GIT_ICASE_PATHSPECS",
-    "GIT_ATTR_SOURCE",
-];
 
 /// The output of a command.
 #[derive(Debug)]
@@ -108,27 +72,13 @@ impl ReadOnlyGit {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new("git");
-        for variable in REMOVED {
-            command.env_remove(variable);
-        }
-        command.envs([
-            ("LC_ALL", "C"),
-            ("GIT_OPTIONAL_LOCKS", "0"),
-            ("GIT_NO_LAZY_FETCH", "1"),
-            ("GIT_ALLOW_PROTOCOL", "none"),
-            ("GIT_TERMINAL_PROMPT", "0"),
-            ("GIT_NO_REPLACE_OBJECTS", "1"),
-            ("GIT_LITERAL_PATHSPECS", "1"),
-        ]);
+        let mut command = reading_command(&self.root);
         command.env("GIT_CONFIG_COUNT", self.filters.len().to_string());
         for (index, key) in self.filters.iter().enumerate() {
             let value = if key.as_bytes().ends_with(b".required") { "false" } else { "" };
             command.env(format!("GIT_CONFIG_KEY_{index}"), key);
             command.env(format!("GIT_CONFIG_VALUE_{index}"), value);
         }
-        command.arg("-C").arg(&self.root).args(["--no-pager", "--no-optional-locks"]);
-        command.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
         // A group of its own, so that what git starts ends with it.
         command.args(args).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
+use super::reading_command::reading_command;
 use crate::domain::line_merge::{ConflictingLines, conflicting_lines};
 use crate::sys::files::{self, BoundedRead};
 use crate::sys::program::{RunError, output_within};
@@ -28,18 +29,6 @@ const MOST: u64 = 4 * 1024 * 1024;
 const BINARY_PREFIX: usize = 8000;
 /// Attributes of a path whose working file differs from what git stores.
 const CONVERTING: [&str; 3] = ["filter", "working-tree-encoding", "ident"];
-/// Variables that lead git to another repository.
-const FOREIGN: [&str; 8] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_PREFIX",
-    "GIT_NAMESPACE",
-];
-
 /// What would become of a file if the two work trees were merged.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum FileMerge {
@@ -219,14 +208,8 @@ fn git(root: &Path, args: &[&str]) -> Result<Vec<u8>, RunError> {
 }
 
 fn command(root: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new("git");
-    command.args(["--no-optional-locks", "--literal-pathspecs", "-c", "core.fsmonitor="]).args(args);
-    for variable in FOREIGN {
-        command.env_remove(variable);
-    }
-    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
-    command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
-    command.current_dir(root);
+    let mut command = reading_command(root);
+    command.args(args);
     command
 }
 
