@@ -24,6 +24,21 @@ fn two() -> TestEnvironment {
     env
 }
 
+/// When messages are sent whose age matters.
+const NOON: &str = "2030-01-02T12:00:00.000Z";
+
+/// Runs a command at that time; returns its JSON answer.
+#[track_caller]
+fn at(env: &TestEnvironment, time: &str, args: &[&str]) -> Value {
+    env.run_with(&[args, &["--json"]].concat(), &[(NOW, time)]).expect_code(0).json()
+}
+
+/// Sends to Bob as Alice at noon; returns what was sent.
+#[track_caller]
+fn sent_at_noon(env: &TestEnvironment, args: &[&str]) -> Value {
+    at(env, NOON, &[&["send", "Bob"], args, &["--as", "Alice"]].concat())["sent"][0].clone()
+}
+
 fn send(env: &TestEnvironment, text: &str) -> String {
     env.ok(&["send", "Bob", text, "--as", "Alice"])["sent"][0]["id"].as_str().unwrap().to_string()
 }

@@ -1,5 +1,12 @@
 //! Tests of the one sentence at a prompt: it comes before the edit, once, and not where something says it already.
 
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use ravenry::domain::awareness::RepositoryId;
+use ravenry::domain::awareness::topics::Topic;
+use ravenry::store::{CountedTrack, RepositoryCounts};
+
 use super::{edit, files, join, prompt, prompt_at, repository};
 use crate::support::environment::TestEnvironment;
 
@@ -101,4 +108,32 @@ fn it_can_be_switched_off() {
     assert_eq!(prompt(&env, "Alice", LOGIN), "");
     env.run(&["config", "set", "warnAt", "0.4"]).expect_code(0);
     assert_ne!(prompt(&env, "Alice", LOGIN), "");
+}
+
+/// Counts as if so many prompts had changed that file, and as many another.
+fn count(env: &TestEnvironment, file: &str, prompts: usize) {
+    let shared = fs::canonicalize(env.work().join(".git")).unwrap();
+    let repository = RepositoryId::of(shared.as_os_str().as_bytes());
+    let mesh = env.store();
+    let mut counts = RepositoryCounts::default();
+    for _ in 0..prompts {
+        counts.count(None, &[Topic::new("palette")], &[file.as_bytes().to_vec()]);
+        counts.count(None, &[], &[b"other.rs".to_vec()]);
+    }
+    let track = mesh.awareness().track(&repository).unwrap();
+    let rest = CountedTrack { kept: Vec::new(), open: track.lines.clone() };
+    mesh.awareness().lock_counting(&repository).unwrap().unwrap().replace(&track, &counts, &rest).unwrap();
+}
+
+#[test]
+fn a_file_that_everyone_changes_is_not_named() {
+    let env = two_agents();
+    for name in ["Robin", "Alice"] {
+        prompt(&env, name, "tidy up");
+        edit(&env, name, "src/ui/theme.rs");
+    }
+    count(&env, "src/ui/theme.rs", 600);
+    assert_eq!(prompt(&env, "Alice", "another palette"), "", "neither as a fact nor as a forecast");
+    count(&env, "src/ui/theme.rs", 400);
+    assert_ne!(prompt(&env, "Alice", "another palette"), "", "with 800 events nobody knows that yet");
 }

@@ -8,26 +8,18 @@ use ravenry::domain::hook::HookAnswer;
 use ravenry::sys::test_switches::{CRASH_AT, NOW};
 use serde_json::{Value, json};
 
-use super::two;
+use super::{NOON, at, sent_at_noon, two};
 use crate::support::environment::{TestEnvironment, end, files_in, put, wait_until};
 use crate::support::hook_call::{Call, session_of};
 use crate::support::mcp_client::Client;
 
-const NOON: &str = "2030-01-02T12:00:00.000Z";
 const NEARLY: &str = "2030-01-02T12:04:59.999Z";
 const LATER: &str = "2030-01-02T12:05:00.000Z";
-
-/// Runs a command at that time; returns its JSON answer.
-#[track_caller]
-fn at(env: &TestEnvironment, time: &str, args: &[&str]) -> Value {
-    env.run_with(&[args, &["--json"]].concat(), &[(NOW, time)]).expect_code(0).json()
-}
 
 /// Sends to Bob as Alice at noon; returns the id.
 #[track_caller]
 fn send(env: &TestEnvironment, args: &[&str]) -> String {
-    let sent = at(env, NOON, &[&["send", "Bob"], args, &["--as", "Alice"]].concat());
-    sent["sent"][0]["id"].as_str().unwrap().to_string()
+    sent_at_noon(env, args)["id"].as_str().unwrap().to_string()
 }
 
 #[track_caller]

@@ -6,23 +6,16 @@ use ravenry::domain::hook::HookAnswer;
 use ravenry::sys::test_switches::{CRASH_AT, NOW};
 use serde_json::Value;
 
-use super::two;
+use super::{at, sent_at_noon, two};
 use crate::support::environment::{TestEnvironment, end};
 use crate::support::hook_call::{Call, session_of};
 
-const NOON: &str = "2030-01-02T12:00:00.000Z";
 const NEARLY: &str = "2030-01-02T12:14:59.000Z";
 const LATER: &str = "2030-01-02T12:15:00.000Z";
 
 #[track_caller]
-fn at(env: &TestEnvironment, time: &str, args: &[&str]) -> Value {
-    env.run_with(&[args, &["--json"]].concat(), &[(NOW, time)]).expect_code(0).json()
-}
-
-#[track_caller]
 fn send(env: &TestEnvironment, args: &[&str]) -> String {
-    let sent = at(env, NOON, &[&["send", "Bob"], args, &["--as", "Alice"]].concat());
-    sent["sent"][0]["short"].as_str().unwrap().to_string()
+    sent_at_noon(env, args)["short"].as_str().unwrap().to_string()
 }
 
 /// What Alice reads at that time.
