@@ -120,6 +120,8 @@ settings! {
         "how likely a collision must be to be told, from 0 to 1"
     "calibrate", Anyone => pub calibrate: bool = true;
         "let `warnAt` follow what became of earlier predictions in each repository"
+    "overlapAt", Anyone => overlap_at: Probability = Probability(0.35);
+        "the share of common topics above which `overlaps` says that two agents approach each other, from 0 to 1"
     "dependencies", Anyone => pub dependencies: DependencyPolicy = DependencyPolicy::Strict;
         "whether a task whose dependencies are not done may be claimed"
     "mailTurns", Anyone => mail_turns: BoundedNumber<0, 1000> = BoundedNumber(5.0);
@@ -248,6 +250,11 @@ impl Settings {
     /// How likely a collision must be to be told.
     pub fn warn_at(&self) -> f64 {
         self.warn_at.0
+    }
+
+    /// The share of common topics above which two agents approach each other.
+    pub fn overlap_at(&self) -> f64 {
+        self.overlap_at.0
     }
 
     /// How long an agent that holds something may be silent before it counts as stuck.

@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use super::topics::Topic;
 use super::trajectory::{TopicTrend, Trend};
 
-/// A share of common topics above this is a sign.
-const OVERLAP_AT: f64 = 0.35;
+/// Fewer prompts than this of one of the two do not tell how their topics change.
+const LEAST_PROMPTS: usize = 4;
+/// What is further away than this is not estimated.
+const MOST_PROMPTS_AHEAD: f64 = 20.0;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SignalKind {
@@ -27,15 +29,6 @@ impl SignalKind {
             Self::CrossApproach => "CROSS_APPROACH",
         }
     }
-
-    /// What it means, for people.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::MutualDeepening => "both go deeper into",
-            Self::Approaching => "have in common",
-            Self::CrossApproach => "one goes deeper into what the other does:",
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -44,44 +37,122 @@ pub struct Signal {
     /// From 0 to 1.
     pub strength: f64,
     pub topics: Vec<Topic>,
+    /// Of [`SignalKind::Approaching`]: after how many more prompts of each their topics are the same, if these go on
+    /// to become more alike as they did. `None`: they do not become more alike, or too slowly to say.
+    pub prompts_ahead: Option<u32>,
+}
+
+impl Signal {
+    /// What it means, for people.
+    pub fn describe(&self) -> String {
+        let topics: Vec<&str> = self.topics.iter().map(Topic::as_str).collect();
+        let topics = topics.join(", ");
+        match (self.kind, self.prompts_ahead) {
+            (SignalKind::MutualDeepening, _) => format!("both go deeper into {topics}"),
+            (SignalKind::CrossApproach, _) => format!("one goes deeper into what the other does: {topics}"),
+            (SignalKind::Approaching, None) => format!("have in common {topics}"),
+            (SignalKind::Approaching, Some(0)) => {
+                format!("have in common {topics}; their last prompts have the same topics")
+            }
+            (SignalKind::Approaching, Some(ahead)) => {
+                let prompts = if ahead == 1 { "prompt" } else { "prompts" };
+                format!("have in common {topics}; the same topics in about {ahead} {prompts} at this rate")
+            }
+        }
+    }
+}
+
+/// Where an agent is heading.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentHeading<'a> {
+    pub trends: &'a [TopicTrend],
+    /// The topics of each of its last prompts, the latest last.
+    pub prompts: &'a [Vec<Topic>],
+}
+
+impl AgentHeading<'_> {
+    fn with_trend(&self, trend: Trend) -> BTreeSet<Topic> {
+        let found = self.trends.iter().filter(|found| found.trend == Some(trend));
+        found.map(|found| found.topic.clone()).collect()
+    }
+
+    /// The topics that it has not left.
+    fn key_topics(&self) -> BTreeSet<Topic> {
+        let lasting = self.trends.iter().filter(|found| found.trend != Some(Trend::Fading));
+        lasting.map(|found| found.topic.clone()).collect()
+    }
+}
+
+/// What counts as a sign.
+#[derive(Clone, Copy, Debug)]
+pub struct SignalRules {
+    /// A share of common topics above this is one.
+    pub overlap_at: f64,
 }
 
 /// The signs that two agents work on the same matter, the strongest first.
-pub fn signals(one: &[TopicTrend], other: &[TopicTrend]) -> Vec<Signal> {
-    let of = |topics: &[TopicTrend], trend: Trend| -> BTreeSet<Topic> {
-        let found = topics.iter().filter(|found| found.trend == Some(trend));
-        found.map(|found| found.topic.clone()).collect()
-    };
+pub fn signals(one: &AgentHeading<'_>, other: &AgentHeading<'_>, rules: &SignalRules) -> Vec<Signal> {
     let common = |a: &BTreeSet<Topic>, b: &BTreeSet<Topic>| a.intersection(b).cloned().collect::<Vec<_>>();
-    let (deepening, others_deepening) = (of(one, Trend::Deepening), of(other, Trend::Deepening));
+    let (deepening, others_deepening) =
+        (one.with_trend(Trend::Deepening), other.with_trend(Trend::Deepening));
     let mut found = Vec::new();
     let mut add = |kind, start: f64, topics: Vec<Topic>| {
         if !topics.is_empty() {
-            found.push(Signal { kind, strength: (start + 0.1 * topics.len() as f64).min(1.0), topics });
+            let strength = (start + 0.1 * topics.len() as f64).min(1.0);
+            found.push(Signal { kind, strength, topics, prompts_ahead: None });
         }
     };
     add(SignalKind::MutualDeepening, 0.6, common(&deepening, &others_deepening));
-    let mut crossing = common(&deepening, &of(other, Trend::Stable));
-    crossing.extend(common(&others_deepening, &of(one, Trend::Stable)));
+    let mut crossing = common(&deepening, &other.with_trend(Trend::Stable));
+    crossing.extend(common(&others_deepening, &one.with_trend(Trend::Stable)));
     add(SignalKind::CrossApproach, 0.5, crossing);
-    let key = |topics: &[TopicTrend]| -> BTreeSet<Topic> {
-        let lasting = topics.iter().filter(|found| found.trend != Some(Trend::Fading));
-        lasting.map(|found| found.topic.clone()).collect()
-    };
-    let (own, others) = (key(one), key(other));
-    let all = own.union(&others).count();
-    let both = common(&own, &others);
-    let share = both.len() as f64 / all.max(1) as f64;
-    if share > OVERLAP_AT {
-        found.push(Signal { kind: SignalKind::Approaching, strength: 0.8 * share, topics: both });
+    let (own, others) = (one.key_topics(), other.key_topics());
+    let share = overlap(&own, &others);
+    if share > rules.overlap_at {
+        found.push(Signal {
+            kind: SignalKind::Approaching,
+            strength: 0.8 * share,
+            topics: common(&own, &others),
+            prompts_ahead: prompts_ahead(one.prompts, other.prompts),
+        });
     }
     found.sort_by(|a, b| b.strength.total_cmp(&a.strength));
     found
 }
 
+/// The share of common topics: Jaccard's.
+fn overlap(one: &BTreeSet<Topic>, other: &BTreeSet<Topic>) -> f64 {
+    one.intersection(other).count() as f64 / one.union(other).count().max(1) as f64
+}
+
+/// After how many more prompts of each the topics of both are the same, if the share of common topics goes on to grow as
+/// it did from the earlier half of their last prompts to the later half.
+fn prompts_ahead(one: &[Vec<Topic>], other: &[Vec<Topic>]) -> Option<u32> {
+    let length = one.len().min(other.len());
+    if length < LEAST_PROMPTS {
+        return None;
+    }
+    let half = length / 2;
+    let topics = |prompts: &[Vec<Topic>]| -> BTreeSet<Topic> { prompts.iter().flatten().cloned().collect() };
+    let earlier = |prompts: &[Vec<Topic>]| {
+        let first = prompts.len() - length;
+        topics(&prompts[first..first + half])
+    };
+    let later = |prompts: &[Vec<Topic>]| topics(&prompts[prompts.len() - half..]);
+    let before = overlap(&earlier(one), &earlier(other));
+    let now = overlap(&later(one), &later(other));
+    // The middles of the two halves are so many prompts apart.
+    let growth = (now - before) / (length - half) as f64;
+    // Divisions must not round a whole number up to the next one.
+    let ahead = ((1.0 - now) / growth - 1e-9).ceil();
+    (growth > 0.0 && ahead <= MOST_PROMPTS_AHEAD).then_some(ahead as u32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const RULES: SignalRules = SignalRules { overlap_at: 0.35 };
 
     fn trends(words: &[(&str, Option<Trend>)]) -> Vec<TopicTrend> {
         let one = |(word, trend): &(&str, Option<Trend>)| TopicTrend {
@@ -93,8 +164,14 @@ mod tests {
     }
 
     fn found(one: &[(&str, Option<Trend>)], other: &[(&str, Option<Trend>)]) -> Vec<(&'static str, i64)> {
-        let signals = signals(&trends(one), &trends(other));
+        let (one, other) = (trends(one), trends(other));
+        let heading = |trends| AgentHeading { trends, prompts: &[] };
+        let signals = signals(&heading(&one), &heading(&other), &RULES);
         signals.iter().map(|signal| (signal.kind.name(), (signal.strength * 100.0).round() as i64)).collect()
+    }
+
+    fn prompts(texts: &[&str]) -> Vec<Vec<Topic>> {
+        texts.iter().map(|text| text.split(' ').map(Topic::new).collect()).collect()
     }
 
     #[test]
@@ -112,5 +189,31 @@ mod tests {
         );
         assert_eq!(found(&[("login", Some(Fading))], &[("login", stable)]), []);
         assert_eq!(found(&[], &[]), []);
+    }
+
+    #[test]
+    fn the_limit_of_common_topics_can_be_set() {
+        let words = trends(&[("login", None), ("a", None)]);
+        let others = trends(&[("login", None), ("b", None)]);
+        let heading = |trends| AgentHeading { trends, prompts: &[] };
+        let at = |overlap_at| signals(&heading(&words), &heading(&others), &SignalRules { overlap_at }).len();
+        assert_eq!((at(0.3), at(0.35)), (1, 0));
+    }
+
+    #[test]
+    fn prompts_until_two_agents_have_the_same_topics() {
+        for (one, other, expected) in [
+            // From nothing to a third in two prompts: two thirds are left.
+            (&["a", "b", "login x", "login"][..], &["c", "d", "login y", "login"][..], Some(4)),
+            // Older prompts of one do not count.
+            (&["login", "a", "b", "login x", "login"], &["c", "d", "login y", "login"], Some(4)),
+            (&["a", "b", "login", "login"], &["c", "d", "login", "login"], Some(0)),
+            (&["login", "login", "a", "b"], &["login", "login", "c", "d"], None),
+            (&["login", "a", "login", "a"], &["login", "b", "login", "b"], None),
+            (&["a", "login", "login"], &["b", "login", "login"], None),
+            (&[], &[], None),
+        ] {
+            assert_eq!(prompts_ahead(&prompts(one), &prompts(other)), expected, "{one:?} {other:?}");
+        }
     }
 }

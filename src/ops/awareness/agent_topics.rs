@@ -6,6 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::domain::awareness::counters::AgentId;
+use crate::domain::awareness::signals::AgentHeading;
 use crate::domain::awareness::topics::Topic;
 use crate::domain::awareness::track::{Deed, TrackLine};
 use crate::domain::awareness::trajectory::{self, TopicTrend};
@@ -27,14 +28,20 @@ pub struct AgentTopics {
     pub name: AgentName,
     /// The topics of its last prompts, the most frequent first.
     pub topics: Vec<TopicTrend>,
-    /// How many prompts those are.
-    pub prompts: usize,
+    /// The topics of each of those prompts, the latest last.
+    pub prompts: Vec<Vec<Topic>>,
     pub last_prompt: Option<Timestamp>,
     /// The text of its last prompt, if its user shares it.
     pub text: Option<String>,
     /// The latest files that it changed, and those that it only read; the latest first.
     pub changed: Vec<String>,
     pub read: Vec<String>,
+}
+
+impl AgentTopics {
+    pub(super) fn heading(&self) -> AgentHeading<'_> {
+        AgentHeading { trends: &self.topics, prompts: &self.prompts }
+    }
 }
 
 /// What the agents are working on in this repository, or what that one is working on in its own.
@@ -81,11 +88,11 @@ pub(in crate::ops) fn of_agent(mesh: &Mesh, agent: &Agent) -> Result<AgentTopics
     }
     read.retain(|file, _| !changed.contains_key(file));
     let first = prompts.len().saturating_sub(trajectory::WINDOW);
-    let prompts = &prompts[first..];
+    let prompts = prompts.split_off(first);
     Ok(AgentTopics {
         name: agent.name.clone(),
-        topics: trajectory::trends(prompts),
-        prompts: prompts.len(),
+        topics: trajectory::trends(&prompts),
+        prompts,
         last_prompt: last_prompt.map(|at| at.min(clock::now())),
         text,
         changed: latest(changed),

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::domain::AgentName;
 use crate::domain::awareness::calibration;
 use crate::domain::awareness::counters::AgentId;
-use crate::domain::awareness::signals::{Signal, signals};
+use crate::domain::awareness::signals::{Signal, SignalRules, signals};
 use crate::domain::awareness::topics::Topic;
 use crate::domain::awareness::track::Deed;
 use crate::domain::awareness::worktree_conflict::{SideChange, WorktreeConflict};
@@ -224,13 +224,14 @@ fn pairs(
     let here: Vec<&Registration> = census.records.iter().filter(is_here).collect();
     let topics: Vec<AgentTopics> =
         here.iter().map(|record| agent_topics::of_agent(mesh, &record.agent)).collect::<Result<_, _>>()?;
+    let rules = SignalRules { overlap_at: op.settings.overlap_at() };
     let mut found: Vec<AgentOverlap> = Vec::new();
     for (number, record) in here.iter().enumerate() {
         let asked = last_topics(track, AgentId::of(&record.agent.session));
         for (other, other_record) in here.iter().enumerate().filter(|(other, _)| *other != number) {
             let forecast = one_way(op, track, counts, (record, &asked), other_record)?;
             let signals = if number < other {
-                signals(&topics[number].topics, &topics[other].topics)
+                signals(&topics[number].heading(), &topics[other].heading(), &rules)
             } else {
                 Vec::new()
             };

@@ -84,6 +84,32 @@ fn overlaps_of_agents() {
 }
 
 #[test]
+fn topics_that_become_the_same() {
+    let env = repository();
+    for name in ["Alice", "Robin"] {
+        join(&env, name);
+    }
+    for (alice, robin) in [
+        ("the parser", "the canvas"),
+        ("lexer", "pixels"),
+        ("cookie jar", "cookie path"),
+        ("cookie", "cookie"),
+    ] {
+        prompt(&env, "Alice", alice);
+        prompt(&env, "Robin", robin);
+    }
+    assert_eq!(run_at(&env, NOON, &["overlaps"])["overlaps"], json!([]), "too little in common");
+    env.ok(&["config", "set", "overlapAt", "0.1"]);
+    let signal = &run_at(&env, NOON, &["overlaps"])["overlaps"][0]["signals"][0];
+    assert_eq!((&signal["kind"], &signal["topics"]), (&json!("APPROACHING"), &json!(["cookie"])));
+    assert_eq!(signal["promptsAhead"], 4);
+    insta::assert_snapshot!(text_at(&env, NOON, &["overlaps"]), @r"
+    0 %  Alice → Robin  no file in particular
+         Alice, Robin   have in common cookie; the same topics in about 4 prompts at this rate
+    ");
+}
+
+#[test]
 fn a_prediction_ends_by_what_happens_and_not_by_looking() {
     let (env, _) = told();
     assert_eq!(ending(&env, NOON), Value::Null);

@@ -119,7 +119,12 @@ impl Report for Overlaps {
     fn json(&self) -> Map<String, Value> {
         let signal = |signal: &Signal| {
             let topics: Vec<&str> = signal.topics.iter().map(|topic| topic.as_str()).collect();
-            json!({ "kind": signal.kind.name(), "strength": signal.strength, "topics": topics })
+            json!({
+                "kind": signal.kind.name(),
+                "strength": signal.strength,
+                "topics": topics,
+                "promptsAhead": signal.prompts_ahead,
+            })
         };
         let overlap = |one: &AgentOverlap| {
             json!({
@@ -150,12 +155,10 @@ impl Report for Overlaps {
                 TableCell::plain(one.why.as_deref().unwrap_or_default()),
             ]);
             for signal in &one.signals {
-                let topics: Vec<&str> = signal.topics.iter().map(|topic| topic.as_str()).collect();
-                let text = format!("{} {}", signal.kind.describe(), topics.join(", "));
                 table.row(vec![
                     TableCell::plain(""),
                     TableCell::plain(&format!("{agent}, {with}")),
-                    TableCell::plain(&escape_invisible(&text)),
+                    TableCell::plain(&escape_invisible(&signal.describe())),
                 ]);
             }
         }

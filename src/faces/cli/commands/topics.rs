@@ -46,7 +46,7 @@ impl Report for TopicsReport {
         let agent = |agent: &AgentTopics| {
             json!({
                 "name": agent.name.as_str(),
-                "prompts": agent.prompts,
+                "prompts": agent.prompts.len(),
                 "lastPromptAt": agent.last_prompt.map(iso),
                 "lastPrompt": agent.text,
                 "topics": agent.topics.iter().map(topic).collect::<Vec<_>>(),
