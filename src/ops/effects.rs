@@ -8,6 +8,8 @@ use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::domain::settings::SettingSource;
 use crate::domain::{Agent, AgentName, Event, EventKind, MessageKind, Notice};
 use crate::store::LocationReason;
@@ -38,6 +40,16 @@ pub(super) struct AddressedNotice {
     pub(super) notice: Notice,
     /// The start of the warning if the notice can't be posted.
     pub(super) failure: String,
+    pub(super) urgency: NoticeUrgency,
+}
+
+/// When a notice is to be read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum NoticeUrgency {
+    /// Soon: an idle recipient is woken.
+    Wakes,
+    /// At the recipient's next hook, whenever that is, but not after this time.
+    NextHook { until: Timestamp },
 }
 
 /// One run of an op: its context and its effects. Only `runner` creates one.
@@ -102,7 +114,18 @@ impl Op {
     /// Sends a message from the program itself. An idle recipient is woken. `failure` starts the warning if the message
     /// can't be posted.
     pub(super) fn notify(&self, to: impl Into<Arc<Agent>>, notice: Notice, failure: impl Into<String>) {
-        let addressed = AddressedNotice { to: to.into(), notice, failure: failure.into() };
+        self.notify_with(NoticeUrgency::Wakes, to, notice, failure);
+    }
+
+    /// Like [`Op::notify`], as urgent as that.
+    pub(super) fn notify_with(
+        &self,
+        urgency: NoticeUrgency,
+        to: impl Into<Arc<Agent>>,
+        notice: Notice,
+        failure: impl Into<String>,
+    ) {
+        let addressed = AddressedNotice { to: to.into(), notice, failure: failure.into(), urgency };
         self.effects.borrow_mut().notices.push(addressed);
     }
 

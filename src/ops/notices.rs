@@ -6,9 +6,9 @@ use crate::domain::{Agent, AgentName, Importance, Notice};
 use crate::store::{LockedMesh, Mesh};
 use crate::sys::{clock, random};
 
-use super::effects::{AddressedNotice, Op};
+use super::effects::{AddressedNotice, NoticeUrgency, Op};
 use super::error::CommandError;
-use super::messages::post_to_agent::{post_text, post_texts};
+use super::messages::post_to_agent::{OutgoingText, post_text, post_texts};
 
 /// Notices are kept for this long, and at most this many; one call in `PRUNE_ONE_IN` prunes them.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 7);
@@ -25,13 +25,24 @@ pub(super) fn post(
     if notices.is_empty() {
         return Vec::new();
     }
-    let texts: Vec<(&Agent, &str)> = notices.iter().map(|one| (&*one.to, one.notice.text())).collect();
+    let texts: Vec<(&Agent, OutgoingText<'_>)> =
+        notices.iter().map(|one| (&*one.to, outgoing(one))).collect();
     let from = AgentName::of_program();
     let posted = post_texts(op, mesh, &from, &|| mesh.outboxes().lock(&from), &texts);
     if let Err(error) = prune_sometimes(mesh) {
         op.warn(format!("old notices could not be pruned: {error}"));
     }
     posted
+}
+
+fn outgoing(one: &AddressedNotice) -> OutgoingText<'_> {
+    let text = OutgoingText::new(one.notice.text());
+    match one.urgency {
+        NoticeUrgency::Wakes => text,
+        NoticeUrgency::NextHook { until } => {
+            OutgoingText { importance: Importance::Low, expires_at: Some(until), ..text }
+        }
+    }
 }
 
 /// Posts a notice that the mesh owes to an agent, with `mesh.lock` held.
@@ -48,8 +59,9 @@ pub(super) fn post_owed(
     importance: Importance,
 ) -> Result<bool, CommandError> {
     let from = AgentName::of_program();
+    let text = OutgoingText { importance, ..OutgoingText::new(notice.text()) };
     let mut outbox = mesh.outboxes().lock(&from)?;
-    let is_posted = post_text(&mut outbox, &from, to, notice.text(), importance)?.is_some();
+    let is_posted = post_text(&mut outbox, &from, to, &text)?.is_some();
     drop(outbox);
     prune_sometimes(mesh)?;
     Ok(is_posted)

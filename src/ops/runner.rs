@@ -14,7 +14,7 @@ use crate::store::holds_a_lock;
 
 use super::background::start;
 use super::context::Context;
-use super::effects::{Effects, Op};
+use super::effects::{Effects, NoticeUrgency, Op};
 use super::{notices, wake};
 
 /// The result of an op. The fields are private: a caller gets both or neither, so it can't forget the warnings.
@@ -102,7 +102,8 @@ fn tell(op: &Op, effects: Effects) -> Told {
     };
     for (notice, told) in notices.iter().zip(notices::post(op, &mesh, &notices)) {
         match told {
-            Ok(name) => wakes.push(name),
+            Ok(name) if notice.urgency == NoticeUrgency::Wakes => wakes.push(name),
+            Ok(_) => {}
             Err(error) => failures.push(format!("{}: {error}", notice.failure)),
         }
     }

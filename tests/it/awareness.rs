@@ -17,6 +17,9 @@ use serde_json::json;
 use crate::support::environment::{TestEnvironment, end, put};
 use crate::support::hook_call::{Call, context, session_of};
 
+/// The time of most calls.
+const NOON: &str = "2026-11-15T12:00:00Z";
+
 /// A repository in which prompts about logins end in `src/auth/login.rs`.
 fn repository() -> TestEnvironment {
     let env = TestEnvironment::new();
@@ -48,7 +51,7 @@ fn git(dir: &Path, args: &[&str]) {
 
 /// What the model of that agent is told at a prompt.
 fn prompt(env: &TestEnvironment, name: &str, text: &str) -> String {
-    prompt_at(env, name, text, "2026-11-15T12:00:00Z")
+    prompt_at(env, name, text, NOON)
 }
 
 fn prompt_at(env: &TestEnvironment, name: &str, text: &str, now: &str) -> String {
@@ -64,7 +67,7 @@ fn prompt_at(env: &TestEnvironment, name: &str, text: &str, now: &str) -> String
 fn edit(env: &TestEnvironment, name: &str, file: &str) {
     let call = Call::new(env, "claude/PostToolUse-Edit", &session_of(name))
         .with("/tool_input/file_path", json!(env.work().join(file)));
-    end(call.command(env).env(NOW, "2026-11-15T12:00:00Z")).expect_code(0);
+    end(call.command(env).env(NOW, NOON)).expect_code(0);
 }
 
 /// The files of the mesh about this repository that end in `ending`.

@@ -3,10 +3,12 @@
 use super::counters::{AgentId, Counters, PathId, WordId};
 use super::forecast::Arrival;
 use super::topics::Topic;
-use crate::domain::{AgentName, quote_code};
+use crate::domain::{AgentName, Notice, PeerText, quote_code};
 
 /// From this probability on, a collision is likely; below it is possible.
 const LIKELY: f64 = 0.7;
+/// From this probability on, the other agent is told, too.
+const NEARLY_CERTAIN: f64 = 0.8;
 /// The longest path that is named whole, in characters.
 const LONGEST_PATH: usize = 48;
 
@@ -87,7 +89,7 @@ impl MeetingReason {
 impl HeadsUp {
     /// The sentence for the model. Probabilities are for people.
     pub fn sentence(&self) -> String {
-        let (other, path) = (&self.other, quote_code(&shortened(&self.path)));
+        let (other, path) = (&self.other, quote_code(&shorten_path(&self.path)));
         let fact = match &self.reason {
             MeetingReason::Habit { topic, ended, prompts } => {
                 let topic = quote_code(topic.as_str());
@@ -107,10 +109,29 @@ impl HeadsUp {
         };
         format!("Heads-up: {fact} {chance}: `msg send {other} …` or reserve what you need.")
     }
+
+    /// What the other agent is told at its next hook, if it is worth that. Why `prompted` will come is not said: that
+    /// is a word of its prompt.
+    pub fn to_the_other(&self, prompted: &AgentName) -> Option<Notice> {
+        if self.probability < NEARLY_CERTAIN {
+            return None;
+        }
+        let path = PeerText::new(shorten_path(&self.path));
+        let notice = Notice::new().say("Heads-up: ").name(prompted);
+        let notice = match &self.reason {
+            MeetingReason::Habit { .. } | MeetingReason::Name { .. } | MeetingReason::OwnFile => {
+                notice.say(" was given work that probably leads to ").code(&path).say(", in which you are.")
+            }
+            MeetingReason::TheirFile => notice.say(" is in ").code(&path).say(", which you often change."),
+            MeetingReason::Both => notice.say(" has changed ").code(&path).say(" lately, as you have."),
+        };
+        let notice = notice.say(" To agree: `msg send ").name(prompted).say(" …`");
+        Some(notice.say(", or reserve what you need."))
+    }
 }
 
 /// The end of a long path: the name of the file says most.
-fn shortened(path: &str) -> String {
+pub fn shorten_path(path: &str) -> String {
     let length = path.chars().count();
     match length > LONGEST_PATH {
         true => format!("…{}", path.chars().skip(length - LONGEST_PATH + 1).collect::<String>()),
@@ -149,9 +170,32 @@ mod tests {
     }
 
     #[test]
+    fn the_other_one_is_told_what_is_nearly_certain() {
+        let told = |reason, probability| {
+            let (other, path) = (AgentName::new("Robin").unwrap(), "src/auth/login.rs".to_string());
+            let heads_up = HeadsUp { other, path, probability, reason };
+            heads_up.to_the_other(&AgentName::new("Alice").unwrap()).map(|notice| notice.text().to_string())
+        };
+        let name = || MeetingReason::Name { topic: Topic::new("login") };
+        assert_eq!(told(name(), 0.79), None);
+        insta::assert_snapshot!(
+            told(name(), 0.8).unwrap(),
+            @"Heads-up: Alice was given work that probably leads to `src/auth/login.rs`, in which you are. To agree: `msg send Alice …`, or reserve what you need."
+        );
+        insta::assert_snapshot!(
+            told(MeetingReason::TheirFile, 0.9).unwrap(),
+            @"Heads-up: Alice is in `src/auth/login.rs`, which you often change. To agree: `msg send Alice …`, or reserve what you need."
+        );
+        insta::assert_snapshot!(
+            told(MeetingReason::Both, 1.0).unwrap(),
+            @"Heads-up: Alice has changed `src/auth/login.rs` lately, as you have. To agree: `msg send Alice …`, or reserve what you need."
+        );
+    }
+
+    #[test]
     fn a_long_path_is_named_by_its_end() {
         let long = format!("{}/login.rs", "very/deep".repeat(20));
-        assert_eq!(shortened(&long).chars().count(), LONGEST_PATH);
-        assert!(shortened(&long).ends_with("/login.rs"));
+        assert_eq!(shorten_path(&long).chars().count(), LONGEST_PATH);
+        assert!(shorten_path(&long).ends_with("/login.rs"));
     }
 }

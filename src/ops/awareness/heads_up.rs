@@ -1,6 +1,7 @@
 //! At a prompt: does it probably lead to a file in which another agent is? Then the model is told, once.
 //!
-//! It is told nothing that a reservation says already, of one other agent at most, and of a pair once per window.
+//! It is told nothing that a reservation says already, of one other agent at most, and of a pair once per window. If a
+//! collision is nearly certain, the other agent is told, too, at its next hook; it is not woken for that.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -11,7 +12,7 @@ use crate::domain::awareness::topics::{self, Mention, Topic};
 use crate::domain::pattern::SearchBudget;
 use crate::domain::settings::{AwarenessMode, PromptSharing};
 use crate::domain::{Agent, Conflict, EventKind};
-use crate::ops::effects::Op;
+use crate::ops::effects::{NoticeUrgency, Op};
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::check::{self, HardLinkPolicy};
 use crate::store::{
@@ -167,6 +168,11 @@ fn heads_up(
             return Ok(None);
         }
         op.feed(EventKind::HeadsUp, &me.name, Some(heads_up.other.as_str()), Some(&heads_up.path));
+        if let Some(notice) = heads_up.to_the_other(&me.name) {
+            let until = clock::now() + op.settings.awareness_window();
+            let failure = format!("could not tell {} that {} may come", record.agent.name, me.name);
+            op.notify_with(NoticeUrgency::NextHook { until }, record.agent, notice, failure);
+        }
         return Ok(Some(heads_up.sentence()));
     }
     Ok(None)

@@ -2,7 +2,7 @@
 //!
 //! Hooks record in passing what each agent is asked and which files it changes (`record`). A background job counts which
 //! words led to which files (`count`). At a prompt that probably leads to a file in which another agent is, the model
-//! gets one sentence about it (`heads_up`). Agents that changed the same lines of a file in different work trees are told
+//! gets one sentence about it (`heads_up`). At its start it is told who is in which file (`nearby`). Agents that changed the same lines of a file in different work trees are told
 //! (`worktree_conflicts`).
 
 pub mod agent_topics;
@@ -10,6 +10,7 @@ pub mod brief;
 pub(super) mod count;
 pub mod delegate;
 pub(super) mod heads_up;
+pub(super) mod nearby;
 pub mod overlaps;
 mod place;
 pub(super) mod record;

@@ -263,7 +263,7 @@ impl HookRun<'_> {
             if let Some(me) = &self.me {
                 let is_new = self.mesh.session_states().get(session)? == SessionState::Unknown;
                 if self.call.informs_only_at_prompt && is_new {
-                    greeting = session::greeting(self.op, self.mesh, me)?;
+                    greeting = session::greeting(self.op, self.mesh, self.call, me)?;
                 }
                 self.mesh.hooks().forget_subagents(session)?;
                 self.mesh.session_states().set_working(session)?;

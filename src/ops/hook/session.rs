@@ -8,6 +8,7 @@ use crate::ops::agents::identity;
 use crate::ops::agents::join::{JoinRequest, join};
 use crate::ops::agents::leave;
 use crate::ops::agents::stuck;
+use crate::ops::awareness::nearby::nearby;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -21,6 +22,8 @@ use super::{AnswerFn, HookCall, HookRun};
 /// Limits of the introduction that the model gets at the start.
 const MOST_WORDS: usize = 120;
 const MOST_CHARACTERS: usize = 2_000;
+/// Of how many agents it says in which file they are.
+const MOST_NEAR: usize = 3;
 
 /// Joins if that is wanted, and tells the model its name and who else is here.
 pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
@@ -60,7 +63,7 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
     };
     let Some(mesh) = op.mesh()? else { return Ok(()) };
     let text = match &me {
-        Some(me) => greeting(op, &mesh, me)?,
+        Some(me) => greeting(op, &mesh, call, me)?,
         None => None,
     };
     // A new session waits for its user, and so does one whose process died in the middle of a turn. The state of any
@@ -115,29 +118,45 @@ fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
 }
 
 /// What the agent is told first, if its user wants that.
-pub(super) fn greeting(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<Option<String>, CommandError> {
-    match ctx.settings.registration_context {
-        true => introduction(ctx, mesh, me).map(Some),
+pub(super) fn greeting(
+    op: &Op,
+    mesh: &Mesh,
+    call: &HookCall,
+    me: &Agent,
+) -> Result<Option<String>, CommandError> {
+    match op.settings.registration_context {
+        true => introduction(op, mesh, call, me).map(Some),
         false => Ok(None),
     }
 }
 
-fn introduction(ctx: &Context, mesh: &Mesh, me: &Agent) -> Result<String, CommandError> {
+fn introduction(op: &Op, mesh: &Mesh, call: &HookCall, me: &Agent) -> Result<String, CommandError> {
     let is_other = |record: &Registration| record.agent.session != me.session && record.is_live();
     let others: Vec<Agent> =
         mesh.registry().census()?.records.into_iter().filter(is_other).map(|record| record.agent).collect();
-    let held = held_here(ctx, &others);
+    let held = held_here(op, &others);
+    let near = nearby(op, mesh, &others).unwrap_or_else(|error| {
+        super::note_trouble(op, mesh, call, &error);
+        Vec::new()
+    });
     // Show as many as the word limit allows.
-    let longest = others.len().max(held.len()).min(8);
-    let texts = (0..=longest).rev().map(|shown| introduce(ctx, me, &others, &held, shown));
+    let longest = others.len().max(held.len()).max(near.len()).min(8);
+    let texts = (0..=longest).rev().map(|shown| introduce(op, me, &others, &held, &near, shown));
     let fits = |text: &String| {
         text.split_whitespace().count() <= MOST_WORDS && text.chars().count() <= MOST_CHARACTERS
     };
     let fitting = texts.into_iter().find(fits);
-    Ok(fitting.unwrap_or_else(|| introduce(ctx, me, &[], &[], 0)))
+    Ok(fitting.unwrap_or_else(|| introduce(op, me, &[], &[], &[], 0)))
 }
 
-fn introduce(ctx: &Context, me: &Agent, others: &[Agent], held: &[String], shown: usize) -> String {
+fn introduce(
+    ctx: &Context,
+    me: &Agent,
+    others: &[Agent],
+    held: &[String],
+    near: &[String],
+    shown: usize,
+) -> String {
     let mut text = format!(
         "You are {} among coding agents that work side by side on this machine, and talk with `msg`.",
         me.name
@@ -152,6 +171,10 @@ fn introduce(ctx: &Context, me: &Agent, others: &[Agent], held: &[String], shown
             " Reserved by others, and refused to you: {}.",
             listed(&list, held.len(), "msg reservations")
         ));
+    }
+    let list: Vec<&str> = near.iter().take(shown.min(MOST_NEAR)).map(String::as_str).collect();
+    if !list.is_empty() {
+        text.push_str(&format!(" At work in this repository: {}.", list.join("; ")));
     }
     text.push_str(
         " Mail reaches you by itself; to write: `msg send NAME \"…\"`. \

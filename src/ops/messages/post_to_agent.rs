@@ -4,6 +4,8 @@
 //! registration is read again afterwards. If the recipient is gone, the message is taken back under `mesh.lock`, unless
 //! it was moved along with the recipient's mail.
 
+use jiff::Timestamp;
+
 use crate::domain::{Agent, AgentName, Importance, Message, format_duration};
 use crate::store::{LockedMesh, Mesh, Outbox, Posted, StoreError, iso};
 use crate::sys::clock;
@@ -14,6 +16,21 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 /// Takes the lock of the sender's outbox. The caller says whose: here nobody chooses in whose name to send.
 pub(in crate::ops) type LockOutbox<'f, 'm> = dyn Fn() -> Result<Outbox<'m>, StoreError> + 'f;
 
+/// A text to send, and how.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ops) struct OutgoingText<'a> {
+    pub(in crate::ops) text: &'a str,
+    pub(in crate::ops) importance: Importance,
+    /// Nobody gets it after that.
+    pub(in crate::ops) expires_at: Option<Timestamp>,
+}
+
+impl<'a> OutgoingText<'a> {
+    pub(in crate::ops) fn new(text: &'a str) -> Self {
+        Self { text, importance: Importance::Normal, expires_at: None }
+    }
+}
+
 /// Posts a text to each agent, in order, as `from`. Returns the present name of each that got it.
 ///
 /// The sender's lock is taken once for all, and `mesh.lock` once for those that can't be found without it.
@@ -22,7 +39,7 @@ pub(in crate::ops) fn post_texts(
     mesh: &Mesh,
     from: &AgentName,
     lock: &LockOutbox<'_, '_>,
-    texts: &[(&Agent, &str)],
+    texts: &[(&Agent, OutgoingText<'_>)],
 ) -> Vec<Result<AgentName, CommandError>> {
     let mut outbox = match lock() {
         Ok(outbox) => outbox,
@@ -40,7 +57,7 @@ pub(in crate::ops) fn post_texts(
         true => Some(mesh.lock().map_err(CommandError::from)),
         false => None,
     };
-    let settle_one = |((to, text), attempt): (&(&Agent, &str), _)| match (attempt?, &locked) {
+    let settle_one = |((to, text), attempt): (&(&Agent, OutgoingText<'_>), _)| match (attempt?, &locked) {
         (Attempt::Absent, Some(Ok(locked))) => find_and_post(lock, locked, from, to, text),
         (Attempt::Absent, Some(Err(error))) => Err(error.clone()),
         (Attempt::Unsure(posted), Some(locked)) => {
@@ -64,13 +81,13 @@ fn attempt(
     outbox: &mut Outbox<'_>,
     from: &AgentName,
     to: &Agent,
-    text: &str,
+    text: &OutgoingText<'_>,
 ) -> Result<Attempt, CommandError> {
     // Not the proof, but another agent that has the name by now would see the message for a moment.
     if !is_registered(mesh, to) {
         return Ok(Attempt::Absent);
     }
-    let Some(posted) = post_text(outbox, from, &to.name, text, Importance::Normal)? else {
+    let Some(posted) = post_text(outbox, from, &to.name, text)? else {
         return Ok(Attempt::Absent);
     };
     Ok(if is_registered(mesh, to) { Attempt::Arrived } else { Attempt::Unsure(Box::new(posted)) })
@@ -81,11 +98,11 @@ pub(in crate::ops) fn post_text(
     outbox: &mut Outbox<'_>,
     from: &AgentName,
     to: &AgentName,
-    text: &str,
-    importance: Importance,
+    text: &OutgoingText<'_>,
 ) -> Result<Option<Posted>, CommandError> {
     let stamp = outbox.stamp()?;
-    let message = Message { importance, ..Message::new(stamp, from, to, text) };
+    let OutgoingText { text, importance, expires_at } = *text;
+    let message = Message { importance, expires_at, ..Message::new(stamp, from, to, text) };
     Ok(outbox.post(stamp, to, message)?)
 }
 
@@ -95,11 +112,11 @@ fn find_and_post(
     locked: &LockedMesh<'_>,
     from: &AgentName,
     to: &Agent,
-    text: &str,
+    text: &OutgoingText<'_>,
 ) -> Result<AgentName, CommandError> {
     let name = locked.own_record(to).map_err(|_| just_left(&to.name))?.agent.name;
     let no_inbox = || CommandError::new(CommandErrorKind::NotRunning, format!("{name} has no inbox"));
-    post_text(&mut lock()?, from, &name, text, Importance::Normal)?.ok_or_else(no_inbox)?;
+    post_text(&mut lock()?, from, &name, text)?.ok_or_else(no_inbox)?;
     Ok(name)
 }
 

@@ -12,7 +12,7 @@ use crate::ops::agents::names::with_nearest;
 use crate::ops::awareness::brief::{self, BriefSubject};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::messages::post_to_agent::post_texts;
+use crate::ops::messages::post_to_agent::{OutgoingText, post_texts};
 use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
 use crate::ops::reservations::rules::{contains, drop_waits_for};
 use crate::ops::reservations::waiting;
@@ -132,7 +132,8 @@ fn send_notes(
 ) -> Result<(), CommandError> {
     let text = format!("Notes on {}:\n{}", quote_code(task), notes.raw());
     let lock = || mesh.outboxes().lock(from);
-    post_texts(op, mesh, from, &lock, &[(to, &text)]).into_iter().try_for_each(|told| told.map(drop))
+    let texts = [(to, OutgoingText::new(&text))];
+    post_texts(op, mesh, from, &lock, &texts).into_iter().try_for_each(|told| told.map(drop))
 }
 
 /// Stops waiting for what the new owner now has. Only after the claim has passed: until then the paths bind for the

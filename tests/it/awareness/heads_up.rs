@@ -5,10 +5,13 @@ use std::os::unix::ffi::OsStrExt;
 
 use ravenry::domain::awareness::RepositoryId;
 use ravenry::domain::awareness::topics::Topic;
+use ravenry::domain::hook::HookAnswer;
 use ravenry::store::{CountedTrack, RepositoryCounts};
+use ravenry::sys::test_switches::{BACKGROUND, NOW};
 
-use super::{edit, files, join, prompt, prompt_at, repository};
-use crate::support::environment::TestEnvironment;
+use super::{NOON, edit, files, join, prompt, prompt_at, repository};
+use crate::support::environment::{TestEnvironment, end};
+use crate::support::hook_call::{Call, context, session_of};
 
 const LOGIN: &str = "the login forgets its users, please mend it";
 
@@ -136,4 +139,59 @@ fn a_file_that_everyone_changes_is_not_named() {
     assert_eq!(prompt(&env, "Alice", "another palette"), "", "neither as a fact nor as a forecast");
     count(&env, "src/ui/theme.rs", 400);
     assert_ne!(prompt(&env, "Alice", "another palette"), "", "with 800 events nobody knows that yet");
+}
+
+#[test]
+fn the_other_one_is_told_of_what_is_nearly_certain_and_is_not_woken() {
+    let env = two_agents();
+    for name in ["Robin", "Alice"] {
+        prompt(&env, name, "tidy up");
+        edit(&env, name, "src/ui/theme.rs");
+    }
+    assert_ne!(prompt(&env, "Alice", "go on"), "");
+    let stop = Call::new(&env, "claude/Stop", &session_of("Robin"));
+    let stopped = end(stop.command(&env).env(NOW, NOON)).expect_code(0);
+    assert_eq!(stop.understand(&stopped), HookAnswer::Silence, "it is not worth a turn");
+    insta::assert_snapshot!(prompt(&env, "Robin", "what next?"), @r"
+    [msg, low, 0s ago]
+    > Heads-up: Alice has changed `src/ui/theme.rs` lately, as you have. To agree: `msg send Alice …`, or reserve what you need.
+    ");
+    assert_eq!(prompt(&env, "Robin", "and then?"), "", "told once");
+}
+
+#[test]
+fn the_other_one_is_not_told_of_what_was_long_ago_or_is_only_possible() {
+    let env = two_agents();
+    prompt(&env, "Robin", "look after the login");
+    edit(&env, "Robin", "src/auth/login.rs");
+    assert_ne!(prompt(&env, "Alice", LOGIN), "", "a possible collision");
+    assert_eq!(prompt(&env, "Robin", "what next?"), "");
+    prompt(&env, "Alice", "tidy up");
+    edit(&env, "Alice", "src/ui/theme.rs");
+    join(&env, "Bob");
+    edit(&env, "Bob", "src/ui/theme.rs");
+    assert_ne!(prompt(&env, "Bob", "go on"), "", "Alice has a notice");
+    assert_eq!(prompt_at(&env, "Alice", "what next?", "2026-11-15T21:00:00Z"), "", "the window is over");
+}
+
+#[test]
+fn a_new_session_is_told_who_is_in_which_file() {
+    let env = two_agents();
+    edit(&env, "Alice", "src/auth/login.rs");
+    edit(&env, "Robin", "docs/tour.md");
+    edit(&env, "Robin", "src/ui/theme.rs");
+    join(&env, "Bob");
+    let start = |now: &str| {
+        let call = Call::new(&env, "claude/SessionStart", &session_of("Bob"));
+        let ended = end(call.command(&env).env(NOW, now).env(BACKGROUND, "wait")).expect_code(0);
+        let text = context(call.understand(&ended));
+        text.split(". ").find(|sentence| sentence.starts_with("At work")).map(str::to_string)
+    };
+    insta::assert_snapshot!(
+        start(NOON).unwrap(),
+        @"At work in this repository: Robin is in `src/ui/theme.rs`; Alice is in `src/auth/login.rs`"
+    );
+    assert_eq!(start("2026-11-15T21:00:00Z"), None, "that was 9 hours ago");
+    env.run(&["config", "set", "awareness", "show"]).expect_code(0);
+    assert_eq!(start(NOON), None, "models are told nothing");
 }
