@@ -36,7 +36,7 @@ pub use agents::resolved_patterns::resolved_patterns;
 pub use agents::sessions::{Eviction, SessionRecord, SessionScan};
 pub use awareness::conflict_file::ConflictLock;
 pub use awareness::counter_file::{CountedPart, CounterFile, RepositoryCounts};
-pub use awareness::predictions::{Prediction, PredictionEnd, Recorded};
+pub use awareness::predictions::{Prediction, Recorded};
 pub use awareness::track_file::{CountedTrack, CountingLock, Track};
 pub use directory_kind::mesh_around;
 pub use error::StoreError;

@@ -2,6 +2,7 @@
 
 mod commands;
 mod counting;
+mod endings;
 mod heads_up;
 mod privacy;
 mod worktrees;
@@ -65,9 +66,13 @@ fn prompt_at(env: &TestEnvironment, name: &str, text: &str, now: &str) -> String
 
 /// The agent changes a file.
 fn edit(env: &TestEnvironment, name: &str, file: &str) {
+    edit_at(env, name, file, NOON);
+}
+
+fn edit_at(env: &TestEnvironment, name: &str, file: &str, now: &str) {
     let call = Call::new(env, "claude/PostToolUse-Edit", &session_of(name))
         .with("/tool_input/file_path", json!(env.work().join(file)));
-    end(call.command(env).env(NOW, NOON)).expect_code(0);
+    end(call.command(env).env(NOW, now)).expect_code(0);
 }
 
 /// The files of the mesh about this repository that end in `ending`.

@@ -11,6 +11,7 @@ pub mod fit;
 pub mod forecast;
 pub mod heads_up;
 mod path_list;
+mod prediction_end;
 pub mod retention;
 mod secrets;
 pub mod signals;
@@ -29,6 +30,7 @@ pub use brief::{
 };
 pub use brief_page::{BriefDetail, MAX_BRIEF_WORDS, brief_lines, word_count};
 pub use path_list::{printable_path, quote_path};
+pub use prediction_end::PredictionEnd;
 
 /// A repository: a part of the hash of the directory that its work trees share. It is the name of files in the mesh.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

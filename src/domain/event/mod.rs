@@ -5,6 +5,7 @@ mod sentence;
 use jiff::Timestamp;
 
 use super::MessageKind;
+use super::awareness::PredictionEnd;
 
 /// One event.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -91,10 +92,12 @@ pub enum EventKind {
     Test,
     /// An agent was told that it may collide with another.
     HeadsUp,
+    /// What became of it.
+    HeadsUpEnded(PredictionEnd),
 }
 
 impl EventKind {
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 26] = [
         Self::Join,
         Self::Leave,
         Self::Rename,
@@ -116,6 +119,11 @@ impl EventKind {
         Self::Commit,
         Self::Test,
         Self::HeadsUp,
+        Self::HeadsUpEnded(PredictionEnd::Occurred),
+        Self::HeadsUpEnded(PredictionEnd::Prevented),
+        Self::HeadsUpEnded(PredictionEnd::FalseAlarm),
+        Self::HeadsUpEnded(PredictionEnd::Expired),
+        Self::HeadsUpEnded(PredictionEnd::Dismissed),
     ];
 
     pub fn name(self) -> &'static str {
@@ -141,6 +149,11 @@ impl EventKind {
             Self::Commit => "commit",
             Self::Test => "test",
             Self::HeadsUp => "heads-up",
+            Self::HeadsUpEnded(PredictionEnd::Occurred) => "heads-up-occurred",
+            Self::HeadsUpEnded(PredictionEnd::Prevented) => "heads-up-prevented",
+            Self::HeadsUpEnded(PredictionEnd::FalseAlarm) => "heads-up-false-alarm",
+            Self::HeadsUpEnded(PredictionEnd::Expired) => "heads-up-expired",
+            Self::HeadsUpEnded(PredictionEnd::Dismissed) => "heads-up-dismissed",
         }
     }
 
@@ -155,6 +168,8 @@ impl EventKind {
                 | Self::Contest
                 | Self::Answer
                 | Self::Take
+                | Self::HeadsUp
+                | Self::HeadsUpEnded(_)
         )
     }
 
@@ -172,6 +187,9 @@ mod tests {
     fn every_kind_is_found_by_its_name() {
         for kind in EventKind::ALL {
             assert_eq!(EventKind::named(kind.name()), Some(kind));
+        }
+        for end in PredictionEnd::ALL {
+            assert!(EventKind::ALL.contains(&EventKind::HeadsUpEnded(end)), "{end:?}");
         }
         assert_eq!(EventKind::named("task.start"), None);
     }

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::{AnyEventKind, Event, EventKind};
+use crate::domain::awareness::PredictionEnd;
 use crate::domain::escape_invisible;
 
 /// Maximum length of one part of a sentence, in characters.
@@ -52,6 +53,9 @@ impl Event {
             AnyEventKind::Ours(EventKind::HeadsUp) if !target.is_empty() => {
                 with(&format!("may collide with {target}"), preview)
             }
+            AnyEventKind::Ours(EventKind::HeadsUpEnded(end)) if !target.is_empty() && !preview.is_empty() => {
+                of_end(*end, target, &named(preview))
+            }
             _ => with(&joined(&[&verb, target]), preview),
         }
     }
@@ -92,6 +96,23 @@ fn of_ours(kind: EventKind) -> &'static str {
         EventKind::Commit => "committed",
         EventKind::Test => "ran the tests",
         EventKind::HeadsUp => "may collide",
+        EventKind::HeadsUpEnded(end) => match end {
+            PredictionEnd::Occurred => "collided with",
+            PredictionEnd::Prevented => "did not collide with",
+            PredictionEnd::FalseAlarm => "had a false alarm about",
+            PredictionEnd::Expired | PredictionEnd::Dismissed => "had a heads-up about",
+        },
+    }
+}
+
+/// What became of a heads-up about another agent in a file.
+fn of_end(end: PredictionEnd, other: &str, file: &str) -> String {
+    match end {
+        PredictionEnd::Occurred => format!("and {other} met in {file}, as the heads-up said"),
+        PredictionEnd::Prevented => format!("and {other} did not collide in {file}: the heads-up was heeded"),
+        PredictionEnd::FalseAlarm => format!("and {other} did not meet in {file}: a false alarm"),
+        PredictionEnd::Expired => format!("and {other} did not meet in {file}: one of them is gone"),
+        PredictionEnd::Dismissed => format!("and {other} in {file}: the heads-up was dismissed"),
     }
 }
 
@@ -199,6 +220,20 @@ mod tests {
         check("test", "", "passed", "ran the tests: passed");
         check("edit", "src/x.rs", "", "edited src/x.rs");
         check("edit", "my notes.md", "", "edited “my notes.md”");
+        check("heads-up", "Robin", "src/x.rs", "may collide with Robin: “src/x.rs”");
+    }
+
+    #[test]
+    fn the_end_of_a_heads_up_is_a_sentence() {
+        let end =
+            |end: &str, expected: &str| check(&format!("heads-up-{end}"), "Robin", "src/x.rs", expected);
+        end("occurred", "and Robin met in src/x.rs, as the heads-up said");
+        end("prevented", "and Robin did not collide in src/x.rs: the heads-up was heeded");
+        end("false-alarm", "and Robin did not meet in src/x.rs: a false alarm");
+        end("expired", "and Robin did not meet in src/x.rs: one of them is gone");
+        end("dismissed", "and Robin in src/x.rs: the heads-up was dismissed");
+        check("heads-up-occurred", "Robin", "", "collided with Robin");
+        check("heads-up-expired", "", "", "had a heads-up about");
     }
 
     #[test]
@@ -224,6 +259,8 @@ mod tests {
         check("handoff", evil, evil, &format!("handed {quoted} to {quoted}"));
         check("commit", "", evil, &format!("committed {quoted}"));
         check("test", "", evil, &format!("ran the tests: {quoted}"));
+        let ended = format!("and {quoted} met in {quoted}, as the heads-up said");
+        check("heads-up-occurred", evil, evil, &ended);
         check(evil, evil, evil, &format!("{quoted} {quoted}: {quoted}"));
     }
 }

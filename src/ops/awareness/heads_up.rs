@@ -131,6 +131,10 @@ fn heads_up(
         return Ok(None);
     }
     let told = mesh.awareness().predictions(&place.repository)?;
+    if told.iter().any(|one| one.end.is_none() && one.at < view.since) {
+        // The job also records how earlier predictions ended.
+        start_counting(op, mesh, place)?;
+    }
     let threshold = threshold(op, &told);
     let is_told = |other: AgentId| {
         let pair = [(view.me, other), (other, view.me)];

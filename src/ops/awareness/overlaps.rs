@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::domain::AgentName;
+use crate::domain::awareness::PredictionEnd;
 use crate::domain::awareness::calibration;
 use crate::domain::awareness::counters::AgentId;
 use crate::domain::awareness::signals::{Signal, SignalRules, signals};
@@ -11,7 +12,7 @@ use crate::domain::awareness::track::Deed;
 use crate::domain::awareness::worktree_conflict::{SideChange, WorktreeConflict};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::store::{CounterFile, Mesh, Prediction, PredictionEnd, Recorded, Registration, StoreError, Track};
+use crate::store::{CounterFile, Mesh, Prediction, Registration, StoreError, Track};
 use crate::sys::clock;
 
 use super::agent_topics::{self, AgentTopics};
@@ -197,16 +198,14 @@ pub fn dismiss(op: &Op, id: &str) -> Result<Prediction, CommandError> {
             .hint("`msg overlaps` lists them with their ids")
     };
     let Some(mesh) = op.mesh()? else { return Err(unknown()) };
-    let repository = WorkPlace::of(&op.cwd).repository;
-    let all = mesh.awareness().predictions(&repository)?;
-    let Some(one) = all.into_iter().find(|one| one.id == id && one.end.is_none()) else {
+    let place = WorkPlace::of(&op.cwd);
+    let all = mesh.awareness().predictions(&place.repository)?;
+    let Some(mut one) = all.into_iter().find(|one| one.id == id && one.end.is_none()) else {
         return Err(unknown());
     };
-    let at = clock::now().as_millisecond();
-    match mesh.awareness().end_prediction(&repository, id, PredictionEnd::Dismissed, at)? {
-        Recorded::Now => Ok(Prediction { end: Some((PredictionEnd::Dismissed, at)), ..one }),
-        Recorded::Not => Err(unknown()),
-    }
+    let end = (PredictionEnd::Dismissed, clock::now().as_millisecond());
+    resolve::record(op, &mesh, &place, &mut one, end)?;
+    if one.end.is_some() { Ok(one) } else { Err(unknown()) }
 }
 
 /// The forecasts and signals of all pairs of live agents in this repository.

@@ -16,7 +16,7 @@ use crate::store::{Mesh, StoreError};
 use crate::sys::clock;
 use crate::sys::environment;
 
-use super::{WorkPlace, worktree_conflicts};
+use super::{WorkPlace, resolve, worktree_conflicts};
 
 /// The most characters of a prompt that is shared.
 const MOST_TEXT: usize = 2_000;
@@ -73,7 +73,9 @@ pub(in crate::ops) fn files<'a>(
     for (tree, files) in by_tree(&place, read) {
         append(op, mesh, me, &place, Deed::Read { tree, files })?;
     }
-    worktree_conflicts::look_if_shared(op, mesh, AgentId::of(&me.session), &place, &changed)
+    let me = AgentId::of(&me.session);
+    resolve::note_meetings(op, mesh, me, &place, &changed)?;
+    worktree_conflicts::look_if_shared(op, mesh, me, &place, &changed)
 }
 
 /// The files of this repository, by work tree. What programs write is left out.

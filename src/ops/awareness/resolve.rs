@@ -4,12 +4,15 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use crate::domain::awareness::counters::AgentId;
+use crate::domain::awareness::PredictionEnd;
+use crate::domain::awareness::counters::{AgentId, PathId};
+use crate::domain::awareness::track::TreeId;
 use crate::domain::awareness::work_event::{self, ChangedFile, WorkEvent};
 use crate::domain::{AnyEventKind, Event, EventKind};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::store::{Mesh, Prediction, PredictionEnd, Recorded, Track};
+use crate::store::{Mesh, Prediction, Recorded, Track};
+use crate::sys::clock;
 
 use super::WorkPlace;
 
@@ -37,14 +40,57 @@ pub(in crate::ops) fn resolve(
     for one in all.iter_mut().filter(|one| one.end.is_none()) {
         let evidence = Evidence { events: &events, feed: &feed.events, window, now: now.as_millisecond() };
         let is_gone = !live.contains(&one.agent) || !live.contains(&one.with);
-        if let Some(end) = evidence.end(one, is_gone)
-            && mesh.awareness().end_prediction(&place.repository, &one.id, end, now.as_millisecond())?
-                == Recorded::Now
-        {
-            one.end = Some((end, now.as_millisecond()));
+        if let Some(end) = evidence.end(one, is_gone) {
+            record(op, mesh, place, one, (end, now.as_millisecond()))?;
         }
     }
     Ok(all)
+}
+
+/// Ends the predictions that come true by what the agent has just changed. Others are ended by [`resolve`].
+pub(super) fn note_meetings(
+    op: &Op,
+    mesh: &Mesh,
+    me: AgentId,
+    place: &WorkPlace,
+    changed: &[(TreeId, Vec<Vec<u8>>)],
+) -> Result<(), CommandError> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let files: Vec<PathId> =
+        changed.iter().flat_map(|(_, files)| files).map(|path| PathId::of(path)).collect();
+    let mut concerned = mesh.awareness().predictions(&place.repository)?;
+    concerned
+        .retain(|one| one.end.is_none() && [one.agent, one.with].contains(&me) && files.contains(&one.path));
+    if concerned.is_empty() {
+        return Ok(());
+    }
+    let events = work_event::events(&mesh.awareness().track(&place.repository)?.lines);
+    let window = op.settings.awareness_window().as_millis() as i64;
+    let now = clock::now().as_millisecond();
+    let evidence = Evidence { events: &events, feed: &[], window, now };
+    for one in concerned.iter_mut().filter(|one| evidence.have_met(one)) {
+        record(op, mesh, place, one, (PredictionEnd::Occurred, now))?;
+    }
+    Ok(())
+}
+
+/// Records the end of a prediction, and tells it in the feed. Of several processes, one does; for the others the
+/// prediction stays as it is.
+pub(super) fn record(
+    op: &Op,
+    mesh: &Mesh,
+    place: &WorkPlace,
+    one: &mut Prediction,
+    (end, at): (PredictionEnd, i64),
+) -> Result<(), CommandError> {
+    if mesh.awareness().end_prediction(&place.repository, &one.id, end, at)? == Recorded::Now {
+        one.end = Some((end, at));
+        let kind = EventKind::HeadsUpEnded(end);
+        op.feed(kind, &one.name, Some(one.with_name.as_str()), Some(&one.file));
+    }
+    Ok(())
 }
 
 /// What happened since.
@@ -136,8 +182,7 @@ impl Evidence<'_> {
 mod tests {
     use super::*;
     use crate::domain::AgentName;
-    use crate::domain::awareness::counters::PathId;
-    use crate::domain::awareness::track::{Deed, TrackLine, TrackStamp, TreeId};
+    use crate::domain::awareness::track::{Deed, TrackLine, TrackStamp};
 
     const HOUR: i64 = 3600 * 1000;
 

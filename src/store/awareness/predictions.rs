@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::AgentName;
-use crate::domain::awareness::RepositoryId;
 use crate::domain::awareness::counters::{AgentId, PathId};
+use crate::domain::awareness::{PredictionEnd, RepositoryId};
 use crate::store::error::StoreError;
 use crate::store::handles::AwarenessFiles;
 use crate::store::lock_order::{LockOrderGuard, LockRank};
@@ -21,48 +21,6 @@ const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
 /// Above this size in bytes, the oldest that have ended are dropped, down to so many.
 const LONG: u64 = 256 * 1024;
 const MOST_KEPT: usize = 500;
-
-/// How a prediction ended.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PredictionEnd {
-    /// Both changed the file, or one was refused it.
-    Occurred,
-    /// They talked, reserved or handed over, or one turned away after being told.
-    Prevented,
-    /// The window passed without anything of that.
-    FalseAlarm,
-    /// One of the two is gone.
-    Expired,
-    /// A person said that it is of no interest.
-    Dismissed,
-}
-
-impl PredictionEnd {
-    pub const ALL: [Self; 5] =
-        [Self::Occurred, Self::Prevented, Self::FalseAlarm, Self::Expired, Self::Dismissed];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Occurred => "occurred",
-            Self::Prevented => "prevented",
-            Self::FalseAlarm => "false_alarm",
-            Self::Expired => "expired",
-            Self::Dismissed => "dismissed",
-        }
-    }
-
-    /// For people.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::Occurred => "happened",
-            Self::Prevented => "prevented",
-            Self::FalseAlarm => "false alarm",
-            Self::Expired => "one is gone",
-            Self::Dismissed => "dismissed",
-        }
-    }
-}
 
 /// Whether something was recorded.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -96,7 +54,7 @@ pub struct Prediction {
 enum Line {
     End {
         id: String,
-        end: PredictionEnd,
+        end: String,
         at: i64,
     },
     #[serde(rename_all = "camelCase")]
@@ -115,6 +73,10 @@ enum Line {
 }
 
 impl Line {
+    fn end(id: &str, end: PredictionEnd, at: i64) -> Self {
+        Self::End { id: id.to_string(), end: end.name().to_string(), at }
+    }
+
     fn of(prediction: &Prediction) -> Self {
         Self::Foretold {
             id: prediction.id.clone(),
@@ -144,7 +106,8 @@ fn parse(content: &[u8]) -> Vec<Prediction> {
     for line in lines.filter_map(|line| serde_json::from_slice(line).ok()) {
         match line {
             Line::End { id, end, at } => {
-                if let Some(ended) = found.iter_mut().find(|one| one.id == id && one.end.is_none()) {
+                let ended = found.iter_mut().find(|one| one.id == id && one.end.is_none());
+                if let (Some(ended), Some(end)) = (ended, PredictionEnd::named(&end)) {
                     ended.end = Some((end, at));
                 }
             }
@@ -207,7 +170,7 @@ impl AwarenessFiles<'_> {
                 content.extend(Line::of(one).text());
                 content.push(b'\n');
                 if let Some((end, at)) = one.end {
-                    content.extend(Line::End { id: one.id.clone(), end, at }.text());
+                    content.extend(Line::end(&one.id, end, at).text());
                     content.push(b'\n');
                 }
             }
@@ -229,7 +192,7 @@ impl AwarenessFiles<'_> {
         if !is_open {
             return Ok(Recorded::Not);
         }
-        file.add(&Line::End { id: id.to_string(), end, at }.text())?;
+        file.add(&Line::end(id, end, at).text())?;
         Ok(Recorded::Now)
     }
 

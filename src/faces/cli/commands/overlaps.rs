@@ -74,7 +74,7 @@ fn prediction_json(one: &Prediction) -> Value {
         "probability": one.probability,
         "file": one.file,
         "why": one.why,
-        "end": one.end.map(|(end, _)| end),
+        "end": one.end.map(|(end, _)| end.name()),
         "endedAt": one.end.and_then(|(_, at)| time(at)),
     })
 }
