@@ -1,12 +1,13 @@
 //! Runs the real clients against a scripted model, with `msg` installed as a user would install it.
 //!
 //! ```text
-//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [waking] [interrupting] [CLIENT…]
+//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [awareness] [waking] [interrupting] [CLIENT…]
 //! ```
 //!
 //! `tests/real-clients/install` installs the clients; it is called first, and fetches only what is missing. A client
-//! that cannot be installed is *not run*, and reported as such. There are four parts: `inspector`, `headless`, and
-//! `waking` and `interrupting` in a terminal; without arguments all of them run. `--soak` is a part of its own.
+//! that cannot be installed is *not run*, and reported as such. There are five parts: `inspector`, `headless`,
+//! `awareness` with two clients at a time, and `waking` and `interrupting` in a terminal; without arguments all of them
+//! run. `--soak` is a part of its own.
 //! `--keep` keeps the folders in which clients were run.
 #![allow(
     clippy::unwrap_used,
@@ -19,6 +20,7 @@
     reason = "a test may fail loudly, and makes the files that it needs"
 )]
 
+mod awareness;
 mod clients;
 mod http;
 mod inspector;
@@ -27,6 +29,7 @@ mod model;
 mod report;
 mod scene;
 mod trial;
+mod wait;
 mod waking;
 
 use std::panic::AssertUnwindSafe;
@@ -35,13 +38,14 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use awareness::Partner;
 use clients::Client;
 use model::Server;
 use report::Report;
 use scene::Scene;
 use trial::{Peer, Trial};
 
-const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [waking] [interrupting] [CLIENT…]";
+const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [awareness] [waking] [interrupting] [CLIENT…]";
 
 /// A client that the script installs, and its folder.
 struct Installed {
@@ -60,7 +64,7 @@ fn main() -> ExitCode {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--keep" => keep = true,
-            "headless" | "waking" | "interrupting" | inspector::NAME => parts.push(arg),
+            "headless" | "awareness" | "waking" | "interrupting" | inspector::NAME => parts.push(arg),
             "--soak" => {
                 let seconds = args.next().and_then(|seconds| seconds.parse().ok());
                 let Some(seconds) = seconds else {
@@ -86,6 +90,11 @@ fn main() -> ExitCode {
         .collect();
     let mut names = vec!["node", inspector::NAME];
     names.extend(chosen.iter().map(|client| client.name()));
+    let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|one| one == part);
+    if soak.is_none() && is_wanted("awareness") {
+        // Whoever is chosen, one of these is another.
+        names.extend(clients::ALL[..2].iter().map(|client| client.name()));
+    }
     // Clients that could not be installed are reported as missing below.
     drop(script().args(&names).status());
     let installed = installed();
@@ -97,7 +106,6 @@ fn main() -> ExitCode {
     let mut report = Report::default();
     let known = installed.iter().find(|one| one.name == inspector::NAME).expect("the script knows it");
     let inspector = Some(inspector::program(&known.folder)).filter(|program| program.exists());
-    let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|one| one == part);
     if soak.is_none() && is_wanted(inspector::NAME) {
         match &inspector {
             Some(program) => {
@@ -138,6 +146,16 @@ fn main() -> ExitCode {
             report.client(client.name(), &known.version);
             try_out(&mut report, &|trial, report| trial.go(report));
         }
+        if soak.is_none() && is_wanted("awareness") {
+            let name = format!("{}, awareness", client.name());
+            match partner_of(client, &installed) {
+                None => report.not_run(&name, &known.version, "no other client could be installed"),
+                Some(partner) => {
+                    report.client(&name, &known.version);
+                    try_out(&mut report, &|trial, report| awareness::go(trial, &partner, report));
+                }
+            }
+        }
         if (soak.is_some() || is_wanted("waking")) && waking::can_be_tried(client) {
             let name = format!("{}, waking", client.name());
             if let Some(obstacle) = waking::obstacle() {
@@ -167,6 +185,16 @@ fn peer_of(client: &dyn Client, installed: &[Installed], inspector: Option<&Path
     let program = known.map(|known| cheapest.program(&known.folder)).filter(|program| program.exists());
     let client = program.map(|program| Peer::Client { client: cheapest, program });
     client.or_else(|| Some(Peer::Inspector(inspector?.clone())))
+}
+
+/// The client that works beside this one: the cheapest other one.
+fn partner_of(client: &dyn Client, installed: &[Installed]) -> Option<Partner> {
+    let others = clients::ALL.into_iter().filter(|one| one.name() != client.name());
+    let found = others.filter_map(|other| {
+        let known = installed.iter().find(|one| one.name == other.name())?;
+        Some(Partner { client: other, program: other.program(&known.folder) })
+    });
+    found.into_iter().find(|partner| partner.program.exists())
 }
 
 fn script() -> Command {

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, killpg};
 use serde_json::Value;
 
 /// A client that has not ended by then is killed, and its check has failed.
@@ -42,6 +43,38 @@ pub struct Ended {
     pub stderr: String,
 }
 
+/// A program that runs.
+pub struct Running {
+    pub child: Child,
+    out: PathBuf,
+    err: PathBuf,
+}
+
+impl Running {
+    /// Its output so far.
+    pub fn said(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.out).unwrap()).into_owned()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let group = nix::unistd::Pid::from_raw(self.child.id().try_into().unwrap());
+        killpg(group, signal).ok();
+    }
+
+    /// The same, without a code, with its errors.
+    pub fn said_so_far(&self) -> Ended {
+        let stderr = String::from_utf8_lossy(&fs::read(&self.err).unwrap()).into_owned();
+        Ended { code: None, stdout: self.said(), stderr }
+    }
+
+    /// It ended with that code, or has to end now. Usually no process of it is left.
+    pub fn end(mut self, code: Option<i32>) -> Ended {
+        self.signal(Signal::SIGKILL);
+        drop(self.child.wait());
+        Ended { code, ..self.said_so_far() }
+    }
+}
+
 impl Scene {
     pub fn new(dir: PathBuf, node: Option<PathBuf>) -> Self {
         for name in [
@@ -62,14 +95,15 @@ impl Scene {
         scene.write(".profile", "PATH=\"$HOME/.local/bin:$PATH\"\n");
         scene.restore();
         for args in [&["init", "-q", "-b", "main"][..], &["add", "-A"], &["commit", "-qm", "all of it"]] {
-            scene.must(
-                scene
-                    .command("git")
-                    .args(["-c", "user.name=dev", "-c", "user.email=dev@example.org"])
-                    .args(args),
-            );
+            scene.git(args);
         }
         scene
+    }
+
+    /// Runs git in the repository.
+    pub fn git(&self, args: &[&str]) {
+        let who = ["-c", "user.name=dev", "-c", "user.email=dev@example.org"];
+        self.must(self.command("git").args(who).args(args));
     }
 
     /// Restores the files of the repository.
@@ -144,32 +178,32 @@ impl Scene {
 
     /// Runs it until it ends, or until `is_so` is false for its output so far; then it is told to end.
     pub fn run_while(&self, command: &mut Command, mut is_so: impl FnMut(&str) -> bool) -> Ended {
-        // Several may run at once, each with its own output files.
-        let number = self.runs.fetch_add(1, Ordering::Relaxed);
-        let [out, err] = ["stdout", "stderr"].map(|name| self.dir.join(format!("{name}-{number}")));
-        let open = |path: &Path| fs::File::create(path).unwrap();
-        let said = || String::from_utf8_lossy(&fs::read(&out).unwrap()).into_owned();
-        command.stdout(open(&out)).stderr(open(&err)).process_group(0);
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let group = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+        let mut running = self.start(command);
         let give_up = Instant::now() + LIMIT;
         let mut is_told = false;
         let code = loop {
-            match child.try_wait().unwrap() {
+            match running.child.try_wait().unwrap() {
                 Some(status) => break status.code(),
                 None if Instant::now() > give_up => break None,
                 None => std::thread::sleep(Duration::from_millis(10)),
             }
-            if !is_told && !is_so(&said()) {
-                nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGTERM).ok();
+            if !is_told && !is_so(&running.said()) {
+                running.signal(Signal::SIGTERM);
                 is_told = true;
             }
         };
-        // Usually no process of it is left.
-        nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL).ok();
-        drop(child.wait());
-        let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
-        Ended { code, stdout: text(&out), stderr: text(&err) }
+        running.end(code)
+    }
+
+    /// Starts it as the leader of a process group.
+    pub fn start(&self, command: &mut Command) -> Running {
+        // Several may run at once, each with its own output files.
+        let number = self.runs.fetch_add(1, Ordering::Relaxed);
+        let [out, err] = ["stdout", "stderr"].map(|name| self.dir.join(format!("{name}-{number}")));
+        let open = |path: &Path| fs::File::create(path).unwrap();
+        command.stdout(open(&out)).stderr(open(&err)).process_group(0);
+        let child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        Running { child, out, err }
     }
 
     fn must(&self, command: &mut Command) -> String {

@@ -3,7 +3,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Client, Leave};
+use super::{Client, Conversation, Leave};
 use crate::model::Call;
 use crate::scene::Scene;
 
@@ -27,20 +27,18 @@ impl Client for Claude {
     }
 
     fn start(&self, command: &mut Command, url: &str, prompt: &str, leave: Leave) {
-        command.env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "sk-ant-dummy");
-        for name in [
-            "DISABLE_AUTOUPDATER",
-            "DISABLE_TELEMETRY",
-            "DISABLE_ERROR_REPORTING",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
-            // Without it, root cannot skip permissions.
-            "IS_SANDBOX",
-        ] {
-            command.env(name, "1");
-        }
+        be_alone(command, url);
         command.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]);
         let mode = if leave == Leave::All { "bypassPermissions" } else { "default" };
         command.args(["--permission-mode", mode]);
+    }
+
+    fn converse(&self, command: &mut Command, url: &str) -> Option<Conversation> {
+        be_alone(command, url);
+        command.args(["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]);
+        command.args(["--permission-mode", "bypassPermissions"]);
+        let line = |text: &str| json!({ "type": "user", "message": { "role": "user", "content": text } });
+        Some(Conversation { line, end: "\"type\":\"result\"" })
     }
 
     fn read(&self, path: &Path) -> Option<Call> {
@@ -61,5 +59,19 @@ impl Client for Claude {
 
     fn shell(&self, command: &str) -> Call {
         Call::new("Bash", json!({ "command": command, "description": "run it" }))
+    }
+}
+
+fn be_alone(command: &mut Command, url: &str) {
+    command.env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "sk-ant-dummy");
+    for name in [
+        "DISABLE_AUTOUPDATER",
+        "DISABLE_TELEMETRY",
+        "DISABLE_ERROR_REPORTING",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+        // Without it, root cannot skip permissions.
+        "IS_SANDBOX",
+    ] {
+        command.env(name, "1");
     }
 }

@@ -33,6 +33,11 @@ impl Client for Codex {
         command.arg(prompt);
     }
 
+    fn resume(&self, command: &mut Command, url: &str, prompt: &str, leave: Leave) {
+        self.start(command, url, "resume", leave);
+        command.args(["--last", prompt]);
+    }
+
     fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
         let patch = format!(
             "*** Begin Patch\n*** Update File: {}\n@@\n-{old}\n+{new}\n*** End Patch\n",

@@ -42,6 +42,15 @@ impl Client for Gemini {
         ]);
     }
 
+    fn resume(&self, command: &mut Command, url: &str, prompt: &str, leave: Leave) {
+        self.start(command, url, prompt, leave);
+        command.args(["--resume", "latest"]);
+    }
+
+    fn keeps_hook_text(&self) -> bool {
+        false
+    }
+
     fn tells_session(&self) -> bool {
         false
     }

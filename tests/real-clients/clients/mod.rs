@@ -12,6 +12,8 @@ mod qwen;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::model::Call;
 use crate::scene::Scene;
 
@@ -36,6 +38,14 @@ pub enum Leave {
     Settings,
 }
 
+/// How a client takes prompts from its standard input.
+pub struct Conversation {
+    /// The line with which it is given a prompt.
+    pub line: fn(&str) -> Value,
+    /// What it prints when it has ended a turn.
+    pub end: &'static str,
+}
+
 pub trait Client: Sync {
     fn name(&self) -> &'static str;
 
@@ -55,6 +65,23 @@ pub trait Client: Sync {
     /// Adds the arguments with which it handles the prompt and ends.
     fn start(&self, command: &mut Command, url: &str, prompt: &str, leave: Leave);
 
+    /// The same for one more prompt in the last session of the directory, which has ended.
+    fn resume(&self, command: &mut Command, url: &str, prompt: &str, leave: Leave) {
+        self.start(command, url, prompt, leave);
+        command.arg("--continue");
+    }
+
+    /// Whether a resumed session still has what hooks told its model.
+    fn keeps_hook_text(&self) -> bool {
+        true
+    }
+
+    /// Adds the arguments with which it takes prompts from its standard input, one after the other. `None`: it has no
+    /// such mode.
+    fn converse(&self, _command: &mut Command, _url: &str) -> Option<Conversation> {
+        None
+    }
+
     /// A call that reads a file, for clients that require it before an edit.
     fn read(&self, _path: &Path) -> Option<Call> {
         None
@@ -70,7 +97,7 @@ pub trait Client: Sync {
     }
 
     /// A call of a tool of our MCP server, with the name that the client's model uses.
-    fn tool(&self, _name: &str, _input: serde_json::Value) -> Option<Call> {
+    fn tool(&self, _name: &str, _input: Value) -> Option<Call> {
         None
     }
 

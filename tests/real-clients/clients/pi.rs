@@ -3,7 +3,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Client, Leave};
+use super::{Client, Conversation, Leave};
 use crate::model::Call;
 use crate::scene::Scene;
 
@@ -27,8 +27,15 @@ impl Client for Pi {
     }
 
     fn start(&self, command: &mut Command, _url: &str, prompt: &str, _leave: Leave) {
-        command.env("PI_OFFLINE", "1").env("PI_TELEMETRY", "0").env("PI_SKIP_VERSION_CHECK", "1");
+        be_alone(command);
         command.args(["--mode", "json", "-p", "--model", "fake/fake-model", prompt]);
+    }
+
+    fn converse(&self, command: &mut Command, _url: &str) -> Option<Conversation> {
+        be_alone(command);
+        command.args(["--mode", "rpc", "--model", "fake/fake-model"]);
+        let line = |text: &str| json!({ "type": "prompt", "message": text });
+        Some(Conversation { line, end: "\"type\":\"agent_settled\"" })
     }
 
     fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
@@ -42,4 +49,8 @@ impl Client for Pi {
     fn untried_permission(&self) -> Option<&'static str> {
         Some("it never asks")
     }
+}
+
+fn be_alone(command: &mut Command) {
+    command.env("PI_OFFLINE", "1").env("PI_TELEMETRY", "0").env("PI_SKIP_VERSION_CHECK", "1");
 }

@@ -3,7 +3,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Client, Leave};
+use super::{Client, Conversation, Leave};
 use crate::model::Call;
 use crate::scene::Scene;
 
@@ -35,10 +35,16 @@ impl Client for Qwen {
     }
 
     fn start(&self, command: &mut Command, url: &str, prompt: &str, leave: Leave) {
-        command.env("OPENAI_API_KEY", "dummy").env("OPENAI_BASE_URL", format!("{url}/v1"));
-        command.env("OPENAI_MODEL", "fake-model");
+        be_alone(command, url);
         let mode = if leave == Leave::All { "yolo" } else { "default" };
         command.args(["-p", prompt, "--approval-mode", mode, "-o", "stream-json"]);
+    }
+
+    fn converse(&self, command: &mut Command, url: &str) -> Option<Conversation> {
+        be_alone(command, url);
+        command.args(["--input-format", "stream-json", "-o", "stream-json", "--approval-mode", "yolo"]);
+        let line = |text: &str| json!({ "type": "user", "message": { "role": "user", "content": text } });
+        Some(Conversation { line, end: "\"type\":\"result\"" })
     }
 
     fn read(&self, path: &Path) -> Option<Call> {
@@ -75,4 +81,9 @@ impl Client for Qwen {
     fn untried_permission(&self) -> Option<&'static str> {
         Some("without a terminal it calls no hook that could allow `msg`; in a terminal this is tried below")
     }
+}
+
+fn be_alone(command: &mut Command, url: &str) {
+    command.env("OPENAI_API_KEY", "dummy").env("OPENAI_BASE_URL", format!("{url}/v1"));
+    command.env("OPENAI_MODEL", "fake-model");
 }

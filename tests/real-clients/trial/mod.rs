@@ -1,7 +1,7 @@
 //! The checks of each client.
 
-mod run;
-mod served;
+pub mod run;
+pub mod served;
 mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -17,6 +17,13 @@ pub struct Run {
     pub turns: Vec<Request>,
 }
 
+impl Run {
+    /// A run that never began.
+    pub fn none() -> Self {
+        Self { ended: Ended { code: None, stdout: String::new(), stderr: String::new() }, turns: Vec::new() }
+    }
+}
+
 /// Before that turn, the model was told this often what is reserved.
 pub fn refused(run: &Run, turn: usize, times: usize) -> Checked {
     let turn = run.turns.get(turn).ok_or_else(|| format!("there was no turn {turn}"))?;

@@ -29,7 +29,12 @@ impl Trial<'_> {
         let mut quiet_since = None;
         let ended = self.scene.run_while(&mut command, |said| {
             let Some(address) = address(said) else { return true };
-            let id = session.get_or_insert_with(|| begin(address));
+            let id = session.get_or_insert_with(|| {
+                let id = begin(address);
+                let prompt = r#"{"parts":[{"type":"text","text":"please start"}]}"#;
+                http::post(address, &format!("/session/{id}/prompt_async"), prompt);
+                id
+            });
             // It has stopped for good if it stays idle although a message waits.
             let is_busy = http::get(address, "/session/status").contains(id.as_str());
             match turns().len() > MAIL_TURNS && !is_busy {
@@ -66,15 +71,12 @@ impl Trial<'_> {
 }
 
 /// The address that it prints when it listens.
-fn address(said: &str) -> Option<&str> {
+pub fn address(said: &str) -> Option<&str> {
     said.split("http://").nth(1)?.split_whitespace().next()
 }
 
 /// Starts a session; returns its id.
-fn begin(address: &str) -> String {
+pub fn begin(address: &str) -> String {
     let made = http::post(address, "/session", "{}");
-    let id = made.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
-    let prompt = r#"{"parts":[{"type":"text","text":"please start"}]}"#;
-    http::post(address, &format!("/session/{id}/prompt_async"), prompt);
-    id.to_string()
+    made.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default().to_string()
 }

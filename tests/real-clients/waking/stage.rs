@@ -11,6 +11,7 @@ use nix::sys::signal::Signal;
 use crate::model::{Request, Step};
 use crate::scene::Scene;
 use crate::trial::Trial;
+pub use crate::wait::until;
 
 use super::processes::{self, Process};
 use super::seat::Seat;
@@ -63,20 +64,6 @@ pub struct Sent {
     pub id: String,
     /// How it arrives, as the sender was told.
     pub wake: String,
-}
-
-/// Waits for a state.
-pub fn until<T>(what: &str, lock_timeout: Duration, mut look: impl FnMut() -> Option<T>) -> Checked<T> {
-    let give_up = Instant::now() + lock_timeout;
-    loop {
-        if let Some(found) = look() {
-            return Ok(found);
-        }
-        if Instant::now() > give_up {
-            return Err(format!("in vain for {} s: {what}", lock_timeout.as_secs()));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 pub fn ensure(is_so: bool, else_say: impl FnOnce() -> String) -> Checked {
