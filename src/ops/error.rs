@@ -48,6 +48,7 @@ kinds! {
     Empty = "empty",
     Evicted = "evicted",
     ForeignAgent = "foreign_agent",
+    HeldByPerson = "held_by_person",
     HookInTheWay = "hook_in_the_way",
     InHarness = "in_harness",
     Interrupted = "interrupted",

@@ -60,10 +60,19 @@ pub fn run_at_hook<T>(
 }
 
 /// Carries out the effects so far. For ops that go on for long, between two steps.
-pub fn carry_out(op: &Op) {
+pub fn carry_out(op: &Op) -> Carried {
     let Told { wakes, failures } = act(op);
+    let carried = if failures.is_empty() { Carried::All } else { Carried::NotAll };
     failures.into_iter().for_each(|failure| op.warn(failure));
     wake::wake_notified(op, &wakes).into_iter().for_each(|failure| op.warn(failure));
+    carried
+}
+
+/// Whether everybody got its notice, and every job was started.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Carried {
+    All,
+    NotAll,
 }
 
 struct Told {

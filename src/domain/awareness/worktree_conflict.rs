@@ -5,11 +5,13 @@
 //! ```
 //!
 //! Each side has its agent, its work tree and its lines (the first, and how many), or `removed`, or `whole` if the file
-//! is not a text.
+//! is not a text. A conflict of which not both agents were told ends with `untold`.
 
 use super::counters::AgentId;
 use super::track::{TreeId, escape, unescape};
 use crate::domain::line_merge::LineRange;
+
+const UNTOLD: &str = "untold";
 
 /// What one agent did to the file.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -36,13 +38,16 @@ pub struct WorktreeConflict {
     pub sides: [ConflictSide; 2],
     /// Relative to the roots of both work trees.
     pub path: Vec<u8>,
+    /// Both agents were told.
+    pub is_told: bool,
 }
 
 impl WorktreeConflict {
+    /// One of which nobody was told yet.
     pub fn new(sides: [ConflictSide; 2], path: Vec<u8>) -> Self {
         let [a, b] = sides;
         let sides = if a.agent <= b.agent { [a, b] } else { [b, a] };
-        Self { sides, path }
+        Self { sides, path, is_told: false }
     }
 
     /// Whether it is about the same agents and the same file. Its lines may have moved.
@@ -63,17 +68,21 @@ impl WorktreeConflict {
             };
             format!("{:016x}:{:08x}:{change}", side.agent.0, side.tree.0)
         });
-        format!("{a} {b} {}", escape(&self.path))
+        let end = if self.is_told { String::new() } else { format!(" {UNTOLD}") };
+        format!("{a} {b} {}{end}", escape(&self.path))
     }
 
     /// `None`: the line is not ours.
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let (a, b, path) = (words.next()?, words.next()?, words.next()?);
-        if words.next().is_some() {
-            return None;
-        }
-        Some(Self::new([parse_side(a)?, parse_side(b)?], unescape(path)?))
+        let is_told = match (words.next(), words.next()) {
+            (None, None) => true,
+            (Some(UNTOLD), None) => false,
+            _ => return None,
+        };
+        let conflict = Self::new([parse_side(a)?, parse_side(b)?], unescape(path)?);
+        Some(Self { is_told, ..conflict })
     }
 }
 
@@ -108,8 +117,11 @@ mod tests {
         ] {
             let conflict = WorktreeConflict::new([side(9, a), side(2, b)], b"a b/\xff%\n".to_vec());
             assert_eq!(conflict.sides[0].agent, AgentId(2), "ordered");
-            let text = conflict.encode();
-            assert_eq!(WorktreeConflict::parse(&text), Some(conflict), "{text}");
+            for is_told in [false, true] {
+                let conflict = WorktreeConflict { is_told, ..conflict.clone() };
+                let text = conflict.encode();
+                assert_eq!(WorktreeConflict::parse(&text), Some(conflict), "{text}");
+            }
         }
         for other in ["", "x y z", "1:2:whole 1:2:whole", "1:2:whole 1:2:3 a", "1:2:whole 1:2:whole a b"] {
             assert_eq!(WorktreeConflict::parse(other), None, "{other}");

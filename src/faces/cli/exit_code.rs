@@ -23,6 +23,7 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::NotFirst
         | CommandErrorKind::UnknownLiveness
         | CommandErrorKind::ForeignAgent
+        | CommandErrorKind::HeldByPerson
         | CommandErrorKind::HookInTheWay
         | CommandErrorKind::InHarness
         | CommandErrorKind::NameTaken

@@ -3,8 +3,8 @@
 //!
 //! A background job finds that out, because git has to be asked. The hook after an edit starts it if another agent
 //! changed the same file in another work tree. One process per repository does it; what is changed while it runs it
-//! looks at again. A conflict that was told is remembered until it is resolved, so it is told again only if it arises
-//! anew. It is remembered after it was told: if the process is killed in between, it is told twice.
+//! looks at again. A conflict that was told is remembered until it is resolved, also while one of the two is away, so it
+//! is told again only if it arises anew. It is remembered after it was told: if the process is killed in between, it is told twice.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -21,7 +21,7 @@ use crate::domain::{Agent, AgentName, Notice, PeerText};
 use crate::ops::background::job::{BackgroundJob, JobKind};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::runner::carry_out;
+use crate::ops::runner::{Carried, carry_out};
 use crate::store::{ConflictLock, Mesh};
 use crate::sys::clock;
 use crate::sys::git::{FileConflict, FileMerge, WorkTree, WorkTreePair};
@@ -53,7 +53,8 @@ pub(super) fn look_if_shared(
         }
         _ => false,
     };
-    if mesh.awareness().track(&place.repository)?.lines.iter().any(is_shared) {
+    let paths: Vec<&[u8]> = changed.iter().flat_map(|(_, paths)| paths).map(Vec::as_slice).collect();
+    if mesh.awareness().lines_naming(&place.repository, &paths)?.iter().any(is_shared) {
         op.start_job(BackgroundJob { kind: JobKind::WorktreeConflicts, dir: place.root.clone() });
     }
     Ok(())
@@ -100,7 +101,10 @@ fn look(
         live.map(|record| (AgentId::of(&record.agent.session), &record.agent)).collect();
     let since = (clock::now() - op.settings.awareness_window()).as_millisecond();
     let lines = mesh.awareness().track(&place.repository)?.lines;
-    let mut found = Vec::new();
+    // One that is away may come back, and is not told again then.
+    let mut found: Vec<WorktreeConflict> =
+        known.iter().filter(|one| is_away(one, &agents, &lines)).cloned().collect();
+    let mut told = Vec::new();
     let mut trees = TreePairs::new(place);
     for shared in shared_files(&lines, since, &agents, &known) {
         let remembered = known.iter().find(|conflict| shared.is_of(conflict));
@@ -110,19 +114,31 @@ fn look(
             // Nothing is known that was not known before.
             FileMerge::Unknown => found.extend(remembered.cloned()),
             FileMerge::Conflict(conflict) => {
-                let conflict = shared.conflict(&conflict);
-                if remembered.is_none() && op.settings.awareness == AwarenessMode::Warn {
+                let mut conflict = shared.conflict(&conflict);
+                conflict.is_told = remembered.is_some_and(|known| known.is_told);
+                if !conflict.is_told && op.settings.awareness == AwarenessMode::Warn {
                     tell(op, &conflict, &agents, &trees);
+                    told.push(found.len());
                 }
                 found.push(conflict);
             }
         }
     }
-    carry_out(op);
+    // If one of the notices could not be posted, all are told again.
+    if carry_out(op) == Carried::All {
+        told.into_iter().for_each(|number| found[number].is_told = true);
+    }
     if found != known {
         lock.replace(&found)?;
     }
     Ok(())
+}
+
+/// Whether one of the agents is not here, and may come back: what it did is still known.
+fn is_away(conflict: &WorktreeConflict, agents: &HashMap<AgentId, &Agent>, lines: &[TrackLine]) -> bool {
+    let absent = || conflict.sides.iter().filter(|side| !agents.contains_key(&side.agent));
+    let is_known = |side: &ConflictSide| lines.iter().any(|line| line.stamp.agent == side.agent);
+    absent().next().is_some() && absent().all(is_known)
 }
 
 /// A file that two agents have changed in different work trees.

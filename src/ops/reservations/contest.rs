@@ -56,6 +56,7 @@ pub fn contest(op: &Op, text: &str, why: Option<&str>) -> Result<ContestOutcome,
     let roster = Roster::locked(&mesh, &locked)?;
     let holding = find_target(&roster, Some(&me), &wanted, None, now)?;
     check_holder(&holding.holder)?;
+    check_agent(&holding.holder)?;
     let machine_time = process::uptime().ok_or_else(no_clock)?;
     let timeout = op.settings.contest_timeout();
     if let Some(outcome) = known(&mesh, &roster, &me, &holding, &machine_time, timeout)? {
@@ -104,6 +105,16 @@ pub(super) fn check_holder(holder: &Agent) -> Result<(), CommandError> {
     }
     let text = format!("{} is an agent of pi-messenger: nothing can be taken from it", holder.name);
     Err(CommandError::new(CommandErrorKind::ForeignAgent, text)
+        .hint(format!("ask: `msg send {} \"…\"`", holder.name)))
+}
+
+/// A person is never taken from by an agent: no hook sees its edits, so its silence says nothing.
+pub(super) fn check_agent(holder: &Agent) -> Result<(), CommandError> {
+    if !holder.is_human {
+        return Ok(());
+    }
+    let text = format!("{} is a person, whose edits no hook sees: nothing is taken from it", holder.name);
+    Err(CommandError::new(CommandErrorKind::HeldByPerson, text)
         .hint(format!("ask: `msg send {} \"…\"`", holder.name)))
 }
 

@@ -17,7 +17,7 @@ use crate::store::{ContestEnd, LockedMesh, Mesh, resolved_patterns};
 use crate::sys::{clock, process};
 
 use super::conflicts::WantedReservations;
-use super::contest::{check_holder, no_clock};
+use super::contest::{check_agent, check_holder, no_clock};
 use super::contest_answers;
 use super::contest_target::{ContestState, contests_of, find_target, first_of, state};
 use super::holdings::Holding;
@@ -63,6 +63,7 @@ pub fn release_from(op: &Op, text: &str, from: &AgentName) -> Result<TakeOverOut
         }
         Taker::Contester(me) => {
             let me = locked.own_record(&me)?.agent;
+            check_agent(holder)?;
             check_alive(holder)?;
             let lost = find_target(&roster, Some(&me), &wanted, Some(holder), clock::now())?;
             let attempt = Attempt { op, mesh: &mesh, roster: &roster, me: &me, lost: &lost };

@@ -1,4 +1,4 @@
-//! `awareness/<repository>.conflicts`: the conflicts between work trees that agents were told of, one per line. The
+//! `awareness/<repository>.conflicts`: the conflicts between work trees that are open, one per line. The
 //! process that looks for them holds `awareness/<repository>.conflicts.lock`.
 
 use crate::domain::awareness::RepositoryId;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use super::counter_file::{self, CountedPart, CounterFile, RepositoryCounts};
 use crate::domain::awareness::RepositoryId;
-use crate::domain::awareness::track::TrackLine;
+use crate::domain::awareness::track::{TrackLine, escape};
 use crate::store::error::StoreError;
 use crate::store::handles::AwarenessFiles;
 use crate::store::lock_order::{LockOrderGuard, LockRank};
@@ -128,6 +128,19 @@ impl<'m> AwarenessFiles<'m> {
     pub fn track(self, repository: &RepositoryId) -> Result<Track, StoreError> {
         let content = files::read_note(&self.mesh.layout.track(repository))?;
         Ok(Track::parse(&content.unwrap_or_default()))
+    }
+
+    /// The lines that name one of these files. A hook asks after every edit, so the others are not parsed.
+    pub fn lines_naming(
+        self,
+        repository: &RepositoryId,
+        files: &[&[u8]],
+    ) -> Result<Vec<TrackLine>, StoreError> {
+        let content = files::read_note(&self.mesh.layout.track(repository))?.unwrap_or_default();
+        let names: Vec<String> = files.iter().map(|file| escape(file)).collect();
+        let lines = content.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
+        let naming = lines.filter(|line| names.iter().any(|name| line.contains(name)));
+        Ok(naming.filter_map(TrackLine::parse).collect())
     }
 
     /// `None`: nothing is counted yet.

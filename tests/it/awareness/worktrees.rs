@@ -139,6 +139,52 @@ fn nobody_is_told_of_an_agent_that_is_gone_or_if_it_is_switched_off() {
         assert_eq!([scene.mail("Alice"), scene.mail("Robin")], [[""; 0]; 2], "{mode}");
     }
     assert!(scene.remembered().contains(FILE), "`show` shows it");
+    scene.env.ok(&["config", "set", "awareness", "warn"]);
+    scene.edit("Alice", &scene.main, &text(&[(10, "now")]));
+    assert_eq!(
+        [scene.mail("Alice").len(), scene.mail("Robin").len()],
+        [1, 1],
+        "nobody was told of it before"
+    );
+}
+
+#[test]
+fn whoever_was_away_is_not_told_again() {
+    let scene = Scene::new();
+    let host = scene.env.host();
+    let come = |host: u32| {
+        let args = ["join", "Guest", "--session", "session of Guest", "--pid", &host.to_string()];
+        scene.env.run(&args).expect_code(0);
+    };
+    come(host);
+    scene.edit("Guest", &scene.main, &text(&[(10, "mine")]));
+    scene.edit("Robin", &scene.linked, &text(&[(10, "other")]));
+    assert_eq!([scene.mail("Guest").len(), scene.mail("Robin").len()], [1, 1]);
+    scene.env.kill(host);
+    scene.edit("Robin", &scene.linked, &text(&[(10, "another")]));
+    assert!(scene.job().status().unwrap().success());
+    come(scene.env.host());
+    scene.edit("Guest", &scene.main, &text(&[(10, "mine again")]));
+    assert_eq!([scene.mail("Guest"), scene.mail("Robin")], [[""; 0]; 2], "it is the same conflict");
+}
+
+#[test]
+fn a_notice_that_could_not_be_posted_is_posted_later() {
+    let scene = Scene::new();
+    scene.edit_with("Alice", &scene.main, &text(&[(10, "mine")]), "off");
+    scene.edit_with("Robin", &scene.linked, &text(&[(10, "other")]), "off");
+    let inbox = scene.env.mesh().join("inbox/Robin");
+    let aside = scene.env.path().join("inbox of Robin");
+    fs::rename(&inbox, &aside).unwrap();
+    fs::write(&inbox, "not a directory").unwrap();
+    assert!(scene.job().status().unwrap().success());
+    assert_eq!(scene.mail("Alice").len(), 1);
+    fs::remove_file(&inbox).unwrap();
+    fs::rename(&aside, &inbox).unwrap();
+    assert!(scene.job().status().unwrap().success());
+    assert_eq!(scene.mail("Robin").len(), 1);
+    assert!(scene.job().status().unwrap().success());
+    assert_eq!(scene.mail("Robin"), [""; 0]);
 }
 
 #[test]

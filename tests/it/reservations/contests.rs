@@ -284,3 +284,14 @@ fn a_task_that_is_handed_over_is_not_contested_any_more() {
     assert_eq!(env.fails(1, &["release", "src/", "--from", "Carol", "--as", "Bob"]), "not_contested");
     assert_eq!(contest(&env, "Bob", "src/")["repeated"], false);
 }
+
+#[test]
+fn nothing_is_taken_from_a_person() {
+    let env = scene();
+    let host = env.host().to_string();
+    env.ok(&["join", "Person", "--pid", &host, "--harness", "terminal"]);
+    reserve(&env, "Person", &["docs/"]);
+    assert_eq!(env.fails(1, &["contest", "docs/", "--as", "Bob"]), "held_by_person");
+    assert_eq!(env.fails(1, &["release", "docs/", "--from", "Person", "--as", "Bob"]), "held_by_person");
+    assert_held(&env, "Bob", &["docs/x"], "Person");
+}
