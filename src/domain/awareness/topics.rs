@@ -1,5 +1,6 @@
 //! The topics of a prompt: the few words of it that are worth counting. The text itself is not kept.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 
@@ -131,6 +132,19 @@ pub fn of_path(path: &str) -> PathTopics {
     let above = parts.take(2).flat_map(of_name);
     let all = stem.iter().cloned().chain(above).collect();
     PathTopics { stem, all }
+}
+
+/// Whether [`of_path`] may find one of these topics. It costs little, and errs only by saying yes.
+pub fn may_be_in_path(topics: &[Topic], path: &str) -> bool {
+    if !path.is_ascii() {
+        return true;
+    }
+    let path = path.to_ascii_lowercase();
+    topics.iter().any(|topic| {
+        // All but the last letter of a stem is in the word: `category` is the one of `categories`.
+        let begin = topic.stem.len().saturating_sub(1);
+        !topic.stem.is_ascii() || path.contains(&topic.stem[..begin])
+    })
 }
 
 /// What [`of_path`] finds.
@@ -273,29 +287,29 @@ fn stem(word: &str) -> String {
     let word = without_participle(&word);
     match word.strip_suffix('e') {
         Some(rest) if word.len() > 4 => rest.to_string(),
-        _ => word,
+        _ => word.to_string(),
     }
 }
 
-fn singular(word: &str) -> String {
+fn singular(word: &str) -> Cow<'_, str> {
     if word.len() <= 3 {
-        return word.to_string();
+        return word.into();
     }
     if let Some(rest) = word.strip_suffix("ies") {
-        return format!("{rest}y");
+        return format!("{rest}y").into();
     }
     if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
-        return word.to_string();
+        return word.into();
     }
     if let Some(rest) = word.strip_suffix("es")
         && ["s", "x", "z", "ch", "sh"].into_iter().any(|end| rest.ends_with(end))
     {
-        return rest.to_string();
+        return rest.into();
     }
-    word.strip_suffix('s').unwrap_or(word).to_string()
+    word.strip_suffix('s').unwrap_or(word).into()
 }
 
-fn without_participle(word: &str) -> String {
+fn without_participle(word: &str) -> &str {
     for ending in ["ing", "ed"] {
         let Some(rest) = word.strip_suffix(ending) else { continue };
         let has_vowel = rest.contains(['a', 'e', 'i', 'o', 'u', 'y']);
@@ -306,11 +320,11 @@ fn without_participle(word: &str) -> String {
         let is_doubled = bytes[bytes.len() - 1] == bytes[bytes.len() - 2];
         // `running` is `run`, but `calling` is `call`.
         return match is_doubled && !rest.ends_with(['l', 's', 'z']) {
-            true => rest[..rest.len() - 1].to_string(),
-            false => rest.to_string(),
+            true => &rest[..rest.len() - 1],
+            false => rest,
         };
     }
-    word.to_string()
+    word
 }
 
 #[cfg(test)]
@@ -319,6 +333,25 @@ mod tests {
 
     fn topics(text: &str) -> Vec<String> {
         mentions(text, &NoiseWords::default()).into_iter().map(|mention| mention.topic.stem).collect()
+    }
+
+    #[test]
+    fn a_topic_that_a_path_has_may_be_in_it() {
+        let paths = [
+            "src/categories/RunningTotals.rs",
+            "a/parseConfig/HTTPServer2.rs",
+            "docs/caches_and-stores/calling.md",
+            "x/glasses.c",
+            "Größe/straße.rs",
+            "src/认证/登录.rs",
+        ];
+        for path in paths {
+            for topic in of_path(path).all {
+                assert!(may_be_in_path(std::slice::from_ref(&topic), path), "{topic:?} in {path}");
+            }
+        }
+        assert!(!may_be_in_path(&[Topic::new("login"), Topic::new("form")], "src/cache.rs"));
+        assert!(!may_be_in_path(&[], "src/cache.rs"));
     }
 
     #[test]

@@ -38,6 +38,16 @@ pub enum Deed {
     Read { tree: TreeId, files: Vec<Vec<u8>> },
 }
 
+/// What a line is read for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LineUse {
+    Everything,
+    /// A forecast. What was read says nothing about it.
+    Forecast,
+    /// The same, and the line is counted: so are its topics, and they are left out.
+    CountedForecast,
+}
+
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TrackLine {
     pub stamp: TrackStamp,
@@ -66,7 +76,15 @@ impl TrackLine {
 
     /// `None`: the line was cut short, or is not ours.
     pub fn parse(line: &str) -> Option<Self> {
+        Self::parse_for(line, LineUse::Everything)
+    }
+
+    /// The same, without what is of no use. A line that is of no use at all is `None`, too.
+    pub fn parse_for(line: &str, line_use: LineUse) -> Option<Self> {
         let (sum, rest) = line.split_once(' ')?;
+        if line_use != LineUse::Everything && rest.starts_with("r ") {
+            return None;
+        }
         if u32::from_str_radix(sum, 16).ok()? != crc32fast::hash(rest.as_bytes()) {
             return None;
         }
@@ -77,6 +95,7 @@ impl TrackLine {
         let agent = AgentId(u64::from_str_radix(agent, 16).ok()?);
         let name = AgentName::new(name).ok()?;
         let deed = match kind {
+            "p" if line_use == LineUse::CountedForecast => Deed::Prompted { topics: Vec::new(), text: None },
             "p" => prompted(words)?,
             "e" | "r" => {
                 let tree = TreeId(u32::from_str_radix(words.next()?, 16).ok()?);
@@ -156,6 +175,21 @@ mod tests {
             let text = line.encode();
             assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{text}");
             assert_eq!(TrackLine::parse(&text), Some(line), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_forecast_has_no_use_for_is_left_out() {
+        let prompt = line(Deed::Prompted { topics: vec![Topic::new("login")], text: None });
+        let bare = line(Deed::Prompted { topics: Vec::new(), text: None });
+        let changed = line(Deed::Changed { tree: TreeId(7), files: vec![b"x".to_vec()] });
+        let read = line(Deed::Read { tree: TreeId(7), files: vec![b"x".to_vec()] });
+        let parse = |line: &TrackLine, line_use| TrackLine::parse_for(&line.encode(), line_use);
+        assert_eq!(parse(&prompt, LineUse::Forecast), Some(prompt.clone()));
+        assert_eq!(parse(&prompt, LineUse::CountedForecast), Some(bare));
+        for line_use in [LineUse::Forecast, LineUse::CountedForecast] {
+            assert_eq!(parse(&changed, line_use), Some(changed.clone()));
+            assert_eq!(parse(&read, line_use), None);
         }
     }
 

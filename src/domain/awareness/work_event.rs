@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::counters::{AgentId, PathId, WordId};
 use super::forecast::RecentWork;
-use super::topics::{self, Topic};
+use super::topics::Topic;
 use super::track::{Deed, TrackLine, TreeId};
 use crate::domain::AgentName;
 
@@ -43,12 +43,6 @@ impl WorkEvent {
 
     pub fn words(&self) -> Vec<WordId> {
         self.topics.iter().map(WordId::of).collect()
-    }
-
-    /// The topics in the names of its files and of the directories above them.
-    pub fn name_words(&self) -> std::collections::BTreeSet<WordId> {
-        let paths = self.files.iter().map(|file| String::from_utf8_lossy(&file.path));
-        paths.flat_map(|path| topics::of_path(&path).all).map(|topic| WordId::of(&topic)).collect()
     }
 }
 

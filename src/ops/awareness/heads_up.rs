@@ -61,7 +61,7 @@ pub(in crate::ops) fn look_ahead(
         return Ok(None);
     }
     let place = WorkPlace::of(&op.cwd);
-    let track = mesh.awareness().track(&place.repository)?;
+    let track = mesh.awareness().track_for_forecast(&place.repository)?;
     let counts = match mesh.awareness().counts(&place.repository) {
         Err(StoreError::Corrupt { .. }) | Ok(None) => None,
         counts => counts?,

@@ -1,7 +1,7 @@
 //! What is known when an agent is prompted: who is in which files, and how likely it meets whom.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 
@@ -25,6 +25,7 @@ pub(super) struct View<'a> {
     work: HashMap<AgentId, RecentWork>,
     topics: &'a [Topic],
     words: Vec<WordId>,
+    names: HashMap<PathId, NameWords>,
     pub(super) me: AgentId,
     /// When the window began, in milliseconds since 1970.
     pub(super) since: i64,
@@ -47,13 +48,21 @@ impl<'a> View<'a> {
         let work = work_event::recent_work(&events, since);
         let words: Vec<WordId> = topics.iter().map(WordId::of).collect();
         let agents: Vec<AgentId> = work.keys().copied().collect();
-        let mut counters = select(counts, &words, &agents, &[])?;
+        let places: BTreeSet<PathId> = work.values().flat_map(latest).collect();
+        let mut counters = match counts {
+            Some(file) => file.select_at(&words, &agents, &places)?,
+            None => Counters::default(),
+        };
+        let names = words_in_names(&events, topics);
         let first = track.counted_lines(counts.map(|file| file.counted));
         let is_uncounted = |event: &&WorkEvent| event.first_line >= first && event.is_over;
         for event in events.iter().filter(is_uncounted).filter(|event| !event.files.is_empty()) {
-            counters.count(Some(event.agent), &event.words(), &event.file_ids(), &event.name_words());
+            let files = event.file_ids();
+            let named = files.iter().filter_map(|file| names.get(file)).flat_map(|words| words.all.iter());
+            counters.count(Some(event.agent), &event.words(), &files, &named.copied().collect());
         }
-        Ok(Self { counts, counters, events, work, topics, words, me, since, census: OnceCell::new() })
+        let census = OnceCell::new();
+        Ok(Self { counts, counters, events, work, topics, words, names, me, since, census })
     }
 
     /// Whom the agent may meet with at least that probability, the likeliest first.
@@ -61,12 +70,12 @@ impl<'a> View<'a> {
         let nothing = RecentWork::default();
         let own = self.work.get(&self.me).unwrap_or(&nothing);
         let prompted = PromptedAgent { agent: self.me, topics: &self.words, work: own };
-        let stems = self.stems();
-        let stem = |file: PathId| stems.get(&file).map_or(&[][..], Vec::as_slice);
-        let shared = latest(own);
+        let stem = |file: PathId| self.names.get(&file).map_or(&[][..], |words| words.stem.as_slice());
+        let others = || self.work.iter().filter(|(agent, _)| **agent != self.me);
+        let theirs: HashSet<PathId> = others().flat_map(|(_, work)| latest(work)).collect();
+        let shared: Vec<PathId> = latest(own).into_iter().filter(|file| theirs.contains(file)).collect();
         let hubs = select(self.counts, &[], &[], &shared)?;
-        let others = self.work.iter().filter(|(agent, _)| **agent != self.me);
-        let mut found: Vec<(AgentId, Forecast)> = others
+        let mut found: Vec<(AgentId, Forecast)> = others()
             .map(|(other, work)| {
                 let mut forecast = forecast(&self.counters, &prompted, *other, work, stem);
                 let theirs = latest(work);
@@ -82,18 +91,6 @@ impl<'a> View<'a> {
             .collect();
         found.sort_by(|a, b| b.1.probability.total_cmp(&a.1.probability).then(a.0.cmp(&b.0)));
         Ok(found)
-    }
-
-    /// The topics in the names of the files in which agents are.
-    fn stems(&self) -> HashMap<PathId, Vec<WordId>> {
-        let mut stems = HashMap::new();
-        for file in self.events.iter().filter(|event| event.at >= self.since).flat_map(|event| &event.files) {
-            stems.entry(file.id).or_insert_with(|| {
-                let path = String::from_utf8_lossy(&file.path);
-                topics::of_path(&path).stem.iter().map(WordId::of).collect()
-            });
-        }
-        stems
     }
 
     /// The agent's registration, if it is alive, under whatever name it has now.
@@ -138,6 +135,29 @@ impl<'a> View<'a> {
         let reason = MeetingReason::of(&self.counters, self.me, self.topics, &stem, at);
         HeadsUp { other: other.clone(), path, probability, reason }
     }
+}
+
+/// The words of a prompt that are in the name of a file.
+struct NameWords {
+    stem: Vec<WordId>,
+    /// Those in the names of the two directories above it, too.
+    all: Vec<WordId>,
+}
+
+/// The files of these events whose names have a topic of the prompt. Taking a name apart costs more than the rest of a
+/// forecast, and few names have one.
+fn words_in_names(events: &[WorkEvent], topics: &[Topic]) -> HashMap<PathId, NameWords> {
+    let files = events.iter().flat_map(|event| &event.files);
+    let files: HashMap<PathId, &[u8]> = files.map(|file| (file.id, file.path.as_slice())).collect();
+    let words = |named: &mut dyn Iterator<Item = &Topic>| -> Vec<WordId> {
+        named.filter(|topic| topics.contains(topic)).map(WordId::of).collect()
+    };
+    let with_words = files.into_iter().filter_map(|(file, path)| {
+        let path = String::from_utf8_lossy(path);
+        let named = topics::may_be_in_path(topics, &path).then(|| topics::of_path(&path))?;
+        Some((file, NameWords { stem: words(&mut named.stem.iter()), all: words(&mut named.all.iter()) }))
+    });
+    with_words.collect()
 }
 
 /// The counts of these words, agents and files.

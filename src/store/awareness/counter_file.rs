@@ -29,6 +29,8 @@ const MOST_FILES: usize = 512;
 /// The most words and the most files of a repository.
 const MOST_ENTRIES: usize = 200_000;
 const LONGEST_TEXT: usize = 4096;
+/// The size of a file's number with its count, in bytes.
+const FILE_COUNT: usize = 12;
 
 const WORD: u8 = b'w';
 const AGENT: u8 = b'a';
@@ -123,17 +125,25 @@ impl CounterFile {
         agents: &[AgentId],
         files: &[PathId],
     ) -> Result<Counters, StoreError> {
-        let keys = words.iter().map(|word| word.0);
-        let keys = keys.chain(agents.iter().map(|agent| agent.0)).chain(files.iter().map(|file| file.0));
-        let buckets: BTreeSet<u32> = keys.map(|key| bucket_of(key, self.buckets)).collect();
+        self.read_wanted(&Wanted { words, agents, files, places: None })
+    }
+
+    /// The counts of these words and agents, as far as they are about one of these files.
+    pub fn select_at(
+        &self,
+        words: &[WordId],
+        agents: &[AgentId],
+        places: &BTreeSet<PathId>,
+    ) -> Result<Counters, StoreError> {
+        let places: Vec<PathId> = places.iter().copied().collect();
+        self.read_wanted(&Wanted { words, agents, files: &[], places: Some(&places) })
+    }
+
+    fn read_wanted(&self, wanted: &Wanted<'_>) -> Result<Counters, StoreError> {
+        let buckets: BTreeSet<u32> = wanted.keys().map(|key| bucket_of(key, self.buckets)).collect();
         let mut found = RepositoryCounts::default();
         for bucket in buckets {
-            self.read_bucket(bucket, &mut |entry| match entry {
-                Entry::Word(id, ..) if !words.contains(&id) => {}
-                Entry::Agent(id, ..) if !agents.contains(&id) => {}
-                Entry::File(id, ..) if !files.contains(&id) => {}
-                entry => entry.put_into(&mut found),
-            })?;
+            self.read_bucket(bucket, Some(wanted), &mut |entry| entry.put_into(&mut found))?;
         }
         Ok(Counters { events: self.events, ..found.counters })
     }
@@ -141,21 +151,32 @@ impl CounterFile {
     pub fn all(&self) -> Result<RepositoryCounts, StoreError> {
         let mut all = RepositoryCounts::default();
         for bucket in 0..self.buckets {
-            self.read_bucket(bucket, &mut |entry| entry.put_into(&mut all))?;
+            self.read_bucket(bucket, None, &mut |entry| entry.put_into(&mut all))?;
         }
         all.counters.events = self.events;
         Ok(all)
     }
 
-    fn read_bucket(&self, bucket: u32, take: &mut dyn FnMut(Entry)) -> Result<(), StoreError> {
-        self.entries(bucket, take)?.ok_or_else(|| StoreError::Corrupt {
+    /// Without `wanted`, everything is.
+    fn read_bucket(
+        &self,
+        bucket: u32,
+        wanted: Option<&Wanted<'_>>,
+        take: &mut dyn FnMut(Entry),
+    ) -> Result<(), StoreError> {
+        self.entries(bucket, wanted, take)?.ok_or_else(|| StoreError::Corrupt {
             path: self.path.clone(),
             reason: format!("part {bucket} of {} is damaged", self.buckets),
         })
     }
 
     /// `None`: the bucket is damaged.
-    fn entries(&self, bucket: u32, take: &mut dyn FnMut(Entry)) -> Result<Option<()>, StoreError> {
+    fn entries(
+        &self,
+        bucket: u32,
+        wanted: Option<&Wanted<'_>>,
+        take: &mut dyn FnMut(Entry),
+    ) -> Result<Option<()>, StoreError> {
         let at = HEADER + TABLE_ENTRY * bucket as usize;
         let Some(place) = self.file.read(at as u64, TABLE_ENTRY)? else { return Ok(None) };
         let mut place = Fields(&place);
@@ -167,8 +188,8 @@ impl CounterFile {
         }
         let mut fields = Fields(&content);
         while !fields.0.is_empty() {
-            let Some(entry) = Entry::read(&mut fields) else { return Ok(None) };
-            take(entry);
+            let Some(entry) = Entry::read(&mut fields, wanted) else { return Ok(None) };
+            entry.into_iter().for_each(&mut *take);
         }
         Ok(Some(()))
     }
@@ -235,6 +256,31 @@ fn checksum(bucket: u32, content: &[u8]) -> u32 {
     sum.finalize()
 }
 
+/// What a hook needs. A bucket has other entries too; they are passed over.
+struct Wanted<'a> {
+    words: &'a [WordId],
+    agents: &'a [AgentId],
+    files: &'a [PathId],
+    /// The files of words and agents that matter, in order; `None`: all of them.
+    places: Option<&'a [PathId]>,
+}
+
+impl Wanted<'_> {
+    fn keys(&self) -> impl Iterator<Item = u64> {
+        let words = self.words.iter().map(|word| word.0);
+        words.chain(self.agents.iter().map(|agent| agent.0)).chain(self.files.iter().map(|file| file.0))
+    }
+
+    fn has(&self, kind: u8, key: u64) -> bool {
+        match kind {
+            WORD => self.words.contains(&WordId(key)),
+            AGENT => self.agents.contains(&AgentId(key)),
+            FILE => self.files.contains(&PathId(key)),
+            _ => true,
+        }
+    }
+}
+
 enum Entry {
     Word(WordId, Topic, WordCounts),
     Agent(AgentId, i64, AgentCounts),
@@ -242,23 +288,33 @@ enum Entry {
 }
 
 impl Entry {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    /// `None`: it is damaged; an entry that nobody wants is `Some(None)`.
+    fn read(fields: &mut Fields<'_>, wanted: Option<&Wanted<'_>>) -> Option<Option<Self>> {
         let [kind] = *fields.take(1)? else { return None };
         let key = fields.u64()?;
+        let is_wanted = wanted.is_none_or(|wanted| wanted.has(kind, key));
+        let places = wanted.and_then(|wanted| wanted.places);
         Some(match kind {
             WORD => {
-                let topic = Topic::new(std::str::from_utf8(fields.text()?).ok()?);
-                let (prompts, names, files) = (fields.u32()?, fields.u32()?, fields.files()?);
-                Self::Word(WordId(key), topic, WordCounts { prompts, names, files })
+                let (topic, prompts, names) = (fields.text()?, fields.u32()?, fields.u32()?);
+                let files = fields.files()?;
+                if !is_wanted {
+                    return Some(None);
+                }
+                let topic = Topic::new(std::str::from_utf8(topic).ok()?);
+                let files = counts_of_files(files, places);
+                Some(Self::Word(WordId(key), topic, WordCounts { prompts, names, files }))
             }
             AGENT => {
-                let seen = fields.u64()?.cast_signed();
-                let (events, files) = (fields.u32()?, fields.files()?);
-                Self::Agent(AgentId(key), seen, AgentCounts { events, files })
+                let (seen, events, files) = (fields.u64()?.cast_signed(), fields.u32()?, fields.files()?);
+                is_wanted.then(|| {
+                    let files = counts_of_files(files, places);
+                    Self::Agent(AgentId(key), seen, AgentCounts { events, files })
+                })
             }
             FILE => {
-                let path = fields.text()?.to_vec();
-                Self::File(PathId(key), path, fields.u32()?)
+                let (path, count) = (fields.text()?, fields.u32()?);
+                is_wanted.then(|| Self::File(PathId(key), path.to_vec(), count))
             }
             _ => return None,
         })
@@ -352,9 +408,22 @@ impl<'a> Fields<'a> {
         self.take(length.into())
     }
 
-    fn files(&mut self) -> Option<HashMap<PathId, u32>> {
+    /// The counts of files, still encoded.
+    fn files(&mut self) -> Option<&'a [u8]> {
         let count = self.u32()?;
-        (0..count).map(|_| Some((PathId(self.u64()?), self.u32()?))).collect()
+        self.take(FILE_COUNT.checked_mul(count as usize)?)
+    }
+}
+
+/// The counts of those of the files that are `places`.
+fn counts_of_files(encoded: &[u8], places: Option<&[PathId]>) -> HashMap<PathId, u32> {
+    let counts = encoded.chunks_exact(FILE_COUNT).filter_map(|one| {
+        let mut fields = Fields(one);
+        Some((PathId(fields.u64()?), fields.u32()?))
+    });
+    match places {
+        Some(places) => counts.filter(|(file, _)| places.binary_search(file).is_ok()).collect(),
+        None => counts.collect(),
     }
 }
 
@@ -401,6 +470,14 @@ mod tests {
             assert_eq!(file.all().unwrap(), counts);
             let (word, file_id) = (WordId::of(&Topic::new("word0")), PathId::of(b"src/0.rs"));
             let part = file.select(&[word, WordId(1)], &[AgentId(0)], &[file_id]).unwrap();
+            let at = file.select_at(&[word], &[AgentId(0)], &BTreeSet::from([file_id])).unwrap();
+            assert_eq!(at.words, part.words);
+            let of_first = |counters: &Counters| {
+                let agent = counters.agents.get(&AgentId(0));
+                agent.map(|agent| (agent.events, agent.files.get(&file_id).copied()))
+            };
+            assert_eq!(of_first(&at), of_first(&part));
+            assert!(at.agents.values().all(|agent| agent.files.len() == 1), "no other file");
             assert_eq!(part.events, words);
             assert_eq!(part.words.get(&word), counts.counters.words.get(&word));
             assert_eq!(part.agents.get(&AgentId(0)), counts.counters.agents.get(&AgentId(0)));

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use super::counter_file::{self, CountedPart, CounterFile, RepositoryCounts};
 use crate::domain::awareness::RepositoryId;
-use crate::domain::awareness::track::{TrackLine, escape};
+use crate::domain::awareness::track::{LineUse, TrackLine, escape};
 use crate::store::error::StoreError;
 use crate::store::handles::AwarenessFiles;
 use crate::store::lock_order::{LockOrderGuard, LockRank};
@@ -45,20 +45,32 @@ pub struct Track {
 
 impl Track {
     fn parse(content: &[u8]) -> Self {
+        Self::parse_for(content, TrackReader::Anyone)
+    }
+
+    fn parse_for(content: &[u8], reader: TrackReader) -> Self {
         // Somebody may be appending a line at this moment.
         let end = content.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let content = &content[..end];
         let mut track = Self { length: content.len() as u64, ..Self::default() };
+        let mut line_use = match reader {
+            TrackReader::Anyone => LineUse::Everything,
+            TrackReader::Forecast if has_counted_lines(content) => LineUse::CountedForecast,
+            TrackReader::Forecast => LineUse::Forecast,
+        };
         let mut offset = 0;
         for line in content.split(|byte| *byte == b'\n') {
             let start = offset;
             offset += line.len() as u64 + 1;
             let Ok(text) = std::str::from_utf8(line) else { continue };
-            if let Some(parsed) = TrackLine::parse(text) {
+            if let Some(parsed) = TrackLine::parse_for(text, line_use) {
                 track.lines.push(parsed);
                 track.offsets.push(start);
             } else if text == COUNTED {
                 track.counted = track.lines.len();
+                if reader == TrackReader::Forecast {
+                    line_use = LineUse::Forecast;
+                }
             } else if let Some(generation) = text.strip_prefix("track ") {
                 track.generation = generation.parse().unwrap_or_default();
             }
@@ -84,6 +96,18 @@ impl Track {
         let first = self.offsets.get(self.counted_lines(counts));
         first.map_or(0, |offset| self.length - offset)
     }
+}
+
+/// Who reads a track.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum TrackReader {
+    Anyone,
+    Forecast,
+}
+
+/// Whether the mark behind the counted lines is there.
+fn has_counted_lines(content: &[u8]) -> bool {
+    std::str::from_utf8(content).is_ok_and(|text| text.contains("\ncounted\n"))
 }
 
 /// The right to count a repository: no other process does.
@@ -141,6 +165,12 @@ impl<'m> AwarenessFiles<'m> {
         let lines = content.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
         let naming = lines.filter(|line| names.iter().any(|name| line.contains(name)));
         Ok(naming.filter_map(TrackLine::parse).collect())
+    }
+
+    /// The track without what was read, and without the topics of prompts that are counted: a hook has no time for them.
+    pub fn track_for_forecast(self, repository: &RepositoryId) -> Result<Track, StoreError> {
+        let content = files::read_note(&self.mesh.layout.track(repository))?;
+        Ok(Track::parse_for(&content.unwrap_or_default(), TrackReader::Forecast))
     }
 
     /// `None`: nothing is counted yet.
@@ -223,6 +253,7 @@ mod tests {
     use super::*;
     use crate::domain::AgentName;
     use crate::domain::awareness::counters::AgentId;
+    use crate::domain::awareness::topics::Topic;
     use crate::domain::awareness::track::{Deed, TrackStamp, TreeId};
     use crate::domain::settings::Durability;
     use crate::store::{Mesh, MeshLocation, MeshOptions};
@@ -264,6 +295,29 @@ mod tests {
         let before = Track { generation: 0, ..read };
         assert_eq!(before.counted_lines(Some(CountedPart { generation: 1, length: before.length })), 3);
         assert_eq!(after.counted_lines(Some(CountedPart { generation: 9, length: 0 })), 0);
+    }
+
+    #[test]
+    fn a_forecast_gets_the_topics_that_are_not_counted() {
+        let prompt = |at| TrackLine {
+            deed: Deed::Prompted { topics: vec![Topic::new("login")], text: None },
+            ..line(at)
+        };
+        let read = TrackLine { deed: Deed::Read { tree: TreeId(0), files: vec![b"x".to_vec()] }, ..line(3) };
+        let topics = |track: &Track| -> Vec<usize> {
+            let count = |line: &TrackLine| match &line.deed {
+                Deed::Prompted { topics, .. } => topics.len(),
+                _ => 9,
+            };
+            track.lines.iter().map(count).collect()
+        };
+        let content = encode(4, &[prompt(1), line(2), read.clone()], &[read, prompt(5), line(6)]);
+        let track = Track::parse_for(&content, TrackReader::Forecast);
+        assert_eq!((times(&track.lines), topics(&track)), (vec![1, 2, 5, 6], vec![0, 9, 1, 9]));
+        assert_eq!(track.counted_lines(Some(CountedPart { generation: 4, length: 0 })), 2);
+        let uncounted = format!("{}\n", prompt(1).encode());
+        let track = Track::parse_for(uncounted.as_bytes(), TrackReader::Forecast);
+        assert_eq!(topics(&track), [1], "nothing is counted yet");
     }
 
     #[test]
