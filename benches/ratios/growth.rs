@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::figure::Spread;
 use crate::messages::Drained;
+use crate::prompts::{Mode, Prompting};
 use crate::scratch::{Scratch, time};
 use crate::{hooks, swarm};
 
@@ -30,7 +31,7 @@ pub struct Curve {
 }
 
 pub fn measure() -> Vec<Growth> {
-    vec![agents(), messages(), completions()]
+    vec![agents(), prompts_by_agents(), prompts_by_events(), messages(), completions()]
 }
 
 /// Something to measure: its name, and a function that returns the seconds for one execution.
@@ -56,6 +57,32 @@ fn agents() -> Growth {
     };
     let against = "Whole processes, as multiples of `true`; each agent holds ten reservations.";
     collect("agents", "agents", against, &[1, 10, 100, 1_000], at)
+}
+
+/// The hook at a prompt, with awareness and without it, against `true`.
+fn prompts(agents: usize, events: usize) -> Vec<(&'static str, f64)> {
+    let prompting = Prompting::new(agents, events);
+    against_true(
+        &prompting.scratch,
+        vec![
+            ("msg hook, at a prompt", Box::new(|| prompting.hook(Mode::Warn))),
+            ("the same, awareness = off", Box::new(|| prompting.hook(Mode::Off))),
+        ],
+    )
+}
+
+fn prompts_by_agents() -> Growth {
+    let against = "Whole processes, as multiples of `true`; each agent had ten prompts within the window, and 20,000 \
+                   events are counted.";
+    let of = "agents in a repository";
+    collect("prompts-agents", of, against, &[1, 10, 100, 1_000], |agents| prompts(agents, 20_000))
+}
+
+fn prompts_by_events() -> Growth {
+    let against = "Whole processes, as multiples of `true`, with 10 agents.";
+    collect("prompts-events", "counted events", against, &[200, 2_000, 20_000, 200_000], |events| {
+        prompts(10, events)
+    })
 }
 
 /// With that many messages read and kept: whole processes against `true`, and reading each message against reading

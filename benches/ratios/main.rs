@@ -32,9 +32,11 @@ mod mcp;
 mod messages;
 mod plot;
 mod post;
+mod prompts;
 mod readers;
 mod report;
 mod scratch;
+mod seeding;
 mod start;
 mod statusline;
 mod swarm;
@@ -46,7 +48,7 @@ use report::Weather;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 17] = [
+const MEASUREMENTS: [(&str, Measurement); 19] = [
     ("start", start::measure),
     ("statusline", statusline::measure),
     ("feed", feed::measure),
@@ -55,6 +57,8 @@ const MEASUREMENTS: [(&str, Measurement); 17] = [
     ("agents", agents::measure),
     ("crowds", crowds::measure),
     ("hook", hooks::measure),
+    ("prompt", prompts::measure),
+    ("seeding", seeding::measure),
     ("guard", guard::measure),
     ("mcp", mcp::measure),
     ("task", swarm::measure),
