@@ -382,7 +382,8 @@ impl Agent {
             0 => format!("A{:02}", self.chance.below(4.min(self.task.agents))),
             _ => self.any_name(),
         };
-        Intent::Send { to, token: self.token() }
+        let ttl = self.chance.one_in(4).then(|| 1 + self.chance.below(4));
+        Intent::Send { to, token: self.token(), ttl }
     }
 
     fn path(&mut self) -> String {
@@ -475,6 +476,6 @@ impl Agent {
         self.heard = Some(bell);
         std::thread::sleep(std::time::Duration::from_micros(self.chance.below(20_000)));
         let to = format!("A{:02}", self.task.slot - 1);
-        self.perform(Intent::Send { to, token: self.token() }, Fate::Lives);
+        self.perform(Intent::Send { to, token: self.token(), ttl: None }, Fate::Lives);
     }
 }

@@ -45,7 +45,13 @@ pub fn arguments(intent: &Intent, session: &str, place: &Place) -> (Vec<String>,
                 words(&["evict", name])
             }
         }
-        Intent::Send { to, token } => words(&["send", to, &format!("{WORDS}{token}")]),
+        Intent::Send { to, token, ttl } => {
+            let mut args = words(&["send", to, &format!("{WORDS}{token}")]);
+            if let Some(seconds) = ttl {
+                args.extend(words(&["--ttl", &format!("{seconds}s")]));
+            }
+            args
+        }
         Intent::Broadcast { token } => words(&["broadcast", &format!("{WORDS}{token}")]),
         Intent::Read { limit: Some(limit) } => words(&["read", "--limit", &limit.to_string()]),
         Intent::Read { limit: None } => words(&["read"]),

@@ -70,9 +70,9 @@ pub enum Event {
         op: u64,
         text: String,
     },
-    ActivityDelta {
+    Disturbance {
         number: u64,
-        deed: ActivityDelta,
+        deed: Disturbance,
     },
     /// The nemesis has finished it.
     Did {
@@ -104,6 +104,8 @@ pub enum Intent {
     Send {
         to: String,
         token: String,
+        /// After so many seconds it expires, if nobody has read it.
+        ttl: Option<u64>,
     },
     Broadcast {
         token: String,
@@ -223,7 +225,7 @@ impl Handed {
 /// What the nemesis does.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum ActivityDelta {
+pub enum Disturbance {
     KillAgent {
         who: String,
     },

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::chance::Chance;
 use crate::command::WORDS;
 use crate::disk::Disk;
-use crate::history::{ActivityDelta, Event, Journal};
+use crate::history::{Disturbance, Event, Journal};
 use crate::place::Place;
 
 /// Waiting longer for the lock would delay the undoing of other actions.
@@ -103,14 +103,14 @@ impl Nemesis {
     /// Kills an agent. The record names the nemesis as the cause.
     pub fn kill(&mut self, victims: &mut impl Victims, slot: u64) {
         let Some(who) = victims.who(slot) else { return };
-        let number = self.note(ActivityDelta::KillAgent { who });
+        let number = self.note(Disturbance::KillAgent { who });
         victims.kill(slot);
         self.done(number);
     }
 
-    fn note(&mut self, deed: ActivityDelta) -> u64 {
+    fn note(&mut self, deed: Disturbance) -> u64 {
         self.deeds += 1;
-        self.journal.write(Event::ActivityDelta { number: self.deeds, deed });
+        self.journal.write(Event::Disturbance { number: self.deeds, deed });
         self.deeds
     }
 
@@ -132,8 +132,8 @@ impl Nemesis {
             14..=15 => self.cut_message(),
             16..=17 => self.cut_registration(),
             18 => self.cut_claims(),
-            19 => self.cut_tail("feed", ActivityDelta::CutFeed),
-            20 => self.cut_tail("index", ActivityDelta::CutIndex),
+            19 => self.cut_tail("feed", Disturbance::CutFeed),
+            20 => self.cut_tail("index", Disturbance::CutIndex),
             21..=22 => self.move_inbox(),
             23 => self.move_directory(),
             24..=25 => self.replace_registration(),
@@ -145,7 +145,7 @@ impl Nemesis {
     fn stop(&mut self, victims: &mut impl Victims, slot: u64) {
         let Some(who) = victims.who(slot) else { return };
         let millis = 50 + self.chance.below(1_500);
-        let number = self.note(ActivityDelta::StopAgent { who, millis });
+        let number = self.note(Disturbance::StopAgent { who, millis });
         victims.stop(slot);
         self.after(millis, Undo::GoOn(number, slot));
     }
@@ -156,7 +156,7 @@ impl Nemesis {
             return;
         }
         let millis = 100 + self.chance.below(600);
-        let number = self.note(ActivityDelta::FillDisk { millis });
+        let number = self.note(Disturbance::FillDisk { millis });
         if self.disk.as_ref().is_some_and(Disk::fill) {
             self.after(millis, Undo::FreeDisk(number));
         }
@@ -193,7 +193,7 @@ impl Nemesis {
         })
         .to_string();
         let path = inbox.join(format!("{stem}.json"));
-        let number = self.note(ActivityDelta::HalfMessage { name, token, stem, completed });
+        let number = self.note(Disturbance::HalfMessage { name, token, stem, completed });
         // If the inbox is gone or the disk is full, the foreign writer fails.
         if fs::write(&path, &text[..text.len() / 2]).is_ok() && completed {
             let pause = 1 + self.chance.below(300);
@@ -214,7 +214,7 @@ impl Nemesis {
         let Some(file) = names.iter().find(|file| file.ends_with(".json")) else { return };
         let stem = file.trim_end_matches(".json").to_string();
         let path = self.place.mesh().join("inbox").join(&name).join(file);
-        let number = self.note(ActivityDelta::CutMessage { name, stem });
+        let number = self.note(Disturbance::CutMessage { name, stem });
         if let Ok(file) = OpenOptions::new().write(true).open(path) {
             let length = file.metadata().map_or(0, |metadata| metadata.len());
             file.set_len(length / 2).ok();
@@ -233,7 +233,7 @@ impl Nemesis {
             return;
         }
         let millis = 5 + self.chance.below(250);
-        let number = self.note(ActivityDelta::CutRegistration { name, millis });
+        let number = self.note(Disturbance::CutRegistration { name, millis });
         file.set_len(content.len() as u64 / 2).unwrap();
         self.after(millis, Undo::Mend { number, file, content });
     }
@@ -253,7 +253,7 @@ impl Nemesis {
             return;
         }
         let cut = content[..content.len() / 2].to_vec();
-        let number = self.note(ActivityDelta::CutClaims { millis });
+        let number = self.note(Disturbance::CutClaims { millis });
         OpenOptions::new().write(true).open(&path).unwrap().set_len(cut.len() as u64).unwrap();
         self.after(millis, Undo::PutClaimsBack { number, content, cut });
     }
@@ -264,7 +264,7 @@ impl Nemesis {
     }
 
     /// Truncates a file, or the newest file in a directory.
-    fn cut_tail(&mut self, name: &str, deed: ActivityDelta) {
+    fn cut_tail(&mut self, name: &str, deed: Disturbance) {
         let mut path = self.place.mesh().join(name);
         if path.is_dir() {
             let names = self.names(name);
@@ -283,7 +283,7 @@ impl Nemesis {
         let Some(name) = self.name() else { return };
         let made_anew = self.chance.one_in(2);
         let inbox = self.place.mesh().join("inbox").join(&name);
-        let number = self.note(ActivityDelta::MoveInbox { name, made_anew });
+        let number = self.note(Disturbance::MoveInbox { name, made_anew });
         let moved = fs::rename(&inbox, self.place.trash().join(format!("inbox-{number}"))).is_ok();
         if moved && made_anew {
             // Another process may have been first, or the disk is full.
@@ -294,7 +294,7 @@ impl Nemesis {
 
     fn move_directory(&mut self) {
         let name = ["presence", "feed", "tmp"][self.chance.below(3) as usize].to_string();
-        let number = self.note(ActivityDelta::MoveDirectory { name: name.clone() });
+        let number = self.note(Disturbance::MoveDirectory { name: name.clone() });
         fs::rename(self.place.mesh().join(&name), self.place.trash().join(format!("{name}-{number}"))).ok();
         self.done(number);
     }
@@ -316,7 +316,7 @@ impl Nemesis {
         })
         .to_string();
         let path = self.place.mesh().join(format!("registry/{name}.json"));
-        let number = self.note(ActivityDelta::Foreign { name, alive });
+        let number = self.note(Disturbance::Foreign { name, alive });
         fs::write(path, text).ok();
         self.done(number);
         if alive {
@@ -328,7 +328,7 @@ impl Nemesis {
     fn unregister(&mut self) {
         let Some(name) = self.name() else { return };
         let path = self.place.mesh().join(format!("registry/{name}.json"));
-        let number = self.note(ActivityDelta::Unregister { name });
+        let number = self.note(Disturbance::Unregister { name });
         fs::remove_file(path).ok();
         self.done(number);
     }
@@ -337,7 +337,7 @@ impl Nemesis {
     fn jump_the_clock(&mut self) {
         let span = if self.chance.one_in(2) { 5_000 } else { 1_800_000 };
         let millis = self.chance.below(2 * span).cast_signed() - span.cast_signed();
-        let number = self.note(ActivityDelta::Clock { millis });
+        let number = self.note(Disturbance::Clock { millis });
         self.set_clock(millis);
         self.done(number);
         let pause = 200 + self.chance.below(2_000);
@@ -388,7 +388,7 @@ impl Nemesis {
                     return self.after(1, Undo::PutClaimsBack { number, content, cut });
                 };
                 let kept = fs::read(&path).is_ok_and(|now| now == cut);
-                let verdict = self.note(ActivityDelta::ClaimsKept { kept });
+                let verdict = self.note(Disturbance::ClaimsKept { kept });
                 self.done(verdict);
                 if fs::write(&path, &content).is_ok() {
                     self.done(number);

@@ -2,7 +2,7 @@
 
 use super::story::{Outcome, Story};
 use super::{Promise, Violation};
-use crate::history::{ActivityDelta, Intent};
+use crate::history::{Disturbance, Intent};
 
 /// Errors that a well-formed command may return while names change owners, disks fill and files are truncated. Others
 /// are documented too, but for calls that no agent makes here.
@@ -69,7 +69,7 @@ pub(super) fn check(story: &Story<'_>) -> Vec<Violation> {
         };
         violations.push(Violation { promise: Promise::EverythingAnswers, text, proof: op.proof() });
     }
-    let touched = |deed: &ActivityDelta| matches!(deed, ActivityDelta::ClaimsKept { kept: false });
+    let touched = |deed: &Disturbance| matches!(deed, Disturbance::ClaimsKept { kept: false });
     for blow in story.blows.iter().filter(|blow| touched(blow.deed)) {
         violations.push(Violation {
             promise: Promise::UnreadableIsKept,

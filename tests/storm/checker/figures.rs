@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
+use super::mail::is_expiry;
 use super::story::{Outcome, Story};
-use crate::history::{ActivityDelta, Fate, Handed, Intent};
+use crate::history::{Disturbance, Fate, Handed, Intent, Line};
 
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
@@ -23,6 +24,7 @@ pub struct Figures {
     pub accepted: usize,
     pub delivered: usize,
     pub again: usize,
+    pub expired: usize,
     pub lie: usize,
     pub destroyed: usize,
     /// Edits that hooks were asked about, and edits that they refused.
@@ -64,12 +66,14 @@ impl Figures {
             op.answer.handed.iter().for_each(|key| *handed.entry(key).or_default() += 1);
         }
         for blow in &story.blows {
-            figures.agents_killed += usize::from(matches!(blow.deed, ActivityDelta::KillAgent { .. }));
+            figures.agents_killed += usize::from(matches!(blow.deed, Disturbance::KillAgent { .. }));
             *figures.deeds.entry(first_word(blow.deed)).or_default() += 1;
         }
         figures.accepted = stems.len();
         figures.delivered = handed.len();
         figures.again = handed.values().map(|count| count - 1).sum();
+        let is_expired = |(stem, line): &(&&str, &&Line)| stems.contains(**stem) && is_expiry(line);
+        figures.expired = story.seen.iter().filter(is_expired).count();
         let of_ours = story.lies.iter().filter(|(stem, _)| stems.contains(**stem));
         for (_, line) in of_ours {
             let trashed = format!("{:?}", line.event).contains("trash/");
@@ -102,10 +106,10 @@ impl fmt::Display for Figures {
         )?;
         writeln!(f, "refused: {}", list(&self.refused))?;
         writeln!(f, "{agents_killed} agents killed; the nemesis: {}", list(&self.deeds))?;
-        let Self { accepted, delivered, again, lie, destroyed, .. } = self;
+        let Self { accepted, delivered, again, expired, lie, destroyed, .. } = self;
         writeln!(
             f,
-            "{accepted} messages accepted, {delivered} handed over, {again} again behind a kill, {lie} lie in inboxes, \
+            "{accepted} messages accepted, {delivered} handed over, {again} again behind a kill, {expired} expired, {lie} lie in inboxes, \
              graves and quarantine, {destroyed} were in directories that the nemesis took away"
         )?;
         let [asked, refused] = self.edits;

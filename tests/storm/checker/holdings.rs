@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::story::{Op, Outcome, Story};
 use super::{Promise, Violation};
-use crate::history::{ActivityDelta, Fate, Intent, Line, Time};
+use crate::history::{Disturbance, Fate, Intent, Line, Time};
 
 /// A command whose end nobody saw has no effect after this long, in microseconds.
 const LONGEST: Time = 60_000_000;
@@ -361,7 +361,7 @@ fn cuts<'h>(story: &Story<'h>) -> Vec<(&'h str, Time, Time, &'h Line)> {
         _ => None,
     });
     let blows = story.blows.iter().filter_map(|blow| match blow.deed {
-        ActivityDelta::Foreign { name, .. } | ActivityDelta::Unregister { name } => {
+        Disturbance::Foreign { name, .. } | Disturbance::Unregister { name } => {
             Some((name.as_str(), blow.from, blow.until, blow.line))
         }
         _ => None,

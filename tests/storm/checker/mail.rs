@@ -1,11 +1,12 @@
-//! Checks that every accepted message is handed over once, in order, to its recipient, or is still somewhere.
+//! Checks that every accepted message is handed over once, in order, to its recipient, or is still somewhere, or has
+//! expired, if it was to.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::holdings::{Holdings, Thing};
 use super::story::{Op, Outcome, Story};
 use super::{Promise, Violation};
-use crate::history::{ActivityDelta, Handed, Intent, Line, Time};
+use crate::history::{Disturbance, Event, Handed, Intent, Line, Time};
 
 /// An idle watcher polls at least this often, in microseconds.
 const HEARD_WITHIN: Time = 12_000_000;
@@ -19,6 +20,7 @@ struct Letter<'s, 'h> {
     stem: &'s str,
     /// `None`: from a foreign writer.
     sender: Option<&'s Op<'h>>,
+    may_expire: bool,
     tried: Time,
     accepted: Time,
     proof: Vec<Line>,
@@ -83,6 +85,7 @@ pub(super) fn check(story: &Story<'_>, holdings: &Holdings<'_>) -> Findings {
     for letter in &letters {
         let handed = deliveries.get(&letter.key).map_or(&[][..], Vec::as_slice);
         violations.extend(lost(story, letter, handed));
+        violations.extend(expired(story, letter, handed));
         violations.extend(astray(story, holdings, letter, handed));
     }
     let (out_of_order, pairs) = order(story, &letters, &deliveries);
@@ -100,13 +103,14 @@ fn letters<'s, 'h>(story: &'s Story<'h>) -> Vec<Letter<'s, 'h>> {
             to: &accepted.to,
             stem: &accepted.stem,
             sender: Some(op),
+            may_expire: matches!(op.intent, Intent::Send { ttl: Some(_), .. }),
             tried: op.invoked,
             accepted: op.ended,
             proof: op.proof(),
         }));
     }
     for blow in &story.blows {
-        let ActivityDelta::HalfMessage { name, token, stem, completed: true } = blow.deed else { continue };
+        let Disturbance::HalfMessage { name, token, stem, completed: true } = blow.deed else { continue };
         if blow.until == Time::MAX {
             continue;
         }
@@ -115,6 +119,7 @@ fn letters<'s, 'h>(story: &'s Story<'h>) -> Vec<Letter<'s, 'h>> {
             to: name,
             stem,
             sender: None,
+            may_expire: false,
             tried: blow.from,
             accepted: blow.until,
             proof: vec![blow.line.clone()],
@@ -149,6 +154,7 @@ fn lost(story: &Story<'_>, letter: &Letter<'_, '_>, handed: &[Delivery<'_, '_>])
     }
     let mut proof = letter.proof.clone();
     let text = match story.seen.get(letter.stem) {
+        Some(line) if letter.may_expire && is_expiry(line) => return None,
         Some(line) => {
             proof.push((*line).clone());
             format!("{} is recorded as handed over, but nobody got it", letter.stem)
@@ -156,6 +162,21 @@ fn lost(story: &Story<'_>, letter: &Letter<'_, '_>, handed: &[Delivery<'_, '_>])
         None => format!("{} was accepted for {}, and is nowhere", letter.stem, letter.to),
     };
     Some(Violation { promise: Promise::NothingIsLost, text, proof })
+}
+
+/// A message that is recorded as expired was handed over to nobody, except by a reader that died before it recorded
+/// that.
+fn expired(story: &Story<'_>, letter: &Letter<'_, '_>, handed: &[Delivery<'_, '_>]) -> Option<Violation> {
+    let line = story.seen.get(letter.stem).filter(|line| is_expiry(line))?;
+    let delivery = handed.iter().find(|delivery| !delivery.is_excused(story))?;
+    let text = format!("{} is recorded as expired, and was handed over", letter.stem);
+    let proof = [letter.proof.clone(), delivery.op.proof(), vec![(*line).clone()]].concat();
+    Some(Violation { promise: Promise::HandedOverOnce, text, proof })
+}
+
+/// Whether the line says that a message lies where those are that expired.
+pub(super) fn is_expiry(line: &Line) -> bool {
+    matches!(&line.event, Event::Lies { place, .. } if place.contains(",expired"))
 }
 
 /// If an agent certainly had the name while the message was sent, only its session may get it.
@@ -260,7 +281,7 @@ fn unheard(
     for watch in story.ops.iter().filter(|op| listens(op)) {
         for letter in letters {
             let due = letter.accepted.max(watch.invoked).saturating_add(HEARD_WITHIN);
-            if due > watch.ended || is_spoilt(story, letter) {
+            if due > watch.ended || letter.may_expire || is_spoilt(story, letter) {
                 continue;
             }
             let handed = deliveries.get(&letter.key).map_or(&[][..], Vec::as_slice);

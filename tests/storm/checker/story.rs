@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::history::{ActivityDelta, Answer, Event, Fate, Intent, Line, Time};
+use crate::history::{Answer, Disturbance, Event, Fate, Intent, Line, Time};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Outcome {
@@ -61,7 +61,7 @@ impl Op<'_> {
 /// What the nemesis did, from when to when.
 #[derive(Clone, Debug)]
 pub(super) struct Blow<'h> {
-    pub(super) deed: &'h ActivityDelta,
+    pub(super) deed: &'h Disturbance,
     pub(super) from: Time,
     pub(super) until: Time,
     pub(super) line: &'h Line,
@@ -111,7 +111,7 @@ impl<'h> Story<'h> {
                     });
                 }
                 Event::Ends => story.ends.push(line),
-                Event::ActivityDelta { number, deed } => {
+                Event::Disturbance { number, deed } => {
                     blows.insert(*number, story.blows.len());
                     story.blows.push(Blow { deed, from: line.at, until: Time::MAX, line });
                 }
@@ -151,7 +151,7 @@ impl<'h> Story<'h> {
     /// The lines after which a life may have ended.
     pub(super) fn deaths(&self) -> impl Iterator<Item = (&'h str, &'h Line)> {
         let killed = self.blows.iter().filter_map(|blow| match blow.deed {
-            ActivityDelta::KillAgent { who } => Some((who.as_str(), blow.line)),
+            Disturbance::KillAgent { who } => Some((who.as_str(), blow.line)),
             _ => None,
         });
         killed.chain(self.ends.iter().map(|line| (line.who.as_str(), *line)))

@@ -1,7 +1,7 @@
 //! Hand-written histories: violations that must be found, and behaviour that must not count as one.
 
 use crate::checker::{Promise, check};
-use crate::history::{Accepted, ActivityDelta, Answer, Event, Fate, Handed, Intent, Line, Time};
+use crate::history::{Accepted, Answer, Disturbance, Event, Fate, Handed, Intent, Line, Time};
 
 /// A history under construction. Times are in milliseconds.
 #[derive(Default)]
@@ -48,15 +48,19 @@ impl Script {
         self.line(until, who, Event::No { op, code, kind, answer });
     }
 
-    fn deed(&mut self, from: Time, until: Time, deed: ActivityDelta) {
+    fn deed(&mut self, from: Time, until: Time, deed: Disturbance) {
         self.ops += 1;
-        self.line(from, "nemesis", Event::ActivityDelta { number: self.ops, deed });
+        self.line(from, "nemesis", Event::Disturbance { number: self.ops, deed });
         self.line(until, "nemesis", Event::Did { number: self.ops });
     }
 
     /// Ann sends to Bob.
     fn send(&mut self, from: Time, until: Time, number: u64) {
-        let intent = Intent::Send { to: "Bob".to_string(), token: token(number) };
+        self.send_for(None, from, until, number);
+    }
+
+    fn send_for(&mut self, ttl: Option<u64>, from: Time, until: Time, number: u64) {
+        let intent = Intent::Send { to: "Bob".to_string(), token: token(number), ttl };
         let accepted = vec![Accepted { to: "Bob".to_string(), stem: stem(number) }];
         self.done("0.1", from, until, intent, Answer { accepted, ..Answer::default() });
     }
@@ -145,9 +149,29 @@ fn to_be_recorded_is_not_to_be_handed_over() {
 }
 
 #[test]
+fn what_expires_was_to_expire_and_is_handed_to_nobody() {
+    const EXPIRED: &str = "seen/Bob/x,1,expired.json";
+    let script = |ttl: Option<u64>, place: &str| {
+        let mut script = Script::of_two();
+        script.send_for(ttl, 10, 15, 1);
+        script.lies(place, 1);
+        script
+    };
+    script(Some(1), EXPIRED).breaks_nothing();
+    script(None, EXPIRED).breaks(&[Promise::NothingIsLost]);
+    script(Some(1), "seen/Bob/x,1,read.json").breaks(&[Promise::NothingIsLost]);
+    let mut both = script(Some(1), EXPIRED);
+    both.read("1.1", 20, 30, &[1]);
+    both.breaks(&[Promise::HandedOverOnce]);
+    let mut killed = script(Some(1), EXPIRED);
+    killed.killed("1.1", 20, 30, Intent::Read { limit: None }, handed(&[1]));
+    killed.breaks_nothing();
+}
+
+#[test]
 fn what_was_not_accepted_is_not_missed() {
     let mut script = Script::of_two();
-    let intent = Intent::Send { to: "Bob".to_string(), token: token(1) };
+    let intent = Intent::Send { to: "Bob".to_string(), token: token(1), ttl: None };
     script.killed("0.1", 10, 20, intent.clone(), Answer::default());
     script.refused("0.1", 30, 40, intent, 4, "disk_full");
     script.breaks_nothing();
@@ -229,7 +253,7 @@ fn what_is_sent_to_one_session_reaches_no_other() {
     script.breaks(&[Promise::ForTheRecipientAlone]);
     // If the name changed owners meanwhile, it is not known whom the message was for.
     let mut script = Script::of_two();
-    script.deed(8, 9, ActivityDelta::Foreign { name: "Bob".to_string(), alive: false });
+    script.deed(8, 9, Disturbance::Foreign { name: "Bob".to_string(), alive: false });
     script.send(10, 15, 1);
     script.read("0.1", 20, 30, &[1]);
     script.breaks_nothing();
@@ -273,12 +297,12 @@ fn a_task_has_one_owner() {
 fn a_death_ends_what_was_held_and_a_stop_does_not() {
     let mut script = Script::of_two();
     script.claim("0.1", "ann", 10, 20);
-    script.deed(25, 26, ActivityDelta::KillAgent { who: "0.1".to_string() });
+    script.deed(25, 26, Disturbance::KillAgent { who: "0.1".to_string() });
     script.claim("1.1", "bob", 30, 40);
     script.breaks_nothing();
     let mut script = Script::of_two();
     script.claim("0.1", "ann", 10, 20);
-    script.deed(25, 90, ActivityDelta::StopAgent { who: "0.1".to_string(), millis: 65 });
+    script.deed(25, 90, Disturbance::StopAgent { who: "0.1".to_string(), millis: 65 });
     script.claim("1.1", "bob", 30, 40);
     script.breaks(&[Promise::OneOwner]);
 }
@@ -403,7 +427,7 @@ fn every_error_is_a_documented_one() {
 #[test]
 fn damaged_claims_are_left_as_they_are() {
     let mut script = Script::of_two();
-    script.deed(10, 20, ActivityDelta::ClaimsKept { kept: false });
+    script.deed(10, 20, Disturbance::ClaimsKept { kept: false });
     script.breaks(&[Promise::UnreadableIsKept]);
 }
 
