@@ -26,6 +26,7 @@ mod http;
 mod inspector;
 #[allow(dead_code, unused_imports, reason = "what is not needed here is tried in `tests/it`")]
 mod model;
+mod processes;
 mod report;
 mod scene;
 mod trial;

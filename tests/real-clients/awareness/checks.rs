@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::model::{Request, Step};
+use crate::processes::{self, Process};
 use crate::report::Report;
+use crate::scene::Scene;
 use crate::trial::Trial;
 use crate::trial::run::{Checked, Run, ensure};
 use crate::wait::until;
@@ -16,6 +18,7 @@ use super::repository::{self, CACHE, FIRST, LOGIN, SECOND};
 use super::session::Session;
 
 const BESIDE: &str = "another client works beside it, and the history is counted";
+const NEARBY: &str = "at its start its model is told in which file the other client is";
 const ELSEWHERE: &str = "nothing is said where prompts lead elsewhere";
 const RESERVED: &str = "what a reservation says already is not said at the prompt";
 const FORETOLD: &str =
@@ -40,7 +43,7 @@ pub fn go(trial: &Trial<'_>, partner: &Partner, report: &mut Report) {
         Ok(neighbour) => neighbour,
         Err(wrong) => {
             report.check(client, BESIDE, Err(wrong), &String::new);
-            let rest = [ELSEWHERE, RESERVED, FORETOLD, NOT_AGAIN, CONFLICT];
+            let rest = [NEARBY, ELSEWHERE, RESERVED, FORETOLD, NOT_AGAIN, CONFLICT];
             rest.iter().for_each(|check| report.skip(check, "nobody works beside it"));
             return;
         }
@@ -48,17 +51,28 @@ pub fn go(trial: &Trial<'_>, partner: &Partner, report: &mut Report) {
     report.check(client, BESIDE, Ok(()), &String::new);
     let mut session = Session::new(trial);
     let prompts = session.affordable_prompts();
-    let mut check = |check: &str, (run, result): (Run, Checked)| {
+    let other = neighbour.name.clone();
+    let mut check = |check: &str, run: &Run, result: Checked| {
         report.check(client, check, result, &|| run.to_string());
     };
-    check(
-        &format!("{ELSEWHERE} (prompts: {prompts})"),
-        led_elsewhere(&mut session, prompts, &neighbour.name),
-    );
-    check(RESERVED, reserved(trial, &mut session, &neighbour.name));
-    check(FORETOLD, foretold(trial, &mut session, &neighbour.name));
-    check(NOT_AGAIN, not_again(&mut session, neighbour));
-    check(CONFLICT, conflict(trial, &mut session, partner));
+    let (run, result) = led_elsewhere(&mut session, prompts, &other);
+    check(NEARBY, &run, tells_of_nearby(&run, &other));
+    check(&format!("{ELSEWHERE} (prompts: {prompts})"), &run, result);
+    let (run, result) = reserved(trial, &mut session, &other);
+    check(RESERVED, &run, result);
+    let (run, result) = foretold(trial, &mut session, &other);
+    check(FORETOLD, &run, result);
+    let (run, result) = not_again(&mut session, neighbour);
+    check(NOT_AGAIN, &run, result);
+    let (run, result) = conflict(trial, &mut session, partner);
+    check(CONFLICT, &run, result);
+}
+
+/// What its model was told at the start is in the conversation once.
+fn tells_of_nearby(run: &Run, other: &str) -> Checked {
+    let sentence = format!("At work in this repository: {other} is in `{LOGIN}`.");
+    let times = run.turns.last().map_or(0, |turn| turn.count(&sentence));
+    ensure(times == 1, || format!("the last request has \"{sentence}\" {times} times, not once"))
 }
 
 /// The first run that is told something, or the last.
@@ -70,7 +84,7 @@ fn led_elsewhere(session: &mut Session<'_>, prompts: usize, other: &str) -> (Run
         let text = format!("{}, number {number}", about[number % about.len()]);
         let run = session.prompt(&text, vec![Step::say("It is done.")]);
         let times = run.turns.last().map_or(0, |turn| turn.count(other));
-        // At the start of a session, its model may be told who is near.
+        // At the start of a session, its model is told who is near.
         let before = if session.is_one_process() { *named.get_or_insert(times) } else { times };
         let result = is_silent(&run, &text, 0).and_then(|()| {
             ensure(times == before, || format!("{other} is named {times} times at \"{text}\", not {before}"))
@@ -139,22 +153,27 @@ fn conflict(trial: &Trial<'_>, session: &mut Session<'_>, partner: &Partner) -> 
         Err(wrong) => return (Run::none(), Err(wrong)),
     };
     let sides = Arc::new(Mutex::new(Value::Null));
-    let waits = {
+    let is_found = {
         let (scene, sides) = (Arc::clone(&trial.scene), Arc::clone(&sides));
         move |_: &Request| {
             // It is shown after both were told.
-            let told =
-                || Some(scene.msg(&["overlaps"])["conflicts"][0]["sides"].clone()).filter(|it| !it.is_null());
-            *sides.lock().unwrap() = until("the conflict", PATIENCE, told).unwrap_or_default();
+            let shown = || Some(scene.msg(&["overlaps"])["conflicts"][0]["sides"].clone());
+            let found = until("the conflict", PATIENCE, || shown().filter(|sides| !sides.is_null()));
+            *sides.lock().unwrap() = found.unwrap_or_default();
         }
+    };
+    let is_known = {
+        let scene = Arc::clone(&trial.scene);
+        move |_: &Request| end_of_jobs(&scene)
     };
     let path = trial.scene.repo().join(CACHE);
     let read = trial.client.read(&path).map(Step::call);
     let steps = [
         Step::call(trial.client.edit(&path, FIRST, "fn mine() {}")),
-        Step::call(trial.client.shell("echo hello")).meanwhile(waits),
+        Step::call(trial.client.shell("echo hello")).meanwhile(is_found),
         // It is the same conflict still.
         Step::call(trial.client.edit(&path, "fn mine() {}", "fn ours() {}")),
+        Step::call(trial.client.shell("echo hello")).meanwhile(is_known),
         Step::say("It is done."),
     ];
     let run = session.prompt("please go on", read.into_iter().chain(steps).collect());
@@ -170,6 +189,13 @@ fn conflict(trial: &Trial<'_>, session: &mut Session<'_>, partner: &Partner) -> 
             (other, result.map_err(|wrong| format!("the other client: {wrong}")))
         }
     }
+}
+
+/// Waits for the end of the background jobs that hooks have started: they may still tell somebody.
+fn end_of_jobs(scene: &Scene) {
+    let is_job = |process: &Process| process.line.contains(" background ");
+    let jobs = || processes::of(&scene.home()).iter().any(is_job);
+    until("the end of the jobs", PATIENCE, || (!jobs()).then_some(())).ok();
 }
 
 /// The last request tells once of the conflict with that agent, with file and line.

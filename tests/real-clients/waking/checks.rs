@@ -9,9 +9,9 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use crate::model::Step;
+use crate::processes;
 use crate::report::Report;
 
-use super::processes;
 use super::stage::{Checked, Failure, Sent, Stage, Turn, ensure, send, until};
 
 pub const STARTS: &str = "it starts in a terminal, joins and rests";

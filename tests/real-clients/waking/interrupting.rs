@@ -10,11 +10,11 @@ use nix::sys::signal::Signal;
 
 use crate::clients::Leave;
 use crate::model::Step;
+use crate::processes;
 use crate::report::Report;
 use crate::trial::Trial;
 
 use super::checks::{Check, STARTS, has, tell};
-use super::processes;
 use super::stage::{Checked, Failure, Sent, Stage, ensure, until};
 
 const IN_TOOL: &str = "mail that comes while a tool runs that its user interrupts is in the next request";

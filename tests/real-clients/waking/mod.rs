@@ -8,7 +8,6 @@
 
 mod checks;
 mod interrupting;
-mod processes;
 mod seat;
 mod soak;
 mod stage;
@@ -19,6 +18,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use crate::clients::Client;
+use crate::processes;
 use crate::report::Report;
 use crate::trial::Trial;
 

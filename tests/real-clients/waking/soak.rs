@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use crate::processes::Process;
 use crate::report::Report;
 
 use super::checks::wakes;
-use super::processes::Process;
 use super::stage::{Checked, Stage, ensure};
 
 const SURFACED: &str = "every message is taken up";

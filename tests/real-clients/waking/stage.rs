@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use crate::model::{Request, Step};
+use crate::processes::{self, Process};
 use crate::scene::Scene;
 use crate::trial::Trial;
 pub use crate::wait::until;
 
-use super::processes::{self, Process};
 use super::seat::Seat;
 use super::terminal::Terminal;
 
