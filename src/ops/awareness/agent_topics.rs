@@ -14,7 +14,7 @@ use crate::domain::{Agent, AgentName};
 use crate::ops::agents::list::whois;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::store::Mesh;
+use crate::store::{Mesh, Registration, Track};
 use crate::sys::clock;
 
 use super::WorkPlace;
@@ -65,10 +65,22 @@ pub fn topics(op: &Op, name: Option<&AgentName>) -> Result<Vec<AgentTopics>, Com
     }
 }
 
+/// What a live agent is working on, for a screen that shows it: looking at it is not a sign of the caller's life.
+pub fn topics_without_sign_of_life(op: &Op, name: &str) -> Result<Option<AgentTopics>, CommandError> {
+    let Some(mesh) = op.mesh()? else { return Ok(None) };
+    let Ok(name) = AgentName::new(name) else { return Ok(None) };
+    let found = mesh.registry().get(&name)?.filter(Registration::is_live);
+    found.map(|record| of_agent(&mesh, &record.agent)).transpose()
+}
+
 /// What is known of an agent's prompts and files.
 pub(in crate::ops) fn of_agent(mesh: &Mesh, agent: &Agent) -> Result<AgentTopics, CommandError> {
     let place = WorkPlace::of(Path::new(&agent.cwd));
-    let track = mesh.awareness().track(&place.repository)?;
+    Ok(from_track(&mesh.awareness().track(&place.repository)?, agent))
+}
+
+/// What the track of its repository says of an agent.
+pub(super) fn from_track(track: &Track, agent: &Agent) -> AgentTopics {
     let id = AgentId::of(&agent.session);
     let own: Vec<&TrackLine> = track.lines.iter().filter(|line| line.stamp.agent == id).collect();
     let mut prompts: Vec<Vec<Topic>> = Vec::new();
@@ -89,7 +101,7 @@ pub(in crate::ops) fn of_agent(mesh: &Mesh, agent: &Agent) -> Result<AgentTopics
     read.retain(|file, _| !changed.contains_key(file));
     let first = prompts.len().saturating_sub(trajectory::WINDOW);
     let prompts = prompts.split_off(first);
-    Ok(AgentTopics {
+    AgentTopics {
         name: agent.name.clone(),
         topics: trajectory::trends(&prompts),
         prompts,
@@ -97,7 +109,7 @@ pub(in crate::ops) fn of_agent(mesh: &Mesh, agent: &Agent) -> Result<AgentTopics
         text,
         changed: latest(changed),
         read: latest(read),
-    })
+    }
 }
 
 fn latest(files: BTreeMap<Vec<u8>, usize>) -> Vec<String> {

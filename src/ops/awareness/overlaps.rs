@@ -1,15 +1,17 @@
 //! `msg overlaps`: who may collide with whom, why, and what became of earlier predictions.
 
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
-use crate::domain::AgentName;
 use crate::domain::awareness::PredictionEnd;
 use crate::domain::awareness::calibration;
 use crate::domain::awareness::counters::AgentId;
+use crate::domain::awareness::forecast::Forecast;
 use crate::domain::awareness::signals::{Signal, SignalRules, signals};
 use crate::domain::awareness::topics::Topic;
 use crate::domain::awareness::track::Deed;
 use crate::domain::awareness::worktree_conflict::{SideChange, WorktreeConflict};
+use crate::domain::{Agent, AgentName};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::{CounterFile, Mesh, Prediction, Registration, StoreError, Track};
@@ -21,6 +23,10 @@ use super::{WorkPlace, resolve};
 
 /// Forecasts below this are left out, unless all are wanted.
 const WORTH_SHOWING: f64 = 0.2;
+/// How many pairs, predictions and conflicts a screen shows.
+const MOST_SHOWN: usize = 100;
+/// How many agents are compared for a screen: the pairs are as many as their square.
+const MOST_AGENTS: usize = 100;
 
 /// Which overlaps are wanted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -29,6 +35,9 @@ pub enum OverlapScope {
     Open,
     /// Unlikely ones and predictions that have ended, too.
     All,
+    /// Those that may matter now, and predictions that have ended; of each the first 100, and of many agents those that
+    /// did something last. A screen asks again and again.
+    Screen,
 }
 
 /// What one pair of agents may have to do with each other.
@@ -53,6 +62,10 @@ pub struct OverlapReport {
     pub conflicts: Vec<OpenConflict>,
     /// From which probability on an agent is told.
     pub threshold: f64,
+    /// How many agents work in the repository, people not counted.
+    pub agents: usize,
+    /// The root of the work tree that was asked about.
+    pub root: PathBuf,
 }
 
 /// A file that two live agents changed in different work trees and that could not be merged when it was last compared.
@@ -81,27 +94,32 @@ pub struct AccuracyReport {
 pub fn overlaps(op: &Op, scope: OverlapScope) -> Result<OverlapReport, CommandError> {
     let Some(mesh) = op.mesh()? else {
         op.note_absent_mesh();
-        return Ok(OverlapReport { threshold: op.settings.warn_at(), ..OverlapReport::default() });
+        let (threshold, root) = (op.settings.warn_at(), op.cwd.clone());
+        return Ok(OverlapReport { threshold, root, ..OverlapReport::default() });
     };
     let place = WorkPlace::of(&op.cwd);
     let track = mesh.awareness().track(&place.repository)?;
     let mut predictions = resolve::resolve(op, &mesh, &place, &track, clock::now())?;
     let threshold = threshold(op, &predictions);
-    predictions.retain(|one| scope == OverlapScope::All || one.end.is_none());
+    predictions.retain(|one| scope != OverlapScope::Open || one.end.is_none());
     predictions.reverse();
     let counts = match mesh.awareness().counts(&place.repository) {
         Err(StoreError::Corrupt { .. }) | Ok(None) => None,
         counts => counts?,
     };
-    let overlaps = match pairs(op, &mesh, &place, (&track, counts.as_ref()), scope) {
+    let here = Neighbours::find(&mesh, &place, &track, scope)?;
+    let overlaps = match pairs(op, &here, (&track, counts.as_ref()), scope) {
         // A background job will make the counts again.
-        Err(error) if error.kind == CommandErrorKind::Corrupt => {
-            pairs(op, &mesh, &place, (&track, None), scope)?
-        }
+        Err(error) if error.kind == CommandErrorKind::Corrupt => pairs(op, &here, (&track, None), scope)?,
         found => found?,
     };
-    let conflicts = conflicts(&mesh, &place)?;
-    Ok(OverlapReport { overlaps, predictions, conflicts, threshold })
+    let mut conflicts = conflicts(&mesh, &place)?;
+    if scope == OverlapScope::Screen {
+        predictions.truncate(MOST_SHOWN);
+        conflicts.truncate(MOST_SHOWN);
+    }
+    let agents = here.agents.iter().filter(|agent| !agent.is_human).count();
+    Ok(OverlapReport { overlaps, predictions, conflicts, threshold, agents, root: place.root })
 }
 
 /// The conflicts that were found last, without those of agents that are gone.
@@ -208,61 +226,112 @@ pub fn dismiss(op: &Op, id: &str) -> Result<Prediction, CommandError> {
     if one.end.is_some() { Ok(one) } else { Err(unknown()) }
 }
 
-/// The forecasts and signals of all pairs of live agents in this repository.
+/// The live agents of a repository, and what is known of each.
+struct Neighbours {
+    agents: Vec<Agent>,
+    topics: Vec<AgentTopics>,
+    /// The topics of each one's last prompt.
+    asked: Vec<Vec<Topic>>,
+}
+
+impl Neighbours {
+    fn find(
+        mesh: &Mesh,
+        place: &WorkPlace,
+        track: &Track,
+        scope: OverlapScope,
+    ) -> Result<Self, CommandError> {
+        let census = mesh.registry().census()?;
+        let mut folders: HashMap<String, bool> = HashMap::new();
+        let mut is_here = |record: &Registration| {
+            let is_of_repository = |dir: &str| WorkPlace::of(Path::new(dir)).repository == place.repository;
+            let cwd = &record.agent.cwd;
+            record.is_live() && *folders.entry(cwd.clone()).or_insert_with(|| is_of_repository(cwd))
+        };
+        let mut agents: Vec<Agent> =
+            census.records.into_iter().filter(&mut is_here).map(|record| record.agent).collect();
+        if scope == OverlapScope::Screen && agents.len() > MOST_AGENTS {
+            let last = latest_deeds(track);
+            agents.sort_by_key(|agent| std::cmp::Reverse(last.get(&AgentId::of(&agent.session)).copied()));
+            agents.truncate(MOST_AGENTS);
+        }
+        let topics = agents.iter().map(|agent| agent_topics::from_track(track, agent)).collect();
+        let asked = agents.iter().map(|agent| last_topics(track, AgentId::of(&agent.session))).collect();
+        Ok(Self { agents, topics, asked })
+    }
+}
+
+/// When each agent did something last.
+fn latest_deeds(track: &Track) -> HashMap<AgentId, i64> {
+    track.lines.iter().map(|line| (line.stamp.agent, line.stamp.at)).collect()
+}
+
+/// A pair that is worth showing: the numbers of the two.
+struct Candidate {
+    pair: [usize; 2],
+    forecast: Option<Forecast>,
+    signals: Vec<Signal>,
+}
+
+impl Candidate {
+    fn probability(&self) -> f64 {
+        self.forecast.as_ref().map_or(0.0, |forecast| forecast.probability)
+    }
+}
+
+/// The forecasts and signals of all pairs, the likeliest first.
 fn pairs(
     op: &Op,
-    mesh: &Mesh,
-    place: &WorkPlace,
+    here: &Neighbours,
     (track, counts): (&Track, Option<&CounterFile>),
     scope: OverlapScope,
 ) -> Result<Vec<AgentOverlap>, CommandError> {
-    let census = mesh.registry().census()?;
-    let is_here = |record: &&Registration| {
-        record.is_live() && WorkPlace::of(Path::new(&record.agent.cwd)).repository == place.repository
-    };
-    let here: Vec<&Registration> = census.records.iter().filter(is_here).collect();
-    let topics: Vec<AgentTopics> =
-        here.iter().map(|record| agent_topics::of_agent(mesh, &record.agent)).collect::<Result<_, _>>()?;
     let rules = SignalRules { overlap_at: op.settings.overlap_at() };
-    let mut found: Vec<AgentOverlap> = Vec::new();
-    for (number, record) in here.iter().enumerate() {
-        let asked = last_topics(track, AgentId::of(&record.agent.session));
-        for (other, other_record) in here.iter().enumerate().filter(|(other, _)| *other != number) {
-            let forecast = one_way(op, track, counts, (record, &asked), other_record)?;
-            let signals = if number < other {
-                signals(&topics[number].heading(), &topics[other].heading(), &rules)
-            } else {
-                Vec::new()
+    let all_topics: Vec<Topic> =
+        here.asked.iter().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    let nobody = AgentId(0);
+    let mut view = View::new(op, track, counts, nobody, &all_topics, clock::now())?;
+    let ids: HashSet<AgentId> = here.agents.iter().map(|agent| AgentId::of(&agent.session)).collect();
+    view.leave_out_others(&ids);
+    let mut found: Vec<Candidate> = Vec::new();
+    for (number, agent) in here.agents.iter().enumerate() {
+        view.turn_to(AgentId::of(&agent.session), &here.asked[number]);
+        let mut forecasts: HashMap<AgentId, Forecast> = view.forecasts(0.0)?.into_iter().collect();
+        for (other, other_agent) in here.agents.iter().enumerate().filter(|(other, _)| *other != number) {
+            let signals = match number < other {
+                true => signals(&here.topics[number].heading(), &here.topics[other].heading(), &rules),
+                false => Vec::new(),
             };
-            let is_worth_it = forecast.probability >= WORTH_SHOWING || !signals.is_empty();
+            let forecast = forecasts.remove(&AgentId::of(&other_agent.session));
+            let candidate = Candidate { pair: [number, other], forecast, signals };
+            let is_worth_it = candidate.probability() >= WORTH_SHOWING || !candidate.signals.is_empty();
             if is_worth_it || scope == OverlapScope::All {
-                found.push(AgentOverlap { signals, ..forecast });
+                found.push(candidate);
             }
         }
     }
-    found.sort_by(|a, b| b.probability.total_cmp(&a.probability));
-    Ok(found)
+    found.sort_by(|a, b| b.probability().total_cmp(&a.probability()));
+    if scope == OverlapScope::Screen {
+        found.truncate(MOST_SHOWN);
+    }
+    found.into_iter().map(|one| describe(&mut view, here, one)).collect()
 }
 
-/// How likely it is that the work of one agent's last prompt meets the other one.
-fn one_way(
-    op: &Op,
-    track: &Track,
-    counts: Option<&CounterFile>,
-    (record, asked): (&Registration, &[Topic]),
-    other: &Registration,
+/// Where the two may meet, and why.
+fn describe<'a>(
+    view: &mut View<'a>,
+    here: &'a Neighbours,
+    one: Candidate,
 ) -> Result<AgentOverlap, CommandError> {
-    let view = View::new(op, track, counts, AgentId::of(&record.agent.session), asked, clock::now())?;
-    let with = AgentId::of(&other.agent.session);
-    let agents = [record.agent.name.clone(), other.agent.name.clone()];
-    let nothing = AgentOverlap { agents, probability: 0.0, file: None, why: None, signals: Vec::new() };
-    let Some((_, forecast)) = view.forecasts(0.0)?.into_iter().find(|(agent, _)| *agent == with) else {
-        return Ok(nothing);
-    };
-    let overlap = AgentOverlap { probability: forecast.probability, ..nothing };
+    let [number, other] = one.pair;
+    let agents = one.pair.map(|number| here.agents[number].name.clone());
+    let probability = one.probability();
+    let overlap = AgentOverlap { agents, probability, file: None, why: None, signals: one.signals };
+    let Some(forecast) = one.forecast else { return Ok(overlap) };
+    view.turn_to(AgentId::of(&here.agents[number].session), &here.asked[number]);
     Ok(match view.place(&forecast)? {
         Some(meeting) => {
-            let told = view.describe(&other.agent.name, &meeting, forecast.probability);
+            let told = view.describe(&here.agents[other].name, &meeting, forecast.probability);
             AgentOverlap { file: Some(told.path), why: Some(told.reason.describe()), ..overlap }
         }
         None => overlap,

@@ -65,6 +65,18 @@ impl<'a> View<'a> {
         Ok(Self { counts, counters, events, work, topics, words, names, me, since, census })
     }
 
+    /// Forecasts nothing about agents other than these.
+    pub(super) fn leave_out_others(&mut self, agents: &HashSet<AgentId>) {
+        self.work.retain(|agent, _| agents.contains(agent));
+    }
+
+    /// Makes it the view of that agent, whose `topics` must be among those that the view was made with.
+    pub(super) fn turn_to(&mut self, me: AgentId, topics: &'a [Topic]) {
+        self.me = me;
+        self.topics = topics;
+        self.words = topics.iter().map(WordId::of).collect();
+    }
+
     /// Whom the agent may meet with at least that probability, the likeliest first.
     pub(super) fn forecasts(&self, least: f64) -> Result<Vec<(AgentId, Forecast)>, CommandError> {
         let nothing = RecentWork::default();
