@@ -28,8 +28,8 @@ pub fn draw_all(docs: &Path) {
     screen.wait_for("CalmOwl");
     screen.wait_for("unread");
     save(&docs.join("agents.svg"), &screen);
-    // Skip All, Tasks, Reservations and Feed, and go to the first conversation.
-    screen.write(&"\t".repeat(5));
+    // Skip All, Tasks, Reservations, Feed and Overlaps, and go to the first conversation.
+    screen.write(&"\t".repeat(6));
     screen.wait_for("Shall I?");
     screen.wait_for("› ");
     screen.write("Yes. Take src/session/ with it");

@@ -21,6 +21,8 @@ pub enum WatchTarget<'a> {
     Recipients(&'a [AgentName]),
     /// The files that [`Mesh::fingerprint`] looks at.
     Fingerprint(Option<&'a Agent>),
+    /// What is recorded of agents' headings, and the mesh's feed.
+    Awareness,
     /// The mesh's feed, and that of the project.
     Feed(&'a ProjectFeeds),
 }
@@ -69,6 +71,12 @@ impl Mesh {
                     agent.map(|agent| self.inboxes().names_of(agent)).transpose()?.unwrap_or_default();
                 let inboxes = names.into_iter().map(|name| layout.inbox(name));
                 [layout.root().to_path_buf(), layout.registry()].into_iter().chain(inboxes).collect()
+            }
+            WatchTarget::Awareness => {
+                // Until there are both, watch the parent directory.
+                let dirs = [layout.directory("awareness"), layout.feed()];
+                let root = dirs.iter().any(|dir| !dir.is_dir()).then(|| layout.root().to_path_buf());
+                root.into_iter().chain(dirs.into_iter().filter(|dir| dir.is_dir())).collect()
             }
             WatchTarget::Feed(project) => {
                 // Until there is a feed, watch the parent directory.

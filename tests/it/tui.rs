@@ -505,7 +505,7 @@ fn history_stays_when_something_comes() {
     drop(outbox);
     env.ok(&["read", "--as", "Robin"]);
     let mut screen = Screen::open(&env, &["--as", "Robin"]);
-    screen.wait_for("Feed  ● SwiftRaven");
+    screen.wait_for("Overlaps  ● SwiftRaven");
     screen.write("\x1b[Z");
     screen.wait_for("number 899.");
     // Each time the beginning is reached, older messages are loaded.
@@ -552,4 +552,48 @@ fn warnings_are_shown() {
     let written = screen.written.lock().unwrap()[on_screen..].to_string();
     let after = written.rsplit(LEAVE_SCREEN).next().unwrap();
     assert!(after.contains(": could not tell GoldFalcon what is free"), "{after}");
+}
+
+/// The agent has changed a file.
+fn changed(env: &TestEnvironment, name: &str, file: &str) {
+    let call = Call::new(env, "claude/PostToolUse-Edit", &session_of(name))
+        .with("/tool_input/file_path", json!(env.work().join(file)));
+    call.answer(env);
+}
+
+#[test]
+fn overlaps_and_headings_follow_what_agents_do() {
+    let env = TestEnvironment::new();
+    for name in ["SwiftRaven", "GoldFalcon"] {
+        env.run(&[
+            "join",
+            name,
+            "--harness",
+            "claude",
+            "--session",
+            &session_of(name),
+            "--pid",
+            &env.host().to_string(),
+        ])
+        .expect_code(0);
+    }
+    let mut screen = Screen::open(&env, &["Robin"]);
+    screen.wait_for("Robin · 2 peers");
+    screen.write("\x1b[Z");
+    screen.wait_for("No agent in");
+    for name in ["SwiftRaven", "GoldFalcon"] {
+        changed(&env, name, "src/auth/login.rs");
+    }
+    screen.wait_for("100 %  GoldFalcon → SwiftRaven  src/auth/login.rs");
+    screen.write("hello");
+    screen.wait_for("› hello");
+    screen.write("\x15\t");
+    screen.wait_for("─ GoldFalcon: not asked anything yet ─");
+    screen.wait_for("changed     src/auth/login.rs");
+    changed(&env, "GoldFalcon", "src/auth/session.rs");
+    screen.wait_for("changed     src/auth/session.rs, src/auth/login.rs");
+    screen.write("\x1b[B");
+    screen.wait_for("─ SwiftRaven: not asked anything yet ─");
+    screen.write("\x03");
+    assert!(screen.end().success());
 }

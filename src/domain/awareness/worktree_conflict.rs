@@ -23,6 +23,23 @@ pub enum SideChange {
     Removed,
 }
 
+impl SideChange {
+    /// `lines 10–12, 20`, for people.
+    pub fn describe(&self) -> String {
+        let range = |lines: &LineRange| match lines.count {
+            0 | 1 => lines.first.to_string(),
+            count => format!("{}–{}", lines.first, lines.first + count - 1),
+        };
+        match self {
+            Self::Lines(lines) => {
+                format!("lines {}", lines.iter().map(range).collect::<Vec<_>>().join(", "))
+            }
+            Self::Whole => "changed".to_string(),
+            Self::Removed => "removed".to_string(),
+        }
+    }
+}
+
 /// One agent's side of a conflict.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConflictSide {

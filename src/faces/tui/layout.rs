@@ -2,10 +2,12 @@
 
 use ratatui::layout::{Rect, Size};
 
-use super::state::ChatState;
+use super::state::{ChatState, Tab};
 
 /// Maximum number of visible input rows; a longer input scrolls.
 const INPUT_ROWS: usize = 6;
+/// Minimum screen height for what the selected agent is working on.
+const DETAIL_FROM: u16 = 16;
 /// Minimum screen height for a rule above the input.
 const RULE_FROM: u16 = 8;
 /// Shown before the input.
@@ -17,6 +19,8 @@ pub(super) struct Areas {
     pub(super) title: Rect,
     pub(super) tabs: Rect,
     pub(super) body: Rect,
+    /// What the selected agent is working on; it has no rows if that is not known.
+    pub(super) detail: Rect,
     /// A line with the current notice; it has no row on a low screen.
     pub(super) rule: Rect,
     pub(super) input: Rect,
@@ -32,14 +36,30 @@ pub(super) fn areas(state: &ChatState) -> Areas {
     let title = u16::from(height > input + rule);
     let tabs = u16::from(height > input + rule + title);
     let body = height - input - rule - title - tabs;
+    // The list keeps the larger half.
+    let detail = detail_rows(state).min(body / 2);
+    let body = body - detail;
     let mut y = 0;
     let mut take = |rows: u16| {
         let area = Rect::new(0, y, width, rows);
         y += rows;
         area
     };
-    let (title, tabs, body, rule, input) = (take(title), take(tabs), take(body), take(rule), take(input));
-    Areas { title, tabs, body, rule, input }
+    let (title, tabs, body, detail) = (take(title), take(tabs), take(body), take(detail));
+    let (rule, input) = (take(rule), take(input));
+    Areas { title, tabs, body, detail, rule, input }
+}
+
+/// Whether there is room for what an agent is working on.
+pub(super) fn has_detail(size: Size) -> bool {
+    size.height >= DETAIL_FROM
+}
+
+/// A heading and its rows.
+fn detail_rows(state: &ChatState) -> u16 {
+    let rows = state.headings.as_ref().map_or(0, |headings| headings.rows.len());
+    let is_shown = state.tab == Tab::Agents && !state.world.peers.is_empty() && has_detail(state.size);
+    if is_shown && rows > 0 { u16::try_from(rows + 1).unwrap_or(0) } else { 0 }
 }
 
 /// The number of columns for typing.

@@ -2,10 +2,14 @@
 
 use jiff::Timestamp;
 
+use crate::domain::awareness::PredictionEnd;
 use crate::domain::escape_invisible;
 
 use super::message_view::ago;
-use super::model::{FeedLine, PeerItem, ReservationItem, SpecView, TaskItem, TaskStateView};
+use super::model::{
+    ConflictItem, FeedLine, HeadsUpItem, OverlapItem, PeerItem, ReservationItem, SpecView, TaskItem,
+    TaskStateView,
+};
 use super::state::{ChatState, Tab};
 
 /// A row of the list of agents.
@@ -21,6 +25,22 @@ pub(super) enum AgentRow<'a> {
 pub(super) enum TaskRow<'a> {
     Board(&'a SpecView),
     Task(&'a TaskItem),
+    Empty,
+}
+
+/// A row of the overlaps.
+#[derive(Clone, Debug)]
+pub(super) enum OverlapRow<'a> {
+    Heading(&'static str),
+    Conflict(&'a ConflictItem),
+    Pair(&'a OverlapItem),
+    /// Why the pair above may meet.
+    Why(&'a OverlapItem),
+    Told(&'a HeadsUpItem),
+    /// What became of the heads-up above, where it has no room beside it.
+    Outcome(&'a HeadsUpItem),
+    /// How to end the heads-up above.
+    Dismissal(&'a HeadsUpItem),
     Empty,
 }
 
@@ -96,6 +116,55 @@ pub(super) fn events(state: &ChatState) -> Vec<&FeedLine> {
     state.events.iter().filter(|event| fits(filter, &[&event.who, &event.what])).collect()
 }
 
+/// Whether what became of a heads-up has no room beside it.
+pub(super) fn is_narrow(state: &ChatState) -> bool {
+    state.size.width < 60
+}
+
+/// What can't be merged, who may meet whom, and earlier heads-ups.
+pub(super) fn overlaps(state: &ChatState) -> Vec<OverlapRow<'_>> {
+    let Some(seen) = &state.overlaps else { return Vec::new() };
+    let filter = &state.filter.text;
+    let conflicts = seen.conflicts.iter().filter(|one| {
+        let names = one.sides.iter().any(|(name, _)| fits(filter, &[name]));
+        names || fits(filter, &[&one.file])
+    });
+    let conflicts: Vec<_> = conflicts.map(OverlapRow::Conflict).collect();
+    let pairs = seen.pairs.iter().filter(|one| {
+        let (file, why) = (one.file.as_deref().unwrap_or(""), one.why.as_deref().unwrap_or(""));
+        let signals = one.signals.iter().any(|signal| fits(filter, &[signal]));
+        signals || fits(filter, &[&one.who, &one.with, file, why])
+    });
+    let has_reason = |one: &OverlapItem| one.why.is_some() || !one.signals.is_empty();
+    let pairs: Vec<_> = pairs
+        .flat_map(|one| [Some(OverlapRow::Pair(one)), has_reason(one).then_some(OverlapRow::Why(one))])
+        .flatten()
+        .collect();
+    let told = seen.told.iter().filter(|one| {
+        let end = one.end.map_or("open", PredictionEnd::describe);
+        fits(filter, &[&one.who, &one.with, &one.file, end, &one.id])
+    });
+    let told: Vec<_> = told
+        .flat_map(|one| {
+            let outcome = is_narrow(state).then_some(OverlapRow::Outcome(one));
+            let dismissal = one.end.is_none().then_some(OverlapRow::Dismissal(one));
+            [Some(OverlapRow::Told(one)), outcome, dismissal]
+        })
+        .flatten()
+        .collect();
+    let sections =
+        [("Can't be merged, in different worktrees:", conflicts), ("May collide:", pairs), ("Told:", told)];
+    let mut rows = Vec::new();
+    for (heading, section) in sections.into_iter().filter(|(_, section)| !section.is_empty()) {
+        if !rows.is_empty() {
+            rows.push(OverlapRow::Empty);
+        }
+        rows.push(OverlapRow::Heading(heading));
+        rows.extend(section);
+    }
+    rows
+}
+
 /// The number of rows in the list of the open tab.
 pub(super) fn count(state: &ChatState) -> usize {
     match state.tab {
@@ -104,6 +173,7 @@ pub(super) fn count(state: &ChatState) -> usize {
         // One more for the heading.
         Tab::Reservations => holds(state).len() + 1,
         Tab::Feed => events(state).len(),
+        Tab::Overlaps => overlaps(state).len(),
         Tab::Conversation(_) | Tab::All => 0,
     }
 }
@@ -115,6 +185,14 @@ pub(super) fn choosable(state: &ChatState) -> Vec<&PeerItem> {
         AgentRow::Group(_) => None,
     };
     agents(state).into_iter().filter_map(agent).collect()
+}
+
+/// The agent that is selected in the list of agents, if that is open.
+pub(super) fn chosen_agent(state: &ChatState) -> Option<&str> {
+    if state.tab != Tab::Agents {
+        return None;
+    }
+    choosable(state).get(state.list().at).map(|peer| peer.name.as_str())
 }
 
 pub(super) fn progress_name(state: &TaskStateView) -> &'static str {

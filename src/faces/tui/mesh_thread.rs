@@ -1,5 +1,5 @@
 //! The thread that reads the mesh and carries out requests of the chat, so that no key press waits for a disk or a
-//! lock. It passes messages to be sent on to `send_thread`.
+//! lock. It passes messages to be sent on to `send_thread`, and to `awareness_thread` what is shown.
 //!
 //! It arms the watch, then looks, and passes on what is new. A busy mesh is read again after a pause that grows with
 //! the time that a read takes; an idle one costs a check of its processes every five seconds, because no directory
@@ -19,7 +19,7 @@ use crate::sys::tmux;
 
 use super::recipients::Recipients;
 use super::send_thread::OutgoingMessage;
-use super::state::{ChatUpdate, TypedMessage};
+use super::state::{AwarenessFocus, ChatUpdate, TypedMessage};
 use super::to_model;
 
 /// Interval of checks for what no file-system event reports: agents whose process ended, and presence that fades.
@@ -50,6 +50,8 @@ pub(super) enum MeshRequest {
     Older,
     /// Somebody typed, or the terminal got the focus back.
     SignOfLife,
+    /// This is shown of agents' headings.
+    Follow(AwarenessFocus),
 }
 
 /// Why the mesh thread stopped.
@@ -64,7 +66,7 @@ pub(super) enum MeshThreadEnd {
 pub(super) fn work(
     op: &Op,
     requests: &Receiver<MeshRequest>,
-    post: &Sender<OutgoingMessage>,
+    (post, focus): (&Sender<OutgoingMessage>, &Sender<AwarenessFocus>),
     news: &Sender<ChatUpdate>,
 ) -> Result<MeshThreadEnd, CommandError> {
     let gone = || CommandError::new(CommandErrorKind::NotJoined, "the mesh is gone");
@@ -72,6 +74,7 @@ pub(super) fn work(
     let mut mesh_thread = MeshThread {
         op,
         post,
+        focus,
         news,
         chat: MailTracker::open(op)?,
         last: None,
@@ -107,6 +110,7 @@ pub(super) fn work(
 struct MeshThread<'a> {
     op: &'a Op,
     post: &'a Sender<OutgoingMessage>,
+    focus: &'a Sender<AwarenessFocus>,
     news: &'a Sender<ChatUpdate>,
     chat: MailTracker,
     last: Option<MeshOverview>,
@@ -273,6 +277,11 @@ impl MeshThread<'_> {
                 self.look_at_fates()
             }
             MeshRequest::SignOfLife => self.sign_of_life(),
+            MeshRequest::Follow(focus) => {
+                // Only after a panic is nobody there to read it, and then nothing more is shown.
+                drop(self.focus.send(focus));
+                Ok(())
+            }
         }
     }
 

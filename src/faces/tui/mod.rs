@@ -2,8 +2,9 @@
 //!
 //! `state` and `update` are pure: keys, news from the mesh and the time go in, effects to carry out come out. `view`
 //! draws the state and changes nothing. `mesh_thread` reads the mesh and carries out requests; `send_thread` sends
-//! messages. This module connects them and restores the terminal at the end.
+//! messages; `awareness_thread` reads what agents are heading for. This module connects them and restores the terminal at the end.
 
+mod awareness_thread;
 mod conversation;
 mod input_buffer;
 mod layout;
@@ -145,18 +146,22 @@ fn show(
         signals::listen_with_terminal().map_err(|error| failure("cannot listen for signals", &error))?;
     let (requests, for_desk) = unbounded();
     let (messages, for_post) = unbounded();
+    let (focus, for_lookout) = unbounded();
     let (tell, news) = unbounded();
     for warning in at_start {
         drop(tell.send(ChatUpdate::Notice(warning)));
     }
     let (told, spoken_for) = (tell.clone(), globals.clone());
     let post = start("post", move || send_thread::work(&spoken_for, &for_post, &told))?;
+    let (told, looked_for) = (tell.clone(), globals.clone());
+    // It ends with the mesh thread, which has the other end of its channel. Nobody waits for what it is reading.
+    start("lookout", move || awareness_thread::work(&looked_for, &for_lookout, &told))?;
     let mesh_thread = start("desk", move || {
         let mut globals = globals;
         loop {
             let ctx = Context::new(globals.clone())?;
             let (ended, at_end) =
-                ops::run(ctx, |op| mesh_thread::work(op, &for_desk, &messages, &tell)).into_parts();
+                ops::run(ctx, |op| mesh_thread::work(op, &for_desk, (&messages, &focus), &tell)).into_parts();
             for warning in at_end {
                 drop(tell.send(ChatUpdate::Notice(warning)));
             }
@@ -314,6 +319,7 @@ impl Show {
                     MeshRequest::SignOfLife
                 }
                 ChatEffect::Focus => MeshRequest::SignOfLife,
+                ChatEffect::Follow(focus) => MeshRequest::Follow(focus),
             };
             // If the mesh thread has ended, its news channel is closed too, which the next wait notices.
             drop(self.requests.send(request));

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
+use crate::domain::awareness::PredictionEnd;
 use crate::domain::{AgentName, Importance, MessageKind, MessageStamp, Presence, escape_invisible};
 
 /// The mesh at one moment, except messages and feed.
@@ -80,6 +81,66 @@ pub(super) struct ReservationItem {
     pub(super) refused: Vec<String>,
     /// Agents that contest it, the first one first.
     pub(super) contested: Vec<String>,
+}
+
+/// What agents of one repository may have to do with each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct OverlapsView {
+    /// The root of the repository, shortened for display.
+    pub(super) place: String,
+    /// Nothing is recorded, because the settings say so.
+    pub(super) is_off: bool,
+    /// How many agents work there.
+    pub(super) agents: usize,
+    /// Files that can't be merged.
+    pub(super) conflicts: Vec<ConflictItem>,
+    /// The likeliest first.
+    pub(super) pairs: Vec<OverlapItem>,
+    /// Heads-ups, the latest first.
+    pub(super) told: Vec<HeadsUpItem>,
+}
+
+/// A file that two agents changed in different worktrees, with what each one changed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ConflictItem {
+    pub(super) file: String,
+    pub(super) sides: Vec<(String, String)>,
+}
+
+/// A pair of agents that may meet.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct OverlapItem {
+    /// The one that may come, and the one that is there.
+    pub(super) who: String,
+    pub(super) with: String,
+    pub(super) percent: u8,
+    pub(super) file: Option<String>,
+    pub(super) why: Option<String>,
+    /// What they have in common.
+    pub(super) signals: Vec<String>,
+}
+
+/// A heads-up, and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct HeadsUpItem {
+    pub(super) id: String,
+    pub(super) at: Timestamp,
+    pub(super) who: String,
+    pub(super) with: String,
+    pub(super) percent: u8,
+    pub(super) file: String,
+    /// `None` while it is open.
+    pub(super) end: Option<PredictionEnd>,
+}
+
+/// What an agent is working on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct HeadingsView {
+    pub(super) name: String,
+    /// When it was last asked for something.
+    pub(super) asked: Option<Timestamp>,
+    /// A label and its words: topics by how they develop, and files.
+    pub(super) rows: Vec<(&'static str, Vec<String>)>,
 }
 
 /// A line of the feed.

@@ -9,7 +9,7 @@ use ratatui::layout::Size;
 use super::conversation::Conversation;
 use super::input_buffer::InputBuffer;
 use super::list_state::ListState;
-use super::model::{ChatMessage, FeedLine, MeshSnapshot, ReceiptView};
+use super::model::{ChatMessage, FeedLine, HeadingsView, MeshSnapshot, OverlapsView, ReceiptView};
 use super::name_completion::NameCompletion;
 use super::recipients::Recipients;
 
@@ -28,6 +28,18 @@ pub(super) enum Tab {
     Tasks,
     Reservations,
     Feed,
+    /// Who may collide with whom.
+    Overlaps,
+}
+
+/// What is shown of agents' headings. Only that is read.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) enum AwarenessFocus {
+    #[default]
+    Nothing,
+    Overlaps,
+    /// What this agent is working on.
+    Agent(String),
 }
 
 /// Work for the outside that follows from an input.
@@ -50,6 +62,8 @@ pub(super) enum ChatEffect {
     SignOfLife,
     /// The terminal got the focus back.
     Focus,
+    /// From now on this is shown.
+    Follow(AwarenessFocus),
     Suspend,
     Quit,
 }
@@ -72,6 +86,9 @@ pub(super) enum ChatUpdate {
     /// Messages that no longer exist.
     Forget(Vec<String>),
     Events(Vec<FeedLine>),
+    Overlaps(Box<OverlapsView>),
+    /// What an agent is working on; `None` if that is not known.
+    Headings(Option<Box<HeadingsView>>),
     /// Receipts of messages of mine.
     Receipts(Vec<(String, ReceiptView)>),
     /// The message was sent; the text says what became of it.
@@ -109,6 +126,12 @@ pub(super) struct ChatState {
     pub(super) conversations: Vec<Conversation>,
     pub(super) all: Conversation,
     pub(super) events: Vec<FeedLine>,
+    /// `None` until they were read.
+    pub(super) overlaps: Option<OverlapsView>,
+    /// Of the agent that was last asked about.
+    pub(super) headings: Option<HeadingsView>,
+    /// What was last said to be shown.
+    pub(super) followed: AwarenessFocus,
     pub(super) has_older: bool,
     /// Older messages were requested and have not arrived yet.
     pub(super) awaits_older: bool,
@@ -133,6 +156,9 @@ impl ChatState {
             conversations: Vec::new(),
             all: Conversation::new("all"),
             events: Vec::new(),
+            overlaps: None,
+            headings: None,
+            followed: AwarenessFocus::default(),
             has_older: false,
             awaits_older: false,
             tab: Tab::default(),
@@ -152,7 +178,7 @@ impl ChatState {
     pub(super) fn tabs(&self) -> Vec<Tab> {
         let conversations =
             self.conversations.iter().map(|conversation| Tab::Conversation(conversation.with.clone()));
-        let fixed = [Tab::Agents, Tab::All, Tab::Tasks, Tab::Reservations, Tab::Feed];
+        let fixed = [Tab::Agents, Tab::All, Tab::Tasks, Tab::Reservations, Tab::Feed, Tab::Overlaps];
         fixed.into_iter().chain(conversations).collect()
     }
 
@@ -253,6 +279,8 @@ impl ChatState {
                 let excess = self.events.len().saturating_sub(EVENTS_KEPT);
                 self.events.drain(..excess);
             }
+            ChatUpdate::Overlaps(overlaps) => self.overlaps = Some(*overlaps),
+            ChatUpdate::Headings(headings) => self.headings = headings.map(|headings| *headings),
             ChatUpdate::Receipts(receipts) => {
                 for conversation in self.conversations.iter_mut().chain([&mut self.all]) {
                     conversation.note_receipts(&receipts);

@@ -2,17 +2,25 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
+
+use crate::domain::awareness::PredictionEnd;
+use crate::domain::awareness::signals::Signal;
+use crate::domain::awareness::trajectory::Trend;
+use crate::domain::settings::AwarenessMode;
 use crate::domain::{AnyEventKind as Happened, Event, EventKind};
+use crate::ops::awareness::agent_topics::AgentTopics;
+use crate::ops::awareness::overlaps::{AgentOverlap, OpenConflict, OverlapReport};
 use crate::ops::messages::mail_tracker::DeliveryStatus;
 use crate::ops::overview::{HeldReservation, MeshOverview};
 use crate::ops::tasks::{ActiveSpec, TaskState, TaskView};
 use crate::ops::wake::WakeRoute;
 use crate::ops::{AgentProfile, CommandError, Context, SendReport};
-use crate::store::{MessageLocation, StoredMessage};
+use crate::store::{MessageLocation, Prediction, StoredMessage};
 
 use super::model::{
-    ChatMessage, FeedLine, MeshSnapshot, MessageStatus, PeerItem, ReceiptView, ReservationItem, SentCopy,
-    SpecView, TaskItem, TaskStateView, Tone,
+    ChatMessage, ConflictItem, FeedLine, HeadingsView, HeadsUpItem, MeshSnapshot, MessageStatus, OverlapItem,
+    OverlapsView, PeerItem, ReceiptView, ReservationItem, SentCopy, SpecView, TaskItem, TaskStateView, Tone,
 };
 
 pub(super) fn mesh_snapshot(ctx: &Context, seen: &MeshOverview) -> MeshSnapshot {
@@ -154,13 +162,78 @@ pub(super) fn receipt(fate: DeliveryStatus) -> ReceiptView {
 
 pub(super) fn feed_line(event: &Event) -> FeedLine {
     let tone = match event.what {
-        Happened::Ours(EventKind::Complete | EventKind::Commit) => Tone::Good,
-        Happened::Ours(EventKind::Refused | EventKind::Stale | EventKind::Stuck | EventKind::Evict) => {
-            Tone::Bad
-        }
+        Happened::Ours(
+            EventKind::Complete | EventKind::Commit | EventKind::HeadsUpEnded(PredictionEnd::Prevented),
+        ) => Tone::Good,
+        Happened::Ours(
+            EventKind::Refused
+            | EventKind::Stale
+            | EventKind::Stuck
+            | EventKind::Evict
+            | EventKind::HeadsUpEnded(PredictionEnd::Occurred),
+        ) => Tone::Bad,
         _ => Tone::Plain,
     };
     FeedLine { at: event.at, who: event.subject(), what: event.phrase(), tone, times: 1 }
+}
+
+/// The most topics of one trend that are shown.
+const MOST_TOPICS: usize = 8;
+
+pub(super) fn overlaps(ctx: &Context, seen: &OverlapReport) -> OverlapsView {
+    let pair = |one: &AgentOverlap| {
+        let [who, with] = one.agents.each_ref().map(ToString::to_string);
+        let signals = one.signals.iter().map(Signal::describe).collect();
+        let percent = percent(one.probability);
+        OverlapItem { who, with, percent, file: one.file.clone(), why: one.why.clone(), signals }
+    };
+    let conflict = |one: &OpenConflict| {
+        let sides = one.sides.iter().map(|(name, change)| (name.to_string(), change.describe()));
+        ConflictItem { file: one.file.clone(), sides: sides.collect() }
+    };
+    OverlapsView {
+        place: ctx.home.shorten(&seen.root.to_string_lossy()),
+        is_off: ctx.settings.awareness == AwarenessMode::Off,
+        agents: seen.agents,
+        conflicts: seen.conflicts.iter().map(conflict).collect(),
+        pairs: seen.overlaps.iter().map(pair).collect(),
+        told: seen.predictions.iter().map(heads_up).collect(),
+    }
+}
+
+fn heads_up(one: &Prediction) -> HeadsUpItem {
+    HeadsUpItem {
+        id: one.id.clone(),
+        at: Timestamp::from_millisecond(one.at).unwrap_or(Timestamp::UNIX_EPOCH),
+        who: one.name.to_string(),
+        with: one.with_name.to_string(),
+        percent: percent(one.probability),
+        file: one.file.clone(),
+        end: one.end.map(|(end, _)| end),
+    }
+}
+
+fn percent(probability: f64) -> u8 {
+    (probability * 100.0).round().clamp(0.0, 100.0) as u8
+}
+
+pub(super) fn headings(seen: &AgentTopics) -> HeadingsView {
+    let trends =
+        [Some(Trend::Deepening), Some(Trend::Stable), Some(Trend::Emerging), None, Some(Trend::Fading)];
+    let topics = trends.map(|trend| {
+        let found = seen.topics.iter().filter(|found| found.trend == trend).take(MOST_TOPICS);
+        (trend.map_or("about", Trend::name), found.map(|found| found.topic.as_str().to_string()).collect())
+    });
+    let text: Vec<String> = seen.text.iter().map(|text| one_line(text)).collect();
+    let files = [("changed", seen.changed.clone()), ("read", seen.read.clone())];
+    let rows = std::iter::once(("asked for", text)).chain(topics).chain(files);
+    let rows = rows.filter(|(_, words): &(_, Vec<String>)| !words.is_empty()).collect();
+    HeadingsView { name: seen.name.to_string(), asked: seen.last_prompt, rows }
+}
+
+/// A prompt that its user shares.
+fn one_line(text: &str) -> String {
+    format!("“{}”", text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// The text shown after sending.

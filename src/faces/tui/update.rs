@@ -10,12 +10,12 @@ use crate::domain::AgentName;
 
 use super::conversation::{Conversation, Window};
 use super::input_buffer::LONGEST;
-use super::layout::areas;
+use super::layout::{areas, has_detail};
 use super::list_rows;
 use super::message_view::MessageLayout;
 use super::name_completion::NameCompletion;
 use super::recipients::{Recipients, addressed};
-use super::state::{ChatEffect, ChatState, ChatUpdate, Tab, TypedMessage};
+use super::state::{AwarenessFocus, ChatEffect, ChatState, ChatUpdate, Tab, TypedMessage};
 use super::theme::Theme;
 use super::view::{help, tabs};
 
@@ -349,7 +349,7 @@ impl ChatState {
                 let count = list_rows::count(self);
                 self.list_mut().scroll(by, count, height);
             }
-            Tab::Tasks | Tab::Reservations => {
+            Tab::Tasks | Tab::Reservations | Tab::Overlaps => {
                 let beyond = list_rows::count(self).saturating_sub(height) + 1;
                 self.list_mut().step(by, beyond);
             }
@@ -388,15 +388,33 @@ impl ChatState {
         Window { look, height: body.height.into(), filter }
     }
 
+    /// What is shown of agents' headings now.
+    fn focus(&self) -> AwarenessFocus {
+        match (&self.tab, list_rows::chosen_agent(self)) {
+            (Tab::Overlaps, _) => AwarenessFocus::Overlaps,
+            (_, Some(name)) if has_detail(self.size) => AwarenessFocus::Agent(name.to_string()),
+            _ => AwarenessFocus::Nothing,
+        }
+    }
+
     fn drawn(&mut self) -> Vec<ChatEffect> {
+        let focus = self.focus();
+        let mut effects = Vec::new();
+        if focus != self.followed {
+            self.followed = focus.clone();
+            effects.push(ChatEffect::Follow(focus));
+        }
         // An overlay hides part of the conversation.
         if self.is_help_open || self.completion.is_some() {
-            return Vec::new();
+            return effects;
         }
         let filter = self.filter.text.clone();
         let window = self.window(&filter);
         let seen = self.talk_mut().map(|conversation| conversation.mark_seen(window)).unwrap_or_default();
-        if seen.is_empty() { Vec::new() } else { vec![ChatEffect::Surface(seen)] }
+        if !seen.is_empty() {
+            effects.push(ChatEffect::Surface(seen));
+        }
+        effects
     }
 
     fn keep_choice(&mut self) {

@@ -94,17 +94,7 @@ fn conflict_json(one: &OpenConflict) -> Value {
 
 /// `src/auth/login.rs: Alice (lines 10–12, 20), Robin (removed)`.
 fn conflict_line(one: &OpenConflict) -> String {
-    let range = |lines: &LineRange| match lines.count {
-        0 | 1 => lines.first.to_string(),
-        count => format!("{}–{}", lines.first, lines.first + count - 1),
-    };
-    let side = |(agent, change): &(AgentName, SideChange)| match change {
-        SideChange::Lines(lines) => {
-            format!("{agent} (lines {})", lines.iter().map(range).collect::<Vec<_>>().join(", "))
-        }
-        SideChange::Whole => format!("{agent} (changed)"),
-        SideChange::Removed => format!("{agent} (removed)"),
-    };
+    let side = |(agent, change): &(AgentName, SideChange)| format!("{agent} ({})", change.describe());
     let sides: Vec<String> = one.sides.iter().map(side).collect();
     format!("{}: {}", escape_invisible(&one.file), sides.join(", "))
 }

@@ -1,6 +1,8 @@
 //! Control sequences in text from peers are escaped and never reach the terminal.
 
 use super::*;
+use crate::faces::tui::list_rows::chosen_agent;
+use crate::faces::tui::model::HeadingsView;
 
 const NASTY: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}evil\u{200b}\r\u{8}";
 
@@ -28,6 +30,21 @@ fn nothing_of_a_peers_reaches_the_terminal_as_a_command() {
     state.hear(ChatUpdate::Messages(vec![unread(50, NASTY, NASTY)]));
     state.hear(ChatUpdate::Events(vec![happened(1, NASTY, NASTY, Tone::Bad)]));
     state.hear(ChatUpdate::Notice(NASTY.to_string()));
+    let mut near = near();
+    near.place = NASTY.to_string();
+    near.conflicts[0].file = NASTY.to_string();
+    near.conflicts[0].sides[0].0 = NASTY.to_string();
+    near.pairs[0].who = NASTY.to_string();
+    near.pairs[0].file = Some(NASTY.to_string());
+    near.pairs[0].why = Some(NASTY.to_string());
+    near.pairs[0].signals = vec![NASTY.to_string()];
+    near.told[0].with = NASTY.to_string();
+    near.told[0].file = NASTY.to_string();
+    near.told[0].id = NASTY.to_string();
+    state.hear(ChatUpdate::Overlaps(Box::new(near)));
+    let name = chosen_agent(&state).unwrap().to_string();
+    let rows = vec![("about", vec![NASTY.to_string()])];
+    state.hear(ChatUpdate::Headings(Some(Box::new(HeadingsView { name, asked: None, rows }))));
     for _ in 0..state.tabs().len() {
         let shown = picture(&state);
         let obeyed = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{200b}".contains(c);

@@ -26,7 +26,7 @@ fn to_all(text: &str) -> Vec<(Recipients, String)> {
 fn tabs_go_round_both_ways() {
     let mut state = full(80, 24);
     let names = state.tabs();
-    assert_eq!(names.len(), 7);
+    assert_eq!(names.len(), 8);
     for key in [KeyCode::Tab, KeyCode::Right] {
         for place in 1..=names.len() {
             press(&mut state, key);
@@ -55,7 +55,7 @@ fn enter_sends_to_whom_the_tab_is_about() {
 
 #[test]
 fn a_mention_sends_from_any_tab() {
-    for tab in ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed"] {
+    for tab in ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Overlaps"] {
         let mut state = full(80, 24);
         go(&mut state, tab);
         type_in(&mut state, "@goldfalcon: are you there?");
@@ -133,7 +133,7 @@ fn escape_closes_one_thing_at_a_time() {
 
 #[test]
 fn escape_goes_back_to_the_agents_and_quits_only_when_pressed_twice_there() {
-    for tab in ["SwiftRaven", "All", "Tasks", "Reservations", "Feed"] {
+    for tab in ["SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Overlaps"] {
         let mut state = full(80, 24);
         go(&mut state, tab);
         assert_eq!(press(&mut state, KeyCode::Esc), [], "{tab}");
@@ -207,9 +207,13 @@ fn notices_of_the_program_are_not_answered() {
 
 #[test]
 fn the_strip_of_tabs_says_that_there_are_more() {
-    let mut state = full(80, 24);
+    let mut state = full(90, 24);
     let strip = |state: &ChatState| picture(state).lines().nth(1).unwrap().to_string();
-    assert!(strip(&state).starts_with(" Agents  All  Tasks  Reservations  Feed "), "{}", strip(&state));
+    assert!(
+        strip(&state).starts_with(" Agents  All  Tasks  Reservations  Feed  Overlaps "),
+        "{}",
+        strip(&state)
+    );
     assert!(!strip(&state).contains(['‹', '›']));
     let names = ["Alfa", "Bravo", "Charlie", "Delta", "Echo", "Foxtrot", "Golf", "Hotel"];
     state.hear(ChatUpdate::Messages(names.iter().map(|name| unread(40, name, "hi")).collect()));
@@ -301,7 +305,7 @@ fn an_agent_is_chosen_and_opened() {
     press(&mut state, KeyCode::Down);
     press(&mut state, KeyCode::Enter);
     assert_eq!(state.tab, Tab::Conversation("CalmOwl".to_string()), "those without a spec come last");
-    assert_eq!(state.tabs().len(), 8, "it has a tab now");
+    assert_eq!(state.tabs().len(), 9, "it has a tab now");
 }
 
 #[test]

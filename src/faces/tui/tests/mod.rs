@@ -1,8 +1,10 @@
 //! Tests of the chat without a terminal: keys go in, screens come out.
 
 mod chatting;
+mod headings;
 mod hostile;
 mod keys;
+mod overlaps;
 mod pictures;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -11,11 +13,12 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
 
+use crate::domain::awareness::PredictionEnd;
 use crate::domain::{Importance, Presence};
 
 use super::model::{
-    ChatMessage, FeedLine, MeshSnapshot, MessageStatus, PeerItem, ReceiptView, ReservationItem, SentCopy,
-    SpecView, TaskItem, TaskStateView, Tone,
+    ChatMessage, ConflictItem, FeedLine, HeadsUpItem, MeshSnapshot, MessageStatus, OverlapItem, OverlapsView,
+    PeerItem, ReceiptView, ReservationItem, SentCopy, SpecView, TaskItem, TaskStateView, Tone,
 };
 use super::state::{ChatEffect, ChatState, ChatUpdate};
 use super::theme::Theme;
@@ -98,6 +101,59 @@ fn world() -> MeshSnapshot {
     }
 }
 
+fn pair(who: &str, with: &str, percent: u8, file: &str, why: &str) -> OverlapItem {
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_string());
+    OverlapItem {
+        who: who.to_string(),
+        with: with.to_string(),
+        percent,
+        file: some(file),
+        why: some(why),
+        signals: Vec::new(),
+    }
+}
+
+fn heads_up(id: &str, minutes: i64, percent: u8, end: Option<PredictionEnd>) -> HeadsUpItem {
+    HeadsUpItem {
+        id: id.to_string(),
+        at: ago(minutes),
+        who: "GoldFalcon".to_string(),
+        with: "SwiftRaven".to_string(),
+        percent,
+        file: "src/auth/login.rs".to_string(),
+        end,
+    }
+}
+
+/// Overlaps of every kind.
+fn near() -> OverlapsView {
+    let login = "prompts about `login` usually end there (7 of 9)";
+    let in_common = vec!["both go deeper into session, cookie".to_string()];
+    let side = |name: &str, change: &str| (name.to_string(), change.to_string());
+    OverlapsView {
+        place: "~/shop".to_string(),
+        is_off: false,
+        agents: 3,
+        conflicts: vec![ConflictItem {
+            file: "src/auth/hash.rs".to_string(),
+            sides: vec![side("SwiftRaven", "lines 10–14, 20"), side("GoldFalcon", "removed")],
+        }],
+        pairs: vec![
+            OverlapItem {
+                signals: in_common.clone(),
+                ..pair("GoldFalcon", "SwiftRaven", 73, "src/auth/login.rs", login)
+            },
+            OverlapItem { signals: in_common, ..pair("CalmOwl", "GoldFalcon", 8, "", "") },
+        ],
+        told: vec![
+            heads_up("1c2d3e4f", 0, 73, None),
+            heads_up("2d3e4f50", 45, 58, Some(PredictionEnd::Prevented)),
+            heads_up("3e4f5061", 200, 100, Some(PredictionEnd::Occurred)),
+            heads_up("4f506172", 600, 51, Some(PredictionEnd::FalseAlarm)),
+        ],
+    }
+}
+
 fn received(number: usize, from: &str, text: &str) -> ChatMessage {
     ChatMessage {
         key: format!("{:013}-aaaaaa", 1_000 + number),
@@ -163,6 +219,7 @@ fn full(width: u16, height: u16) -> ChatState {
         happened(9, "GoldFalcon", "was refused src/auth/login.rs", Tone::Bad),
         happened(2, "SwiftRaven", "completed TASK-01: bcrypt, see src/auth/hash.rs", Tone::Good),
     ]));
+    state.hear(ChatUpdate::Overlaps(Box::new(near())));
     state
 }
 

@@ -3,8 +3,10 @@
 pub(super) mod agents;
 mod chat;
 mod feed;
+mod headings;
 pub(super) mod help;
 mod input;
+mod overlaps;
 mod reservations;
 pub(super) mod tabs;
 mod tasks;
@@ -27,11 +29,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ChatState, theme: Theme) {
     title::draw(buffer, areas.title, state, theme);
     tabs::draw(buffer, areas.tabs, state, theme);
     match &state.tab {
-        Tab::Agents => agents::draw(buffer, areas.body, state, theme),
+        Tab::Agents => {
+            agents::draw(buffer, areas.body, state, theme);
+            headings::draw(buffer, areas.detail, state, theme);
+        }
         Tab::Conversation(_) | Tab::All => chat::draw(buffer, areas.body, state, theme),
         Tab::Tasks => tasks::draw(buffer, areas.body, state, theme),
         Tab::Reservations => reservations::draw(buffer, areas.body, state, theme),
         Tab::Feed => feed::draw(buffer, areas.body, state, theme),
+        Tab::Overlaps => overlaps::draw(buffer, areas.body, state, theme),
     }
     input::draw_rule(buffer, areas.rule, state, theme);
     let cursor = input::draw(buffer, areas.input, state, theme);
