@@ -12,6 +12,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
+use super::fields::{FILE_COUNT, Fields};
 use crate::domain::awareness::counters::{AgentCounts, AgentId, Counters, PathId, WordCounts, WordId};
 use crate::domain::awareness::topics::{self, Topic};
 use crate::store::error::StoreError;
@@ -29,8 +30,6 @@ const MOST_FILES: usize = 512;
 /// The most words and the most files of a repository.
 const MOST_ENTRIES: usize = 200_000;
 const LONGEST_TEXT: usize = 4096;
-/// The size of a file's number with its count, in bytes.
-const FILE_COUNT: usize = 12;
 
 const WORD: u8 = b'w';
 const AGENT: u8 = b'a';
@@ -188,8 +187,9 @@ impl CounterFile {
         }
         let mut fields = Fields(&content);
         while !fields.0.is_empty() {
-            let Some(entry) = Entry::read(&mut fields, wanted) else { return Ok(None) };
-            entry.into_iter().for_each(&mut *take);
+            if Entry::read(&mut fields, wanted, take).is_none() {
+                return Ok(None);
+            }
         }
         Ok(Some(()))
     }
@@ -288,36 +288,38 @@ enum Entry {
 }
 
 impl Entry {
-    /// `None`: it is damaged; an entry that nobody wants is `Some(None)`.
-    fn read(fields: &mut Fields<'_>, wanted: Option<&Wanted<'_>>) -> Option<Option<Self>> {
+    /// Calls `take` with the next entry, if it is wanted. `None`: it is damaged.
+    fn read(fields: &mut Fields<'_>, wanted: Option<&Wanted<'_>>, take: &mut dyn FnMut(Self)) -> Option<()> {
         let [kind] = *fields.take(1)? else { return None };
         let key = fields.u64()?;
         let is_wanted = wanted.is_none_or(|wanted| wanted.has(kind, key));
         let places = wanted.and_then(|wanted| wanted.places);
-        Some(match kind {
+        match kind {
             WORD => {
                 let (topic, prompts, names) = (fields.text()?, fields.u32()?, fields.u32()?);
                 let files = fields.files()?;
-                if !is_wanted {
-                    return Some(None);
+                if is_wanted {
+                    let topic = Topic::new(std::str::from_utf8(topic).ok()?);
+                    let files = counts_of_files(files, places);
+                    take(Self::Word(WordId(key), topic, WordCounts { prompts, names, files }));
                 }
-                let topic = Topic::new(std::str::from_utf8(topic).ok()?);
-                let files = counts_of_files(files, places);
-                Some(Self::Word(WordId(key), topic, WordCounts { prompts, names, files }))
             }
             AGENT => {
                 let (seen, events, files) = (fields.u64()?.cast_signed(), fields.u32()?, fields.files()?);
-                is_wanted.then(|| {
+                if is_wanted {
                     let files = counts_of_files(files, places);
-                    Self::Agent(AgentId(key), seen, AgentCounts { events, files })
-                })
+                    take(Self::Agent(AgentId(key), seen, AgentCounts { events, files }));
+                }
             }
             FILE => {
                 let (path, count) = (fields.text()?, fields.u32()?);
-                is_wanted.then(|| Self::File(PathId(key), path.to_vec(), count))
+                if is_wanted {
+                    take(Self::File(PathId(key), path.to_vec(), count));
+                }
             }
             _ => return None,
-        })
+        }
+        Some(())
     }
 
     fn put_into(self, counts: &mut RepositoryCounts) {
@@ -382,36 +384,6 @@ fn put_files(entry: &mut Vec<u8>, files: &HashMap<PathId, u32>) {
     for (count, file) in files {
         entry.extend(file.0.to_le_bytes());
         entry.extend(count.to_le_bytes());
-    }
-}
-
-/// The rest of what is being read. Every method is `None` if it is too short.
-struct Fields<'a>(&'a [u8]);
-
-impl<'a> Fields<'a> {
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        self.take(4)?.try_into().ok().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        self.take(8)?.try_into().ok().map(u64::from_le_bytes)
-    }
-
-    fn text(&mut self) -> Option<&'a [u8]> {
-        let length = self.take(2)?.try_into().ok().map(u16::from_le_bytes)?;
-        self.take(length.into())
-    }
-
-    /// The counts of files, still encoded.
-    fn files(&mut self) -> Option<&'a [u8]> {
-        let count = self.u32()?;
-        self.take(FILE_COUNT.checked_mul(count as usize)?)
     }
 }
 

@@ -11,5 +11,6 @@
 
 pub(super) mod conflict_file;
 pub(super) mod counter_file;
+mod fields;
 pub(super) mod predictions;
 pub(super) mod track_file;
