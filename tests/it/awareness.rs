@@ -4,6 +4,7 @@ mod commands;
 mod counting;
 mod endings;
 mod heads_up;
+mod odd_repositories;
 mod privacy;
 mod worktrees;
 

@@ -26,9 +26,13 @@ impl RecentWork {
         self.events.iter().flatten().copied().collect()
     }
 
-    /// The files in which it is now.
-    fn latest(&self) -> BTreeSet<PathId> {
+    /// The files in which it is now, those of its latest event first.
+    pub fn latest_files(&self) -> Vec<PathId> {
         self.events.iter().rev().take(RECENT_EVENTS).flatten().copied().collect()
+    }
+
+    fn latest(&self) -> BTreeSet<PathId> {
+        self.latest_files().into_iter().collect()
     }
 }
 
@@ -62,6 +66,25 @@ pub enum Arrival {
 pub struct Forecast {
     pub probability: f64,
     pub places: Vec<MeetingPlace>,
+}
+
+impl Forecast {
+    /// A file that both have changed lately is a fact, and more than a forecast, unless everyone changes it.
+    #[must_use]
+    pub fn or_fact(mut self, own: &RecentWork, other: &RecentWork, is_hub: impl Fn(PathId) -> bool) -> Self {
+        let theirs = other.latest_files();
+        let shared = own.latest_files().into_iter().find(|file| theirs.contains(file) && !is_hub(*file));
+        if let Some(file) = shared {
+            self.places.insert(0, MeetingPlace { file, probability: 1.0, arrival: Arrival::Both });
+            self.probability = 1.0;
+        }
+        self
+    }
+
+    /// The likeliest place in which not everyone is now and then.
+    pub fn place(&self, is_hub: impl Fn(PathId) -> bool) -> Option<MeetingPlace> {
+        self.places.iter().find(|place| !is_hub(place.file)).copied()
+    }
 }
 
 /// `stem_topics` are the topics in the name of a file without its ending.

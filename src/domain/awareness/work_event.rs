@@ -1,6 +1,7 @@
 //! Events, put together from the lines of a track: a prompt, and the files that were changed until the next one.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use super::counters::{AgentId, PathId, WordId};
 use super::forecast::RecentWork;
@@ -97,10 +98,10 @@ pub fn events<'a>(lines: impl IntoIterator<Item = &'a TrackLine>) -> Vec<WorkEve
     events
 }
 
-/// What each agent did since `since`. An event that changed nothing does not count.
-pub fn recent_work(events: &[WorkEvent], since: i64) -> HashMap<AgentId, RecentWork> {
+/// What each agent did in that time. An event that changed nothing does not count.
+pub fn recent_work(events: &[WorkEvent], within: RangeInclusive<i64>) -> HashMap<AgentId, RecentWork> {
     let mut work: HashMap<AgentId, RecentWork> = HashMap::new();
-    for event in events.iter().filter(|event| event.at >= since && !event.files.is_empty()) {
+    for event in events.iter().filter(|event| within.contains(&event.at) && !event.files.is_empty()) {
         work.entry(event.agent).or_default().events.push(event.file_ids());
     }
     work
@@ -177,7 +178,7 @@ mod tests {
         ];
         let events = events(&lines);
         assert_eq!(shown(&events), expected);
-        let work = recent_work(&events, 6);
+        let work = recent_work(&events, 6..=9);
         assert_eq!(work[&ALICE].events, [[PathId::of(b"a"), PathId::of(b"b")]]);
         assert_eq!(work[&BOB].events, [[PathId::of(b"c")]]);
     }

@@ -138,7 +138,9 @@ fn heads_up(
     let threshold = threshold(op, &told);
     let is_told = |other: AgentId| {
         let pair = [(view.me, other), (other, view.me)];
-        told.iter().any(|one| one.at >= view.since && pair.contains(&(one.agent, one.with)))
+        // One from the future was told before the clock was set back.
+        let is_recent = |at: i64| at >= view.since && at <= clock::now().as_millisecond();
+        told.iter().any(|one| is_recent(one.at) && pair.contains(&(one.agent, one.with)))
     };
     for (other, forecast) in likely {
         if forecast.probability < threshold || is_told(other) {

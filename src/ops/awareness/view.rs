@@ -7,9 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::AgentName;
 use crate::domain::awareness::counters::{AgentId, Counters, PathId, WordId};
-use crate::domain::awareness::forecast::{
-    Arrival, Forecast, MeetingPlace, PromptedAgent, RECENT_EVENTS, RecentWork, forecast,
-};
+use crate::domain::awareness::forecast::{Forecast, MeetingPlace, PromptedAgent, RecentWork, forecast};
 use crate::domain::awareness::heads_up::{HeadsUp, MeetingReason};
 use crate::domain::awareness::topics::{self, Topic};
 use crate::domain::awareness::work_event::{self, WorkEvent};
@@ -43,12 +41,15 @@ impl<'a> View<'a> {
         topics: &'a [Topic],
         now: Timestamp,
     ) -> Result<Self, CommandError> {
-        let since = (now - op.settings.awareness_window()).as_millisecond();
+        let window = op.settings.awareness_window();
+        let since = (now - window).as_millisecond();
+        // What is further ahead was recorded before the clock was set back, nobody knows when.
+        let until = (now + window).as_millisecond();
         let events = work_event::events(&track.lines);
-        let work = work_event::recent_work(&events, since);
+        let work = work_event::recent_work(&events, since..=until);
         let words: Vec<WordId> = topics.iter().map(WordId::of).collect();
         let agents: Vec<AgentId> = work.keys().copied().collect();
-        let places: BTreeSet<PathId> = work.values().flat_map(latest).collect();
+        let places: BTreeSet<PathId> = work.values().flat_map(RecentWork::latest_files).collect();
         let mut counters = match counts {
             Some(file) => file.select_at(&words, &agents, &places)?,
             None => Counters::default(),
@@ -84,20 +85,14 @@ impl<'a> View<'a> {
         let prompted = PromptedAgent { agent: self.me, topics: &self.words, work: own };
         let stem = |file: PathId| self.names.get(&file).map_or(&[][..], |words| words.stem.as_slice());
         let others = || self.work.iter().filter(|(agent, _)| **agent != self.me);
-        let theirs: HashSet<PathId> = others().flat_map(|(_, work)| latest(work)).collect();
-        let shared: Vec<PathId> = latest(own).into_iter().filter(|file| theirs.contains(file)).collect();
+        let theirs: HashSet<PathId> = others().flat_map(|(_, work)| work.latest_files()).collect();
+        let shared: Vec<PathId> =
+            own.latest_files().into_iter().filter(|file| theirs.contains(file)).collect();
         let hubs = select(self.counts, &[], &[], &shared)?;
         let mut found: Vec<(AgentId, Forecast)> = others()
             .map(|(other, work)| {
-                let mut forecast = forecast(&self.counters, &prompted, *other, work, stem);
-                let theirs = latest(work);
-                // A file that both have changed lately is a fact, and more than a forecast.
-                if let Some(file) = shared.iter().find(|file| theirs.contains(file) && !hubs.is_hub(**file)) {
-                    let fact = MeetingPlace { file: *file, probability: 1.0, arrival: Arrival::Both };
-                    forecast.places.insert(0, fact);
-                    forecast.probability = 1.0;
-                }
-                (*other, forecast)
+                let found = forecast(&self.counters, &prompted, *other, work, stem);
+                (*other, found.or_fact(own, work, |file| hubs.is_hub(file)))
             })
             .filter(|(_, forecast)| forecast.probability >= least)
             .collect();
@@ -130,7 +125,7 @@ impl<'a> View<'a> {
     pub(super) fn place(&self, forecast: &Forecast) -> Result<Option<MeetingPlace>, CommandError> {
         let files: Vec<PathId> = forecast.places.iter().map(|place| place.file).collect();
         let counters = select(self.counts, &[], &[], &files)?;
-        Ok(forecast.places.iter().find(|place| !counters.is_hub(place.file)).copied())
+        Ok(forecast.place(|file| counters.is_hub(file)))
     }
 
     /// The path of a file, relative to the root of the work tree.
@@ -183,9 +178,4 @@ pub(super) fn select(
         Some(file) => Ok(file.select(words, agents, files)?),
         None => Ok(Counters::default()),
     }
-}
-
-/// The files in which an agent is now.
-fn latest(work: &RecentWork) -> Vec<PathId> {
-    work.events.iter().rev().take(RECENT_EVENTS).flatten().copied().collect()
 }

@@ -10,7 +10,7 @@ use crate::support::environment::{TestEnvironment, date, end, wait_until};
 use crate::support::hook_call::session_of;
 
 /// What hooks and background jobs left for `doctor`.
-fn errors(env: &TestEnvironment) -> Vec<String> {
+pub(super) fn errors(env: &TestEnvironment) -> Vec<String> {
     troubles(env).iter().map(|trouble| trouble["error"].as_str().unwrap().to_string()).collect()
 }
 
