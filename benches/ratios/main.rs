@@ -9,12 +9,16 @@
 //! `idle-60`, `tui` and `tui-idle-60`. `-- --report` runs all of them and the growth measurements in about ten
 //! minutes, and writes `BENCHMARKS.md` and its pictures; `--short` leaves out the slow ones. `RAVENRY_BINARY=PATH`
 //! measures another `msg`, such as the one that `.ci/release` builds.
+//!
+//! `-- replay PATH [COMMITS]` measures no time: it prints how well the history of that repository would have been
+//! forecast.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
+    clippy::print_stderr,
     clippy::disallowed_methods,
     reason = "a benchmark measures, and may fail loudly"
 )]
@@ -34,6 +38,7 @@ mod plot;
 mod post;
 mod prompts;
 mod readers;
+mod replay;
 mod report;
 mod scratch;
 mod seeding;
@@ -42,6 +47,8 @@ mod statusline;
 mod swarm;
 mod tui;
 mod watching;
+
+use std::process::ExitCode;
 
 use figure::Figure;
 use report::Weather;
@@ -79,14 +86,40 @@ const ON_DEMAND: [(&str, Measurement); 4] = [
     ("tui-idle-60", tui::idle_long),
 ];
 
-fn main() {
+fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|arg| arg == contenders::FLAG) {
-        return contenders::run(&args[1..]);
+        contenders::run(&args[1..]);
+        return ExitCode::SUCCESS;
     }
     if args.first().is_some_and(|arg| arg == watching::FLAG) {
-        return watching::follow(&args[1..]);
+        watching::follow(&args[1..]);
+        return ExitCode::SUCCESS;
     }
+    // Cargo adds `--bench`.
+    let words: Vec<String> = args.iter().filter(|arg| *arg != "--bench").cloned().collect();
+    if let [command, rest @ ..] = &words[..]
+        && command == "replay"
+    {
+        return replay(rest);
+    }
+    measure(&args);
+    ExitCode::SUCCESS
+}
+
+/// Prints how well a history would have been forecast.
+fn replay(args: &[String]) -> ExitCode {
+    match replay::run(args) {
+        Ok(text) => print!("{text}"),
+        Err(sentence) => {
+            eprintln!("{sentence}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn measure(args: &[String]) {
     scratch::start_without_copying();
     if cfg!(debug_assertions) {
         // `cargo test --all-targets` runs this too.

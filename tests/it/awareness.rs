@@ -6,6 +6,7 @@ mod endings;
 mod heads_up;
 mod odd_repositories;
 mod privacy;
+mod replaying;
 mod worktrees;
 
 use std::fs;

@@ -10,6 +10,7 @@ pub mod counters;
 pub mod fit;
 pub mod forecast;
 pub mod heads_up;
+pub mod past_work;
 mod path_list;
 mod prediction_end;
 pub mod retention;

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use crate::domain::awareness::RepositoryId;
 use crate::domain::awareness::counters::AgentId;
+use crate::domain::awareness::past_work::PastWork;
 use crate::domain::awareness::retention;
-use crate::domain::awareness::topics::{self, NoiseWords};
+use crate::domain::awareness::topics::NoiseWords;
 use crate::domain::awareness::track::{Deed, TrackLine};
 use crate::domain::awareness::work_event::{self, WorkEvent};
 use crate::ops::effects::Op;
@@ -21,10 +22,6 @@ use super::record::noise;
 
 /// How many commits are looked at.
 const MOST_COMMITS: usize = 3_000;
-/// A commit of more files than this says nothing about any of them.
-const MOST_FILES: usize = 40;
-/// How many lines of a commit's text count as its prompt, besides the first.
-const BODY_LINES: usize = 3;
 /// An agent that did nothing for a week is forgotten, in milliseconds.
 const WEEK: i64 = 7 * 24 * 3600 * 1000;
 
@@ -118,49 +115,10 @@ fn from_history(op: &Op, place: &WorkPlace) -> Result<RepositoryCounts, CommandE
 
 fn count_history(root: &Path, noise: &NoiseWords, counts: &mut RepositoryCounts) -> Result<(), CommandError> {
     let counted = git::past_commits(root, MOST_COMMITS, &mut |commit: PastCommit| {
-        if is_by_program(&commit.author) || commit.files.len() > MOST_FILES {
-            return;
-        }
-        let is_telling = |file: &&Vec<u8>| !work_event::is_incidental(&String::from_utf8_lossy(file));
-        let files: Vec<Vec<u8>> = commit.files.iter().filter(is_telling).cloned().collect();
-        if !files.is_empty() {
-            let topics = topics::rank(topics::mentions(&prompt_of(&commit.message), noise), |_| 0);
-            counts.count(None, &topics, &files);
+        let PastCommit { author, message, files, .. } = &commit;
+        if let Some(work) = PastWork::of_commit(author, message, files, noise) {
+            counts.count(None, &work.topics, &work.files);
         }
     });
     counted.map_err(Into::into)
-}
-
-/// The part of a commit's text that stands for the prompt: its first line and up to three more.
-fn prompt_of(message: &str) -> String {
-    let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.take(1 + BODY_LINES).collect::<Vec<_>>().join("\n")
-}
-
-fn is_by_program(author: &str) -> bool {
-    let author = author.to_ascii_lowercase();
-    ["[bot]", "bot@", "-bot <", "bot <", "github-actions", "renovate", "dependabot"]
-        .into_iter()
-        .any(|mark| author.contains(mark))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_is_no_person() {
-        for author in ["dependabot[bot] <x@y>", "Renovate Bot <bot@renovate.com>", "CI <github-actions@x>"] {
-            assert!(is_by_program(author), "{author}");
-        }
-        for author in ["Robotha Abbott <abbott@x>", "Bo Tham <b@x>"] {
-            assert!(!is_by_program(author), "{author}");
-        }
-    }
-
-    #[test]
-    fn the_first_lines_of_a_commit_stand_for_its_prompt() {
-        assert_eq!(prompt_of("subject\n\none\n\ntwo\nthree\nfour"), "subject\none\ntwo\nthree");
-        assert_eq!(prompt_of(""), "");
-    }
 }
