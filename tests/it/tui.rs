@@ -56,8 +56,9 @@ impl Screen {
         let reader = thread::spawn(move || {
             let mut bytes = [0; 65536];
             while let Ok(count @ 1..) = output.read(&mut bytes) {
-                seen.lock().unwrap().process(&bytes[..count]);
+                // First: who waits for a text on the screen may then look at how it was written.
                 said.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+                seen.lock().unwrap().process(&bytes[..count]);
             }
         });
         Self { child, terminal: Some(terminal), emulator, written, reader }
