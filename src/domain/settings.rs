@@ -3,14 +3,17 @@
 //! Keys are text only where people write them: in configuration files, in environment variables and in `msg config`.
 //! Values are checked when they are set, so reading one cannot fail.
 
+mod domain_map;
 mod value_types;
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
 
+use super::awareness::work_domain::{ConfiguredDomain, DomainError};
 use super::name_words::{NameTheme, WordsError};
 use super::pattern::{NormalPath, Pattern};
+use domain_map::DomainMap;
 pub use value_types::{
     AwarenessMode, DependencyPolicy, Durability, FeedPrivacy, PromptSharing, RawValue, SettingSource,
     SettingValue, WakePolicy,
@@ -122,6 +125,8 @@ settings! {
         "let `warnAt` follow what became of earlier predictions in each repository"
     "overlapAt", Anyone => overlap_at: Probability = Probability(0.35);
         "the share of common topics above which `overlaps` says that two agents approach each other, from 0 to 1"
+    "domains", Anyone => domains: DomainMap = DomainMap(Vec::new());
+        "parts of the project, by name: {\"auth\": {\"words\": [\"login\"], \"paths\": [\"src/auth/**\"]}}"
     "dependencies", Anyone => pub dependencies: DependencyPolicy = DependencyPolicy::Strict;
         "whether a task whose dependencies are not done may be claimed"
     "mailTurns", Anyone => mail_turns: BoundedNumber<0, 1000> = BoundedNumber(5.0);
@@ -154,6 +159,12 @@ pub enum SettingError {
         key: &'static str,
         #[source]
         source: WordsError,
+    },
+    #[error("`{key}`: {source}")]
+    Domains {
+        key: &'static str,
+        #[source]
+        source: DomainError,
     },
 }
 
@@ -257,6 +268,11 @@ impl Settings {
         self.overlap_at.0
     }
 
+    /// Parts of the project that are named, those of the project's file last.
+    pub fn domains(&self) -> &[ConfiguredDomain] {
+        &self.domains.0
+    }
+
     /// How long an agent that holds something may be silent before it counts as stuck.
     pub fn stuck_threshold(&self) -> SignedDuration {
         SignedDuration::from_secs_f64(self.stuck_threshold.0)
@@ -331,6 +347,34 @@ mod tests {
         settings.apply_shortcuts();
         assert_eq!(settings.get("replyHint").unwrap().0, SettingValue::Bool(true));
         assert_eq!(settings.get("registrationContext").unwrap().0, SettingValue::Bool(false));
+    }
+
+    #[test]
+    fn a_later_file_adds_domains_and_replaces_those_of_the_same_name() {
+        let mut settings = Settings::default();
+        let words = |word: &str| {
+            let list = RawValue::List(vec![RawValue::Text(word.into())]);
+            RawValue::Object(vec![("words".into(), list)])
+        };
+        let domains = |all: &[(&str, &str)]| {
+            RawValue::Object(all.iter().map(|(name, word)| ((*name).to_string(), words(word))).collect())
+        };
+        for file in [&[("auth", "login"), ("ui", "color")][..], &[("auth", "oauth2")]] {
+            settings.set("domains", &domains(file), SettingSource::Default).unwrap();
+        }
+        let found: Vec<(&str, &str)> =
+            settings.domains().iter().map(|one| (one.name.as_str(), one.words[0].as_str())).collect();
+        assert_eq!(found, [("auth", "oauth2"), ("ui", "color")]);
+        for wrong in [
+            RawValue::Text("auth".into()),
+            RawValue::Object(vec![("auth".into(), RawValue::Text("login".into()))]),
+            RawValue::Object(vec![("auth".into(), domains(&[("nosuch", "login")]))]),
+            domains(&[("auth", "the")]),
+            RawValue::Object((0..21).map(|number| (format!("d{number}"), words("login"))).collect()),
+        ] {
+            assert!(settings.set("domains", &wrong, SettingSource::Default).is_err(), "{wrong:?}");
+        }
+        assert_eq!(settings.domains().len(), 2, "what is refused changes nothing");
     }
 
     #[test]

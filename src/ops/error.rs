@@ -254,7 +254,8 @@ impl From<SettingError> for CommandError {
             SettingError::UnknownKey(_) => CommandErrorKind::UnknownKey,
             SettingError::WrongKind { .. }
             | SettingError::RelativePath { .. }
-            | SettingError::Words { .. } => CommandErrorKind::InvalidValue,
+            | SettingError::Words { .. }
+            | SettingError::Domains { .. } => CommandErrorKind::InvalidValue,
         };
         Self::new(kind, error.to_string())
     }

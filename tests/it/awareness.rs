@@ -2,6 +2,7 @@
 
 mod commands;
 mod counting;
+mod domains;
 mod endings;
 mod heads_up;
 mod odd_repositories;

@@ -10,6 +10,7 @@ pub mod counters;
 pub mod fit;
 pub mod forecast;
 pub mod heads_up;
+pub mod learned_domains;
 pub mod past_work;
 mod path_list;
 mod prediction_end;
@@ -20,6 +21,7 @@ mod stop_words;
 pub mod topics;
 pub mod track;
 pub mod trajectory;
+pub mod work_domain;
 pub mod work_event;
 pub mod worktree_conflict;
 

@@ -5,11 +5,15 @@ use std::collections::BTreeSet;
 
 use super::topics::Topic;
 use super::trajectory::{TopicTrend, Trend};
+use super::work_domain::WorkDomain;
 
 /// Fewer prompts than this of one of the two do not tell how their topics change.
 const LEAST_PROMPTS: usize = 4;
 /// What is further away than this is not estimated.
 const MOST_PROMPTS_AHEAD: f64 = 20.0;
+
+/// At least this share of the work of both must be in a domain.
+const LEAST_PRESENCE: f64 = 1.0 / 3.0;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SignalKind {
@@ -19,6 +23,8 @@ pub enum SignalKind {
     Approaching,
     /// One goes deeper into what the other does all the time.
     CrossApproach,
+    /// They work in one domain, on different topics.
+    DomainProximity,
 }
 
 impl SignalKind {
@@ -27,6 +33,17 @@ impl SignalKind {
             Self::MutualDeepening => "MUTUAL_DEEPENING",
             Self::Approaching => "APPROACHING",
             Self::CrossApproach => "CROSS_APPROACH",
+            Self::DomainProximity => "DOMAIN_PROXIMITY",
+        }
+    }
+
+    /// What it means, in few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::MutualDeepening => "both go deeper into",
+            Self::Approaching => "common topics",
+            Self::CrossApproach => "one goes deeper into what the other does",
+            Self::DomainProximity => "work in one domain, on different topics",
         }
     }
 }
@@ -40,6 +57,8 @@ pub struct Signal {
     /// Of [`SignalKind::Approaching`]: after how many more prompts of each their topics are the same, if these go on
     /// to become more alike as they did. `None`: they do not become more alike, or too slowly to say.
     pub prompts_ahead: Option<u32>,
+    /// Of [`SignalKind::DomainProximity`]: the name of the domain.
+    pub domain: Option<String>,
 }
 
 impl Signal {
@@ -47,9 +66,14 @@ impl Signal {
     pub fn describe(&self) -> String {
         let topics: Vec<&str> = self.topics.iter().map(Topic::as_str).collect();
         let topics = topics.join(", ");
+        let domain = self.domain.as_deref().unwrap_or_default();
         match (self.kind, self.prompts_ahead) {
             (SignalKind::MutualDeepening, _) => format!("both go deeper into {topics}"),
             (SignalKind::CrossApproach, _) => format!("one goes deeper into what the other does: {topics}"),
+            (SignalKind::DomainProximity, _) if topics.is_empty() => format!("both work in {domain}"),
+            (SignalKind::DomainProximity, _) => {
+                format!("both work in {domain}, on different topics: {topics}")
+            }
             (SignalKind::Approaching, None) => format!("have in common {topics}"),
             (SignalKind::Approaching, Some(0)) => {
                 format!("have in common {topics}; their last prompts have the same topics")
@@ -68,6 +92,8 @@ pub struct AgentHeading<'a> {
     pub trends: &'a [TopicTrend],
     /// The topics of each of its last prompts, the latest last.
     pub prompts: &'a [Vec<Topic>],
+    /// The files that it changed last, relative to the root of the repository.
+    pub changed: &'a [String],
 }
 
 impl AgentHeading<'_> {
@@ -81,17 +107,22 @@ impl AgentHeading<'_> {
         let lasting = self.trends.iter().filter(|found| found.trend != Some(Trend::Fading));
         lasting.map(|found| found.topic.clone()).collect()
     }
+
+    fn presence(&self, domain: &WorkDomain) -> f64 {
+        domain.presence(self.prompts, self.changed)
+    }
 }
 
 /// What counts as a sign.
 #[derive(Clone, Copy, Debug)]
-pub struct SignalRules {
+pub struct SignalRules<'a> {
     /// A share of common topics above this is one.
     pub overlap_at: f64,
+    pub domains: &'a [WorkDomain],
 }
 
 /// The signs that two agents work on the same matter, the strongest first.
-pub fn signals(one: &AgentHeading<'_>, other: &AgentHeading<'_>, rules: &SignalRules) -> Vec<Signal> {
+pub fn signals(one: &AgentHeading<'_>, other: &AgentHeading<'_>, rules: &SignalRules<'_>) -> Vec<Signal> {
     let common = |a: &BTreeSet<Topic>, b: &BTreeSet<Topic>| a.intersection(b).cloned().collect::<Vec<_>>();
     let (deepening, others_deepening) =
         (one.with_trend(Trend::Deepening), other.with_trend(Trend::Deepening));
@@ -99,7 +130,7 @@ pub fn signals(one: &AgentHeading<'_>, other: &AgentHeading<'_>, rules: &SignalR
     let mut add = |kind, start: f64, topics: Vec<Topic>| {
         if !topics.is_empty() {
             let strength = (start + 0.1 * topics.len() as f64).min(1.0);
-            found.push(Signal { kind, strength, topics, prompts_ahead: None });
+            found.push(Signal { kind, strength, topics, prompts_ahead: None, domain: None });
         }
     };
     add(SignalKind::MutualDeepening, 0.6, common(&deepening, &others_deepening));
@@ -114,10 +145,36 @@ pub fn signals(one: &AgentHeading<'_>, other: &AgentHeading<'_>, rules: &SignalR
             strength: 0.8 * share,
             topics: common(&own, &others),
             prompts_ahead: prompts_ahead(one.prompts, other.prompts),
+            domain: None,
         });
     }
+    found.extend(proximity(one, other, rules.domains));
     found.sort_by(|a, b| b.strength.total_cmp(&a.strength));
     found
+}
+
+/// The domain in which both work most, if they have no topic of it in common: common topics are a sign of their own.
+fn proximity(one: &AgentHeading<'_>, other: &AgentHeading<'_>, domains: &[WorkDomain]) -> Option<Signal> {
+    let (own, others) = (one.key_topics(), other.key_topics());
+    let near = domains.iter().filter_map(|domain| {
+        let presence = one.presence(domain).min(other.presence(domain));
+        let within = |topics: &BTreeSet<Topic>| -> BTreeSet<Topic> {
+            topics.intersection(&domain.topics).cloned().collect()
+        };
+        let (own, others) = (within(&own), within(&others));
+        let is_near = presence >= LEAST_PRESENCE && own.is_disjoint(&others);
+        is_near.then(|| (presence, domain, own.into_iter().chain(others).collect::<Vec<_>>()))
+    });
+    // Of equals the last one is taken: configured domains, which are first, are preferred.
+    let near: Vec<_> = near.collect();
+    let (presence, domain, topics) = near.into_iter().rev().max_by(|(a, ..), (b, ..)| a.total_cmp(b))?;
+    Some(Signal {
+        kind: SignalKind::DomainProximity,
+        strength: 0.3 + 0.4 * presence,
+        topics,
+        prompts_ahead: None,
+        domain: Some(domain.name.clone()),
+    })
 }
 
 /// The share of common topics: Jaccard's.
@@ -151,8 +208,10 @@ fn prompts_ahead(one: &[Vec<Topic>], other: &[Vec<Topic>]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::awareness::trajectory;
+    use crate::domain::awareness::work_domain::ConfiguredDomain;
 
-    const RULES: SignalRules = SignalRules { overlap_at: 0.35 };
+    const RULES: SignalRules<'_> = SignalRules { overlap_at: 0.35, domains: &[] };
 
     fn trends(words: &[(&str, Option<Trend>)]) -> Vec<TopicTrend> {
         let one = |(word, trend): &(&str, Option<Trend>)| TopicTrend {
@@ -165,7 +224,7 @@ mod tests {
 
     fn found(one: &[(&str, Option<Trend>)], other: &[(&str, Option<Trend>)]) -> Vec<(&'static str, i64)> {
         let (one, other) = (trends(one), trends(other));
-        let heading = |trends| AgentHeading { trends, prompts: &[] };
+        let heading = |trends| AgentHeading { trends, prompts: &[], changed: &[] };
         let signals = signals(&heading(&one), &heading(&other), &RULES);
         signals.iter().map(|signal| (signal.kind.name(), (signal.strength * 100.0).round() as i64)).collect()
     }
@@ -195,8 +254,10 @@ mod tests {
     fn the_limit_of_common_topics_can_be_set() {
         let words = trends(&[("login", None), ("a", None)]);
         let others = trends(&[("login", None), ("b", None)]);
-        let heading = |trends| AgentHeading { trends, prompts: &[] };
-        let at = |overlap_at| signals(&heading(&words), &heading(&others), &SignalRules { overlap_at }).len();
+        let heading = |trends| AgentHeading { trends, prompts: &[], changed: &[] };
+        let at = |overlap_at| {
+            signals(&heading(&words), &heading(&others), &SignalRules { overlap_at, ..RULES }).len()
+        };
         assert_eq!((at(0.3), at(0.35)), (1, 0));
     }
 
@@ -215,5 +276,32 @@ mod tests {
         ] {
             assert_eq!(prompts_ahead(&prompts(one), &prompts(other)), expected, "{one:?} {other:?}");
         }
+    }
+
+    #[test]
+    fn different_topics_of_one_domain() {
+        let strings = |items: &[&str]| items.iter().map(|item| (*item).to_string()).collect::<Vec<_>>();
+        let domain = |name: &str, words: &[&str], paths: &[&str]| {
+            ConfiguredDomain::new(name, strings(words), strings(paths)).unwrap().to_domain()
+        };
+        let domains = [domain("auth", &["login", "oauth2"], &["src/auth"]), domain("ui", &["color"], &[])];
+        let found = |one: &[&str], other: &[&str], changed: &[&str]| {
+            let (one, other, changed) = (prompts(one), prompts(other), strings(changed));
+            let (one_trends, other_trends) = (trajectory::trends(&one), trajectory::trends(&other));
+            let one = AgentHeading { trends: &one_trends, prompts: &one, changed: &[] };
+            let other = AgentHeading { trends: &other_trends, prompts: &other, changed: &changed };
+            let found = signals(&one, &other, &SignalRules { overlap_at: 1.0, domains: &domains });
+            found.iter().map(|signal| (signal.strength, signal.describe())).collect::<Vec<_>>()
+        };
+        let expected = "both work in auth, on different topics: login, oauth2".to_string();
+        assert_eq!(found(&["login"], &["oauth2", "x"], &[]), [(0.5, expected)]);
+        let expected = "both work in auth, on different topics: login".to_string();
+        assert_eq!(found(&["login"], &["x"], &["src/auth/a.rs"]), [(0.7, expected)]);
+        for (one, other) in [(&["login"][..], &["login", "oauth2"][..]), (&["login"], &["color"]), (&[], &[])]
+        {
+            assert_eq!(found(one, other, &[]), [], "{one:?} {other:?}");
+        }
+        let seldom = ["login", "a", "b", "c"];
+        assert_eq!(found(&seldom, &["oauth2"], &[]), [], "too little of its work is there");
     }
 }

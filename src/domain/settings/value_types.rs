@@ -1,5 +1,6 @@
 //! The types of settings: what values they take, and how those are shown.
 
+use super::super::awareness::work_domain::{ConfiguredDomain, DomainError};
 use super::super::name_words::{NameTheme, WordsError};
 use super::SettingError;
 
@@ -23,6 +24,7 @@ pub enum SettingValue {
     Text(String),
     List(Vec<String>),
     Words { adjectives: Vec<String>, nouns: Vec<String> },
+    Domains(Vec<ConfiguredDomain>),
     Wake { is_enabled: bool, may_paste: bool },
 }
 
@@ -47,6 +49,7 @@ pub(super) enum Mismatch {
     /// What it must be instead.
     Expected(String),
     Words(WordsError),
+    Domains(DomainError),
 }
 
 impl Mismatch {
@@ -54,11 +57,12 @@ impl Mismatch {
         match self {
             Self::Expected(expected) => SettingError::WrongKind { key, expected },
             Self::Words(source) => SettingError::Words { key, source },
+            Self::Domains(source) => SettingError::Domains { key, source },
         }
     }
 }
 
-fn expected<T>(what: &str) -> Result<T, Mismatch> {
+pub(super) fn expected<T>(what: &str) -> Result<T, Mismatch> {
     Err(Mismatch::Expected(what.to_string()))
 }
 
@@ -350,7 +354,7 @@ word_choice! {
     }
 }
 
-fn texts(items: &[RawValue]) -> Option<Vec<String>> {
+pub(super) fn texts(items: &[RawValue]) -> Option<Vec<String>> {
     items.iter().map(|item| if let RawValue::Text(text) = item { Some(text.clone()) } else { None }).collect()
 }
 

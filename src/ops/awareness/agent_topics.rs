@@ -40,7 +40,7 @@ pub struct AgentTopics {
 
 impl AgentTopics {
     pub(super) fn heading(&self) -> AgentHeading<'_> {
-        AgentHeading { trends: &self.topics, prompts: &self.prompts }
+        AgentHeading { trends: &self.topics, prompts: &self.prompts, changed: &self.changed }
     }
 }
 

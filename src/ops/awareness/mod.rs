@@ -9,6 +9,7 @@ pub mod agent_topics;
 pub mod brief;
 pub(super) mod count;
 pub mod delegate;
+pub mod domains;
 pub(super) mod heads_up;
 pub(super) mod nearby;
 pub mod overlaps;

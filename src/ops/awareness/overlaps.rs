@@ -19,10 +19,10 @@ use crate::sys::clock;
 
 use super::agent_topics::{self, AgentTopics};
 use super::view::View;
-use super::{WorkPlace, resolve};
+use super::{WorkPlace, domains, resolve};
 
 /// Forecasts below this are left out, unless all are wanted.
-const WORTH_SHOWING: f64 = 0.2;
+pub const WORTH_SHOWING: f64 = 0.2;
 /// How many pairs, predictions and conflicts a screen shows.
 const MOST_SHOWN: usize = 100;
 /// How many agents are compared for a screen: the pairs are as many as their square.
@@ -286,7 +286,9 @@ fn pairs(
     (track, counts): (&Track, Option<&CounterFile>),
     scope: OverlapScope,
 ) -> Result<Vec<AgentOverlap>, CommandError> {
-    let rules = SignalRules { overlap_at: op.settings.overlap_at() };
+    // A screen refreshes by itself, and learning domains reads all counts.
+    let domains = domains::known(op, counts.filter(|_| scope != OverlapScope::Screen))?;
+    let rules = SignalRules { overlap_at: op.settings.overlap_at(), domains: &domains };
     let all_topics: Vec<Topic> =
         here.asked.iter().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect();
     let nobody = AgentId(0);

@@ -202,6 +202,9 @@ fn configuration_that_is_not_as_it_should_be() {
             ("wake", "{\"loud\": true}"),
             ("nameWords", "{\"adjectives\": [\"../x\"], \"nouns\": [\"Fox\"]}"),
             ("nameWords", "Red,Fox"),
+            ("domains", "auth"),
+            ("domains", "{\"auth\": {\"words\": [\"the\"]}}"),
+            ("domains", "{\"auth\": {\"paths\": [\"../x\"]}}"),
         ] {
             scene.msg(&["config", "set", key, value]);
         }

@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value as Json, json};
 
+use crate::domain::awareness::work_domain::ConfiguredDomain;
 use crate::domain::escape_invisible;
 use crate::domain::settings::{SettingSource, SettingValue};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
@@ -179,6 +180,12 @@ fn value_json(value: &SettingValue) -> Json {
         SettingValue::Text(text) => json!(text),
         SettingValue::List(items) => json!(items),
         SettingValue::Words { adjectives, nouns } => json!({ "adjectives": adjectives, "nouns": nouns }),
+        SettingValue::Domains(domains) => {
+            let one = |domain: &ConfiguredDomain| {
+                (domain.name.clone(), json!({ "words": domain.words, "paths": domain.paths }))
+            };
+            Json::Object(domains.iter().map(one).collect())
+        }
         SettingValue::Wake { is_enabled: enabled, may_paste: paste } => {
             json!({ "enabled": enabled, "paste": paste })
         }

@@ -114,6 +114,7 @@ impl Report for Overlaps {
                 "strength": signal.strength,
                 "topics": topics,
                 "promptsAhead": signal.prompts_ahead,
+                "domain": signal.domain,
             })
         };
         let overlap = |one: &AgentOverlap| {

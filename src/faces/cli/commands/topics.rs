@@ -1,5 +1,7 @@
 //! `msg topics`: shows what agents are working on, from their prompts and files.
 
+mod domain_list;
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 
@@ -7,9 +9,12 @@ use crate::domain::awareness::trajectory::{TopicTrend, Trend};
 use crate::domain::{AgentName, escape_invisible};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::awareness::agent_topics::{self, AgentTopics};
+use crate::ops::awareness::domains;
 use crate::ops::{CommandError, Op, format_age};
 use crate::store::iso;
 use crate::sys::clock;
+
+use domain_list::DomainList;
 
 /// How many topics are shown of each trend.
 const MOST_TOPICS: usize = 8;
@@ -19,19 +24,29 @@ const MOST_TOPICS: usize = 8;
 /// Topics come from the last ten prompts of each agent in this repository; of the prompts themselves nothing is kept,
 /// unless the setting `sharePrompts` is `text`. *Deepening*: in most prompts, and more in the later ones. *Emerging*:
 /// only in the last three. *Fading*: not in the last three. *Stable*: recurs.
+///
+/// Domains are parts of the project that belong together. The setting `domains` names them; others are learned from the
+/// directories to which the words of prompts and commits lead.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg topics
   msg topics GoldFalcon
+  msg topics --domains
   msg topics --json | jq -r '.agents[] | \"\\(.name): \\(.changed[0])\"'")]
 pub(in crate::faces::cli) struct TopicsArgs {
     /// Only this agent, wherever it works
     name: Option<String>,
+    /// Show the domains of this repository, or those in which that agent works, and why
+    #[arg(long)]
+    domains: bool,
 }
 
 pub(super) fn run(op: &Op, args: TopicsArgs) -> Result<CommandOutput, CommandError> {
     let name = args.name.map(AgentName::new).transpose()?;
+    if args.domains {
+        return Ok(DomainList(domains::domains(op, name.as_ref())?).into());
+    }
     let agents = agent_topics::topics(op, name.as_ref())?;
     Ok(TopicsReport { agents }.into())
 }
