@@ -5,6 +5,7 @@ mod counting;
 mod domains;
 mod endings;
 mod heads_up;
+mod mcp;
 mod odd_repositories;
 mod privacy;
 mod replaying;

@@ -130,6 +130,11 @@ impl HeadsUp {
     }
 }
 
+/// How likely a collision is, for a model: percentages are for people.
+pub fn likelihood(probability: f64) -> &'static str {
+    if probability >= LIKELY { "likely" } else { "possible" }
+}
+
 /// The end of a long path: the name of the file says most.
 pub fn shorten_path(path: &str) -> String {
     let length = path.chars().count();

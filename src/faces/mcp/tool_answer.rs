@@ -126,17 +126,16 @@ fn tame(name: &str, value: &mut Value) {
         // Already quoted line by line.
         "text" => return,
         // Our own sentences, in which text from peers is quoted.
-        "message" | "hints" => escape_invisible(text).into_owned(),
+        "message" | "hints" | "why" => escape_invisible(text).into_owned(),
         "reason" | "statusMessage" | "activity" | "lastToolCall" | "preview" => quote_sentence(text),
         // Too long for one line.
         "notes" => ops::quote_peer_text(text),
         // Our own words, and paths, which may contain spaces.
-        "" | "autoStatus" | "sessionId" | "cwd" | "root" | "spec" | "pattern" | "path" | "filesModified" => {
-            match escape_invisible(text) {
-                Cow::Borrowed(_) => return,
-                Cow::Owned(_) => quote_code(text),
-            }
-        }
+        "" | "autoStatus" | "sessionId" | "cwd" | "root" | "spec" | "pattern" | "path" | "filesModified"
+        | "file" | "changed" => match escape_invisible(text) {
+            Cow::Borrowed(_) => return,
+            Cow::Owned(_) => quote_code(text),
+        },
         // A name, an id or a time: quote it if it could be a sentence.
         _ if text.contains(|c: char| c.is_whitespace() || "`“”".contains(c)) => quote_code(text),
         _ => match escape_invisible(text) {

@@ -99,7 +99,7 @@ fn every_property_is_taken() {
             let values: Vec<Value> = match (property.get("enum"), property["type"].as_str().unwrap()) {
                 (Some(words), _) => words.as_array().unwrap().clone(),
                 (None, "string") => vec![json!("x")],
-                (None, "array") => vec![json!(["x"])],
+                (None, "array") => vec![json!([property["items"]["enum"].get(0).unwrap_or(&json!("x"))])],
                 (None, "boolean") => vec![json!(true)],
                 (None, _) => vec![json!(0)],
             };

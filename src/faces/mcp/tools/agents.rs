@@ -9,7 +9,7 @@ use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::{self, AgentFilter, AgentProfile, AgentRelation, CommandError, Context, FolderScope, Op};
 
-use super::{as_agent, describe};
+use super::{as_agent, describe, headings};
 
 pub(super) fn tool() -> Tool {
     describe(
@@ -20,6 +20,11 @@ pub(super) fn tool() -> Tool {
             "name": { "type": "string", "description": "join: your name" },
             "text": { "type": "string", "description": "status: shown beside your name" },
             "here": { "type": "boolean", "description": "list: this folder only" },
+            "include": {
+                "type": "array",
+                "items": { "type": "string", "enum": ["headings", "overlaps"] },
+                "description": "list: also what each works on, who may collide",
+            },
         }),
     )
 }
@@ -31,6 +36,15 @@ pub(in crate::faces::mcp) struct AgentsToolArgs {
     name: Option<String>,
     text: Option<String>,
     here: Option<bool>,
+    include: Option<Vec<Inclusion>>,
+}
+
+/// What a listing may have besides the agents.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Inclusion {
+    Headings,
+    Overlaps,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -51,6 +65,7 @@ pub(super) fn run(op: &Op, args: AgentsToolArgs) -> Result<ToolAnswer, CommandEr
                 Some(true) => FolderScope::ThisFolder,
                 Some(false) | None => FolderScope::AllFolders,
             },
+            &args.include.unwrap_or_default(),
         ),
         Action::Join => {
             let name = args.name.map(AgentName::new).transpose()?;
@@ -69,8 +84,8 @@ pub(super) fn run(op: &Op, args: AgentsToolArgs) -> Result<ToolAnswer, CommandEr
     }
 }
 
-/// Lists the agents; the resource has the same content.
-pub(in crate::faces::mcp) fn list(op: &Op, folder: FolderScope) -> Result<ToolAnswer, CommandError> {
+/// Lists the agents; the resource has the same content, without what is included on request.
+pub(super) fn list(op: &Op, folder: FolderScope, include: &[Inclusion]) -> Result<ToolAnswer, CommandError> {
     let listing = ops::agents(op, AgentFilter { lists_gone: false, folder })?;
     for file in &listing.unreadable {
         op.warn(format!("`{}` can't be read: {}", file.path, file.reason));
@@ -86,7 +101,17 @@ pub(in crate::faces::mcp) fn list(op: &Op, folder: FolderScope) -> Result<ToolAn
     }
     let agents: Vec<_> =
         listing.agents.iter().map(|profile| json::agent(profile, relation(profile))).collect();
-    Ok(ToolAnswer::lines(lines).with("agents", agents))
+    let mut parts = Vec::new();
+    if include.contains(&Inclusion::Headings) {
+        parts.push(headings::headings(op)?);
+    }
+    if include.contains(&Inclusion::Overlaps) {
+        parts.push(headings::overlaps(op)?);
+    }
+    lines.extend(parts.iter_mut().flat_map(|part| std::mem::take(&mut part.lines)));
+    let answer = ToolAnswer::lines(lines).with("agents", agents);
+    let members = parts.into_iter().flat_map(|part| part.members);
+    Ok(members.fold(answer, |answer, (name, value)| answer.with(name, value)))
 }
 
 /// One agent in one line. Its own status text is quoted.

@@ -5,6 +5,7 @@
 
 mod agents;
 mod feed;
+mod headings;
 mod inbox;
 mod message;
 mod reserve;
@@ -26,7 +27,7 @@ pub(super) use inbox::{InboxWait, look};
 
 /// The listing of the tool `agents`.
 pub(super) fn agents(op: &Op) -> Result<ToolAnswer, CommandError> {
-    agents::list(op, FolderScope::AllFolders)
+    agents::list(op, FolderScope::AllFolders, &[])
 }
 
 /// The listing of the tool `task`.
