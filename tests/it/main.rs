@@ -11,6 +11,7 @@ mod arguments;
 mod awareness;
 mod background;
 mod briefs;
+mod completions;
 mod configuration;
 mod corpus;
 mod crashes;
