@@ -51,7 +51,7 @@ pub fn run_at_hook<T>(
 ) -> OpOutcome<T> {
     let op = Op::new(ctx);
     let outcome = work(&op);
-    let Told { wakes, failures } = act(&op);
+    let Told { wakes, failures, .. } = act(&op);
     let resting = wake::idle_agents(&op, wakes);
     if !resting.is_empty() {
         hand_on(&op, &resting);
@@ -59,25 +59,20 @@ pub fn run_at_hook<T>(
     OpOutcome { outcome, warnings: failures }
 }
 
-/// Carries out the effects so far. For ops that go on for long, between two steps.
-pub fn carry_out(op: &Op) -> Carried {
-    let Told { wakes, failures } = act(op);
-    let carried = if failures.is_empty() { Carried::All } else { Carried::NotAll };
+/// Carries out the effects so far. For ops that go on for long, between two steps. Returns the agents that did not get a
+/// notice, by the names that they had.
+pub fn carry_out(op: &Op) -> Vec<AgentName> {
+    let Told { wakes, missed, failures } = act(op);
     failures.into_iter().for_each(|failure| op.warn(failure));
     wake::wake_notified(op, &wakes).into_iter().for_each(|failure| op.warn(failure));
-    carried
-}
-
-/// Whether everybody got its notice, and every job was started.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Carried {
-    All,
-    NotAll,
+    missed
 }
 
 struct Told {
     /// Agents that got a notice.
     wakes: Vec<AgentName>,
+    /// Agents that did not get theirs.
+    missed: Vec<AgentName>,
     /// Why others did not, and why a background job was not started.
     failures: Vec<String>,
 }
@@ -95,25 +90,29 @@ fn act(op: &Op) -> Told {
 /// Posts notices and writes lines of the feed.
 fn tell(op: &Op, effects: Effects) -> Told {
     let Effects { feed, notices, mut wakes, .. } = effects;
-    let mut failures = Vec::new();
+    let (mut missed, mut failures) = (Vec::new(), Vec::new());
     let keep = op.settings.feed_retention();
     if notices.is_empty() && (feed.is_empty() || keep == 0) {
-        return Told { wakes, failures };
+        return Told { wakes, missed, failures };
     }
     let mesh = match op.mesh() {
         Ok(Some(mesh)) => mesh,
         // Somebody has removed the mesh meanwhile: nobody is left to be told.
-        Ok(None) => return Told { wakes, failures },
+        Ok(None) => return Told { wakes, missed, failures },
         Err(error) => {
+            missed.extend(notices.iter().map(|notice| notice.to.name.clone()));
             failures.extend(notices.into_iter().map(|notice| format!("{}: {error}", notice.failure)));
-            return Told { wakes, failures };
+            return Told { wakes, missed, failures };
         }
     };
     for (notice, told) in notices.iter().zip(notices::post(op, &mesh, &notices)) {
         match told {
             Ok(name) if notice.urgency == NoticeUrgency::Wakes => wakes.push(name),
             Ok(_) => {}
-            Err(error) => failures.push(format!("{}: {error}", notice.failure)),
+            Err(error) => {
+                missed.push(notice.to.name.clone());
+                failures.push(format!("{}: {error}", notice.failure));
+            }
         }
     }
     // A failure undoes nothing.
@@ -122,5 +121,5 @@ fn tell(op: &Op, effects: Effects) -> Told {
     {
         op.warn(format!("the feed could not be written: {error}"));
     }
-    Told { wakes, failures }
+    Told { wakes, missed, failures }
 }

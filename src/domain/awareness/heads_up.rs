@@ -8,7 +8,7 @@ use crate::domain::{AgentName, Notice, PeerText, quote_code};
 /// From this probability on, a collision is likely; below it is possible.
 const LIKELY: f64 = 0.7;
 /// From this probability on, the other agent is told, too.
-const NEARLY_CERTAIN: f64 = 0.8;
+pub const NEARLY_CERTAIN: f64 = 0.8;
 /// The longest path that is named whole, in characters.
 const LONGEST_PATH: usize = 48;
 

@@ -5,13 +5,13 @@
 //! ```
 //!
 //! Each side has its agent, its work tree and its lines (the first, and how many), or `removed`, or `whole` if the file
-//! is not a text. A conflict of which not both agents were told ends with `untold`.
+//! is not a text. A side ends with `!` as long as its agent was not told.
 
 use super::counters::AgentId;
 use super::track::{TreeId, escape, unescape};
 use crate::domain::line_merge::LineRange;
 
-const UNTOLD: &str = "untold";
+const UNTOLD: &str = "!";
 
 /// What one agent did to the file.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -46,6 +46,8 @@ pub struct ConflictSide {
     pub agent: AgentId,
     pub tree: TreeId,
     pub change: SideChange,
+    /// The agent was told of the conflict.
+    pub is_told: bool,
 }
 
 /// A file that can't be merged.
@@ -55,16 +57,13 @@ pub struct WorktreeConflict {
     pub sides: [ConflictSide; 2],
     /// Relative to the roots of both work trees.
     pub path: Vec<u8>,
-    /// Both agents were told.
-    pub is_told: bool,
 }
 
 impl WorktreeConflict {
-    /// One of which nobody was told yet.
     pub fn new(sides: [ConflictSide; 2], path: Vec<u8>) -> Self {
         let [a, b] = sides;
         let sides = if a.agent <= b.agent { [a, b] } else { [b, a] };
-        Self { sides, path, is_told: false }
+        Self { sides, path }
     }
 
     /// Whether it is about the same agents and the same file. Its lines may have moved.
@@ -83,23 +82,20 @@ impl WorktreeConflict {
                     lines.iter().map(range).collect::<Vec<_>>().join(",")
                 }
             };
-            format!("{:016x}:{:08x}:{change}", side.agent.0, side.tree.0)
+            let mark = if side.is_told { "" } else { UNTOLD };
+            format!("{:016x}:{:08x}:{change}{mark}", side.agent.0, side.tree.0)
         });
-        let end = if self.is_told { String::new() } else { format!(" {UNTOLD}") };
-        format!("{a} {b} {}{end}", escape(&self.path))
+        format!("{a} {b} {}", escape(&self.path))
     }
 
     /// `None`: the line is not ours.
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let (a, b, path) = (words.next()?, words.next()?, words.next()?);
-        let is_told = match (words.next(), words.next()) {
-            (None, None) => true,
-            (Some(UNTOLD), None) => false,
-            _ => return None,
-        };
-        let conflict = Self::new([parse_side(a)?, parse_side(b)?], unescape(path)?);
-        Some(Self { is_told, ..conflict })
+        if words.next().is_some() {
+            return None;
+        }
+        Some(Self::new([parse_side(a)?, parse_side(b)?], unescape(path)?))
     }
 }
 
@@ -111,12 +107,14 @@ fn parse_side(word: &str) -> Option<ConflictSide> {
         let (first, count) = text.split_once('+')?;
         Some(LineRange { first: first.parse().ok()?, count: count.parse().ok()? })
     };
-    let change = match parts.next()? {
+    let change = parts.next()?;
+    let (change, is_told) = change.strip_suffix(UNTOLD).map_or((change, true), |change| (change, false));
+    let change = match change {
         "whole" => SideChange::Whole,
         "removed" => SideChange::Removed,
         lines => SideChange::Lines(lines.split(',').map(range).collect::<Option<_>>()?),
     };
-    Some(ConflictSide { agent, tree, change })
+    Some(ConflictSide { agent, tree, change, is_told })
 }
 
 #[cfg(test)]
@@ -125,17 +123,18 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let side = |agent, change| ConflictSide { agent: AgentId(agent), tree: TreeId(7), change };
+        let side =
+            |agent, change, is_told| ConflictSide { agent: AgentId(agent), tree: TreeId(7), change, is_told };
         let lines = [(1, 0), (10, 5)].map(|(first, count)| LineRange { first, count });
         for (a, b) in [
             (SideChange::Lines(lines.to_vec()), SideChange::Lines(lines[..1].to_vec())),
             (SideChange::Whole, SideChange::Whole),
             (SideChange::Removed, SideChange::Lines(lines.to_vec())),
         ] {
-            let conflict = WorktreeConflict::new([side(9, a), side(2, b)], b"a b/\xff%\n".to_vec());
-            assert_eq!(conflict.sides[0].agent, AgentId(2), "ordered");
             for is_told in [false, true] {
-                let conflict = WorktreeConflict { is_told, ..conflict.clone() };
+                let sides = [side(9, a.clone(), is_told), side(2, b.clone(), !is_told)];
+                let conflict = WorktreeConflict::new(sides, b"a b/\xff%\n".to_vec());
+                assert_eq!(conflict.sides[0].agent, AgentId(2), "ordered");
                 let text = conflict.encode();
                 assert_eq!(WorktreeConflict::parse(&text), Some(conflict), "{text}");
             }

@@ -61,10 +61,14 @@ pub(in crate::ops) fn look_ahead(
         return Ok(None);
     }
     let place = WorkPlace::of(&op.cwd);
-    let track = mesh.awareness().track_for_forecast(&place.repository)?;
     let counts = match mesh.awareness().counts(&place.repository) {
         Err(StoreError::Corrupt { .. }) | Ok(None) => None,
         counts => counts?,
+    };
+    // Without counts, topics of long ago are needed, too.
+    let track = match &counts {
+        Some(_) => mesh.awareness().track_for_forecast(&place.repository)?,
+        None => mesh.awareness().track(&place.repository)?,
     };
     let part = counts.as_ref().map(|file| file.counted);
     let has_counts = counts.as_ref().is_some_and(|counts| counts.events > 0);
@@ -72,14 +76,14 @@ pub(in crate::ops) fn look_ahead(
         start_counting(op, mesh, &place)?;
     }
     let mentions = topics::mentions(prompt, &noise(op, &place));
-    let look = |counts: Option<&CounterFile>| {
-        let known = (&track, counts, mentions.clone());
+    let look = |track: &Track, counts: Option<&CounterFile>| {
+        let known = (track, counts, mentions.clone());
         look_from(op, mesh, registry, me, (place.clone(), reader), known)
     };
-    match look(counts.as_ref()) {
+    match look(&track, counts.as_ref()) {
         Err(error) if error.kind == CommandErrorKind::Corrupt => {
             start_counting(op, mesh, &place)?;
-            look(None).map(Some)
+            look(&mesh.awareness().track(&place.repository)?, None).map(Some)
         }
         outlook => outlook.map(Some),
     }
@@ -96,8 +100,8 @@ fn look_from(
 ) -> Result<Outlook, CommandError> {
     let mut outlook = Outlook { place, topics: rank(mentions, counts)?, sentence: None };
     if op.settings.awareness == AwarenessMode::Warn && reader == HeadsUpReader::Model {
-        let own = AgentId::of(&me.session);
-        let view = View::new(op, track, counts, own, &outlook.topics, clock::now())?;
+        let own = [AgentId::of(&me.session)];
+        let view = View::new(op, track, counts, &own, &outlook.topics, clock::now())?;
         outlook.sentence = heads_up(op, mesh, registry, me, (&view, &outlook.place))?;
     }
     Ok(outlook)

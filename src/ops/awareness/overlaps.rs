@@ -1,6 +1,6 @@
 //! `msg overlaps`: who may collide with whom, why, and what became of earlier predictions.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::domain::awareness::PredictionEnd;
@@ -291,10 +291,9 @@ fn pairs(
     let rules = SignalRules { overlap_at: op.settings.overlap_at(), domains: &domains };
     let all_topics: Vec<Topic> =
         here.asked.iter().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect();
-    let nobody = AgentId(0);
-    let mut view = View::new(op, track, counts, nobody, &all_topics, clock::now())?;
-    let ids: HashSet<AgentId> = here.agents.iter().map(|agent| AgentId::of(&agent.session)).collect();
-    view.leave_out_others(&ids);
+    let ids: Vec<AgentId> = here.agents.iter().map(|agent| AgentId::of(&agent.session)).collect();
+    let mut view = View::new(op, track, counts, &ids, &all_topics, clock::now())?;
+    view.leave_out_others(&ids.into_iter().collect());
     let mut found: Vec<Candidate> = Vec::new();
     for (number, agent) in here.agents.iter().enumerate() {
         view.turn_to(AgentId::of(&agent.session), &here.asked[number]);

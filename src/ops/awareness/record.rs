@@ -74,8 +74,9 @@ pub(in crate::ops) fn files<'a>(
         append(op, mesh, me, &place, Deed::Read { tree, files })?;
     }
     let me = AgentId::of(&me.session);
-    resolve::note_meetings(op, mesh, me, &place, &changed)?;
-    worktree_conflicts::look_if_shared(op, mesh, me, &place, &changed)
+    // What agents are told comes before what is only counted.
+    worktree_conflicts::look_if_shared(op, mesh, me, &place, &changed)?;
+    resolve::note_meetings(op, mesh, me, &place, &changed)
 }
 
 /// The files of this repository, by work tree. What programs write is left out.

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::domain::awareness::PredictionEnd;
 use crate::domain::awareness::counters::{AgentId, PathId};
+use crate::domain::awareness::heads_up::NEARLY_CERTAIN;
 use crate::domain::awareness::track::TreeId;
 use crate::domain::awareness::work_event::{self, ChangedFile, WorkEvent};
 use crate::domain::{AnyEventKind, Event, EventKind};
@@ -170,11 +171,16 @@ impl Evidence<'_> {
         })
     }
 
-    /// Whether the agent that was told changed other files, and the other one went on with this one.
+    /// Whether an agent that was told changed other files, and the other one went on with this one.
     fn turned_away(&self, one: &Prediction) -> bool {
         let end = one.at + self.window;
-        let is_elsewhere = self.changes(one.agent, one.at, end).next().is_some();
-        is_elsewhere && self.changes(one.with, one.at, end).any(|changed| changed.id == one.path)
+        let turned = |told: AgentId, other: AgentId| {
+            let is_elsewhere = self.changes(told, one.at, end).next().is_some();
+            is_elsewhere && self.changes(other, one.at, end).any(|changed| changed.id == one.path)
+        };
+        // Below that, only the agent that was prompted was told.
+        let is_other_told = one.probability >= NEARLY_CERTAIN;
+        turned(one.agent, one.with) || is_other_told && turned(one.with, one.agent)
     }
 }
 
@@ -220,9 +226,19 @@ mod tests {
     }
 
     fn end(hour: i64, lines: &[TrackLine], feed: &[Event], is_gone: bool) -> Option<PredictionEnd> {
+        end_of(&prediction(), hour, lines, feed, is_gone)
+    }
+
+    fn end_of(
+        one: &Prediction,
+        hour: i64,
+        lines: &[TrackLine],
+        feed: &[Event],
+        is_gone: bool,
+    ) -> Option<PredictionEnd> {
         let events = work_event::events(lines);
         let evidence = Evidence { events: &events, feed, window: 8 * HOUR, now: hour * HOUR };
-        evidence.end(&prediction(), is_gone)
+        evidence.end(one, is_gone)
     }
 
     #[test]
@@ -240,6 +256,11 @@ mod tests {
         );
         assert_eq!(end(late, &away, &[], false), Some(PredictionEnd::Prevented));
         assert_eq!(end(101, &away, &[], false), None, "it may still come");
+        let other_away =
+            [changed(99, 1, "src/a.rs"), changed(101, 2, "src/b.rs"), changed(102, 1, "src/a.rs")];
+        assert_eq!(end(late, &other_away, &[], false), Some(PredictionEnd::FalseAlarm), "Robin was not told");
+        let certain = Prediction { probability: 0.8, ..prediction() };
+        assert_eq!(end_of(&certain, late, &other_away, &[], false), Some(PredictionEnd::Prevented));
         assert_eq!(end(late, &robin, &talk, false), Some(PredictionEnd::Prevented));
         for target in ["src/a.rs", "src/", "src/**"] {
             let reserved = [event(EventKind::Reserve, "Alice", target)];

@@ -32,12 +32,13 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// `topics` are those of the agent's prompt.
+    /// `topics` are those of the agent's prompt. Of `prompted` it has to be known what they changed at any time, of others
+    /// only if they changed something in the window.
     pub(super) fn new(
         op: &Op,
         track: &Track,
         counts: Option<&'a CounterFile>,
-        me: AgentId,
+        prompted: &[AgentId],
         topics: &'a [Topic],
         now: Timestamp,
     ) -> Result<Self, CommandError> {
@@ -48,7 +49,8 @@ impl<'a> View<'a> {
         let events = work_event::events(&track.lines);
         let work = work_event::recent_work(&events, since..=until);
         let words: Vec<WordId> = topics.iter().map(WordId::of).collect();
-        let agents: Vec<AgentId> = work.keys().copied().collect();
+        let agents: BTreeSet<AgentId> = work.keys().chain(prompted).copied().collect();
+        let agents: Vec<AgentId> = agents.into_iter().collect();
         let places: BTreeSet<PathId> = work.values().flat_map(RecentWork::latest_files).collect();
         let mut counters = match counts {
             Some(file) => file.select_at(&words, &agents, &places)?,
@@ -60,9 +62,11 @@ impl<'a> View<'a> {
         for event in events.iter().filter(is_uncounted).filter(|event| !event.files.is_empty()) {
             let files = event.file_ids();
             let named = files.iter().filter_map(|file| names.get(file)).flat_map(|words| words.all.iter());
-            counters.count(Some(event.agent), &event.words(), &files, &named.copied().collect());
+            // Of an agent whose counts were not read, a few would mislead.
+            let agent = Some(event.agent).filter(|agent| agents.binary_search(agent).is_ok());
+            counters.count(agent, &event.words(), &files, &named.copied().collect());
         }
-        let census = OnceCell::new();
+        let (census, me) = (OnceCell::new(), prompted.first().copied().unwrap_or(AgentId(0)));
         Ok(Self { counts, counters, events, work, topics, words, names, me, since, census })
     }
 

@@ -21,7 +21,7 @@ use crate::domain::{Agent, AgentName, Notice, PeerText};
 use crate::ops::background::job::{BackgroundJob, JobKind};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::runner::{Carried, carry_out};
+use crate::ops::runner::carry_out;
 use crate::store::{ConflictLock, Mesh};
 use crate::sys::clock;
 use crate::sys::git::{FileConflict, FileMerge, WorkTree, WorkTreePair};
@@ -115,8 +115,11 @@ fn look(
             FileMerge::Unknown => found.extend(remembered.cloned()),
             FileMerge::Conflict(conflict) => {
                 let mut conflict = shared.conflict(&conflict);
-                conflict.is_told = remembered.is_some_and(|known| known.is_told);
-                if !conflict.is_told && op.settings.awareness == AwarenessMode::Warn {
+                if let Some(known) = remembered {
+                    let sides = conflict.sides.iter_mut().zip(&known.sides);
+                    sides.for_each(|(side, known)| side.is_told = known.is_told);
+                }
+                if op.settings.awareness == AwarenessMode::Warn {
                     tell(op, &conflict, &agents, &trees);
                     told.push(found.len());
                 }
@@ -124,9 +127,11 @@ fn look(
             }
         }
     }
-    // If one of the notices could not be posted, all are told again.
-    if carry_out(op) == Carried::All {
-        told.into_iter().for_each(|number| found[number].is_told = true);
+    let missed = carry_out(op);
+    let has_notice = |agent: AgentId| agents.get(&agent).is_some_and(|agent| !missed.contains(&agent.name));
+    for number in told {
+        let sides = &mut found[number].sides;
+        sides.iter_mut().for_each(|side| side.is_told |= has_notice(side.agent));
     }
     if found != known {
         lock.replace(&found)?;
@@ -168,7 +173,7 @@ impl SharedFile {
             FileConflict::RemovedThere => (SideChange::Whole, SideChange::Removed),
         };
         let [(a, our_tree), (b, their_tree)] = self.sides;
-        let side = |agent, tree, change| ConflictSide { agent, tree, change };
+        let side = |agent, tree, change| ConflictSide { agent, tree, change, is_told: false };
         WorktreeConflict::new([side(a, our_tree, ours), side(b, their_tree, theirs)], self.path.clone())
     }
 }
@@ -248,10 +253,12 @@ impl TreePairs {
     }
 }
 
+/// Tells those of the two that were not told yet.
 fn tell(op: &Op, conflict: &WorktreeConflict, agents: &HashMap<AgentId, &Agent>, trees: &TreePairs) {
     let [a, b] = &conflict.sides;
     let (Some(first), Some(second)) = (agents.get(&a.agent), agents.get(&b.agent)) else { return };
-    for (me, own, other, theirs) in [(first, a, second, b), (second, b, first, a)] {
+    let ways = [(first, a, second, b), (second, b, first, a)];
+    for (me, own, other, theirs) in ways.into_iter().filter(|(_, own, ..)| !own.is_told) {
         let root = trees.roots.get(&theirs.tree).map(|root| op.home.shorten(&root.to_string_lossy()));
         let root = PeerText::new(root.unwrap_or_default());
         let path = PeerText::new(String::from_utf8_lossy(&conflict.path));

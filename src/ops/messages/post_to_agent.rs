@@ -29,6 +29,12 @@ impl<'a> OutgoingText<'a> {
     pub(in crate::ops) fn new(text: &'a str) -> Self {
         Self { text, importance: Importance::Normal, expires_at: None }
     }
+
+    /// pi-messenger knows of no expiry.
+    fn as_understood_by(&self, to: &Agent) -> Self {
+        let expires_at = self.expires_at.filter(|_| !to.is_foreign());
+        Self { expires_at, ..*self }
+    }
 }
 
 /// Posts a text to each agent, in order, as `from`. Returns the present name of each that got it.
@@ -87,7 +93,7 @@ fn attempt(
     if !is_registered(mesh, to) {
         return Ok(Attempt::Absent);
     }
-    let Some(posted) = post_text(outbox, from, &to.name, text)? else {
+    let Some(posted) = post_text(outbox, from, &to.name, &text.as_understood_by(to))? else {
         return Ok(Attempt::Absent);
     };
     Ok(if is_registered(mesh, to) { Attempt::Arrived } else { Attempt::Unsure(Box::new(posted)) })
@@ -116,7 +122,7 @@ fn find_and_post(
 ) -> Result<AgentName, CommandError> {
     let name = locked.own_record(to).map_err(|_| just_left(&to.name))?.agent.name;
     let no_inbox = || CommandError::new(CommandErrorKind::NotRunning, format!("{name} has no inbox"));
-    post_text(&mut lock()?, from, &name, text)?.ok_or_else(no_inbox)?;
+    post_text(&mut lock()?, from, &name, &text.as_understood_by(to))?.ok_or_else(no_inbox)?;
     Ok(name)
 }
 

@@ -56,7 +56,9 @@ pub fn contest(op: &Op, text: &str, why: Option<&str>) -> Result<ContestOutcome,
     let roster = Roster::locked(&mesh, &locked)?;
     let holding = find_target(&roster, Some(&me), &wanted, None, now)?;
     check_holder(&holding.holder)?;
-    check_agent(&holding.holder)?;
+    if !me.is_human {
+        check_agent(&holding.holder)?;
+    }
     let machine_time = process::uptime().ok_or_else(no_clock)?;
     let timeout = op.settings.contest_timeout();
     if let Some(outcome) = known(&mesh, &roster, &me, &holding, &machine_time, timeout)? {

@@ -182,9 +182,13 @@ fn a_notice_that_could_not_be_posted_is_posted_later() {
     fs::remove_file(&inbox).unwrap();
     fs::rename(&aside, &inbox).unwrap();
     assert!(scene.job().status().unwrap().success());
-    assert_eq!(scene.mail("Robin").len(), 1);
+    assert_eq!(
+        [scene.mail("Alice").len(), scene.mail("Robin").len()],
+        [0, 1],
+        "who was told is not told again"
+    );
     assert!(scene.job().status().unwrap().success());
-    assert_eq!(scene.mail("Robin"), [""; 0]);
+    assert_eq!([scene.mail("Alice"), scene.mail("Robin")], [[""; 0]; 2]);
 }
 
 #[test]

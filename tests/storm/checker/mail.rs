@@ -20,7 +20,8 @@ struct Letter<'s, 'h> {
     stem: &'s str,
     /// `None`: from a foreign writer.
     sender: Option<&'s Op<'h>>,
-    may_expire: bool,
+    /// After so many microseconds it expires.
+    ttl: Option<Time>,
     tried: Time,
     accepted: Time,
     proof: Vec<Line>,
@@ -103,7 +104,10 @@ fn letters<'s, 'h>(story: &'s Story<'h>) -> Vec<Letter<'s, 'h>> {
             to: &accepted.to,
             stem: &accepted.stem,
             sender: Some(op),
-            may_expire: matches!(op.intent, Intent::Send { ttl: Some(_), .. }),
+            ttl: match op.intent {
+                Intent::Send { ttl, .. } => ttl.map(|seconds| seconds * 1_000_000),
+                _ => None,
+            },
             tried: op.invoked,
             accepted: op.ended,
             proof: op.proof(),
@@ -119,7 +123,7 @@ fn letters<'s, 'h>(story: &'s Story<'h>) -> Vec<Letter<'s, 'h>> {
             to: name,
             stem,
             sender: None,
-            may_expire: false,
+            ttl: None,
             tried: blow.from,
             accepted: blow.until,
             proof: vec![blow.line.clone()],
@@ -154,7 +158,7 @@ fn lost(story: &Story<'_>, letter: &Letter<'_, '_>, handed: &[Delivery<'_, '_>])
     }
     let mut proof = letter.proof.clone();
     let text = match story.seen.get(letter.stem) {
-        Some(line) if letter.may_expire && is_expiry(line) => return None,
+        Some(line) if letter.ttl.is_some() && is_expiry(line) => return None,
         Some(line) => {
             proof.push((*line).clone());
             format!("{} is recorded as handed over, but nobody got it", letter.stem)
@@ -167,10 +171,26 @@ fn lost(story: &Story<'_>, letter: &Letter<'_, '_>, handed: &[Delivery<'_, '_>])
 /// A message that is recorded as expired was handed over to nobody, except by a reader that died before it recorded
 /// that.
 fn expired(story: &Story<'_>, letter: &Letter<'_, '_>, handed: &[Delivery<'_, '_>]) -> Option<Violation> {
+    if let Some(late) = late(story, letter, handed) {
+        return Some(late);
+    }
     let line = story.seen.get(letter.stem).filter(|line| is_expiry(line))?;
     let delivery = handed.iter().find(|delivery| !delivery.is_excused(story))?;
     let text = format!("{} is recorded as expired, and was handed over", letter.stem);
     let proof = [letter.proof.clone(), delivery.op.proof(), vec![(*line).clone()]].concat();
+    Some(Violation { promise: Promise::HandedOverOnce, text, proof })
+}
+
+/// A command that began after a message had expired did not hand it over. Nobody knows when that was if the time of day
+/// was changed.
+fn late(story: &Story<'_>, letter: &Letter<'_, '_>, handed: &[Delivery<'_, '_>]) -> Option<Violation> {
+    let due = letter.accepted.saturating_add(letter.ttl?);
+    if story.blows.iter().any(|blow| matches!(blow.deed, Disturbance::Clock { .. })) {
+        return None;
+    }
+    let delivery = handed.iter().find(|delivery| delivery.op.invoked > due)?;
+    let text = format!("{} had expired, and was handed over", letter.stem);
+    let proof = [letter.proof.clone(), delivery.op.proof()].concat();
     Some(Violation { promise: Promise::HandedOverOnce, text, proof })
 }
 
@@ -281,7 +301,7 @@ fn unheard(
     for watch in story.ops.iter().filter(|op| listens(op)) {
         for letter in letters {
             let due = letter.accepted.max(watch.invoked).saturating_add(HEARD_WITHIN);
-            if due > watch.ended || letter.may_expire || is_spoilt(story, letter) {
+            if due > watch.ended || letter.ttl.is_some() || is_spoilt(story, letter) {
                 continue;
             }
             let handed = deliveries.get(&letter.key).map_or(&[][..], Vec::as_slice);

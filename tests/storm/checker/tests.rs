@@ -163,6 +163,14 @@ fn what_expires_was_to_expire_and_is_handed_to_nobody() {
     let mut both = script(Some(1), EXPIRED);
     both.read("1.1", 20, 30, &[1]);
     both.breaks(&[Promise::HandedOverOnce]);
+    let mut late = Script::of_two();
+    late.send_for(Some(1), 10, 15, 1);
+    late.read("1.1", 1_016, 1_030, &[1]);
+    late.breaks(&[Promise::HandedOverOnce]);
+    let mut in_time = Script::of_two();
+    in_time.send_for(Some(1), 10, 15, 1);
+    in_time.read("1.1", 1_014, 1_030, &[1]);
+    in_time.breaks_nothing();
     let mut killed = script(Some(1), EXPIRED);
     killed.killed("1.1", 20, 30, Intent::Read { limit: None }, handed(&[1]));
     killed.breaks_nothing();
