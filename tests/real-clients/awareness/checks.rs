@@ -84,11 +84,14 @@ fn led_elsewhere(session: &mut Session<'_>, prompts: usize, other: &str) -> (Run
         let text = format!("{}, number {number}", about[number % about.len()]);
         let run = session.prompt(&text, vec![Step::say("It is done.")]);
         let times = run.turns.last().map_or(0, |turn| turn.count(other));
-        // At the start of a session, its model is told who is near.
-        let before = if session.is_one_process() { *named.get_or_insert(times) } else { times };
-        let result = is_silent(&run, &text, 0).and_then(|()| {
-            ensure(times == before, || format!("{other} is named {times} times at \"{text}\", not {before}"))
-        });
+        let mut result = is_silent(&run, &text, 0);
+        // At the start of a session, its model is told who is near, and then nothing of it.
+        if session.is_one_process() && result.is_ok() {
+            let before = *named.get_or_insert(times);
+            result = ensure(times == before, || {
+                format!("{other} is named {times} times at \"{text}\", not {before}")
+            });
+        }
         number += 1;
         if result.is_err() || number == prompts {
             return (run, result);
@@ -153,18 +156,19 @@ fn conflict(trial: &Trial<'_>, session: &mut Session<'_>, partner: &Partner) -> 
         Err(wrong) => return (Run::none(), Err(wrong)),
     };
     let sides = Arc::new(Mutex::new(Value::Null));
+    let ended: Arc<Mutex<Checked>> = Arc::new(Mutex::new(Err("the jobs were not waited for".into())));
     let is_found = {
         let (scene, sides) = (Arc::clone(&trial.scene), Arc::clone(&sides));
         move |_: &Request| {
-            // It is shown after both were told.
+            // Both are told, and then it is shown.
             let shown = || Some(scene.msg(&["overlaps"])["conflicts"][0]["sides"].clone());
             let found = until("the conflict", PATIENCE, || shown().filter(|sides| !sides.is_null()));
             *sides.lock().unwrap() = found.unwrap_or_default();
         }
     };
     let is_known = {
-        let scene = Arc::clone(&trial.scene);
-        move |_: &Request| end_of_jobs(&scene)
+        let (scene, ended) = (Arc::clone(&trial.scene), Arc::clone(&ended));
+        move |_: &Request| *ended.lock().unwrap() = end_of_jobs(&scene)
     };
     let path = trial.scene.repo().join(CACHE);
     let read = trial.client.read(&path).map(Step::call);
@@ -182,7 +186,8 @@ fn conflict(trial: &Trial<'_>, session: &mut Session<'_>, partner: &Partner) -> 
     let sides = sides.lock().unwrap().clone();
     let names = sides.as_array().into_iter().flatten().filter_map(|side| side["agent"].as_str());
     let mine = names.filter(|name| **name != theirs).collect::<Vec<_>>().join(" and ");
-    match tells_of(&run, &theirs) {
+    let result = ended.lock().unwrap().clone();
+    match result.and_then(|()| tells_of(&run, &theirs)) {
         Err(wrong) => (run, Err(wrong)),
         Ok(()) => {
             let result = tells_of(&other, &mine);
@@ -192,10 +197,10 @@ fn conflict(trial: &Trial<'_>, session: &mut Session<'_>, partner: &Partner) -> 
 }
 
 /// Waits for the end of the background jobs that hooks have started: they may still tell somebody.
-fn end_of_jobs(scene: &Scene) {
+fn end_of_jobs(scene: &Scene) -> Checked {
     let is_job = |process: &Process| process.line.contains(" background ");
     let jobs = || processes::of(&scene.home()).iter().any(is_job);
-    until("the end of the jobs", PATIENCE, || (!jobs()).then_some(())).ok();
+    until("the end of the jobs", PATIENCE, || (!jobs()).then_some(()))
 }
 
 /// The last request tells once of the conflict with that agent, with file and line.
