@@ -116,13 +116,15 @@ impl Stream {
         let own = work_of(recent, event.agent);
         let is_hub = |file: PathId| counters.is_hub(file);
         let threshold = Settings::default().warn_at();
-        let facts = found.into_iter().map(|(other, work, found)| (other, found.or_fact(&own, &work, is_hub)));
+        let facts = found
+            .into_iter()
+            .map(|(other, work, found)| (other, found.or_fact(&own, &work, is_hub).without_hubs(is_hub)));
         let mut likely: Vec<(AgentId, Forecast)> =
             facts.filter(|(_, forecast)| forecast.probability >= threshold).collect();
         likely.sort_by(|a, b| b.1.probability.total_cmp(&a.1.probability).then(a.0.cmp(&b.0)));
         likely.into_iter().find_map(|(other, forecast)| {
             let last = last_told.get(&pair(event.agent, other));
-            let place = forecast.place(is_hub)?;
+            let place = forecast.place_to_name()?;
             let is_new = last.is_none_or(|last| *last < event.at - self.window);
             let is_fact = place.arrival == Arrival::Both;
             is_new.then_some(Told { event: number, other, file: place.file, is_fact })

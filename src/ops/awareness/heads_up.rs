@@ -146,12 +146,13 @@ fn heads_up(
         let is_recent = |at: i64| at >= view.since && at <= clock::now().as_millisecond();
         told.iter().any(|one| is_recent(one.at) && pair.contains(&(one.agent, one.with)))
     };
-    for (other, forecast) in likely {
+    let likely = likely.into_iter().filter(|(_, forecast)| forecast.probability >= threshold).collect();
+    for (other, forecast) in view.without_hubs(likely)? {
         if forecast.probability < threshold || is_told(other) {
             continue;
         }
         let Some(record) = view.live(mesh, other)? else { continue };
-        let Some(meeting) = view.place(&forecast)? else { continue };
+        let Some(meeting) = forecast.place_to_name() else { continue };
         if is_said_by_reservation(op, mesh, registry, me, &place.root.join(view.path(meeting.file)))? {
             continue;
         }

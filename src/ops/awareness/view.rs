@@ -125,6 +125,22 @@ impl<'a> View<'a> {
         Ok(found.filter(Registration::is_live))
     }
 
+    /// What is left of the forecasts without the files that everyone changes, the likeliest first.
+    pub(super) fn without_hubs(
+        &self,
+        forecasts: Vec<(AgentId, Forecast)>,
+    ) -> Result<Vec<(AgentId, Forecast)>, CommandError> {
+        let files = forecasts.iter().flat_map(|(_, forecast)| &forecast.places).map(|place| place.file);
+        let files: BTreeSet<PathId> = files.collect();
+        let counters = select(self.counts, &[], &[], &files.into_iter().collect::<Vec<_>>())?;
+        let specific = |(other, forecast): (AgentId, Forecast)| {
+            (other, forecast.without_hubs(|file| counters.is_hub(file)))
+        };
+        let mut left: Vec<(AgentId, Forecast)> = forecasts.into_iter().map(specific).collect();
+        left.sort_by(|a, b| b.1.probability.total_cmp(&a.1.probability).then(a.0.cmp(&b.0)));
+        Ok(left)
+    }
+
     /// The likeliest place in which not everyone is now and then.
     pub(super) fn place(&self, forecast: &Forecast) -> Result<Option<MeetingPlace>, CommandError> {
         let files: Vec<PathId> = forecast.places.iter().map(|place| place.file).collect();
