@@ -1,16 +1,18 @@
 //! What a shell completes arguments with: agents, reserved patterns and open predictions, as they are now.
 
 use super::agents::identity;
+use super::agents::roster::Roster;
 use super::awareness::WorkPlace;
 use super::effects::Op;
 use super::error::CommandError;
+use super::reservations::contest_target::targets_here;
 
 /// A kind of argument that names something in the mesh.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LiveValue {
     /// The names of live agents.
     Agents,
-    /// The patterns that others have reserved.
+    /// The patterns that others have reserved in this project, as they are written from here.
     Reservations,
     /// The ids of open predictions in this repository.
     Predictions,
@@ -23,16 +25,13 @@ pub fn live_values(op: &Op, kind: LiveValue) -> Result<Vec<String>, CommandError
         let all = mesh.awareness().predictions(&WorkPlace::of(&op.cwd).repository)?;
         return Ok(all.into_iter().filter(|one| one.end.is_none()).map(|one| one.id).collect());
     }
-    let census = mesh.registry().census()?;
-    let me = identity::caller_if_certain(op, &mesh, &census).map(|agent| agent.name);
-    let live = census.records.into_iter().filter(|record| record.is_live()).map(|record| record.agent);
+    let roster = Roster::read(&mesh)?;
     let mut values: Vec<String> = match kind {
-        LiveValue::Agents => live.map(|agent| agent.name.to_string()).collect(),
-        _ => live
-            .filter(|agent| Some(&agent.name) != me.as_ref())
-            .flat_map(|agent| agent.reservations)
-            .map(|reservation| reservation.pattern)
-            .collect(),
+        LiveValue::Agents => roster.live().map(|agent| agent.name.to_string()).collect(),
+        _ => {
+            let me = identity::caller_if_certain(op, &mesh, roster.census());
+            targets_here(op, &roster, me.as_ref())
+        }
     };
     values.sort();
     values.dedup();

@@ -1,5 +1,6 @@
 //! Tests of completions that ask for what is in the mesh, with a real bash.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -7,6 +8,10 @@ use crate::support::environment::{TestEnvironment, end};
 
 /// What bash offers for the last of these words.
 fn offered(env: &TestEnvironment, line: &[&str]) -> Vec<String> {
+    offered_in(env, &env.work(), line)
+}
+
+fn offered_in(env: &TestEnvironment, dir: &Path, line: &[&str]) -> Vec<String> {
     let msg = env.msg();
     let program = Path::new(msg.get_program()).parent().unwrap().display().to_string();
     let variables: Vec<(String, String)> = msg
@@ -18,7 +23,7 @@ fn offered(env: &TestEnvironment, line: &[&str]) -> Vec<String> {
         printf '%s\\n' \"${COMPREPLY[@]}\"";
     let mut shell = Command::new("bash");
     shell.args(["--norc", "--noprofile", "-c", SCRIPT, "bash", &program]).args(line);
-    shell.env_clear().envs(variables).current_dir(env.work());
+    shell.env_clear().envs(variables).current_dir(dir);
     end(&mut shell)
         .expect_code(0)
         .stdout
@@ -52,6 +57,85 @@ fn names_patterns_and_ids_are_offered() {
     assert_eq!(offered(&env, &["msg", "overlaps", "dismiss", ""]), [] as [&str; 0]);
     let options = offered(&env, &["msg", "topics", "--do"]);
     assert_eq!(options, ["--domains"], "the rest is as before");
+}
+
+/// What was completed before is on the line with its quotes.
+#[test]
+fn a_quoted_word_is_completed_further() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    env.ok(&["reserve", "src/**/*.rs", "src/**/*.md", "--as", "Alice"]);
+    for typed in ["src/", "src/**/", r"src/\*\*/", r"src/\*\*/\*."] {
+        let found = offered(&env, &["msg", "contest", typed]);
+        assert_eq!(found, [r"src/\*\*/\*.md", r"src/\*\*/\*.rs"], "{typed}");
+    }
+    assert_eq!(offered(&env, &["msg", "contest", r"src/\*\*/\*.m"]), [r"src/\*\*/\*.md"]);
+}
+
+#[test]
+fn values_of_options_are_no_arguments() {
+    let env = TestEnvironment::new();
+    for name in ["Alice", "Robin"] {
+        env.join(name);
+    }
+    env.ok(&["reserve", "src/auth/", "--as", "Alice"]);
+    for line in [
+        &["msg", "--as", "Robin", "contest", "src/"][..],
+        &["msg", "--as", "=", "Robin", "contest", "src/"],
+        &["msg", "--as=Robin", "contest", "src/"],
+        &["msg", "contest", "--as", "Robin", "src/"],
+        &["msg", "contest", "--reason", "the login", "src/"],
+        &["msg", "--color", "never", "-q", "contest", "src/"],
+    ] {
+        assert_eq!(offered(&env, line), ["src/auth/"], "{line:?}");
+    }
+    for line in [
+        &["msg", "--as", "Robin", "release", "src/auth/", "--from", "A"][..],
+        &["msg", "release", "src/auth/", "--from", "=", "A"],
+    ] {
+        assert_eq!(offered(&env, line), ["Alice"], "{line:?}");
+    }
+    let reason = offered(&env, &["msg", "contest", "--reason", "src/"]);
+    assert!(!reason.contains(&"src/auth/".to_string()), "{reason:?}");
+}
+
+/// What is offered means the same reservation where it is typed.
+#[test]
+fn patterns_are_those_of_this_project_as_written_from_here() {
+    let env = TestEnvironment::new();
+    let (other, inner) = (env.path().join("other"), env.work().join("src/inner"));
+    for dir in [&other, &inner, &env.work().join(".git")] {
+        fs::create_dir_all(dir).unwrap();
+    }
+    for file in [inner.join("[id].tsx"), inner.join("[gone].tsx"), env.work().join(".git/HEAD")] {
+        fs::write(file, "").unwrap();
+    }
+    for name in ["Alice", "Robin"] {
+        env.join(name);
+    }
+    let host = env.host().to_string();
+    let in_dir = |dir: &Path, args: &[&str]| end(env.msg().current_dir(dir).args(args)).expect_code(0);
+    in_dir(&other, &["join", "Rover", "--pid", &host, "--session", "session of Rover"]);
+    in_dir(&other, &["reserve", "src/elsewhere/", "--as", "Rover"]);
+    env.ok(&["reserve", "src/inner/a.rs", "src/inner/-x", "src/auth/", "--as", "Alice"]);
+    env.ok(&["reserve", "src/inner/[id].tsx", "src/inner/[gone].tsx", "--as", "Alice"]);
+    fs::remove_file(inner.join("[gone].tsx")).unwrap();
+    let root = fs::canonicalize(env.work()).unwrap();
+    let auth = root.join("src/auth/").display().to_string();
+    let values = |dir: &Path, name: &str| -> Vec<String> {
+        let ended = in_dir(dir, &["completions", "--values", "reservations", "--as", name]);
+        ended.stdout.lines().map(str::to_string).collect()
+    };
+    let here = ["src/auth/", "src/inner/-x", "src/inner/[id].tsx", "src/inner/a.rs"];
+    assert_eq!(values(&env.work(), "Robin"), here);
+    let found = values(&inner, "Robin");
+    assert_eq!(found, ["./-x", &auth, "[id].tsx", "a.rs"]);
+    assert_eq!(values(&inner, "Alice"), [] as [&str; 0], "they are her own");
+    assert_eq!(values(&other, "Robin"), ["src/elsewhere/"]);
+    for pattern in &found {
+        in_dir(&inner, &["contest", pattern, "--as", "Robin"]);
+    }
+    assert_eq!(offered_in(&env, &inner, &["msg", "contest", "a"]), ["a.rs"]);
 }
 
 /// A pattern of a peer must not become a command of the person who completes it.

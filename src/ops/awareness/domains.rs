@@ -30,34 +30,44 @@ pub fn domains(op: &Op, name: Option<&AgentName>) -> Result<DomainReport, Comman
         }
         return Ok(DomainReport { domains: configured(op), events: 0 });
     };
-    let Some(name) = name else { return in_place(op, &mesh, &WorkPlace::of(&op.cwd)) };
+    let here = WorkPlace::of(&op.cwd);
+    let Some(name) = name else { return in_place(&mesh, &here, configured(op)) };
     let (profile, _) = whois(op, name)?;
-    let mut report = in_place(op, &mesh, &WorkPlace::of(Path::new(&profile.agent.cwd)))?;
+    let place = WorkPlace::of(Path::new(&profile.agent.cwd));
+    // The settings are those of this project: they say nothing about another one.
+    let configured = if place.repository == here.repository { configured(op) } else { Vec::new() };
+    let mut report = in_place(&mesh, &place, configured)?;
     let agent = agent_topics::of_agent(&mesh, &profile.agent)?;
     report.domains.retain(|domain| domain.presence(&agent.prompts, &agent.changed) > 0.0);
     Ok(report)
 }
 
-fn in_place(op: &Op, mesh: &Mesh, place: &WorkPlace) -> Result<DomainReport, CommandError> {
+fn in_place(
+    mesh: &Mesh,
+    place: &WorkPlace,
+    configured: Vec<WorkDomain>,
+) -> Result<DomainReport, CommandError> {
     let found = mesh.awareness().counts(&place.repository).and_then(|counts| {
         let events = counts.as_ref().map_or(0, |counts| counts.events);
-        Ok(DomainReport { domains: known(op, counts.as_ref())?, events })
+        Ok((learned(counts.as_ref())?, events))
     });
-    match found {
+    let (learned, events) = match found {
         // A background job will make the counts again.
-        Err(StoreError::Corrupt { .. }) => Ok(DomainReport { domains: configured(op), events: 0 }),
-        found => Ok(found?),
-    }
+        Err(StoreError::Corrupt { .. }) => (Vec::new(), 0),
+        found => found?,
+    };
+    Ok(DomainReport { domains: [configured, learned].concat(), events })
 }
 
 /// Configured domains, and those that the counts show. It reads all counts, so it is not for hooks.
 pub(super) fn known(op: &Op, counts: Option<&CounterFile>) -> Result<Vec<WorkDomain>, StoreError> {
-    let mut domains = configured(op);
-    if let Some(counts) = counts {
-        let all = counts.all()?;
-        domains.extend(learned_domains(&all.counters, &all.topics, &all.paths));
-    }
-    Ok(domains)
+    Ok([configured(op), learned(counts)?].concat())
+}
+
+fn learned(counts: Option<&CounterFile>) -> Result<Vec<WorkDomain>, StoreError> {
+    let Some(counts) = counts else { return Ok(Vec::new()) };
+    let all = counts.all()?;
+    Ok(learned_domains(&all.counters, &all.topics, &all.paths))
 }
 
 fn configured(op: &Op) -> Vec<WorkDomain> {

@@ -10,12 +10,15 @@ use crate::domain::{
     Agent, AgentName, Conflict, Contest, ContestMark, MachineTime, Reservation, quote_code, shell_word,
 };
 use crate::store::{Mesh, Registration, StoreError, resolved_patterns};
+use crate::sys::{clock, paths};
 
 use super::conflicts::STEPS_UNDER_LOCK;
 use super::holdings::Holding;
+use super::reserve::{BroadPatterns, PatternBase};
 use super::rules::{covers_all_of, is_same_place};
 use crate::ops::agents::names;
 use crate::ops::agents::roster::Roster;
+use crate::ops::context::Context;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// The reservation of a live agent that is `wanted`, or else that `wanted` is inside of. It must be only one: the holder
@@ -54,6 +57,35 @@ pub(super) fn find_target(
         (Some(last), false) => Err(ambiguous(wanted, found.iter().chain([&last]))),
         (None, _) => Err(no_target(roster, me, wanted, &own, from, now)),
     }
+}
+
+/// The reservations of others in this project, as `contest` reads them here.
+pub(in crate::ops) fn targets_here(ctx: &Context, roster: &Roster<'_>, me: Option<&Agent>) -> Vec<String> {
+    let (now, place) = (clock::now(), PatternBase::here(ctx));
+    let is_other = |record: &&Registration| me.is_none_or(|me| !me.is_same_agent(&record.agent));
+    let others = roster.records().filter(is_other).filter(|record| record.is_live());
+    let held = others.flat_map(|record| record.agent.reservations.iter().map(|held| (&record.agent, held)));
+    let binding = held.filter(|(_, held)| held.binds(now));
+    binding.filter_map(|(holder, held)| written_here(ctx, &place, holder, held)).collect()
+}
+
+/// What to type here for this reservation; `None` if it is elsewhere, or if `contest` would read the text otherwise, as
+/// that of a file called `[id].tsx` that is gone.
+fn written_here(ctx: &Context, place: &PatternBase, holder: &Agent, held: &Reservation) -> Option<String> {
+    let cwd = paths::resolve(&ctx.cwd);
+    let patterns = resolved_patterns(holder, held);
+    let near = patterns.iter().filter(|pattern| place.is_near(pattern.head()));
+    let mut texts = near.map(|pattern| {
+        let text = pattern.written_from(&cwd);
+        // Neither an option nor the home directory.
+        let start = if text.starts_with(['-', '~']) { "./" } else { "" };
+        let is_dir = held.pattern.ends_with('/') && !text.ends_with('/') && text != ".";
+        format!("{start}{text}{}", if is_dir { "/" } else { "" })
+    });
+    texts.find(|text| {
+        let wanted = place.draft(ctx, text, BroadPatterns::Accept);
+        wanted.is_ok_and(|wanted| is_inside(holder, held, &wanted, &wanted.patterns("/")))
+    })
 }
 
 /// Whether the reservation is at the wanted place, or covers it.

@@ -1,9 +1,12 @@
 //! Tests of domains: configured ones, those that the history shows, and what `overlaps` says of them.
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{commit, edit, git, join, prompt, repository};
-use crate::support::environment::{TestEnvironment, put};
+use crate::support::environment::{TestEnvironment, end, put};
 
 /// A repository of many parts, in which logins, sessions and tokens end in `src/auth`.
 fn wide_repository() -> TestEnvironment {
@@ -73,6 +76,28 @@ fn domains_are_listed_with_why() {
     prompt(&env, "Alice", "show sessions");
     assert_eq!(env.ok(&["topics", "Alice", "--domains"])["domains"][0]["name"], "src/auth");
     env.run(&["topics", "Nobody", "--domains"]).expect_code(1);
+}
+
+/// The file of this project says nothing about another one.
+#[test]
+fn an_agent_of_another_repository_is_in_no_domain_of_this_project() {
+    let env = wide_repository();
+    configure(&env);
+    join(&env, "Alice");
+    prompt(&env, "Alice", "fix the login");
+    let names = |dir: &Path| -> Vec<String> {
+        let ended = end(env.msg().current_dir(dir).args(["topics", "Alice", "--domains", "--json"]));
+        let domains = ended.expect_code(0).json()["domains"].clone();
+        domains.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_string()).collect()
+    };
+    assert_eq!(names(&env.work()), ["auth", "src/auth"]);
+    let other = env.path().join("other");
+    fs::create_dir(&other).unwrap();
+    let domains = r#"{"elsewhere": {"words": ["login"]}}"#;
+    git(&other, &["init", "-q", "-b", "main"]);
+    end(env.msg().current_dir(&other).args(["config", "set", "--project", "domains", domains]))
+        .expect_code(0);
+    assert_eq!(names(&other), ["src/auth"]);
 }
 
 #[test]

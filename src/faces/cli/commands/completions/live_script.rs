@@ -4,7 +4,9 @@
 //! the places, and are replaced afterwards; for bash and for arguments in fish, a part is added. Patterns are words of
 //! peers: no shell may evaluate them.
 
-use clap::{Command, ValueHint};
+use std::collections::BTreeSet;
+
+use clap::{Arg, Command, ValueHint};
 use clap_complete::{Shell, generate};
 
 use crate::faces::cli::grammar;
@@ -60,9 +62,10 @@ pub(super) fn script(shell: Shell) -> String {
     let mut program = grammar();
     program.build();
     let program = LIVE.iter().fold(program, mark);
+    let with_value = options_with_value(&program);
     let script = generated(shell, program);
     match shell {
-        Shell::Bash => format!("{script}\n{}", bash_part()),
+        Shell::Bash => format!("{script}\n{}", bash_part(&with_value)),
         Shell::Fish => format!("{}\n{}", marks_replaced(&script, fish_lookup), fish_part()),
         Shell::Zsh => with_zsh_functions(&marks_replaced(&script, |values| format!(":_msg_{values}"))),
         _ => script,
@@ -122,8 +125,31 @@ fn with_zsh_functions(script: &str) -> String {
     }
 }
 
+/// The options whose value is the next word, as patterns of bash: those of the program, and of the commands that have an
+/// argument to look up.
+fn options_with_value(program: &Command) -> Vec<String> {
+    let of_program = program.get_arguments().flat_map(before_value).map(|option| format!("*\" {option}\""));
+    let names: BTreeSet<&str> = LIVE.iter().map(|live| live.command).collect();
+    let commands = names.iter().filter_map(|name| program.find_subcommand(name));
+    let of_commands = commands.flat_map(|command| {
+        let all = std::iter::once(command).chain(command.get_subcommands()).flat_map(Command::get_arguments);
+        let own = all.filter(|arg| !arg.is_global_set()).flat_map(before_value);
+        own.map(move |option| format!("\"{} {option}\"", command.get_name()))
+    });
+    of_program.chain(of_commands.collect::<BTreeSet<_>>()).collect()
+}
+
+/// The names of an option, if its value is the next word.
+fn before_value(arg: &Arg) -> Vec<String> {
+    if arg.is_positional() || !arg.get_action().takes_values() || arg.is_require_equals_set() {
+        return Vec::new();
+    }
+    let long = arg.get_long().map(|long| format!("--{long}"));
+    long.into_iter().chain(arg.get_short().map(|short| format!("-{short}"))).collect()
+}
+
 /// A function around the generated one. Words are compared and quoted, never evaluated, as `compgen -W` would.
-fn bash_part() -> String {
+fn bash_part(with_value: &[String]) -> String {
     let case = |live: &LiveArgument| {
         let inner = live.subcommand.map_or(String::new(), |inner| format!(" {inner}"));
         let pattern = match live.place {
@@ -139,21 +165,31 @@ fn bash_part() -> String {
         let all = LIVE.iter().map(case).filter(|(is_option, _)| *is_option == of_options);
         all.map(|(_, line)| line).collect()
     };
-    BASH.replace("@options\n", &cases(true)).replace("@arguments\n", &cases(false))
+    BASH.replace("@with_value", &with_value.join(" | "))
+        .replace("@options\n", &cases(true))
+        .replace("@arguments\n", &cases(false))
 }
 
 const BASH: &str = r#"_msg_live() {
     _msg "$@"
-    local current="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" command="" words="" values="" word
+    local current="${COMP_WORDS[COMP_CWORD]}" command="" words="" option="" values="" word quoted
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        if [[ -n $option ]]; then
+            # Bash takes `--option=value` apart.
+            [[ $word != "=" ]] && option=""
+            continue
+        fi
+        case "$command $word" in
+        @with_value) option="$word" ;;
+        esac
         [[ $word == -* ]] && continue
         command="${command:-$word}"
         words="${words:+$words }$word"
     done
-    case "$command $before" in
+    case "$command $option" in
 @options
     esac
-    if [[ -z $values && $current != -* ]]; then
+    if [[ -z $option && $current != -* ]]; then
         case "$words" in
 @arguments
         esac
@@ -161,7 +197,9 @@ const BASH: &str = r#"_msg_live() {
     [[ -z $values ]] && return 0
     COMPREPLY=()
     while IFS= read -r word; do
-        [[ $word == "$current"* ]] && COMPREPLY+=("$(printf '%q' "$word")")
+        printf -v quoted '%q' "$word"
+        # What was inserted before is quoted, what was typed may not be.
+        [[ $word == "$current"* || $quoted == "$current"* ]] && COMPREPLY+=("$quoted")
     done < <(msg completions --values "$values" 2>/dev/null)
     return 0
 }
