@@ -29,6 +29,8 @@ pub const PANIC_ON_KEY: &str = "MSG_TEST_PANIC_ON_KEY";
 pub const FLOCK: &str = "MSG_TEST_FLOCK";
 /// Milliseconds that `watch --exec` waits after a message's first failure, instead of a second.
 pub const RETRY_MS: &str = "MSG_TEST_RETRY_MS";
+/// Milliseconds after which the terminal chat reads again what agents are heading for, instead of seconds.
+pub const LOOK_MS: &str = "MSG_TEST_LOOK_MS";
 /// If set, hooks have no time limit, so that a test can see what they would wait for.
 pub const NO_HOOK_LIMIT: &str = "MSG_TEST_NO_HOOK_LIMIT";
 /// If set, a watcher of a directory that reports its changes does not check it periodically.

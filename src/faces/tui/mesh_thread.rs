@@ -83,7 +83,7 @@ pub(super) fn work(
         unseen: Vec::new(),
         cursor: None,
     };
-    let mut watcher = ScreenWatcher::new(op, &mesh);
+    let mut watcher = ScreenWatcher::new(op, &mesh, POLL_INTERVAL);
     loop {
         for what in watcher.arm(mesh_thread.chat.agent(), &mesh_thread.chat.readers())? {
             mesh_thread.look_at(what)?;

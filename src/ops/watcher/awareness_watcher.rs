@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, after, never, select};
+use crossbeam_channel::{Receiver, after, select};
 
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -26,8 +26,9 @@ pub enum AwarenessSignal<T> {
 pub struct AwarenessWatcher<'a>(MeshWatcher<'a>);
 
 impl<'a> AwarenessWatcher<'a> {
-    pub fn new(op: &'a Op, mesh: &'a Mesh) -> Self {
-        Self(MeshWatcher::new(op, mesh))
+    /// Where changes raise no events, the caller looks every `poll_interval`.
+    pub fn new(op: &'a Op, mesh: &'a Mesh, poll_interval: Duration) -> Self {
+        Self(MeshWatcher::new(op, mesh).polled_every(poll_interval))
     }
 
     /// Arms the watch if it is not armed. `true`: it was not until now, so the caller has to look.
@@ -40,14 +41,9 @@ impl<'a> AwarenessWatcher<'a> {
         self.0.sees_all_changes()
     }
 
-    /// Waits for a change or a request, until `until` at the latest. Without it, an idle mesh costs nothing.
-    pub fn wait<T>(&self, requests: &Receiver<T>, until: Option<Instant>) -> AwarenessSignal<T> {
-        let time = match until {
-            Some(until) => {
-                after(until.saturating_duration_since(Instant::now()).min(Duration::from_secs(3600)))
-            }
-            None => never(),
-        };
+    /// Waits for a change or a request, until `until` at the latest.
+    pub fn wait<T>(&self, requests: &Receiver<T>, until: Instant) -> AwarenessSignal<T> {
+        let time = after(until.saturating_duration_since(Instant::now()).min(Duration::from_secs(3600)));
         select! {
             recv(requests) -> request => request.map_or(AwarenessSignal::Closed, AwarenessSignal::Request),
             recv(self.0.hints()) -> _ => AwarenessSignal::Changed,

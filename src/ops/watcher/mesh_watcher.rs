@@ -20,7 +20,7 @@ use crate::ops::error::CommandError;
 
 /// How often to look while the watch works: only a safeguard.
 const SLOW_TICK: Duration = Duration::from_secs(5);
-/// How often to look while there is no watch.
+/// How often to look while there is no watch, unless the caller says otherwise.
 const POLL: Duration = Duration::from_millis(100);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
@@ -40,6 +40,8 @@ pub(in crate::ops) struct MeshWatcher<'a> {
     silence: Receiver<()>,
     /// What other machines do on a shared file system raises no events here.
     is_on_network: bool,
+    /// How often somebody looks while there is no watch.
+    poll: Duration,
     retry_at: Instant,
     retry: Duration,
 }
@@ -48,7 +50,13 @@ impl<'a> MeshWatcher<'a> {
     pub(in crate::ops) fn new(op: &'a Op, mesh: &'a Mesh) -> Self {
         let is_on_network = mesh.file_system().is_some_and(|kind| kind.is_network);
         let (watch, silence) = (None, never());
-        Self { op, mesh, watch, silence, is_on_network, retry_at: Instant::now(), retry: FIRST_RETRY }
+        let (retry_at, retry) = (Instant::now(), FIRST_RETRY);
+        Self { op, mesh, watch, silence, is_on_network, poll: POLL, retry_at, retry }
+    }
+
+    /// While there is no watch, it is looked at that often.
+    pub(in crate::ops) fn polled_every(self, poll: Duration) -> Self {
+        Self { poll, ..self }
     }
 
     /// Arms the watch if there is none or if the present one has missed something. `true`: it was armed just now, so
@@ -75,7 +83,7 @@ impl<'a> MeshWatcher<'a> {
             // Not an error of the command: polling finds changes meanwhile.
             Err(error) => {
                 if self.retry == FIRST_RETRY {
-                    self.op.warn(format!("{error}; looking every {} ms instead", POLL.as_millis()));
+                    self.op.warn(format!("{error}; looking every {} instead", in_words(self.poll)));
                 }
                 self.retry_at = Instant::now() + self.retry;
                 self.retry = (self.retry * 2).min(LAST_RETRY);
@@ -104,7 +112,7 @@ impl<'a> MeshWatcher<'a> {
             true if test_switches::has_bug(Bug::ScanBeforeWatch) => Duration::MAX,
             true if test_switches::value(test_switches::NO_SLOW_TICK).is_some() => Duration::MAX,
             true => SLOW_TICK,
-            false => POLL,
+            false => self.poll,
         };
         let until = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let time = after(until.unwrap_or(tick).min(tick));
@@ -113,6 +121,14 @@ impl<'a> MeshWatcher<'a> {
             recv(self.hints()) -> _ => WatchWakeup::Hint,
             recv(time) -> _ => WatchWakeup::Deadline,
         }
+    }
+}
+
+/// `5 s`, `250 ms`.
+fn in_words(interval: Duration) -> String {
+    match (interval.as_secs(), interval.subsec_millis()) {
+        (seconds @ 1.., 0) => format!("{seconds} s"),
+        _ => format!("{} ms", interval.as_millis()),
     }
 }
 
@@ -151,4 +167,15 @@ pub(in crate::ops) fn is_anothers_name(mesh: &Mesh, agent: &Agent) -> Result<boo
 fn is_of(record: &Registration, agent: &Agent) -> bool {
     record.agent.process == agent.process
         && (record.agent.session == agent.session || record.agent.name == agent.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, POLL, in_words};
+
+    #[test]
+    fn an_interval_is_told_in_a_unit_that_fits() {
+        let told = [POLL, Duration::from_millis(1500), Duration::from_secs(5)].map(in_words);
+        assert_eq!(told, ["100 ms", "1500 ms", "5 s"]);
+    }
 }

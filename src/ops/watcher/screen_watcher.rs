@@ -43,8 +43,9 @@ pub struct ScreenWatcher<'a> {
 }
 
 impl<'a> ScreenWatcher<'a> {
-    pub fn new(op: &'a Op, mesh: &'a Mesh) -> Self {
-        let watcher = || MeshWatcher::new(op, mesh);
+    /// Where changes raise no events, the caller looks every `poll_interval`.
+    pub fn new(op: &'a Op, mesh: &'a Mesh, poll_interval: Duration) -> Self {
+        let watcher = || MeshWatcher::new(op, mesh).polled_every(poll_interval);
         let project = ProjectFeeds::of(&op.cwd);
         Self { mail: watcher(), agents: watcher(), readers: watcher(), feed: watcher(), project }
     }
