@@ -25,12 +25,14 @@ const MOST_DOMAINS: usize = 20;
 const MOST_WORDS_EACH: usize = 8;
 /// Directories deeper than this are counted with the one above.
 const MOST_LEVELS: usize = 8;
+/// A name of more directories than this, such as `src` in a repository of many packages, says nothing.
+const MOST_PLACES: usize = 50;
 
 /// The directories that may be a domain.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 enum DirectoryGroup {
     At(String),
-    /// All of that name, in at least two places.
+    /// All of that name, in at least two places and at most [`MOST_PLACES`].
     Called(String),
 }
 
@@ -89,17 +91,17 @@ impl DirectoryMap {
             let mut own: Vec<usize> = Vec::new();
             for directory in directories(path) {
                 let name = name(directory);
-                let is_shared = places.get(name).is_some_and(|places| places.len() > 1);
-                let called = is_shared.then(|| DirectoryGroup::Called(name.to_string()));
+                let shared = places.get(name).filter(|places| (2..=MOST_PLACES).contains(&places.len()));
+                let called = shared.map(|_| DirectoryGroup::Called(name.to_string()));
                 for group in [Some(DirectoryGroup::At(directory.to_string())), called].into_iter().flatten() {
                     let number = *numbers.entry(group.clone()).or_insert_with(|| {
+                        map.places.push(match (&group, shared) {
+                            (DirectoryGroup::Called(_), Some(places)) => owned(places),
+                            _ => vec![directory.to_string()],
+                        });
                         map.groups.push(group);
-                        map.places.push(Vec::new());
                         map.groups.len() - 1
                     });
-                    if !map.places[number].iter().any(|place| place == directory) {
-                        map.places[number].push(directory.to_string());
-                    }
                     if !own.contains(&number) {
                         own.push(number);
                     }
@@ -163,6 +165,13 @@ impl DirectoryMap {
 /// The directories above a file, the topmost first.
 fn directories(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(end, _)| &path[..end]).filter(|path| !path.is_empty()).take(MOST_LEVELS)
+}
+
+/// The directories in their order.
+fn owned(directories: &HashSet<&str>) -> Vec<String> {
+    let mut owned: Vec<String> = directories.iter().map(|directory| (*directory).to_string()).collect();
+    owned.sort();
+    owned
 }
 
 fn name(directory: &str) -> &str {
@@ -231,6 +240,33 @@ mod tests {
         assert_eq!(history.found(), ["auth **/auth/**: login 10/10, session 10/10"]);
         let domains = learned_domains(&history.counters, &history.topics, &history.paths);
         assert!(domains[0].has_file("tests/auth/other.rs") && !domains[0].has_file("src/part1/a.rs"));
+    }
+
+    /// The words lead to a directory `x` in each of so many places.
+    fn one_name_in(places: usize) -> History {
+        let mut history = History::default();
+        for number in 0..40 {
+            history.commits(60, &format!("thing{number}"), &format!("src/part{number}/a.rs"));
+        }
+        let files: Vec<String> = (0..places).map(|number| format!("d{number}/x/a.rs")).collect();
+        history.commits(5, "login session", &files.join(" "));
+        history
+    }
+
+    #[test]
+    fn a_name_of_too_many_directories_says_nothing() {
+        let history = one_name_in(MOST_PLACES);
+        assert_eq!(history.found(), ["x **/x/**: login 250/250, session 250/250"]);
+        assert_eq!(one_name_in(MOST_PLACES + 1).found(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_directory_name_in_very_many_places() {
+        let mut history = History::default();
+        let files: Vec<String> = (0..120_000).map(|number| format!("d{number}/x/a.rs")).collect();
+        history.commits(1, "sweep", &files.join(" "));
+        history.commits(6, "login session", "auth/login.rs");
+        assert_eq!(history.found(), ["auth auth/: login 6/6, session 6/6"]);
     }
 
     #[test]

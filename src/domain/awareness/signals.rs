@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use super::topics::Topic;
 use super::trajectory::{TopicTrend, Trend};
-use super::work_domain::WorkDomain;
+use super::work_domain::{self, WorkDomain};
+use crate::domain::pattern::NormalPath;
 
 /// Fewer prompts than this of one of the two do not tell how their topics change.
 const LEAST_PROMPTS: usize = 4;
@@ -107,9 +108,41 @@ impl AgentHeading<'_> {
         let lasting = self.trends.iter().filter(|found| found.trend != Some(Trend::Fading));
         lasting.map(|found| found.topic.clone()).collect()
     }
+}
 
-    fn presence(&self, domain: &WorkDomain) -> f64 {
-        domain.presence(self.prompts, self.changed)
+/// An agent's part of every comparison with others. It is made once per agent, because there are many more pairs.
+#[derive(Clone, Debug)]
+pub struct ComparedAgent<'a> {
+    prompts: &'a [Vec<Topic>],
+    deepening: BTreeSet<Topic>,
+    stable: BTreeSet<Topic>,
+    key_topics: BTreeSet<Topic>,
+    /// For each of the domains, in their order.
+    in_domains: Vec<DomainPart>,
+}
+
+/// How much of an agent's work is in a domain, and which of the agent's topics are.
+#[derive(Clone, Debug)]
+struct DomainPart {
+    presence: f64,
+    topics: BTreeSet<Topic>,
+}
+
+impl<'a> ComparedAgent<'a> {
+    pub fn new(heading: &AgentHeading<'a>, domains: &[WorkDomain]) -> Self {
+        let key_topics = heading.key_topics();
+        let changed: Vec<NormalPath> = heading.changed.iter().map(|path| work_domain::normal(path)).collect();
+        let part = |domain: &WorkDomain| DomainPart {
+            presence: domain.presence_at(heading.prompts, &changed),
+            topics: key_topics.intersection(&domain.topics).cloned().collect(),
+        };
+        Self {
+            prompts: heading.prompts,
+            deepening: heading.with_trend(Trend::Deepening),
+            stable: heading.with_trend(Trend::Stable),
+            in_domains: domains.iter().map(part).collect(),
+            key_topics,
+        }
     }
 }
 
@@ -118,14 +151,13 @@ impl AgentHeading<'_> {
 pub struct SignalRules<'a> {
     /// A share of common topics above this is one.
     pub overlap_at: f64,
+    /// Those with which both agents were made.
     pub domains: &'a [WorkDomain],
 }
 
 /// The signs that two agents work on the same matter, the strongest first.
-pub fn signals(one: &AgentHeading<'_>, other: &AgentHeading<'_>, rules: &SignalRules<'_>) -> Vec<Signal> {
+pub fn signals(one: &ComparedAgent<'_>, other: &ComparedAgent<'_>, rules: &SignalRules<'_>) -> Vec<Signal> {
     let common = |a: &BTreeSet<Topic>, b: &BTreeSet<Topic>| a.intersection(b).cloned().collect::<Vec<_>>();
-    let (deepening, others_deepening) =
-        (one.with_trend(Trend::Deepening), other.with_trend(Trend::Deepening));
     let mut found = Vec::new();
     let mut add = |kind, start: f64, topics: Vec<Topic>| {
         if !topics.is_empty() {
@@ -133,17 +165,16 @@ pub fn signals(one: &AgentHeading<'_>, other: &AgentHeading<'_>, rules: &SignalR
             found.push(Signal { kind, strength, topics, prompts_ahead: None, domain: None });
         }
     };
-    add(SignalKind::MutualDeepening, 0.6, common(&deepening, &others_deepening));
-    let mut crossing = common(&deepening, &other.with_trend(Trend::Stable));
-    crossing.extend(common(&others_deepening, &one.with_trend(Trend::Stable)));
+    add(SignalKind::MutualDeepening, 0.6, common(&one.deepening, &other.deepening));
+    let mut crossing = common(&one.deepening, &other.stable);
+    crossing.extend(common(&other.deepening, &one.stable));
     add(SignalKind::CrossApproach, 0.5, crossing);
-    let (own, others) = (one.key_topics(), other.key_topics());
-    let share = overlap(&own, &others);
+    let share = overlap(&one.key_topics, &other.key_topics);
     if share > rules.overlap_at {
         found.push(Signal {
             kind: SignalKind::Approaching,
             strength: 0.8 * share,
-            topics: common(&own, &others),
+            topics: common(&one.key_topics, &other.key_topics),
             prompts_ahead: prompts_ahead(one.prompts, other.prompts),
             domain: None,
         });
@@ -154,20 +185,17 @@ pub fn signals(one: &AgentHeading<'_>, other: &AgentHeading<'_>, rules: &SignalR
 }
 
 /// The domain in which both work most, if they have no topic of it in common: common topics are a sign of their own.
-fn proximity(one: &AgentHeading<'_>, other: &AgentHeading<'_>, domains: &[WorkDomain]) -> Option<Signal> {
-    let (own, others) = (one.key_topics(), other.key_topics());
-    let near = domains.iter().filter_map(|domain| {
-        let presence = one.presence(domain).min(other.presence(domain));
-        let within = |topics: &BTreeSet<Topic>| -> BTreeSet<Topic> {
-            topics.intersection(&domain.topics).cloned().collect()
-        };
-        let (own, others) = (within(&own), within(&others));
-        let is_near = presence >= LEAST_PRESENCE && own.is_disjoint(&others);
-        is_near.then(|| (presence, domain, own.into_iter().chain(others).collect::<Vec<_>>()))
+fn proximity(one: &ComparedAgent<'_>, other: &ComparedAgent<'_>, domains: &[WorkDomain]) -> Option<Signal> {
+    let parts = one.in_domains.iter().zip(&other.in_domains);
+    let near = domains.iter().zip(parts).filter_map(|(domain, (own, others))| {
+        let presence = own.presence.min(others.presence);
+        let is_near = presence >= LEAST_PRESENCE && own.topics.is_disjoint(&others.topics);
+        is_near.then_some((presence, domain, own, others))
     });
     // Of equals the last one is taken: configured domains, which are first, are preferred.
     let near: Vec<_> = near.collect();
-    let (presence, domain, topics) = near.into_iter().rev().max_by(|(a, ..), (b, ..)| a.total_cmp(b))?;
+    let (presence, domain, own, others) = near.into_iter().rev().max_by(|(a, ..), (b, ..)| a.total_cmp(b))?;
+    let topics = own.topics.iter().chain(&others.topics).cloned().collect();
     Some(Signal {
         kind: SignalKind::DomainProximity,
         strength: 0.3 + 0.4 * presence,
@@ -222,10 +250,13 @@ mod tests {
         words.iter().map(one).collect()
     }
 
+    fn compared(trends: &[TopicTrend]) -> ComparedAgent<'_> {
+        ComparedAgent::new(&AgentHeading { trends, prompts: &[], changed: &[] }, &[])
+    }
+
     fn found(one: &[(&str, Option<Trend>)], other: &[(&str, Option<Trend>)]) -> Vec<(&'static str, i64)> {
         let (one, other) = (trends(one), trends(other));
-        let heading = |trends| AgentHeading { trends, prompts: &[], changed: &[] };
-        let signals = signals(&heading(&one), &heading(&other), &RULES);
+        let signals = signals(&compared(&one), &compared(&other), &RULES);
         signals.iter().map(|signal| (signal.kind.name(), (signal.strength * 100.0).round() as i64)).collect()
     }
 
@@ -254,9 +285,8 @@ mod tests {
     fn the_limit_of_common_topics_can_be_set() {
         let words = trends(&[("login", None), ("a", None)]);
         let others = trends(&[("login", None), ("b", None)]);
-        let heading = |trends| AgentHeading { trends, prompts: &[], changed: &[] };
         let at = |overlap_at| {
-            signals(&heading(&words), &heading(&others), &SignalRules { overlap_at, ..RULES }).len()
+            signals(&compared(&words), &compared(&others), &SignalRules { overlap_at, ..RULES }).len()
         };
         assert_eq!((at(0.3), at(0.35)), (1, 0));
     }
@@ -290,6 +320,7 @@ mod tests {
             let (one_trends, other_trends) = (trajectory::trends(&one), trajectory::trends(&other));
             let one = AgentHeading { trends: &one_trends, prompts: &one, changed: &[] };
             let other = AgentHeading { trends: &other_trends, prompts: &other, changed: &changed };
+            let [one, other] = [one, other].map(|heading| ComparedAgent::new(&heading, &domains));
             let found = signals(&one, &other, &SignalRules { overlap_at: 1.0, domains: &domains });
             found.iter().map(|signal| (signal.strength, signal.describe())).collect::<Vec<_>>()
         };

@@ -122,6 +122,11 @@ fn pattern(text: &str) -> Result<Pattern, PatternError> {
     Pattern::new(text, &NormalPath::absolute("/"))
 }
 
+/// A path of the repository, under the same root as the patterns.
+pub(super) fn normal(path: &str) -> NormalPath {
+    NormalPath::absolute("/").join(path)
+}
+
 /// How often a word led to a domain.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WordEvidence {
@@ -171,17 +176,25 @@ impl WorkDomain {
 
     /// Whether the file is in it. `path` is relative to the root of the repository.
     pub fn has_file(&self, path: &str) -> bool {
-        let path = NormalPath::absolute("/").join(path);
-        self.paths.iter().any(|pattern| pattern.covers(&path))
+        self.covers(&normal(path))
+    }
+
+    fn covers(&self, path: &NormalPath) -> bool {
+        self.paths.iter().any(|pattern| pattern.covers(path))
     }
 
     /// How much of an agent's work is in it, from 0 to 1: the share of its last prompts with one of the topics, or the
     /// share of its last changed files, whichever is larger.
     pub fn presence(&self, prompts: &[Vec<Topic>], changed: &[String]) -> f64 {
+        self.presence_at(prompts, &changed.iter().map(|path| normal(path)).collect::<Vec<_>>())
+    }
+
+    /// The same with paths as [`normal`] makes them: whoever asks many domains makes them once.
+    pub(super) fn presence_at(&self, prompts: &[Vec<Topic>], changed: &[NormalPath]) -> f64 {
         let share = |count: usize, all: usize| count as f64 / all.max(1) as f64;
         let is_about = |prompt: &&Vec<Topic>| prompt.iter().any(|topic| self.topics.contains(topic));
         let by_topics = share(prompts.iter().filter(is_about).count(), prompts.len());
-        let by_files = share(changed.iter().filter(|path| self.has_file(path)).count(), changed.len());
+        let by_files = share(changed.iter().filter(|path| self.covers(path)).count(), changed.len());
         by_topics.max(by_files)
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::awareness::PredictionEnd;
 use crate::domain::awareness::calibration;
 use crate::domain::awareness::counters::AgentId;
 use crate::domain::awareness::forecast::Forecast;
-use crate::domain::awareness::signals::{Signal, SignalRules, signals};
+use crate::domain::awareness::signals::{ComparedAgent, Signal, SignalRules, signals};
 use crate::domain::awareness::topics::Topic;
 use crate::domain::awareness::track::Deed;
 use crate::domain::awareness::worktree_conflict::{SideChange, WorktreeConflict};
@@ -24,7 +24,7 @@ use super::{WorkPlace, domains, resolve};
 /// Forecasts below this are left out, unless all are wanted.
 pub const WORTH_SHOWING: f64 = 0.2;
 /// How many pairs, predictions and conflicts a screen shows.
-const MOST_SHOWN: usize = 100;
+pub const MOST_SHOWN: usize = 100;
 /// How many agents are compared for a screen: the pairs are as many as their square.
 const MOST_AGENTS: usize = 100;
 
@@ -294,13 +294,16 @@ fn pairs(
     let ids: Vec<AgentId> = here.agents.iter().map(|agent| AgentId::of(&agent.session)).collect();
     let mut view = View::new(op, track, counts, &ids, &all_topics, clock::now())?;
     view.leave_out_others(&ids.into_iter().collect());
+    view.look_up_files()?;
+    let compared: Vec<ComparedAgent<'_>> =
+        here.topics.iter().map(|agent| ComparedAgent::new(&agent.heading(), &domains)).collect();
     let mut found: Vec<Candidate> = Vec::new();
     for (number, agent) in here.agents.iter().enumerate() {
         view.turn_to(AgentId::of(&agent.session), &here.asked[number]);
         let mut forecasts: HashMap<AgentId, Forecast> = view.forecasts(0.0)?.into_iter().collect();
         for (other, other_agent) in here.agents.iter().enumerate().filter(|(other, _)| *other != number) {
             let signals = match number < other {
-                true => signals(&here.topics[number].heading(), &here.topics[other].heading(), &rules),
+                true => signals(&compared[number], &compared[other], &rules),
                 false => Vec::new(),
             };
             let forecast = forecasts.remove(&AgentId::of(&other_agent.session));

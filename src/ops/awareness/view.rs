@@ -1,5 +1,6 @@
 //! What is known when an agent is prompted: who is in which files, and how likely it meets whom.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -24,6 +25,8 @@ pub(super) struct View<'a> {
     topics: &'a [Topic],
     words: Vec<WordId>,
     names: HashMap<PathId, NameWords>,
+    /// The files in which somebody is, if they were looked up at once.
+    files: Option<LookedUpFiles>,
     pub(super) me: AgentId,
     /// When the window began, in milliseconds since 1970.
     pub(super) since: i64,
@@ -67,12 +70,35 @@ impl<'a> View<'a> {
             counters.count(agent, &event.words(), &files, &named.copied().collect());
         }
         let (census, me) = (OnceCell::new(), prompted.first().copied().unwrap_or(AgentId(0)));
-        Ok(Self { counts, counters, events, work, topics, words, names, me, since, census })
+        Ok(Self { counts, counters, events, work, topics, words, names, files: None, me, since, census })
     }
 
     /// Forecasts nothing about agents other than these.
     pub(super) fn leave_out_others(&mut self, agents: &HashSet<AgentId>) {
         self.work.retain(|agent, _| agents.contains(agent));
+    }
+
+    /// Looks up all files in which somebody is, for whoever asks about many pairs: reading the counts of a few files
+    /// costs nearly as much as reading those of all.
+    pub(super) fn look_up_files(&mut self) -> Result<(), CommandError> {
+        let places: BTreeSet<PathId> = self.work.values().flat_map(RecentWork::latest_files).collect();
+        let counters = select(self.counts, &[], &[], &places.iter().copied().collect::<Vec<_>>())?;
+        let mut named: HashMap<PathId, NamedFile> = HashMap::new();
+        for changed in self.events.iter().rev().flat_map(|event| &event.files) {
+            if places.contains(&changed.id) {
+                named.entry(changed.id).or_insert_with(|| NamedFile::new(&changed.path));
+            }
+        }
+        self.files = Some(LookedUpFiles { counters, named });
+        Ok(())
+    }
+
+    /// The counts that tell which of these files everyone changes.
+    fn counts_of(&self, files: &[PathId]) -> Result<Cow<'_, Counters>, CommandError> {
+        match &self.files {
+            Some(found) => Ok(Cow::Borrowed(&found.counters)),
+            None => Ok(Cow::Owned(select(self.counts, &[], &[], files)?)),
+        }
     }
 
     /// Makes it the view of that agent, whose `topics` must be among those that the view was made with.
@@ -92,7 +118,7 @@ impl<'a> View<'a> {
         let theirs: HashSet<PathId> = others().flat_map(|(_, work)| work.latest_files()).collect();
         let shared: Vec<PathId> =
             own.latest_files().into_iter().filter(|file| theirs.contains(file)).collect();
-        let hubs = select(self.counts, &[], &[], &shared)?;
+        let hubs = self.counts_of(&shared)?;
         let mut found: Vec<(AgentId, Forecast)> = others()
             .map(|(other, work)| {
                 let found = forecast(&self.counters, &prompted, *other, work, stem);
@@ -144,7 +170,7 @@ impl<'a> View<'a> {
     /// The likeliest place in which not everyone is now and then.
     pub(super) fn place(&self, forecast: &Forecast) -> Result<Option<MeetingPlace>, CommandError> {
         let files: Vec<PathId> = forecast.places.iter().map(|place| place.file).collect();
-        let counters = select(self.counts, &[], &[], &files)?;
+        let counters = self.counts_of(&files)?;
         Ok(forecast.place(|file| counters.is_hub(file)))
     }
 
@@ -156,11 +182,34 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn describe(&self, other: &AgentName, place: &MeetingPlace, probability: f64) -> HeadsUp {
-        let path = self.path(place.file);
-        let stem: Vec<WordId> = topics::of_path(&path).stem.iter().map(WordId::of).collect();
+        let known = self.files.as_ref().and_then(|files| files.named.get(&place.file));
+        let NamedFile { path, stem } =
+            known.cloned().unwrap_or_else(|| NamedFile::new(self.path(place.file).as_bytes()));
         let at = (place.file, place.arrival);
         let reason = MeetingReason::of(&self.counters, self.me, self.topics, &stem, at);
         HeadsUp { other: other.clone(), path, probability, reason }
+    }
+}
+
+/// What would otherwise be looked up for each pair of agents.
+struct LookedUpFiles {
+    /// Of the files only.
+    counters: Counters,
+    named: HashMap<PathId, NamedFile>,
+}
+
+/// A file's path relative to the root of the work tree, and the words in its name.
+#[derive(Clone)]
+struct NamedFile {
+    path: String,
+    stem: Vec<WordId>,
+}
+
+impl NamedFile {
+    fn new(path: &[u8]) -> Self {
+        let path = String::from_utf8_lossy(path).into_owned();
+        let stem = topics::of_path(&path).stem.iter().map(WordId::of).collect();
+        Self { path, stem }
     }
 }
 

@@ -53,3 +53,26 @@ fn nothing_to_add_is_said() {
     overlaps: nobody seems to be heading for another's files
     ");
 }
+
+#[test]
+fn many_agents_are_few_lines() {
+    let env = repository();
+    let file = format!("src/{}/login.rs", "deep/".repeat(30).trim_end_matches('/'));
+    for number in 10..22 {
+        let name = format!("Agent{number}");
+        join(&env, &name);
+        prompt(&env, &name, "look after the login");
+        edit(&env, &name, &file);
+    }
+    let mut client = at_noon(&env);
+    let plain = client.ok("agents", json!({}));
+    let said = client.ok("agents", json!({ "include": ["headings", "overlaps"] }));
+    let added: Vec<&str> = said.text.lines().skip(plain.text.lines().count()).collect();
+    let rests: Vec<&&str> = added.iter().filter(|line| line.starts_with("and ")).collect();
+    // Each of the twelve may meet each other one, and a hundred of these pairs are looked at.
+    assert_eq!(rests, [&"and 2 more", &"and at least 90 more"], "{added:?}");
+    for line in added.iter().filter(|line| line.contains("deep")) {
+        assert!(line.contains("deep/login.rs`"), "{line}");
+    }
+    assert_eq!(said.structured["overlaps"].as_array().map(Vec::len), Some(10));
+}

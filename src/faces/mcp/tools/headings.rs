@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::awareness::heads_up;
+use crate::domain::awareness::heads_up::{self, shorten_path};
 use crate::domain::awareness::signals::Signal;
 use crate::domain::awareness::trajectory::{TopicTrend, Trend};
 use crate::domain::quote_code;
@@ -30,11 +30,24 @@ pub(super) fn headings(op: &Op) -> Result<RequestedPart, CommandError> {
     let known: Vec<&AgentTopics> =
         agents.iter().filter(|agent| !agent.topics.is_empty() || !agent.changed.is_empty()).collect();
     let mut lines: Vec<String> = known.iter().take(MOST_LINES).map(|agent| heading_line(agent)).collect();
+    lines.extend(rest_line(known.len(), usize::MAX));
     if lines.is_empty() {
         lines.push("headings: nothing is known yet".to_string());
     }
     let members = known.iter().take(MOST_LINES).map(|agent| heading_json(agent)).collect();
     Ok(RequestedPart { lines, members: vec![("headings", members)] })
+}
+
+/// Says how many of `count` are left out. From `bound` on, nobody knows how many more there are.
+fn rest_line(count: usize, bound: usize) -> Option<String> {
+    let rest = count.checked_sub(MOST_LINES).filter(|rest| *rest > 0)?;
+    let least = if count >= bound { "at least " } else { "" };
+    Some(format!("and {least}{rest} more"))
+}
+
+/// The end of a long path says more than its beginning.
+fn quote_path(path: &str) -> String {
+    quote_code(&shorten_path(path))
 }
 
 fn key_topics(agent: &AgentTopics) -> impl Iterator<Item = &TopicTrend> {
@@ -48,7 +61,7 @@ fn heading_line(agent: &AgentTopics) -> String {
         found.trend.map_or(word.clone(), |trend| format!("{word} ({})", trend.name()))
     };
     let topics: Vec<String> = key_topics(agent).map(topic).collect();
-    let files: Vec<String> = agent.changed.iter().take(MOST_FILES).map(|file| quote_code(file)).collect();
+    let files: Vec<String> = agent.changed.iter().take(MOST_FILES).map(|file| quote_path(file)).collect();
     let parts = [("about", topics), ("changed", files)];
     let parts = parts.into_iter().filter(|(_, words)| !words.is_empty());
     let parts: Vec<String> = parts.map(|(verb, words)| format!("{verb} {}", words.join(", "))).collect();
@@ -68,10 +81,12 @@ fn heading_json(agent: &AgentTopics) -> Value {
 
 /// Who may collide with whom in this repository.
 pub(super) fn overlaps(op: &Op) -> Result<RequestedPart, CommandError> {
-    let report = overlaps::overlaps(op, OverlapScope::Open)?;
+    let report = overlaps::overlaps(op, OverlapScope::Screen)?;
     let (found, conflicts) = (&report.overlaps, &report.conflicts);
     let mut lines: Vec<String> = found.iter().take(MOST_LINES).flat_map(overlap_lines).collect();
+    lines.extend(rest_line(found.len(), overlaps::MOST_SHOWN));
     lines.extend(conflicts.iter().take(MOST_LINES).map(conflict_line));
+    lines.extend(rest_line(conflicts.len(), overlaps::MOST_SHOWN));
     if lines.is_empty() {
         lines.push("overlaps: nobody seems to be heading for another's files".to_string());
     }
@@ -88,7 +103,7 @@ fn likelihood(one: &AgentOverlap) -> Option<&'static str> {
 fn overlap_lines(one: &AgentOverlap) -> Vec<String> {
     let [agent, with] = &one.agents;
     let forecast = likelihood(one).map(|likelihood| {
-        let file = one.file.as_deref().map_or(String::new(), |file| format!(" in {}", quote_code(file)));
+        let file = one.file.as_deref().map_or(String::new(), |file| format!(" in {}", quote_path(file)));
         let why = one.why.as_deref().map_or(String::new(), |why| format!(": {why}"));
         format!("{agent} → {with}: {likelihood} collision{file}{why}")
     });
@@ -123,7 +138,7 @@ fn overlap_json(one: &AgentOverlap) -> Value {
 
 fn conflict_line(one: &OpenConflict) -> String {
     let names: Vec<&str> = one.sides.iter().map(|(name, _)| name.as_str()).collect();
-    format!("{} can't be merged: changed by {}", quote_code(&one.file), names.join(" and "))
+    format!("{} can't be merged: changed by {}", quote_path(&one.file), names.join(" and "))
 }
 
 fn conflict_json(one: &OpenConflict) -> Value {
