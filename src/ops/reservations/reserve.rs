@@ -104,7 +104,9 @@ pub(in crate::ops) fn drafts(
     for text in &request.patterns {
         let reservation = place.draft(ctx, text, request.broad)?;
         let expires_at = request.ttl.map(|ttl| now + ttl);
-        if !wanted.iter().any(|other| other.pattern == reservation.pattern) {
+        let is_same =
+            |other: &Reservation| other.pattern == reservation.pattern && other.head == reservation.head;
+        if !wanted.iter().any(is_same) {
             wanted.push(Reservation { reason: reason.clone(), expires_at, since: now, ..reservation });
         }
     }
@@ -210,9 +212,11 @@ fn grant(
     now: Timestamp,
 ) -> Result<(Agent, usize), CommandError> {
     let held: Vec<&Reservation> = me.reservations.iter().filter(|held| held.binds(now)).collect();
-    // A reservation held with a task ends with it, so it replaces no other.
-    let is_same =
-        |wanted: &Reservation, held: &Reservation| is_same_place(wanted, held) && wanted.task == held.task;
+    // A reservation held with a task ends with it, so it replaces no other. Neither does one that links lead elsewhere:
+    // `link/../a` and `a` are written alike.
+    let is_same = |wanted: &Reservation, held: &Reservation| {
+        is_same_place(wanted, held) && wanted.task == held.task && wanted.head == held.head
+    };
     let is_new = |wanted: &&Reservation| !held.iter().any(|held| is_same(wanted, held));
     let new = wanted.iter().filter(is_new).count();
     let total = held.len() + new;

@@ -356,3 +356,21 @@ fn what_a_damaged_registration_held_is_still_held() {
     assert_free(&env, "Bob", &["src/x"]);
     reserve(&env, "Bob", &["src/x"]);
 }
+
+#[test]
+fn a_path_through_a_link_and_a_path_that_is_written_alike_are_both_held() {
+    for patterns in [["link/../a", "a"], ["a", "link/../a"]] {
+        for together in [true, false] {
+            let env = two();
+            fs::create_dir_all(env.work().join("there/dir")).unwrap();
+            symlink("there/dir", env.work().join("link")).unwrap();
+            let steps = if together { vec![&patterns[..]] } else { patterns.chunks(1).collect() };
+            for patterns in steps {
+                reserve(&env, "Alice", patterns);
+            }
+            assert_held(&env, "Bob", &["a", "there/a"], "Alice");
+            env.ok(&["release", "a", "--as", "Alice"]);
+            assert_free(&env, "Bob", &["a", "there/a"]);
+        }
+    }
+}
