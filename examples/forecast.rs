@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, BufRead, Write};
 
 use ravenry::domain::awareness::counters::{AgentId, Counters, PathId, WordId};
-use ravenry::domain::awareness::forecast::{PromptedAgent, RecentWork, forecast};
+use ravenry::domain::awareness::forecast::{Forecaster, PromptedAgent, RecentWork};
 use serde::Deserialize;
 
 /// How long an agent's events count as recent, in seconds.
@@ -71,8 +71,8 @@ impl Replay {
         let prompted = PromptedAgent { agent, topics: &topics, work: &own };
         let others = self.recent.keys().copied().filter(|other| *other != agent);
         let stem = |file: PathId| self.stems[file.0 as usize].as_slice();
-        let pairs = others
-            .map(|other| (other, forecast(&self.counters, &prompted, other, &self.work_of(other), stem)));
+        let forecaster = Forecaster::new(&self.counters, prompted, stem);
+        let pairs = others.map(|other| (other, forecaster.forecast(other, &self.work_of(other))));
         let likely = pairs.filter(|(_, forecast)| forecast.probability > LEAST);
         let answer = likely
             .map(|(other, forecast)| {

@@ -34,6 +34,7 @@
 //!
 //! Outside the mesh:
 //!
+//! - `.ravenry/knowledge/` in a project: `store::knowledge`;
 //! - configuration files: `store::setup::config_files`; `last-good.json` next to the user's configuration:
 //!   `store::setup::last_good`;
 //! - git's pre-commit hook: `ops::setup::guard`;

@@ -11,7 +11,8 @@
 //! measures another `msg`, such as the one that `.ci/release` builds.
 //!
 //! `-- replay PATH [COMMITS]` measures no time: it prints how well the history of that repository would have been
-//! forecast.
+//! forecast. `-- search [RECORDS QUERIES]…` prints how well the search of knowledge finds. `-- staleness [PATH]` prints how many changes of anchored functions in that repository are noticed, and how
+//! many false alarms there are beside those of a whole-file hash.
 
 #![allow(
     clippy::unwrap_used,
@@ -31,6 +32,7 @@ mod figure;
 mod growth;
 mod guard;
 mod hooks;
+mod judging;
 mod locks;
 mod mcp;
 mod messages;
@@ -41,7 +43,9 @@ mod readers;
 mod replay;
 mod report;
 mod scratch;
+mod search;
 mod seeding;
+mod staleness;
 mod start;
 mod statusline;
 mod swarm;
@@ -55,7 +59,7 @@ use report::Weather;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 19] = [
+const MEASUREMENTS: [(&str, Measurement); 20] = [
     ("start", start::measure),
     ("statusline", statusline::measure),
     ("feed", feed::measure),
@@ -67,6 +71,7 @@ const MEASUREMENTS: [(&str, Measurement); 19] = [
     ("prompt", prompts::measure),
     ("seeding", seeding::measure),
     ("guard", guard::measure),
+    ("judging", judging::measure),
     ("mcp", mcp::measure),
     ("task", swarm::measure),
     ("send", messages::send),
@@ -98,18 +103,19 @@ fn main() -> ExitCode {
     }
     // Cargo adds `--bench`.
     let words: Vec<String> = args.iter().filter(|arg| *arg != "--bench").cloned().collect();
-    if let [command, rest @ ..] = &words[..]
-        && command == "replay"
-    {
-        return replay(rest);
+    match &words[..] {
+        [command, rest @ ..] if command == "replay" => return tell_result(replay::run(rest)),
+        [command, rest @ ..] if command == "search" => return tell_result(search::run(rest)),
+        [command, rest @ ..] if command == "staleness" => return tell_result(staleness::run(rest)),
+        _ => {}
     }
     measure(&args);
     ExitCode::SUCCESS
 }
 
-/// Prints how well a history would have been forecast.
-fn replay(args: &[String]) -> ExitCode {
-    match replay::run(args) {
+/// Prints a text that was asked for, or why there is none.
+fn tell_result(result: Result<String, String>) -> ExitCode {
+    match result {
         Ok(text) => print!("{text}"),
         Err(sentence) => {
             eprintln!("{sentence}");

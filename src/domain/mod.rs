@@ -11,6 +11,7 @@ mod event;
 mod harness;
 pub mod hook;
 mod importance;
+pub mod knowledge;
 pub mod line_merge;
 mod message;
 mod message_kind;
@@ -32,6 +33,7 @@ mod shell_quote;
 pub mod spec;
 mod suggest;
 pub mod text_edit;
+pub mod words;
 
 pub use activity_counts::{ActivityChange, ActivityCounts, ActivityDelta};
 pub use agent::{Agent, FormerName};

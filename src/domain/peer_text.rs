@@ -46,7 +46,12 @@ impl PeerText {
 
     /// As a sentence: one line, at most 200 characters, in quotation marks that the text cannot close.
     pub fn quoted(&self) -> String {
-        format!("“{}”", one_line(&self.0.replace(['“', '”'], "\""), MAX_QUOTED))
+        self.quoted_within(MAX_QUOTED)
+    }
+
+    /// The same with another limit, in characters.
+    pub fn quoted_within(&self, most: usize) -> String {
+        format!("“{}”", one_line(&self.0.replace(['“', '”'], "\""), most))
     }
 
     /// Whether [`quoted`](Self::quoted) truncates the text.

@@ -3,6 +3,10 @@
 //! Programs rely on one contract: `msg --json` prints these members, and MCP tools return the same ones in the
 //! result's `_meta`, with peers' prose quoted (`mcp::answer`).
 
+pub(super) mod batch;
+mod batch_fields;
+pub(super) mod record;
+
 use std::time::Duration;
 
 use serde::Serialize;

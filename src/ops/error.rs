@@ -90,6 +90,7 @@ kinds! {
     UnknownKey = "unknown_key",
     UnknownLiveness = "unknown_liveness",
     UnknownMessage = "unknown_message",
+    UnknownRecord = "unknown_record",
     UnknownTask = "unknown_task",
     UnsafeMesh = "unsafe_mesh",
     Usage = "usage",
@@ -230,6 +231,11 @@ impl From<StoreError> for CommandError {
             }
             StoreError::NoRegistration(_) => {
                 Self::new(CommandErrorKind::NotJoined, message).hint("run `msg join` to come back")
+            }
+            StoreError::BadImport(_) => Self::new(CommandErrorKind::InvalidValue, message)
+                .hint("export the whole document with `Y.encodeStateAsUpdate(doc)`"),
+            StoreError::UnusableCell { record } => {
+                Self::new(CommandErrorKind::InvalidValue, message).fact("record", record)
             }
         }
     }

@@ -12,7 +12,7 @@ use super::reservations::contest_target::targets_here;
 pub enum LiveValue {
     /// The names of live agents.
     Agents,
-    /// The patterns that others have reserved in this project, as they are written from here.
+    /// The patterns in this project that the caller may contest, as they are written from here.
     Reservations,
     /// The ids of open predictions in this repository.
     Predictions,

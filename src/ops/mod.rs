@@ -12,6 +12,7 @@ mod error;
 pub mod feed;
 mod health_check;
 pub mod hook;
+pub mod knowledge;
 mod live_values;
 pub mod messages;
 mod notices;

@@ -47,4 +47,9 @@ pub enum StoreError {
     Foreign(String),
     #[error("the registration of {0} is gone")]
     NoRegistration(String),
+    /// What would be read back differs, for example because a path is empty.
+    #[error("the record {record} can't be stored: it has a value that could not be read back")]
+    UnusableCell { record: String },
+    #[error("the update was not imported: {0}")]
+    BadImport(String),
 }

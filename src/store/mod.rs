@@ -12,6 +12,7 @@ mod feed;
 mod fingerprint;
 mod handles;
 mod hooks;
+mod knowledge;
 mod layout;
 mod location;
 mod lock_order;
@@ -35,9 +36,11 @@ pub use agents::registry_index::{IndexedRegistry, ListedAgent, RegistryQuery};
 pub use agents::resolved_patterns::resolved_patterns;
 pub use agents::sessions::{Eviction, SessionRecord, SessionScan};
 pub use awareness::conflict_file::ConflictLock;
-pub use awareness::counter_file::{CountedPart, CounterFile, RepositoryCounts};
+pub use awareness::counter_entry::FileSelection;
+pub use awareness::counter_file::{CountedPart, CounterFile};
 pub use awareness::predictions::{Prediction, Recorded};
-pub use awareness::track_file::{CountedTrack, CountingLock, Track};
+pub use awareness::repository_counts::RepositoryCounts;
+pub use awareness::track_file::{CountedTrack, CountingLock, Track, TrackText};
 pub use directory_kind::mesh_around;
 pub use error::StoreError;
 pub use feed::{EventBatch, FeedPosition, ProjectFeedPosition, ProjectFeeds};
@@ -48,6 +51,10 @@ pub use handles::{
 };
 pub use hooks::hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange};
 pub use hooks::session_states::{ChannelState, SessionServer, SessionState};
+pub use knowledge::{
+    ImportReport, KnowledgeCache, KnowledgeLog, LogContent, LogProblem, LogProblemKind, LogStamp, PackReport,
+    exclude_knowledge_from_git,
+};
 pub use location::{LocationReason, MeshLocation};
 pub use lock_order::holds_a_lock;
 pub use locked_mesh::LockedMesh;

@@ -15,6 +15,7 @@ pub struct Home {
     pub home: PathBuf,
     pub config: PathBuf,
     pub state: PathBuf,
+    pub cache: PathBuf,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +27,12 @@ impl Home {
         // XDG on every system, so that files are in the same places on Linux and on a Mac.
         let xdg = etcetera::base_strategy::Xdg::new().map_err(|_| NoHome)?;
         let state = xdg.state_dir().unwrap_or_else(|| xdg.home_dir().join(".local/state"));
-        Ok(Self { home: xdg.home_dir().to_path_buf(), config: xdg.config_dir(), state })
+        Ok(Self {
+            home: xdg.home_dir().to_path_buf(),
+            config: xdg.config_dir(),
+            state,
+            cache: xdg.cache_dir(),
+        })
     }
 
     /// Expands a leading `~`.

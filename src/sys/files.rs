@@ -13,6 +13,7 @@ mod append;
 mod foreign_files;
 mod lines;
 mod locked_line_file;
+mod locked_log_file;
 mod mtime;
 mod process_mark;
 mod ranged;
@@ -45,6 +46,7 @@ pub use foreign_files::{
 };
 pub use lines::{FileLine, LineFile, LinePosition, LinesSince, MAX_LINE};
 pub use locked_line_file::LockedLineFile;
+pub use locked_log_file::{LockedLogFile, LogFileLock};
 pub use mtime::{refresh, touch, touch_dir};
 pub use process_mark::{mark_of, own_mark, owner_of};
 pub use ranged::RangedFile;

@@ -1,5 +1,7 @@
 //! Finds the git work tree of a directory and its branch, usually without starting `git`.
 
+mod file_history;
+mod head_commit;
 mod history;
 mod last_commit;
 mod read_only;
@@ -13,6 +15,7 @@ use std::process::{Command, Stdio};
 
 use super::files;
 
+pub use file_history::{FileChanges, SearchText};
 pub use history::{PastCommit, past_commits};
 pub use last_commit::LastCommit;
 pub use read_only::ReadOnlyGit;

@@ -11,6 +11,7 @@ pub mod files;
 pub mod filesystem;
 pub mod flock;
 pub mod git;
+pub mod outline;
 pub mod panics;
 pub mod paths;
 pub mod process;

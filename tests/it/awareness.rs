@@ -99,3 +99,14 @@ fn join(env: &TestEnvironment, name: &str) {
     let args = ["join", name, "--harness", "claude", "--session", &session_of(name), "--pid", &host];
     end(env.msg().args(args).env(BACKGROUND, "wait")).expect_code(0);
 }
+
+/// Alice was told that Robin is in `src/auth/login.rs`.
+fn told_of_login() -> TestEnvironment {
+    let env = repository();
+    join(&env, "Alice");
+    join(&env, "Robin");
+    prompt(&env, "Robin", "look after the login");
+    edit(&env, "Robin", "src/auth/login.rs");
+    assert_ne!(prompt(&env, "Alice", "the login forgets its users"), "");
+    env
+}

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::environment::{TestEnvironment, end};
+use serde_json::{Value, json};
+
+use crate::support::environment::{TestEnvironment, end, put};
 
 /// What bash offers for the last of these words.
 fn offered(env: &TestEnvironment, line: &[&str]) -> Vec<String> {
@@ -136,6 +138,42 @@ fn patterns_are_those_of_this_project_as_written_from_here() {
         in_dir(&inner, &["contest", pattern, "--as", "Robin"]);
     }
     assert_eq!(offered_in(&env, &inner, &["msg", "contest", "a"]), ["a.rs"]);
+}
+
+/// Nothing is taken from an agent of pi-messenger, nor from a person by an agent.
+#[test]
+fn only_what_can_be_contested_is_offered() {
+    let env = TestEnvironment::new();
+    for name in ["Alice", "Bob"] {
+        env.join(name);
+    }
+    for person in ["Person", "Visitor"] {
+        env.ok(&["join", person, "--pid", &env.host().to_string(), "--harness", "terminal"]);
+    }
+    let mut foreign: Value =
+        serde_json::from_str(include_str!("../../fixtures/pi-messenger/registry-RedIce.json")).unwrap();
+    foreign["pid"] = json!(env.pi_host());
+    foreign["cwd"] = json!(env.work());
+    put(&env.mesh().join("registry/RedIce.json"), &foreign.to_string());
+    env.ok(&["reserve", "src/ui/", "--as", "Alice"]);
+    env.ok(&["reserve", "docs/", "--as", "Person"]);
+    let values = |name: &str| env.run(&["completions", "--values", "reservations", "--as", name]);
+    for (name, can, cannot) in [
+        ("Bob", &["src/ui/"][..], &["config.yaml", "docs/", "src/auth/"][..]),
+        ("Visitor", &["docs/", "src/ui/"], &["config.yaml", "src/auth/"]),
+    ] {
+        assert_eq!(values(name).expect_code(0).stdout.lines().collect::<Vec<_>>(), can, "{name}");
+        can.iter().for_each(|pattern| drop(env.ok(&["contest", pattern, "--as", name])));
+        for pattern in cannot {
+            let kind = if *pattern == "docs/" { "held_by_person" } else { "foreign_agent" };
+            assert_eq!(env.fails(1, &["contest", pattern, "--as", name]), kind, "{name}: {pattern}");
+        }
+    }
+    assert_eq!(
+        offered(&env, &["msg", "contest", ""]),
+        ["src/ui/"],
+        "a caller that is not known counts as an agent"
+    );
 }
 
 /// A pattern of a peer must not become a command of the person who completes it.

@@ -12,7 +12,7 @@ mod checks;
 
 type Check = fn(&[u8]);
 
-const TARGETS: [(&str, Check); 14] = [
+const TARGETS: [(&str, Check); 15] = [
     ("claude", checks::claude),
     ("codex", checks::codex),
     ("gemini", checks::gemini),
@@ -27,6 +27,7 @@ const TARGETS: [(&str, Check); 14] = [
     ("settings", checks::settings),
     ("feed", checks::feed),
     ("mcp", checks::mcp),
+    ("expression", checks::expression),
 ];
 
 /// One in this many commands of the tables becomes a seed.

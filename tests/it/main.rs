@@ -25,6 +25,8 @@ mod hooks;
 mod inbox_under_kills;
 mod install;
 mod joining;
+mod knowledge;
+mod knowledge_search;
 mod layering;
 mod lock_order;
 mod locks;

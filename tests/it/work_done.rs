@@ -74,6 +74,14 @@ fn a_command_looks_at_all_agents_once() {
 }
 
 #[test]
+fn topics_of_all_agents_are_read_at_once() {
+    let env = TestEnvironment::new();
+    crowd(&env, 5);
+    assert_eq!(env.ok(&["topics"])["agents"].as_array().map(Vec::len), Some(5));
+    assert_eq!(count(&env, "track", &["topics"]), 1);
+}
+
+#[test]
 fn claims_are_read_once_for_all_who_wait() {
     let env = TestEnvironment::new();
     let names = crowd(&env, 12);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use ravenry::domain::awareness::counters::{AgentId, Counters, PathId, WordId};
-use ravenry::domain::awareness::forecast::{Arrival, Forecast, PromptedAgent, RecentWork, forecast};
+use ravenry::domain::awareness::forecast::{Arrival, Forecast, Forecaster, PromptedAgent, RecentWork};
 use ravenry::domain::settings::Settings;
 
 /// The most files of a pair that are looked at to see whether the right one was named.
@@ -94,10 +94,11 @@ impl Stream {
         let own = work_of(recent, event.agent);
         let prompted = PromptedAgent { agent: event.agent, topics: &event.words, work: &own };
         let stem = |file: PathId| self.names.get(&file).map_or(&[][..], |words| words.stem.as_slice());
+        let forecaster = Forecaster::new(counters, prompted, stem);
         let others = recent.keys().copied().filter(|other| *other != event.agent);
         let all = others.map(|other| {
             let work = work_of(recent, other);
-            let forecast = forecast(counters, &prompted, other, &work, stem);
+            let forecast = forecaster.forecast(other, &work);
             (other, work, forecast)
         });
         all.collect()

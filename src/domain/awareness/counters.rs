@@ -126,6 +126,14 @@ impl Counters {
         share(counts.files.get(&file), counts.prompts)
     }
 
+    /// The same for each file to which prompts with this word led.
+    pub(super) fn habits(&self, word: WordId) -> impl Iterator<Item = (PathId, f64)> {
+        let counts = self.words.get(&word).into_iter();
+        counts.flat_map(|counts| {
+            counts.files.iter().map(|(file, count)| (*file, share(Some(count), counts.prompts)))
+        })
+    }
+
     /// How rare a word is, from 0 to 1.
     pub(super) fn rarity(&self, word: WordId) -> f64 {
         let all = f64::from(self.events) + 1.0;

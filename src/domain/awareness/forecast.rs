@@ -4,7 +4,7 @@
 //! led there before, by words that the file's name shares with the prompt, and by A's own habit. Or B comes to a file in
 //! which A is: told by B's habit, and by how busy B is. Each file is a chance; together they are less than independent.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 use super::counters::{AgentId, Counters, PathId, WordId};
 
@@ -25,9 +25,9 @@ pub struct RecentWork {
 }
 
 impl RecentWork {
-    /// The files that it changed within the window.
-    fn all(&self) -> BTreeSet<PathId> {
-        self.events.iter().flatten().copied().collect()
+    /// The files that it changed within the window, in order.
+    fn all(&self) -> Vec<PathId> {
+        ordered(self.events.iter().flatten().copied().collect())
     }
 
     /// The files in which it is now, those of its latest event first.
@@ -35,9 +35,15 @@ impl RecentWork {
         self.events.iter().rev().take(RECENT_EVENTS).flatten().copied().collect()
     }
 
-    fn latest(&self) -> BTreeSet<PathId> {
-        self.latest_files().into_iter().collect()
+    fn latest(&self) -> Vec<PathId> {
+        ordered(self.latest_files())
     }
+}
+
+fn ordered(mut files: Vec<PathId>) -> Vec<PathId> {
+    files.sort_unstable();
+    files.dedup();
+    files
 }
 
 /// Who prompts, with which topics.
@@ -85,6 +91,12 @@ impl Forecast {
         self
     }
 
+    /// The file that both have changed lately, if it was put first by [`Self::or_fact`].
+    pub fn fact(&self) -> Option<PathId> {
+        let first = self.places.first()?;
+        (first.arrival == Arrival::Both).then_some(first.file)
+    }
+
     /// The same without the places in which everyone is now and then. They are never named, so they are no reason to tell
     /// somebody.
     #[must_use]
@@ -105,33 +117,62 @@ impl Forecast {
     }
 }
 
-/// `stem_topics` are the topics in the name of a file without its ending.
-pub fn forecast<'t>(
-    counters: &Counters,
-    prompted: &PromptedAgent<'_>,
-    other: AgentId,
-    work: &RecentWork,
-    stem_topics: impl Fn(PathId) -> &'t [WordId],
-) -> Forecast {
-    let (own, theirs) = (prompted.work.all(), work.all());
-    let coming = work
-        .latest()
-        .difference(&own)
-        .map(|file| {
-            let probability = comes(counters, prompted, *file, stem_topics(*file));
-            MeetingPlace { file: *file, probability, arrival: Arrival::Prompted }
-        })
-        .collect::<Vec<_>>();
-    let busy = work.events.len().min(RECENT_EVENTS) as f64 / RECENT_EVENTS as f64;
-    let awaited = prompted.work.latest();
-    let awaited = awaited.difference(&theirs).map(|file| {
-        let habit = counters.own(other, *file).sqrt();
-        let probability = sigmoid(-6.0 + 6.9 * habit + 2.3 * busy);
-        MeetingPlace { file: *file, probability, arrival: Arrival::Other }
-    });
-    let mut places: Vec<MeetingPlace> = coming.into_iter().chain(awaited).collect();
-    places.sort_by(|a, b| b.probability.total_cmp(&a.probability).then(b.file.cmp(&a.file)));
-    Forecast { probability: together(&places), places }
+/// The forecasts of one prompt. What does not depend on the other agent is found once.
+#[derive(Debug)]
+pub struct Forecaster<'a, S> {
+    counters: &'a Counters,
+    prompted: PromptedAgent<'a>,
+    /// The topics in the name of a file without its ending.
+    stem_topics: S,
+    /// How often the prompt's words led to a file: of its words, the one that did most.
+    habits: HashMap<PathId, f64>,
+    /// The files that the prompted agent changed within the window, and those in which it is, in order.
+    own: Vec<PathId>,
+    latest: Vec<PathId>,
+}
+
+impl<'a, 't, S: Fn(PathId) -> &'t [WordId]> Forecaster<'a, S> {
+    pub fn new(counters: &'a Counters, prompted: PromptedAgent<'a>, stem_topics: S) -> Self {
+        let mut habits: HashMap<PathId, f64> = HashMap::new();
+        for (file, habit) in prompted.topics.iter().flat_map(|word| counters.habits(*word)) {
+            let most = habits.entry(file).or_default();
+            *most = most.max(habit);
+        }
+        let (own, latest) = (prompted.work.all(), prompted.work.latest());
+        Self { counters, prompted, stem_topics, habits, own, latest }
+    }
+
+    /// How likely the prompted agent and `other` meet.
+    pub fn forecast(&self, other: AgentId, work: &RecentWork) -> Forecast {
+        let theirs = work.all();
+        let without = |files: &[PathId], out: &[PathId]| -> Vec<PathId> {
+            files.iter().copied().filter(|file| out.binary_search(file).is_err()).collect()
+        };
+        let coming = without(&work.latest(), &self.own).into_iter().map(|file| MeetingPlace {
+            file,
+            probability: self.comes(file),
+            arrival: Arrival::Prompted,
+        });
+        let busy = work.events.len().min(RECENT_EVENTS) as f64 / RECENT_EVENTS as f64;
+        let awaited = without(&self.latest, &theirs).into_iter().map(|file| {
+            let habit = self.counters.own(other, file).sqrt();
+            let probability = sigmoid(-6.0 + 6.9 * habit + 2.3 * busy);
+            MeetingPlace { file, probability, arrival: Arrival::Other }
+        });
+        let mut places: Vec<MeetingPlace> = coming.chain(awaited).collect();
+        places.sort_by(|a, b| b.probability.total_cmp(&a.probability).then(b.file.cmp(&a.file)));
+        Forecast { probability: together(&places), places }
+    }
+
+    /// How likely the prompt leads to that file.
+    fn comes(&self, file: PathId) -> f64 {
+        let habit = self.habits.get(&file).copied().unwrap_or_default();
+        let stem = (self.stem_topics)(file);
+        let named = self.prompted.topics.iter().filter(|word| stem.contains(word));
+        let name = named.map(|word| self.counters.rarity(*word)).fold(0.0, f64::max);
+        let own = self.counters.own(self.prompted.agent, file).sqrt();
+        sigmoid(-4.0 + 5.8 * habit + 2.0 * name + 4.7 * own)
+    }
 }
 
 /// How likely the agents meet in at least one of these places.
@@ -140,22 +181,14 @@ fn together(places: &[MeetingPlace]) -> f64 {
     1.0 - (DEPENDENCE * missed).exp()
 }
 
-/// How likely the prompt leads to that file.
-fn comes(counters: &Counters, prompted: &PromptedAgent<'_>, file: PathId, stem: &[WordId]) -> f64 {
-    let most = |cues: &mut dyn Iterator<Item = f64>| cues.fold(0.0, f64::max);
-    let topics = || prompted.topics.iter().copied();
-    let habit = most(&mut topics().map(|word| counters.habit(word, file)));
-    let name = most(&mut topics().filter(|word| stem.contains(word)).map(|word| counters.rarity(word)));
-    let own = counters.own(prompted.agent, file).sqrt();
-    sigmoid(-4.0 + 5.8 * habit + 2.0 * name + 4.7 * own)
-}
-
 fn sigmoid(value: f64) -> f64 {
     1.0 / (1.0 + (-value).exp())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     const ALICE: AgentId = AgentId(1);
@@ -170,7 +203,7 @@ mod tests {
 
     fn ask(counters: &Counters, own: &RecentWork, other: &RecentWork, stem: &'static [WordId]) -> Forecast {
         let prompted = PromptedAgent { agent: ALICE, topics: &[TOPIC], work: own };
-        forecast(counters, &prompted, BOB, other, |_| stem)
+        Forecaster::new(counters, prompted, |_| stem).forecast(BOB, other)
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The topics of a prompt: the few words of it that are worth counting. The text itself is not kept.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 
+use memchr::memmem::Finder;
+
 use super::secrets::{self, is_secret};
-use super::stop_words;
+use crate::domain::words::{each_pair, is_stop_word, is_without_spaces, stem};
 
 /// How much of a prompt is read, in bytes: what follows is pasted text.
 pub const MAX_READ: usize = 16 * 1024;
@@ -37,6 +38,12 @@ impl Topic {
     /// The word for people.
     pub fn as_str(&self) -> &str {
         &self.shown
+    }
+
+    /// Whether [`Topic::new`] may make this topic of `word`. It costs little, and errs only by saying yes.
+    pub fn may_be(&self, word: &str) -> bool {
+        // All but the last letter of a stem is in the word: `category` is the one of `categories`.
+        word.as_bytes().starts_with(&self.stem.as_bytes()[..self.stem.len().saturating_sub(1)])
     }
 }
 
@@ -134,17 +141,37 @@ pub fn of_path(path: &str) -> PathTopics {
     PathTopics { stem, all }
 }
 
-/// Whether [`of_path`] may find one of these topics. It costs little, and errs only by saying yes.
-pub fn may_be_in_path(topics: &[Topic], path: &str) -> bool {
-    if !path.is_ascii() {
-        return true;
+/// Finds paths that may have one of some topics. Taking the name of a file apart costs more than the rest of a forecast,
+/// and few names have one.
+#[derive(Debug)]
+pub struct PathFilter<'a> {
+    words: Vec<Finder<'a>>,
+    /// A path in lower case.
+    path: Vec<u8>,
+}
+
+impl<'a> PathFilter<'a> {
+    pub fn new(topics: &'a [Topic]) -> Self {
+        let mut words = Vec::with_capacity(topics.len());
+        for topic in topics.iter().filter(|topic| topic.stem.is_ascii()) {
+            words.push(Finder::new(&topic.stem));
+            // `category` is the topic of `categories`; of any other word, it is the beginning.
+            if let Some(rest) = topic.stem.strip_suffix('y') {
+                words.push(Finder::new(&format!("{rest}ies")).into_owned());
+            }
+        }
+        Self { words, path: Vec::new() }
     }
-    let path = path.to_ascii_lowercase();
-    topics.iter().any(|topic| {
-        // All but the last letter of a stem is in the word: `category` is the one of `categories`.
-        let begin = topic.stem.len().saturating_sub(1);
-        !topic.stem.is_ascii() || path.contains(&topic.stem[..begin])
-    })
+
+    /// Whether [`of_path`] may find one of the topics. It errs only by saying yes.
+    pub fn may_have_topic(&mut self, path: &str) -> bool {
+        if !path.is_ascii() {
+            return true;
+        }
+        self.path.clear();
+        self.path.extend(path.bytes().map(|byte| byte.to_ascii_lowercase()));
+        self.words.iter().any(|word| word.find(&self.path).is_some())
+    }
 }
 
 /// What [`of_path`] finds.
@@ -157,13 +184,13 @@ pub struct PathTopics {
 fn note(found: &mut Vec<Mention>, word: &str, noise: &NoiseWords) {
     let length = word.chars().count();
     let is_number = word.chars().all(|char| char.is_numeric() || !char.is_alphanumeric());
-    if length > MAX_LENGTH || is_number || is_single_letter(word) || stop_words::is_stop_word(word) {
+    if length > MAX_LENGTH || is_number || is_single_letter(word) || is_stop_word(word) {
         return;
     }
     let topic = Topic::new(word);
     // A path with the user's name in it tells it, too.
     let is_noise = |part: &str| noise.0.contains(&stem(part));
-    if stop_words::is_stop_word(&topic.stem) || is_noise(word) || word.split(is_separator).any(is_noise) {
+    if is_stop_word(&topic.stem) || is_noise(word) || word.split(is_separator).any(is_noise) {
         return;
     }
     match found.iter_mut().find(|mention| mention.topic == topic) {
@@ -232,14 +259,6 @@ fn each_script(part: &str, take: &mut dyn FnMut(&str)) {
     }
 }
 
-fn each_pair(run: &str, take: &mut dyn FnMut(&str)) {
-    let bounds: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
-    if bounds.len() == 2 {
-        return take(run);
-    }
-    bounds.windows(3).for_each(|pair| take(&run[pair[0]..pair[2]]));
-}
-
 fn each_camel_word(run: &str, take: &mut dyn FnMut(&str)) {
     let lower = run.to_lowercase();
     let mut words = 0;
@@ -263,72 +282,16 @@ fn each_camel_word(run: &str, take: &mut dyn FnMut(&str)) {
     take(&lower);
 }
 
-/// Han, kana and other scripts that put no spaces between words.
-fn is_without_spaces(char: char) -> bool {
-    matches!(
-        char,
-        '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3040}'..='\u{30FF}'
-            | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{2FA1F}'
-    )
-}
-
 /// A single letter says nothing; a single character of Han does.
 fn is_single_letter(word: &str) -> bool {
     let mut chars = word.chars();
     chars.next().is_some_and(|char| !is_without_spaces(char)) && chars.next().is_none()
 }
 
-/// Cuts off the usual English endings, so that `tokens` and `token` are one topic.
-fn stem(word: &str) -> String {
-    if !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-        return word.to_string();
-    }
-    let word = singular(word);
-    let word = without_participle(&word);
-    match word.strip_suffix('e') {
-        Some(rest) if word.len() > 4 => rest.to_string(),
-        _ => word.to_string(),
-    }
-}
-
-fn singular(word: &str) -> Cow<'_, str> {
-    if word.len() <= 3 {
-        return word.into();
-    }
-    if let Some(rest) = word.strip_suffix("ies") {
-        return format!("{rest}y").into();
-    }
-    if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
-        return word.into();
-    }
-    if let Some(rest) = word.strip_suffix("es")
-        && ["s", "x", "z", "ch", "sh"].into_iter().any(|end| rest.ends_with(end))
-    {
-        return rest.into();
-    }
-    word.strip_suffix('s').unwrap_or(word).into()
-}
-
-fn without_participle(word: &str) -> &str {
-    for ending in ["ing", "ed"] {
-        let Some(rest) = word.strip_suffix(ending) else { continue };
-        let has_vowel = rest.contains(['a', 'e', 'i', 'o', 'u', 'y']);
-        if rest.len() < 3 || !has_vowel || rest.ends_with('e') {
-            continue;
-        }
-        let bytes = rest.as_bytes();
-        let is_doubled = bytes[bytes.len() - 1] == bytes[bytes.len() - 2];
-        // `running` is `run`, but `calling` is `call`.
-        return match is_doubled && !rest.ends_with(['l', 's', 'z']) {
-            true => &rest[..rest.len() - 1],
-            false => rest,
-        };
-    }
-    word
-}
-
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn topics(text: &str) -> Vec<String> {
@@ -347,11 +310,24 @@ mod tests {
         ];
         for path in paths {
             for topic in of_path(path).all {
-                assert!(may_be_in_path(std::slice::from_ref(&topic), path), "{topic:?} in {path}");
+                let has_it = PathFilter::new(std::slice::from_ref(&topic)).may_have_topic(path);
+                assert!(has_it && topic.may_be(topic.as_str()), "{topic:?} in {path}");
             }
         }
-        assert!(!may_be_in_path(&[Topic::new("login"), Topic::new("form")], "src/cache.rs"));
-        assert!(!may_be_in_path(&[], "src/cache.rs"));
+        let topics = [Topic::new("login"), Topic::new("form"), Topic::new("登录")];
+        assert!(!PathFilter::new(&topics).may_have_topic("src/cache.rs"));
+        assert!(!PathFilter::new(&[]).may_have_topic("src/cache.rs"));
+        assert!(!topics[0].may_be("cache") && topics[0].may_be("logins"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_topic_of_a_path_may_be_in_it(path in "[a-zA-Z/._-]{0,4}(ies|ing|ed|es|s|e|y|nn|ss)[A-Z_/.]?[a-z]{0,4}(ies|ing|ed|es|s|e)") {
+            for topic in of_path(&path).all {
+                let has_it = PathFilter::new(std::slice::from_ref(&topic)).may_have_topic(&path);
+                prop_assert!(has_it && topic.may_be(topic.as_str()), "{topic:?} in {path}");
+            }
+        }
     }
 
     #[test]

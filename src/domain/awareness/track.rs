@@ -38,16 +38,6 @@ pub enum Deed {
     Read { tree: TreeId, files: Vec<Vec<u8>> },
 }
 
-/// What a line is read for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum LineUse {
-    Everything,
-    /// A forecast. What was read says nothing about it.
-    Forecast,
-    /// The same, and the line is counted: so are its topics, and they are left out.
-    CountedForecast,
-}
-
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TrackLine {
     pub stamp: TrackStamp,
@@ -76,36 +66,69 @@ impl TrackLine {
 
     /// `None`: the line was cut short, or is not ours.
     pub fn parse(line: &str) -> Option<Self> {
-        Self::parse_for(line, LineUse::Everything)
-    }
-
-    /// The same, without what is of no use. A line that is of no use at all is `None`, too.
-    pub fn parse_for(line: &str, line_use: LineUse) -> Option<Self> {
-        let (sum, rest) = line.split_once(' ')?;
-        if line_use != LineUse::Everything && rest.starts_with("r ") {
-            return None;
-        }
-        if u32::from_str_radix(sum, 16).ok()? != crc32fast::hash(rest.as_bytes()) {
-            return None;
-        }
-        let mut words = rest.split(' ');
-        let kind = words.next()?;
-        let at = words.next()?.parse().ok()?;
-        let (agent, name) = words.next()?.split_once(':')?;
-        let agent = AgentId(u64::from_str_radix(agent, 16).ok()?);
+        let WrittenLine { at, agent, name, deed } = WrittenLine::parse(line)?;
         let name = AgentName::new(name).ok()?;
-        let deed = match kind {
-            "p" if line_use == LineUse::CountedForecast => Deed::Prompted { topics: Vec::new(), text: None },
-            "p" => prompted(words)?,
-            "e" | "r" => {
-                let tree = TreeId(u32::from_str_radix(words.next()?, 16).ok()?);
-                let files = words.map(unescape).collect::<Option<_>>()?;
-                if kind == "e" { Deed::Changed { tree, files } } else { Deed::Read { tree, files } }
-            }
-            _ => return None,
+        let deed = match deed {
+            WrittenDeed::Prompted { topics } => prompted(words(topics))?,
+            WrittenDeed::Changed { tree, files } => Deed::Changed { tree, files: unescaped(files)? },
+            WrittenDeed::Read { tree, files } => Deed::Read { tree, files: unescaped(files)? },
         };
         Some(Self { stamp: TrackStamp { at, agent, name }, deed })
     }
+}
+
+/// A line of which only the stamp is taken apart. A forecast looks at every line, and needs little of most.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenLine<'a> {
+    pub at: i64,
+    pub agent: AgentId,
+    /// Nobody has looked at it: it may not be valid.
+    pub name: &'a str,
+    pub deed: WrittenDeed<'a>,
+}
+
+/// What an agent did, as it is written: topics and files are [`words`].
+#[derive(Clone, Copy, Debug)]
+pub enum WrittenDeed<'a> {
+    Prompted { topics: &'a str },
+    Changed { tree: TreeId, files: &'a str },
+    Read { tree: TreeId, files: &'a str },
+}
+
+impl<'a> WrittenLine<'a> {
+    /// `None`: the line was cut short, or is not ours.
+    pub fn parse(line: &'a str) -> Option<Self> {
+        let (sum, rest) = line.split_once(' ')?;
+        if u32::from_str_radix(sum, 16).ok()? != crc32fast::hash(rest.as_bytes()) {
+            return None;
+        }
+        let (kind, rest) = rest.split_once(' ')?;
+        let (at, rest) = rest.split_once(' ')?;
+        let (agent, rest) = rest.split_once(':')?;
+        let agent = AgentId(u64::from_str_radix(agent, 16).ok()?);
+        // A prompt may have no topics.
+        let (name, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        let in_tree = || {
+            let (tree, files) = rest.split_once(' ')?;
+            Some((TreeId(u32::from_str_radix(tree, 16).ok()?), files))
+        };
+        let deed = match kind {
+            "p" => WrittenDeed::Prompted { topics: rest },
+            "e" => in_tree().map(|(tree, files)| WrittenDeed::Changed { tree, files })?,
+            "r" => in_tree().map(|(tree, files)| WrittenDeed::Read { tree, files })?,
+            _ => return None,
+        };
+        Some(Self { at: at.parse().ok()?, agent, name, deed })
+    }
+}
+
+/// The escaped words of a list.
+pub fn words(list: &str) -> impl Iterator<Item = &str> {
+    list.split(' ').filter(|word| !word.is_empty())
+}
+
+fn unescaped(list: &str) -> Option<Vec<Vec<u8>>> {
+    words(list).map(unescape).collect()
 }
 
 fn prompted<'a>(words: impl Iterator<Item = &'a str>) -> Option<Deed> {
@@ -175,21 +198,6 @@ mod tests {
             let text = line.encode();
             assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{text}");
             assert_eq!(TrackLine::parse(&text), Some(line), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_a_forecast_has_no_use_for_is_left_out() {
-        let prompt = line(Deed::Prompted { topics: vec![Topic::new("login")], text: None });
-        let bare = line(Deed::Prompted { topics: Vec::new(), text: None });
-        let changed = line(Deed::Changed { tree: TreeId(7), files: vec![b"x".to_vec()] });
-        let read = line(Deed::Read { tree: TreeId(7), files: vec![b"x".to_vec()] });
-        let parse = |line: &TrackLine, line_use| TrackLine::parse_for(&line.encode(), line_use);
-        assert_eq!(parse(&prompt, LineUse::Forecast), Some(prompt.clone()));
-        assert_eq!(parse(&prompt, LineUse::CountedForecast), Some(bare));
-        for line_use in [LineUse::Forecast, LineUse::CountedForecast] {
-            assert_eq!(parse(&changed, line_use), Some(changed.clone()));
-            assert_eq!(parse(&read, line_use), None);
         }
     }
 

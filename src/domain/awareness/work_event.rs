@@ -1,10 +1,8 @@
 //! Events, put together from the lines of a track: a prompt, and the files that were changed until the next one.
 
 use std::collections::HashMap;
-use std::ops::RangeInclusive;
 
 use super::counters::{AgentId, PathId, WordId};
-use super::forecast::RecentWork;
 use super::topics::Topic;
 use super::track::{Deed, TrackLine, TreeId};
 use crate::domain::AgentName;
@@ -98,15 +96,6 @@ pub fn events<'a>(lines: impl IntoIterator<Item = &'a TrackLine>) -> Vec<WorkEve
     events
 }
 
-/// What each agent did in that time. An event that changed nothing does not count.
-pub fn recent_work(events: &[WorkEvent], within: RangeInclusive<i64>) -> HashMap<AgentId, RecentWork> {
-    let mut work: HashMap<AgentId, RecentWork> = HashMap::new();
-    for event in events.iter().filter(|event| within.contains(&event.at) && !event.files.is_empty()) {
-        work.entry(event.agent).or_default().events.push(event.file_ids());
-    }
-    work
-}
-
 /// Files that say nothing about who works on what: lock files, change logs and what programs write.
 pub fn is_incidental(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
@@ -178,9 +167,6 @@ mod tests {
         ];
         let events = events(&lines);
         assert_eq!(shown(&events), expected);
-        let work = recent_work(&events, 6..=9);
-        assert_eq!(work[&ALICE].events, [[PathId::of(b"a"), PathId::of(b"b")]]);
-        assert_eq!(work[&BOB].events, [[PathId::of(b"c")]]);
     }
 
     #[test]

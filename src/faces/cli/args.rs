@@ -49,6 +49,12 @@ Split a spec into tasks:
   suggest      Show who could take which task, and who could pass knowledge on
   spec         Show or set the spec you work on
 
+Keep what you learned:
+  know         Ask what earlier sessions found out about this project
+  learn        Record what you found out about this project
+  record       Record a batch of knowledge from a JSON file
+  knowledge    List, show, confirm and retire what was recorded
+
 Look around:
   tui          See who is here and talk to them, on one screen
   agents       List the agents here and what they are doing

@@ -38,7 +38,8 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::StillAlive
         | CommandErrorKind::TooMany
         | CommandErrorKind::UnknownAgent
-        | CommandErrorKind::UnknownMessage => 1,
+        | CommandErrorKind::UnknownMessage
+        | CommandErrorKind::UnknownRecord => 1,
         CommandErrorKind::Empty
         | CommandErrorKind::InvalidName
         | CommandErrorKind::InvalidPattern

@@ -1,5 +1,7 @@
 //! Parsers for values that several options take.
 
+use crate::domain::knowledge::{Basis, RecordKind};
+
 /// A count of at least 1.
 pub(super) fn count(text: &str) -> Result<usize, &'static str> {
     count_or_none(text).ok().filter(|count| *count > 0).ok_or("expected a whole number, 1 or more")
@@ -8,6 +10,23 @@ pub(super) fn count(text: &str) -> Result<usize, &'static str> {
 /// A count that may be 0.
 pub(super) fn count_or_none(text: &str) -> Result<usize, &'static str> {
     text.parse().map_err(|_| "expected a whole number")
+}
+
+/// A kind of record.
+pub(super) fn record_kind(text: &str) -> Result<RecordKind, &'static str> {
+    let words = "expected note, tried, decision, principle, pattern, file or relationship";
+    RecordKind::parse(text).ok_or(words)
+}
+
+/// A kind that `learn` takes. A relationship has two ends, which `record` takes.
+pub(super) fn learnable_kind(text: &str) -> Result<RecordKind, &'static str> {
+    let kind = RecordKind::parse(text).filter(|kind| *kind != RecordKind::Relationship);
+    kind.ok_or("expected note, tried, decision, principle, pattern or file")
+}
+
+/// How something is known.
+pub(super) fn basis(text: &str) -> Result<Basis, &'static str> {
+    Basis::parse(text).ok_or("expected tested, read, told or guessed")
 }
 
 #[cfg(test)]

@@ -110,9 +110,11 @@ pub(super) struct ConflictItem {
 /// A pair of agents that may meet.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OverlapItem {
-    /// The one that may come, and the one that is there.
+    /// The one that may come, and the one that is there; of a file that both have changed, the two in any order.
     pub(super) who: String,
     pub(super) with: String,
+    /// Stands between the two.
+    pub(super) arrow: &'static str,
     pub(super) percent: u8,
     pub(super) file: Option<String>,
     pub(super) why: Option<String>,

@@ -184,8 +184,8 @@ pub(super) fn overlaps(ctx: &Context, seen: &OverlapReport) -> OverlapsView {
     let pair = |one: &AgentOverlap| {
         let [who, with] = one.agents.each_ref().map(ToString::to_string);
         let signals = one.signals.iter().map(Signal::describe).collect();
-        let percent = percent(one.probability);
-        OverlapItem { who, with, percent, file: one.file.clone(), why: one.why.clone(), signals }
+        let (arrow, percent) = (one.arrow(), percent(one.probability));
+        OverlapItem { who, with, arrow, percent, file: one.file.clone(), why: one.why.clone(), signals }
     };
     let conflict = |one: &OpenConflict| {
         let sides = one.sides.iter().map(|(name, change)| (name.to_string(), change.describe()));

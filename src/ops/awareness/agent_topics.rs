@@ -1,10 +1,11 @@
 //! `msg topics`: what agents are working on, from their prompts and files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use jiff::Timestamp;
 
+use crate::domain::awareness::RepositoryId;
 use crate::domain::awareness::counters::AgentId;
 use crate::domain::awareness::signals::AgentHeading;
 use crate::domain::awareness::topics::Topic;
@@ -57,10 +58,8 @@ pub fn topics(op: &Op, name: Option<&AgentName>) -> Result<Vec<AgentTopics>, Com
         }
         None => {
             let here = WorkPlace::of(&op.cwd).repository;
-            let census = mesh.registry().census()?;
-            let live = census.records.iter().filter(|record| record.is_live()).map(|record| &record.agent);
-            let is_here = |agent: &&Agent| WorkPlace::of(Path::new(&agent.cwd)).repository == here;
-            live.filter(is_here).map(|agent| of_agent(&mesh, agent)).collect()
+            let (agents, track) = (live_agents(&mesh, &here)?, mesh.awareness().track(&here)?);
+            Ok(agents.iter().map(|agent| from_track(&track, agent)).collect())
         }
     }
 }
@@ -71,6 +70,18 @@ pub fn topics_without_sign_of_life(op: &Op, name: &str) -> Result<Option<AgentTo
     let Ok(name) = AgentName::new(name) else { return Ok(None) };
     let found = mesh.registry().get(&name)?.filter(Registration::is_live);
     found.map(|record| of_agent(&mesh, &record.agent)).transpose()
+}
+
+/// The live agents of a repository.
+pub(super) fn live_agents(mesh: &Mesh, repository: &RepositoryId) -> Result<Vec<Agent>, CommandError> {
+    let mut folders: HashMap<String, bool> = HashMap::new();
+    let mut is_here = |record: &Registration| {
+        let is_of_repository = |dir: &str| WorkPlace::of(Path::new(dir)).repository == *repository;
+        let cwd = &record.agent.cwd;
+        record.is_live() && *folders.entry(cwd.clone()).or_insert_with(|| is_of_repository(cwd))
+    };
+    let records = mesh.registry().census()?.records.into_iter();
+    Ok(records.filter(&mut is_here).map(|record| record.agent).collect())
 }
 
 /// What is known of an agent's prompts and files.

@@ -16,7 +16,7 @@ use crate::ops::effects::{NoticeUrgency, Op};
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::check::{self, HardLinkPolicy};
 use crate::store::{
-    CounterFile, IndexedRegistry, Mesh, Prediction, Recorded, StoreError, Track, resolved_patterns,
+    CounterFile, IndexedRegistry, Mesh, Prediction, Recorded, StoreError, TrackText, resolved_patterns,
 };
 use crate::sys::{clock, random};
 
@@ -61,14 +61,11 @@ pub(in crate::ops) fn look_ahead(
         return Ok(None);
     }
     let place = WorkPlace::of(&op.cwd);
+    // The track first: counts that are newer than it know which part of it they have.
+    let track = mesh.awareness().track_text(&place.repository)?;
     let counts = match mesh.awareness().counts(&place.repository) {
         Err(StoreError::Corrupt { .. }) | Ok(None) => None,
         counts => counts?,
-    };
-    // Without counts, topics of long ago are needed, too.
-    let track = match &counts {
-        Some(_) => mesh.awareness().track_for_forecast(&place.repository)?,
-        None => mesh.awareness().track(&place.repository)?,
     };
     let part = counts.as_ref().map(|file| file.counted);
     let has_counts = counts.as_ref().is_some_and(|counts| counts.events > 0);
@@ -76,14 +73,14 @@ pub(in crate::ops) fn look_ahead(
         start_counting(op, mesh, &place)?;
     }
     let mentions = topics::mentions(prompt, &noise(op, &place));
-    let look = |track: &Track, counts: Option<&CounterFile>| {
-        let known = (track, counts, mentions.clone());
+    let look = |counts: Option<&CounterFile>| {
+        let known = (&track, counts, mentions.clone());
         look_from(op, mesh, registry, me, (place.clone(), reader), known)
     };
-    match look(&track, counts.as_ref()) {
+    match look(counts.as_ref()) {
         Err(error) if error.kind == CommandErrorKind::Corrupt => {
             start_counting(op, mesh, &place)?;
-            look(&mesh.awareness().track(&place.repository)?, None).map(Some)
+            look(None).map(Some)
         }
         outlook => outlook.map(Some),
     }
@@ -96,7 +93,7 @@ fn look_from(
     registry: &IndexedRegistry<'_>,
     me: &Agent,
     (place, reader): (WorkPlace, HeadsUpReader),
-    (track, counts, mentions): (&Track, Option<&CounterFile>, Vec<Mention>),
+    (track, counts, mentions): (&TrackText, Option<&CounterFile>, Vec<Mention>),
 ) -> Result<Outlook, CommandError> {
     let mut outlook = Outlook { place, topics: rank(mentions, counts)?, sentence: None };
     if op.settings.awareness == AwarenessMode::Warn && reader == HeadsUpReader::Model {
@@ -199,7 +196,7 @@ fn is_said_by_reservation(
 ) -> Result<bool, CommandError> {
     let target = [check::file(&op.cwd, &path.to_string_lossy())];
     let judged = check::judge(mesh, Some(me), &target, HardLinkPolicy::Ignore, |query| {
-        registry.matching(query).map(|census| Cow::Owned(census.into_owned()))
+        registry.matching_and_update(query).map(|census| Cow::Owned(census.into_owned()))
     })?;
     let (budget, now) = (SearchBudget::new(STEPS), clock::now());
     let own = me.reservations.iter().filter(|reservation| reservation.binds(now));

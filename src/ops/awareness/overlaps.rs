@@ -1,11 +1,11 @@
 //! `msg overlaps`: who may collide with whom, why, and what became of earlier predictions.
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
 
 use crate::domain::awareness::PredictionEnd;
 use crate::domain::awareness::calibration;
-use crate::domain::awareness::counters::AgentId;
+use crate::domain::awareness::counters::{AgentId, PathId};
 use crate::domain::awareness::forecast::Forecast;
 use crate::domain::awareness::signals::{ComparedAgent, Signal, SignalRules, signals};
 use crate::domain::awareness::topics::Topic;
@@ -14,7 +14,7 @@ use crate::domain::awareness::worktree_conflict::{SideChange, WorktreeConflict};
 use crate::domain::{Agent, AgentName};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::store::{CounterFile, Mesh, Prediction, Registration, StoreError, Track};
+use crate::store::{CounterFile, Mesh, Prediction, StoreError, Track, TrackText};
 use crate::sys::clock;
 
 use super::agent_topics::{self, AgentTopics};
@@ -43,13 +43,28 @@ pub enum OverlapScope {
 /// What one pair of agents may have to do with each other.
 #[derive(Clone, Debug)]
 pub struct AgentOverlap {
-    /// The one that may come, and the one that is there.
+    /// The one that may come, and the one that is there; of a fact, the two in any order.
     pub agents: [AgentName; 2],
+    /// Both have changed the file already. That is true of both, and listed once.
+    pub is_fact: bool,
     pub probability: f64,
     /// The likeliest file, if there is one, and why.
     pub file: Option<String>,
     pub why: Option<String>,
     pub signals: Vec<Signal>,
+}
+
+impl AgentOverlap {
+    /// `Alice → Robin`, and of a fact `Alice ↔ Robin`.
+    pub fn pair(&self) -> String {
+        let [agent, with] = &self.agents;
+        format!("{agent} {} {with}", self.arrow())
+    }
+
+    /// Who may come to whom; a fact has no direction.
+    pub fn arrow(&self) -> &'static str {
+        if self.is_fact { "↔" } else { "→" }
+    }
 }
 
 /// What is known of a repository.
@@ -98,7 +113,8 @@ pub fn overlaps(op: &Op, scope: OverlapScope) -> Result<OverlapReport, CommandEr
         return Ok(OverlapReport { threshold, root, ..OverlapReport::default() });
     };
     let place = WorkPlace::of(&op.cwd);
-    let track = mesh.awareness().track(&place.repository)?;
+    let text = mesh.awareness().track_text(&place.repository)?;
+    let track = text.parse();
     let mut predictions = resolve::resolve(op, &mesh, &place, &track, clock::now())?;
     let threshold = threshold(op, &predictions);
     predictions.retain(|one| scope != OverlapScope::Open || one.end.is_none());
@@ -108,9 +124,9 @@ pub fn overlaps(op: &Op, scope: OverlapScope) -> Result<OverlapReport, CommandEr
         counts => counts?,
     };
     let here = Neighbours::find(&mesh, &place, &track, scope)?;
-    let overlaps = match pairs(op, &here, (&track, counts.as_ref()), scope) {
+    let overlaps = match pairs(op, &here, (&text, counts.as_ref()), scope) {
         // A background job will make the counts again.
-        Err(error) if error.kind == CommandErrorKind::Corrupt => pairs(op, &here, (&track, None), scope)?,
+        Err(error) if error.kind == CommandErrorKind::Corrupt => pairs(op, &here, (&text, None), scope)?,
         found => found?,
     };
     let mut conflicts = conflicts(&mesh, &place)?;
@@ -241,15 +257,7 @@ impl Neighbours {
         track: &Track,
         scope: OverlapScope,
     ) -> Result<Self, CommandError> {
-        let census = mesh.registry().census()?;
-        let mut folders: HashMap<String, bool> = HashMap::new();
-        let mut is_here = |record: &Registration| {
-            let is_of_repository = |dir: &str| WorkPlace::of(Path::new(dir)).repository == place.repository;
-            let cwd = &record.agent.cwd;
-            record.is_live() && *folders.entry(cwd.clone()).or_insert_with(|| is_of_repository(cwd))
-        };
-        let mut agents: Vec<Agent> =
-            census.records.into_iter().filter(&mut is_here).map(|record| record.agent).collect();
+        let mut agents = agent_topics::live_agents(mesh, &place.repository)?;
         if scope == OverlapScope::Screen && agents.len() > MOST_AGENTS {
             let last = latest_deeds(track);
             agents.sort_by_key(|agent| std::cmp::Reverse(last.get(&AgentId::of(&agent.session)).copied()));
@@ -277,13 +285,19 @@ impl Candidate {
     fn probability(&self) -> f64 {
         self.forecast.as_ref().map_or(0.0, |forecast| forecast.probability)
     }
+
+    /// The file that both have changed, and the two in the same order in both directions.
+    fn fact(&self) -> Option<([usize; 2], PathId)> {
+        let [one, other] = self.pair;
+        Some(([one.min(other), one.max(other)], self.forecast.as_ref()?.fact()?))
+    }
 }
 
 /// The forecasts and signals of all pairs, the likeliest first.
 fn pairs(
     op: &Op,
     here: &Neighbours,
-    (track, counts): (&Track, Option<&CounterFile>),
+    (track, counts): (&TrackText, Option<&CounterFile>),
     scope: OverlapScope,
 ) -> Result<Vec<AgentOverlap>, CommandError> {
     // A screen refreshes by itself, and learning domains reads all counts.
@@ -297,7 +311,7 @@ fn pairs(
     view.look_up_files()?;
     let compared: Vec<ComparedAgent<'_>> =
         here.topics.iter().map(|agent| ComparedAgent::new(&agent.heading(), &domains)).collect();
-    let mut found: Vec<Candidate> = Vec::new();
+    let (mut found, mut facts): (Vec<Candidate>, HashSet<([usize; 2], PathId)>) = Default::default();
     for (number, agent) in here.agents.iter().enumerate() {
         view.turn_to(AgentId::of(&agent.session), &here.asked[number]);
         let mut forecasts: HashMap<AgentId, Forecast> = view.forecasts(0.0)?.into_iter().collect();
@@ -309,7 +323,8 @@ fn pairs(
             let forecast = forecasts.remove(&AgentId::of(&other_agent.session));
             let candidate = Candidate { pair: [number, other], forecast, signals };
             let is_worth_it = candidate.probability() >= WORTH_SHOWING || !candidate.signals.is_empty();
-            if is_worth_it || scope == OverlapScope::All {
+            let is_new = candidate.fact().is_none_or(|fact| facts.insert(fact));
+            if is_new && (is_worth_it || scope == OverlapScope::All) {
                 found.push(candidate);
             }
         }
@@ -329,8 +344,8 @@ fn describe<'a>(
 ) -> Result<AgentOverlap, CommandError> {
     let [number, other] = one.pair;
     let agents = one.pair.map(|number| here.agents[number].name.clone());
-    let probability = one.probability();
-    let overlap = AgentOverlap { agents, probability, file: None, why: None, signals: one.signals };
+    let (probability, is_fact) = (one.probability(), one.fact().is_some());
+    let overlap = AgentOverlap { agents, is_fact, probability, file: None, why: None, signals: one.signals };
     let Some(forecast) = one.forecast else { return Ok(overlap) };
     view.turn_to(AgentId::of(&here.agents[number].session), &here.asked[number]);
     Ok(match view.place(&forecast)? {

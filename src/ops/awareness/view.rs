@@ -2,25 +2,25 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 
 use crate::domain::AgentName;
 use crate::domain::awareness::counters::{AgentId, Counters, PathId, WordId};
-use crate::domain::awareness::forecast::{Forecast, MeetingPlace, PromptedAgent, RecentWork, forecast};
+use crate::domain::awareness::forecast::{Forecast, Forecaster, MeetingPlace, PromptedAgent, RecentWork};
 use crate::domain::awareness::heads_up::{HeadsUp, MeetingReason};
-use crate::domain::awareness::topics::{self, Topic};
-use crate::domain::awareness::work_event::{self, WorkEvent};
+use crate::domain::awareness::recent_events::{RecentEvent, RecentFile, TrackEvents};
+use crate::domain::awareness::topics::{self, PathFilter, Topic};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::store::{Census, CounterFile, Mesh, Registration, Track};
+use crate::store::{Census, CounterFile, FileSelection, Mesh, Registration, TrackText};
 
 /// The view of one agent.
 pub(super) struct View<'a> {
     counts: Option<&'a CounterFile>,
     counters: Counters,
-    events: Vec<WorkEvent>,
+    recent: TrackEvents<'a>,
     work: HashMap<AgentId, RecentWork>,
     topics: &'a [Topic],
     words: Vec<WordId>,
@@ -39,7 +39,7 @@ impl<'a> View<'a> {
     /// only if they changed something in the window.
     pub(super) fn new(
         op: &Op,
-        track: &Track,
+        track: &'a TrackText,
         counts: Option<&'a CounterFile>,
         prompted: &[AgentId],
         topics: &'a [Topic],
@@ -49,28 +49,28 @@ impl<'a> View<'a> {
         let since = (now - window).as_millisecond();
         // What is further ahead was recorded before the clock was set back, nobody knows when.
         let until = (now + window).as_millisecond();
-        let events = work_event::events(&track.lines);
-        let work = work_event::recent_work(&events, since..=until);
+        let recent = track.recent_events();
+        let work = recent.recent_work(&(since..=until));
         let words: Vec<WordId> = topics.iter().map(WordId::of).collect();
-        let agents: BTreeSet<AgentId> = work.keys().chain(prompted).copied().collect();
-        let agents: Vec<AgentId> = agents.into_iter().collect();
-        let places: BTreeSet<PathId> = work.values().flat_map(RecentWork::latest_files).collect();
         let mut counters = match counts {
-            Some(file) => file.select_at(&words, &agents, &places)?,
+            Some(file) => read_counts(file, &words, prompted, &work)?,
             None => Counters::default(),
         };
-        let names = words_in_names(&events, topics);
-        let first = track.counted_lines(counts.map(|file| file.counted));
-        let is_uncounted = |event: &&WorkEvent| event.first_line >= first && event.is_over;
-        for event in events.iter().filter(is_uncounted).filter(|event| !event.files.is_empty()) {
+        let counted = track.counted_until(counts.map(|file| file.counted));
+        let is_uncounted = |event: &&RecentEvent<'_>| event.offset >= counted && event.is_over;
+        let uncounted: Vec<&RecentEvent<'_>> =
+            recent.events.iter().filter(is_uncounted).filter(|event| !event.files.is_empty()).collect();
+        let names = words_in_names(&recent, &uncounted, &work, topics);
+        for event in uncounted {
             let files = event.file_ids();
             let named = files.iter().filter_map(|file| names.get(file)).flat_map(|words| words.all.iter());
             // Of an agent whose counts were not read, a few would mislead.
-            let agent = Some(event.agent).filter(|agent| agents.binary_search(agent).is_ok());
-            counters.count(agent, &event.words(), &files, &named.copied().collect());
+            let is_read = |agent: &AgentId| work.contains_key(agent) || prompted.contains(agent);
+            let agent = Some(event.agent).filter(is_read);
+            counters.count(agent, &event.words_among(topics), &files, &named.copied().collect());
         }
         let (census, me) = (OnceCell::new(), prompted.first().copied().unwrap_or(AgentId(0)));
-        Ok(Self { counts, counters, events, work, topics, words, names, files: None, me, since, census })
+        Ok(Self { counts, counters, recent, work, topics, words, names, files: None, me, since, census })
     }
 
     /// Forecasts nothing about agents other than these.
@@ -84,9 +84,9 @@ impl<'a> View<'a> {
         let places: BTreeSet<PathId> = self.work.values().flat_map(RecentWork::latest_files).collect();
         let counters = select(self.counts, &[], &[], &places.iter().copied().collect::<Vec<_>>())?;
         let mut named: HashMap<PathId, NamedFile> = HashMap::new();
-        for changed in self.events.iter().rev().flat_map(|event| &event.files) {
+        for changed in self.recent.events.iter().rev().flat_map(|event| &event.files) {
             if places.contains(&changed.id) {
-                named.entry(changed.id).or_insert_with(|| NamedFile::new(&changed.path));
+                named.entry(changed.id).or_insert_with(|| NamedFile::new(&changed.path()));
             }
         }
         self.files = Some(LookedUpFiles { counters, named });
@@ -119,9 +119,10 @@ impl<'a> View<'a> {
         let shared: Vec<PathId> =
             own.latest_files().into_iter().filter(|file| theirs.contains(file)).collect();
         let hubs = self.counts_of(&shared)?;
+        let forecaster = Forecaster::new(&self.counters, prompted, stem);
         let mut found: Vec<(AgentId, Forecast)> = others()
             .map(|(other, work)| {
-                let found = forecast(&self.counters, &prompted, *other, work, stem);
+                let found = forecaster.forecast(*other, work);
                 (*other, found.or_fact(own, work, |file| hubs.is_hub(file)))
             })
             .filter(|(_, forecast)| forecast.probability >= least)
@@ -132,11 +133,9 @@ impl<'a> View<'a> {
 
     /// The agent's registration, if it is alive, under whatever name it has now.
     pub(super) fn live(&self, mesh: &Mesh, agent: AgentId) -> Result<Option<Registration>, CommandError> {
-        let Some(event) = self.events.iter().rev().find(|event| event.agent == agent) else {
-            return Ok(None);
-        };
+        let Some(name) = self.recent.name_of(agent) else { return Ok(None) };
         let is_it = |record: &Registration| AgentId::of(&record.agent.session) == agent;
-        let named = mesh.registry().get(&event.name).ok().flatten().filter(is_it);
+        let named = mesh.registry().get(&name).ok().flatten().filter(is_it);
         let found = match named {
             Some(record) => Some(record),
             None => {
@@ -176,9 +175,7 @@ impl<'a> View<'a> {
 
     /// The path of a file, relative to the root of the work tree.
     pub(super) fn path(&self, file: PathId) -> String {
-        let mut files = self.events.iter().rev().flat_map(|event| &event.files);
-        let found = files.find(|changed| changed.id == file);
-        found.map_or_else(String::new, |changed| String::from_utf8_lossy(&changed.path).into_owned())
+        String::from_utf8_lossy(&self.recent.path_of(file).unwrap_or_default()).into_owned()
     }
 
     pub(super) fn describe(&self, other: &AgentName, place: &MeetingPlace, probability: f64) -> HeadsUp {
@@ -220,20 +217,56 @@ struct NameWords {
     all: Vec<WordId>,
 }
 
-/// The files of these events whose names have a topic of the prompt. Taking a name apart costs more than the rest of a
-/// forecast, and few names have one.
-fn words_in_names(events: &[WorkEvent], topics: &[Topic]) -> HashMap<PathId, NameWords> {
-    let files = events.iter().flat_map(|event| &event.files);
-    let files: HashMap<PathId, &[u8]> = files.map(|file| (file.id, file.path.as_slice())).collect();
+/// Of the files in which somebody is and of those of events that are not counted: those whose names have a topic of the
+/// prompt.
+fn words_in_names(
+    recent: &TrackEvents<'_>,
+    uncounted: &[&RecentEvent<'_>],
+    work: &HashMap<AgentId, RecentWork>,
+    topics: &[Topic],
+) -> HashMap<PathId, NameWords> {
+    let places: HashSet<PathId> = work.values().flat_map(RecentWork::latest_files).collect();
+    let changed = recent.events.iter().flat_map(|event| &event.files);
+    let in_places = changed.filter(|file| places.contains(&file.id));
+    let mut files: Vec<&RecentFile<'_>> =
+        in_places.chain(uncounted.iter().flat_map(|event| &event.files)).collect();
+    files.sort_unstable_by_key(|file| file.id);
+    files.dedup_by_key(|file| file.id);
+    let mut filter = PathFilter::new(topics);
     let words = |named: &mut dyn Iterator<Item = &Topic>| -> Vec<WordId> {
         named.filter(|topic| topics.contains(topic)).map(WordId::of).collect()
     };
-    let with_words = files.into_iter().filter_map(|(file, path)| {
-        let path = String::from_utf8_lossy(path);
-        let named = topics::may_be_in_path(topics, &path).then(|| topics::of_path(&path))?;
-        Some((file, NameWords { stem: words(&mut named.stem.iter()), all: words(&mut named.all.iter()) }))
+    let with_words = files.into_iter().filter_map(|file| {
+        let path = file.path();
+        let path = String::from_utf8_lossy(&path);
+        let named = filter.may_have_topic(&path).then(|| topics::of_path(&path))?;
+        let name = NameWords { stem: words(&mut named.stem.iter()), all: words(&mut named.all.iter()) };
+        Some((file.id, name))
     });
     with_words.collect()
+}
+
+/// The counts that forecasts for these agents need: of the words, of the agents themselves in all files in which somebody
+/// is, and of the others in the files in which these agents are.
+fn read_counts(
+    counts: &CounterFile,
+    words: &[WordId],
+    prompted: &[AgentId],
+    work: &HashMap<AgentId, RecentWork>,
+) -> Result<Counters, CommandError> {
+    let files = |agents: &mut dyn Iterator<Item = &RecentWork>| -> Vec<PathId> {
+        let mut files: Vec<PathId> = agents.flat_map(RecentWork::latest_files).collect();
+        files.sort_unstable();
+        files.dedup();
+        files
+    };
+    let places = files(&mut work.values());
+    let own = files(&mut prompted.iter().filter_map(|agent| work.get(agent)));
+    let (places, own) = (FileSelection::Among(&places), FileSelection::Among(&own));
+    let agents: BTreeMap<AgentId, FileSelection<'_>> =
+        work.keys().map(|agent| (*agent, own)).chain(prompted.iter().map(|agent| (*agent, places))).collect();
+    let agents: Vec<(AgentId, FileSelection<'_>)> = agents.into_iter().collect();
+    Ok(counts.select_at(words, places, &agents)?)
 }
 
 /// The counts of these words, agents and files.

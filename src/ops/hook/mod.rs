@@ -280,6 +280,7 @@ impl HookRun<'_> {
         let texts: Vec<String> = greeting.into_iter().chain(sentence).collect();
         let answered = self.hand_over((!texts.is_empty()).then(|| texts.join("\n\n")), say);
         self.record_outlook(outlook.as_ref(), prompt);
+        self.registry.update_index();
         answered
     }
 

@@ -17,7 +17,7 @@ use crate::domain::{
 use crate::store::{LockedMesh, Mesh, StagedChange};
 use crate::sys::{clock, process, random};
 
-use super::contest_target::{ContestState, contests_of, find_target, state};
+use super::contest_target::{ContestState, check_contestable, contests_of, find_target, state};
 use super::holdings::Holding;
 use super::reserve::{BroadPatterns, PatternBase, reason};
 use super::rules::is_same_place;
@@ -55,10 +55,7 @@ pub fn contest(op: &Op, text: &str, why: Option<&str>) -> Result<ContestOutcome,
     let me = locked.own_record(&caller)?.agent;
     let roster = Roster::locked(&mesh, &locked)?;
     let holding = find_target(&roster, Some(&me), &wanted, None, now)?;
-    check_holder(&holding.holder)?;
-    if !me.is_human {
-        check_agent(&holding.holder)?;
-    }
+    check_contestable(&holding.holder, Some(&me))?;
     let machine_time = process::uptime().ok_or_else(no_clock)?;
     let timeout = op.settings.contest_timeout();
     if let Some(outcome) = known(&mesh, &roster, &me, &holding, &machine_time, timeout)? {
@@ -98,26 +95,6 @@ pub fn contest(op: &Op, text: &str, why: Option<&str>) -> Result<ContestOutcome,
     let (pattern, holder) = (&holding.reservation.pattern, holding.holder.name.as_str());
     op.feed(EventKind::Contest, &me.name, Some(pattern), Some(holder));
     Ok(ContestOutcome { holding, contest, place, time_left: timeout, is_repeated: false })
-}
-
-/// An agent of pi-messenger is never taken from: its registration is not ours to change.
-pub(super) fn check_holder(holder: &Agent) -> Result<(), CommandError> {
-    if !holder.is_foreign() {
-        return Ok(());
-    }
-    let text = format!("{} is an agent of pi-messenger: nothing can be taken from it", holder.name);
-    Err(CommandError::new(CommandErrorKind::ForeignAgent, text)
-        .hint(format!("ask: `msg send {} \"…\"`", holder.name)))
-}
-
-/// A person is never taken from by an agent: no hook sees its edits, so its silence says nothing.
-pub(super) fn check_agent(holder: &Agent) -> Result<(), CommandError> {
-    if !holder.is_human {
-        return Ok(());
-    }
-    let text = format!("{} is a person, whose edits no hook sees: nothing is taken from it", holder.name);
-    Err(CommandError::new(CommandErrorKind::HeldByPerson, text)
-        .hint(format!("ask: `msg send {} \"…\"`", holder.name)))
 }
 
 pub(super) fn no_clock() -> CommandError {

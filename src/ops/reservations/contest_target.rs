@@ -59,11 +59,38 @@ pub(super) fn find_target(
     }
 }
 
-/// The reservations of others in this project, as `contest` reads them here.
+/// Whether `me` may contest what `holder` has. A caller that is not known counts as an agent.
+pub(super) fn check_contestable(holder: &Agent, me: Option<&Agent>) -> Result<(), CommandError> {
+    check_holder(holder)?;
+    if me.is_some_and(|me| me.is_human) { Ok(()) } else { check_agent(holder) }
+}
+
+/// An agent of pi-messenger is never taken from: its registration is not ours to change.
+pub(super) fn check_holder(holder: &Agent) -> Result<(), CommandError> {
+    if !holder.is_foreign() {
+        return Ok(());
+    }
+    let text = format!("{} is an agent of pi-messenger: nothing can be taken from it", holder.name);
+    Err(CommandError::new(CommandErrorKind::ForeignAgent, text)
+        .hint(format!("ask: `msg send {} \"…\"`", holder.name)))
+}
+
+/// A person is never taken from by an agent: no hook sees its edits, so its silence says nothing.
+pub(super) fn check_agent(holder: &Agent) -> Result<(), CommandError> {
+    if !holder.is_human {
+        return Ok(());
+    }
+    let text = format!("{} is a person, whose edits no hook sees: nothing is taken from it", holder.name);
+    Err(CommandError::new(CommandErrorKind::HeldByPerson, text)
+        .hint(format!("ask: `msg send {} \"…\"`", holder.name)))
+}
+
+/// The reservations in this project that `me` may contest, as `contest` reads them here.
 pub(in crate::ops) fn targets_here(ctx: &Context, roster: &Roster<'_>, me: Option<&Agent>) -> Vec<String> {
     let (now, place) = (clock::now(), PatternBase::here(ctx));
     let is_other = |record: &&Registration| me.is_none_or(|me| !me.is_same_agent(&record.agent));
     let others = roster.records().filter(is_other).filter(|record| record.is_live());
+    let others = others.filter(|record| check_contestable(&record.agent, me).is_ok());
     let held = others.flat_map(|record| record.agent.reservations.iter().map(|held| (&record.agent, held)));
     let binding = held.filter(|(_, held)| held.binds(now));
     binding.filter_map(|(holder, held)| written_here(ctx, &place, holder, held)).collect()

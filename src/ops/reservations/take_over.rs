@@ -17,9 +17,11 @@ use crate::store::{ContestEnd, LockedMesh, Mesh, resolved_patterns};
 use crate::sys::{clock, process};
 
 use super::conflicts::WantedReservations;
-use super::contest::{check_agent, check_holder, no_clock};
+use super::contest::no_clock;
 use super::contest_answers;
-use super::contest_target::{ContestState, contests_of, find_target, first_of, state};
+use super::contest_target::{
+    ContestState, check_agent, check_holder, contests_of, find_target, first_of, state,
+};
 use super::holdings::Holding;
 use super::reserve::{BroadPatterns, MAX_RESERVATIONS, PatternBase, refusal};
 use super::rules::{contains, drop_waits_for, is_same_place};

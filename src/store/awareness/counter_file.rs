@@ -9,12 +9,12 @@
 //! Numbers are little-endian. An entry is in the bucket of the lowest bits of its number. A bucket's checksum includes
 //! the bucket's number, so that one that is read at a wrong offset is noticed. The file is only ever replaced.
 
-use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use super::fields::{FILE_COUNT, Fields};
-use crate::domain::awareness::counters::{AgentCounts, AgentId, Counters, PathId, WordCounts, WordId};
-use crate::domain::awareness::topics::{self, Topic};
+use super::counter_entry::{CounterEntry, FileSelection, Wanted, encode_agent, encode_file, encode_word};
+use super::fields::Fields;
+use super::repository_counts::RepositoryCounts;
+use crate::domain::awareness::counters::{AgentId, Counters, PathId, WordId};
 use crate::store::error::StoreError;
 use crate::sys::files::RangedFile;
 
@@ -24,56 +24,11 @@ const HEADER: usize = 40;
 const TABLE_ENTRY: usize = 16;
 /// The size of a bucket, in bytes, as far as its entries allow.
 const BUCKET: usize = 4096;
+/// Places of buckets that are at most so many buckets apart are read at once.
+const NEAR: u32 = 256;
 const MOST_BUCKETS: usize = 1 << 16;
-/// The most files of a word or an agent; those with the smallest counts are left out.
-const MOST_FILES: usize = 512;
 /// The most words and the most files of a repository.
 const MOST_ENTRIES: usize = 200_000;
-const LONGEST_TEXT: usize = 4096;
-
-const WORD: u8 = b'w';
-const AGENT: u8 = b'a';
-const FILE: u8 = b'f';
-
-/// All that is counted, with what the numbers stand for.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct RepositoryCounts {
-    pub counters: Counters,
-    pub topics: HashMap<WordId, Topic>,
-    pub paths: HashMap<PathId, Vec<u8>>,
-    /// When each agent was last counted, in milliseconds since 1970.
-    pub seen: HashMap<AgentId, i64>,
-}
-
-impl RepositoryCounts {
-    /// Counts an event: a prompt with these topics changed these files. Without an agent it is a commit.
-    pub fn count(&mut self, agent: Option<(AgentId, i64)>, topics: &[Topic], files: &[Vec<u8>]) {
-        let mut names = BTreeSet::new();
-        let mut ids = Vec::with_capacity(files.len());
-        for path in files {
-            let id = PathId::of(path);
-            ids.push(id);
-            self.paths.entry(id).or_insert_with(|| path.clone());
-            for topic in topics::of_path(&String::from_utf8_lossy(path)).all {
-                let word = WordId::of(&topic);
-                names.insert(word);
-                self.topics.entry(word).or_insert(topic);
-            }
-        }
-        let words: Vec<WordId> = topics.iter().map(WordId::of).collect();
-        for (word, topic) in words.iter().zip(topics) {
-            self.topics.entry(*word).or_insert_with(|| topic.clone());
-        }
-        self.counters.count(agent.map(|(agent, _)| agent), &words, &ids, &names);
-        self.seen.extend(agent);
-    }
-
-    /// Forgets agents that were last counted before `since`.
-    pub fn forget_agents(&mut self, since: i64) {
-        self.seen.retain(|_, seen| *seen >= since);
-        self.counters.agents.retain(|agent, _| self.seen.contains_key(agent));
-    }
-}
 
 /// Which part of the track is in the counts.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -124,74 +79,79 @@ impl CounterFile {
         agents: &[AgentId],
         files: &[PathId],
     ) -> Result<Counters, StoreError> {
-        self.read_wanted(&Wanted { words, agents, files, places: None })
+        let mut agents: Vec<_> = agents.iter().map(|agent| (*agent, FileSelection::All)).collect();
+        agents.sort_unstable_by_key(|(agent, _)| *agent);
+        self.read_wanted(&Wanted { words, agents: &agents, files, files_of_words: FileSelection::All })
     }
 
-    /// The counts of these words and agents, as far as they are about one of these files.
+    /// The counts of these words and of these agents, which are in order, as far as they are about files that matter.
     pub fn select_at(
         &self,
         words: &[WordId],
-        agents: &[AgentId],
-        places: &BTreeSet<PathId>,
+        files_of_words: FileSelection<'_>,
+        agents: &[(AgentId, FileSelection<'_>)],
     ) -> Result<Counters, StoreError> {
-        let places: Vec<PathId> = places.iter().copied().collect();
-        self.read_wanted(&Wanted { words, agents, files: &[], places: Some(&places) })
+        self.read_wanted(&Wanted { words, agents, files: &[], files_of_words })
     }
 
     fn read_wanted(&self, wanted: &Wanted<'_>) -> Result<Counters, StoreError> {
-        let buckets: BTreeSet<u32> = wanted.keys().map(|key| bucket_of(key, self.buckets)).collect();
+        let mut buckets: Vec<u32> = wanted.keys().map(|key| bucket_of(key, self.buckets)).collect();
+        buckets.sort_unstable();
+        buckets.dedup();
         let mut found = RepositoryCounts::default();
-        for bucket in buckets {
-            self.read_bucket(bucket, Some(wanted), &mut |entry| entry.put_into(&mut found))?;
-        }
+        self.read_buckets(&buckets, Some(wanted), &mut |entry| entry.put_into(&mut found))?;
         Ok(Counters { events: self.events, ..found.counters })
     }
 
     pub fn all(&self) -> Result<RepositoryCounts, StoreError> {
         let mut all = RepositoryCounts::default();
-        for bucket in 0..self.buckets {
-            self.read_bucket(bucket, None, &mut |entry| entry.put_into(&mut all))?;
-        }
+        let buckets: Vec<u32> = (0..self.buckets).collect();
+        self.read_buckets(&buckets, None, &mut |entry| entry.put_into(&mut all))?;
         all.counters.events = self.events;
         Ok(all)
     }
 
-    /// Without `wanted`, everything is.
-    fn read_bucket(
+    /// Reads these buckets, which are in order. Without `wanted`, everything is.
+    fn read_buckets(
         &self,
-        bucket: u32,
+        buckets: &[u32],
         wanted: Option<&Wanted<'_>>,
-        take: &mut dyn FnMut(Entry),
+        take: &mut dyn FnMut(CounterEntry),
     ) -> Result<(), StoreError> {
-        self.entries(bucket, wanted, take)?.ok_or_else(|| StoreError::Corrupt {
-            path: self.path.clone(),
-            reason: format!("part {bucket} of {} is damaged", self.buckets),
-        })
-    }
-
-    /// `None`: the bucket is damaged.
-    fn entries(
-        &self,
-        bucket: u32,
-        wanted: Option<&Wanted<'_>>,
-        take: &mut dyn FnMut(Entry),
-    ) -> Result<Option<()>, StoreError> {
-        let at = HEADER + TABLE_ENTRY * bucket as usize;
-        let Some(place) = self.file.read(at as u64, TABLE_ENTRY)? else { return Ok(None) };
-        let mut place = Fields(&place);
-        let place = (|| Some((place.u64()?, place.u32()?, place.u32()?)))();
-        let Some((offset, length, sum)) = place else { return Ok(None) };
-        let Some(content) = self.file.read(offset, length as usize)? else { return Ok(None) };
-        if checksum(bucket, &content) != sum {
-            return Ok(None);
-        }
-        let mut fields = Fields(&content);
-        while !fields.0.is_empty() {
-            if Entry::read(&mut fields, wanted, take).is_none() {
-                return Ok(None);
+        let (mut table, mut content) = (Vec::new(), Vec::new());
+        for near in buckets.chunk_by(|one, next| next - one <= NEAR) {
+            let (first, last) = (near[0], near[near.len() - 1]);
+            let (at, size) =
+                (HEADER + TABLE_ENTRY * first as usize, TABLE_ENTRY * (last - first + 1) as usize);
+            let read = self.file.read_into(&mut table, at as u64, size)?;
+            read.ok_or_else(|| self.damaged(first))?;
+            for bucket in near {
+                let place = &table[TABLE_ENTRY * (bucket - first) as usize..];
+                let entries = self.entries(*bucket, place, &mut content)?;
+                let read = entries.and_then(|entries| CounterEntry::read_all(entries, wanted, take));
+                read.ok_or_else(|| self.damaged(*bucket))?;
             }
         }
-        Ok(Some(()))
+        Ok(())
+    }
+
+    fn damaged(&self, bucket: u32) -> StoreError {
+        let reason = format!("part {bucket} of {} is damaged", self.buckets);
+        StoreError::Corrupt { path: self.path.clone(), reason }
+    }
+
+    /// The entries of a bucket, still encoded. `None`: it is damaged.
+    fn entries<'b>(
+        &self,
+        bucket: u32,
+        place: &[u8],
+        content: &'b mut Vec<u8>,
+    ) -> Result<Option<&'b [u8]>, StoreError> {
+        let mut place = Fields(place);
+        let place = (|| Some((place.u64()?, place.u32()?, place.u32()?)))();
+        let Some((offset, length, sum)) = place else { return Ok(None) };
+        let read = self.file.read_into(content, offset, length as usize)?;
+        Ok(read.filter(|()| checksum(bucket, content) == sum).map(|()| content.as_slice()))
     }
 }
 
@@ -256,153 +216,14 @@ fn checksum(bucket: u32, content: &[u8]) -> u32 {
     sum.finalize()
 }
 
-/// What a hook needs. A bucket has other entries too; they are passed over.
-struct Wanted<'a> {
-    words: &'a [WordId],
-    agents: &'a [AgentId],
-    files: &'a [PathId],
-    /// The files of words and agents that matter, in order; `None`: all of them.
-    places: Option<&'a [PathId]>,
-}
-
-impl Wanted<'_> {
-    fn keys(&self) -> impl Iterator<Item = u64> {
-        let words = self.words.iter().map(|word| word.0);
-        words.chain(self.agents.iter().map(|agent| agent.0)).chain(self.files.iter().map(|file| file.0))
-    }
-
-    fn has(&self, kind: u8, key: u64) -> bool {
-        match kind {
-            WORD => self.words.contains(&WordId(key)),
-            AGENT => self.agents.contains(&AgentId(key)),
-            FILE => self.files.contains(&PathId(key)),
-            _ => true,
-        }
-    }
-}
-
-enum Entry {
-    Word(WordId, Topic, WordCounts),
-    Agent(AgentId, i64, AgentCounts),
-    File(PathId, Vec<u8>, u32),
-}
-
-impl Entry {
-    /// Calls `take` with the next entry, if it is wanted. `None`: it is damaged.
-    fn read(fields: &mut Fields<'_>, wanted: Option<&Wanted<'_>>, take: &mut dyn FnMut(Self)) -> Option<()> {
-        let [kind] = *fields.take(1)? else { return None };
-        let key = fields.u64()?;
-        let is_wanted = wanted.is_none_or(|wanted| wanted.has(kind, key));
-        let places = wanted.and_then(|wanted| wanted.places);
-        match kind {
-            WORD => {
-                let (topic, prompts, names) = (fields.text()?, fields.u32()?, fields.u32()?);
-                let files = fields.files()?;
-                if is_wanted {
-                    let topic = Topic::new(std::str::from_utf8(topic).ok()?);
-                    let files = counts_of_files(files, places);
-                    take(Self::Word(WordId(key), topic, WordCounts { prompts, names, files }));
-                }
-            }
-            AGENT => {
-                let (seen, events, files) = (fields.u64()?.cast_signed(), fields.u32()?, fields.files()?);
-                if is_wanted {
-                    let files = counts_of_files(files, places);
-                    take(Self::Agent(AgentId(key), seen, AgentCounts { events, files }));
-                }
-            }
-            FILE => {
-                let (path, count) = (fields.text()?, fields.u32()?);
-                if is_wanted {
-                    take(Self::File(PathId(key), path.to_vec(), count));
-                }
-            }
-            _ => return None,
-        }
-        Some(())
-    }
-
-    fn put_into(self, counts: &mut RepositoryCounts) {
-        match self {
-            Self::Word(id, topic, word) => {
-                counts.topics.insert(id, topic);
-                counts.counters.words.insert(id, word);
-            }
-            Self::Agent(id, seen, agent) => {
-                counts.seen.insert(id, seen);
-                counts.counters.agents.insert(id, agent);
-            }
-            Self::File(id, path, count) => {
-                counts.paths.insert(id, path);
-                counts.counters.files.insert(id, count);
-            }
-        }
-    }
-}
-
-fn encode_word(id: WordId, word: &WordCounts, topic: &Topic) -> Vec<u8> {
-    let mut entry = begin(WORD, id.0);
-    put_text(&mut entry, topic.as_str().as_bytes());
-    entry.extend(word.prompts.to_le_bytes());
-    entry.extend(word.names.to_le_bytes());
-    put_files(&mut entry, &word.files);
-    entry
-}
-
-fn encode_agent(id: AgentId, agent: &AgentCounts, seen: Option<&i64>) -> Vec<u8> {
-    let mut entry = begin(AGENT, id.0);
-    entry.extend(seen.copied().unwrap_or_default().to_le_bytes());
-    entry.extend(agent.events.to_le_bytes());
-    put_files(&mut entry, &agent.files);
-    entry
-}
-
-fn encode_file(id: PathId, count: u32, path: &[u8]) -> Vec<u8> {
-    let mut entry = begin(FILE, id.0);
-    put_text(&mut entry, path);
-    entry.extend(count.to_le_bytes());
-    entry
-}
-
-fn begin(kind: u8, key: u64) -> Vec<u8> {
-    let mut entry = vec![kind];
-    entry.extend(key.to_le_bytes());
-    entry
-}
-
-fn put_text(entry: &mut Vec<u8>, text: &[u8]) {
-    let text = &text[..text.len().min(LONGEST_TEXT)];
-    entry.extend((text.len() as u16).to_le_bytes());
-    entry.extend(text);
-}
-
-fn put_files(entry: &mut Vec<u8>, files: &HashMap<PathId, u32>) {
-    let mut files: Vec<(u32, PathId)> = files.iter().map(|(file, count)| (*count, *file)).collect();
-    files.sort_by(|a, b| b.cmp(a));
-    files.truncate(MOST_FILES);
-    entry.extend((files.len() as u32).to_le_bytes());
-    for (count, file) in files {
-        entry.extend(file.0.to_le_bytes());
-        entry.extend(count.to_le_bytes());
-    }
-}
-
-/// The counts of those of the files that are `places`.
-fn counts_of_files(encoded: &[u8], places: Option<&[PathId]>) -> HashMap<PathId, u32> {
-    let counts = encoded.chunks_exact(FILE_COUNT).filter_map(|one| {
-        let mut fields = Fields(one);
-        Some((PathId(fields.u64()?), fields.u32()?))
-    });
-    match places {
-        Some(places) => counts.filter(|(file, _)| places.binary_search(file).is_ok()).collect(),
-        None => counts.collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::domain::awareness::topics::Topic;
     use crate::domain::settings::Durability;
+    use crate::store::awareness::counter_entry::MOST_FILES;
     use crate::sys::files::{Files, read};
 
     fn example(words: u32) -> RepositoryCounts {
@@ -442,7 +263,8 @@ mod tests {
             assert_eq!(file.all().unwrap(), counts);
             let (word, file_id) = (WordId::of(&Topic::new("word0")), PathId::of(b"src/0.rs"));
             let part = file.select(&[word, WordId(1)], &[AgentId(0)], &[file_id]).unwrap();
-            let at = file.select_at(&[word], &[AgentId(0)], &BTreeSet::from([file_id])).unwrap();
+            let places = FileSelection::Among(&[file_id]);
+            let at = file.select_at(&[word], places, &[(AgentId(0), places)]).unwrap();
             assert_eq!(at.words, part.words);
             let of_first = |counters: &Counters| {
                 let agent = counters.agents.get(&AgentId(0));

@@ -10,7 +10,9 @@
 //! ```
 
 pub(super) mod conflict_file;
+pub(super) mod counter_entry;
 pub(super) mod counter_file;
 mod fields;
 pub(super) mod predictions;
+pub(super) mod repository_counts;
 pub(super) mod track_file;

@@ -13,15 +13,20 @@
 
 use std::time::Duration;
 
-use super::counter_file::{self, CountedPart, CounterFile, RepositoryCounts};
+use memchr::memmem;
+
+use super::counter_file::{self, CountedPart, CounterFile};
+use super::repository_counts::RepositoryCounts;
 use crate::domain::awareness::RepositoryId;
-use crate::domain::awareness::track::{LineUse, TrackLine, escape};
+use crate::domain::awareness::recent_events::TrackEvents;
+use crate::domain::awareness::track::{TrackLine, WrittenLine, escape};
 use crate::store::error::StoreError;
 use crate::store::handles::AwarenessFiles;
 use crate::store::lock_order::{LockOrderGuard, LockRank};
 use crate::sys::clock;
 use crate::sys::files::{self, LockedLineFile};
 use crate::sys::flock::{FileLock, LockError};
+use crate::sys::test_switches;
 
 /// How long to wait for the lock on the file. Nobody holds it longer than it takes to write it.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
@@ -30,6 +35,7 @@ const BETWEEN_COUNTS: Duration = Duration::from_secs(60);
 /// A track of more bytes than this is cut. A longer file would not be read.
 const LONGEST: u64 = 6 * 1024 * 1024;
 const COUNTED: &str = "counted";
+const MARK: &[u8] = b"\ncounted\n";
 
 /// A track as it was read.
 #[derive(Clone, Debug, Default)]
@@ -37,77 +43,101 @@ pub struct Track {
     pub lines: Vec<TrackLine>,
     /// Where each line begins, in bytes.
     offsets: Vec<u64>,
+    head: TrackHead,
+}
+
+/// Which part of a track is counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct TrackHead {
     generation: u64,
-    /// The number of lines that were counted when the file was written.
-    counted: usize,
+    /// Where the mark behind the counted lines is, in bytes.
+    mark: u64,
+    /// Of all whole lines.
     length: u64,
 }
 
-impl Track {
-    fn parse(content: &[u8]) -> Self {
-        Self::parse_for(content, TrackReader::Anyone)
+impl TrackHead {
+    fn of(content: &[u8]) -> Self {
+        let generation = content.strip_prefix(b"track ").and_then(|rest| {
+            let digits = rest.split(|byte| *byte == b'\n').next()?;
+            std::str::from_utf8(digits).ok()?.parse().ok()
+        });
+        let mark = memmem::rfind(content, MARK).map_or(0, |at| at as u64 + 1);
+        Self { generation: generation.unwrap_or_default(), mark, length: content.len() as u64 }
     }
 
-    fn parse_for(content: &[u8], reader: TrackReader) -> Self {
-        // Somebody may be appending a line at this moment.
-        let end = content.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-        let content = &content[..end];
-        let mut track = Self { length: content.len() as u64, ..Self::default() };
-        let mut line_use = match reader {
-            TrackReader::Anyone => LineUse::Everything,
-            TrackReader::Forecast if has_counted_lines(content) => LineUse::CountedForecast,
-            TrackReader::Forecast => LineUse::Forecast,
-        };
-        let mut offset = 0;
-        for line in content.split(|byte| *byte == b'\n') {
-            let start = offset;
-            offset += line.len() as u64 + 1;
-            let Ok(text) = std::str::from_utf8(line) else { continue };
-            if let Some(parsed) = TrackLine::parse_for(text, line_use) {
-                track.lines.push(parsed);
-                track.offsets.push(start);
-            } else if text == COUNTED {
-                track.counted = track.lines.len();
-                if reader == TrackReader::Forecast {
-                    line_use = LineUse::Forecast;
-                }
-            } else if let Some(generation) = text.strip_prefix("track ") {
-                track.generation = generation.parse().unwrap_or_default();
-            }
-        }
-        track
-    }
-
-    /// The number of lines that are in those counts. They are the first ones.
-    pub fn counted_lines(&self, counts: Option<CountedPart>) -> usize {
+    /// Lines that begin before this byte are in those counts.
+    fn counted_until(self, counts: Option<CountedPart>) -> u64 {
         match counts {
-            Some(part) if part.generation == self.generation => self.counted,
-            Some(part) if part.generation == self.generation + 1 => {
-                let within = self.offsets.partition_point(|offset| *offset < part.length);
-                within.max(self.counted)
-            }
+            Some(part) if part.generation == self.generation => self.mark,
+            Some(part) if part.generation == self.generation + 1 => part.length.max(self.mark),
             // The counts are lost, and so is what was in them.
             _ => 0,
         }
     }
+}
 
-    /// How many bytes are not counted.
-    pub fn uncounted_bytes(&self, counts: Option<CountedPart>) -> u64 {
-        let first = self.offsets.get(self.counted_lines(counts));
-        first.map_or(0, |offset| self.length - offset)
+impl Track {
+    /// The number of lines that are in those counts. They are the first ones.
+    pub fn counted_lines(&self, counts: Option<CountedPart>) -> usize {
+        self.lines_before(self.head.counted_until(counts))
+    }
+
+    fn lines_before(&self, end: u64) -> usize {
+        self.offsets.partition_point(|offset| *offset < end)
     }
 }
 
-/// Who reads a track.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum TrackReader {
-    Anyone,
-    Forecast,
+/// The text of a track.
+#[derive(Clone, Debug, Default)]
+pub struct TrackText {
+    content: Vec<u8>,
+    head: TrackHead,
 }
 
-/// Whether the mark behind the counted lines is there.
-fn has_counted_lines(content: &[u8]) -> bool {
-    std::str::from_utf8(content).is_ok_and(|text| text.contains("\ncounted\n"))
+impl TrackText {
+    fn new(mut content: Vec<u8>) -> Self {
+        // Somebody may be appending a line at this moment.
+        content.truncate(memchr::memrchr(b'\n', &content).map_or(0, |last| last + 1));
+        let head = TrackHead::of(&content);
+        Self { content, head }
+    }
+
+    /// The lines with the bytes at which they begin.
+    fn lines(&self) -> impl Iterator<Item = (u64, &str)> {
+        let ends = memchr::memchr_iter(b'\n', &self.content);
+        let lines = ends.scan(0, |start, end| {
+            let line = std::mem::replace(start, end + 1)..end;
+            Some((line.start as u64, &self.content[line]))
+        });
+        lines.filter_map(|(offset, line)| Some((offset, std::str::from_utf8(line).ok()?)))
+    }
+
+    pub fn parse(&self) -> Track {
+        let parsed = self.lines().filter_map(|(offset, line)| Some((offset, TrackLine::parse(line)?)));
+        let (offsets, lines) = parsed.unzip();
+        Track { lines, offsets, head: self.head }
+    }
+
+    pub fn recent_events(&self) -> TrackEvents<'_> {
+        let mut events = TrackEvents::default();
+        for (offset, line) in self.lines() {
+            if let Some(line) = WrittenLine::parse(line) {
+                events.add(offset, &line);
+            }
+        }
+        events
+    }
+
+    /// Lines that begin before this byte are in those counts.
+    pub fn counted_until(&self, counts: Option<CountedPart>) -> u64 {
+        self.head.counted_until(counts)
+    }
+
+    /// How many bytes are not counted.
+    pub fn uncounted_bytes(&self, counts: Option<CountedPart>) -> u64 {
+        self.head.length.saturating_sub(self.counted_until(counts))
+    }
 }
 
 /// The right to count a repository: no other process does.
@@ -135,10 +165,12 @@ impl<'m> AwarenessFiles<'m> {
         let length = file.add(line.encode().as_bytes())?;
         if length > LONGEST {
             // Nobody counts here. What is oldest is lost, so that the rest can be read.
-            let mut track = Track::parse(&file.read()?);
+            let mut track = TrackText::new(file.read()?).parse();
             let first = track.lines.len() - track.lines.len() / 8;
-            let (counted, rest) = (track.counted.saturating_sub(first), track.lines.split_off(first));
-            file.replace(&self.mesh.files, &encode(track.generation, &rest[..counted], &rest[counted..]))?;
+            let counted = track.lines_before(track.head.mark).saturating_sub(first);
+            let rest = track.lines.split_off(first);
+            let content = encode(track.head.generation, &rest[..counted], &rest[counted..]);
+            file.replace(&self.mesh.files, &content)?;
         }
         Ok(Some(length))
     }
@@ -150,8 +182,14 @@ impl<'m> AwarenessFiles<'m> {
     }
 
     pub fn track(self, repository: &RepositoryId) -> Result<Track, StoreError> {
+        Ok(self.track_text(repository)?.parse())
+    }
+
+    /// The text of the track, for whoever needs little of it.
+    pub fn track_text(self, repository: &RepositoryId) -> Result<TrackText, StoreError> {
+        test_switches::count("track");
         let content = files::read_note(&self.mesh.layout.track(repository))?;
-        Ok(Track::parse(&content.unwrap_or_default()))
+        Ok(TrackText::new(content.unwrap_or_default()))
     }
 
     /// The lines that name one of these files. A hook asks after every edit, so the others are not parsed.
@@ -165,12 +203,6 @@ impl<'m> AwarenessFiles<'m> {
         let lines = content.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
         let naming = lines.filter(|line| names.iter().any(|name| line.contains(name)));
         Ok(naming.filter_map(TrackLine::parse).collect())
-    }
-
-    /// The track without what was read, and without the topics of prompts that are counted: a hook has no time for them.
-    pub fn track_for_forecast(self, repository: &RepositoryId) -> Result<Track, StoreError> {
-        let content = files::read_note(&self.mesh.layout.track(repository))?;
-        Ok(Track::parse_for(&content.unwrap_or_default(), TrackReader::Forecast))
     }
 
     /// `None`: nothing is counted yet.
@@ -233,14 +265,14 @@ impl CountingLock<'_> {
         rest: &CountedTrack,
     ) -> Result<(), StoreError> {
         let (mesh, repository) = (self.files.mesh, &self.repository);
-        let counted = CountedPart { generation: read.generation + 1, length: read.length };
+        let counted = CountedPart { generation: read.head.generation + 1, length: read.head.length };
         let prepared = mesh.files.prepare(&counter_file::encode(counts, counted))?;
         let Some((mut file, _turn)) = self.files.locked(repository)? else {
             let path = mesh.layout.track(repository);
             return Err(LockError::TimedOut { path, holder: None, limit: LOCK_TIMEOUT }.into());
         };
         let content = file.read()?;
-        let newer = content.get(read.length as usize..).unwrap_or_default();
+        let newer = content.get(read.head.length as usize..).unwrap_or_default();
         let mut track = encode(counted.generation, &rest.kept, &rest.open);
         track.extend(newer);
         mesh.files.put(prepared, &mesh.layout.counts(repository))?;
@@ -283,7 +315,7 @@ mod tests {
         assert!(store.lock_counting(&repository).unwrap().is_none(), "one process counts");
         let read = store.track(&repository).unwrap();
         assert_eq!((times(&read.lines), read.counted_lines(None)), (vec![1, 2, 3], 0));
-        assert!(read.uncounted_bytes(None) > 0);
+        assert!(store.track_text(&repository).unwrap().uncounted_bytes(None) > 0);
         store.append(&repository, &line(4)).unwrap().unwrap();
         let rest = CountedTrack { kept: vec![line(2)], open: vec![line(3)] };
         lock.replace(&read, &RepositoryCounts::default(), &rest).unwrap();
@@ -292,32 +324,31 @@ mod tests {
         assert_eq!(times(&after.lines), [2, 3, 4]);
         assert_eq!(after.counted_lines(Some(counts)), 1);
         // As if the process was killed before it replaced the track.
-        let before = Track { generation: 0, ..read };
-        assert_eq!(before.counted_lines(Some(CountedPart { generation: 1, length: before.length })), 3);
+        assert_eq!(read.counted_lines(Some(CountedPart { generation: 1, length: read.head.length })), 3);
         assert_eq!(after.counted_lines(Some(CountedPart { generation: 9, length: 0 })), 0);
     }
 
     #[test]
-    fn a_forecast_gets_the_topics_that_are_not_counted() {
+    fn a_forecast_knows_which_events_are_counted() {
         let prompt = |at| TrackLine {
             deed: Deed::Prompted { topics: vec![Topic::new("login")], text: None },
             ..line(at)
         };
         let read = TrackLine { deed: Deed::Read { tree: TreeId(0), files: vec![b"x".to_vec()] }, ..line(3) };
-        let topics = |track: &Track| -> Vec<usize> {
-            let count = |line: &TrackLine| match &line.deed {
-                Deed::Prompted { topics, .. } => topics.len(),
-                _ => 9,
-            };
-            track.lines.iter().map(count).collect()
+        let text =
+            TrackText::new(encode(4, &[prompt(1), line(2), read.clone()], &[read, prompt(5), line(6)]));
+        let counted = |part| {
+            let (events, until) = (text.recent_events().events, text.counted_until(part));
+            events.iter().map(|event| (event.at, event.offset < until)).collect::<Vec<_>>()
         };
-        let content = encode(4, &[prompt(1), line(2), read.clone()], &[read, prompt(5), line(6)]);
-        let track = Track::parse_for(&content, TrackReader::Forecast);
-        assert_eq!((times(&track.lines), topics(&track)), (vec![1, 2, 5, 6], vec![0, 9, 1, 9]));
-        assert_eq!(track.counted_lines(Some(CountedPart { generation: 4, length: 0 })), 2);
-        let uncounted = format!("{}\n", prompt(1).encode());
-        let track = Track::parse_for(uncounted.as_bytes(), TrackReader::Forecast);
-        assert_eq!(topics(&track), [1], "nothing is counted yet");
+        let part = |generation, length| Some(CountedPart { generation, length });
+        assert_eq!(counted(part(4, 0)), [(2, true), (6, false)]);
+        assert_eq!(counted(part(5, 0)), [(2, true), (6, false)]);
+        assert_eq!(counted(part(5, text.head.length)), [(2, true), (6, true)]);
+        assert_eq!(counted(part(6, 0)), [(2, false), (6, false)]);
+        assert_eq!(counted(None), [(2, false), (6, false)]);
+        assert_eq!(text.uncounted_bytes(part(5, text.head.length)), 0);
+        assert_eq!(text.parse().counted_lines(part(4, 0)), 3);
     }
 
     #[test]
@@ -341,7 +372,7 @@ mod tests {
     fn a_line_that_is_being_appended_is_not_read_yet() {
         let whole = format!("\n{}\n", line(1).encode());
         let half = format!("{whole}\n{}", &line(2).encode()[..20]);
-        let track = Track::parse(half.as_bytes());
-        assert_eq!((times(&track.lines), track.length), (vec![1], whole.len() as u64 + 1));
+        let track = TrackText::new(half.into_bytes()).parse();
+        assert_eq!((times(&track.lines), track.head.length), (vec![1], whole.len() as u64 + 1));
     }
 }

@@ -78,7 +78,7 @@ impl LockedLineFile {
     }
 }
 
-fn lock(
+pub(super) fn lock(
     mut file: std::fs::File,
     path: &Path,
     give_up: Instant,
@@ -96,7 +96,7 @@ fn lock(
     }
 }
 
-fn named(verb: &str, error: std::io::Error, path: &Path) -> std::io::Error {
+pub(super) fn named(verb: &str, error: std::io::Error, path: &Path) -> std::io::Error {
     std::io::Error::new(error.kind(), format!("cannot {verb} `{}`: {error}", path.display()))
 }
 

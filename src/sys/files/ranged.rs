@@ -28,13 +28,19 @@ impl RangedFile {
 
     /// That part of the file; `None` if it is not that long.
     pub fn read(&self, offset: u64, length: usize) -> Result<Option<Vec<u8>>, FileError> {
+        let mut part = Vec::new();
+        Ok(self.read_into(&mut part, offset, length)?.map(|()| part))
+    }
+
+    /// The same, into a buffer that can be used again.
+    pub fn read_into(&self, part: &mut Vec<u8>, offset: u64, length: usize) -> Result<Option<()>, FileError> {
         let end = offset.checked_add(length as u64);
         if end.is_none_or(|end| end > self.length) {
             return Ok(None);
         }
-        let mut part = vec![0; length];
-        match self.file.file().read_exact_at(&mut part, offset) {
-            Ok(()) => Ok(Some(part)),
+        part.resize(length, 0);
+        match self.file.file().read_exact_at(part, offset) {
+            Ok(()) => Ok(Some(())),
             // It was cut after it was opened.
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error.into()),

@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -97,9 +97,16 @@ fn read_to_end(
                 if content.len() as u64 > most {
                     return Ok(None);
                 }
-                // For a longer file it is worth querying the length, before much of it is read in vain.
-                if content.len() == buffer.len() && length()? > most {
-                    return Ok(None);
+                // For a longer file it is worth querying the length: nothing is read in vain, and the rest at once.
+                if content.len() == buffer.len() {
+                    let length = length()?;
+                    if length > most {
+                        return Ok(None);
+                    }
+                    let read = content.len() as u64;
+                    content.reserve_exact(length.saturating_sub(read) as usize + 1);
+                    io::Read::take(&mut *reader, most - read + 1).read_to_end(&mut content)?;
+                    return Ok((content.len() as u64 <= most).then_some(content));
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -152,8 +159,8 @@ pub fn has_second_name(path: &Path) -> Result<bool, FileError> {
 /// Identifies a file, whatever its name.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct FileId {
-    device: u64,
-    inode: u64,
+    pub device: u64,
+    pub inode: u64,
 }
 
 impl FileId {

@@ -62,11 +62,15 @@ impl ReadOnlyGit {
         self.run(args, 0)
     }
 
+    /// The same for commands that end with 1 if they found nothing.
+    pub(super) fn ask_or_none(&self, args: &[&str]) -> Result<GitOutput, GitError> {
+        self.run(args, 1)
+    }
+
     /// The keys of filters in the configuration: `filter.lfs.clean`. They would run when files are compared.
     fn filter_keys(&self) -> Result<Vec<OsString>, GitError> {
         const PATTERN: &str = r"^filter\..*\.(clean|process|smudge|required)$";
-        // It ends with 1 if there are none.
-        let listed = self.run(&["config", "-z", "--name-only", "--get-regexp", PATTERN], 1)?;
+        let listed = self.ask_or_none(&["config", "-z", "--name-only", "--get-regexp", PATTERN])?;
         let keys = listed.bytes.split(|byte| *byte == 0).filter(|key| !key.is_empty());
         Ok(keys.map(|key| OsStr::from_bytes(key).to_os_string()).collect())
     }

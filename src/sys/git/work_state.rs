@@ -91,7 +91,8 @@ impl ReadOnlyGit {
         let since;
         match choice {
             CommitChoice::Since(time) => {
-                since = format!("--since={}", time.as_second());
+                // A small number alone would be taken for a day or an hour.
+                since = format!("--since=@{} +0000", time.as_second().max(0));
                 args.extend([since.as_str(), "HEAD"]);
             }
             CommitChoice::Ids([]) => return Ok(GitList { items: Vec::new(), is_cut: false }),
@@ -112,7 +113,9 @@ impl ReadOnlyGit {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let ids_given = ids.iter().map(String::as_str);
+        // Anything else could be an option.
+        let is_id = |id: &&str| id.len() >= 7 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let ids_given = ids.iter().map(String::as_str).filter(is_id);
         let args: Vec<&str> = ["rev-list", "--ignore-missing"]
             .into_iter()
             .chain(ids_given)

@@ -3,7 +3,7 @@
 use ravenry::sys::test_switches::NOW;
 use serde_json::{Value, json};
 
-use super::{edit, join, prompt, repository};
+use super::{edit, join, prompt, repository, told_of_login};
 use crate::support::environment::{TestEnvironment, end};
 
 const NOON: &str = "2026-11-15T12:00:00Z";
@@ -18,14 +18,9 @@ fn text_at(env: &TestEnvironment, now: &str, args: &[&str]) -> String {
     env.redact(ended.stdout)
 }
 
-/// Alice was told that Robin is in `src/auth/login.rs`.
+/// Alice was told that Robin is in `src/auth/login.rs`, and the id of that.
 fn told() -> (TestEnvironment, String) {
-    let env = repository();
-    join(&env, "Alice");
-    join(&env, "Robin");
-    prompt(&env, "Robin", "look after the login");
-    edit(&env, "Robin", "src/auth/login.rs");
-    assert_ne!(prompt(&env, "Alice", "the login forgets its users"), "");
+    let env = told_of_login();
     let id = run_at(&env, NOON, &["overlaps"])["predictions"][0]["id"].as_str().unwrap().to_string();
     (env, id)
 }
@@ -81,6 +76,44 @@ fn overlaps_of_agents() {
     let first = &found["overlaps"][0];
     assert_eq!((&first["agent"], &first["with"]), (&json!("Alice"), &json!("Robin")));
     assert_eq!((&first["file"], &found["threshold"]), (&json!("src/auth/login.rs"), &json!(0.5)));
+    assert_eq!(first["fact"], false);
+}
+
+/// Nobody has to come to it, so it has no direction.
+#[test]
+fn a_file_that_both_have_changed_is_shown_once() {
+    let env = repository();
+    let names = ["Alice", "Robin"];
+    names.iter().for_each(|name| join(&env, name));
+    names.iter().for_each(|name| edit(&env, name, "src/auth/login.rs"));
+    for args in [&["overlaps"][..], &["overlaps", "--all"]] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(text_at(&env, NOON, args), @"100 %  Alice ↔ Robin  src/auth/login.rs  both have changed it");
+        }
+        let found = run_at(&env, NOON, args)["overlaps"].clone();
+        assert_eq!(found.as_array().map(Vec::len), Some(1), "{found}");
+        assert_eq!((&found[0]["agent"], &found[0]["with"]), (&json!("Alice"), &json!("Robin")));
+        assert_eq!((&found[0]["fact"], &found[0]["probability"]), (&json!(true), &json!(1.0)));
+    }
+}
+
+/// Each one's latest file of those that both have changed.
+#[test]
+fn two_files_that_both_have_changed_are_two_facts() {
+    let env = repository();
+    for (name, files) in
+        [("Alice", ["docs/tour.md", "src/ui/theme.rs"]), ("Robin", ["src/ui/theme.rs", "docs/tour.md"])]
+    {
+        join(&env, name);
+        for file in files {
+            prompt(&env, name, "go on");
+            edit(&env, name, file);
+        }
+    }
+    insta::assert_snapshot!(text_at(&env, NOON, &["overlaps", "-q"]), @r"
+    100 %  Alice ↔ Robin  src/ui/theme.rs  both have changed it
+    100 %  Robin ↔ Alice  docs/tour.md     both have changed it
+    ");
 }
 
 #[test]

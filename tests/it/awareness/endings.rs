@@ -5,23 +5,12 @@ use std::process::{Child, Stdio};
 use ravenry::sys::test_switches::NOW;
 use serde_json::Value;
 
-use super::{edit, edit_at, join, prompt, repository};
+use super::{edit_at, told_of_login};
 use crate::support::environment::{TestEnvironment, end};
 
 const NOON: &str = "2026-11-15T12:00:00Z";
 const ONE: &str = "2026-11-15T13:00:00Z";
 const EVENING: &str = "2026-11-15T20:01:00Z";
-
-/// Alice was told that Robin is in `src/auth/login.rs`.
-fn told() -> TestEnvironment {
-    let env = repository();
-    join(&env, "Alice");
-    join(&env, "Robin");
-    prompt(&env, "Robin", "look after the login");
-    edit(&env, "Robin", "src/auth/login.rs");
-    assert_ne!(prompt(&env, "Alice", "the login forgets its users"), "");
-    env
-}
 
 fn run_at(env: &TestEnvironment, now: &str, args: &[&str]) {
     end(env.msg().args(args).env(NOW, now)).expect_code(0);
@@ -37,7 +26,7 @@ fn endings(env: &TestEnvironment, args: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_collision_is_told_at_the_edit_that_makes_it() {
-    let env = told();
+    let env = told_of_login();
     edit_at(&env, "Robin", "src/auth/login.rs", ONE);
     assert_eq!(endings(&env, &[]), [""; 0], "Robin was there before");
     edit_at(&env, "Alice", "src/ui/theme.rs", ONE);
@@ -55,7 +44,7 @@ fn a_collision_is_told_at_the_edit_that_makes_it() {
 
 #[test]
 fn what_was_avoided_is_told_and_so_is_a_false_alarm() {
-    let env = told();
+    let env = told_of_login();
     run_at(&env, NOON, &["send", "Robin", "may I?", "--as", "Alice"]);
     run_at(&env, NOON, &["overlaps"]);
     assert_eq!(endings(&env, &[]), [""; 0], "they may still meet");
@@ -63,21 +52,21 @@ fn what_was_avoided_is_told_and_so_is_a_false_alarm() {
     let expected = ["Alice and Robin did not collide in src/auth/login.rs: the heads-up was heeded"];
     assert_eq!(endings(&env, &[]), expected);
 
-    let env = told();
+    let env = told_of_login();
     run_at(&env, EVENING, &["overlaps"]);
     run_at(&env, EVENING, &["overlaps", "--all"]);
     assert_eq!(endings(&env, &[]), ["Alice and Robin did not meet in src/auth/login.rs: a false alarm"]);
 }
 
 #[test]
-fn an_agent_that_left_and_a_dismissal_are_told() {
-    let env = told();
+fn an_agent_that_left_and_a_dismissal_are_told_of_login() {
+    let env = told_of_login();
     run_at(&env, NOON, &["leave", "--as", "Robin"]);
     run_at(&env, NOON, &["overlaps"]);
     let expected = ["Alice and Robin did not meet in src/auth/login.rs: one of them is gone"];
     assert_eq!(endings(&env, &[]), expected);
 
-    let env = told();
+    let env = told_of_login();
     let found = end(env.msg().args(["overlaps", "--json"]).env(NOW, NOON)).expect_code(0).json();
     let id = found["predictions"][0]["id"].as_str().unwrap().to_string();
     run_at(&env, NOON, &["overlaps", "dismiss", &id]);
@@ -87,7 +76,7 @@ fn an_agent_that_left_and_a_dismissal_are_told() {
 
 #[test]
 fn many_that_look_at_once_tell_it_once() {
-    let env = told();
+    let env = told_of_login();
     let look = || {
         let mut command = env.msg();
         command.arg("overlaps").env(NOW, EVENING).stdout(Stdio::null()).spawn().unwrap()

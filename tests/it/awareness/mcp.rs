@@ -42,6 +42,22 @@ fn headings_and_overlaps_on_request() {
 }
 
 #[test]
+fn a_file_that_both_have_changed_is_told_once() {
+    let env = repository();
+    for name in ["Alice", "Robin"] {
+        join(&env, name);
+        edit(&env, name, "src/auth/login.rs");
+    }
+    let mut client = at_noon(&env);
+    let said = client.ok("agents", json!({ "include": ["overlaps"] }));
+    let told: Vec<&str> = said.text.lines().filter(|line| line.contains("collision")).collect();
+    assert_eq!(told, ["Alice ↔ Robin: likely collision in `src/auth/login.rs`: both have changed it"]);
+    let found = &said.structured["overlaps"];
+    assert_eq!(found.as_array().map(Vec::len), Some(1), "{found}");
+    assert_eq!(found[0]["fact"], true);
+}
+
+#[test]
 fn nothing_to_add_is_said() {
     let env = repository();
     join(&env, "Alice");
@@ -58,7 +74,7 @@ fn nothing_to_add_is_said() {
 fn many_agents_are_few_lines() {
     let env = repository();
     let file = format!("src/{}/login.rs", "deep/".repeat(30).trim_end_matches('/'));
-    for number in 10..22 {
+    for number in 10..25 {
         let name = format!("Agent{number}");
         join(&env, &name);
         prompt(&env, &name, "look after the login");
@@ -69,8 +85,8 @@ fn many_agents_are_few_lines() {
     let said = client.ok("agents", json!({ "include": ["headings", "overlaps"] }));
     let added: Vec<&str> = said.text.lines().skip(plain.text.lines().count()).collect();
     let rests: Vec<&&str> = added.iter().filter(|line| line.starts_with("and ")).collect();
-    // Each of the twelve may meet each other one, and a hundred of these pairs are looked at.
-    assert_eq!(rests, [&"and 2 more", &"and at least 90 more"], "{added:?}");
+    // Each two of the fifteen have changed the file, and a hundred of these 105 pairs are looked at.
+    assert_eq!(rests, [&"and 5 more", &"and at least 90 more"], "{added:?}");
     for line in added.iter().filter(|line| line.contains("deep")) {
         assert!(line.contains("deep/login.rs`"), "{line}");
     }

@@ -7,6 +7,13 @@
 use std::collections::HashSet;
 
 use ravenry::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
+use ravenry::domain::knowledge::scheme::{
+    QueryBudget, QueryEvent, QueryFacts, QueryOutlineRow, QueryWorld, evaluate,
+};
+use ravenry::domain::knowledge::{
+    AnchorVerdict, Basis, Cell, CellKey, CellValue, Origin, RecordField, RecordId, Stamp, Statement,
+    WriterId, merge,
+};
 use ravenry::domain::patch::{apply_patch_paths, diff_paths};
 use ravenry::domain::pattern::{LetterCase, NormalPath, Overlap, Pattern, SearchBudget};
 use ravenry::domain::shell::{CommandPrediction, ShellEnvironment, predict_command};
@@ -430,4 +437,63 @@ pub fn mcp(data: &[u8]) {
             parse_with_every_tool(arguments);
         }
     }
+}
+
+/// Nobody's worktree: everything is stale, and every search finds the one record.
+struct StaleFacts(RecordId);
+
+impl QueryFacts for StaleFacts {
+    fn verdict(&self, _: &RecordId) -> Option<AnchorVerdict> {
+        Some(AnchorVerdict::Stale)
+    }
+
+    fn search(&self, _: &str, limit: usize) -> Vec<RecordId> {
+        vec![self.0.clone(); limit.min(3)]
+    }
+
+    fn outline(&self, _: &str) -> Option<Vec<QueryOutlineRow>> {
+        None
+    }
+
+    fn history(&self, _: &RecordId) -> Vec<QueryEvent> {
+        Vec::new()
+    }
+
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::UNIX_EPOCH
+    }
+
+    fn is_out_of_time(&self) -> bool {
+        false
+    }
+}
+
+/// Any text has an answer, the same one each time, and within the budget.
+pub fn expression(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let id = RecordId::parse("decision/one-flock").expect("it is an id");
+    let writer = WriterId::new("ann").expect("it is a writer");
+    let origin =
+        Origin { author: "ann".to_string(), at: jiff::Timestamp::UNIX_EPOCH, commit: None, branch: None };
+    let statement = Statement {
+        description: "One flock guards all names.".to_string(),
+        rationale: String::new(),
+        summary: String::new(),
+        status: None,
+        impact: Some(8),
+        pattern_type: String::new(),
+        ends: None,
+        basis: Basis::Read,
+        origin,
+    };
+    let key = CellKey { record: id.clone(), field: RecordField::Text, entry: String::new(), writer };
+    let value = CellValue::Statement { statement: Box::new(statement), replaces: Vec::new() };
+    let snapshot = merge([Cell { key, stamp: Stamp::default(), value }]);
+    let facts = StaleFacts(id);
+    let world = QueryWorld { snapshot: &snapshot, facts: &facts };
+    let budget = QueryBudget { steps: 20_000, cells: 50_000, ..QueryBudget::default() };
+    let answer = evaluate(&text, &world, budget);
+    let shown = answer.to_string();
+    assert_eq!(shown, evaluate(&text, &world, budget).to_string(), "the same says the same");
+    assert!(!answer.is_value() || shown.len() <= budget.answer_bytes);
 }

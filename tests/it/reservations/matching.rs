@@ -200,7 +200,12 @@ fn context(env: &TestEnvironment, name: &str, cwd: &Path) -> Context {
     };
     let (mut ctx, _) = Context::tolerant(globals).unwrap();
     let home = env.home();
-    ctx.home = Home { config: home.join(".config"), state: home.join(".local/state"), home };
+    ctx.home = Home {
+        config: home.join(".config"),
+        state: home.join(".local/state"),
+        cache: home.join(".cache"),
+        home,
+    };
     ctx.cwd = cwd.to_path_buf();
     ctx
 }

@@ -88,6 +88,10 @@ commands! {
     Delegate(delegate::DelegateArgs) = "delegate";
     Suggest(suggest::SuggestArgs) = "suggest";
     Spec(spec::SpecArgs) = "spec";
+    Know(know::KnowArgs) = "know";
+    Learn(learn::LearnArgs) = "learn";
+    Record(record::RecordArgs) = "record";
+    Knowledge(knowledge::KnowledgeArgs) = "knowledge";
     Tui(tui::TuiArgs) = "tui";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
     Topics(topics::TopicsArgs) = "topics";

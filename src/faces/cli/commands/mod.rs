@@ -23,11 +23,15 @@ pub(super) mod hook;
 pub(super) mod inbox;
 pub(super) mod install;
 pub(super) mod join;
+pub(super) mod know;
+pub(super) mod knowledge;
+pub(super) mod learn;
 pub(super) mod leave;
 pub(super) mod mcp;
 pub(super) mod overlaps;
 pub(super) mod read;
 pub(super) mod receipt;
+pub(super) mod record;
 pub(super) mod release;
 pub(super) mod rename;
 pub(super) mod reply;
@@ -131,6 +135,10 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Handoff(args) => call.in_context(|op| handoff::run(op, args)),
         Command::Delegate(args) => call.in_context(|op| delegate::run(op, args)),
         Command::Suggest(args) => call.in_context(|op| suggest::run(op, args)),
+        Command::Know(args) => call.in_context(|op| know::run(op, args)),
+        Command::Learn(args) => call.in_context(|op| learn::run(op, args)),
+        Command::Record(args) => call.in_context(|op| record::run(op, args)),
+        Command::Knowledge(args) => call.in_context(|op| knowledge::run(op, args)),
         Command::Send(args) => call.in_context(|op| send::run(op, args)),
         Command::Broadcast(args) => call.in_context(|op| broadcast::run(op, args)),
         Command::Reply(args) => call.in_context(|op| reply::run(op, args)),

@@ -121,6 +121,7 @@ impl Report for Overlaps {
             json!({
                 "agent": one.agents[0].as_str(),
                 "with": one.agents[1].as_str(),
+                "fact": one.is_fact,
                 "probability": one.probability,
                 "file": one.file,
                 "why": one.why,
@@ -141,7 +142,7 @@ impl Report for Overlaps {
             let [agent, with] = &one.agents;
             table.row(vec![
                 TableCell::styled(&percent(one.probability), style::bold),
-                TableCell::plain(&format!("{agent} → {with}")),
+                TableCell::plain(&one.pair()),
                 TableCell::plain(&escape_invisible(one.file.as_deref().unwrap_or("no file in particular"))),
                 TableCell::plain(one.why.as_deref().unwrap_or_default()),
             ]);

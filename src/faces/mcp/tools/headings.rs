@@ -105,7 +105,7 @@ fn overlap_lines(one: &AgentOverlap) -> Vec<String> {
     let forecast = likelihood(one).map(|likelihood| {
         let file = one.file.as_deref().map_or(String::new(), |file| format!(" in {}", quote_path(file)));
         let why = one.why.as_deref().map_or(String::new(), |why| format!(": {why}"));
-        format!("{agent} → {with}: {likelihood} collision{file}{why}")
+        format!("{}: {likelihood} collision{file}{why}", one.pair())
     });
     let common = one.signals.first().map(|signal| {
         let topics: Vec<String> =
@@ -129,6 +129,7 @@ fn overlap_json(one: &AgentOverlap) -> Value {
     json!({
         "agent": one.agents[0].as_str(),
         "with": one.agents[1].as_str(),
+        "fact": one.is_fact,
         "likelihood": likelihood(one),
         "file": one.file,
         "why": one.why,

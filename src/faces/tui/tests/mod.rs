@@ -106,6 +106,7 @@ fn pair(who: &str, with: &str, percent: u8, file: &str, why: &str) -> OverlapIte
     OverlapItem {
         who: who.to_string(),
         with: with.to_string(),
+        arrow: "→",
         percent,
         file: some(file),
         why: some(why),

@@ -17,6 +17,8 @@ use crate::faces::tui::wrap::{cut, fit};
 /// `100 %`.
 const PERCENT: usize = 5;
 const GAP: &str = "  ";
+/// Who was told of whom.
+const HEADS_UP: &str = "→";
 /// A gap, `false alarm · 10min`.
 const OUTCOME: usize = 2 + 19;
 
@@ -57,9 +59,12 @@ impl Widths {
     fn of(rows: &[OverlapRow<'_>], all: usize, outcome: usize) -> Self {
         let of = |row: &OverlapRow<'_>| match row {
             OverlapRow::Pair(one) => {
-                Some((pair(&one.who, &one.with).width(), file_width(one.file.as_deref().unwrap_or(NO_FILE))))
+                let file = file_width(one.file.as_deref().unwrap_or(NO_FILE));
+                Some((pair(&one.who, one.arrow, &one.with).width(), file))
             }
-            OverlapRow::Told(one) => Some((pair(&one.who, &one.with).width(), file_width(&one.file))),
+            OverlapRow::Told(one) => {
+                Some((pair(&one.who, HEADS_UP, &one.with).width(), file_width(&one.file)))
+            }
             _ => None,
         };
         let wide = rows.iter().filter_map(of);
@@ -77,8 +82,8 @@ fn file_width(file: &str) -> usize {
     escape_invisible(file).width()
 }
 
-fn pair(who: &str, with: &str) -> String {
-    format!("{} → {}", escape_invisible(who), escape_invisible(with))
+fn pair(who: &str, arrow: &str, with: &str) -> String {
+    format!("{} {arrow} {}", escape_invisible(who), escape_invisible(with))
 }
 
 fn line(row: &OverlapRow<'_>, widths: &Widths, state: &ChatState, theme: Theme) -> Line<'static> {
@@ -91,7 +96,7 @@ fn line(row: &OverlapRow<'_>, widths: &Widths, state: &ChatState, theme: Theme) 
         OverlapRow::Conflict(one) => conflict(one, widths, theme),
         OverlapRow::Pair(one) => {
             let file = one.file.as_deref().unwrap_or(NO_FILE);
-            Line::from(columns(one.percent, &pair(&one.who, &one.with), file, widths, theme))
+            Line::from(columns(one.percent, &pair(&one.who, one.arrow, &one.with), file, widths, theme))
         }
         OverlapRow::Why(one) => below(reasons(one)),
         OverlapRow::Told(one) => told(one, widths, state, theme),
@@ -137,7 +142,7 @@ fn conflict(one: &ConflictItem, widths: &Widths, theme: Theme) -> Line<'static> 
 
 /// A heads-up, what became of it, and how long ago it was told.
 fn told(one: &HeadsUpItem, widths: &Widths, state: &ChatState, theme: Theme) -> Line<'static> {
-    let mut spans = columns(one.percent, &pair(&one.who, &one.with), &one.file, widths, theme);
+    let mut spans = columns(one.percent, &pair(&one.who, HEADS_UP, &one.with), &one.file, widths, theme);
     if !is_narrow(state) {
         spans.push(Span::raw(GAP));
         spans.extend(outcome(one, state, theme));

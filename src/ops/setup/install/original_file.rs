@@ -135,7 +135,7 @@ mod tests {
         use crate::harness::install::{InstallContext, InstallScope, InstalledPart, SettingsFileEntry};
         use crate::sys::environment::Home;
         let dir = std::path::PathBuf::from("/nowhere");
-        let home = Home { home: dir.clone(), config: dir.clone(), state: dir };
+        let home = Home { home: dir.clone(), config: dir.clone(), cache: dir.clone(), state: dir };
         let place = InstallContext {
             home: &home,
             scope: InstallScope::User,

@@ -1,9 +1,15 @@
-//! Words that say nothing about where a prompt leads: English ones, and those of every change.
+//! Words that say nothing about what a text is about: English ones, and in prompts those of every change.
 
 use std::cmp::Ordering;
 
-pub(super) fn is_stop_word(word: &str) -> bool {
+/// Whether it says nothing about where a prompt leads. The word is in lower case.
+pub fn is_stop_word(word: &str) -> bool {
     has_word(ENGLISH, word) || has_word(CHANGES, word)
+}
+
+/// Whether it says nothing in any text. The word is in lower case.
+pub fn is_english_stop_word(word: &str) -> bool {
+    has_word(ENGLISH, word)
 }
 
 /// Whether a list of words in alphabetical order, one blank apart, has that one. Nearly every hook asks for only a few

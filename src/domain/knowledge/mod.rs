@@ -1,0 +1,43 @@
+//! Knowledge: what sessions learned about a project, and how the statements of several writers become one record.
+//!
+//! A writer only ever adds [`Cell`]s under its own id. What a record says is computed from all cells whenever it is read:
+//! [`merge`].
+
+mod anchor;
+mod batch_problem;
+mod cell;
+mod confidence;
+mod draft;
+mod draft_check;
+mod kinds;
+mod merge;
+mod outline;
+mod plan;
+mod record;
+mod record_id;
+mod row;
+pub mod scheme;
+pub mod search;
+mod secret_scan;
+mod snapshot;
+mod statement;
+mod verdict;
+
+pub use anchor::{
+    Anchor, AnchorError, AnchorPath, AnchorTarget, MAX_ANCHOR_LINE, MAX_ANCHOR_LINES, TextHash,
+};
+pub use batch_problem::BatchProblem;
+pub use cell::{Cell, CellKey, CellValue, RecordField, Stamp, Version, WriterId};
+pub use draft::{DuplicatePolicy, KnowledgeAction, RecordDraft};
+pub use draft_check::MAX_STATEMENT;
+pub use kinds::{AnchorVerdict, Basis, DecisionStatus, RecordKind, RelationType};
+pub use merge::merge;
+pub use outline::{Outline, OutlineSymbol, SymbolKind, SymbolLookupError};
+pub use plan::{ActionOutcome, ActionReceipt, FindDuplicate, KnowledgePlan, PlanContext, link, plan};
+pub use record::{Confirmation, Record};
+pub use record_id::{MAX_RECORD_NAME, RecordId, RecordName, RecordNameError};
+pub use row::{Publication, RecordState, TableValue, full_text, index_row, table};
+pub use secret_scan::{FoundSecret, find_secret};
+pub use snapshot::KnowledgeSnapshot;
+pub use statement::{Origin, RelationEnds, Statement};
+pub use verdict::{AnchorFinding, AnchoredFile, has_word, judge_in_file, plain_name};

@@ -1,0 +1,30 @@
+//! The forms: what looks like a call and is none.
+
+/// A form under our name, and an example.
+pub(in crate::domain::knowledge::scheme) const FORMS: &[(&str, &str)] = &[
+    ("lambda", "(lambda (x) (* x 2))"),
+    ("define", "(define least 0.8)"),
+    ("defun", "(defun double (x) (* x 2))"),
+    ("let", "(let ((x 1) (y 2)) (+ x y))"),
+    ("let*", "(let* ((x 1) (y (+ x 1))) (* x y))"),
+    ("letrec", "(letrec ((f (lambda (n) (if (< n 1) 0 (f (- n 1)))))) (f 9))"),
+    ("labels", "(labels ((double (x) (* x 2))) (double 4))"),
+    ("loop", "(loop [i 0 sum 0] (if (> i 9) sum (recur (+ i 1) (+ sum i))))"),
+    ("if", "(if (> 2 1) \"yes\" \"no\")"),
+    ("if-not", "(if-not (empty? (get-stale)) \"some\" \"none\")"),
+    ("when", "(when (get-decision \"one-flock\") \"there\")"),
+    ("unless", "(unless (get-decision \"one-flock\") \"not there\")"),
+    ("if-let", "(if-let [d (get-decision \"one-flock\")] (:rationale d) \"none\")"),
+    ("when-let", "(when-let [d (get-decision \"one-flock\")] (:rationale d))"),
+    ("cond", "(cond ((> 2 1) \"more\") (else \"less\"))"),
+    ("case", "(case 'a ((a b) 1) (else 2))"),
+    ("and", "(and true (> 2 1))"),
+    ("or", "(or nil \"default\")"),
+    ("begin", "(begin (define x 1) (+ x 1))"),
+    ("quote", "(quote (a b)) ; or '(a b)"),
+    ("function", "(function count) ; or #'count"),
+    ("->", "(-> (get-decision \"one-flock\") :related :files)"),
+    ("->>", "(->> (get-decisions) (filter :impact) (map :name))"),
+    ("for", "(for [d (get-decisions) :when (:impact d)] (:name d))"),
+    ("help", "(help), (help all), (help take)"),
+];

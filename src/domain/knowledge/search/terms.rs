@@ -1,0 +1,268 @@
+//! The terms of a text: words and parts of identifiers, each as its stem, and whole identifiers.
+
+use crate::domain::words::{each_pair, is_english_stop_word, is_without_spaces, stem};
+
+/// The most of a text that is read, in bytes.
+const MAX_READ: usize = 64 * 1024;
+/// The longest term, in bytes. Longer words are keys and hashes.
+const MAX_TERM: usize = 64;
+
+/// How a term stands in its token.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum TermPart {
+    /// A word, or a part of an identifier.
+    Word,
+    /// An identifier with its parts put together: `parse_config` and `parseConfig` are both `parseconfig`.
+    Whole,
+}
+
+/// Calls `take` with each token: a run of letters, digits and what joins them in identifiers and numbers.
+pub(super) fn each_token<'a>(text: &'a str, take: &mut dyn FnMut(&'a str)) {
+    let is_joint = |char: char| matches!(char, '_' | '.' | '-' | '\'' | '’' | ',');
+    let runs = beginning(text).split(|char: char| !char.is_alphanumeric() && !is_joint(char));
+    for run in runs {
+        let token = run.trim_matches(is_joint);
+        if !token.is_empty() {
+            take(token);
+        }
+    }
+}
+
+/// Calls `take` with the terms of a token. Stop words and single letters are left out.
+pub(super) fn each_term(token: &str, take: &mut dyn FnMut(&str, TermPart)) {
+    each_form(token, &mut |word, part| {
+        let is_empty = part == TermPart::Word && (is_single_letter(word) || is_english_stop_word(word));
+        if !is_empty && word.len() <= MAX_TERM {
+            take(&normal(word), part);
+        }
+    });
+}
+
+/// The stems of a text's words, stop words included: what [`near_duplicate`](super::near_duplicate) compares.
+pub(super) fn all_stems(text: &str) -> Vec<String> {
+    let mut stems = Vec::new();
+    each_token(text, &mut |token| {
+        each_form(token, &mut |word, part| {
+            if part == TermPart::Word {
+                stems.push(stem(word));
+            }
+        });
+    });
+    stems
+}
+
+/// What is left of a stem without the endings that make a noun of a verb and the like: `reservation`, `reserver` and
+/// `reserve` have one root.
+pub(super) fn root(stem: &str) -> &str {
+    if !stem.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return stem;
+    }
+    let cut = |word: &'static [(&str, usize)], stem| {
+        let rests =
+            word.iter().filter_map(|(ending, least)| Some((str::strip_suffix(stem, ending)?, *least)));
+        rests.filter(|(rest, least)| rest.len() >= *least).map(|(rest, _)| rest).next().unwrap_or(stem)
+    };
+    const NOUNS: &[(&str, usize)] = &[
+        ("ness", 4),
+        ("ment", 4),
+        ("abl", 4),
+        ("ibl", 4),
+        ("ion", 4),
+        ("iv", 5),
+        ("al", 5),
+        ("er", 4),
+        ("or", 4),
+        ("ly", 4),
+    ];
+    cut(&[("at", 5)], cut(NOUNS, stem))
+}
+
+/// The stem, and for an abbreviation that of the long form.
+fn normal(word: &str) -> String {
+    let stem = stem(word);
+    let long = ABBREVIATIONS.binary_search_by_key(&stem.as_str(), |(short, _)| short);
+    long.map_or(stem, |place| ABBREVIATIONS[place].1.to_string())
+}
+
+/// Abbreviations that programmers write for the word, and the stems of the words.
+const ABBREVIATIONS: [(&str, &str); 38] = [
+    ("admin", "administrator"),
+    ("app", "application"),
+    ("arg", "argument"),
+    ("async", "asynchronou"),
+    ("auth", "authentication"),
+    ("authn", "authentication"),
+    ("authz", "authorization"),
+    ("bool", "boolean"),
+    ("cfg", "configuration"),
+    ("ci", "continuousintegration"),
+    ("cmd", "command"),
+    ("conf", "configuration"),
+    ("config", "configuration"),
+    ("ctx", "context"),
+    ("db", "databas"),
+    ("dep", "dependency"),
+    ("dir", "directory"),
+    ("doc", "documentation"),
+    ("env", "environment"),
+    ("err", "error"),
+    ("exec", "execut"),
+    ("fn", "function"),
+    ("func", "function"),
+    ("id", "identifier"),
+    ("impl", "implementation"),
+    ("info", "information"),
+    ("init", "initializ"),
+    ("lib", "library"),
+    ("msg", "messag"),
+    ("param", "parameter"),
+    ("perf", "performanc"),
+    ("perm", "permission"),
+    ("pkg", "packag"),
+    ("repo", "repository"),
+    ("spec", "specification"),
+    ("sync", "synchroniz"),
+    ("temp", "temporary"),
+    ("tmp", "temporary"),
+];
+
+fn beginning(text: &str) -> &str {
+    let mut end = text.len().min(MAX_READ);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Calls `take` with the words of a token in lower case, and with the whole of it if it has several.
+fn each_form(token: &str, take: &mut dyn FnMut(&str, TermPart)) {
+    let is_plain = token.bytes().all(|byte| byte.is_ascii_lowercase());
+    if is_plain {
+        return take(token, TermPart::Word);
+    }
+    if is_number(token) {
+        return take(&token.replace(',', ""), TermPart::Word);
+    }
+    let token = ["'s", "’s"].into_iter().find_map(|end| token.strip_suffix(end)).unwrap_or(token);
+    let mut whole = String::new();
+    let mut words = 0;
+    for part in token.split(['_', '.', '-', '\'', '’', ',']).filter(|part| !part.is_empty()) {
+        each_part(part, &mut |word| {
+            words += 1;
+            whole.push_str(word);
+            take(word, TermPart::Word);
+        });
+    }
+    let is_dense = token.chars().any(is_without_spaces);
+    if words > 1 && !is_dense && !token.contains([',', '\'', '’']) {
+        take(&whole, TermPart::Whole);
+    }
+}
+
+/// Calls `take` with the parts of `camelCase2` in lower case.
+fn each_part(part: &str, take: &mut dyn FnMut(&str)) {
+    let mut start = 0;
+    let mut chars = part.char_indices().peekable();
+    let mut before: Option<char> = None;
+    while let Some((at, char)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
+        if before.is_some_and(|before| is_boundary(before, char, next)) {
+            word(&part[start..at], take);
+            start = at;
+        }
+        before = Some(char);
+    }
+    word(&part[start..], take);
+}
+
+fn word(text: &str, take: &mut dyn FnMut(&str)) {
+    if text.starts_with(is_without_spaces) {
+        return each_pair(text, take);
+    }
+    take(&text.to_lowercase());
+}
+
+fn is_boundary(before: char, char: char, next: Option<char>) -> bool {
+    let is_digit = char.is_numeric() != before.is_numeric();
+    let is_script = is_without_spaces(char) != is_without_spaces(before);
+    let is_after_lower = char.is_uppercase() && before.is_lowercase();
+    // The last letter of the acronym in `HTTPServer`.
+    let is_after_acronym =
+        char.is_uppercase() && before.is_uppercase() && next.is_some_and(char::is_lowercase);
+    is_digit || is_script || is_after_lower || is_after_acronym
+}
+
+/// `60`, `0.28`, `10,000`.
+fn is_number(token: &str) -> bool {
+    token.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','))
+}
+
+/// A letter says nothing; a digit does, and a single character of Han.
+fn is_single_letter(word: &str) -> bool {
+    let mut chars = word.chars();
+    chars.next().is_some_and(|char| !char.is_numeric() && !is_without_spaces(char)) && chars.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        each_token(text, &mut |token| each_term(token, &mut |term, _| found.push(term.to_string())));
+        found
+    }
+
+    #[test]
+    fn words_and_identifiers() {
+        for (text, expected) in [
+            ("the locks of a mesh", &["lock", "mesh"][..]),
+            ("parse_config", &["pars", "configuration", "parseconfig"]),
+            ("parseConfig()", &["pars", "configuration", "parseconfig"]),
+            ("HTTPServer2", &["http", "server", "2", "httpserver2"]),
+            ("`src/sys/flock.rs:12`", &["src", "sys", "flock", "rs", "flockr", "12"]),
+            ("Mesh::lock", &["mesh", "lock"]),
+            ("session's", &["session"]),
+            ("in 0.28: 10,000 of 60ms", &["0.28", "10000", "60", "ms", "60ms"]),
+            ("don't", &[]),
+            ("登录页面", &["登录", "录页", "页面"]),
+            ("", &[]),
+            ("—…!", &[]),
+        ] {
+            assert_eq!(terms(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn abbreviations_are_in_order() {
+        assert!(ABBREVIATIONS.is_sorted_by_key(|(short, _)| short));
+        assert!(ABBREVIATIONS.iter().all(|(short, _)| stem(short) == *short));
+        assert_eq!(terms("repos"), terms("repository"));
+        assert_eq!(terms("cmds"), terms("commands"));
+    }
+
+    #[test]
+    fn words_of_one_family_have_one_root() {
+        for family in [
+            &["reservation", "reserve", "reserved", "reserver"][..],
+            &["install", "installation", "installer"],
+            &["translate", "translation"],
+            &["delete", "deletion"],
+            &["write", "writer"],
+            &["remove", "removal"],
+            &["recursive", "recursion"],
+        ] {
+            let stems: Vec<String> = family.iter().map(|word| stem(word)).collect();
+            assert!(stems.iter().all(|stem| root(stem) == root(&stems[0])), "{stems:?}");
+        }
+        assert_eq!(root("form"), "form");
+        assert_eq!(root("format"), "format");
+        assert_eq!(root("用户"), "用户");
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_huge_text_is_read() {
+        assert_eq!(terms(&format!("{} needle", "ü ".repeat(MAX_READ))), [] as [&str; 0]);
+        assert_eq!(terms(&"x".repeat(5000)), [] as [&str; 0]);
+    }
+}

@@ -1,0 +1,221 @@
+//! Finds keys, tokens and passwords in a text that is about to be recorded.
+//!
+//! A record is refused for it, so unlike the words of a prompt, a commit's id or a long name must not be mistaken for a key.
+
+/// How keys of well-known services begin, and how many characters follow at least.
+const PREFIXES: [(&str, usize); 16] = [
+    ("sk-", 16),
+    ("sk_live_", 8),
+    ("sk_test_", 8),
+    ("rk_live_", 8),
+    ("ghp_", 20),
+    ("gho_", 20),
+    ("ghs_", 20),
+    ("ghu_", 20),
+    ("github_pat_", 20),
+    ("glpat-", 12),
+    ("xoxb-", 10),
+    ("xoxp-", 10),
+    ("AIza", 30),
+    ("npm_", 30),
+    ("pypi-", 30),
+    ("eyJ", 30),
+];
+/// Words before `=` or `:` whose value is a secret.
+const NAMES: [&str; 9] =
+    ["password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "access_key", "private_key"];
+/// The shortest run of letters and digits that is judged by its entropy, in characters.
+const SHORTEST_RUN: usize = 24;
+/// Bits per character from which a mixed run is a key. English text has fewer than 4.
+const MIN_ENTROPY: f64 = 4.1;
+
+/// A secret in a text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FoundSecret {
+    pub what: &'static str,
+    /// The line, from 1.
+    pub line: usize,
+    /// The first characters of it, enough to find it.
+    pub start: String,
+}
+
+/// The first secret in a text.
+pub fn find_secret(text: &str) -> Option<FoundSecret> {
+    let found = |what: &'static str, line: usize, secret: &str| FoundSecret {
+        what,
+        line: line + 1,
+        start: secret.chars().take(4).chain(['…']).collect(),
+    };
+    for (number, line) in text.lines().enumerate() {
+        if line.contains("-----BEGIN") && line.contains("PRIVATE KEY") {
+            return Some(found("a private key", number, "-----BEGIN"));
+        }
+        if let Some(value) = announced_secret(line) {
+            return Some(found("a password or token", number, value));
+        }
+        for chunk in line.split_whitespace() {
+            if let Some(password) = password_in_url(chunk) {
+                return Some(found("a password in a URL", number, password));
+            }
+            if let Some(value) = chunk.split(['?', '&', ';', ',']).find_map(given_secret) {
+                return Some(found("a password or token", number, value));
+            }
+            if let Some(run) = runs(chunk).find(|run| has_known_prefix(run)) {
+                return Some(found("a key", number, run));
+            }
+            if let Some(run) = runs(chunk).find(|run| is_random(run)) {
+                return Some(found("what looks like a key", number, run));
+            }
+        }
+    }
+    None
+}
+
+/// The parts of a word that may be a key.
+fn runs(chunk: &str) -> impl Iterator<Item = &str> {
+    chunk.split(|char: char| !(char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '+')))
+}
+
+fn has_known_prefix(run: &str) -> bool {
+    let is_upper = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    if run.len() == 20 && (run.starts_with("AKIA") || run.starts_with("ASIA")) && run.bytes().all(is_upper) {
+        return true;
+    }
+    PREFIXES.iter().any(|(prefix, least)| {
+        run.strip_prefix(prefix).is_some_and(|rest| {
+            rest.len() >= *least
+                && rest.bytes().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+        })
+    })
+}
+
+/// `https://user:password@host`.
+fn password_in_url(chunk: &str) -> Option<&str> {
+    let (_, rest) = chunk.split_once("://")?;
+    let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
+    let (_, password) = user.split_once(':')?;
+    (!password.is_empty() && !is_placeholder(password)).then_some(password)
+}
+
+/// `password = …`, `token: …`: the value is the next word.
+fn announced_secret(line: &str) -> Option<&str> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_sign = |at: usize| matches!(words.get(at), Some(&("=" | ":")));
+    (0..words.len()).find_map(|at| {
+        let is_announced = words[at].ends_with([':', '=']) || is_sign(at + 1);
+        let value = bare(words.get(if is_sign(at + 1) { at + 2 } else { at + 1 })?);
+        let name = words[at].trim_end_matches([':', '=']);
+        (is_announced && names_secret(name) && is_secret_value(value)).then_some(value)
+    })
+}
+
+/// `password=…`, `token:…`. Names of settings and functions, such as `token: TokenId`, are not secrets.
+fn given_secret(chunk: &str) -> Option<&str> {
+    let (name, value) = chunk.split_once(['=', ':'])?;
+    let is_path = value.starts_with(':');
+    let value = bare(value);
+    (!is_path && names_secret(name) && is_secret_value(value)).then_some(value)
+}
+
+fn bare(value: &str) -> &str {
+    value.trim_matches(|char: char| matches!(char, '"' | '\'' | '`' | ',' | ';' | ')' | '.'))
+}
+
+fn names_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let name = name.trim_matches(['"', '\'', '-', '`']);
+    NAMES.iter().any(|secret| name.ends_with(secret) || name.contains(&format!("{secret}_")))
+}
+
+/// A word of letters alone is more often a type or a variable than a password.
+fn is_secret_value(value: &str) -> bool {
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    value.len() >= 8 && has_digit && !is_placeholder(value) && !value.contains('(')
+}
+
+fn is_placeholder(value: &str) -> bool {
+    value.starts_with(['$', '<', '{', '*', '%'])
+        || value.contains("...")
+        || value.contains('…')
+        || value == "password"
+}
+
+/// Whether a run mixes letters and digits as only a random text does. Hexadecimal numbers are ids.
+fn is_random(run: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| run.as_bytes().iter().any(is);
+    let is_hex = run.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    // Words joined by `-` and `_` are a name.
+    let longest = run.split(['-', '_']).map(str::len).max().unwrap_or_default();
+    let is_long = run.len() >= SHORTEST_RUN && longest >= 16;
+    is_long && !is_hex && is_mixed && word_share(run) < 0.4 && entropy(run) >= MIN_ENTROPY
+}
+
+/// How much of it is in small letters that follow each other, as in words.
+fn word_share(run: &str) -> f64 {
+    let words =
+        run.split(|char: char| !char.is_ascii_lowercase()).map(str::len).filter(|length| *length >= 3);
+    words.sum::<usize>() as f64 / run.len() as f64
+}
+
+/// Shannon's entropy in bits per character.
+fn entropy(text: &str) -> f64 {
+    let mut counts = [0u32; 256];
+    text.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
+    let length = text.len() as f64;
+    let share = |count: u32| f64::from(count) / length;
+    counts.into_iter().filter(|count| *count > 0).map(|count| -share(count) * share(count).log2()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_found_with_their_place() {
+        let cases = [
+            ("one\ntwo AKIAIOSFODNN7EXAMPLE", "a key", 2, "AKIA…"),
+            ("clone https://ann:hunter22@host/x", "a password in a URL", 1, "hunt…"),
+            ("set API_KEY=abc12345def", "a password or token", 1, "abc1…"),
+            ("-----BEGIN RSA PRIVATE KEY-----", "a private key", 1, "----…"),
+            ("use ghp_16C7e42F292c6912E7710c838347Ae178B4a", "a key", 1, "ghp_…"),
+            ("password: Hunter22x", "a password or token", 1, "Hunt…"),
+            ("the password = Hunter22x, as always", "a password or token", 1, "Hunt…"),
+            ("AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "a password or token", 1, "AKIA…"),
+            ("id=AKIAIOSFODNN7EXAMPLE", "a key", 1, "AKIA…"),
+            ("see https://host/?token=abc12345", "a password or token", 1, "abc1…"),
+            ("DB_PASSWORD_PROD=abc12345", "a password or token", 1, "abc1…"),
+            ("k wJalrXUtnFEMI7K7MDENGbPxRfiCYEXAMPLEKEY9", "what looks like a key", 1, "wJal…"),
+        ];
+        for (text, what, line, start) in cases {
+            assert_eq!(
+                find_secret(text),
+                Some(FoundSecret { what, line, start: start.to_string() }),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_programs_are_made_of_is_not_a_secret() {
+        let texts = [
+            "since d2a5c6ee8b6b4e2f0c9a1d3e5f7a9b1c3d5e7f90 the lock is taken first",
+            "token: TokenId is what `parse_token` returns",
+            "https://user@host/path and https://user:$PASSWORD@host",
+            "a_very_long_function_name_that_says_what_it_does_2 in WorktreeConflictReportBuilder",
+            "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+            "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "password=<yours> or password=…",
+            "secret:12 and token:1",
+            "Token::from_utf8 and secret::sha256_digest are functions",
+            "ASIA_PACIFIC_REGION_CODES has 12 entries",
+            "Base64UrlSafeNoPaddingEncoder and Sha256DigestOfWorkTreeContentV2",
+            "a token: parse_token2(text) makes one",
+            "eyJ is how a token begins",
+            "src/domain/knowledge/secret_scan.rs#find_secret",
+        ];
+        for text in texts {
+            assert_eq!(find_secret(text), None, "{text}");
+        }
+    }
+}

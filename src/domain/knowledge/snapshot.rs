@@ -1,0 +1,54 @@
+//! All records at one moment. Nothing changes a snapshot.
+
+use std::collections::BTreeMap;
+
+use super::cell::Stamp;
+use super::kinds::RecordKind;
+use super::record::Record;
+use super::record_id::RecordId;
+
+#[derive(Clone, Debug, Default)]
+pub struct KnowledgeSnapshot {
+    records: BTreeMap<RecordId, Record>,
+    latest: Stamp,
+}
+
+impl KnowledgeSnapshot {
+    pub(super) fn new(records: BTreeMap<RecordId, Record>, latest: Stamp) -> Self {
+        Self { records, latest }
+    }
+
+    /// Records in the order of kind and name.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.records.values()
+    }
+
+    pub fn of_kind(&self, kind: RecordKind) -> impl Iterator<Item = &Record> {
+        self.records().filter(move |record| record.id.kind == kind)
+    }
+
+    pub fn get(&self, id: &RecordId) -> Option<&Record> {
+        self.records.get(id)
+    }
+
+    /// The records of that name, whatever their kind. `kind/name` means one kind.
+    pub fn named(&self, name: &str) -> Vec<&Record> {
+        match RecordId::parse(name) {
+            Some(id) => self.get(&id).into_iter().collect(),
+            None => self.records().filter(|record| record.id.name.as_str() == name).collect(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The highest stamp of any cell.
+    pub fn latest(&self) -> Stamp {
+        self.latest
+    }
+}

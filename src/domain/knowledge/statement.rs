@@ -1,0 +1,58 @@
+//! What one author said in one piece.
+
+use jiff::Timestamp;
+
+use super::kinds::{Basis, DecisionStatus, RelationType};
+
+/// Who said something, when, and where the code was then.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Origin {
+    pub author: String,
+    pub at: Timestamp,
+    pub commit: Option<String>,
+    pub branch: Option<String>,
+}
+
+/// The two ends of a relationship: names of records or paths.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct RelationEnds {
+    pub from: String,
+    pub to: String,
+    pub relation: RelationType,
+}
+
+/// The texts of a record. They are replaced as a whole, so that what is shown was said by one author.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Statement {
+    /// What is so: the sentence of a note, what was tried, what was decided.
+    pub description: String,
+    /// Why: the reason of a decision, why an attempt failed.
+    pub rationale: String,
+    /// What was understood of a file.
+    pub summary: String,
+    pub status: Option<DecisionStatus>,
+    /// Of a decision, 0 to 10.
+    pub impact: Option<u8>,
+    /// The type of a pattern.
+    pub pattern_type: String,
+    /// The ends of a relationship.
+    pub ends: Option<RelationEnds>,
+    pub basis: Basis,
+    pub origin: Origin,
+}
+
+impl Statement {
+    /// Whether two statements say the same, whoever said it when.
+    pub fn is_same_text(&self, other: &Self) -> bool {
+        let text = |one: &Self| Self { basis: Basis::Told, origin: other.origin.clone(), ..one.clone() };
+        text(self) == text(other)
+    }
+
+    /// The sentence that stands for the record in a list.
+    pub fn headline(&self) -> &str {
+        [&self.description, &self.summary, &self.rationale]
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .map_or("", |text| text)
+    }
+}

@@ -1,0 +1,142 @@
+//! `msg know`: asks what earlier sessions found out.
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::domain::escape_invisible;
+use crate::domain::knowledge::RecordKind;
+use crate::domain::knowledge::scheme::{QueryAnswer, QueryValue};
+use crate::faces::cli::output::{CommandOutput, Page, Report};
+use crate::faces::cli::value_parsers::{count, record_kind};
+use crate::faces::json;
+use crate::ops::knowledge::{self, KnowledgeAnswer, KnowledgeQuestion, StalenessFilter};
+use crate::ops::{self, CommandError, Op};
+use crate::sys::clock;
+
+use super::knowledge::{full_lines, row};
+
+/// How many records are shown in full unless one asks for all.
+const SHOWN_IN_FULL: usize = 2;
+
+/// Ask what earlier sessions found out about this project
+///
+/// Without words you get the latest records. A record is marked if the code that it is about was changed since (stale),
+/// is gone, or if it was recorded on a branch that is not merged here. What starts with `(` is an expression in a small
+/// Scheme that also understands Clojure and Common Lisp; `msg know '(help)'` explains it.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg know why one lock
+  msg know --path src/sys/flock.rs
+  msg know deadlock --kind decision --full
+  msg know --stale
+  msg know --since 7d --json
+  msg know '(map :name (filter (lambda (d) (> (@ d :confidence) 0.8)) (get-decisions)))'")]
+pub(in crate::faces::cli) struct KnowArgs {
+    /// What to look for
+    #[arg(value_name = "WORDS")]
+    words: Vec<String>,
+    /// Only records of this kind: note, tried, decision, principle, pattern, file or relationship
+    #[arg(long, value_name = "KIND", value_parser = record_kind)]
+    kind: Option<RecordKind>,
+    /// Only what is about this file or directory
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// Only records about code that was changed since
+    #[arg(long)]
+    stale: bool,
+    /// Only what was recorded or changed in this time, such as 7d
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// The most records
+    #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = count)]
+    limit: usize,
+    /// Show every record in full
+    #[arg(long)]
+    full: bool,
+}
+
+pub(super) fn run(op: &Op, args: KnowArgs) -> Result<CommandOutput, CommandError> {
+    let words = args.words.join(" ");
+    if words.trim_start().starts_with('(') {
+        return Ok(ExpressionReport(knowledge::evaluate(op, &words)?).into());
+    }
+    let since = args.since.as_deref().map(|text| ops::parse_duration(text, "--since")).transpose()?;
+    let question = KnowledgeQuestion {
+        words,
+        kind: args.kind,
+        path: args.path,
+        staleness: if args.stale { StalenessFilter::Stale } else { StalenessFilter::Any },
+        since: since.and_then(|since| clock::now().checked_sub(since).ok()),
+        limit: args.limit,
+    };
+    let answer = knowledge::know(op, &question)?;
+    let in_full = match (args.full, question.words.is_empty()) {
+        (true, _) => usize::MAX,
+        (false, true) => 0,
+        (false, false) => SHOWN_IN_FULL,
+    };
+    Ok(KnowReport { answer, in_full }.into())
+}
+
+struct KnowReport {
+    answer: KnowledgeAnswer,
+    in_full: usize,
+}
+
+impl Report for KnowReport {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([
+            ("records".to_string(), self.answer.records.iter().map(json::record::record).collect()),
+            ("total".to_string(), json!(self.answer.total)),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let KnowledgeAnswer { records, total } = &self.answer;
+        if records.is_empty() && !page.is_quiet {
+            page.line(match total {
+                0 => {
+                    "Nothing is recorded in this project yet. To record something: msg learn \"…\" --at PATH"
+                        .to_string()
+                }
+                1 => "The one record of this project does not fit.".to_string(),
+                total => format!("None of the {total} records of this project fits."),
+            });
+        }
+        for (number, shown) in records.iter().enumerate() {
+            if number < self.in_full {
+                full_lines(shown).into_iter().for_each(|line| page.line(line));
+            } else {
+                page.line(row(shown));
+            }
+        }
+    }
+}
+
+struct ExpressionReport(QueryAnswer);
+
+impl Report for ExpressionReport {
+    fn json(&self) -> Map<String, Value> {
+        let key = if self.0.is_value() { "value" } else { "problem" };
+        Map::from_iter([(key.to_string(), value_json(&self.0.to_value()))])
+    }
+
+    fn text(&self, page: &mut Page) {
+        self.0.to_string().lines().for_each(|line| page.line(escape_invisible(line)));
+    }
+}
+
+fn value_json(value: &QueryValue) -> Value {
+    match value {
+        QueryValue::Nil => Value::Null,
+        QueryValue::Truth(truth) => json!(truth),
+        QueryValue::Integer(number) => json!(number),
+        QueryValue::Float(number) => json!(number),
+        QueryValue::Text(text) | QueryValue::Symbol(text) | QueryValue::Keyword(text) => json!(text),
+        QueryValue::List(items) => items.iter().map(value_json).collect(),
+        QueryValue::Map(entries) => {
+            Value::Object(entries.iter().map(|(key, value)| (key.clone(), value_json(value))).collect())
+        }
+    }
+}

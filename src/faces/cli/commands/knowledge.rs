@@ -1,0 +1,153 @@
+//! `msg knowledge`: lists, shows, confirms and retires records.
+
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
+
+use crate::domain::knowledge::{
+    ActionOutcome, ActionReceipt, KnowledgeAction, RecordKind, full_text, index_row,
+};
+use crate::domain::quote_code;
+use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::faces::cli::value_parsers::record_kind;
+use crate::faces::json;
+use crate::ops::knowledge::{self, KnowledgeQuestion, KnowledgeRequest, PlaceBase, ShownRecord};
+use crate::ops::{CommandError, Op};
+
+/// List, show, confirm and retire what was recorded
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg knowledge list --kind decision
+  msg knowledge show one-lock-guards-all-names
+  msg knowledge confirm one-lock-guards-all-names
+  msg knowledge retire note/old-remark")]
+pub(in crate::faces::cli) struct KnowledgeArgs {
+    #[command(subcommand)]
+    action: KnowledgeCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum KnowledgeCommand {
+    /// List all records, the latest first
+    List {
+        /// Only records of this kind
+        #[arg(long, value_name = "KIND", value_parser = record_kind)]
+        kind: Option<RecordKind>,
+    },
+    /// Show a record in full, with what changed in the code since
+    Show {
+        /// Its name, or kind/name
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Say that a record is right
+    Confirm {
+        /// Its name, or kind/name
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Retire a record: it is no longer shown, until somebody records it again
+    Retire {
+        /// Its name, or kind/name
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+pub(super) fn run(op: &Op, args: KnowledgeArgs) -> Result<CommandOutput, CommandError> {
+    let tell = |action: KnowledgeAction| {
+        let request = KnowledgeRequest { action, places: Vec::new() };
+        knowledge::tell(op, vec![Ok(request)], PlaceBase::WorkingDirectory).map(|told| Receipts(told).into())
+    };
+    match args.action {
+        KnowledgeCommand::List { kind } => {
+            let question = KnowledgeQuestion { kind, limit: usize::MAX, ..KnowledgeQuestion::default() };
+            let answer = knowledge::know(op, &question)?;
+            Ok(RecordList { records: answer.records }.into())
+        }
+        KnowledgeCommand::Show { name } => Ok(RecordPages(knowledge::show(op, &name)?).into()),
+        KnowledgeCommand::Confirm { name } => tell(KnowledgeAction::Confirm { kind: None, name }),
+        KnowledgeCommand::Retire { name } => tell(KnowledgeAction::Delete { kind: None, name }),
+    }
+}
+
+/// What became of the actions of a batch.
+pub(super) struct Receipts(pub(super) Vec<ActionReceipt>);
+
+impl Report for Receipts {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([("records".to_string(), self.0.iter().map(json::record::receipt).collect())])
+    }
+
+    fn text(&self, page: &mut Page) {
+        for receipt in &self.0 {
+            let name = style::bold(&receipt.id.to_string());
+            let show = format!("msg knowledge show {}", receipt.id);
+            page.line(match receipt.outcome {
+                ActionOutcome::Added => format!("Recorded {name}. To see it: {show}"),
+                ActionOutcome::Updated => format!("Updated {name}. To see it: {show}"),
+                ActionOutcome::AlreadyThere => {
+                    format!("{name} says nearly the same, so nothing was recorded. To see it: {show}. To record yours nevertheless, add --new.")
+                }
+                ActionOutcome::Retired => format!("Retired {name}. It is no longer shown."),
+                ActionOutcome::Confirmed => format!("Confirmed {name}."),
+            });
+        }
+    }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
+}
+
+struct RecordList {
+    records: Vec<ShownRecord>,
+}
+
+impl Report for RecordList {
+    fn json(&self) -> Map<String, Value> {
+        let records: Vec<Value> = self.records.iter().map(json::record::record).collect();
+        Map::from_iter([("total".to_string(), json!(records.len())), ("records".to_string(), json!(records))])
+    }
+
+    fn text(&self, page: &mut Page) {
+        if self.records.is_empty() && !page.is_quiet {
+            page.line("Nothing is recorded.");
+        }
+        self.records.iter().for_each(|shown| page.line(row(shown)));
+    }
+}
+
+struct RecordPages(Vec<ShownRecord>);
+
+impl Report for RecordPages {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([("records".to_string(), self.0.iter().map(json::record::record).collect())])
+    }
+
+    fn text(&self, page: &mut Page) {
+        for shown in &self.0 {
+            full_lines(shown).into_iter().for_each(|line| page.line(line));
+        }
+    }
+}
+
+/// The words of a whole record.
+const MOST_WORDS: usize = 400;
+
+/// One line.
+pub(super) fn row(shown: &ShownRecord) -> String {
+    index_row(&shown.record, &shown.state())
+}
+
+/// All of a record, and what changed in the code since.
+pub(super) fn full_lines(shown: &ShownRecord) -> Vec<String> {
+    let text = full_text(&shown.record, &shown.state(), MOST_WORDS);
+    let mut lines = text.lines();
+    let heading = style::bold(lines.next().unwrap_or_default());
+    let changed = shown.anchors.iter().filter_map(|anchor| {
+        let explanation = anchor.explanation.as_ref()?;
+        Some(format!("  changed: {} {explanation}", quote_code(&anchor.target.to_string())))
+    });
+    std::iter::once(heading).chain(lines.map(|line| format!("  {line}"))).chain(changed).collect()
+}

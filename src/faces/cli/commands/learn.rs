@@ -1,0 +1,111 @@
+//! `msg learn`: records what somebody found out about the project.
+
+use clap::Args;
+
+use crate::domain::knowledge::{
+    Basis, DuplicatePolicy, KnowledgeAction, RecordDraft, RecordKind, RecordName, RecordNameError,
+};
+use crate::faces::cli::output::CommandOutput;
+use crate::faces::cli::value_parsers::{basis, learnable_kind};
+use crate::ops::knowledge::{self, KnowledgeRequest, PlaceBase};
+use crate::ops::{CommandError, CommandErrorKind, Op};
+
+use super::knowledge::Receipts;
+
+/// Record what you found out about this project
+///
+/// Record what the code does not say: why something is as it is, what was tried and failed, which command really works.
+/// The next session that reads the file, or asks with `msg know`, gets it. If a record says nearly the same, you get
+/// that one instead. Keys, tokens and passwords are refused.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg learn \"One lock guards all names\" --at src/sys/flock.rs:12 --why \"two locks deadlocked\" --kind decision
+  msg learn --tried \"caching the registry in memory\" --why \"other processes change it\" --at src/store/mesh.rs
+  msg learn \"Run the tests with --locked\" --at \"$ cargo test\" --known tested
+  msg learn \"Two locks, in a fixed order\" --kind decision --supersedes one-lock-guards-all-names")]
+pub(in crate::faces::cli) struct LearnArgs {
+    /// What you found out, in one sentence
+    #[arg(value_name = "TEXT", required_unless_present = "tried")]
+    text: Option<String>,
+    /// What it is about: a path, path#symbol, path:line, path:from-to, or "$ command"; can be repeated
+    #[arg(long, value_name = "PLACE")]
+    at: Vec<String>,
+    /// Why it is so, or why it failed
+    #[arg(long, value_name = "TEXT")]
+    why: Option<String>,
+    /// note, tried, decision, principle, pattern or file
+    #[arg(long, value_name = "KIND", value_parser = learnable_kind, default_value = "note")]
+    kind: RecordKind,
+    /// Its name, in kebab-case; otherwise the first words of the text. A name that exists is updated
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// What was tried and did not work; it becomes a record of its own
+    #[arg(long, value_name = "TEXT")]
+    tried: Option<String>,
+    /// The record that this one replaces; can be repeated
+    #[arg(long, value_name = "NAME")]
+    supersedes: Vec<String>,
+    /// Another word that one might search for; can be repeated
+    #[arg(long, value_name = "WORD")]
+    also: Vec<String>,
+    /// A tag, with a value or without; can be repeated
+    #[arg(long = "tag", value_name = "KEY=VALUE")]
+    tags: Vec<String>,
+    /// How you know it: tested, read, told or guessed
+    #[arg(long, value_name = "HOW", value_parser = basis)]
+    known: Option<Basis>,
+    /// Add it although a record says nearly the same
+    #[arg(long)]
+    new: bool,
+}
+
+pub(super) fn run(op: &Op, args: LearnArgs) -> Result<CommandOutput, CommandError> {
+    let duplicates = if args.new { DuplicatePolicy::AddAnyway } else { DuplicatePolicy::Answer };
+    let tags = args.tags.iter().map(|tag| match tag.split_once('=') {
+        Some((key, value)) => (key.to_string(), value.to_string()),
+        None => (tag.clone(), "yes".to_string()),
+    });
+    let shared = RecordDraft {
+        basis: args.known,
+        tags: tags.collect(),
+        also: args.also.clone(),
+        duplicates,
+        ..RecordDraft::new(args.kind)
+    };
+    let name = args.name.as_deref().map(RecordName::new).transpose().map_err(invalid_name)?;
+    let is_tried_alone = args.text.is_none();
+    let mut drafts = Vec::new();
+    if let Some(text) = args.text {
+        let (description, summary) = match args.kind {
+            RecordKind::File => (None, Some(text)),
+            _ => (Some(text), None),
+        };
+        let supersedes = args.supersedes.clone();
+        let rationale = args.why.clone();
+        drafts.push(RecordDraft {
+            name: name.clone(),
+            description,
+            summary,
+            rationale,
+            supersedes,
+            ..shared.clone()
+        });
+    }
+    if let Some(tried) = args.tried {
+        let rationale = args.why.filter(|_| is_tried_alone);
+        let name = name.filter(|_| is_tried_alone);
+        let supersedes = if is_tried_alone { args.supersedes } else { Vec::new() };
+        let draft = RecordDraft { kind: RecordKind::Tried, description: Some(tried), ..shared };
+        drafts.push(RecordDraft { name, rationale, supersedes, ..draft });
+    }
+    let request = |draft: RecordDraft| {
+        Ok(KnowledgeRequest { action: KnowledgeAction::Record(Box::new(draft)), places: args.at.clone() })
+    };
+    let steps = drafts.into_iter().map(request).collect();
+    Ok(Receipts(knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?).into())
+}
+
+fn invalid_name(error: RecordNameError) -> CommandError {
+    CommandError::new(CommandErrorKind::InvalidName, error.to_string())
+}

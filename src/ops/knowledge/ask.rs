@@ -1,0 +1,192 @@
+//! Answers questions about what was learned, as the asker's work tree is now.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use jiff::Timestamp;
+
+use crate::domain::knowledge::search::{DocumentKey, MergeState, SearchIndex, SearchQuery, Standing};
+use crate::domain::knowledge::{
+    AnchorFinding, AnchorTarget, AnchorVerdict, KnowledgeSnapshot, Publication, Record, RecordId, RecordKind,
+    RecordState,
+};
+use crate::domain::suggestions;
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+
+use super::anchors::AnchorJudge;
+use super::project::KnowledgeProject;
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct KnowledgeQuestion {
+    /// Nothing means everything, the latest first.
+    pub words: String,
+    pub kind: Option<RecordKind>,
+    /// As it was typed in the working directory.
+    pub path: Option<String>,
+    pub staleness: StalenessFilter,
+    pub since: Option<Timestamp>,
+    pub limit: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum StalenessFilter {
+    #[default]
+    Any,
+    /// Only records whose anchored text was changed or is gone.
+    Stale,
+}
+
+/// A record as it stands in the asker's work tree.
+#[derive(Clone, Debug)]
+pub struct ShownRecord {
+    pub record: Record,
+    /// The anchors, and what became of each.
+    pub anchors: Vec<ShownAnchor>,
+    /// The worst of the anchors.
+    pub verdict: AnchorVerdict,
+    pub merged: MergeState,
+}
+
+impl ShownRecord {
+    /// What is known about it, for its text.
+    pub fn state(&self) -> RecordState {
+        let verdicts = self.anchors.iter().map(|anchor| anchor.finding.verdict()).collect();
+        RecordState { verdicts, merged: self.merged, publication: Publication::Unknown }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct ShownAnchor {
+    pub target: AnchorTarget,
+    pub finding: AnchorFinding,
+    /// What changed, in one line. Only looked up for one record at a time.
+    pub explanation: Option<String>,
+}
+
+/// The records that answer a question, the best first.
+#[derive(Clone, Debug)]
+pub struct KnowledgeAnswer {
+    pub records: Vec<ShownRecord>,
+    /// How many records there are in the project.
+    pub total: usize,
+}
+
+pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, CommandError> {
+    let project = KnowledgeProject::of(op);
+    let path = question.path.as_deref().map(|path| project.directory_from(&op.cwd, path)).transpose();
+    let path = path
+        .map(Option::flatten)
+        .map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, error.to_string()))?;
+    let snapshot = project.read(op)?;
+    let mut viewer = Viewer::new(op, &project, &snapshot);
+    let index = SearchIndex::of_records(snapshot.records());
+    let query = SearchQuery {
+        words: &question.words,
+        kind: question.kind,
+        path: path.as_ref().map(|path| path.as_str()),
+        since: question.since,
+        limit: question.limit,
+    };
+    let standing = |key: &DocumentKey| {
+        let record = snapshot.get(key.record()?)?;
+        let standing = viewer.standing(record);
+        let is_stale = matches!(standing.verdict, AnchorVerdict::Stale | AnchorVerdict::Gone);
+        (question.staleness == StalenessFilter::Any || is_stale).then_some(standing)
+    };
+    let hits = index.search(&query, standing);
+    let hits = hits.map_err(|error| {
+        CommandError::new(CommandErrorKind::Bug, format!("the search index is broken: {error}"))
+    })?;
+    let ids = hits.into_iter().filter_map(|hit| hit.key.record().cloned());
+    let records = ids.filter_map(|id| snapshot.get(&id)).map(|record| viewer.show(record)).collect();
+    Ok(KnowledgeAnswer { records, total: snapshot.len() })
+}
+
+/// The record of that name, with what changed since.
+pub fn show(op: &Op, name: &str) -> Result<Vec<ShownRecord>, CommandError> {
+    let project = KnowledgeProject::of(op);
+    let snapshot = project.read(op)?;
+    let found = snapshot.named(name);
+    if found.is_empty() {
+        return Err(unknown(&snapshot, name));
+    }
+    let mut viewer = Viewer::new(op, &project, &snapshot);
+    Ok(found.into_iter().map(|record| viewer.show_explained(record)).collect())
+}
+
+fn unknown(snapshot: &KnowledgeSnapshot, name: &str) -> CommandError {
+    let names: BTreeSet<&str> = snapshot.records().map(|record| record.id.name.as_str()).collect();
+    let near = suggestions(name.rsplit('/').next().unwrap_or(name), names);
+    let message = format!("there is no record named `{}`", name.escape_debug());
+    let error = CommandError::new(CommandErrorKind::UnknownRecord, message);
+    match near.as_slice() {
+        [] => error.hint("`msg knowledge list` shows all records"),
+        near => error.hint(format!("did you mean {}?", near.join(", "))),
+    }
+}
+
+/// Looks at records with the eyes of one work tree.
+pub(super) struct Viewer {
+    pub(super) judge: AnchorJudge,
+    unmerged: HashSet<String>,
+    branch: Option<String>,
+    findings: HashMap<RecordId, Vec<ShownAnchor>>,
+}
+
+impl Viewer {
+    pub(super) fn new(op: &Op, project: &KnowledgeProject, snapshot: &KnowledgeSnapshot) -> Self {
+        let commits: BTreeSet<&String> =
+            snapshot.records().filter_map(|record| record.statement.origin.commit.as_ref()).collect();
+        let commits: Vec<String> = commits.into_iter().cloned().collect();
+        let unmerged = project.unmerged(&commits).into_iter().collect();
+        Self { judge: project.judge(op), unmerged, branch: project.branch(), findings: HashMap::new() }
+    }
+
+    pub(super) fn standing(&mut self, record: &Record) -> Standing {
+        let anchors = self.anchors(record);
+        let verdict = anchors.iter().map(|anchor| anchor.finding.verdict()).max();
+        Standing { verdict: verdict.unwrap_or(AnchorVerdict::Fresh), merged: self.merged(record) }
+    }
+
+    fn merged(&self, record: &Record) -> MergeState {
+        match &record.statement.origin.commit {
+            Some(commit) if self.unmerged.contains(commit) && !self.is_own_branch(record) => {
+                MergeState::Unmerged
+            }
+            _ => MergeState::Merged,
+        }
+    }
+
+    /// A commit of this very branch was amended or rebased.
+    fn is_own_branch(&self, record: &Record) -> bool {
+        self.branch.is_some() && record.statement.origin.branch == self.branch
+    }
+
+    fn anchors(&mut self, record: &Record) -> &[ShownAnchor] {
+        let Self { judge, findings, .. } = self;
+        findings.entry(record.id.clone()).or_insert_with(|| {
+            let shown = |anchor: &crate::domain::knowledge::Anchor| ShownAnchor {
+                target: anchor.target.clone(),
+                finding: judge.judge(anchor),
+                explanation: None,
+            };
+            record.anchors.iter().map(shown).collect()
+        })
+    }
+
+    fn show(&mut self, record: &Record) -> ShownRecord {
+        let Standing { verdict, merged } = self.standing(record);
+        ShownRecord { record: record.clone(), anchors: self.anchors(record).to_vec(), verdict, merged }
+    }
+
+    fn show_explained(&mut self, record: &Record) -> ShownRecord {
+        let mut shown = self.show(record);
+        for (anchor, stored) in shown.anchors.iter_mut().zip(&record.anchors) {
+            if !matches!(anchor.finding, AnchorFinding::Fresh) {
+                anchor.explanation = self.judge.explain(stored);
+            }
+        }
+        shown
+    }
+}

@@ -1,0 +1,144 @@
+//! The project that knowledge is about: one log for all work trees of a repository.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::knowledge::{
+    AnchorError, AnchorPath, AnchorTarget, KnowledgeSnapshot, Origin, WriterId, merge,
+};
+use crate::domain::settings::Durability;
+use crate::domain::sha256;
+use crate::ops::agents::identity::caller_if_certain;
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::store::{KnowledgeCache, KnowledgeLog, exclude_knowledge_from_git};
+use crate::sys::clock;
+use crate::sys::environment::variable;
+use crate::sys::git::{ReadOnlyGit, WorkTree};
+
+use super::anchors::AnchorJudge;
+
+/// How long git may take to say which commits are merged.
+const GIT_LIMIT: std::time::Duration = std::time::Duration::from_secs(1);
+
+pub(super) struct KnowledgeProject {
+    /// The root of the asker's work tree, without links. Outside of git, the folder that has the log.
+    pub(super) root: PathBuf,
+    pub(super) log: KnowledgeLog,
+    cache: KnowledgeCache,
+    tree: Option<WorkTree>,
+}
+
+/// Who writes.
+pub(super) struct KnowledgeAuthor {
+    pub(super) writer: WriterId,
+    pub(super) origin: Origin,
+}
+
+impl KnowledgeProject {
+    pub(super) fn of(op: &Op) -> Self {
+        let tree = WorkTree::containing(&op.cwd);
+        let root = tree.as_ref().map_or_else(|| folder_with_log(&op.cwd), |tree| tree.root.clone());
+        let main = tree.as_ref().and_then(WorkTree::main_root).unwrap_or_else(|| root.clone());
+        let log = KnowledgeLog::at(&main, op.settings.durability);
+        let cache = KnowledgeCache::of(&op.home.cache, &main);
+        Self { root: std::fs::canonicalize(&root).unwrap_or(root), log, cache, tree }
+    }
+
+    /// All records. What could not be read is told.
+    pub(super) fn read(&self, op: &Op) -> Result<KnowledgeSnapshot, CommandError> {
+        let content = self.cache.read(&self.log)?;
+        content.problems.iter().for_each(|problem| op.warn(problem.to_string()));
+        Ok(merge(content.cells))
+    }
+
+    /// Keeps the log out of commits.
+    pub(super) fn exclude_from_git(&self) -> Result<(), CommandError> {
+        match self.tree.as_ref().and_then(WorkTree::repository) {
+            Some(repository) => Ok(exclude_knowledge_from_git(&repository)?),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn judge(&self, op: &Op) -> AnchorJudge {
+        AnchorJudge::new(&self.root, &op.home)
+    }
+
+    /// The agent that calls, or the person.
+    pub(super) fn author(&self, op: &Op) -> Result<KnowledgeAuthor, CommandError> {
+        let agent = match op.mesh()? {
+            Some(mesh) => caller_if_certain(op, &mesh, &mesh.registry().census()?),
+            None => None,
+        };
+        let (author, identity) = match &agent {
+            Some(agent) => (agent.name.to_string(), format!("session {}", agent.session.as_str())),
+            None => {
+                let user = variable("USER").unwrap_or_else(|| "somebody".to_string());
+                (user.clone(), format!("user {user}"))
+            }
+        };
+        let digits = &sha256(identity.as_bytes())[..16];
+        let prefix = if agent.is_some() { "s" } else { "p" };
+        let writer = WriterId::new(&format!("{prefix}-{digits}"));
+        let writer = writer
+            .ok_or_else(|| CommandError::new(CommandErrorKind::Bug, "the id of the writer is not valid"))?;
+        let commit = self.tree.as_ref().and_then(WorkTree::head_commit);
+        let branch = self.branch();
+        Ok(KnowledgeAuthor { writer, origin: Origin { author, at: clock::now(), commit, branch } })
+    }
+
+    /// Reads an anchor as it is typed in the working directory.
+    pub(super) fn parse_anchor(&self, cwd: &Path, text: &str) -> Result<AnchorTarget, AnchorError> {
+        AnchorTarget::parse_with(text, |path| self.path_from(cwd, path))
+    }
+
+    /// The path of a file relative to the root, given as it is typed in the working directory.
+    pub(super) fn path_from(&self, cwd: &Path, path: &str) -> Result<AnchorPath, AnchorError> {
+        let cwd = std::fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
+        let mut full = PathBuf::new();
+        for part in cwd.join(path).components() {
+            match part {
+                std::path::Component::ParentDir => {
+                    full.pop();
+                }
+                std::path::Component::CurDir => {}
+                part => full.push(part),
+            }
+        }
+        let outside = || AnchorError::Outside(path.to_string());
+        if !full.starts_with(&self.root)
+            && let (Some(parent), Some(name)) = (full.parent(), full.file_name())
+            && let Ok(real) = std::fs::canonicalize(parent)
+        {
+            // The project is reached by a link.
+            full = real.join(name);
+        }
+        let inside = full.strip_prefix(&self.root).map_err(|_| outside())?;
+        AnchorPath::new(inside.to_str().ok_or_else(outside)?)
+    }
+
+    /// Like [`Self::path_from`]; `None` is the root itself.
+    pub(super) fn directory_from(&self, cwd: &Path, path: &str) -> Result<Option<AnchorPath>, AnchorError> {
+        let real = std::fs::canonicalize(cwd.join(path));
+        if real.is_ok_and(|real| real == self.root) {
+            return Ok(None);
+        }
+        self.path_from(cwd, path).map(Some)
+    }
+
+    pub(super) fn branch(&self) -> Option<String> {
+        self.tree.as_ref().and_then(WorkTree::branch)
+    }
+
+    /// Which of these commits the asker's branch does not have. Without git all are merged.
+    pub(super) fn unmerged(&self, commits: &[String]) -> Vec<String> {
+        let Some(tree) = self.tree.as_ref().filter(|_| !commits.is_empty()) else { return Vec::new() };
+        let git = ReadOnlyGit::at(tree, GIT_LIMIT);
+        git.and_then(|git| git.not_on_head(commits)).unwrap_or_default()
+    }
+}
+
+/// The nearest folder above that has a log, else the folder itself.
+fn folder_with_log(cwd: &Path) -> PathBuf {
+    let has_log = |folder: &&Path| KnowledgeLog::at(folder, Durability::default()).exists();
+    cwd.ancestors().find(has_log).unwrap_or(cwd).to_path_buf()
+}

@@ -1,0 +1,258 @@
+//! What is known of anchored files by their `stat`, so that most anchors are judged without reading a file.
+//!
+//! One file per project in the user's cache directory. It is replaced whole; if it is missing or damaged, files are read
+//! again. As in git, a file that was less than two seconds old when it was read is not trusted, because it may change
+//! again within the same tick of the clock.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::domain::knowledge::{Anchor, AnchorFinding, AnchorTarget, TextHash};
+use crate::domain::settings::Durability;
+use crate::domain::sha256;
+use crate::sys::clock;
+use crate::sys::environment::Home;
+use crate::sys::files::{self, FileStamp, Files};
+
+const HEADER: &str = "ravenry verdicts 1";
+const YOUNG: Duration = Duration::from_secs(2);
+/// How long an answer holds that depends on other files than its own.
+const SHORT: i64 = 60;
+/// The most lines, about 4 MiB. If there are more, only those that were used this time are kept.
+const MAX_LINES: usize = 30_000;
+/// The most projects. The cache of the one that was used least recently is removed.
+const MAX_PROJECTS: usize = 64;
+
+/// How long a verdict holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum VerdictLife {
+    /// As long as the file has this content.
+    WithContent,
+    /// It also depends on other files: for a minute.
+    Short,
+}
+
+#[derive(Debug)]
+pub(super) struct VerdictCache {
+    path: PathBuf,
+    files: HashMap<String, Known<(FileStamp, TextHash)>>,
+    /// By anchor and content.
+    verdicts: HashMap<String, Known<KeptVerdict>>,
+    is_changed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct KeptVerdict {
+    word: String,
+    /// Where it moved to, or empty.
+    to: String,
+    /// In seconds since 1970; 0 if it does not end.
+    ends_at: i64,
+}
+
+#[derive(Debug)]
+struct Known<T> {
+    value: T,
+    is_used: bool,
+}
+
+impl<T> Known<T> {
+    fn unused(value: T) -> Self {
+        Self { value, is_used: false }
+    }
+
+    fn used(value: T) -> Self {
+        Self { value, is_used: true }
+    }
+}
+
+impl VerdictCache {
+    pub(super) fn load(home: &Home, root: &Path) -> Self {
+        let name = &sha256(root.as_os_str().as_encoded_bytes())[..16];
+        let path = home.cache.join("ravenry/verdicts").join(name);
+        let mut cache = Self { path, files: HashMap::new(), verdicts: HashMap::new(), is_changed: false };
+        // A cache that can't be read is written anew.
+        let bytes = files::read_note(&cache.path).ok().flatten().unwrap_or_default();
+        if let Ok(text) = std::str::from_utf8(&bytes)
+            && let Some((header, rows)) = text.split_once('\n')
+            && header == head_of(rows)
+        {
+            for row in rows.lines() {
+                // A row that another version wrote is left out.
+                let _ = cache.take(row);
+            }
+        }
+        cache
+    }
+
+    /// The hash of the content of a file that has not changed since.
+    pub(super) fn hash(&mut self, path: &str, stamp: &FileStamp) -> Option<TextHash> {
+        let known = self.files.get_mut(path).filter(|known| known.value.0 == *stamp)?;
+        known.is_used = true;
+        Some(known.value.1.clone())
+    }
+
+    /// Keeps what was read of a file that had this `stat` before it was read.
+    pub(super) fn keep_hash(&mut self, path: &str, stamp: FileStamp, hash: TextHash) {
+        if clock::age(stamp.newest()) >= YOUNG && !path.contains('\t') {
+            self.is_changed = true;
+            self.files.insert(path.to_string(), Known::used((stamp, hash)));
+        }
+    }
+
+    /// The verdict on an anchor whose file has this content; `None` for a file that is not there.
+    pub(super) fn verdict(&mut self, anchor: &Anchor, content: Option<&TextHash>) -> Option<AnchorFinding> {
+        let known = self.verdicts.get_mut(&key(anchor, content))?;
+        let ends_at = known.value.ends_at;
+        if ends_at != 0 && !(0..=SHORT).contains(&(ends_at - clock::now().as_second())) {
+            return None;
+        }
+        known.is_used = true;
+        read_verdict(anchor, &known.value)
+    }
+
+    pub(super) fn keep_verdict(
+        &mut self,
+        anchor: &Anchor,
+        content: Option<&TextHash>,
+        verdict: &AnchorFinding,
+        life: VerdictLife,
+    ) {
+        let key = key(anchor, content);
+        let to = match verdict {
+            AnchorFinding::Moved { to } => to.to_string(),
+            _ => String::new(),
+        };
+        if [&key, &to].iter().any(|text| text.contains(['\t', '\n'])) {
+            return;
+        }
+        let ends_at = match life {
+            VerdictLife::WithContent => 0,
+            VerdictLife::Short => clock::now().as_second() + SHORT,
+        };
+        self.is_changed = true;
+        self.verdicts.insert(key, Known::used(KeptVerdict { word: verdict.word().to_string(), to, ends_at }));
+    }
+
+    /// Writes what was learned, if anything. A cache that can't be written is left as it is.
+    pub(super) fn save(&mut self) {
+        if std::mem::take(&mut self.is_changed) {
+            drop(self.write());
+        }
+    }
+
+    fn write(&self) -> Result<(), files::FileError> {
+        let Some(dir) = self.path.parent() else { return Ok(()) };
+        files::create_dir(dir)?;
+        let files = Files::new(dir.join("tmp"), Durability::Process);
+        let is_new = !files::exists(&self.path)?;
+        let rows = self.rows();
+        files.replace(&self.path, format!("{}\n{rows}", head_of(&rows)).as_bytes())?;
+        if is_new {
+            files.sweep()?;
+            evict(dir)?;
+        }
+        Ok(())
+    }
+
+    fn rows(&self) -> String {
+        let is_kept_whole = self.files.len() + self.verdicts.len() <= MAX_LINES;
+        let now = clock::now().as_second();
+        let mut rows: Vec<String> = Vec::with_capacity(self.files.len() + self.verdicts.len());
+        for (path, known) in &self.files {
+            if is_kept_whole || known.is_used {
+                let (FileStamp { inode, size, modified, changed }, hash) = (known.value.0, &known.value.1);
+                rows.push(format!("F\t{path}\t{inode}\t{size}\t{modified}\t{changed}\t{}\n", hash.as_str()));
+            }
+        }
+        for (key, known) in &self.verdicts {
+            let KeptVerdict { word, to, ends_at } = &known.value;
+            if (is_kept_whole || known.is_used) && (*ends_at == 0 || *ends_at > now) {
+                rows.push(format!("V\t{key}\t{word}\t{to}\t{ends_at}\n"));
+            }
+        }
+        rows.truncate(MAX_LINES);
+        rows.concat()
+    }
+
+    fn take(&mut self, row: &str) -> Option<()> {
+        let fields: Vec<&str> = row.split('\t').collect();
+        match fields[..] {
+            ["F", path, inode, size, modified, changed, hash] => {
+                let stamp = FileStamp {
+                    inode: inode.parse().ok()?,
+                    size: size.parse().ok()?,
+                    modified: modified.parse().ok()?,
+                    changed: changed.parse().ok()?,
+                };
+                self.files.insert(path.to_string(), Known::unused((stamp, TextHash::stored(hash))));
+            }
+            ["V", key, word, to, ends_at] => {
+                let kept = KeptVerdict {
+                    word: word.to_string(),
+                    to: to.to_string(),
+                    ends_at: ends_at.parse().ok()?,
+                };
+                self.verdicts.insert(key.to_string(), Known::unused(kept));
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+fn head_of(rows: &str) -> String {
+    format!("{HEADER} {:08x}", crc32fast::hash(rows.as_bytes()))
+}
+
+fn key(anchor: &Anchor, content: Option<&TextHash>) -> String {
+    let span = match &anchor.target {
+        AnchorTarget::Symbol { hash, .. } | AnchorTarget::Lines { hash, .. } => hash.as_ref(),
+        _ => None,
+    };
+    let text = |hash: Option<&TextHash>| hash.map_or("-".to_string(), |hash| hash.as_str().to_string());
+    format!("{} {} {} {}", anchor.target, text(span), text(anchor.file.as_ref()), text(content))
+}
+
+fn read_verdict(anchor: &Anchor, kept: &KeptVerdict) -> Option<AnchorFinding> {
+    Some(match kept.word.as_str() {
+        "fresh" => AnchorFinding::Fresh,
+        "drifted" => AnchorFinding::Drifted,
+        "stale" => AnchorFinding::Stale,
+        "gone" => AnchorFinding::Gone,
+        "moved" => {
+            AnchorFinding::Moved { to: with_text(AnchorTarget::parse(&kept.to).ok()?, &anchor.target) }
+        }
+        _ => return None,
+    })
+}
+
+/// The text of what moved is the same as before.
+fn with_text(mut to: AnchorTarget, from: &AnchorTarget) -> AnchorTarget {
+    match (&mut to, from) {
+        (AnchorTarget::Symbol { hash, .. }, AnchorTarget::Symbol { hash: seen, .. }) => hash.clone_from(seen),
+        (AnchorTarget::Lines { text, hash, .. }, AnchorTarget::Lines { text: seen_text, hash: seen, .. }) => {
+            text.clone_from(seen_text);
+            hash.clone_from(seen);
+        }
+        _ => {}
+    }
+    to
+}
+
+/// Removes the caches of the projects that were used least recently.
+fn evict(dir: &Path) -> Result<(), files::FileError> {
+    let mut projects = Vec::new();
+    for path in files::list(dir)?.into_iter().map(|name| dir.join(name)) {
+        if let Some(metadata) = files::link_metadata(&path)?.filter(|metadata| metadata.is_file()) {
+            projects.push((metadata.modified().ok(), path));
+        }
+    }
+    projects.sort_unstable();
+    let surplus = projects.len().saturating_sub(MAX_PROJECTS);
+    for (_, path) in projects.into_iter().take(surplus) {
+        files::remove(&path)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! `.ravenry/knowledge/` of a project: the log of what sessions learned.
+//!
+//! ```text
+//! <writer>.<client>.log   what one writer added; a writer may have several
+//! pack.<number>.log       what `pack` folded, or what was imported; nobody appends to it
+//! pack.lock               held by the process that packs
+//! quarantine/             files that were damaged, after their good frames were saved
+//! tmp/                    files that are being written
+//! ```
+//!
+//! The union of all files is one Yjs document with one flat map, `knowledge`, whose values are cells. A key has no
+//! meaning: it is the Yjs id of the cell that was written under it, so no two writers ever set the same one, and what
+//! is left of a deleted cell tells nothing. Of cells with the same [`CellKey`](crate::domain::knowledge::CellKey) the
+//! latest counts. Every file is complete: nothing in it builds on a change that is elsewhere.
+
+mod cache;
+mod cache_format;
+mod cell_format;
+mod document;
+mod exchange;
+mod frames;
+mod git_exclude;
+mod log;
+mod pack;
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests damage files in place")]
+mod pack_tests;
+mod problem;
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests damage files in place")]
+mod tests;
+
+pub use cache::KnowledgeCache;
+pub use exchange::ImportReport;
+pub use git_exclude::exclude_knowledge_from_git;
+pub use log::{KnowledgeLog, LogContent, LogStamp};
+pub use pack::PackReport;
+pub use problem::{LogProblem, LogProblemKind};

@@ -1,0 +1,74 @@
+//! The commit of `HEAD`, usually without starting `git`.
+
+use std::path::Path;
+
+use super::{WorkTree, text_of};
+
+impl WorkTree {
+    /// The id of the commit that `HEAD` leads to; `None` if there is no commit yet.
+    pub fn head_commit(&self) -> Option<String> {
+        let head = text_of(&self.git_dir.join("HEAD"))?;
+        match head.trim().strip_prefix("ref:").map(str::trim) {
+            Some("refs/heads/.invalid") => {
+                self.git(&["rev-parse", "--verify", "-q", "HEAD"]).and_then(|id| id_of(&id))
+            }
+            Some(reference) => self.commit_of(reference),
+            None => id_of(&head),
+        }
+    }
+
+    fn commit_of(&self, reference: &str) -> Option<String> {
+        // A name that leads out of the directory is not one of git's.
+        if reference.split('/').any(|part| part == "..") || !reference.starts_with("refs/") {
+            return None;
+        }
+        let repository = self.repository()?;
+        let loose = |dir: &Path| id_of(&text_of(&dir.join(reference))?);
+        loose(&self.git_dir).or_else(|| loose(&repository)).or_else(|| {
+            let packed = text_of(&repository.join("packed-refs"))?;
+            let line = |line: &str| {
+                line.split_once(' ').filter(|(_, name)| *name == reference).map(|(id, _)| id.to_string())
+            };
+            id_of(&packed.lines().find_map(line)?)
+        })
+    }
+}
+
+/// The text, if it is the id of a commit.
+fn id_of(text: &str) -> Option<String> {
+    let id = text.trim();
+    (id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_git_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let linked = dir.path().join("linked");
+        let main = dir.path().join("main");
+        crate::sys::files::create_dir(&main).unwrap();
+        let git = |at: &Path, args: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            command.arg("-C").arg(at).args(["-c", "user.name=J", "-c", "user.email=j@x"]).args(args);
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{args:?}");
+            String::from_utf8(output.stdout).unwrap().trim().to_string()
+        };
+        let head = |at: &Path| WorkTree::containing(at).and_then(|tree| tree.head_commit());
+        git(&main, &["init", "-q", "-b", "main"]);
+        assert_eq!(head(&main), None, "no commit yet");
+        git(&main, &["commit", "-q", "--allow-empty", "-m", "one"]);
+        git(&main, &["worktree", "add", "-q", "-b", "topic", linked.to_str().unwrap()]);
+        git(&linked, &["commit", "-q", "--allow-empty", "-m", "two"]);
+        for command in [&["status"][..], &["pack-refs", "--all"], &["checkout", "-q", "--detach"]] {
+            git(&main, command);
+            for at in [&main, &linked] {
+                assert_eq!(head(at), Some(git(at, &["rev-parse", "HEAD"])), "after {command:?}");
+            }
+        }
+        assert_ne!(head(&main), head(&linked));
+    }
+}

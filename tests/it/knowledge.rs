@@ -1,0 +1,3 @@
+//! Tests of knowledge: what one session records, another one finds, in every work tree and whatever is killed.
+
+mod commands;
