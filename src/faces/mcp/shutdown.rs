@@ -18,6 +18,9 @@ use super::op_thread::ShutdownHandle;
 /// Interval of checks for the client's process; the server outlives its client by at most this long.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// How often a client that can't be found is looked for.
+const LOOKS_FOR_CLIENT: usize = 3;
+
 /// Tells the server to end.
 #[derive(Clone, Debug)]
 pub(super) struct Shutdown {
@@ -65,9 +68,12 @@ impl Shutdown {
     }
 }
 
-/// The harness that the server belongs to; if none is known, the process that started the server.
+/// The harness that the server belongs to; if none is known, the process that started the server. One that merely
+/// starts it can end while it is looked at; then the server has another parent.
 fn client() -> Option<RecordedProcess> {
-    let ancestors = ancestry::ancestors();
-    let harness = ancestry::nearest_harness(&ancestors).map(|host| host.process);
-    harness.or_else(|| process::identify(ancestors.first()?.pid)).map(RecordedProcess::Pinned)
+    (0..LOOKS_FOR_CLIENT).find_map(|_| {
+        let ancestors = ancestry::ancestors();
+        let harness = ancestry::nearest_harness(&ancestors).map(|host| host.process);
+        harness.or_else(|| process::identify(ancestors.first()?.pid)).map(RecordedProcess::Pinned)
+    })
 }
