@@ -29,6 +29,18 @@ fn ours_finds_more_than_plain_bm25_and_grep() {
     assert!(ours.mean_reciprocal >= LEAST.mean_reciprocal, "{ours:?}");
 }
 
+/// What the commands answer is what the search finds.
+#[test]
+fn the_commands_find_the_same() {
+    let set = own_set().unwrap();
+    let (ours, refused) = search::by_commands(&set).unwrap();
+    assert_eq!(refused, 0);
+    let [(_, direct), ..] = compare(&set);
+    // Records of one batch have one time, and a tie is broken by the name: not every place is the same.
+    assert!((ours.mean_reciprocal - direct.mean_reciprocal).abs() < 0.02, "{ours:?}, {direct:?}");
+    assert!(ours.first >= LEAST.first && ours.among_five >= LEAST.among_five, "{ours:?}");
+}
+
 /// A query that has only words of its record, in another order, is no task.
 #[test]
 fn queries_are_paraphrases() {

@@ -2,10 +2,12 @@
 //!
 //! `cargo bench -- search [RECORDS QUERIES]…` takes sets by path: two files of JSON lines each, records
 //! `{id, text, kind?, name?, why?, anchors?, tags?, also?, supersedes?}` and queries `{q, ids}`. Without paths it takes the
-//! set of this repository. It prints the share of queries with a right answer at the first place and among the first
+//! set of this repository. Ours are recorded with `msg record` and asked with `msg know --json`, in a project of their own;
+//! a text that is too long for one record becomes several. It prints the share of queries with a right answer at the first place and among the first
 //! five, the mean of 1 / place (MRR), and how long it takes to build an index of 10,000 records and to ask it.
 
 pub mod baselines;
+pub mod by_commands;
 pub mod sets;
 
 use std::fmt::Write as _;
@@ -15,6 +17,7 @@ use std::time::Instant;
 use ravenry::domain::knowledge::search::{SearchIndex, SearchQuery, Standing};
 
 use baselines::{grep, plain_bm25};
+use by_commands::RecordedSet;
 use sets::SearchSet;
 
 /// How many records the times are measured with.
@@ -53,16 +56,34 @@ pub fn own_set() -> Result<SearchSet, String> {
     SearchSet::read(&folder.join("records.jsonl"), &folder.join("queries.jsonl"))
 }
 
-/// Ours, plain BM25 and grep.
+/// Our search, plain BM25 and grep.
 pub fn compare(set: &SearchSet) -> [(&'static str, Quality); 3] {
     let index = SearchIndex::of_records(&set.records);
     let ours = Quality::of(set, |words| ask(&index, set, words));
+    let [plain, grep] = baselines(set);
+    [("ours", ours), plain, grep]
+}
+
+fn baselines(set: &SearchSet) -> [(&'static str, Quality); 2] {
     let texts = set.texts();
     let bm25 = plain_bm25::PlainBm25::new(&texts);
     let ids = |places: Vec<usize>| places.into_iter().map(|place| set.ids[place].clone()).collect();
     let plain = Quality::of(set, |words| ids(bm25.search(words)));
     let grep = Quality::of(set, |words| ids(grep::search(&texts, words)));
-    [("ours", ours), ("plain BM25", plain), ("grep", grep)]
+    [("plain BM25", plain), ("grep", grep)]
+}
+
+/// Ours by the commands, and how many records they refused.
+pub fn by_commands(set: &SearchSet) -> Result<(Quality, usize), String> {
+    let recorded = RecordedSet::new(set)?;
+    let mut failed = None;
+    let ours = Quality::of(set, |words| {
+        recorded.ask(words).unwrap_or_else(|why| {
+            failed = Some(why);
+            Vec::new()
+        })
+    });
+    failed.map_or(Ok((ours, recorded.refused.len())), Err)
 }
 
 /// The ids that our search finds.
@@ -77,7 +98,7 @@ pub fn run(args: &[String]) -> Result<String, String> {
     let mut text = String::new();
     if args.is_empty() {
         let set = own_set()?;
-        text.push_str(&table("the set of this repository", &set));
+        text.push_str(&table("the set of this repository", &set)?);
         text.push_str(&times(&set)?);
     }
     if !args.len().is_multiple_of(2) {
@@ -85,14 +106,19 @@ pub fn run(args: &[String]) -> Result<String, String> {
     }
     for pair in args.chunks_exact(2) {
         let set = SearchSet::read(&PathBuf::from(&pair[0]), &PathBuf::from(&pair[1]))?;
-        text.push_str(&table(&pair[0], &set));
+        text.push_str(&table(&pair[0], &set)?);
     }
     Ok(text)
 }
 
-fn table(name: &str, set: &SearchSet) -> String {
+fn table(name: &str, set: &SearchSet) -> Result<String, String> {
     let mut text = format!("{name}: {} records, {} queries\n", set.records.len(), set.queries.len());
-    for (name, quality) in compare(set) {
+    let (ours, refused) = by_commands(set)?;
+    if refused > 0 {
+        writeln!(text, "  {refused} records were refused, as `msg record` refuses what looks like a secret")
+            .unwrap();
+    }
+    for (name, quality) in std::iter::once(("ours", ours)).chain(baselines(set)) {
         let Quality { first, among_five, mean_reciprocal } = quality;
         let [first, among_five] = [first, among_five].map(|share| 100.0 * share);
         writeln!(
@@ -101,7 +127,7 @@ fn table(name: &str, set: &SearchSet) -> String {
         )
         .unwrap();
     }
-    text
+    Ok(text)
 }
 
 /// How long it takes with many records.

@@ -29,9 +29,23 @@ pub(super) fn basis(text: &str) -> Result<Basis, &'static str> {
     Basis::parse(text).ok_or("expected tested, read, told or guessed")
 }
 
+/// How sure one is, from 0 to 1.
+pub(super) fn confidence(text: &str) -> Result<f64, &'static str> {
+    let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or("expected a number from 0 to 1, such as 0.8")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{count, count_or_none};
+    use super::{confidence, count, count_or_none};
+
+    #[test]
+    fn a_confidence_is_from_0_to_1() {
+        assert_eq!(confidence("0.8"), Ok(0.8));
+        for bad in ["1.1", "-0.1", "high", "NaN", ""] {
+            assert!(confidence(bad).is_err(), "{bad:?}");
+        }
+    }
 
     #[test]
     fn counts_are_whole_numbers() {

@@ -167,7 +167,7 @@ fn record(fields: &mut BatchFields<'_>, kind: RecordKind) -> Option<KnowledgeReq
     draft.concepts = fields.list("concepts");
     draft.symbols = [fields.list("symbols"), fields.list("importantSymbols")].concat();
     draft.supersedes = fields.list("supersedes");
-    if fields.list("new").iter().any(|text| text == "yes") {
+    if fields.is_set("new") {
         draft.duplicates = DuplicatePolicy::AddAnyway;
     }
     let path = fields.text("path");

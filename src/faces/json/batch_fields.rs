@@ -75,6 +75,18 @@ impl<'a> BatchFields<'a> {
         number
     }
 
+    /// Whether it is `true`.
+    pub(super) fn is_set(&mut self, name: &'static str) -> bool {
+        match self.get(name) {
+            None => false,
+            Some(Value::Bool(value)) => *value,
+            Some(_) => {
+                self.problem(name, "it is neither true nor false", "write true, or leave it out");
+                false
+            }
+        }
+    }
+
     /// A list of texts; one text alone is a list of one.
     pub(super) fn list(&mut self, name: &'static str) -> Vec<String> {
         match self.get(name) {

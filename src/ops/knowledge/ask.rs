@@ -26,6 +26,8 @@ pub struct KnowledgeQuestion {
     pub path: Option<String>,
     pub staleness: StalenessFilter,
     pub since: Option<Timestamp>,
+    /// Only records of at least this confidence.
+    pub confidence: Option<f64>,
     pub limit: usize,
 }
 
@@ -90,6 +92,9 @@ pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, Co
     };
     let standing = |key: &DocumentKey| {
         let record = snapshot.get(key.record()?)?;
+        if question.confidence.is_some_and(|least| record.confidence < least) {
+            return None;
+        }
         let standing = viewer.standing(record);
         let is_stale = matches!(standing.verdict, AnchorVerdict::Stale | AnchorVerdict::Gone);
         (question.staleness == StalenessFilter::Any || is_stale).then_some(standing)

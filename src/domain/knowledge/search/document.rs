@@ -121,11 +121,14 @@ impl<'a> SearchDocument<'a> {
         texts.extend(
             record.anchors.iter().map(|anchor| (SearchField::Place, anchor.target.to_string().into())),
         );
-        let paths = record.anchors.iter().filter_map(|anchor| anchor.target.path());
+        let anchored =
+            record.anchors.iter().filter_map(|anchor| anchor.target.path()).map(|path| path.as_str());
+        let ends = said.ends.iter().flat_map(|ends| [ends.from.as_str(), ends.to.as_str()]);
+        let related = record.related.get("files").into_iter().flatten().map(String::as_str);
         Self {
             key: DocumentKey::Record(record.id.clone()),
             texts,
-            paths: paths.map(|path| path.as_str().to_string()).collect(),
+            paths: anchored.chain(ends).chain(related).map(str::to_string).collect(),
             superseded_by: record.superseded_by.iter().cloned().collect(),
             is_deprecated: said.status.is_some_and(|status| status != DecisionStatus::Active),
             changed: record.changed.as_millisecond(),

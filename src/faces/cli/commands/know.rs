@@ -7,7 +7,7 @@ use crate::domain::escape_invisible;
 use crate::domain::knowledge::RecordKind;
 use crate::domain::knowledge::scheme::{QueryAnswer, QueryValue};
 use crate::faces::cli::output::{CommandOutput, Page, Report};
-use crate::faces::cli::value_parsers::{count, record_kind};
+use crate::faces::cli::value_parsers::{confidence, count, record_kind};
 use crate::faces::json;
 use crate::ops::knowledge::{self, KnowledgeAnswer, KnowledgeQuestion, StalenessFilter};
 use crate::ops::{self, CommandError, Op};
@@ -48,6 +48,9 @@ pub(in crate::faces::cli) struct KnowArgs {
     /// Only what was recorded or changed in this time, such as 7d
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
+    /// Only records of at least this confidence, from 0 to 1
+    #[arg(long, value_name = "N", value_parser = confidence)]
+    confidence: Option<f64>,
     /// The most records
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = count)]
     limit: usize,
@@ -68,6 +71,7 @@ pub(super) fn run(op: &Op, args: KnowArgs) -> Result<CommandOutput, CommandError
         path: args.path,
         staleness: if args.stale { StalenessFilter::Stale } else { StalenessFilter::Any },
         since: since.and_then(|since| clock::now().checked_sub(since).ok()),
+        confidence: args.confidence,
         limit: args.limit,
     };
     let answer = knowledge::know(op, &question)?;
