@@ -132,17 +132,7 @@ fn record(read: SetRecord, place: usize) -> Result<Record, String> {
         let target = AnchorTarget::parse(text).map_err(|error| error.to_string())?;
         Ok(Anchor { target, commit: None, file: None })
     });
-    let statement = Statement {
-        description: read.text,
-        rationale: read.why,
-        summary: String::new(),
-        status: None,
-        impact: None,
-        pattern_type: String::new(),
-        ends: None,
-        basis: Basis::Read,
-        origin,
-    };
+    let statement = Statement { rationale: read.why, ..Statement::new(read.text, Basis::Read, origin) };
     Ok(Record {
         id: RecordId::new(kind, name),
         statement,

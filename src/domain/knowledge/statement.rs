@@ -42,6 +42,21 @@ pub struct Statement {
 }
 
 impl Statement {
+    /// One sentence; all else is empty.
+    pub fn new(description: impl Into<String>, basis: Basis, origin: Origin) -> Self {
+        Self {
+            description: description.into(),
+            rationale: String::new(),
+            summary: String::new(),
+            status: None,
+            impact: None,
+            pattern_type: String::new(),
+            ends: None,
+            basis,
+            origin,
+        }
+    }
+
     /// Whether two statements say the same, whoever said it when.
     pub fn is_same_text(&self, other: &Self) -> bool {
         let text = |one: &Self| Self { basis: Basis::Told, origin: other.origin.clone(), ..one.clone() };

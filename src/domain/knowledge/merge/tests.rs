@@ -16,21 +16,16 @@ fn cell(record: &str, field: RecordField, entry: &str, (writer, at): (&str, i64)
 }
 
 fn statement(author: &str, at: i64) -> Statement {
+    let origin = Origin {
+        author: author.to_string(),
+        at: Timestamp::from_millisecond(at).unwrap(),
+        commit: None,
+        branch: None,
+    };
+    let description = format!("description of {author} at {at}");
     Statement {
-        description: format!("description of {author} at {at}"),
         rationale: format!("rationale of {author} at {at}"),
-        summary: String::new(),
-        status: None,
-        impact: None,
-        pattern_type: String::new(),
-        ends: None,
-        basis: Basis::Read,
-        origin: Origin {
-            author: author.to_string(),
-            at: Timestamp::from_millisecond(at).unwrap(),
-            commit: None,
-            branch: None,
-        },
+        ..Statement::new(description, Basis::Read, origin)
     }
 }
 

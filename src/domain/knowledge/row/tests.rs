@@ -16,15 +16,9 @@ fn origin(author: &str) -> Origin {
 
 fn statement(author: &str, text: &str) -> Statement {
     Statement {
-        description: text.to_string(),
         rationale: "Two locks could be taken in opposite orders.".to_string(),
-        summary: String::new(),
         status: Some(DecisionStatus::Active),
-        impact: None,
-        pattern_type: String::new(),
-        ends: None,
-        basis: Basis::Tested,
-        origin: origin(author),
+        ..Statement::new(text, Basis::Tested, origin(author))
     }
 }
 

@@ -25,17 +25,7 @@ impl Draft {
             commit: Some("c0ffee".to_string()),
             branch: None,
         };
-        let statement = Statement {
-            description: description.to_string(),
-            rationale: String::new(),
-            summary: String::new(),
-            status: None,
-            impact: None,
-            pattern_type: String::new(),
-            ends: None,
-            basis: Basis::Read,
-            origin,
-        };
+        let statement = Statement::new(description, Basis::Read, origin);
         Self { id: RecordId::parse(id).unwrap(), at, statement, entries: Vec::new() }
     }
 

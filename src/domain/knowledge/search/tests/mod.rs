@@ -19,17 +19,8 @@ fn record(id: &str, text: &str) -> Record {
     let (kind, name) = id.split_once('/').unwrap_or(("note", id));
     let id = RecordId::parse(&format!("{kind}/{}", RecordName::derive(name).unwrap())).unwrap();
     let at = Timestamp::from_second(1_790_000_000).unwrap();
-    let statement = Statement {
-        description: text.to_string(),
-        rationale: String::new(),
-        summary: String::new(),
-        status: None,
-        impact: None,
-        pattern_type: String::new(),
-        ends: None,
-        basis: Basis::Read,
-        origin: Origin { author: "Ann".to_string(), at, commit: None, branch: None },
-    };
+    let origin = Origin { author: "Ann".to_string(), at, commit: None, branch: None };
+    let statement = Statement::new(text, Basis::Read, origin);
     Record {
         id,
         statement,
