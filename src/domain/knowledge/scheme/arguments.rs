@@ -11,6 +11,9 @@ impl<'w> Heap<'w> {
             Value::List(list) => return Ok(list),
             Value::Nil => self.list(Vec::new())?,
             Value::Dict(dict) => {
+                let count = self.entries(dict).len();
+                self.meter.steps(count / 8)?;
+                self.meter.room(4 * count, 0)?;
                 let entries = self.entries(dict).to_vec();
                 let mut pairs = Vec::with_capacity(entries.len());
                 for (key, value) in entries {
@@ -19,11 +22,13 @@ impl<'w> Heap<'w> {
                 self.list(pairs)?
             }
             Value::Text(index) => {
-                let characters: Vec<String> = self.text_of(index).chars().map(String::from).collect();
-                self.meter.steps(characters.len())?;
-                let mut texts = Vec::new();
+                let (bytes, count) = (self.text_of(index).len(), self.text_of(index).chars().count());
+                self.meter.steps(count)?;
+                self.meter.room(2 * count, bytes)?;
+                let characters: Vec<char> = self.text_of(index).chars().collect();
+                let mut texts = Vec::with_capacity(count);
                 for character in characters {
-                    texts.push(self.text(character)?);
+                    texts.push(self.text(String::from(character))?);
                 }
                 self.list(texts)?
             }
@@ -40,6 +45,12 @@ impl<'w> Heap<'w> {
         let list = self.as_list(value)?;
         self.meter.steps(list.len() / 8)?;
         Ok(self.cells(list).to_vec())
+    }
+
+    /// Counts steps for a function that looks at every letter of a text.
+    pub(super) fn charge_letters(&mut self, value: Value<'w>) -> Result<(), Stop> {
+        let length = self.letters(value).map_or(0, str::len);
+        Ok(self.meter.steps(length / 64)?)
     }
 
     pub(super) fn as_integer(&self, value: Value<'w>) -> Result<i64, Stop> {

@@ -120,6 +120,14 @@ impl<'w> QueryMeter<'w> {
         if self.text_bytes > self.budget.text_bytes { Err(QueryLimit::Memory) } else { Ok(()) }
     }
 
+    /// Whether so many cells and bytes are left: asked before they are allocated, and counted as they are used.
+    pub(super) fn room(&self, cells: usize, bytes: usize) -> Result<(), QueryLimit> {
+        let is_enough = |used: u64, more: usize, all: u64| used.saturating_add(more as u64) <= all;
+        let has_room = is_enough(self.cells, cells, self.budget.cells)
+            && is_enough(self.text_bytes, bytes, self.budget.text_bytes);
+        if has_room { Ok(()) } else { Err(QueryLimit::Memory) }
+    }
+
     pub(super) fn depth(&self, depth: usize) -> Result<(), QueryLimit> {
         if depth > self.budget.depth { Err(QueryLimit::Depth) } else { Ok(()) }
     }

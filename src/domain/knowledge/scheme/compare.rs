@@ -93,6 +93,38 @@ impl<'w> Heap<'w> {
         Ok(None)
     }
 
+    /// Adds an entry to those of a map; it replaces one with an equal key.
+    pub(super) fn put_entry(
+        &mut self,
+        entries: &mut Vec<(Value<'w>, Value<'w>)>,
+        key: Value<'w>,
+        value: Value<'w>,
+    ) -> Result<(), Stop> {
+        match self.place_of(entries, key)? {
+            Some(place) => entries[place].1 = value,
+            None => entries.push((key, value)),
+        }
+        Ok(())
+    }
+
+    fn place_of(
+        &mut self,
+        entries: &[(Value<'w>, Value<'w>)],
+        key: Value<'w>,
+    ) -> Result<Option<usize>, Stop> {
+        let length = self.letters(key).map_or(0, str::len);
+        self.meter.steps(1 + entries.len() * (1 + length / 256) / 16)?;
+        if let Some(wanted) = self.letters(key) {
+            return Ok(entries.iter().position(|(other, _)| self.letters(*other) == Some(wanted)));
+        }
+        for (place, (other, _)) in entries.iter().enumerate() {
+            if self.letters(*other).is_none() && self.are_equal_at(key, *other, 1)? {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+
     /// The order of any two values: `nil`, booleans, numbers, texts, then lists by their elements.
     pub(super) fn order(&mut self, a: Value<'w>, b: Value<'w>) -> Result<Ordering, Stop> {
         self.order_at(a, b, 0)
@@ -128,7 +160,7 @@ impl<'w> Heap<'w> {
         }
     }
 
-    /// A text that two values have in common if they are equal, for hashing.
+    /// A text that two values have in common if and only if they are equal, for hashing.
     pub(super) fn key(&mut self, value: Value<'w>) -> Result<String, Stop> {
         let mut key = String::new();
         self.write_key(value, &mut key, 0)?;
@@ -143,23 +175,29 @@ impl<'w> Heap<'w> {
         self.meter.steps(1)?;
         if let Some(letters) = self.letters(value) {
             let length = letters.len();
-            key.extend(["\"", letters, "\""]);
             self.meter.text(length / 4)?;
+            // With the length before it, no text can look like the end of it and something else.
+            if let Some(letters) = self.letters(value) {
+                key.extend([&length.to_string(), "\"", letters]);
+            }
             return Ok(());
         }
         match value {
-            Value::Integer(integer) => key.push_str(&(integer as f64).to_string()),
-            Value::Float(float) => key.push_str(&float.to_string()),
+            Value::Integer(integer) => key.push_str(&format!("{integer} ")),
+            // One that is an integer has the key of that integer.
+            Value::Float(float) if (float as i64) as f64 == float => {
+                key.push_str(&format!("{} ", float as i64))
+            }
+            Value::Float(float) => key.push_str(&format!("f{float} ")),
             Value::Truth(truth) => key.push_str(if truth { "#t" } else { "#f" }),
-            Value::Record(record) => key.push_str(&format!("#{}", record.id)),
-            Value::Closure(index) => key.push_str(&format!("#c{index}")),
-            Value::Builtin(index) => key.push_str(&format!("#b{index}")),
-            Value::Derived(index) => key.push_str(&format!("#d{index}")),
+            Value::Record(record) => key.push_str(&format!("#{} ", record.id)),
+            Value::Closure(index) => key.push_str(&format!("#c{index} ")),
+            Value::Builtin(index) => key.push_str(&format!("#b{index} ")),
+            Value::Derived(index) => key.push_str(&format!("#d{index} ")),
             Value::List(list) if list.len() > 0 => {
                 key.push('(');
                 for index in 0..list.len() {
                     self.write_key(self.cells(list)[index], key, nesting + 1)?;
-                    key.push(' ');
                 }
                 key.push(')');
             }
@@ -169,12 +207,11 @@ impl<'w> Heap<'w> {
                     let (name, value) = self.entries(dict)[index];
                     let mut part = String::new();
                     self.write_key(name, &mut part, nesting + 1)?;
-                    part.push(' ');
                     self.write_key(value, &mut part, nesting + 1)?;
                     parts.push(part);
                 }
                 parts.sort();
-                key.push_str(&format!("{{{}}}", parts.join(" ")));
+                key.push_str(&format!("{{{}}}", parts.concat()));
             }
             _ => key.push_str("()"),
         }

@@ -16,13 +16,13 @@ use super::world::QueryWorld;
 /// Evaluates the expressions of a text. The answer is the value of the last one.
 pub fn evaluate(text: &str, world: &QueryWorld<'_>, budget: QueryBudget) -> QueryAnswer {
     match value_of(text, world, budget) {
-        Ok(value) => QueryAnswer::Value(value),
+        Ok(answer) => answer,
         Err(Stop::Over(limit)) => QueryAnswer::Over(limit),
         Err(Stop::Wrong(fault)) => QueryAnswer::Wrong(located(text, *fault)),
     }
 }
 
-fn value_of(text: &str, world: &QueryWorld<'_>, budget: QueryBudget) -> Result<QueryValue, Stop> {
+fn value_of(text: &str, world: &QueryWorld<'_>, budget: QueryBudget) -> Result<QueryAnswer, Stop> {
     if text.len() > budget.query_bytes {
         return Err(QueryLimit::QuerySize.into());
     }
@@ -38,10 +38,16 @@ fn value_of(text: &str, world: &QueryWorld<'_>, budget: QueryBudget) -> Result<Q
         value = machine.run(*node)?;
     }
     let shown = Shower::new(budget.answer_bytes).show(&mut heap, value)?;
-    if shown.to_string().len() > budget.answer_bytes {
+    let answer = match (value, heap.help, shown) {
+        (Value::List(list), Some(Value::List(help)), QueryValue::List(lines)) if list == help => {
+            QueryAnswer::Help(lines)
+        }
+        (_, _, shown) => QueryAnswer::Value(shown),
+    };
+    if answer.to_string().len() > budget.answer_bytes {
         return Err(QueryLimit::AnswerSize.into());
     }
-    Ok(shown)
+    Ok(answer)
 }
 
 /// Counts lines and columns up to the place of a fault.

@@ -52,6 +52,8 @@ pub(super) struct Heap<'w> {
     bindings: Vec<Binding<'w>>,
     /// Regular expressions that were used before.
     patterns: HashMap<String, TextPattern>,
+    /// The list that `help` made last.
+    pub(super) help: Option<Value<'w>>,
 }
 
 impl<'w> Heap<'w> {
@@ -68,6 +70,7 @@ impl<'w> Heap<'w> {
             derived: Vec::new(),
             bindings: Vec::new(),
             patterns: HashMap::new(),
+            help: None,
         }
     }
 

@@ -10,6 +10,9 @@ use super::query_answer::QueryHint;
 use super::value::Value;
 use crate::domain::suggestions;
 
+/// How many fields `(help all)` prints in a line.
+const FIELDS_PER_LINE: usize = 8;
+
 /// What `help` says.
 pub(super) fn help<'w>(heap: &mut Heap<'w>, topic: Option<&str>) -> Result<Value<'w>, Stop> {
     let topic = topic.map(|topic| topic.trim_start_matches(':'));
@@ -18,7 +21,7 @@ pub(super) fn help<'w>(heap: &mut Heap<'w>, topic: Option<&str>) -> Result<Value
             let mut rows: Vec<String> =
                 BASICS.iter().filter_map(|name| example(name)).map(str::to_string).collect();
             rows.push("(help all) ; the other functions, the forms and the fields".to_string());
-            heap.made_texts(rows)
+            lines(heap, rows)
         }
         Some("all") => everything(heap),
         Some(name) => {
@@ -42,20 +45,25 @@ pub(super) fn help<'w>(heap: &mut Heap<'w>, topic: Option<&str>) -> Result<Value
     }
 }
 
+/// Lines for a person, under comments that say what they are.
 fn everything<'w>(heap: &mut Heap<'w>) -> Result<Value<'w>, Stop> {
-    let is_basic = |name: &str| BASICS.contains(&name);
-    let functions: Vec<&str> =
-        all_builtins().filter(|builtin| !is_basic(builtin.name)).map(|builtin| builtin.example).collect();
-    let forms: Vec<&str> = FORMS.iter().map(|(_, example)| *example).collect();
+    let others = all_builtins().filter(|builtin| !BASICS.contains(&builtin.name));
     let mut fields: Vec<&str> = FIELDS.to_vec();
     fields.extend(DERIVED_FIELDS.iter().filter(|field| !FIELDS.contains(field)));
-    let fields = fields.into_iter().map(|field| heap.keyword(field)).collect::<Result<_, _>>()?;
-    let entries = vec![
-        (heap.keyword("functions")?, heap.texts(functions)?),
-        (heap.keyword("forms")?, heap.texts(forms)?),
-        (heap.keyword("fields")?, heap.list(fields)?),
-    ];
-    heap.dict(entries)
+    let mut rows = vec!["; functions".to_string()];
+    rows.extend(others.map(|builtin| builtin.example.to_string()));
+    rows.push("; forms".to_string());
+    rows.extend(FORMS.iter().map(|(_, example)| example.to_string()));
+    rows.push("; fields".to_string());
+    rows.extend(fields.chunks(FIELDS_PER_LINE).map(|some| format!(":{}", some.join(" :"))));
+    lines(heap, rows)
+}
+
+/// A list of texts that is printed as lines if it is the answer.
+fn lines<'w>(heap: &mut Heap<'w>, rows: Vec<String>) -> Result<Value<'w>, Stop> {
+    let list = heap.made_texts(rows)?;
+    heap.help = Some(list);
+    Ok(list)
 }
 
 fn example(name: &str) -> Option<&'static str> {

@@ -8,6 +8,8 @@ use super::query_value::QueryValue;
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueryAnswer {
     Value(QueryValue),
+    /// What `(help)` says: a list of texts, printed as lines.
+    Help(Vec<QueryValue>),
     /// The expression is wrong.
     Wrong(QueryError),
     /// It went over its budget.
@@ -35,7 +37,7 @@ pub struct QueryHint {
 
 impl QueryAnswer {
     pub fn is_value(&self) -> bool {
-        matches!(self, Self::Value(_))
+        matches!(self, Self::Value(_) | Self::Help(_))
     }
 
     /// The answer as data, for faces that print JSON.
@@ -43,6 +45,7 @@ impl QueryAnswer {
         let text = |text: &str| QueryValue::Text(text.to_string());
         match self {
             Self::Value(value) => value.clone(),
+            Self::Help(lines) => QueryValue::List(lines.clone()),
             Self::Wrong(error) => {
                 let near = error.near.iter().map(|hint| {
                     QueryValue::Map(vec![
@@ -71,6 +74,14 @@ impl QueryAnswer {
 
 impl fmt::Display for QueryAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.to_value())
+        let Self::Help(lines) = self else { return write!(f, "{}", self.to_value()) };
+        for (number, line) in lines.iter().enumerate() {
+            f.write_str(if number > 0 { "\n" } else { "" })?;
+            match line {
+                QueryValue::Text(line) => f.write_str(line)?,
+                other => write!(f, "{other}")?,
+            }
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Questions about how records, files and authors belong together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use super::super::fields::{paths, time_text};
 use super::super::heap::Heap;
 use super::super::outcome::Builtin;
 use super::super::value::Value;
-use crate::domain::knowledge::{KnowledgeSnapshot, Record, RecordKind, RelationType};
+use crate::domain::knowledge::{Record, RecordId, RecordKind, RelationType};
 
 pub(super) const BUILTINS: &[Builtin] = &[
     Builtin::plain(
@@ -54,6 +54,8 @@ pub(super) const BUILTINS: &[Builtin] = &[
 
 /// The longest name or path that is asked about, in bytes.
 const MAX_SUBJECT: usize = 1024;
+/// After how many records their steps are counted.
+const RECORDS_PER_COUNT: usize = 64;
 
 enum End {
     From,
@@ -90,19 +92,34 @@ impl Subject {
     }
 
     /// The records that it names, or that are anchored in it.
-    fn records<'w>(&self, snapshot: &'w KnowledgeSnapshot) -> Vec<&'w Record> {
-        let named = snapshot.named(&self.text);
+    fn records<'w>(&self, heap: &mut Heap<'w>) -> Result<Vec<&'w Record>, Stop> {
+        heap.meter.steps(heap.world.snapshot.len() / 16)?;
+        let named = heap.world.snapshot.named(&self.text);
         if !named.is_empty() {
-            return named;
+            return Ok(named);
         }
-        snapshot.records().filter(|record| self.covers(record)).collect()
-    }
-
-    /// Whether a record is anchored in the file or below the folder.
-    fn covers(&self, record: &Record) -> bool {
         let folder = format!("{}/", self.text.trim_end_matches('/'));
-        paths(record).iter().any(|path| *path == self.text || path.starts_with(&folder))
+        let mut found = Vec::new();
+        each_record(heap, |record| {
+            let mut paths = record.anchors.iter().filter_map(|anchor| anchor.target.path());
+            if paths.any(|path| path.as_str() == self.text || path.as_str().starts_with(&folder)) {
+                found.push(record);
+            }
+        })?;
+        Ok(found)
     }
+}
+
+/// Goes through all records, and counts steps on the way.
+fn each_record<'w>(heap: &mut Heap<'w>, mut take: impl FnMut(&'w Record)) -> Result<(), Stop> {
+    let snapshot = heap.world.snapshot;
+    for (number, record) in snapshot.records().enumerate() {
+        if number % RECORDS_PER_COUNT == 0 {
+            heap.meter.steps(RECORDS_PER_COUNT)?;
+        }
+        take(record);
+    }
+    Ok(())
 }
 
 fn relationships<'w>(heap: &mut Heap<'w>, of: Value<'w>, end: End) -> Result<Value<'w>, Stop> {
@@ -121,28 +138,27 @@ fn relationships<'w>(heap: &mut Heap<'w>, of: Value<'w>, end: End) -> Result<Val
 /// Files named together with this one, those with the most records first.
 fn related_files<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {
     let subject = Subject::of(heap, args[0])?;
-    let snapshot = heap.world.snapshot;
-    heap.meter.steps(snapshot.len())?;
     let mut counts: BTreeMap<&'w str, usize> = BTreeMap::new();
-    for record in subject.records(snapshot) {
+    for record in subject.records(heap)? {
         let related = record.related.get("files").into_iter().flatten().map(String::as_str);
         for path in paths(record).into_iter().chain(related) {
             *counts.entry(path).or_default() += 1;
         }
     }
-    for ends in snapshot.records().filter_map(|record| record.statement.ends.as_ref()) {
-        for (one, other) in [(&ends.from, &ends.to), (&ends.to, &ends.from)] {
-            if subject.is(one) && (other.contains('/') || other.contains('.')) {
-                *counts.entry(other).or_default() += 1;
+    each_record(heap, |record| {
+        if let Some(ends) = &record.statement.ends {
+            for (one, other) in [(&ends.from, &ends.to), (&ends.to, &ends.from)] {
+                if subject.is(one) && (other.contains('/') || other.contains('.')) {
+                    *counts.entry(other).or_default() += 1;
+                }
             }
         }
-    }
-    let names_it = snapshot
-        .records()
-        .filter(|record| record.related.get("files").is_some_and(|files| files.contains(&subject.text)));
-    for path in names_it.flat_map(paths) {
-        *counts.entry(path).or_default() += 1;
-    }
+        if record.related.get("files").is_some_and(|files| files.contains(&subject.text)) {
+            for path in paths(record) {
+                *counts.entry(path).or_default() += 1;
+            }
+        }
+    })?;
     counts.remove(subject.text.as_str());
     let mut files: Vec<(&'w str, usize)> = counts.into_iter().collect();
     files.sort_by_key(|(path, count)| (std::cmp::Reverse(*count), *path));
@@ -152,10 +168,9 @@ fn related_files<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w
 /// Records and files that belong to a record, each with the reason.
 fn neighbours<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {
     let subject = Subject::of(heap, args[0])?;
-    let snapshot = heap.world.snapshot;
-    heap.meter.steps(snapshot.len())?;
     let mut found: BTreeSet<(String, String)> = BTreeSet::new();
-    let own = subject.records(snapshot);
+    let own = subject.records(heap)?;
+    heap.meter.steps(own.len())?;
     for record in &own {
         for (group, names) in &record.related {
             found.extend(names.iter().map(|name| (name.clone(), format!("related {group}"))));
@@ -163,8 +178,9 @@ fn neighbours<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, 
         found.extend(record.supersedes.iter().map(|id| (id.to_string(), "superseded by it".to_string())));
         found.extend(record.superseded_by.iter().map(|id| (id.to_string(), "supersedes it".to_string())));
     }
-    let own_paths: BTreeSet<&str> = own.iter().flat_map(|record| paths(record)).collect();
-    for record in snapshot.records() {
+    let own_ids: HashSet<&RecordId> = own.iter().map(|record| &record.id).collect();
+    let own_paths: HashSet<&str> = own.iter().flat_map(|record| paths(record)).collect();
+    each_record(heap, |record| {
         if let Some(ends) = &record.statement.ends {
             let why = || format!("{} {} {}", ends.from, ends.relation, ends.to);
             if subject.is(&ends.from) {
@@ -172,12 +188,12 @@ fn neighbours<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, 
             } else if subject.is(&ends.to) {
                 found.insert((ends.from.clone(), why()));
             }
-        } else if !own.iter().any(|own| own.id == record.id)
+        } else if !own_ids.contains(&record.id)
             && let Some(path) = paths(record).into_iter().find(|path| own_paths.contains(path))
         {
             found.insert((record.id.to_string(), format!("also at {path}")));
         }
-    }
+    })?;
     let mut rows = Vec::new();
     for (name, why) in found {
         let row = vec![(heap.keyword("name")?, heap.text(name)?), (heap.keyword("why")?, heap.text(why)?)];
@@ -214,14 +230,15 @@ fn contradictions<'w>(heap: &mut Heap<'w>, _: &[Value<'w>]) -> Result<Value<'w>,
 
 /// Authors, how many records they made, and when they made the latest.
 fn who<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {
-    let snapshot = heap.world.snapshot;
-    heap.meter.steps(snapshot.len())?;
     let records = match args.first() {
-        Some(about) => Subject::of(heap, *about)?.records(snapshot),
-        None => snapshot.records().collect(),
+        Some(about) => Subject::of(heap, *about)?.records(heap)?,
+        None => heap.world.snapshot.records().collect(),
     };
     let mut authors: BTreeMap<&'w str, (i64, Timestamp)> = BTreeMap::new();
-    for record in records {
+    for (number, record) in records.into_iter().enumerate() {
+        if number % RECORDS_PER_COUNT == 0 {
+            heap.meter.steps(RECORDS_PER_COUNT)?;
+        }
         let origin = &record.statement.origin;
         let others = record.confirmations.iter().map(|confirmation| &confirmation.origin);
         for origin in others.chain([origin]) {

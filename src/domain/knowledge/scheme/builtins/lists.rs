@@ -4,6 +4,7 @@ use super::super::fault::Stop;
 use super::super::heap::Heap;
 use super::super::outcome::Builtin;
 use super::super::value::{ListView, Value};
+use super::maps::{entries, with};
 use super::truth::truth;
 
 pub(super) const BUILTINS: &[Builtin] = &[
@@ -83,15 +84,19 @@ fn cons_several<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>
 }
 
 fn conj<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {
-    if let Value::Dict(dict) = args[0] {
-        let mut entries = heap.entries(dict).to_vec();
-        for pair in &args[1..] {
-            match heap.elements(*pair)?.as_slice() {
-                [key, value] => entries.push((*key, *value)),
+    if let Value::Dict(_) = args[0] {
+        let mut pairs = Vec::new();
+        for added in &args[1..] {
+            if let Value::Dict(_) = added {
+                entries(heap, *added)?.into_iter().for_each(|(key, value)| pairs.extend([key, value]));
+                continue;
+            }
+            match heap.elements(*added)?.as_slice() {
+                [key, value] => pairs.extend([*key, *value]),
                 _ => return Err(Stop::wrong("a map takes pairs, as in (conj {:a 1} [:b 2])")),
             }
         }
-        return heap.dict(entries);
+        return with(heap, args[0], &pairs);
     }
     let mut list = Value::List(heap.as_list(args[0])?);
     for value in &args[1..] {
@@ -110,12 +115,15 @@ fn into<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> 
     append(heap, args)
 }
 
-fn length<'w>(heap: &Heap<'w>, value: Value<'w>) -> Result<usize, Stop> {
+fn length<'w>(heap: &mut Heap<'w>, value: Value<'w>) -> Result<usize, Stop> {
     match value {
         Value::Nil => Ok(0),
         Value::List(list) => Ok(list.len()),
         Value::Dict(dict) => Ok(heap.entries(dict).len()),
-        Value::Text(text) => Ok(heap.text_of(text).chars().count()),
+        Value::Text(text) => {
+            heap.charge_letters(value)?;
+            Ok(heap.text_of(text).chars().count())
+        }
         other => Err(Stop::wrong(format!("expected a list, got {}", heap.describe(other)))),
     }
 }
@@ -177,6 +185,7 @@ fn part<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> 
     let from = heap.as_count(args[1])?;
     let to = args.get(2).map(|to| heap.as_count(*to)).transpose()?.unwrap_or(usize::MAX);
     if let Value::Text(text) = args[0] {
+        heap.charge_letters(args[0])?;
         let part: String = heap.text_of(text).chars().take(to).skip(from).collect();
         return heap.text(part);
     }
@@ -314,6 +323,7 @@ fn contains<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, St
             truth(found.is_some())
         }
         Value::Text(text) => {
+            heap.charge_letters(args[0])?;
             let is_part = heap.text_of(text).contains(heap.as_text(args[1])?);
             truth(is_part)
         }
@@ -327,6 +337,7 @@ fn contains<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, St
 
 fn index_of<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {
     if let (Value::Text(_), Value::Text(_)) = (args[0], args[1]) {
+        heap.charge_letters(args[0])?;
         let (text, part) = (heap.as_text(args[0])?, heap.as_text(args[1])?);
         let found = text.find(part).map(|at| text[..at].chars().count() as i64);
         return Ok(found.map_or(Value::Nil, Value::Integer));

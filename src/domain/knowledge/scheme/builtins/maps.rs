@@ -47,29 +47,19 @@ fn hash_map<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, St
 }
 
 /// The map with other entries; a later one replaces an earlier one of the same key.
-fn with<'w>(heap: &mut Heap<'w>, map: Value<'w>, pairs: &[Value<'w>]) -> Result<Value<'w>, Stop> {
+pub(super) fn with<'w>(heap: &mut Heap<'w>, map: Value<'w>, pairs: &[Value<'w>]) -> Result<Value<'w>, Stop> {
     if !pairs.len().is_multiple_of(2) {
         return Err(Stop::wrong("a key has no value"));
     }
     let mut entries = entries(heap, map)?;
     for pair in pairs.chunks_exact(2) {
-        let mut place = None;
-        for (nth, (key, _)) in entries.iter().enumerate() {
-            if heap.are_equal(*key, pair[0])? {
-                place = Some(nth);
-                break;
-            }
-        }
-        match place {
-            Some(nth) => entries[nth].1 = pair[1],
-            None => entries.push((pair[0], pair[1])),
-        }
+        heap.put_entry(&mut entries, pair[0], pair[1])?;
     }
     heap.dict(entries)
 }
 
 /// The entries of a map, or the fields of a record that are shown.
-fn entries<'w>(heap: &mut Heap<'w>, map: Value<'w>) -> Result<Vec<(Value<'w>, Value<'w>)>, Stop> {
+pub(super) fn entries<'w>(heap: &mut Heap<'w>, map: Value<'w>) -> Result<Vec<(Value<'w>, Value<'w>)>, Stop> {
     match map {
         Value::Nil => Ok(Vec::new()),
         Value::Dict(dict) => {
@@ -141,7 +131,7 @@ fn select_keys<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>,
             _ => true,
         };
         if is_there {
-            chosen.push((key, value));
+            heap.put_entry(&mut chosen, key, value)?;
         }
     }
     heap.dict(chosen)

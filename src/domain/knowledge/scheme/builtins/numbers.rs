@@ -277,6 +277,7 @@ fn parse<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop>
     if matches!(args[0], Value::Integer(_) | Value::Float(_)) {
         return Ok(args[0]);
     }
+    heap.charge_letters(args[0])?;
     let text = heap.as_text(args[0])?.trim();
     let float = || text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::Float);
     Ok(text.parse().ok().map(Value::Integer).or_else(float).unwrap_or(Value::Nil))

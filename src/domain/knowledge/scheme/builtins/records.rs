@@ -181,6 +181,7 @@ fn tried<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop>
 /// The record about a file: by its path, the end of its path, or the record's name.
 fn understanding<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {
     heap.meter.steps(heap.world.snapshot.len() / 8)?;
+    heap.charge_letters(args[0])?;
     let wanted = heap.as_text(args[0])?.trim_start_matches("./").to_string();
     let snapshot = heap.world.snapshot;
     let files = || snapshot.of_kind(RecordKind::File);

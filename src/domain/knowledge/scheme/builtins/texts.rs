@@ -56,7 +56,10 @@ pub(super) const BUILTINS: &[Builtin] = &[
         "string-empty?",
         1,
         Some(1),
-        |heap, args| truth(letters(heap, args[0])?.trim().is_empty()),
+        |heap, args| {
+            heap.charge_letters(args[0])?;
+            truth(letters(heap, args[0])?.trim().is_empty())
+        },
         "(blank? \"\")",
     ),
     Builtin::plain("string-search-forward", 2, Some(3), search, "(string-search-forward \"b\" \"abc\") ; 1"),
@@ -93,16 +96,19 @@ fn str<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {
 }
 
 fn str_name<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {
+    heap.charge_letters(args[0])?;
     let name = letters(heap, args[0])?.to_string();
     heap.text(name)
 }
 
 fn symbol<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {
+    heap.charge_letters(args[0])?;
     let name = letters(heap, args[0])?.to_string();
     heap.symbol(&name)
 }
 
 fn keyword<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {
+    heap.charge_letters(args[0])?;
     let name = letters(heap, args[0])?.to_string();
     heap.keyword(&name)
 }
@@ -155,6 +161,7 @@ fn search<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop
 fn substring<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {
     let from = heap.as_count(args[1])?;
     let to = args.get(2).map(|to| heap.as_count(*to)).transpose()?.unwrap_or(usize::MAX);
+    heap.charge_letters(args[0])?;
     let part: String = letters(heap, args[0])?.chars().take(to).skip(from).collect();
     heap.text(part)
 }
@@ -182,13 +189,23 @@ fn join<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> 
 fn split<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {
     let text = letters(heap, args[0])?;
     let by = args.get(1).map(|by| letters(heap, *by)).transpose()?.unwrap_or(" ");
-    let parts: Vec<String> = match by {
-        "" => text.chars().map(String::from).collect(),
-        r"\s+" | " +" | " " => text.split_whitespace().map(str::to_string).collect(),
-        by => text.split(by.trim_start_matches('\\')).map(str::to_string).collect(),
-    };
-    heap.meter.steps(parts.len())?;
-    heap.made_texts(parts)
+    // Counted first, because a part takes more memory than its letters.
+    let (count, bytes) = (parts(text, by).count(), text.len());
+    heap.meter.steps(count + bytes / 64)?;
+    heap.meter.room(2 * count, bytes)?;
+    let text = letters(heap, args[0])?;
+    let by = args.get(1).map(|by| letters(heap, *by)).transpose()?.unwrap_or(" ");
+    let made: Vec<String> = parts(text, by).map(str::to_string).collect();
+    heap.made_texts(made)
+}
+
+/// The parts of a text: its characters, its words, or what is between the separators.
+fn parts<'t>(text: &'t str, by: &'t str) -> Box<dyn Iterator<Item = &'t str> + 't> {
+    match by {
+        "" => Box::new(text.char_indices().map(|(at, char)| &text[at..at + char.len_utf8()])),
+        r"\s+" | " +" | " " => Box::new(text.split_whitespace()),
+        by => Box::new(text.split(by.trim_start_matches('\\'))),
+    }
 }
 
 fn replace<'w>(heap: &mut Heap<'w>, args: &[Value<'w>]) -> Result<Value<'w>, Stop> {

@@ -26,8 +26,11 @@ impl<'w> Compiler<'_, 'w> {
             Form::Dict(items) => {
                 let items: Vec<Value<'w>> =
                     items.iter().map(|item| self.datum(item)).collect::<Result<_, _>>()?;
-                let pairs = items.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-                self.heap.dict(pairs)?
+                let mut entries = Vec::new();
+                for pair in items.chunks_exact(2) {
+                    self.heap.put_entry(&mut entries, pair[0], pair[1])?;
+                }
+                self.heap.dict(entries)?
             }
             Form::Quote(inner) | Form::Template(inner) | Form::Unquote(inner) | Form::Splice(inner) => {
                 let parts = vec![self.heap.symbol("quote")?, self.datum(inner)?];

@@ -189,10 +189,47 @@ this |# (list 1 #_2 3) ; and this
 ;=> 2
 
 (help)
-;=> ("(search-knowledge \"file locks\" 5) ; the best first" "(get-decisions)" "(:rationale (get-decision \"one-flock\"))" "(get-principles)" "(get-file-understanding \"src/sys/flock.rs\")" "(get-related-files \"src/sys/flock.rs\")" "(neighbours \"one-flock\") ; what belongs to it, and why" "(get d :status \"none\") ; also (@ d :status), (@ 'status d), (:status d)" "(filter (lambda (p) (> (@ p :confidence) 0.8)) (get-principles))" "(sort-by :confidence > (get-principles)) ; or (sort-by xs :confidence)" "(help all) ; the other functions, the forms and the fields")
+;=> (search-knowledge "file locks" 5) ; the best first
+;   (get-decisions)
+;   (:rationale (get-decision "one-flock"))
+;   (get-principles)
+;   (get-file-understanding "src/sys/flock.rs")
+;   (get-related-files "src/sys/flock.rs")
+;   (neighbours "one-flock") ; what belongs to it, and why
+;   (get d :status "none") ; also (@ d :status), (@ 'status d), (:status d)
+;   (filter (lambda (p) (> (@ p :confidence) 0.8)) (get-principles))
+;   (sort-by :confidence > (get-principles)) ; or (sort-by xs :confidence)
+;   (help all) ; the other functions, the forms and the fields
+
+(count (help))
+;=> 11
 
 (help take)
 ;=> (:name take :example "(take 5 (get-recent))" :also-called (list-head limit))
 
 (help mapcar)
 ;=> (:name map :example "(map :name (get-decisions))" :also-called (mapcar mapv pmap vector-map for-each mapc run! collect))
+
+(conj {:a 1} [:a 2] [:b 3])
+;=> (:a 2 :b 3)
+
+(conj {:a 1} {"a" 2 :b 3})
+;=> (:a 2 :b 3)
+
+(into {:a 1} [[:a 2] [:b 3] [:b 4]])
+;=> (:a 2 :b 4)
+
+(into {} (map (fn [d] [(:author d) (:name d)]) (get-patterns)))
+;=> (:ann "guard-value" :bob "staged-change")
+
+(count '{:a 1 :a 2})
+;=> 1
+
+(select-keys {:a 1 :b 2} [:a "a" :b])
+;=> (:a 1 :b 2)
+
+(count (unique '(9007199254740992 9007199254740993 9007199254740992.0 1 1.0 -0.0 0)))
+;=> 4
+
+(count (unique (list ["a" "b"] ["a\" \"b"] ["a\"" "b"] '("a" b) [1 2] ["1" 2] [12] {} nil '())))
+;=> 8

@@ -45,9 +45,12 @@ fn every_name_of_the_tables_is_known() {
 
 #[test]
 fn help_shows_ten_and_the_rest_on_request() {
-    let QueryAnswer::Value(QueryValue::List(rows)) = ask("(help)") else { panic!("no list") };
+    let QueryAnswer::Help(rows) = ask("(help)") else { panic!("no lines") };
     assert_eq!(rows.len(), BASICS.len() + 1);
+    assert_eq!(ask("(help)").to_string().lines().count(), rows.len());
+    assert_eq!(ask("(help)").to_value(), QueryValue::List(rows), "a list for JSON");
     let all = ask("(help all)").to_string();
+    assert!(all.lines().all(|line| line.len() <= 120), "{all}");
     for name in ["get-tried", "outline", "contradictions", "group-by", "lambda", ":confidence"] {
         assert!(all.contains(name), "{name} is not in {all}");
     }
