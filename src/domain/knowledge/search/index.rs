@@ -8,6 +8,8 @@
 //! postings: distance to the document before, weight u16
 //! ```
 
+use std::cmp::Ordering;
+
 use super::byte_reader::ByteReader;
 use super::document::DocumentKey;
 use super::index_error::{SearchIndexError, VERSION};
@@ -117,22 +119,18 @@ impl SearchIndex {
         Ok(TermEntry { text, documents, postings: postings.ok_or(SearchIndexError::Damaged)? })
     }
 
-    /// The terms that begin with `prefix`.
-    pub(super) fn terms_from<'a>(
-        &'a self,
-        prefix: &'a str,
-    ) -> Result<impl Iterator<Item = Result<TermEntry<'a>, SearchIndexError>>, SearchIndexError> {
+    pub(super) fn find_term(&self, text: &str) -> Result<Option<TermEntry<'_>>, SearchIndexError> {
         let (mut low, mut high) = (0, self.terms);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.term(middle)?.text < prefix {
-                low = middle + 1;
-            } else {
-                high = middle;
+            let entry = self.term(middle)?;
+            match entry.text.cmp(text) {
+                Ordering::Equal => return Ok(Some(entry)),
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
             }
         }
-        let entries = (low..self.terms).map(|number| self.term(number));
-        Ok(entries.take_while(move |entry| entry.as_ref().is_ok_and(|entry| entry.text.starts_with(prefix))))
+        Ok(None)
     }
 
     /// Calls `take` with each document that has the term, and the weight of the term in it.

@@ -1,6 +1,8 @@
 //! Whether a text says what a record says already.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
 use super::terms::all_stems;
 use crate::domain::knowledge::{KnowledgeSnapshot, Record, RecordId, RecordKind, Statement};
@@ -19,30 +21,66 @@ pub fn comparable_text(statement: &Statement) -> String {
     }
 }
 
-/// The record of that kind with nearly the same words as `text`, which is a [`comparable_text`]. Of either text at least
-/// nine tenths of the words are in the other; numbers are words. Never one of `except`, the records that are superseded.
+/// The words of all records, for finding what says nearly the same. The stems of a kind are made when it is first asked
+/// for, and once: a batch asks for each of its steps.
+#[derive(Debug)]
+pub struct NearDuplicates<'a> {
+    snapshot: &'a KnowledgeSnapshot,
+    kinds: RefCell<HashMap<RecordKind, Rc<Vec<(WordBag, &'a Record)>>>>,
+}
+
+impl<'a> NearDuplicates<'a> {
+    pub fn of(snapshot: &'a KnowledgeSnapshot) -> Self {
+        Self { snapshot, kinds: RefCell::default() }
+    }
+
+    /// The record of that kind with nearly the same words as `text`, which is a [`comparable_text`]. Of either text at
+    /// least nine tenths of the words are in the other; numbers are words. Never one of `except`, the records that are
+    /// superseded.
+    pub fn find<'e>(
+        &self,
+        kind: RecordKind,
+        text: &str,
+        except: impl IntoIterator<Item = &'e RecordId>,
+    ) -> Option<&'a Record> {
+        let bag = WordBag::of(text);
+        let except: HashSet<&RecordId> = except.into_iter().collect();
+        let bags = self.bags(kind);
+        let others = bags.iter().filter(|(_, record)| !except.contains(&record.id));
+        let compared = others.map(|(other, record)| (bag.shared(other), *record));
+        let enough = |shared: usize, all: usize| all > 0 && shared * SHARED.1 >= all * SHARED.0;
+        let near = compared.filter(|((shared, all), _)| enough(*shared, *all));
+        // The nearest; of equally near ones the one that still holds.
+        let nearness = |shared: usize, all: usize| shared as f64 / all as f64;
+        near.max_by(|((shared, all), one), ((other_shared, other_all), other)| {
+            let order = nearness(*shared, *all).total_cmp(&nearness(*other_shared, *other_all));
+            order.then(other.is_superseded().cmp(&one.is_superseded()))
+        })
+        .map(|(_, record)| record)
+    }
+
+    fn bags(&self, kind: RecordKind) -> Rc<Vec<(WordBag, &'a Record)>> {
+        let mut kinds = self.kinds.borrow_mut();
+        let made = kinds.entry(kind).or_insert_with(|| {
+            let bag = |record: &'a Record| (WordBag::of(&comparable_text(&record.statement)), record);
+            Rc::new(self.snapshot.of_kind(kind).map(bag).collect())
+        });
+        Rc::clone(made)
+    }
+}
+
+/// [`NearDuplicates::find`] for one text.
 pub fn near_duplicate<'a>(
     kind: RecordKind,
     text: &str,
     snapshot: &'a KnowledgeSnapshot,
     except: &[RecordId],
 ) -> Option<&'a Record> {
-    let bag = WordBag::of(text);
-    let others = snapshot.of_kind(kind).filter(|record| !except.contains(&record.id));
-    let compared =
-        others.map(|record| (bag.shared(&WordBag::of(&comparable_text(&record.statement))), record));
-    let enough = |shared: usize, all: usize| all > 0 && shared * SHARED.1 >= all * SHARED.0;
-    let near = compared.filter(|((shared, all), _)| enough(*shared, *all));
-    // The nearest; of equally near ones the one that still holds.
-    let nearness = |shared: usize, all: usize| shared as f64 / all as f64;
-    near.max_by(|((shared, all), one), ((other_shared, other_all), other)| {
-        let order = nearness(*shared, *all).total_cmp(&nearness(*other_shared, *other_all));
-        order.then(other.is_superseded().cmp(&one.is_superseded()))
-    })
-    .map(|(_, record)| record)
+    NearDuplicates::of(snapshot).find(kind, text, except)
 }
 
 /// The stems of a text with how often it has each.
+#[derive(Debug)]
 struct WordBag {
     stems: BTreeMap<String, usize>,
     count: usize,

@@ -126,8 +126,11 @@ impl SearchIndex {
             false => scorer.matches(self, &terms)?,
         };
         let matches = self.filtered(query, matches)?;
-        let mut candidates = with_superseding(self, matches)?;
-        candidates.retain(|candidate| query.is_of_kind(&candidate.entry));
+        let candidates = with_superseding(self, matches)?;
+        let mut standing = standing;
+        // One of another kind is not shown, but what it supersedes stays below what supersedes it.
+        let standing =
+            |entry: &DocumentEntry<'_>| query.is_of_kind(entry).then(|| standing(&entry.key)).flatten();
         Ok(best(candidates, query.limit, standing).into_iter().map(|placed| placed.hit(&terms)).collect())
     }
 
@@ -188,12 +191,13 @@ fn most(candidate: &SearchCandidate<'_>) -> f32 {
 fn best(
     mut candidates: Vec<SearchCandidate<'_>>,
     limit: usize,
-    mut standing: impl FnMut(&DocumentKey) -> Option<Standing>,
+    mut standing: impl FnMut(&DocumentEntry<'_>) -> Option<Standing>,
 ) -> Vec<Placed<'_>> {
     // What supersedes a document can score at least as much, so it is placed before it.
     candidates.sort_by(|one, other| most(other).total_cmp(&most(one)).then_with(|| tie(one, other)));
     let mut placed: Vec<Placed<'_>> = Vec::new();
-    let mut scores: HashMap<u32, f32> = HashMap::new();
+    // The most that what a document supersedes may score: its own score, or if it is not shown, that of what is above it.
+    let mut caps: HashMap<u32, f32> = HashMap::new();
     // The best scores so far, the highest first.
     let mut highest: Vec<f32> = Vec::new();
     for candidate in candidates {
@@ -201,10 +205,14 @@ fn best(
         if highest.get(limit.saturating_sub(1)).is_some_and(|least| *least >= most) || limit == 0 {
             break;
         }
-        let Some(standing) = standing(&candidate.entry.key) else { continue };
-        let superseding = candidate.entry.superseded_by.iter().filter_map(|number| scores.get(number));
-        let score = superseding.copied().fold(most * standing.factor(), f32::min);
-        scores.insert(candidate.found.document, score);
+        let above = candidate.entry.superseded_by.iter().filter_map(|number| caps.get(number));
+        let cap = above.copied().fold(most, f32::min);
+        let Some(standing) = standing(&candidate.entry) else {
+            caps.insert(candidate.found.document, cap);
+            continue;
+        };
+        let score = cap.min(most * standing.factor());
+        caps.insert(candidate.found.document, score);
         highest.insert(highest.partition_point(|other| *other >= score), score);
         highest.truncate(limit);
         placed.push(Placed { candidate, score });

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::index::{SearchIndex, TermEntry};
 use super::index_error::SearchIndexError;
-use super::terms::{TermPart, each_term, each_token, root};
+use super::terms::{TermPart, each_term, each_token, relatives, root};
 
 /// How soon more of the same word counts no more.
 const SATURATION: f32 = 1.2;
@@ -14,9 +14,8 @@ const RELATIVE: f32 = 0.5;
 const JOINED: f32 = 0.6;
 /// How much of the score depends on how many of the words match.
 const COVERAGE: f32 = 0.3;
-/// The shortest root whose relatives are looked for, and the most terms that are looked at for them.
+/// The shortest root whose relatives are looked for.
 const LEAST_ROOT: usize = 4;
-const MOST_RELATIVES: usize = 200;
 /// The most terms of a query.
 const MOST_TERMS: usize = 64;
 
@@ -118,19 +117,14 @@ fn weights(index: &SearchIndex, term: &str) -> Result<HashMap<u32, f32>, SearchI
     let mut add = |entry: TermEntry<'_>, factor: f32| {
         index.each_posting(entry, |document, weight| *weights.entry(document).or_default() += factor * weight)
     };
-    let family = root(term);
-    if family.len() < LEAST_ROOT {
-        if let Some(entry) = index.terms_from(term)?.next().transpose()?.filter(|entry| entry.text == term) {
-            add(entry, 1.0)?;
-        }
-        return Ok(weights);
+    if let Some(entry) = index.find_term(term)? {
+        add(entry, 1.0)?;
     }
-    for entry in index.terms_from(family)?.take(MOST_RELATIVES) {
-        let entry = entry?;
-        if entry.text == term {
-            add(entry, 1.0)?;
-        } else if root(entry.text) == family {
-            add(entry, RELATIVE)?;
+    if root(term).len() >= LEAST_ROOT {
+        for relative in relatives(term) {
+            if let Some(entry) = index.find_term(&relative)? {
+                add(entry, RELATIVE)?;
+            }
         }
     }
     Ok(weights)

@@ -1,6 +1,6 @@
 //! Who supersedes whom among the documents that match.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 
 use super::index::{DocumentEntry, SearchIndex};
 use super::index_error::SearchIndexError;
@@ -18,61 +18,84 @@ pub(super) struct SearchCandidate<'a> {
 }
 
 /// Adds the documents that supersede those that match, and lets each score as well as what it supersedes: the question
-/// that the old one answered is answered by the new one.
+/// that the old one answered is answered by the new one. Every document is looked at once, however long a chain is.
 pub(super) fn with_superseding<'a>(
     index: &'a SearchIndex,
     matches: Vec<Match>,
 ) -> Result<Vec<SearchCandidate<'a>>, SearchIndexError> {
     let mut candidates: HashMap<u32, SearchCandidate<'a>> = HashMap::with_capacity(matches.len());
-    let mut open: Vec<u32> = Vec::new();
+    let mut superseded: Vec<u32> = Vec::new();
     for found in matches {
         let entry = index.document(found.document)?;
         if !entry.superseded_by.is_empty() {
-            open.push(found.document);
+            superseded.push(found.document);
         }
         candidates.insert(found.document, SearchCandidate { found, entry, depth: 0, is_own_match: true });
     }
-    open.sort_unstable();
-    for old in open.clone() {
-        let found = candidates[&old].found;
-        for new in above(index, old)? {
+    superseded.sort_unstable();
+    let order = newest_first(index, &mut candidates, &superseded)?;
+    for old in order.iter().rev() {
+        let Some(candidate) = candidates.get(old) else { continue };
+        let (found, above) = (candidate.found, candidate.entry.superseded_by.clone());
+        for new in above {
             if let Some(candidate) = candidates.get_mut(&new) {
                 candidate.found.score = candidate.found.score.max(found.score);
                 candidate.found.terms |= found.terms;
-                continue;
             }
-            let entry = index.document(new)?;
-            if !entry.superseded_by.is_empty() {
-                open.push(new);
-            }
-            let found = Match { document: new, ..found };
-            candidates.insert(new, SearchCandidate { found, entry, depth: 0, is_own_match: false });
         }
     }
-    open.sort_unstable();
-    open.dedup();
-    for old in open {
-        let depth = depth(index, old)?;
-        if let Some(candidate) = candidates.get_mut(&old) {
+    for old in &order {
+        let above =
+            candidates.get(old).map(|candidate| &candidate.entry.superseded_by[..]).unwrap_or_default();
+        let depths = above.iter().filter_map(|new| candidates.get(new)).map(|candidate| candidate.depth + 1);
+        let depth = depths.max().unwrap_or_default();
+        if let Some(candidate) = candidates.get_mut(old) {
             candidate.depth = depth;
         }
     }
     Ok(candidates.into_values().collect())
 }
 
-/// All documents that supersede one, directly or through others.
-fn above(index: &SearchIndex, document: u32) -> Result<BTreeSet<u32>, SearchIndexError> {
-    let mut seen = BTreeSet::new();
-    let mut open = index.document(document)?.superseded_by;
-    while let Some(next) = open.pop() {
-        if next != document && seen.insert(next) {
-            open.extend(index.document(next)?.superseded_by);
-        }
+/// The documents with all that supersede them, each after those that supersede it. The ones that are not candidates yet
+/// become candidates without a score. Records do not supersede each other in a circle; if an index says so, a circle is
+/// cut somewhere.
+fn newest_first<'a>(
+    index: &'a SearchIndex,
+    candidates: &mut HashMap<u32, SearchCandidate<'a>>,
+    superseded: &[u32],
+) -> Result<Vec<u32>, SearchIndexError> {
+    /// A document, and whether those above it have been visited.
+    enum Visit {
+        Enter(u32),
+        Leave(u32),
     }
-    Ok(seen)
-}
-
-/// The number of documents above it. One that supersedes it has fewer, because records do not supersede in a circle.
-fn depth(index: &SearchIndex, document: u32) -> Result<usize, SearchIndexError> {
-    Ok(above(index, document)?.len())
+    let mut order = Vec::new();
+    let mut entered = HashSet::new();
+    let mut open: Vec<Visit> = superseded.iter().rev().map(|document| Visit::Enter(*document)).collect();
+    while let Some(visit) = open.pop() {
+        let document = match visit {
+            Visit::Leave(document) => {
+                order.push(document);
+                continue;
+            }
+            Visit::Enter(document) => document,
+        };
+        if !entered.insert(document) {
+            continue;
+        }
+        let above = match candidates.get(&document) {
+            Some(candidate) => candidate.entry.superseded_by.clone(),
+            None => {
+                let entry = index.document(document)?;
+                let above = entry.superseded_by.clone();
+                let found = Match { document, score: 0.0, terms: 0 };
+                let candidate = SearchCandidate { found, entry, depth: 0, is_own_match: false };
+                candidates.insert(document, candidate);
+                above
+            }
+        };
+        open.push(Visit::Leave(document));
+        open.extend(above.into_iter().map(Visit::Enter));
+    }
+    Ok(order)
 }

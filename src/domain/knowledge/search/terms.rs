@@ -51,30 +51,44 @@ pub(super) fn all_stems(text: &str) -> Vec<String> {
     stems
 }
 
+/// Endings that make another word of the same root, and how much must be left before each.
+const NOUNS: [(&str, usize); 10] = [
+    ("ness", 4),
+    ("ment", 4),
+    ("abl", 4),
+    ("ibl", 4),
+    ("ion", 4),
+    ("iv", 5),
+    ("al", 5),
+    ("er", 4),
+    ("or", 4),
+    ("ly", 4),
+];
+const VERBS: [(&str, usize); 1] = [("at", 5)];
+
 /// What is left of a stem without the endings that make a noun of a verb and the like: `reservation`, `reserver` and
 /// `reserve` have one root.
 pub(super) fn root(stem: &str) -> &str {
     if !stem.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return stem;
     }
-    let cut = |word: &'static [(&str, usize)], stem| {
-        let rests =
-            word.iter().filter_map(|(ending, least)| Some((str::strip_suffix(stem, ending)?, *least)));
-        rests.filter(|(rest, least)| rest.len() >= *least).map(|(rest, _)| rest).next().unwrap_or(stem)
+    cut(&VERBS, cut(&NOUNS, stem))
+}
+
+fn cut<'s>(endings: &[(&str, usize)], stem: &'s str) -> &'s str {
+    let rests = endings.iter().filter_map(|(ending, least)| Some((stem.strip_suffix(ending)?, *least)));
+    rests.filter(|(rest, least)| rest.len() >= *least).map(|(rest, _)| rest).next().unwrap_or(stem)
+}
+
+/// All other stems that have the same root.
+pub(super) fn relatives(stem: &str) -> impl Iterator<Item = String> {
+    let family = root(stem);
+    let endings = |some: &'static [(&'static str, usize)]| {
+        std::iter::once("").chain(some.iter().map(|(ending, _)| *ending))
     };
-    const NOUNS: &[(&str, usize)] = &[
-        ("ness", 4),
-        ("ment", 4),
-        ("abl", 4),
-        ("ibl", 4),
-        ("ion", 4),
-        ("iv", 5),
-        ("al", 5),
-        ("er", 4),
-        ("or", 4),
-        ("ly", 4),
-    ];
-    cut(&[("at", 5)], cut(NOUNS, stem))
+    let longer = endings(&VERBS).flat_map(move |verb| endings(&NOUNS).map(move |noun| (verb, noun)));
+    let words = longer.map(move |(verb, noun)| format!("{family}{verb}{noun}"));
+    words.filter(move |word| word != stem && root(word) == family)
 }
 
 /// The stem, and for an abbreviation that of the long form.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{record, snapshot};
-use crate::domain::knowledge::search::{comparable_text, near_duplicate};
+use crate::domain::knowledge::search::{NearDuplicates, comparable_text, near_duplicate};
 use crate::domain::knowledge::{RecordKind, RelationEnds, RelationType};
 
 const TEN: &str = "One flock guards every name, grave, claim and registration of the whole mesh";
@@ -63,6 +63,26 @@ fn the_nearest_one_that_holds_is_named() {
     let snapshot = snapshot(records);
     let found = near_duplicate(RecordKind::Note, TEN, &snapshot, &[]).unwrap();
     assert_eq!(found.id.name.as_str(), "c-new");
+}
+
+#[test]
+fn one_pass_over_the_records_answers_a_whole_batch() {
+    let records: Vec<_> = (0..50)
+        .map(|number| {
+            let kind = if number % 2 == 0 { "note" } else { "decision" };
+            record(&format!("{kind}/r{number}"), &format!("{TEN} number {number}"))
+        })
+        .collect();
+    let texts: Vec<String> = (0..60).map(|number| format!("{TEN} numbers {number}")).collect();
+    let snapshot = snapshot(records);
+    let duplicates = NearDuplicates::of(&snapshot);
+    for kind in [RecordKind::Note, RecordKind::Decision, RecordKind::Tried] {
+        for text in &texts {
+            let found = duplicates.find(kind, text, &[]).map(|record| &record.id);
+            assert_eq!(found, near_duplicate(kind, text, &snapshot, &[]).map(|record| &record.id), "{text}");
+            assert_eq!(found.is_some(), kind != RecordKind::Tried, "{text}");
+        }
+    }
 }
 
 #[test]

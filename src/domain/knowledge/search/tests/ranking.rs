@@ -38,6 +38,21 @@ fn words_are_found_in_other_forms() {
 }
 
 #[test]
+fn a_word_is_found_behind_many_that_begin_alike() {
+    let mut records: Vec<Record> = (0..400)
+        .map(|number| {
+            let letter = |place: u32| char::from(b'a' + (number / 20_u32.pow(place) % 20) as u8);
+            let word = format!("watcha{}{}q", letter(1), letter(0));
+            record(&format!("r{number}"), &word)
+        })
+        .collect();
+    records.push(record("exact", "One watcher for all"));
+    records.push(record("relative", "It watches the mesh"));
+    assert_eq!(names(&search(&records, "watcher")), ["exact", "relative"]);
+    assert_eq!(names(&search(&records, "watch")), ["relative", "exact"]);
+}
+
+#[test]
 fn all_fields_are_searched() {
     let mut tagged = record("b", "It is slow");
     tagged.tags.insert("area".to_string(), "telemetry".to_string());

@@ -1,10 +1,12 @@
 //! What supersedes a record comes before it, always.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::{find, names, record, search, supersede};
 use crate::domain::knowledge::search::{DocumentKey, MergeState, SearchIndex, SearchQuery, Standing};
-use crate::domain::knowledge::{AnchorVerdict, Record};
+use crate::domain::knowledge::{AnchorVerdict, Record, RecordKind};
 
 /// A query, an old rule that has its words, and the rule that replaced it, which has few of them or none.
 const AMENDED: [(&str, &str, &str); 8] = [
@@ -78,6 +80,44 @@ fn of_a_chain_the_last_is_the_first() {
     assert_eq!(names(&one), ["c"], "what supersedes is never cut off before the old one");
 }
 
+/// What is between two records of a chain may be of another kind, or be left out by the asker.
+#[test]
+fn a_chain_holds_without_its_middle() {
+    let mut records = [
+        record("decision/a", "the lock waits, the lock waits"),
+        record("note/b", "the lock waits"),
+        record("decision/c", "it gives up"),
+    ];
+    supersede(&mut records, 1, 0);
+    supersede(&mut records, 2, 1);
+    let worst_is_newest = |key: &DocumentKey| {
+        let is_newest = key.to_string().ends_with('c');
+        let verdict = if is_newest { AnchorVerdict::Gone } else { AnchorVerdict::Fresh };
+        let merged = if is_newest { MergeState::Unmerged } else { MergeState::Merged };
+        Some(Standing { verdict, merged })
+    };
+    let without_b = |key: &DocumentKey| worst_is_newest(key).filter(|_| !key.to_string().ends_with('b'));
+    let query = SearchQuery::new("lock waits", 9);
+    assert_eq!(names(&find(&records, &query, worst_is_newest)), ["c", "b", "a"]);
+    assert_eq!(names(&find(&records, &query, without_b)), ["c", "a"]);
+    let decisions = SearchQuery { kind: Some(RecordKind::Decision), ..query };
+    assert_eq!(names(&find(&records, &decisions, worst_is_newest)), ["c", "a"]);
+}
+
+/// Looking at all above each of them would be two hundred million looks.
+#[test]
+fn a_long_chain_is_ordered_in_one_pass() {
+    const LENGTH: usize = 20_000;
+    let mut records: Vec<Record> =
+        (0..LENGTH).map(|number| record(&format!("r{number:05}"), "the feed is kept")).collect();
+    for new in 1..LENGTH {
+        supersede(&mut records, new, new - 1);
+    }
+    let found = find(&records, &SearchQuery::new("feed", LENGTH), |_| Some(Standing::GOOD));
+    let numbers: Vec<String> = (0..LENGTH).rev().map(|number| format!("r{number:05}")).collect();
+    assert_eq!(names(&found), numbers);
+}
+
 #[test]
 fn a_new_one_that_is_gone_is_above_the_old_one_nevertheless() {
     let mut records = [record("old", "the lock waits"), record("new", "the lock gives up")];
@@ -102,13 +142,14 @@ fn a_new_one_is_found_at_the_path_of_the_old_one() {
 }
 
 proptest! {
-    /// Whatever the texts, links and verdicts are: no record comes after one that it supersedes, and none is shown
-    /// without all that supersede it.
+    /// Whatever the texts, links and verdicts are, and whatever is left out: no record comes after one that it
+    /// supersedes, directly or through others, and none is shown without all that supersede it.
     #[test]
     fn newer_is_above_older(
         texts in prop::collection::vec("([a-d]x ){1,6}", 2..14),
         links in prop::collection::vec((0_usize..14, 0_usize..14), 0..20),
         verdicts in prop::collection::vec((0_usize..5, any::<bool>()), 14),
+        left_out in prop::collection::vec(prop::bool::weighted(0.2), 14),
         limit in 1_usize..16,
         query in "([a-d]x ){1,3}",
     ) {
@@ -125,14 +166,26 @@ proptest! {
         let standing = |key: &DocumentKey| {
             let (verdict, is_merged) = verdicts[number(key)];
             let merged = if is_merged { MergeState::Merged } else { MergeState::Unmerged };
-            Some(Standing { verdict: AnchorVerdict::ALL[verdict], merged })
+            (!left_out[number(key)]).then_some(Standing { verdict: AnchorVerdict::ALL[verdict], merged })
+        };
+        let above = |old: usize| {
+            let mut found = BTreeSet::new();
+            let mut open = vec![old];
+            while let Some(next) = open.pop() {
+                for id in &records[next].superseded_by {
+                    let new = number(&DocumentKey::Record(id.clone()));
+                    if found.insert(new) {
+                        open.push(new);
+                    }
+                }
+            }
+            found
         };
         let index = SearchIndex::of_records(&records);
         let hits = index.search(&SearchQuery::new(&query, limit), standing).unwrap();
         let shown: Vec<usize> = hits.iter().map(|hit| number(&hit.key)).collect();
         for (place, old) in shown.iter().enumerate() {
-            for id in &records[*old].superseded_by {
-                let new = number(&DocumentKey::Record(id.clone()));
+            for new in above(*old).into_iter().filter(|new| !left_out[*new]) {
                 prop_assert!(shown[..place].contains(&new), "{new} supersedes {old}, in {shown:?}");
             }
         }
