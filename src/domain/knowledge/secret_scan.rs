@@ -3,24 +3,45 @@
 //! A record is refused for it, so unlike the words of a prompt, a commit's id or a long name must not be mistaken for a key.
 
 /// How keys of well-known services begin, and how many characters follow at least.
-const PREFIXES: [(&str, usize); 16] = [
+const PREFIXES: [(&str, usize); 33] = [
     ("sk-", 16),
     ("sk_live_", 8),
     ("sk_test_", 8),
     ("rk_live_", 8),
+    ("rk_test_", 8),
+    ("whsec_", 24),
     ("ghp_", 20),
     ("gho_", 20),
+    ("ghr_", 20),
     ("ghs_", 20),
     ("ghu_", 20),
     ("github_pat_", 20),
     ("glpat-", 12),
+    ("glptt-", 12),
+    ("glrt-", 12),
+    ("xapp-", 10),
+    ("xoxa-", 10),
     ("xoxb-", 10),
+    ("xoxe-", 10),
     ("xoxp-", 10),
+    ("xoxr-", 10),
+    ("xoxs-", 10),
     ("AIza", 30),
+    ("GOCSPX-", 20),
     ("npm_", 30),
     ("pypi-", 30),
     ("eyJ", 30),
+    ("hf_", 30),
+    ("dop_v1_", 30),
+    ("dckr_pat_", 20),
+    ("shpat_", 30),
+    ("lin_api_", 30),
+    ("AGE-SECRET-KEY-1", 30),
 ];
+/// The same for keys that have dots in them.
+const DOTTED_PREFIXES: [(&str, usize); 3] = [("SG.", 30), ("hvs.", 20), ("ya29.", 20)];
+/// What is before the secret part of a URL of a webhook.
+const WEBHOOKS: [&str; 2] = ["hooks.slack.com/services/T", "hooks.slack.com/workflows/T"];
 /// Words before `=` or `:` whose value is a secret.
 const NAMES: [&str; 9] =
     ["password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "access_key", "private_key"];
@@ -28,6 +49,8 @@ const NAMES: [&str; 9] =
 const SHORTEST_RUN: usize = 24;
 /// Bits per character from which a mixed run is a key. English text has fewer than 4.
 const MIN_ENTROPY: f64 = 4.1;
+/// The length of a secret key of AWS. It is in base64, so it may have a `/`, as a path has.
+const AWS_SECRET: usize = 40;
 
 /// A secret in a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -60,10 +83,21 @@ pub fn find_secret(text: &str) -> Option<FoundSecret> {
             if let Some(value) = chunk.split(['?', '&', ';', ',']).find_map(given_secret) {
                 return Some(found("a password or token", number, value));
             }
+            if let Some(run) =
+                dotted_runs(chunk).find(|run| begins_as_key(run, &DOTTED_PREFIXES) || is_web_token(run))
+            {
+                return Some(found("a key", number, run));
+            }
             if let Some(run) = runs(chunk).find(|run| has_known_prefix(run)) {
                 return Some(found("a key", number, run));
             }
+            if let Some(at) = WEBHOOKS.iter().find_map(|start| chunk.find(start)) {
+                return Some(found("the URL of a webhook", number, &chunk[at..]));
+            }
             if let Some(run) = runs(chunk).find(|run| is_random(run)) {
+                return Some(found("what looks like a key", number, run));
+            }
+            if let Some(run) = slashed_runs(chunk).find(|run| is_aws_secret(run)) {
                 return Some(found("what looks like a key", number, run));
             }
         }
@@ -76,12 +110,40 @@ fn runs(chunk: &str) -> impl Iterator<Item = &str> {
     chunk.split(|char: char| !(char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '+')))
 }
 
+/// The same for keys that have dots in them.
+fn dotted_runs(chunk: &str) -> impl Iterator<Item = &str> {
+    chunk.split(|char: char| !(char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.')))
+}
+
+/// The same for keys in base64. `-`, `_` and `.` end one, so most paths are in pieces.
+fn slashed_runs(chunk: &str) -> impl Iterator<Item = &str> {
+    chunk.split(|char: char| !(char.is_ascii_alphanumeric() || matches!(char, '/' | '+')))
+}
+
+/// Whether it is a secret key of AWS: as long as one, and random between its slashes, too. The parts of a path are words.
+fn is_aws_secret(run: &str) -> bool {
+    let is_mixed = run.len() == AWS_SECRET && has_all_sorts(run) && word_share(run) < 0.4;
+    is_mixed && entropy(run) >= MIN_ENTROPY && !is_encoded_text(run)
+}
+
+/// A JSON Web Token: a header and a payload, which are JSON objects in base64, and a signature.
+fn is_web_token(run: &str) -> bool {
+    let parts: Vec<&str> = run.split('.').collect();
+    let is_object = |part: &&str| part.starts_with("eyJ") && part.len() >= 12;
+    matches!(parts.as_slice(), [header, payload, signature, ..]
+        if is_object(header) && is_object(payload) && signature.len() >= 16)
+}
+
 fn has_known_prefix(run: &str) -> bool {
     let is_upper = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
     if run.len() == 20 && (run.starts_with("AKIA") || run.starts_with("ASIA")) && run.bytes().all(is_upper) {
         return true;
     }
-    PREFIXES.iter().any(|(prefix, least)| {
+    begins_as_key(run, &PREFIXES)
+}
+
+fn begins_as_key(run: &str, prefixes: &[(&str, usize)]) -> bool {
+    prefixes.iter().any(|(prefix, least)| {
         run.strip_prefix(prefix).is_some_and(|rest| {
             rest.len() >= *least
                 && rest.bytes().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
@@ -142,13 +204,48 @@ fn is_placeholder(value: &str) -> bool {
 
 /// Whether a run mixes letters and digits as only a random text does. Hexadecimal numbers are ids.
 fn is_random(run: &str) -> bool {
-    let has = |is: fn(&u8) -> bool| run.as_bytes().iter().any(is);
     let is_hex = run.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
     // Words joined by `-` and `_` are a name.
     let longest = run.split(['-', '_']).map(str::len).max().unwrap_or_default();
     let is_long = run.len() >= SHORTEST_RUN && longest >= 16;
-    is_long && !is_hex && is_mixed && word_share(run) < 0.4 && entropy(run) >= MIN_ENTROPY
+    is_long
+        && !is_hex
+        && has_all_sorts(run)
+        && word_share(run) < 0.4
+        && entropy(run) >= MIN_ENTROPY
+        && !is_encoded_text(run)
+}
+
+/// Whether it has digits, large letters and small letters.
+fn has_all_sorts(run: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| run.as_bytes().iter().any(is);
+    has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
+}
+
+/// Whether it is base64 of a text that can be printed. The bytes of a key can't be.
+fn is_encoded_text(run: &str) -> bool {
+    let mut bits = 0_u32;
+    let mut held = 0;
+    for byte in run.bytes() {
+        let six = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return false,
+        };
+        bits = bits << 6 | u32::from(six);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            let decoded = (bits >> held & 0xff) as u8;
+            if !(decoded.is_ascii_graphic() || decoded.is_ascii_whitespace()) {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 /// How much of it is in small letters that follow each other, as in words.
@@ -186,6 +283,31 @@ mod tests {
             ("see https://host/?token=abc12345", "a password or token", 1, "abc1…"),
             ("DB_PASSWORD_PROD=abc12345", "a password or token", 1, "abc1…"),
             ("k wJalrXUtnFEMI7K7MDENGbPxRfiCYEXAMPLEKEY9", "what looks like a key", 1, "wJal…"),
+            ("k wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "what looks like a key", 1, "wJal…"),
+            ("it is `j9Kd+2Lm/0QpXz7Rt5Vb/Yc3Wn8Hs1Fg6Ju4TaEo`.", "what looks like a key", 1, "j9Kd…"),
+            ("github_pat_11ABCDEFG0aBcDeFgHiJkL_mNoPqRsTuVwXyZ", "a key", 1, "gith…"),
+            ("ghr_1B4a2e77838347a7E420ce178F2E7c6912E169246c34", "a key", 1, "ghr_…"),
+            ("xoxb-263594206564-FGqddMF8t08v8N7Oq4i57vs1", "a key", 1, "xoxb…"),
+            ("xapp-1-A0123456789-0123456789012-abcdef", "a key", 1, "xapp…"),
+            (
+                "//registry.npmjs.org/:_authToken=npm_aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uVwXyZ",
+                "a key",
+                1,
+                "npm_…",
+            ),
+            ("npm_aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uVwXyZ", "a key", 1, "npm_…"),
+            ("pypi-AgEIcHlwaS5vcmcCJDM0ZjY2YzQ5LTk2", "a key", 1, "pypi…"),
+            ("sk_live_4eC39HqLyjWDarjtT1zdp7dc", "a key", 1, "sk_l…"),
+            ("rk_test_4eC39HqLyjWDarjtT1zdp7dc", "a key", 1, "rk_t…"),
+            ("AIzaSyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe", "a key", 1, "AIza…"),
+            ("GOCSPX-aB1cD2eF3gH4iJ5kL6mN7oP8", "a key", 1, "GOCS…"),
+            ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmNHl0w5N", "a key", 1, "eyJh…"),
+            ("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", "a key", 1, "SG.n…"),
+            ("https://hooks.slack.com/services/T0000/B0000/x", "the URL of a webhook", 1, "hook…"),
+            ("DATABASE_URL=postgres://ann:s3cr3t@db:5432/x", "a password in a URL", 1, "s3cr…"),
+            ("see \"redis://:hunter2@localhost:6379\"", "a password in a URL", 1, "hunt…"),
+            ("-----BEGIN OPENSSH PRIVATE KEY-----", "a private key", 1, "----…"),
+            ("-----BEGIN PGP PRIVATE KEY BLOCK-----", "a private key", 1, "----…"),
         ];
         for (text, what, line, start) in cases {
             assert_eq!(
@@ -213,6 +335,15 @@ mod tests {
             "a token: parse_token2(text) makes one",
             "eyJ is how a token begins",
             "src/domain/knowledge/secret_scan.rs#find_secret",
+            "src/Domain/Knowledge2/Verdicts/OfAnchors",
+            "node_modules/@types/node/v18/ts4.8/Http2ServerRequest/onStream",
+            "c3JjL2RvbWFpbi9rbm93bGVkZ2UvYW5jaG9yLnJz is a path in base64",
+            "UmVjb3JkS2luZDo6UmVsYXRpb25zaGlwUmVjb3Jk is a name in base64",
+            "-----BEGIN CERTIFICATE----- and -----BEGIN PUBLIC KEY-----",
+            "postgres://user@localhost/db, postgres://$USER:$PASSWORD@localhost/db",
+            "hf_hub_download and SG.add(node) are functions; sk-learn is a library",
+            "v1.2.3-rc.1+build.20261117T090000Z.g93e281b",
+            "https://github.com/owner/name/blob/93e281b0491ee7ddd5006d2a5c6e6609ea5/src/sys/flock.rs#L12-L40",
         ];
         for text in texts {
             assert_eq!(find_secret(text), None, "{text}");

@@ -12,6 +12,9 @@ use super::outline::Outline;
 const ALIKE: f64 = 0.6;
 /// A line with fewer letters and digits says nothing about where it came from.
 const MIN_TELLING: usize = 4;
+/// The most lines that are hashed to find one span, and the most bytes that are compared for likeness.
+const MAX_HASHED: usize = 200_000;
+const MAX_COMPARED: usize = 512 * 1024;
 
 /// What became of an anchor: the verdict, and where the text is now.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -129,15 +132,19 @@ fn judge_lines(
         return Some(if lines.len() < *last as usize { AnchorFinding::Stale } else { unchanged });
     };
     let (start, count) = (*first as usize - 1, (*last - *first) as usize + 1);
-    let is_at = |at: usize| {
-        lines.get(at).is_some_and(|line| kept_of(line).trim() == head.trim())
-            && lines.get(at..at + count).is_some_and(|span| TextHash::of(span) == *seen)
+    let mut hashed = 0;
+    let mut is_at = |at: usize| {
+        if hashed > MAX_HASHED || lines.get(at).is_none_or(|line| kept_of(line).trim() != head.trim()) {
+            return false;
+        }
+        let Some(span) = lines.get(at..at.saturating_add(count)) else { return false };
+        hashed += count;
+        TextHash::of(span) == *seen
     };
     if is_at(start) {
         return Some(unchanged);
     }
-    let places = (0..lines.len()).filter(|at| is_at(*at));
-    if let Some(at) = places.min_by_key(|at| at.abs_diff(start)) {
+    if let Some(at) = nearest_first(lines.len(), start).find(|at| is_at(*at)) {
         let line = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
         let to = AnchorTarget::Lines {
             path: file.path.clone(),
@@ -148,25 +155,37 @@ fn judge_lines(
         };
         return Some(AnchorFinding::Moved { to });
     }
-    has_part(&lines, text).then_some(AnchorFinding::Stale)
+    has_part(&lines, text, start).then_some(AnchorFinding::Stale)
 }
 
-/// Whether one of the kept lines is still there, or one that it was probably changed to.
-fn has_part(lines: &[&str], kept: &[String]) -> bool {
+/// The numbers of all lines, those next to `start` first.
+fn nearest_first(count: usize, start: usize) -> impl Iterator<Item = usize> {
+    let start = start.min(count);
+    let both = (0..=count).flat_map(move |distance| [start.checked_sub(distance), Some(start + distance)]);
+    both.flatten().filter(move |at| *at < count)
+}
+
+/// Whether one of the kept lines is still there, or one that it was probably changed to. The nearest lines are compared
+/// first; in a huge file, those far away only for equal ones.
+fn has_part(lines: &[&str], kept: &[String], start: usize) -> bool {
     let telling = |line: &&str| line.chars().filter(|c| c.is_alphanumeric()).count() >= MIN_TELLING;
     let kept: Vec<&str> = kept.iter().map(|line| line.trim()).filter(telling).collect();
     if kept.is_empty() {
         // Only brackets and blanks: nothing that could be missed.
         return true;
     }
-    let is_near = |line: &&str| {
-        let line = kept_of(line);
-        let line = line.trim();
-        kept.iter().any(|kept| {
-            *kept == line || (is_of_like_length(kept, line) && strsim::sorensen_dice(kept, line) >= ALIKE)
+    if lines.iter().any(|line| kept.contains(&kept_of(line).trim())) {
+        return true;
+    }
+    let mut compared = 0;
+    let mut is_alike = |at: usize| {
+        let line = kept_of(lines[at]).trim();
+        kept.iter().filter(|kept| is_of_like_length(kept, line)).any(|kept| {
+            compared += kept.len() + line.len();
+            compared <= MAX_COMPARED && strsim::sorensen_dice(kept, line) >= ALIKE
         })
     };
-    lines.iter().any(is_near)
+    nearest_first(lines.len(), start).any(|at| is_alike(at))
 }
 
 /// What an anchor keeps of a line.

@@ -127,3 +127,48 @@ fn another_file_is_a_move() {
         assert_eq!(found.to_string(), to);
     }
 }
+
+/// A span is looked for next to where it was first, so a limit leaves out what is far away.
+#[test]
+fn huge_files_are_searched_within_limits() {
+    let anchor = anchor("a.rs:4");
+    let judge = |now: &str| {
+        let hash = TextHash::of_file(now.as_bytes());
+        let file = AnchoredFile { path: &path("a.rs"), text: now, hash: &hash, outline: None };
+        judge_in_file(&anchor, &file).map(|verdict| verdict.word())
+    };
+    // About as long as the line that was there, and not like it.
+    let filler = "0123456789 987\n".repeat(100_000);
+    assert_eq!(judge(&format!("use a;\n\n    first(1);\n{filler}")), Some("stale"), "next to it");
+    assert_eq!(judge(&format!("{filler}    first();\n")), Some("moved"), "the line itself is found anywhere");
+    assert_eq!(judge(&format!("{filler}    first(1);\n")), None, "one that is like it is not");
+    assert_eq!(judge(&filler), None);
+}
+
+#[test]
+fn a_span_of_equal_lines_is_hashed_within_limits() {
+    let lines = vec!["same"; 60_000];
+    let mut anchor = anchor("a.rs:1");
+    let seen = [&lines[..29_999], &["other"]].concat();
+    anchor.target = AnchorTarget::Lines {
+        path: path("a.rs"),
+        first: 1,
+        last: 30_000,
+        text: vec!["same".to_string()],
+        hash: Some(TextHash::of(&seen)),
+    };
+    let text = lines.join("\n");
+    let hash = TextHash::of_file(text.as_bytes());
+    let file = AnchoredFile { path: &path("a.rs"), text: &text, hash: &hash, outline: None };
+    assert_eq!(judge_in_file(&anchor, &file), Some(AnchorFinding::Stale));
+}
+
+#[test]
+fn the_nearest_of_several_places_counts() {
+    let text =
+        |before: usize| format!("{}    first();\n{}    first();\n", "x\n".repeat(before), "y\n".repeat(4));
+    for (before, line) in [(0, 6), (2, 3), (4, 5), (9, 10)] {
+        let Some(AnchorFinding::Moved { to }) = verdict("a.rs:4", &text(before)) else { panic!() };
+        assert_eq!(to.to_string(), format!("a.rs:{line}"));
+    }
+}
