@@ -9,10 +9,14 @@ mod grammar;
 #[cfg(feature = "outline")]
 mod parser;
 
+use std::time::Duration;
+
 use crate::domain::knowledge::Outline;
 
 pub use cache::OutlineCache;
 
+/// How long parsing one file may take.
+const TIME_LIMIT: Duration = Duration::from_millis(500);
 /// The largest file that is parsed, in bytes.
 pub const MAX_PARSED: usize = 2 * 1024 * 1024;
 
@@ -46,14 +50,18 @@ impl SourceLanguage {
 
 /// The outline of a file, parsed anew. `None`: it is too large, or parsing takes too long.
 pub fn parse(language: SourceLanguage, text: &str) -> Option<Outline> {
+    parse_within(language, text, TIME_LIMIT)
+}
+
+fn parse_within(language: SourceLanguage, text: &str, limit: Duration) -> Option<Outline> {
     if text.len() > MAX_PARSED {
         return None;
     }
     #[cfg(feature = "outline")]
-    return parser::parse(language, text, parser::TIME_LIMIT);
+    return parser::parse(language, text, limit);
     #[cfg(not(feature = "outline"))]
     {
-        let _ = language;
+        let _ = (language, limit);
         None
     }
 }

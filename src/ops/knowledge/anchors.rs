@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::verdict_cache::{VerdictCache, VerdictLife};
+use super::verdict_cache::{VerdictCache, VerdictGround};
 use crate::domain::knowledge::{
     Anchor, AnchorFinding, AnchorPath, AnchorTarget, AnchoredFile, Outline, TextHash, judge_in_file,
     plain_name,
@@ -17,17 +17,17 @@ use crate::domain::{quote_name, quote_sentence};
 use crate::sys::environment::Home;
 use crate::sys::files::{self, BoundedRead, FileError, FileStamp};
 use crate::sys::git::{GitError, ReadOnlyGit, SearchText, WorkTree};
-use crate::sys::outline::{OutlineCache, SourceLanguage};
+use crate::sys::outline::{MAX_PARSED, OutlineCache, SourceLanguage};
 
 /// The largest file that is read, in bytes.
 const MAX_FILE: u64 = 8 * 1024 * 1024;
 /// How long git may search for what is missing, and explain one change.
 const GIT_LIMIT: Duration = Duration::from_secs(1);
 /// The most searches through all files, and the most files looked at for each.
-const MAX_SEARCHES: usize = 8;
+const MAX_SEARCHES: usize = 32;
 const MAX_CANDIDATES: usize = 20;
 /// The most commits whose renames are looked up.
-const MAX_COMMITS: usize = 8;
+const MAX_COMMITS: usize = 32;
 /// The most files kept in memory, because records often share one.
 const MAX_LOADED: usize = 64;
 
@@ -81,6 +81,8 @@ pub(super) struct LoadedFile {
     pub(super) text: String,
     pub(super) hash: TextHash,
     pub(super) outline: Option<Outline>,
+    /// Whether it could have an outline, but parsing took too long.
+    has_missed_outline: bool,
 }
 
 impl AnchorJudge {
@@ -121,14 +123,19 @@ impl AnchorJudge {
             if anchor.file.as_ref() == Some(&hash) {
                 return AnchorFinding::Fresh;
             }
-            if let Some(verdict) = self.cache.verdict(anchor, Some(&hash)) {
+            if let Some(verdict) = self.kept(anchor, Some(&hash)) {
                 return verdict;
             }
         }
         let Ok(Some(file)) = self.load(path, &place) else { return AnchorFinding::Drifted };
         match judge_in_file(anchor, &file.at(path)) {
             Some(verdict) => {
-                self.cache.keep_verdict(anchor, Some(&file.hash), &verdict, VerdictLife::WithContent);
+                let needs_outline = matches!(anchor.target, AnchorTarget::Symbol { .. });
+                let ground = match file.has_missed_outline && needs_outline {
+                    true => VerdictGround::NoOutline,
+                    false => VerdictGround::OwnFile,
+                };
+                self.cache.keep_verdict(anchor, Some(&file.hash), &verdict, ground);
                 verdict
             }
             None => self.judge_elsewhere(anchor, Some(&file.hash)),
@@ -172,25 +179,55 @@ impl AnchorJudge {
     /// Looks for what is not where it was: in the file that its own was renamed to, then in all files that contain its
     /// name or its first line.
     fn judge_elsewhere(&mut self, anchor: &Anchor, content: Option<&TextHash>) -> AnchorFinding {
-        if let Some(verdict) = self.cache.verdict(anchor, content) {
+        if let Some(verdict) = self.kept(anchor, content) {
             return verdict;
         }
         self.has_given_up = false;
+        // Before anything is looked at: what changes meanwhile is noticed the next time.
+        let state = self.state_of_all_files();
         let renamed = if content.is_none() { self.renamed(anchor) } else { None };
         let found = renamed.and_then(|path| self.judge_at(anchor, &path)).or_else(|| self.search(anchor));
         if found.is_none() && self.has_given_up {
             // It is not where it was. More is not known, and the next one may have the time to search.
             return AnchorFinding::Stale;
         }
-        let finding = found.unwrap_or(AnchorFinding::Gone);
-        self.cache.keep_verdict(anchor, content, &finding, VerdictLife::Short);
+        let (finding, ground) =
+            found.unwrap_or_else(|| (AnchorFinding::Gone, VerdictGround::AllFiles { state }));
+        self.cache.keep_verdict(anchor, content, &finding, ground);
         finding
     }
 
-    fn judge_at(&mut self, anchor: &Anchor, path: &AnchorPath) -> Option<AnchorFinding> {
+    /// The verdict of an earlier look, if what it rests on is still the same.
+    fn kept(&mut self, anchor: &Anchor, content: Option<&TextHash>) -> Option<AnchorFinding> {
+        let (finding, ground) = self.cache.verdict(anchor, content)?;
+        let is_same = match ground {
+            VerdictGround::OwnFile | VerdictGround::NoOutline => true,
+            VerdictGround::OtherFile { path, hash } => self.hash_of(&path) == Some(hash),
+            VerdictGround::AllFiles { state } => self.state_of_all_files() == state,
+        };
+        is_same.then_some(finding)
+    }
+
+    fn hash_of(&mut self, path: &AnchorPath) -> Option<TextHash> {
+        let Ok(FoundFile::File(place)) = self.find(path) else { return None };
+        let known = self.cache.hash(path.as_str(), &place.stamp);
+        known.or_else(|| Some(self.load(path, &place).ok()??.hash.clone()))
+    }
+
+    /// What git knows of all files: the commit and the index.
+    fn state_of_all_files(&mut self) -> String {
+        let index = self.tree.as_ref().and_then(WorkTree::index_stamp);
+        let index = index.map_or(String::new(), |FileStamp { inode, size, modified, changed }| {
+            format!("{inode} {size} {modified} {changed}")
+        });
+        format!("{} {index}", self.head_commit().unwrap_or("-"))
+    }
+
+    fn judge_at(&mut self, anchor: &Anchor, path: &AnchorPath) -> Option<(AnchorFinding, VerdictGround)> {
         let Ok(FoundFile::File(place)) = self.find(path) else { return None };
         let file = self.load(path, &place).ok().flatten()?;
-        judge_in_file(anchor, &file.at(path))
+        let finding = judge_in_file(anchor, &file.at(path))?;
+        Some((finding, VerdictGround::OtherFile { path: path.clone(), hash: file.hash.clone() }))
     }
 
     /// The file that the anchor's file was renamed to.
@@ -212,7 +249,7 @@ impl AnchorJudge {
     }
 
     /// The unchanged text in another file. A changed namesake there is something else.
-    fn search(&mut self, anchor: &Anchor) -> Option<AnchorFinding> {
+    fn search(&mut self, anchor: &Anchor) -> Option<(AnchorFinding, VerdictGround)> {
         let own = anchor.target.path()?.clone();
         let extension = |path: &str| path.rsplit_once('.').map(|(_, extension)| extension.to_string());
         let wanted = match &anchor.target {
@@ -238,7 +275,7 @@ impl AnchorJudge {
             .filter(|path| *path != own)
             .take(MAX_CANDIDATES)
             .collect();
-        let moved = |verdict: &AnchorFinding| matches!(verdict, AnchorFinding::Moved { .. });
+        let moved = |found: &(AnchorFinding, VerdictGround)| matches!(found.0, AnchorFinding::Moved { .. });
         candidates.iter().find_map(|path| self.judge_at(anchor, path).filter(moved))
     }
 
@@ -337,7 +374,8 @@ impl AnchorJudge {
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         let language = SourceLanguage::of_file(path.as_str());
         let outline = language.and_then(|language| self.outlines.outline(language, &text, &hash));
-        let file = Rc::new(LoadedFile { text, hash, outline });
+        let has_missed_outline = language.is_some() && outline.is_none() && text.len() <= MAX_PARSED;
+        let file = Rc::new(LoadedFile { text, hash, outline, has_missed_outline });
         if self.loaded.len() >= MAX_LOADED {
             self.loaded.clear();
         }

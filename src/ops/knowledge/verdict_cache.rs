@@ -8,29 +8,63 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::knowledge::{Anchor, AnchorFinding, AnchorTarget, TextHash};
+use crate::domain::knowledge::{Anchor, AnchorFinding, AnchorPath, AnchorTarget, TextHash};
 use crate::domain::settings::Durability;
 use crate::domain::sha256;
 use crate::sys::clock;
 use crate::sys::environment::Home;
 use crate::sys::files::{self, FileStamp, Files};
 
-const HEADER: &str = "ravenry verdicts 1";
+const HEADER: &str = "ravenry verdicts 2";
 const YOUNG: Duration = Duration::from_secs(2);
-/// How long an answer holds that depends on other files than its own.
+/// How long an answer holds at most that may change without a sign, in seconds.
 const SHORT: i64 = 60;
 /// The most lines, about 4 MiB. If there are more, only those that were used this time are kept.
 const MAX_LINES: usize = 30_000;
 /// The most projects. The cache of the one that was used least recently is removed.
 const MAX_PROJECTS: usize = 64;
 
-/// How long a verdict holds.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum VerdictLife {
-    /// As long as the file has this content.
-    WithContent,
-    /// It also depends on other files: for a minute.
-    Short,
+/// What a verdict rests on. It holds as long as that is the same.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum VerdictGround {
+    /// The content of the anchor's own file.
+    OwnFile,
+    /// The content of another file, where the text is.
+    OtherFile { path: AnchorPath, hash: TextHash },
+    /// All files, none of which has the text. `state` is what git knows of them; they may be edited without git knowing
+    /// it, so this holds for a minute at most.
+    AllFiles { state: String },
+    /// A file whose symbols could not be listed in time. There may be more time in a minute.
+    NoOutline,
+}
+
+impl VerdictGround {
+    fn is_short(&self) -> bool {
+        matches!(self, Self::AllFiles { .. } | Self::NoOutline)
+    }
+
+    fn encode(&self) -> String {
+        match self {
+            Self::OwnFile => "own".to_string(),
+            Self::OtherFile { path, hash } => format!("other {} {}", hash.as_str(), path.as_str()),
+            Self::AllFiles { state } => format!("all {state}"),
+            Self::NoOutline => "none".to_string(),
+        }
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+        Some(match word {
+            "own" => Self::OwnFile,
+            "other" => {
+                let (hash, path) = rest.split_once(' ')?;
+                Self::OtherFile { path: AnchorPath::new(path).ok()?, hash: TextHash::stored(hash) }
+            }
+            "all" => Self::AllFiles { state: rest.to_string() },
+            "none" => Self::NoOutline,
+            _ => return None,
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -47,6 +81,7 @@ struct KeptVerdict {
     word: String,
     /// Where it moved to, or empty.
     to: String,
+    ground: VerdictGround,
     /// In seconds since 1970; 0 if it does not end.
     ends_at: i64,
 }
@@ -101,15 +136,20 @@ impl VerdictCache {
         }
     }
 
-    /// The verdict on an anchor whose file has this content; `None` for a file that is not there.
-    pub(super) fn verdict(&mut self, anchor: &Anchor, content: Option<&TextHash>) -> Option<AnchorFinding> {
+    /// The verdict on an anchor whose file has this content (`None` for a file that is not there), and what it rests on:
+    /// the caller looks whether that is the same.
+    pub(super) fn verdict(
+        &mut self,
+        anchor: &Anchor,
+        content: Option<&TextHash>,
+    ) -> Option<(AnchorFinding, VerdictGround)> {
         let known = self.verdicts.get_mut(&key(anchor, content))?;
         let ends_at = known.value.ends_at;
         if ends_at != 0 && !(0..=SHORT).contains(&(ends_at - clock::now().as_second())) {
             return None;
         }
         known.is_used = true;
-        read_verdict(anchor, &known.value)
+        Some((read_verdict(anchor, &known.value)?, known.value.ground.clone()))
     }
 
     pub(super) fn keep_verdict(
@@ -117,22 +157,20 @@ impl VerdictCache {
         anchor: &Anchor,
         content: Option<&TextHash>,
         verdict: &AnchorFinding,
-        life: VerdictLife,
+        ground: VerdictGround,
     ) {
         let key = key(anchor, content);
         let to = match verdict {
             AnchorFinding::Moved { to } => to.to_string(),
             _ => String::new(),
         };
-        if [&key, &to].iter().any(|text| text.contains(['\t', '\n'])) {
+        if [&key, &to, &ground.encode()].iter().any(|text| text.contains(['\t', '\n'])) {
             return;
         }
-        let ends_at = match life {
-            VerdictLife::WithContent => 0,
-            VerdictLife::Short => clock::now().as_second() + SHORT,
-        };
+        let ends_at = if ground.is_short() { clock::now().as_second() + SHORT } else { 0 };
         self.is_changed = true;
-        self.verdicts.insert(key, Known::used(KeptVerdict { word: verdict.word().to_string(), to, ends_at }));
+        let kept = KeptVerdict { word: verdict.word().to_string(), to, ground, ends_at };
+        self.verdicts.insert(key, Known::used(kept));
     }
 
     /// Writes what was learned, if anything. A cache that can't be written is left as it is.
@@ -167,9 +205,9 @@ impl VerdictCache {
             }
         }
         for (key, known) in &self.verdicts {
-            let KeptVerdict { word, to, ends_at } = &known.value;
+            let KeptVerdict { word, to, ground, ends_at } = &known.value;
             if (is_kept_whole || known.is_used) && (*ends_at == 0 || *ends_at > now) {
-                rows.push(format!("V\t{key}\t{word}\t{to}\t{ends_at}\n"));
+                rows.push(format!("V\t{key}\t{word}\t{to}\t{}\t{ends_at}\n", ground.encode()));
             }
         }
         rows.truncate(MAX_LINES);
@@ -188,10 +226,11 @@ impl VerdictCache {
                 };
                 self.files.insert(path.to_string(), Known::unused((stamp, TextHash::stored(hash))));
             }
-            ["V", key, word, to, ends_at] => {
+            ["V", key, word, to, ground, ends_at] => {
                 let kept = KeptVerdict {
                     word: word.to_string(),
                     to: to.to_string(),
+                    ground: VerdictGround::decode(ground)?,
                     ends_at: ends_at.parse().ok()?,
                 };
                 self.verdicts.insert(key.to_string(), Known::unused(kept));

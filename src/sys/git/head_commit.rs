@@ -1,8 +1,9 @@
-//! The commit of `HEAD`, usually without starting `git`.
+//! The commit of `HEAD` and the state of the index, usually without starting `git`.
 
 use std::path::Path;
 
 use super::{WorkTree, text_of};
+use crate::sys::files::{self, FileStamp};
 
 impl WorkTree {
     /// The id of the commit that `HEAD` leads to; `None` if there is no commit yet.
@@ -15,6 +16,12 @@ impl WorkTree {
             Some(reference) => self.commit_of(reference),
             None => id_of(&head),
         }
+    }
+
+    /// The `stat` of the index, which every command of git that adds, moves or removes a file changes.
+    pub fn index_stamp(&self) -> Option<FileStamp> {
+        let metadata = files::link_metadata(&self.git_dir.join("index")).ok()??;
+        Some(FileStamp::of(&metadata))
     }
 
     fn commit_of(&self, reference: &str) -> Option<String> {

@@ -1,8 +1,9 @@
 //! A cache of outlines by content, in the user's cache directory. Whatever is wrong with it costs time and nothing else.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{SourceLanguage, parse};
+use super::{SourceLanguage, TIME_LIMIT, parse_within};
 use crate::domain::knowledge::{Outline, OutlineSymbol, SymbolKind, TextHash};
 use crate::domain::settings::Durability;
 use crate::sys::environment::Home;
@@ -18,11 +19,13 @@ const MAX_BYTES: usize = 32 * 1024;
 #[derive(Clone, Debug)]
 pub struct OutlineCache {
     dir: PathBuf,
+    /// How long parsing one file may take.
+    pub limit: Duration,
 }
 
 impl OutlineCache {
     pub fn of(home: &Home) -> Self {
-        Self { dir: home.cache.join("ravenry/outlines") }
+        Self { dir: home.cache.join("ravenry/outlines"), limit: TIME_LIMIT }
     }
 
     /// The outline of a file of that language, from the cache if it is there. `None`: it can't be parsed.
@@ -31,7 +34,7 @@ impl OutlineCache {
         if let Some(outline) = read(&path) {
             return Some(outline);
         }
-        let outline = parse(language, text)?;
+        let outline = parse_within(language, text, self.limit)?;
         let entry = encode(&outline);
         if entry.len() <= MAX_BYTES {
             // It is only a cache: what can't be kept is parsed again.
@@ -150,7 +153,7 @@ mod tests {
     #[cfg(feature = "outline")]
     fn the_cache_is_used_and_bounded() {
         let dir = tempfile::tempdir().unwrap();
-        let cache = OutlineCache { dir: dir.path().join("outlines") };
+        let cache = OutlineCache { dir: dir.path().join("outlines"), limit: TIME_LIMIT };
         let ask = |text: &str| {
             cache.outline(SourceLanguage::Rust, text, &TextHash::of_file(text.as_bytes())).unwrap()
         };

@@ -9,8 +9,6 @@ use super::SourceLanguage;
 use super::grammar::{self, NodeRole};
 use crate::domain::knowledge::{Outline, OutlineSymbol, SymbolKind};
 
-/// How long parsing one file may take.
-pub(super) const TIME_LIMIT: Duration = Duration::from_millis(500);
 /// The deepest nesting of nodes that is looked at.
 const MAX_DEPTH: usize = 24;
 /// The most symbols of one file.

@@ -150,13 +150,17 @@ fn renamed_and_removed_files() {
     assert_eq!(verdicts(), ["moved to docs.txt", "moved to docs.txt:2", "moved to docs.txt:1-2"]);
     project.commit("rename");
     project.edit("docs.txt", "one\n", "ONE!\n");
-    // An answer about other files is kept for a minute.
-    let fresh_cache = || drop(files::remove(&project.cache_file()));
-    fresh_cache();
     assert_eq!(verdicts(), ["moved to docs.txt", "moved to docs.txt:2", "stale"]);
     project.git(&["rm", "-q", "-f", "docs.txt"]);
-    fresh_cache();
     assert_eq!(verdicts(), ["gone"; 3]);
+    // Every one of these commands is noticed, although the answer is kept.
+    project.git(&["checkout", "-q", "HEAD", "docs.txt"]);
+    assert_eq!(verdicts(), ["moved to docs.txt", "moved to docs.txt:2", "moved to docs.txt:1-2"]);
+    project.git(&["mv", "docs.txt", "elsewhere.txt"]);
+    assert_eq!(verdicts()[0], "moved to elsewhere.txt");
+    project.git(&["commit", "-q", "-m", "rename again"]);
+    project.git(&["checkout", "-q", "HEAD~2"]);
+    assert_eq!(verdicts(), ["fresh"; 3]);
 }
 
 impl Project {
@@ -274,8 +278,27 @@ mod symbols {
         project.write("src/other.rs", "fn release() {}\n");
         assert_eq!(project.verdict(&anchor), "moved to src/release.rs#Lock::release", "not yet known to git");
         files::remove(&project.root().join("src/release.rs")).unwrap();
-        files::remove(&project.cache_file()).unwrap();
         assert_eq!(project.verdict(&anchor), "gone", "a namesake is something else");
+    }
+
+    #[test]
+    fn what_was_judged_without_an_outline_is_not_kept_for_ever() {
+        let project = Project::new();
+        let more: String =
+            (0..500).map(|number| format!("fn other_{number}() {{ call({number}); }}\n")).collect();
+        project.write("src/lock.rs", &format!("{LOCK}{more}"));
+        let anchor = project.capture("src/lock.rs#Lock::release");
+        project.edit("src/lock.rs", "close_the_file()", "close_the_file(1)");
+        let mut slow = project.judge();
+        slow.outlines.limit = Duration::ZERO;
+        assert_eq!(slow.judge(&anchor), AnchorFinding::Drifted, "no outline in time");
+        drop(slow);
+        let kept = files::read(&project.cache_file()).unwrap().unwrap();
+        let kept = String::from_utf8(kept).unwrap();
+        let row = kept.lines().find(|row| row.contains("drifted")).unwrap();
+        assert!(!row.ends_with("\t0"), "it ends: {row}");
+        files::remove(&project.cache_file()).unwrap();
+        assert_eq!(project.verdict(&anchor), "stale");
     }
 
     #[test]

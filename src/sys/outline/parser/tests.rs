@@ -1,5 +1,6 @@
 //! Tests of the parsers: which symbols each language has, and that odd input ends.
 
+use super::super::TIME_LIMIT;
 use super::*;
 
 fn outline(language: SourceLanguage, text: &str) -> String {
