@@ -79,9 +79,7 @@ fn load_untrusted(update: &[u8]) -> Result<YjsDocument, StoreError> {
     if update.len() > LARGEST {
         return refuse("it is larger than 48 MiB");
     }
-    // A quarter of damaged updates are decoded without an error, and some may make yrs panic.
-    let load = || document::decode(update).and_then(|update| YjsDocument::load(vec![update]));
-    let Ok(Some(document)) = std::panic::catch_unwind(load) else {
+    let Some(document) = document::decode(update).and_then(|update| YjsDocument::load(vec![update])) else {
         return refuse("it is not a Yjs update in format v1");
     };
     if !document.is_complete() {

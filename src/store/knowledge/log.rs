@@ -42,6 +42,16 @@ pub struct LogContent {
     pub problems: Vec<LogProblem>,
 }
 
+impl LogContent {
+    /// What one file says by itself.
+    pub fn of_file(content: &[u8]) -> Self {
+        let path = Path::new("");
+        let ReadFile { updates, mut problems, .. } = ReadFile::of(path, content);
+        let cells = cells_of(path, updates, &mut problems);
+        Self { cells, problems }
+    }
+}
+
 /// The files of the log with their `stat` results. What was derived from the log holds as long as this is the same.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct LogStamp {

@@ -24,17 +24,7 @@ fn origin() -> Origin {
 }
 
 pub(super) fn cell(record: &str, by: &str, ms: i64, description: &str) -> Cell {
-    let statement = Statement {
-        description: description.to_string(),
-        rationale: String::new(),
-        summary: String::new(),
-        status: None,
-        impact: None,
-        pattern_type: String::new(),
-        ends: None,
-        basis: Basis::Told,
-        origin: origin(),
-    };
+    let statement = Statement::new(description, Basis::Told, origin());
     let value = CellValue::Statement { statement: Box::new(statement), replaces: Vec::new() };
     with_value(record, RecordField::Text, "", by, ms, value)
 }
@@ -207,6 +197,26 @@ fn every_damaged_byte_is_told_and_nothing_false_is_read() {
         assert!(content.cells.len() >= 2, "byte {at}: one frame is lost at most");
         assert!(content.cells.iter().all(|cell| cells.contains(cell)), "byte {at}");
     }
+}
+
+/// The checksum of a frame does not help against who writes frames: a peer, or another program.
+#[test]
+fn a_whole_frame_with_any_update_is_read_without_a_panic() {
+    let cells: Vec<Cell> = (1..=3).map(|ms| cell(&format!("note/n{ms}"), "a", ms, "text")).collect();
+    let good = document::addition(7, 0, cells[..2].iter().map(cell_format::encode)).unwrap();
+    let next = document::addition(8, 0, cells[2..].iter().map(cell_format::encode)).unwrap();
+    let header = frames::FileHeader { version: 1, writer: "a".into(), client: Some(7), device: 1, inode: 2 };
+    let mut refused = 0;
+    for at in 0..good.len() {
+        for flip in [1, 0x10, 0x80, 0xff] {
+            let mut bad = good.clone();
+            bad[at] ^= flip;
+            let file = [frames::start(&header), frames::frame(&bad), frames::frame(&next)].concat();
+            let read = LogContent::of_file(&file);
+            refused += usize::from(!read.problems.is_empty());
+        }
+    }
+    assert!(refused > good.len(), "most are noticed: {refused}");
 }
 
 #[test]
