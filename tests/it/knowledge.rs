@@ -1,4 +1,7 @@
 //! Tests of knowledge: what one session records, another one finds, in every work tree and whatever is killed.
 
+mod branches;
 mod commands;
 mod questions;
+mod expression_time;
+mod secrets;

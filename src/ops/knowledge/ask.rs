@@ -1,6 +1,6 @@
 //! Answers questions about what was learned, as the asker's work tree is now.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
@@ -14,6 +14,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
 use super::anchors::AnchorJudge;
+use super::merge_state::MergeJudge;
 use super::project::KnowledgeProject;
 
 /// What is asked.
@@ -134,38 +135,23 @@ fn unknown(snapshot: &KnowledgeSnapshot, name: &str) -> CommandError {
 /// Looks at records with the eyes of one work tree.
 pub(super) struct Viewer {
     pub(super) judge: AnchorJudge,
-    unmerged: HashSet<String>,
-    branch: Option<String>,
+    merges: MergeJudge,
     findings: HashMap<RecordId, Vec<ShownAnchor>>,
 }
 
 impl Viewer {
     pub(super) fn new(op: &Op, project: &KnowledgeProject, snapshot: &KnowledgeSnapshot) -> Self {
-        let commits: BTreeSet<&String> =
-            snapshot.records().filter_map(|record| record.statement.origin.commit.as_ref()).collect();
-        let commits: Vec<String> = commits.into_iter().cloned().collect();
-        let unmerged = project.unmerged(&commits).into_iter().collect();
-        Self { judge: project.judge(op), unmerged, branch: project.branch(), findings: HashMap::new() }
+        let merges = MergeJudge::new(project, snapshot);
+        Self { judge: project.judge(op), merges, findings: HashMap::new() }
     }
 
     pub(super) fn standing(&mut self, record: &Record) -> Standing {
-        let anchors = self.anchors(record);
+        self.anchors(record);
+        let anchors = self.findings.get(&record.id).map(Vec::as_slice).unwrap_or_default();
         let verdict = anchors.iter().map(|anchor| anchor.finding.verdict()).max();
-        Standing { verdict: verdict.unwrap_or(AnchorVerdict::Fresh), merged: self.merged(record) }
-    }
-
-    fn merged(&self, record: &Record) -> MergeState {
-        match &record.statement.origin.commit {
-            Some(commit) if self.unmerged.contains(commit) && !self.is_own_branch(record) => {
-                MergeState::Unmerged
-            }
-            _ => MergeState::Merged,
-        }
-    }
-
-    /// A commit of this very branch was amended or rebased.
-    fn is_own_branch(&self, record: &Record) -> bool {
-        self.branch.is_some() && record.statement.origin.branch == self.branch
+        let merged =
+            self.merges.state(record, anchors.iter().map(|anchor| (&anchor.target, &anchor.finding)));
+        Standing { verdict: verdict.unwrap_or(AnchorVerdict::Fresh), merged }
     }
 
     fn anchors(&mut self, record: &Record) -> &[ShownAnchor] {

@@ -4,6 +4,7 @@ pub mod anchors;
 mod ask;
 mod capture;
 mod expression;
+mod merge_state;
 mod project;
 mod tell;
 mod verdict_cache;

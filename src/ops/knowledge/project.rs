@@ -1,5 +1,6 @@
 //! The project that knowledge is about: one log for all work trees of a repository.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::domain::knowledge::{
@@ -134,6 +135,12 @@ impl KnowledgeProject {
         let Some(tree) = self.tree.as_ref().filter(|_| !commits.is_empty()) else { return Vec::new() };
         let git = ReadOnlyGit::at(tree, GIT_LIMIT);
         git.and_then(|git| git.not_on_head(commits)).unwrap_or_default()
+    }
+
+    /// The names of all branches, here and in remote repositories as they were fetched last. `None` if git can't tell.
+    pub(super) fn branches(&self) -> Option<HashSet<String>> {
+        let git = ReadOnlyGit::at(self.tree.as_ref()?, GIT_LIMIT).ok()?;
+        git.branches().ok()
     }
 }
 

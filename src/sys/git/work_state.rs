@@ -1,5 +1,6 @@
 //! What is in a work tree: files that are not committed, commits, and the log of its `HEAD`.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::SystemTime;
@@ -124,6 +125,17 @@ impl ReadOnlyGit {
         let output = self.ask(&args)?;
         let listed = String::from_utf8_lossy(&output.bytes).into_owned();
         Ok(listed.lines().filter(|line| ids.iter().any(|id| id == line)).map(str::to_string).collect())
+    }
+
+    /// The names of all branches, here and in remote repositories as they were fetched last. Only those that are UTF-8.
+    pub fn branches(&self) -> Result<HashSet<String>, GitError> {
+        let output = self.ask(&["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"])?;
+        let name = |line: &[u8]| {
+            let line = std::str::from_utf8(line).ok()?;
+            let remote = || line.strip_prefix("refs/remotes/")?.split_once('/').map(|(_, name)| name);
+            line.strip_prefix("refs/heads/").or_else(remote).map(str::to_string)
+        };
+        Ok(output.bytes.split(|byte| *byte == b'\n').filter_map(name).collect())
     }
 
     /// The commits of other branches that `HEAD` doesn't lead to, each with its branch.

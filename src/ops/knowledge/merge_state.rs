@@ -1,0 +1,76 @@
+//! Whether the asker's branch has what a record is about.
+//!
+//! It has, if `HEAD` leads to the commit at which the record was made. The commits of a branch that was squashed or
+//! rebased when it was merged are never there, so for a branch that is gone its text decides: if all that the record is
+//! anchored to is in the asker's work tree as it was recorded, it was merged, or is at least about code that the asker
+//! has. A branch that still exists, and a record without an anchor in a file, are judged by the commit alone.
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::domain::knowledge::search::MergeState;
+use crate::domain::knowledge::{AnchorFinding, AnchorTarget, KnowledgeSnapshot, Record};
+
+use super::project::KnowledgeProject;
+
+#[derive(Debug)]
+pub(super) struct MergeJudge {
+    /// The commits of records to which `HEAD` does not lead.
+    unmerged: HashSet<String>,
+    /// The asker's branch.
+    branch: Option<String>,
+    /// All branches; `None` if they are not known or not needed.
+    branches: Option<HashSet<String>>,
+}
+
+impl MergeJudge {
+    pub(super) fn new(project: &KnowledgeProject, snapshot: &KnowledgeSnapshot) -> Self {
+        let commits: BTreeSet<&String> =
+            snapshot.records().filter_map(|record| record.statement.origin.commit.as_ref()).collect();
+        let commits: Vec<String> = commits.into_iter().cloned().collect();
+        let unmerged: HashSet<String> = project.unmerged(&commits).into_iter().collect();
+        let branches = if unmerged.is_empty() { None } else { project.branches() };
+        Self { unmerged, branch: project.branch(), branches }
+    }
+
+    /// The state of a record whose anchors were judged so.
+    pub(super) fn state<'a>(
+        &self,
+        record: &Record,
+        findings: impl IntoIterator<Item = (&'a AnchorTarget, &'a AnchorFinding)>,
+    ) -> MergeState {
+        match &record.statement.origin.commit {
+            Some(commit)
+                if self.unmerged.contains(commit)
+                    && !self.is_own_branch(record)
+                    && !(self.is_branch_gone(record) && is_all_here(findings)) =>
+            {
+                MergeState::Unmerged
+            }
+            _ => MergeState::Merged,
+        }
+    }
+
+    /// A commit of this very branch was amended or rebased.
+    fn is_own_branch(&self, record: &Record) -> bool {
+        self.branch.is_some() && record.statement.origin.branch == self.branch
+    }
+
+    fn is_branch_gone(&self, record: &Record) -> bool {
+        match (&record.statement.origin.branch, &self.branches) {
+            (Some(branch), Some(branches)) => !branches.contains(branch),
+            _ => false,
+        }
+    }
+}
+
+/// Whether the text of every anchor is in the work tree, and there is one. The rest of its file may be different, but of a
+/// whole file the text is all of it.
+fn is_all_here<'a>(findings: impl IntoIterator<Item = (&'a AnchorTarget, &'a AnchorFinding)>) -> bool {
+    let mut in_files = findings.into_iter().filter(|(target, _)| target.path().is_some()).peekable();
+    in_files.peek().is_some()
+        && in_files.all(|(target, finding)| match finding {
+            AnchorFinding::Fresh | AnchorFinding::Moved { .. } => true,
+            AnchorFinding::Drifted => !matches!(target, AnchorTarget::File { .. }),
+            AnchorFinding::Stale | AnchorFinding::Gone => false,
+        })
+}
