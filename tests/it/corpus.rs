@@ -12,7 +12,7 @@ mod checks;
 
 type Check = fn(&[u8]);
 
-const TARGETS: [(&str, Check); 15] = [
+const TARGETS: [(&str, Check); 17] = [
     ("claude", checks::claude),
     ("codex", checks::codex),
     ("gemini", checks::gemini),
@@ -28,6 +28,8 @@ const TARGETS: [(&str, Check); 15] = [
     ("feed", checks::feed),
     ("mcp", checks::mcp),
     ("expression", checks::expression),
+    ("outline", checks::outline),
+    ("log", checks::log),
 ];
 
 /// One in this many commands of the tables becomes a seed.

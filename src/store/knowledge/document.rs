@@ -23,7 +23,7 @@ pub(super) fn new_client() -> u64 {
     random::uuid().as_u64_pair().0 >> 11
 }
 
-/// A quarter of damaged updates are decoded without an error, and some make yrs panic. Neither may stop a reader.
+/// A quarter of damaged updates are decoded without an error, and some may make yrs panic. Neither may stop a reader.
 pub(super) fn decode(update: &[u8]) -> Option<Update> {
     catch_unwind(|| Update::decode_v1(update).ok()).ok().flatten()
 }

@@ -23,7 +23,8 @@ use ravenry::domain::{AnyEventKind, Harness, escape_invisible};
 use ravenry::faces::mcp::parse_with_every_tool;
 use ravenry::faces::mcp::transport::{InputLine, LineRead, parse, read_line};
 use ravenry::harness::hook_codec::{decode, encode, max_answer_chars};
-use ravenry::store::parse_event;
+use ravenry::store::{LogContent, parse_event};
+use ravenry::sys::outline::{SourceLanguage, parse as parse_outline};
 
 /// The events of each harness. The first byte of an input chooses one; the rest is the payload.
 pub const EVENTS: [(Harness, &[&str]); 8] = [
@@ -475,17 +476,8 @@ pub fn expression(data: &[u8]) {
     let writer = WriterId::new("ann").expect("it is a writer");
     let origin =
         Origin { author: "ann".to_string(), at: jiff::Timestamp::UNIX_EPOCH, commit: None, branch: None };
-    let statement = Statement {
-        description: "One flock guards all names.".to_string(),
-        rationale: String::new(),
-        summary: String::new(),
-        status: None,
-        impact: Some(8),
-        pattern_type: String::new(),
-        ends: None,
-        basis: Basis::Read,
-        origin,
-    };
+    let said = Statement::new("One flock guards all names.", Basis::Read, origin);
+    let statement = Statement { impact: Some(8), ..said };
     let key = CellKey { record: id.clone(), field: RecordField::Text, entry: String::new(), writer };
     let value = CellValue::Statement { statement: Box::new(statement), replaces: Vec::new() };
     let snapshot = merge([Cell { key, stamp: Stamp::default(), value }]);
@@ -496,4 +488,33 @@ pub fn expression(data: &[u8]) {
     let shown = answer.to_string();
     assert_eq!(shown, evaluate(&text, &world, budget).to_string(), "the same says the same");
     assert!(!answer.is_value() || shown.len() <= budget.answer_bytes);
+}
+
+/// A file of any language has symbols that are in it, in order, each of which is found by its name. The first byte chooses
+/// the language.
+pub fn outline(data: &[u8]) {
+    let Some((choice, text)) = data.split_first() else { return };
+    let files = ["a.rs", "a.ts", "a.tsx", "a.py", "a.go"];
+    let Some(language) = SourceLanguage::of_file(files[usize::from(*choice) % files.len()]) else { return };
+    let text = String::from_utf8_lossy(text);
+    let Some(outline) = parse_outline(language, &text) else { return };
+    // A line may end with a form feed or the like in a language; the parsers count `\n` alone.
+    let lines = text.split('\n').count();
+    for symbol in &outline.symbols {
+        let (first, last) = (symbol.first_line as usize, symbol.last_line as usize);
+        assert!(0 < first && first <= last && last <= lines, "{symbol:?} of {lines} lines");
+        assert!(!outline.called(&symbol.qualified).is_empty() || symbol.name.trim().is_empty(), "{symbol:?}");
+    }
+    assert_eq!(outline.print().is_empty(), outline.symbols.is_empty());
+    assert!(parse_outline(language, &text).is_none_or(|again| again == outline), "the same says the same");
+}
+
+/// Whatever is in a file of the log is read without a panic, twice alike, and a torn frame after it costs nothing.
+pub fn log(data: &[u8]) {
+    let read = LogContent::of_file(data);
+    assert_eq!(LogContent::of_file(data), read, "the same says the same");
+    let torn = LogContent::of_file(&[data, &[0xf5, b'k', b'f', b'r', 200, 0, 0, 0]].concat());
+    assert_eq!(torn.cells, read.cells, "what was whole is still there");
+    assert!(read.cells.is_sorted_by(|one, other| one.key < other.key), "one cell for each key");
+    merge(read.cells);
 }

@@ -33,7 +33,9 @@ fn every_test_that_the_threat_model_names_is_there() {
     tests_in(&root().join("tests/model"), "", &mut there);
     tests_in(&root().join("src/faces"), "", &mut there);
     tests_in(&root().join("src/domain/knowledge"), "", &mut there);
+    tests_in(&root().join("src/store/knowledge"), "knowledge::", &mut there);
     tests_in(&root().join("src/sys/git"), "", &mut there);
+    tests_in(&root().join("src/sys/outline"), "outline::", &mut there);
     let text = fs::read_to_string(root().join("SECURITY.md")).unwrap();
     let table = text.lines().filter(|line| line.starts_with("| ")).skip(2);
     let mut rows = 0;
