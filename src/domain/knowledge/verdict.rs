@@ -178,14 +178,14 @@ fn has_part(lines: &[&str], kept: &[String], start: usize) -> bool {
         return true;
     }
     let mut compared = 0;
-    let mut is_alike = |at: usize| {
+    let is_alike = |at: usize| {
         let line = kept_of(lines[at]).trim();
         kept.iter().filter(|kept| is_of_like_length(kept, line)).any(|kept| {
             compared += kept.len() + line.len();
             compared <= MAX_COMPARED && strsim::sorensen_dice(kept, line) >= ALIKE
         })
     };
-    nearest_first(lines.len(), start).any(|at| is_alike(at))
+    nearest_first(lines.len(), start).any(is_alike)
 }
 
 /// What an anchor keeps of a line.

@@ -191,8 +191,7 @@ impl AnchorJudge {
             // It is not where it was. More is not known, and the next one may have the time to search.
             return AnchorFinding::Stale;
         }
-        let (finding, ground) =
-            found.unwrap_or_else(|| (AnchorFinding::Gone, VerdictGround::AllFiles { state }));
+        let (finding, ground) = found.unwrap_or((AnchorFinding::Gone, VerdictGround::AllFiles { state }));
         self.cache.keep_verdict(anchor, content, &finding, ground);
         finding
     }

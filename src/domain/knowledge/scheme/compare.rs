@@ -186,7 +186,7 @@ impl<'w> Heap<'w> {
             Value::Integer(integer) => key.push_str(&format!("{integer} ")),
             // One that is an integer has the key of that integer.
             Value::Float(float) if (float as i64) as f64 == float => {
-                key.push_str(&format!("{} ", float as i64))
+                key.push_str(&format!("{} ", float as i64));
             }
             Value::Float(float) => key.push_str(&format!("f{float} ")),
             Value::Truth(truth) => key.push_str(if truth { "#t" } else { "#f" }),

@@ -21,12 +21,15 @@ pub fn comparable_text(statement: &Statement) -> String {
     }
 }
 
+/// Records with the words of each.
+type SharedBags<'a> = Rc<Vec<(WordBag, &'a Record)>>;
+
 /// The words of all records, for finding what says nearly the same. The stems of a kind are made when it is first asked
 /// for, and once: a batch asks for each of its steps.
 #[derive(Debug)]
 pub struct NearDuplicates<'a> {
     snapshot: &'a KnowledgeSnapshot,
-    kinds: RefCell<HashMap<RecordKind, Rc<Vec<(WordBag, &'a Record)>>>>,
+    kinds: RefCell<HashMap<RecordKind, SharedBags<'a>>>,
 }
 
 impl<'a> NearDuplicates<'a> {
@@ -59,7 +62,7 @@ impl<'a> NearDuplicates<'a> {
         .map(|(_, record)| record)
     }
 
-    fn bags(&self, kind: RecordKind) -> Rc<Vec<(WordBag, &'a Record)>> {
+    fn bags(&self, kind: RecordKind) -> SharedBags<'a> {
         let mut kinds = self.kinds.borrow_mut();
         let made = kinds.entry(kind).or_insert_with(|| {
             let bag = |record: &'a Record| (WordBag::of(&comparable_text(&record.statement)), record);
