@@ -33,6 +33,7 @@ mod growth;
 mod guard;
 mod hooks;
 mod judging;
+mod know;
 mod locks;
 mod mcp;
 mod messages;
@@ -59,7 +60,7 @@ use report::Weather;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 20] = [
+const MEASUREMENTS: [(&str, Measurement); 21] = [
     ("start", start::measure),
     ("statusline", statusline::measure),
     ("feed", feed::measure),
@@ -72,6 +73,7 @@ const MEASUREMENTS: [(&str, Measurement); 20] = [
     ("seeding", seeding::measure),
     ("guard", guard::measure),
     ("judging", judging::measure),
+    ("know", know::measure),
     ("mcp", mcp::measure),
     ("task", swarm::measure),
     ("send", messages::send),

@@ -53,7 +53,7 @@ pub use hooks::hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange
 pub use hooks::session_states::{ChannelState, SessionServer, SessionState};
 pub use knowledge::{
     ImportReport, KnowledgeCache, KnowledgeLog, LogContent, LogProblem, LogProblemKind, LogStamp, PackReport,
-    exclude_knowledge_from_git,
+    SourceKey, StoredRecords, exclude_knowledge_from_git,
 };
 pub use location::{LocationReason, MeshLocation};
 pub use lock_order::holds_a_lock;

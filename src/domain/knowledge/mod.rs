@@ -36,7 +36,7 @@ pub use outline::{Outline, OutlineSymbol, SymbolKind, SymbolLookupError};
 pub use plan::{ActionOutcome, ActionReceipt, FindDuplicate, KnowledgePlan, PlanContext, link, plan};
 pub use record::{Confirmation, Record};
 pub use record_id::{MAX_RECORD_NAME, RecordId, RecordName, RecordNameError};
-pub use row::{Publication, RecordState, TableValue, full_text, index_row, table};
+pub use row::{Publication, RecordState, TableValue, full_text, index_row, record_marks, table};
 pub use secret_scan::{FoundSecret, find_secret};
 pub use snapshot::KnowledgeSnapshot;
 pub use statement::{Origin, RelationEnds, Statement};

@@ -59,7 +59,7 @@ impl RecordState {
 /// One line: `decision one-flock (stale) “One flock guards all names.” src/sys/flock.rs:12`.
 pub fn index_row(record: &Record, state: &RecordState) -> String {
     let mut row = format!("{} {}", record.id.kind, record.id.name);
-    let marks = marks(record, state);
+    let marks = record_marks(record, state);
     if !marks.is_empty() {
         let _ = write!(row, " ({})", marks.join(", "));
     }
@@ -109,7 +109,7 @@ pub fn full_text(record: &Record, state: &RecordState, most_words: usize) -> Str
 
 /// The name, with what speaks against the record.
 fn heading(record: &Record, state: &RecordState) -> String {
-    let marks = marks(record, state);
+    let marks = record_marks(record, state);
     match marks.is_empty() {
         true => record.id.to_string(),
         false => format!("{} ({})", record.id, marks.join(", ")),
@@ -117,7 +117,7 @@ fn heading(record: &Record, state: &RecordState) -> String {
 }
 
 /// What a reader must know before believing a record. `fresh` and `moved` go without saying.
-fn marks(record: &Record, state: &RecordState) -> Vec<String> {
+pub fn record_marks(record: &Record, state: &RecordState) -> Vec<String> {
     let mut marks = Vec::new();
     if state.verdict() >= AnchorVerdict::Drifted {
         marks.push(state.verdict().to_string());

@@ -18,6 +18,11 @@ impl KnowledgeSnapshot {
         Self { records, latest }
     }
 
+    /// Of records that were merged before.
+    pub fn of_records(records: impl IntoIterator<Item = Record>, latest: Stamp) -> Self {
+        Self::new(records.into_iter().map(|record| (record.id.clone(), record)).collect(), latest)
+    }
+
     /// Records in the order of kind and name.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.records.values()

@@ -36,9 +36,9 @@ const MAX_LOADED: usize = 64;
 pub struct AnchorJudge {
     /// Without links.
     root: PathBuf,
-    tree: Option<WorkTree>,
+    pub(super) tree: Option<WorkTree>,
     outlines: OutlineCache,
-    cache: VerdictCache,
+    pub(super) cache: VerdictCache,
     /// Whether a directory below the root is really in it.
     directories: HashMap<String, bool>,
     loaded: HashMap<AnchorPath, (FileStamp, Rc<LoadedFile>)>,

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
-use crate::domain::knowledge::search::{DocumentKey, MergeState, SearchIndex, SearchQuery, Standing};
+use crate::domain::knowledge::search::{DocumentKey, MergeState, SearchQuery, Standing};
 use crate::domain::knowledge::{
     AnchorFinding, AnchorTarget, AnchorVerdict, KnowledgeSnapshot, Publication, Record, RecordId, RecordKind,
     RecordState,
@@ -81,9 +81,8 @@ pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, Co
     let path = path
         .map(Option::flatten)
         .map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, error.to_string()))?;
-    let snapshot = project.read(op)?;
-    let mut viewer = Viewer::new(op, &project, &snapshot);
-    let index = SearchIndex::of_records(snapshot.records());
+    let stored = project.stored(op)?;
+    let mut viewer = Viewer::of_commits(op, &project, stored.commits());
     let query = SearchQuery {
         words: &question.words,
         kind: question.kind,
@@ -91,33 +90,41 @@ pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, Co
         since: question.since,
         limit: question.limit,
     };
+    // Of the records, only those that may be shown are read.
+    let mut read: HashMap<RecordId, Record> = HashMap::new();
     let standing = |key: &DocumentKey| {
-        let record = snapshot.get(key.record()?)?;
+        let record = stored.get(key.record()?)?;
         if question.confidence.is_some_and(|least| record.confidence < least) {
             return None;
         }
-        let standing = viewer.standing(record);
+        let standing = viewer.standing(&record);
         let is_stale = matches!(standing.verdict, AnchorVerdict::Stale | AnchorVerdict::Gone);
-        (question.staleness == StalenessFilter::Any || is_stale).then_some(standing)
+        let is_wanted = question.staleness == StalenessFilter::Any || is_stale;
+        is_wanted.then(|| {
+            read.insert(record.id.clone(), record);
+            standing
+        })
     };
-    let hits = index.search(&query, standing);
+    let hits = stored.index().search(&query, standing);
     let hits = hits.map_err(|error| {
         CommandError::new(CommandErrorKind::Bug, format!("the search index is broken: {error}"))
     })?;
-    let ids = hits.into_iter().filter_map(|hit| hit.key.record().cloned());
-    let records = ids.filter_map(|id| snapshot.get(&id)).map(|record| viewer.show(record)).collect();
-    Ok(KnowledgeAnswer { records, total: snapshot.len() })
+    let found = hits.iter().filter_map(|hit| read.remove(hit.key.record()?));
+    let found: Vec<Record> = found.collect();
+    let records = found.into_iter().map(|record| viewer.show(record)).collect();
+    Ok(KnowledgeAnswer { records, total: stored.len() })
 }
 
 /// The record of that name, with what changed since.
 pub fn show(op: &Op, name: &str) -> Result<Vec<ShownRecord>, CommandError> {
     let project = KnowledgeProject::of(op);
-    let snapshot = project.read(op)?;
+    let stored = project.stored(op)?;
+    let snapshot = stored.snapshot();
     let found = snapshot.named(name);
     if found.is_empty() {
         return Err(unknown(&snapshot, name));
     }
-    let mut viewer = Viewer::new(op, &project, &snapshot);
+    let mut viewer = Viewer::of_commits(op, &project, stored.commits());
     Ok(found.into_iter().map(|record| viewer.show_explained(record)).collect())
 }
 
@@ -140,9 +147,11 @@ pub(super) struct Viewer {
 }
 
 impl Viewer {
-    pub(super) fn new(op: &Op, project: &KnowledgeProject, snapshot: &KnowledgeSnapshot) -> Self {
-        let merges = MergeJudge::new(project, snapshot);
-        Self { judge: project.judge(op), merges, findings: HashMap::new() }
+    /// For records that were made at these commits.
+    pub(super) fn of_commits(op: &Op, project: &KnowledgeProject, commits: &[String]) -> Self {
+        let mut judge = project.judge(op);
+        let merges = MergeJudge::new(project, judge.unmerged(commits));
+        Self { judge, merges, findings: HashMap::new() }
     }
 
     pub(super) fn standing(&mut self, record: &Record) -> Standing {
@@ -166,13 +175,13 @@ impl Viewer {
         })
     }
 
-    fn show(&mut self, record: &Record) -> ShownRecord {
-        let Standing { verdict, merged } = self.standing(record);
-        ShownRecord { record: record.clone(), anchors: self.anchors(record).to_vec(), verdict, merged }
+    fn show(&mut self, record: Record) -> ShownRecord {
+        let Standing { verdict, merged } = self.standing(&record);
+        ShownRecord { anchors: self.anchors(&record).to_vec(), verdict, merged, record }
     }
 
     fn show_explained(&mut self, record: &Record) -> ShownRecord {
-        let mut shown = self.show(record);
+        let mut shown = self.show(record.clone());
         for (anchor, stored) in shown.anchors.iter_mut().zip(&record.anchors) {
             if !matches!(anchor.finding, AnchorFinding::Fresh) {
                 anchor.explanation = self.judge.explain(stored);

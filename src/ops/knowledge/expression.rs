@@ -23,10 +23,10 @@ const TIME_LIMIT: Duration = Duration::from_millis(80);
 /// Evaluates an expression. What is wrong with it is an answer, too.
 pub fn evaluate(op: &Op, text: &str) -> Result<QueryAnswer, CommandError> {
     let project = KnowledgeProject::of(op);
-    let snapshot = project.read(op)?;
-    let viewer = RefCell::new(Viewer::new(op, &project, &snapshot));
-    let facts =
-        WorkTreeFacts { snapshot: &snapshot, viewer, index: RefCell::new(None), start: Instant::now() };
+    let stored = project.stored(op)?;
+    let snapshot = stored.snapshot();
+    let viewer = RefCell::new(Viewer::of_commits(op, &project, stored.commits()));
+    let facts = WorkTreeFacts { snapshot: &snapshot, viewer, index: stored.index(), start: Instant::now() };
     let world = QueryWorld { snapshot: &snapshot, facts: &facts };
     Ok(scheme::evaluate(text, &world, QueryBudget::default()))
 }
@@ -35,8 +35,7 @@ pub fn evaluate(op: &Op, text: &str) -> Result<QueryAnswer, CommandError> {
 struct WorkTreeFacts<'a> {
     snapshot: &'a KnowledgeSnapshot,
     viewer: RefCell<Viewer>,
-    /// Built when something is searched for.
-    index: RefCell<Option<SearchIndex>>,
+    index: &'a SearchIndex,
     start: Instant,
 }
 
@@ -48,14 +47,12 @@ impl QueryFacts for WorkTreeFacts<'_> {
     }
 
     fn search(&self, words: &str, limit: usize) -> Vec<RecordId> {
-        let mut index = self.index.borrow_mut();
-        let index = index.get_or_insert_with(|| SearchIndex::of_records(self.snapshot.records()));
         let standing = |key: &DocumentKey| {
             let record = self.snapshot.get(key.record()?)?;
             Some(self.viewer.borrow_mut().standing(record))
         };
-        // An index that was just built can be read.
-        let hits = index.search(&SearchQuery::new(words, limit), standing).unwrap_or_default();
+        // The checksum of the index was right, so it can be read.
+        let hits = self.index.search(&SearchQuery::new(words, limit), standing).unwrap_or_default();
         hits.into_iter().filter_map(|hit| hit.key.record().cloned()).collect()
     }
 

@@ -5,10 +5,10 @@
 //! anchored to is in the asker's work tree as it was recorded, it was merged, or is at least about code that the asker
 //! has. A branch that still exists, and a record without an anchor in a file, are judged by the commit alone.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use crate::domain::knowledge::search::MergeState;
-use crate::domain::knowledge::{AnchorFinding, AnchorTarget, KnowledgeSnapshot, Record};
+use crate::domain::knowledge::{AnchorFinding, AnchorTarget, Record};
 
 use super::project::KnowledgeProject;
 
@@ -23,11 +23,8 @@ pub(super) struct MergeJudge {
 }
 
 impl MergeJudge {
-    pub(super) fn new(project: &KnowledgeProject, snapshot: &KnowledgeSnapshot) -> Self {
-        let commits: BTreeSet<&String> =
-            snapshot.records().filter_map(|record| record.statement.origin.commit.as_ref()).collect();
-        let commits: Vec<String> = commits.into_iter().cloned().collect();
-        let unmerged: HashSet<String> = project.unmerged(&commits).into_iter().collect();
+    /// With the commits of records to which `HEAD` does not lead.
+    pub(super) fn new(project: &KnowledgeProject, unmerged: HashSet<String>) -> Self {
         let branches = if unmerged.is_empty() { None } else { project.branches() };
         Self { unmerged, branch: project.branch(), branches }
     }

@@ -11,14 +11,17 @@ use crate::domain::sha256;
 use crate::ops::agents::identity::caller_if_certain;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::store::{KnowledgeCache, KnowledgeLog, exclude_knowledge_from_git};
+use crate::store::{
+    KnowledgeCache, KnowledgeLog, LogContent, LogProblem, LogProblemKind, LogStamp, SourceKey, StoredRecords,
+    exclude_knowledge_from_git,
+};
 use crate::sys::clock;
 use crate::sys::environment::variable;
 use crate::sys::git::{ReadOnlyGit, WorkTree};
 
 use super::anchors::AnchorJudge;
 
-/// How long git may take to say which commits are merged.
+/// How long git may take to list the branches.
 const GIT_LIMIT: std::time::Duration = std::time::Duration::from_secs(1);
 
 pub(super) struct KnowledgeProject {
@@ -47,9 +50,37 @@ impl KnowledgeProject {
 
     /// All records. What could not be read is told.
     pub(super) fn read(&self, op: &Op) -> Result<KnowledgeSnapshot, CommandError> {
-        let content = self.cache.read(&self.log)?;
-        content.problems.iter().for_each(|problem| op.warn(problem.to_string()));
+        let (_, content) = self.read_content(op)?;
         Ok(merge(content.cells))
+    }
+
+    /// All cells, with the state of the files when they were read.
+    pub(super) fn read_content(&self, op: &Op) -> Result<(LogStamp, LogContent), CommandError> {
+        let (stamp, content) = self.cache.read_stamped(&self.log)?;
+        content.problems.iter().for_each(|problem| op.warn(problem.to_string()));
+        Ok((stamp, content))
+    }
+
+    /// All records with their search index, for a question: from the cache if it holds. What could not be read is told.
+    pub(super) fn stored(&self, op: &Op) -> Result<StoredRecords, CommandError> {
+        if let Some(stored) = self.cache.load_records(&source_key(&self.log.stamp()?))? {
+            stored.problems().iter().for_each(|problem| op.warn(problem.clone()));
+            return Ok(stored);
+        }
+        let (stamp, content) = self.read_content(op)?;
+        let problems: Vec<String> = content.problems.iter().map(ToString::to_string).collect();
+        // A file that can't be read now may be readable for the next one.
+        let is_passing = |problem: &LogProblem| problem.kind == LogProblemKind::Unreadable;
+        let is_kept = !content.problems.iter().any(is_passing);
+        let stored = StoredRecords::of(&source_key(&stamp), &merge(content.cells), &problems);
+        let stored = stored.ok_or_else(|| {
+            let text = "the records take more than 4 GiB";
+            CommandError::new(CommandErrorKind::TooLarge, text).hint("retire or erase some of them")
+        })?;
+        if is_kept && !stored.is_empty() {
+            self.cache.keep_records(&stored)?;
+        }
+        Ok(stored)
     }
 
     /// Keeps the log out of commits.
@@ -130,18 +161,16 @@ impl KnowledgeProject {
         self.tree.as_ref().and_then(WorkTree::branch)
     }
 
-    /// Which of these commits the asker's branch does not have. Without git all are merged.
-    pub(super) fn unmerged(&self, commits: &[String]) -> Vec<String> {
-        let Some(tree) = self.tree.as_ref().filter(|_| !commits.is_empty()) else { return Vec::new() };
-        let git = ReadOnlyGit::at(tree, GIT_LIMIT);
-        git.and_then(|git| git.not_on_head(commits)).unwrap_or_default()
-    }
-
     /// The names of all branches, here and in remote repositories as they were fetched last. `None` if git can't tell.
     pub(super) fn branches(&self) -> Option<HashSet<String>> {
         let git = ReadOnlyGit::at(self.tree.as_ref()?, GIT_LIMIT).ok()?;
         git.branches().ok()
     }
+}
+
+/// Names everything that the records come from.
+fn source_key(log: &LogStamp) -> SourceKey {
+    SourceKey::of(log, &[])
 }
 
 /// The nearest folder above that has a log, else the folder itself.

@@ -1,4 +1,5 @@
-//! What is known of anchored files by their `stat`, so that most anchors are judged without reading a file.
+//! What is known of anchored files by their `stat`, so that most anchors are judged without reading a file, and of commits,
+//! so that git need not be asked whether they are merged.
 //!
 //! One file per project in the user's cache directory. It is replaced whole; if it is missing or damaged, files are read
 //! again. As in git, a file that was less than two seconds old when it was read is not trusted, because it may change
@@ -8,6 +9,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::domain::knowledge::search::MergeState;
 use crate::domain::knowledge::{Anchor, AnchorFinding, AnchorPath, AnchorTarget, TextHash};
 use crate::domain::settings::Durability;
 use crate::domain::sha256;
@@ -73,6 +75,9 @@ pub(super) struct VerdictCache {
     files: HashMap<String, Known<(FileStamp, TextHash)>>,
     /// By anchor and content.
     verdicts: HashMap<String, Known<KeptVerdict>>,
+    /// The commits that this `HEAD` leads to, and those that it does not.
+    head: String,
+    merge_states: HashMap<String, MergeState>,
     is_changed: bool,
 }
 
@@ -106,7 +111,14 @@ impl VerdictCache {
     pub(super) fn load(home: &Home, root: &Path) -> Self {
         let name = &sha256(root.as_os_str().as_encoded_bytes())[..16];
         let path = home.cache.join("ravenry/verdicts").join(name);
-        let mut cache = Self { path, files: HashMap::new(), verdicts: HashMap::new(), is_changed: false };
+        let mut cache = Self {
+            path,
+            files: HashMap::new(),
+            verdicts: HashMap::new(),
+            head: String::new(),
+            merge_states: HashMap::new(),
+            is_changed: false,
+        };
         // A cache that can't be read is written anew.
         let bytes = files::read_note(&cache.path).ok().flatten().unwrap_or_default();
         if let Ok(text) = std::str::from_utf8(&bytes)
@@ -173,6 +185,26 @@ impl VerdictCache {
         self.verdicts.insert(key, Known::used(kept));
     }
 
+    /// Whether `head` leads to a commit.
+    pub(super) fn merge_state(&self, head: &str, commit: &str) -> Option<MergeState> {
+        self.merge_states.get(commit).copied().filter(|_| self.head == head)
+    }
+
+    /// Keeps which commits `head` leads to.
+    pub(super) fn keep_merge_states(
+        &mut self,
+        head: &str,
+        states: impl IntoIterator<Item = (String, MergeState)>,
+    ) {
+        if self.head != head {
+            self.head = head.to_string();
+            self.merge_states.clear();
+        }
+        let before = self.merge_states.len();
+        self.merge_states.extend(states);
+        self.is_changed |= self.merge_states.len() != before;
+    }
+
     /// Writes what was learned, if anything. A cache that can't be written is left as it is.
     pub(super) fn save(&mut self) {
         if std::mem::take(&mut self.is_changed) {
@@ -210,6 +242,11 @@ impl VerdictCache {
                 rows.push(format!("V\t{key}\t{word}\t{to}\t{}\t{ends_at}\n", ground.encode()));
             }
         }
+        rows.push(format!("H\t{}\n", self.head));
+        rows.extend(self.merge_states.iter().map(|(commit, state)| match state {
+            MergeState::Merged => format!("C\t{commit}\tmerged\n"),
+            MergeState::Unmerged => format!("C\t{commit}\tunmerged\n"),
+        }));
         rows.truncate(MAX_LINES);
         rows.concat()
     }
@@ -234,6 +271,13 @@ impl VerdictCache {
                     ends_at: ends_at.parse().ok()?,
                 };
                 self.verdicts.insert(key.to_string(), Known::unused(kept));
+            }
+            ["H", head] => self.head = head.to_string(),
+            ["C", commit, "merged"] => {
+                self.merge_states.insert(commit.to_string(), MergeState::Merged);
+            }
+            ["C", commit, "unmerged"] => {
+                self.merge_states.insert(commit.to_string(), MergeState::Unmerged);
             }
             _ => {}
         }

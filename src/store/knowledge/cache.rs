@@ -1,4 +1,5 @@
-//! The cache of a log's cells, in the user's cache directory. Whoever only reads need not load Yjs.
+//! The cache of a log's cells, in the user's cache directory. Whoever only reads need not load Yjs. Beside it are the merged
+//! records with their search index, so that whoever only asks need not merge.
 //!
 //! It holds as long as the names and `stat` results of the log's files are the same. A cache that is damaged, or of
 //! another version, is made again.
@@ -8,6 +9,8 @@ use std::path::{Path, PathBuf};
 use super::cache_format;
 use super::log::{KnowledgeLog, LogContent, LogStamp};
 use super::problem::{LogProblem, LogProblemKind};
+use super::source_key::SourceKey;
+use super::stored_records::StoredRecords;
 use crate::domain::knowledge::{Cell, WriterId};
 use crate::domain::settings::Durability;
 use crate::domain::sha256;
@@ -18,6 +21,7 @@ use crate::sys::files::{self, FileError, Files};
 #[derive(Clone, Debug)]
 pub struct KnowledgeCache {
     path: PathBuf,
+    records: PathBuf,
     files: Files,
 }
 
@@ -30,18 +34,24 @@ impl KnowledgeCache {
         // What is lost in a power failure is made again.
         Self {
             path: dir.join(format!("{name}.cells")),
+            records: dir.join(format!("{name}.records")),
             files: Files::new(dir.join("tmp"), Durability::Process),
         }
     }
 
     /// What the log says: from the cache if it holds, and else from the log, and then the cache is renewed.
     pub fn read(&self, log: &KnowledgeLog) -> Result<LogContent, StoreError> {
+        Ok(self.read_stamped(log)?.1)
+    }
+
+    /// The same, with the state of the files before it was read.
+    pub fn read_stamped(&self, log: &KnowledgeLog) -> Result<(LogStamp, LogContent), StoreError> {
         let stamp = log.stamp()?;
         if stamp.file_count() == 0 {
-            return Ok(LogContent::default());
+            return Ok((stamp, LogContent::default()));
         }
         if let Some(content) = self.load(&stamp)? {
-            return Ok(content);
+            return Ok((stamp, content));
         }
         let content = log.read()?;
         // A file that can't be read now may be readable for the next one.
@@ -49,7 +59,7 @@ impl KnowledgeCache {
         if !content.problems.iter().any(is_passing) {
             self.renew(&stamp, &content)?;
         }
-        Ok(content)
+        Ok((stamp, content))
     }
 
     /// Appends to the log and renews the cache, so that the next hook need not.
@@ -58,21 +68,38 @@ impl KnowledgeCache {
         self.read(log).map(drop)
     }
 
+    /// The merged records, if they are of these sources.
+    pub fn load_records(&self, key: &SourceKey) -> Result<Option<StoredRecords>, StoreError> {
+        Ok(read(&self.records)?.and_then(|content| StoredRecords::decode(content, key)))
+    }
+
+    pub fn keep_records(&self, records: &StoredRecords) -> Result<(), StoreError> {
+        self.replace(&self.records, &records.encode())
+    }
+
     fn load(&self, stamp: &LogStamp) -> Result<Option<LogContent>, StoreError> {
-        match files::read_large(&self.path) {
-            Ok(content) => Ok(content.and_then(|content| cache_format::decode(&content, stamp))),
-            Err(error) if error.is_forbidden() || error.is_oversized() => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(read(&self.path)?.and_then(|content| cache_format::decode(&content, stamp)))
     }
 
     /// Puts the content there. The stamp is older than the content, so at worst the cache does not hold.
     fn renew(&self, stamp: &LogStamp, content: &LogContent) -> Result<(), StoreError> {
+        self.replace(&self.path, &cache_format::encode(stamp, content))
+    }
+
+    fn replace(&self, path: &Path, content: &[u8]) -> Result<(), StoreError> {
         // In a sandbox and on a full disk, everybody reads the log itself.
         let is_expected = |error: &FileError| error.is_forbidden() || error.is_full();
-        match self.files.replace(&self.path, &cache_format::encode(stamp, content)) {
+        match self.files.replace(path, content) {
             Err(error) if !is_expected(&error) => Err(error.into()),
             _ => Ok(()),
         }
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    match files::read_large(path) {
+        Ok(content) => Ok(content),
+        Err(error) if error.is_forbidden() || error.is_oversized() => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }

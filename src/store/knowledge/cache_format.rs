@@ -65,35 +65,35 @@ pub(super) fn decode(content: &[u8], stamp: &LogStamp) -> Option<LogContent> {
 }
 
 #[derive(Default)]
-struct Encoder(Vec<u8>);
+pub(super) struct Encoder(pub(super) Vec<u8>);
 
 impl Encoder {
-    fn u8(&mut self, number: u8) {
+    pub(super) fn u8(&mut self, number: u8) {
         self.0.push(number);
     }
 
-    fn count(&mut self, number: usize) {
+    pub(super) fn count(&mut self, number: usize) {
         self.u32(number as u32);
     }
 
-    fn u32(&mut self, number: u32) {
+    pub(super) fn u32(&mut self, number: u32) {
         self.0.extend(number.to_le_bytes());
     }
 
-    fn i64(&mut self, number: i64) {
+    pub(super) fn i64(&mut self, number: i64) {
         self.0.extend(number.to_le_bytes());
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.count(bytes.len());
         self.0.extend(bytes);
     }
 
-    fn text(&mut self, text: &str) {
+    pub(super) fn text(&mut self, text: &str) {
         self.bytes(text.as_bytes());
     }
 
-    fn word<T: PartialEq + Copy>(&mut self, all: &[T], word: T) {
+    pub(super) fn word<T: PartialEq + Copy>(&mut self, all: &[T], word: T) {
         self.u8(all.iter().position(|other| *other == word).unwrap_or(usize::MAX) as u8);
     }
 
@@ -105,11 +105,11 @@ impl Encoder {
         }
     }
 
-    fn optional_text(&mut self, text: Option<&str>) {
+    pub(super) fn optional_text(&mut self, text: Option<&str>) {
         self.optional(text, Self::text);
     }
 
-    fn stamp(&mut self, stamp: &LogStamp) {
+    pub(super) fn stamp(&mut self, stamp: &LogStamp) {
         self.count(stamp.files.len());
         for (name, FileStamp { inode, size, modified, changed }) in &stamp.files {
             self.text(name);
@@ -135,7 +135,7 @@ impl Encoder {
         }
     }
 
-    fn version(&mut self, version: &Version) {
+    pub(super) fn version(&mut self, version: &Version) {
         self.i64(version.stamp.milliseconds);
         self.u32(version.stamp.counter);
         self.text(version.writer.as_str());
@@ -169,14 +169,14 @@ impl Encoder {
         }
     }
 
-    fn origin(&mut self, origin: &Origin) {
+    pub(super) fn origin(&mut self, origin: &Origin) {
         self.text(&origin.author);
         self.0.extend(origin.at.as_nanosecond().to_le_bytes());
         self.optional_text(origin.commit.as_deref());
         self.optional_text(origin.branch.as_deref());
     }
 
-    fn statement(&mut self, statement: &Statement) {
+    pub(super) fn statement(&mut self, statement: &Statement) {
         for text in
             [&statement.description, &statement.rationale, &statement.summary, &statement.pattern_type]
         {
@@ -193,7 +193,7 @@ impl Encoder {
         self.origin(&statement.origin);
     }
 
-    fn anchor(&mut self, anchor: &Anchor) {
+    pub(super) fn anchor(&mut self, anchor: &Anchor) {
         let hash = |hash: &Option<TextHash>| hash.as_ref().map(|hash| hash.as_str().to_string());
         match &anchor.target {
             AnchorTarget::File { path } => {
@@ -230,43 +230,43 @@ impl Encoder {
 }
 
 /// The rest of what is being read. Every method is `None` if it is too short or wrong.
-struct Decoder<'a>(&'a [u8]);
+pub(super) struct Decoder<'a>(pub(super) &'a [u8]);
 
 impl<'a> Decoder<'a> {
-    fn array<const LENGTH: usize>(&mut self) -> Option<[u8; LENGTH]> {
+    pub(super) fn array<const LENGTH: usize>(&mut self) -> Option<[u8; LENGTH]> {
         let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*taken)
     }
 
-    fn u8(&mut self) -> Option<u8> {
+    pub(super) fn u8(&mut self) -> Option<u8> {
         self.array().map(u8::from_le_bytes)
     }
 
-    fn u32(&mut self) -> Option<u32> {
+    pub(super) fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    fn i64(&mut self) -> Option<i64> {
+    pub(super) fn i64(&mut self) -> Option<i64> {
         self.array().map(i64::from_le_bytes)
     }
 
-    fn bytes(&mut self) -> Option<&'a [u8]> {
+    pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = self.u32()? as usize;
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(taken)
     }
 
-    fn str(&mut self) -> Option<&'a str> {
+    pub(super) fn str(&mut self) -> Option<&'a str> {
         std::str::from_utf8(self.bytes()?).ok()
     }
 
-    fn text(&mut self) -> Option<String> {
+    pub(super) fn text(&mut self) -> Option<String> {
         self.str().map(str::to_string)
     }
 
-    fn word<T: Copy>(&mut self, all: &[T]) -> Option<T> {
+    pub(super) fn word<T: Copy>(&mut self, all: &[T]) -> Option<T> {
         all.get(usize::from(self.u8()?)).copied()
     }
 
@@ -279,7 +279,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn optional_text(&mut self) -> Result<Option<String>, Damaged> {
+    pub(super) fn optional_text(&mut self) -> Result<Option<String>, Damaged> {
         match self.has_value().ok_or(Damaged)? {
             true => self.text().map(Some).ok_or(Damaged),
             false => Ok(None),
@@ -299,7 +299,7 @@ impl<'a> Decoder<'a> {
         Some(())
     }
 
-    fn version(&mut self) -> Option<Version> {
+    pub(super) fn version(&mut self) -> Option<Version> {
         let stamp = Stamp { milliseconds: self.i64()?, counter: self.u32()? };
         Some(Version { stamp, writer: WriterId::new(self.str()?)? })
     }
@@ -323,7 +323,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    fn origin(&mut self) -> Option<Origin> {
+    pub(super) fn origin(&mut self) -> Option<Origin> {
         Some(Origin {
             author: self.text()?,
             at: Timestamp::from_nanosecond(i128::from_le_bytes(self.array()?)).ok()?,
@@ -332,7 +332,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    fn statement(&mut self) -> Option<Statement> {
+    pub(super) fn statement(&mut self) -> Option<Statement> {
         let [description, rationale, summary, pattern_type] =
             [self.text()?, self.text()?, self.text()?, self.text()?];
         let status = if self.has_value()? { Some(self.word(DecisionStatus::ALL)?) } else { None };
@@ -348,7 +348,7 @@ impl<'a> Decoder<'a> {
         Some(Statement { description, rationale, summary, status, impact, pattern_type, ends, basis, origin })
     }
 
-    fn anchor(&mut self) -> Option<Anchor> {
+    pub(super) fn anchor(&mut self) -> Option<Anchor> {
         let path = |this: &mut Self| AnchorPath::new(this.str()?).ok();
         let hash = |this: &mut Self| this.optional_text().map(|text| text.as_deref().map(TextHash::stored));
         let target = match self.u8()? {
@@ -369,4 +369,4 @@ impl<'a> Decoder<'a> {
 }
 
 /// The cache ends too early, or a value is wrong.
-struct Damaged;
+pub(super) struct Damaged;

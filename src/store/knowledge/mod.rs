@@ -26,6 +26,8 @@ mod pack;
 #[expect(clippy::disallowed_methods, reason = "the tests damage files in place")]
 mod pack_tests;
 mod problem;
+mod source_key;
+mod stored_records;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests damage files in place")]
 mod tests;
@@ -36,3 +38,5 @@ pub use git_exclude::exclude_knowledge_from_git;
 pub use log::{KnowledgeLog, LogContent, LogStamp};
 pub use pack::PackReport;
 pub use problem::{LogProblem, LogProblemKind};
+pub use source_key::SourceKey;
+pub use stored_records::StoredRecords;

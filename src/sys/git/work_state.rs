@@ -124,7 +124,21 @@ impl ReadOnlyGit {
             .collect();
         let output = self.ask(&args)?;
         let listed = String::from_utf8_lossy(&output.bytes).into_owned();
-        Ok(listed.lines().filter(|line| ids.iter().any(|id| id == line)).map(str::to_string).collect())
+        let ids: HashSet<&str> = ids.iter().map(String::as_str).collect();
+        Ok(listed.lines().filter(|line| ids.contains(line)).map(str::to_string).collect())
+    }
+
+    /// Which of these commits the repository has.
+    pub fn existing(&self, ids: &[String]) -> Result<Vec<String>, GitError> {
+        // Anything else could be an option.
+        let is_id = |id: &&str| id.len() >= 7 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        // Without a commit that is there git asks how to use it.
+        let args = ["rev-list", "--ignore-missing", "--no-walk=unsorted", "HEAD"];
+        let ids_given = ids.iter().map(String::as_str).filter(is_id);
+        let args: Vec<&str> = args.into_iter().chain(ids_given).chain(["--"]).collect();
+        let output = self.ask(&args)?;
+        let listed: HashSet<&[u8]> = output.bytes.split(|byte| *byte == b'\n').collect();
+        Ok(ids.iter().filter(|id| listed.contains(id.as_bytes())).cloned().collect())
     }
 
     /// The names of all branches, here and in remote repositories as they were fetched last. Only those that are UTF-8.

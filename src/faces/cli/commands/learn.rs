@@ -3,11 +3,11 @@
 use clap::Args;
 
 use crate::domain::knowledge::{
-    Basis, DuplicatePolicy, KnowledgeAction, RecordDraft, RecordKind, RecordName, RecordNameError,
+    Basis, DuplicatePolicy, RecordDraft, RecordKind, RecordName, RecordNameError,
 };
 use crate::faces::cli::output::CommandOutput;
 use crate::faces::cli::value_parsers::{basis, learnable_kind};
-use crate::ops::knowledge::{self, KnowledgeRequest, PlaceBase};
+use crate::ops::knowledge::{self, Lesson, PlaceBase};
 use crate::ops::{CommandError, CommandErrorKind, Op};
 
 use super::knowledge::Receipts;
@@ -66,43 +66,18 @@ pub(super) fn run(op: &Op, args: LearnArgs) -> Result<CommandOutput, CommandErro
         Some((key, value)) => (key.to_string(), value.to_string()),
         None => (tag.clone(), "yes".to_string()),
     });
-    let shared = RecordDraft {
+    let name = args.name.as_deref().map(RecordName::new).transpose().map_err(invalid_name)?;
+    let draft = RecordDraft {
+        name,
         basis: args.known,
         tags: tags.collect(),
-        also: args.also.clone(),
+        also: args.also,
+        supersedes: args.supersedes,
         duplicates,
         ..RecordDraft::new(args.kind)
     };
-    let name = args.name.as_deref().map(RecordName::new).transpose().map_err(invalid_name)?;
-    let is_tried_alone = args.text.is_none();
-    let mut drafts = Vec::new();
-    if let Some(text) = args.text {
-        let (description, summary) = match args.kind {
-            RecordKind::File => (None, Some(text)),
-            _ => (Some(text), None),
-        };
-        let supersedes = args.supersedes.clone();
-        let rationale = args.why.clone();
-        drafts.push(RecordDraft {
-            name: name.clone(),
-            description,
-            summary,
-            rationale,
-            supersedes,
-            ..shared.clone()
-        });
-    }
-    if let Some(tried) = args.tried {
-        let rationale = args.why.filter(|_| is_tried_alone);
-        let name = name.filter(|_| is_tried_alone);
-        let supersedes = if is_tried_alone { args.supersedes } else { Vec::new() };
-        let draft = RecordDraft { kind: RecordKind::Tried, description: Some(tried), ..shared };
-        drafts.push(RecordDraft { name, rationale, supersedes, ..draft });
-    }
-    let request = |draft: RecordDraft| {
-        Ok(KnowledgeRequest { action: KnowledgeAction::Record(Box::new(draft)), places: args.at.clone() })
-    };
-    let steps = drafts.into_iter().map(request).collect();
+    let lesson = Lesson { text: args.text, tried: args.tried, why: args.why, places: args.at, draft };
+    let steps = lesson.into_requests().into_iter().map(Ok).collect();
     Ok(Receipts(knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?).into())
 }
 

@@ -121,6 +121,9 @@ fn commits_with_their_files() {
     assert_eq!((log.items.len(), made(&log)), (4, 2));
     let ids: Vec<String> = log.items.iter().map(|entry| entry.id.clone()).collect();
     assert_eq!(reader.not_on_head(&ids).unwrap(), [others[0].0.clone()]);
+    let asked = [others[0].0.clone(), "0".repeat(40), "--all".to_string()];
+    assert_eq!(reader.existing(&asked).unwrap(), [others[0].0.clone()]);
+    assert!(reader.existing(&asked[1..]).unwrap().is_empty());
     let chosen = reader.commits(CommitChoice::Ids(&[others[0].0.clone(), "0".repeat(40)])).unwrap();
     assert_eq!(chosen.items.iter().map(|commit| commit.subject.as_str()).collect::<Vec<_>>(), ["second"]);
     assert!(reader.written_at(&others[0].0).is_some());
