@@ -4,6 +4,7 @@ mod cancelling;
 mod ending;
 mod hostile;
 mod identity;
+mod knowledge;
 mod mail;
 mod protocol;
 mod tools;

@@ -48,7 +48,12 @@ pub(in crate::faces) fn parse(text: &str) -> Result<Vec<BatchStep>, CommandError
     }
     let actions = members.get("actions").and_then(Value::as_array);
     let actions = actions.ok_or_else(|| malformed("the batch has no list `actions`".to_string()))?;
-    Ok(actions.iter().enumerate().map(|(index, action)| step(index, action)).collect())
+    Ok(steps(actions))
+}
+
+/// The steps of a list of actions.
+pub(in crate::faces) fn steps(actions: &[Value]) -> Vec<BatchStep> {
+    actions.iter().enumerate().map(|(index, action)| step(index, action)).collect()
 }
 
 fn step(index: usize, action: &Value) -> BatchStep {

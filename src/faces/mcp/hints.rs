@@ -1,7 +1,7 @@
 //! Rewrites hints for models that may have no shell: names the tool instead of the command.
 
 /// Command, the tool that does the same, and the tool's action unless that is its default.
-const TOOLS: [(&str, &str, Option<&str>); 21] = [
+const TOOLS: [(&str, &str, Option<&str>); 24] = [
     ("agents", "agents", None),
     ("whoami", "agents", None),
     ("join", "agents", Some("join")),
@@ -23,6 +23,9 @@ const TOOLS: [(&str, &str, Option<&str>); 21] = [
     ("unclaim", "task", Some("unclaim")),
     ("complete", "task", Some("complete")),
     ("feed", "feed", None),
+    ("know", "know", None),
+    ("learn", "learn", None),
+    ("record", "learn", None),
 ];
 
 /// The hint with commands replaced by tools; a command without a tool is left as it is.
@@ -49,6 +52,7 @@ fn tool(command: &str) -> Option<String> {
         ("claim", _) => ("task", Some("claim")),
         ("handoff", _) => ("task", Some("handoff")),
         ("spec", _) => ("task", Some("spec")),
+        ("knowledge", _) if command.starts_with("msg knowledge list") => ("know", None),
         // No tool lists agents that are gone.
         (_, Some("--gone")) => return None,
         (name, _) => {
@@ -76,6 +80,8 @@ mod tests {
         );
         check("run `msg doctor` for details about `x`", "run `msg doctor` for details about `x`");
         check("`msg agents --gone` lists them", "`msg agents --gone` lists them");
+        check("`msg knowledge list` shows all records", "the tool `know` shows all records");
+        check("`msg knowledge pack` mends it", "`msg knowledge pack` mends it");
         check("a lone ` is left", "a lone ` is left");
         check("no command", "no command");
     }

@@ -126,10 +126,10 @@ fn tame(name: &str, value: &mut Value) {
         // Already quoted line by line.
         "text" => return,
         // Our own sentences, in which text from peers is quoted.
-        "message" | "hints" | "why" => escape_invisible(text).into_owned(),
+        "message" | "hints" | "why" | "explanation" => escape_invisible(text).into_owned(),
         "reason" | "statusMessage" | "activity" | "lastToolCall" | "preview" => quote_sentence(text),
         // Too long for one line.
-        "notes" => ops::quote_peer_text(text),
+        "notes" | "description" | "rationale" | "summary" | "evidence" => ops::quote_peer_text(text),
         // Our own words, and paths, which may contain spaces.
         "" | "autoStatus" | "sessionId" | "cwd" | "root" | "spec" | "pattern" | "path" | "filesModified"
         | "file" | "changed" => match escape_invisible(text) {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::escape_invisible;
 use crate::domain::knowledge::RecordKind;
-use crate::domain::knowledge::scheme::{QueryAnswer, QueryValue};
+use crate::domain::knowledge::scheme::QueryAnswer;
 use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::faces::cli::value_parsers::{confidence, count, record_kind};
 use crate::faces::json;
@@ -123,24 +123,10 @@ struct ExpressionReport(QueryAnswer);
 impl Report for ExpressionReport {
     fn json(&self) -> Map<String, Value> {
         let key = if self.0.is_value() { "value" } else { "problem" };
-        Map::from_iter([(key.to_string(), value_json(&self.0.to_value()))])
+        Map::from_iter([(key.to_string(), json::query::value(&self.0.to_value()))])
     }
 
     fn text(&self, page: &mut Page) {
         self.0.to_string().lines().for_each(|line| page.line(escape_invisible(line)));
-    }
-}
-
-fn value_json(value: &QueryValue) -> Value {
-    match value {
-        QueryValue::Nil => Value::Null,
-        QueryValue::Truth(truth) => json!(truth),
-        QueryValue::Integer(number) => json!(number),
-        QueryValue::Float(number) => json!(number),
-        QueryValue::Text(text) | QueryValue::Symbol(text) | QueryValue::Keyword(text) => json!(text),
-        QueryValue::List(items) => items.iter().map(value_json).collect(),
-        QueryValue::Map(entries) => {
-            Value::Object(entries.iter().map(|(key, value)| (key.clone(), value_json(value))).collect())
-        }
     }
 }

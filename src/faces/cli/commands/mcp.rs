@@ -8,7 +8,7 @@ use crate::ops::{CommandError, CommandErrorKind};
 
 /// Serve models that have tools instead of a shell: MCP on standard input and output
 ///
-/// `msg install` registers it with a harness. It has six tools, takes mail only after the answer was written, and ends
+/// `msg install` registers it with a harness. It has eight tools, takes mail only after the answer was written, and ends
 /// with its client.
 #[derive(Args, Debug)]
 #[command(after_help = format!("\

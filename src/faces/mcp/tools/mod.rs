@@ -7,6 +7,8 @@ mod agents;
 mod feed;
 mod headings;
 mod inbox;
+mod know;
+mod learn;
 mod message;
 mod reserve;
 mod task;
@@ -37,7 +39,16 @@ pub(super) fn tasks(op: &Op) -> Result<ToolAnswer, CommandError> {
 
 /// All tools, in listing order.
 pub(super) fn all() -> Vec<Tool> {
-    vec![agents::tool(), message::tool(), inbox::tool(), reserve::tool(), task::tool(), feed::tool()]
+    vec![
+        agents::tool(),
+        message::tool(),
+        inbox::tool(),
+        reserve::tool(),
+        task::tool(),
+        feed::tool(),
+        know::tool(),
+        learn::tool(),
+    ]
 }
 
 /// A tool call whose arguments are valid.
@@ -49,6 +60,8 @@ pub(super) enum ToolCall {
     Reserve(reserve::ReserveToolArgs),
     Task(task::TaskToolArgs),
     Feed(feed::FeedToolArgs),
+    Know(know::KnowToolArgs),
+    Learn(learn::LearnToolArgs),
 }
 
 impl ToolCall {
@@ -61,6 +74,8 @@ impl ToolCall {
             "reserve" => read(arguments).map(Self::Reserve),
             "task" => read(arguments).map(Self::Task),
             "feed" => read(arguments).map(Self::Feed),
+            "know" => read(arguments).map(Self::Know),
+            "learn" => read(arguments).map(Self::Learn),
             _ => return None,
         })
     }
@@ -81,6 +96,8 @@ impl ToolCall {
             Self::Reserve(args) => reserve::run(op, args),
             Self::Task(args) => task::run(op, args),
             Self::Feed(args) => feed::run(op, args),
+            Self::Know(args) => know::run(op, args),
+            Self::Learn(args) => learn::run(op, args),
         }
     }
 }

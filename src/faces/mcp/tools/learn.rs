@@ -1,0 +1,149 @@
+//! The tool that records what was found out: one record, or a batch.
+
+use rmcp::model::Tool;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::domain::knowledge::{
+    ActionOutcome, ActionReceipt, DuplicatePolicy, RecordDraft, RecordKind, RecordName,
+};
+use crate::faces::json::{self, batch};
+use crate::faces::mcp::tool_answer::ToolAnswer;
+use crate::ops::knowledge::{self, Lesson, PlaceBase};
+use crate::ops::{CommandError, CommandErrorKind, Op};
+
+use super::describe;
+
+pub(super) fn tool() -> Tool {
+    describe(
+        "learn",
+        "Record for later sessions what the code does not say: why it is so, what failed, which command works.",
+        json!({
+            "text": { "type": "string", "description": "one sentence" },
+            "at": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "path, path#symbol, path:line, path:from-to or \"$ command\"",
+            },
+            "why": { "type": "string" },
+            "kind": {
+                "type": "string",
+                "enum": ["note", "tried", "decision", "principle", "pattern", "file"],
+                "default": "note",
+            },
+            "name": { "type": "string", "description": "updates the record of that name" },
+            "tried": { "type": "string", "description": "what failed" },
+            "supersedes": { "type": "array", "items": { "type": "string" }, "description": "names" },
+            "new": { "type": "boolean", "description": "although one says nearly the same" },
+            "actions": {
+                "type": "array",
+                "items": { "type": "object", "properties": { "action": { "type": "string" } } },
+                "description": "a batch instead: {action: confirm, name}, {action: record-decision, description, rationale, anchors} …",
+            },
+        }),
+    )
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::faces::mcp) struct LearnToolArgs {
+    text: Option<String>,
+    at: Option<Texts>,
+    why: Option<String>,
+    kind: Option<String>,
+    name: Option<String>,
+    tried: Option<String>,
+    supersedes: Option<Texts>,
+    new: Option<bool>,
+    actions: Option<Vec<Value>>,
+}
+
+/// Models give a single text as often as a list.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Texts {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl From<Texts> for Vec<String> {
+    fn from(texts: Texts) -> Self {
+        match texts {
+            Texts::One(text) => vec![text],
+            Texts::Many(texts) => texts,
+        }
+    }
+}
+
+pub(super) fn run(op: &Op, args: LearnToolArgs) -> Result<ToolAnswer, CommandError> {
+    let receipts = match args {
+        LearnToolArgs { actions: Some(actions), text: None, tried: None, .. } => {
+            let actions: Vec<Value> = actions.into_iter().map(pair).collect();
+            knowledge::tell(op, batch::steps(&actions), PlaceBase::ProjectRoot)?
+        }
+        LearnToolArgs { actions: Some(_), .. } => {
+            let text = "`actions` is a batch of its own, without `text` and `tried`";
+            return Err(CommandError::new(CommandErrorKind::Usage, text).hint("make two calls of it"));
+        }
+        args => {
+            let steps = lesson(args)?.into_requests().into_iter().map(Ok).collect();
+            knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?
+        }
+    };
+    let rows: Vec<Value> = receipts.iter().map(json::record::receipt).collect();
+    Ok(ToolAnswer::lines(receipts.iter().map(line)).with("records", rows))
+}
+
+fn lesson(args: LearnToolArgs) -> Result<Lesson, CommandError> {
+    if args.text.is_none() && args.tried.is_none() {
+        let text = "`text`, `tried` or `actions` is needed";
+        return Err(CommandError::new(CommandErrorKind::Usage, text).hint("see the tool's input schema"));
+    }
+    let name = args.name.as_deref().map(RecordName::new).transpose();
+    let name = name.map_err(|error| CommandError::new(CommandErrorKind::InvalidName, error.to_string()))?;
+    let draft = RecordDraft {
+        name,
+        supersedes: args.supersedes.map(Into::into).unwrap_or_default(),
+        duplicates: match args.new {
+            Some(true) => DuplicatePolicy::AddAnyway,
+            Some(false) | None => DuplicatePolicy::Answer,
+        },
+        ..RecordDraft::new(args.kind.as_deref().map_or(Ok(RecordKind::Note), kind)?)
+    };
+    let places = args.at.map(Into::into).unwrap_or_default();
+    Ok(Lesson { text: args.text, tried: args.tried, why: args.why, places, draft })
+}
+
+/// A relationship has two ends, which only a batch has.
+fn kind(word: &str) -> Result<RecordKind, CommandError> {
+    let kind = RecordKind::parse(word).filter(|kind| *kind != RecordKind::Relationship);
+    kind.ok_or_else(|| {
+        let text = format!("`{}` is not a kind that `learn` takes", word.escape_debug());
+        CommandError::new(CommandErrorKind::InvalidValue, text)
+            .hint("use note, tried, decision, principle, pattern or file")
+    })
+}
+
+/// `{"action": "confirm", "name": …}` as `["confirm", {"name": …}]`; a pair is taken as it is.
+fn pair(action: Value) -> Value {
+    match action {
+        Value::Object(mut members) => match members.shift_remove("action") {
+            Some(name) => json!([name, members]),
+            None => Value::Object(members),
+        },
+        action => action,
+    }
+}
+
+fn line(receipt: &ActionReceipt) -> String {
+    let id = &receipt.id;
+    match receipt.outcome {
+        ActionOutcome::Added => format!("recorded {id}"),
+        ActionOutcome::Updated => format!("updated {id}"),
+        ActionOutcome::AlreadyThere => {
+            format!("not recorded: {id} says nearly the same; with `new` yours is recorded too")
+        }
+        ActionOutcome::Retired => format!("retired {id}"),
+        ActionOutcome::Confirmed => format!("confirmed {id}"),
+    }
+}
