@@ -16,6 +16,7 @@ use crate::ops::watcher::awareness_watcher::{AwarenessSignal, AwarenessWatcher};
 use crate::ops::{CommandError, Context, GlobalOptions, Op, carry_out, run};
 use crate::sys::test_switches;
 
+use super::notice_filter::NoticeFilter;
 use super::state::{AwarenessFocus, ChatUpdate};
 use super::to_model;
 
@@ -57,7 +58,7 @@ enum Following {
 pub(super) fn work(globals: &GlobalOptions, wanted: &Receiver<AwarenessFocus>, news: &Sender<ChatUpdate>) {
     let intervals = Intervals::get();
     while let Ok(mut focus) = wanted.recv() {
-        let mut screen = Screen { news, notices: Notices::default() };
+        let mut screen = Screen { news, notices: NoticeFilter::default() };
         while focus != AwarenessFocus::Nothing {
             match follow_with_new_settings(globals, &mut focus, wanted, &mut screen, intervals) {
                 Ok(Following::Over) => break,
@@ -70,7 +71,7 @@ pub(super) fn work(globals: &GlobalOptions, wanted: &Receiver<AwarenessFocus>, n
             match wanted.recv_timeout(intervals.retry) {
                 Ok(next) => {
                     focus = latest(next, wanted);
-                    screen.notices = Notices::default();
+                    screen.notices = NoticeFilter::default();
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -125,7 +126,7 @@ fn follow(
                 if *focus == AwarenessFocus::Nothing {
                     return Ok(Following::Over);
                 }
-                screen.notices = Notices::default();
+                screen.notices = NoticeFilter::default();
                 earliest = Instant::now();
                 has_changed = true;
             }
@@ -143,7 +144,7 @@ fn latest(next: AwarenessFocus, wanted: &Receiver<AwarenessFocus>) -> AwarenessF
 /// Where this thread reports to.
 struct Screen<'a> {
     news: &'a Sender<ChatUpdate>,
-    notices: Notices,
+    notices: NoticeFilter,
 }
 
 impl Screen<'_> {
@@ -170,27 +171,6 @@ impl Screen<'_> {
     }
 }
 
-/// The notices of this try and of the one before. What is wrong for long is shown once, and again only after a try at
-/// which it was not wrong.
-#[derive(Debug, Default)]
-struct Notices {
-    before: Vec<String>,
-    now: Vec<String>,
-}
-
-impl Notices {
-    /// Notes the text; `true` if it has to be shown.
-    fn is_new(&mut self, text: &str) -> bool {
-        let is_new = !self.before.iter().chain(&self.now).any(|shown| shown == text);
-        self.now.push(text.to_string());
-        is_new
-    }
-
-    fn end_try(&mut self) {
-        self.before = std::mem::take(&mut self.now);
-    }
-}
-
 fn seen(op: &Op, focus: &AwarenessFocus) -> Result<Option<ChatUpdate>, CommandError> {
     Ok(Some(match focus {
         AwarenessFocus::Nothing => return Ok(None),
@@ -204,24 +184,4 @@ fn seen(op: &Op, focus: &AwarenessFocus) -> Result<Option<ChatUpdate>, CommandEr
             ChatUpdate::Headings(seen.map(|seen| Box::new(to_model::headings(&seen))))
         }
     }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Notices;
-
-    #[test]
-    fn what_is_wrong_for_long_is_shown_once() {
-        let mut notices = Notices::default();
-        let mut shown = |texts: &[&str]| {
-            let shown: Vec<bool> = texts.iter().map(|text| notices.is_new(text)).collect();
-            notices.end_try();
-            shown
-        };
-        assert_eq!(shown(&["broken", "broken"]), [true, false]);
-        assert_eq!(shown(&["broken", "odd"]), [false, true]);
-        assert_eq!(shown(&["broken"]), [false]);
-        assert!(shown(&[]).is_empty());
-        assert_eq!(shown(&["broken"]), [true]);
-    }
 }

@@ -173,6 +173,7 @@ pub(super) fn count(state: &ChatState) -> usize {
         // One more for the heading.
         Tab::Reservations => holds(state).len() + 1,
         Tab::Feed => events(state).len(),
+        Tab::Knowledge => state.knowledge.list.as_ref().map_or(0, |list| list.items.len()),
         Tab::Overlaps => overlaps(state).len(),
         Tab::Conversation(_) | Tab::All => 0,
     }

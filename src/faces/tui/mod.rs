@@ -2,11 +2,14 @@
 //!
 //! `state` and `update` are pure: keys, news from the mesh and the time go in, effects to carry out come out. `view`
 //! draws the state and changes nothing. `mesh_thread` reads the mesh and carries out requests; `send_thread` sends
-//! messages; `awareness_thread` reads what agents are heading for. This module connects them and restores the terminal at the end.
+//! messages; `awareness_thread` reads what agents are heading for, and `knowledge_thread` what sessions found out. This module connects them and restores the terminal at the end.
 
 mod awareness_thread;
 mod conversation;
 mod input_buffer;
+mod knowledge_state;
+mod knowledge_thread;
+mod knowledge_update;
 mod layout;
 mod list_rows;
 mod list_state;
@@ -14,6 +17,7 @@ mod mesh_thread;
 mod message_view;
 mod model;
 mod name_completion;
+mod notice_filter;
 mod recipients;
 mod send_thread;
 mod state;
@@ -42,6 +46,7 @@ use crate::sys::signals::{self, TerminalSignal};
 use crate::sys::{clock, environment, process, stdin, test_switches};
 use anstream::ColorChoice;
 
+use knowledge_state::KnowledgeCall;
 use mesh_thread::{MeshRequest, MeshThreadEnd};
 use state::{ChatEffect, ChatState, ChatUpdate};
 use terminal::TerminalScreen;
@@ -156,6 +161,9 @@ fn show(
     let (told, looked_for) = (tell.clone(), globals.clone());
     // It ends with the mesh thread, which has the other end of its channel. Nobody waits for what it is reading.
     start("lookout", move || awareness_thread::work(&looked_for, &for_lookout, &told))?;
+    let (ask, asked_records) = unbounded();
+    let (told, asked_for) = (tell.clone(), globals.clone());
+    let knowledge = start("knowledge", move || knowledge_thread::work(&asked_for, &asked_records, &told))?;
     let mesh_thread = start("desk", move || {
         let mut globals = globals;
         loop {
@@ -173,11 +181,13 @@ fn show(
     })?;
     let screen = TerminalScreen::open().map_err(|error| failure("cannot take over the terminal", &error))?;
     let unheard = news.clone();
-    let ended = Show { screen, theme, requests, news, asked, alive_at: Cell::default() }.run();
+    let ended = Show { screen, theme, requests, ask, news, asked, alive_at: Cell::default() }.run();
     // The request channel is closed now, so the mesh thread ends. That closes the message channel, and the send thread
     // ends after sending what is still queued.
     let worked = mesh_thread.join().unwrap_or_else(|_| Err(bug()));
     let posted = post.join().map_err(|_| bug());
+    // What the user confirmed or retired last is still written.
+    let recorded = knowledge.join().map_err(|_| bug());
     // If the chat is closed right after Enter, the user must still learn that the message was not sent.
     let mut unsent = None;
     for news in unheard.try_iter() {
@@ -189,7 +199,7 @@ fn show(
             _ => {}
         }
     }
-    ended.and(worked).and(posted).and(unsent.map_or(Ok(()), Err))
+    ended.and(worked).and(posted).and(recorded).and(unsent.map_or(Ok(()), Err))
 }
 
 fn not_sent(why: &str, text: &str) -> CommandError {
@@ -218,6 +228,7 @@ struct Show {
     screen: TerminalScreen,
     theme: Theme,
     requests: Sender<MeshRequest>,
+    ask: Sender<KnowledgeCall>,
     news: Receiver<ChatUpdate>,
     asked: Receiver<TerminalSignal>,
     /// When the mesh thread was last sent a sign of life.
@@ -320,6 +331,11 @@ impl Show {
                 }
                 ChatEffect::Focus => MeshRequest::SignOfLife,
                 ChatEffect::Follow(focus) => MeshRequest::Follow(focus),
+                ChatEffect::Knowledge(call) => {
+                    // Only after a panic is nobody there to take it.
+                    drop(self.ask.send(call));
+                    continue;
+                }
             };
             // If the mesh thread has ended, its news channel is closed too, which the next wait notices.
             drop(self.requests.send(request));

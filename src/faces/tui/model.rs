@@ -145,6 +145,38 @@ pub(super) struct HeadingsView {
     pub(super) rows: Vec<(&'static str, Vec<String>)>,
 }
 
+/// The records that match, the best first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct KnowledgeList {
+    /// What was searched for.
+    pub(super) words: String,
+    pub(super) items: Vec<KnowledgeItem>,
+    /// How many records the project has.
+    pub(super) total: usize,
+}
+
+/// A record in a list.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct KnowledgeItem {
+    /// `decision/one-lock`.
+    pub(super) id: String,
+    pub(super) kind: String,
+    pub(super) name: String,
+    /// What a reader must know before believing it, such as `stale`.
+    pub(super) marks: Vec<String>,
+    /// The code that it is about was changed or is gone.
+    pub(super) is_outdated: bool,
+    pub(super) sentence: String,
+    pub(super) place: Option<String>,
+}
+
+/// A record in full.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct KnowledgePage {
+    pub(super) heading: String,
+    pub(super) lines: Vec<String>,
+}
+
 /// A line of the feed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FeedLine {

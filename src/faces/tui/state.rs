@@ -8,8 +8,12 @@ use ratatui::layout::Size;
 
 use super::conversation::Conversation;
 use super::input_buffer::InputBuffer;
+use super::knowledge_state::{KnowledgeCall, KnowledgeState};
 use super::list_state::ListState;
-use super::model::{ChatMessage, FeedLine, HeadingsView, MeshSnapshot, OverlapsView, ReceiptView};
+use super::model::{
+    ChatMessage, FeedLine, HeadingsView, KnowledgeList, KnowledgePage, MeshSnapshot, OverlapsView,
+    ReceiptView,
+};
 use super::name_completion::NameCompletion;
 use super::recipients::Recipients;
 
@@ -28,6 +32,8 @@ pub(super) enum Tab {
     Tasks,
     Reservations,
     Feed,
+    /// What sessions found out about the project.
+    Knowledge,
     /// Who may collide with whom.
     Overlaps,
 }
@@ -64,6 +70,7 @@ pub(super) enum ChatEffect {
     Focus,
     /// From now on this is shown.
     Follow(AwarenessFocus),
+    Knowledge(KnowledgeCall),
     Suspend,
     Quit,
 }
@@ -75,7 +82,7 @@ pub(super) struct TypedMessage {
     pub(super) text: String,
 }
 
-/// Reports from the mesh thread and the send thread.
+/// Reports from the threads.
 #[derive(Clone, Debug)]
 pub(super) enum ChatUpdate {
     World(Box<MeshSnapshot>),
@@ -89,9 +96,15 @@ pub(super) enum ChatUpdate {
     Overlaps(Box<OverlapsView>),
     /// What an agent is working on; `None` if that is not known.
     Headings(Option<Box<HeadingsView>>),
+    Records(Box<KnowledgeList>),
+    /// A record in full; `None` if it is not there any more.
+    Record {
+        id: String,
+        page: Option<Box<KnowledgePage>>,
+    },
     /// Receipts of messages of mine.
     Receipts(Vec<(String, ReceiptView)>),
-    /// The message was sent; the text says what became of it.
+    /// What was asked for is done; the text says what became of it.
     Sent(String),
     NotSent {
         why: String,
@@ -132,6 +145,7 @@ pub(super) struct ChatState {
     pub(super) headings: Option<HeadingsView>,
     /// What was last said to be shown.
     pub(super) followed: AwarenessFocus,
+    pub(super) knowledge: KnowledgeState,
     pub(super) has_older: bool,
     /// Older messages were requested and have not arrived yet.
     pub(super) awaits_older: bool,
@@ -159,6 +173,7 @@ impl ChatState {
             overlaps: None,
             headings: None,
             followed: AwarenessFocus::default(),
+            knowledge: KnowledgeState::default(),
             has_older: false,
             awaits_older: false,
             tab: Tab::default(),
@@ -178,8 +193,8 @@ impl ChatState {
     pub(super) fn tabs(&self) -> Vec<Tab> {
         let conversations =
             self.conversations.iter().map(|conversation| Tab::Conversation(conversation.with.clone()));
-        let fixed = [Tab::Agents, Tab::All, Tab::Tasks, Tab::Reservations, Tab::Feed, Tab::Overlaps];
-        fixed.into_iter().chain(conversations).collect()
+        let fixed = [Tab::Agents, Tab::All, Tab::Tasks, Tab::Reservations, Tab::Feed, Tab::Knowledge];
+        fixed.into_iter().chain([Tab::Overlaps]).chain(conversations).collect()
     }
 
     /// The conversation that is open, if one is.
@@ -281,6 +296,13 @@ impl ChatState {
             }
             ChatUpdate::Overlaps(overlaps) => self.overlaps = Some(*overlaps),
             ChatUpdate::Headings(headings) => self.headings = headings.map(|headings| *headings),
+            ChatUpdate::Records(list) => self.knowledge.list = Some(*list),
+            ChatUpdate::Record { id, page } => {
+                if page.is_none() {
+                    self.say(format!("{id} is retired"));
+                }
+                self.knowledge.take_page(&id, page.map(|page| *page));
+            }
             ChatUpdate::Receipts(receipts) => {
                 for conversation in self.conversations.iter_mut().chain([&mut self.all]) {
                     conversation.note_receipts(&receipts);

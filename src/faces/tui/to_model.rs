@@ -7,10 +7,12 @@ use jiff::Timestamp;
 use crate::domain::awareness::PredictionEnd;
 use crate::domain::awareness::signals::Signal;
 use crate::domain::awareness::trajectory::Trend;
+use crate::domain::knowledge::{AnchorVerdict, full_text, record_marks};
 use crate::domain::settings::AwarenessMode;
-use crate::domain::{AnyEventKind as Happened, Event, EventKind};
+use crate::domain::{AnyEventKind as Happened, Event, EventKind, quote_code};
 use crate::ops::awareness::agent_topics::AgentTopics;
 use crate::ops::awareness::overlaps::{AgentOverlap, OpenConflict, OverlapReport};
+use crate::ops::knowledge::{KnowledgeAnswer, ShownRecord};
 use crate::ops::messages::mail_tracker::DeliveryStatus;
 use crate::ops::overview::{HeldReservation, MeshOverview};
 use crate::ops::tasks::{ActiveSpec, TaskState, TaskView};
@@ -19,9 +21,13 @@ use crate::ops::{AgentProfile, CommandError, Context, SendReport};
 use crate::store::{MessageLocation, Prediction, StoredMessage};
 
 use super::model::{
-    ChatMessage, ConflictItem, FeedLine, HeadingsView, HeadsUpItem, MeshSnapshot, MessageStatus, OverlapItem,
-    OverlapsView, PeerItem, ReceiptView, ReservationItem, SentCopy, SpecView, TaskItem, TaskStateView, Tone,
+    ChatMessage, ConflictItem, FeedLine, HeadingsView, HeadsUpItem, KnowledgeItem, KnowledgeList,
+    KnowledgePage, MeshSnapshot, MessageStatus, OverlapItem, OverlapsView, PeerItem, ReceiptView,
+    ReservationItem, SentCopy, SpecView, TaskItem, TaskStateView, Tone,
 };
+
+/// The most words of a record.
+const MOST_WORDS: usize = 1_000;
 
 pub(super) fn mesh_snapshot(ctx: &Context, seen: &MeshOverview) -> MeshSnapshot {
     MeshSnapshot {
@@ -229,6 +235,32 @@ pub(super) fn headings(seen: &AgentTopics) -> HeadingsView {
     let rows = std::iter::once(("asked for", text)).chain(topics).chain(files);
     let rows = rows.filter(|(_, words): &(_, Vec<String>)| !words.is_empty()).collect();
     HeadingsView { name: seen.name.to_string(), asked: seen.last_prompt, rows }
+}
+
+/// The records that match `words`.
+pub(super) fn records(answer: &KnowledgeAnswer, words: String) -> KnowledgeList {
+    let item = |shown: &ShownRecord| KnowledgeItem {
+        id: shown.record.id.to_string(),
+        kind: shown.record.id.kind.to_string(),
+        name: shown.record.id.name.to_string(),
+        marks: record_marks(&shown.record, &shown.state()),
+        is_outdated: matches!(shown.verdict, AnchorVerdict::Stale | AnchorVerdict::Gone),
+        sentence: shown.record.statement.headline().to_string(),
+        place: shown.record.anchors.first().map(|anchor| anchor.target.to_string()),
+    };
+    KnowledgeList { words, items: answer.records.iter().map(item).collect(), total: answer.total }
+}
+
+/// A record in full, with what changed in the code since.
+pub(super) fn record_page(shown: &ShownRecord) -> KnowledgePage {
+    let text = full_text(&shown.record, &shown.state(), MOST_WORDS);
+    let mut lines = text.lines().map(str::to_string);
+    let heading = lines.next().unwrap_or_default();
+    let changed = shown.anchors.iter().filter_map(|anchor| {
+        let explanation = anchor.explanation.as_ref()?;
+        Some(format!("changed: {} {explanation}", quote_code(&anchor.target.to_string())))
+    });
+    KnowledgePage { heading, lines: lines.chain(changed).collect() }
 }
 
 /// A prompt that its user shares.

@@ -10,6 +10,7 @@ use crate::domain::AgentName;
 
 use super::conversation::{Conversation, Window};
 use super::input_buffer::LONGEST;
+use super::knowledge_state::KnowledgeCall;
 use super::layout::{areas, has_detail};
 use super::list_rows;
 use super::message_view::MessageLayout;
@@ -80,9 +81,11 @@ impl ChatState {
         } else if self.filter.is_open {
             self.key_in_filter(key);
         } else if !self.key_in_completion(key) {
-            effects.extend(match key.code {
-                KeyCode::Esc => self.escape(was_closing),
-                _ => self.plain_key(key),
+            effects.extend(match (self.key_in_record(key), key.code) {
+                (Some(done), _) => done,
+                (None, KeyCode::Esc) => self.escape(was_closing),
+                (None, _) if self.key_in_record_list(key) => Vec::new(),
+                (None, _) => self.plain_key(key),
             });
         }
         effects
@@ -109,8 +112,13 @@ impl ChatState {
     }
 
     fn key_in_filter(&mut self, key: KeyEvent) {
+        let before = self.filter.text.clone();
         match key.code {
             KeyCode::Esc => self.filter = Default::default(),
+            KeyCode::Enter if self.tab == Tab::Knowledge => {
+                self.filter.is_open = false;
+                self.open_record();
+            }
             KeyCode::Enter => self.filter.is_open = false,
             KeyCode::Backspace if self.filter.text.is_empty() => self.filter.is_open = false,
             KeyCode::Backspace => drop(self.filter.text.pop()),
@@ -127,6 +135,9 @@ impl ChatState {
                 self.move_by(key.code);
             }
             _ => {}
+        }
+        if self.tab == Tab::Knowledge && self.filter.text != before {
+            self.list_mut().at = 0;
         }
         self.keep_choice();
     }
@@ -314,6 +325,8 @@ impl ChatState {
             if let Some(name) = chosen {
                 self.open(&name);
             }
+        } else if self.tab == Tab::Knowledge {
+            self.open_record();
         }
     }
 
@@ -345,6 +358,7 @@ impl ChatState {
                 let count = list_rows::choosable(self).len();
                 self.list_mut().step(by, count);
             }
+            Tab::Knowledge => self.scroll_knowledge(by),
             Tab::Feed => {
                 let count = list_rows::count(self);
                 self.list_mut().scroll(by, count, height);
@@ -404,6 +418,11 @@ impl ChatState {
             self.followed = focus.clone();
             effects.push(ChatEffect::Follow(focus));
         }
+        let records = self.knowledge_focus();
+        if records != self.knowledge.followed {
+            self.knowledge.followed = records.clone();
+            effects.push(ChatEffect::Knowledge(KnowledgeCall::Show(records)));
+        }
         // An overlay hides part of the conversation.
         if self.is_help_open || self.completion.is_some() {
             return effects;
@@ -437,6 +456,11 @@ impl ChatState {
             }
             MouseEventKind::Down(MouseButton::Left) if areas.body.contains(at) && self.tab == Tab::Agents => {
                 self.click_agent(usize::from(mouse.row - areas.body.y));
+            }
+            MouseEventKind::Down(MouseButton::Left)
+                if areas.body.contains(at) && self.tab == Tab::Knowledge =>
+            {
+                self.click_record(usize::from(mouse.row - areas.body.y));
             }
             _ => return Vec::new(),
         }

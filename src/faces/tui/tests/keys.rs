@@ -26,7 +26,7 @@ fn to_all(text: &str) -> Vec<(Recipients, String)> {
 fn tabs_go_round_both_ways() {
     let mut state = full(80, 24);
     let names = state.tabs();
-    assert_eq!(names.len(), 8);
+    assert_eq!(names.len(), 9);
     for key in [KeyCode::Tab, KeyCode::Right] {
         for place in 1..=names.len() {
             press(&mut state, key);
@@ -55,7 +55,7 @@ fn enter_sends_to_whom_the_tab_is_about() {
 
 #[test]
 fn a_mention_sends_from_any_tab() {
-    for tab in ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Overlaps"] {
+    for tab in ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Knowledge", "Overlaps"] {
         let mut state = full(80, 24);
         go(&mut state, tab);
         type_in(&mut state, "@goldfalcon: are you there?");
@@ -133,7 +133,7 @@ fn escape_closes_one_thing_at_a_time() {
 
 #[test]
 fn escape_goes_back_to_the_agents_and_quits_only_when_pressed_twice_there() {
-    for tab in ["SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Overlaps"] {
+    for tab in ["SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Knowledge", "Overlaps"] {
         let mut state = full(80, 24);
         go(&mut state, tab);
         assert_eq!(press(&mut state, KeyCode::Esc), [], "{tab}");
@@ -207,10 +207,10 @@ fn notices_of_the_program_are_not_answered() {
 
 #[test]
 fn the_strip_of_tabs_says_that_there_are_more() {
-    let mut state = full(90, 24);
+    let mut state = full(110, 24);
     let strip = |state: &ChatState| picture(state).lines().nth(1).unwrap().to_string();
     assert!(
-        strip(&state).starts_with(" Agents  All  Tasks  Reservations  Feed  Overlaps "),
+        strip(&state).starts_with(" Agents  All  Tasks  Reservations  Feed  Knowledge  Overlaps "),
         "{}",
         strip(&state)
     );
@@ -305,7 +305,7 @@ fn an_agent_is_chosen_and_opened() {
     press(&mut state, KeyCode::Down);
     press(&mut state, KeyCode::Enter);
     assert_eq!(state.tab, Tab::Conversation("CalmOwl".to_string()), "those without a spec come last");
-    assert_eq!(state.tabs().len(), 9, "it has a tab now");
+    assert_eq!(state.tabs().len(), 10, "it has a tab now");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod chatting;
 mod headings;
 mod hostile;
 mod keys;
+mod knowledge;
 mod overlaps;
 mod pictures;
 
@@ -17,8 +18,9 @@ use crate::domain::awareness::PredictionEnd;
 use crate::domain::{Importance, Presence};
 
 use super::model::{
-    ChatMessage, ConflictItem, FeedLine, HeadsUpItem, MeshSnapshot, MessageStatus, OverlapItem, OverlapsView,
-    PeerItem, ReceiptView, ReservationItem, SentCopy, SpecView, TaskItem, TaskStateView, Tone,
+    ChatMessage, ConflictItem, FeedLine, HeadsUpItem, KnowledgeItem, KnowledgeList, KnowledgePage,
+    MeshSnapshot, MessageStatus, OverlapItem, OverlapsView, PeerItem, ReceiptView, ReservationItem, SentCopy,
+    SpecView, TaskItem, TaskStateView, Tone,
 };
 use super::state::{ChatEffect, ChatState, ChatUpdate};
 use super::theme::Theme;
@@ -155,6 +157,52 @@ fn near() -> OverlapsView {
     }
 }
 
+fn item(id: &str, marks: &[&str], sentence: &str, place: &str) -> KnowledgeItem {
+    let (kind, name) = id.split_once('/').unwrap();
+    KnowledgeItem {
+        id: id.to_string(),
+        kind: kind.to_string(),
+        name: name.to_string(),
+        marks: marks.iter().map(|mark| mark.to_string()).collect(),
+        is_outdated: marks.iter().any(|mark| ["stale", "gone"].contains(mark)),
+        sentence: sentence.to_string(),
+        place: (!place.is_empty()).then(|| place.to_string()),
+    }
+}
+
+fn records() -> KnowledgeList {
+    let items = vec![
+        item("decision/one-lock-guards-all-names", &[], "One lock guards all names", "src/sys/flock.rs#lock"),
+        item(
+            "tried/caching-the-registry-in-memory",
+            &["stale"],
+            "Caching the registry in memory does not work, because other processes change it",
+            "src/store/mesh.rs:12-40",
+        ),
+        item("note/tests-run-locked", &[], "Run the tests with --locked", "$ cargo test"),
+        item(
+            "decision/two-locks",
+            &["drifted", "on feature-x, not merged"],
+            "Two locks, in a fixed order",
+            "",
+        ),
+        item("file/hash", &["gone"], "漢字 and é in passwords are hashed here, too", "src/auth/hash.rs"),
+    ];
+    KnowledgeList { words: String::new(), items, total: 340 }
+}
+
+fn page() -> KnowledgePage {
+    let lines = [
+        "“One lock guards all names”",
+        "why: “Two locks deadlocked when a process held the one and waited for the other, and nobody could say in which order they were taken.”",
+        "at: src/sys/flock.rs#lock stale",
+        "by Alice on 2026-11-12, tested, confidence 0.9, confirmed by Bob",
+        "changed: `src/sys/flock.rs#lock` 12 lines changed in 2 commits since a1b2c3d, last by Ann: “take it later”",
+    ];
+    let lines = lines.map(str::to_string).to_vec();
+    KnowledgePage { heading: "decision/one-lock-guards-all-names (stale)".to_string(), lines }
+}
+
 fn received(number: usize, from: &str, text: &str) -> ChatMessage {
     ChatMessage {
         key: format!("{:013}-aaaaaa", 1_000 + number),
@@ -221,6 +269,7 @@ fn full(width: u16, height: u16) -> ChatState {
         happened(2, "SwiftRaven", "completed TASK-01: bcrypt, see src/auth/hash.rs", Tone::Good),
     ]));
     state.hear(ChatUpdate::Overlaps(Box::new(near())));
+    state.hear(ChatUpdate::Records(Box::new(records())));
     state
 }
 

@@ -7,11 +7,12 @@ use ratatui::widgets::{Clear, Widget};
 
 use crate::faces::tui::theme::Theme;
 
-const KEYS: [(&str, &str); 17] = [
+const KEYS: [(&str, &str); 18] = [
     ("Esc", "back; twice to quit"),
     ("Ctrl-C Ctrl-Q", "quit"),
     ("Tab ← →", "next / previous tab"),
     ("↑ ↓ PgUp PgDn", "scroll; choose an agent, see its topics and files"),
+    ("Knowledge tab", "type to search; Enter reads, c confirms, r retires"),
     ("Overlaps tab", "who may collide, why"),
     ("Home End", "first / last"),
     ("Enter", "send; open the chosen agent"),

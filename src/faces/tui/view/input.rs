@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 use unicode_width::UnicodeWidthStr;
@@ -14,11 +15,7 @@ use crate::faces::tui::wrap::cut;
 
 /// The line above the input.
 pub(super) fn draw_rule(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
-    let (text, style) = match &state.notice {
-        Some(notice) if notice.is_error => (escape_invisible(&notice.text).into_owned(), theme.error()),
-        Some(notice) => (escape_invisible(&notice.text).into_owned(), theme.strong()),
-        None => (hint(state), theme.faint()),
-    };
+    let (text, style) = urgent(state, theme).unwrap_or_else(|| (hint(state), theme.faint()));
     let width = usize::from(area.width);
     let text = cut(&text, width.saturating_sub(4));
     let rest = width.saturating_sub(text.width() + 3);
@@ -30,12 +27,24 @@ pub(super) fn draw_rule(buffer: &mut Buffer, area: Rect, state: &ChatState, them
     super::put_rows(buffer, area, [line]);
 }
 
+/// A question, or else the notice.
+fn urgent(state: &ChatState, theme: Theme) -> Option<(String, Style)> {
+    if let Some(question) = state.knowledge.question().filter(|_| state.tab == Tab::Knowledge) {
+        return Some((question.to_string(), theme.unread()));
+    }
+    let notice = state.notice.as_ref()?;
+    let style = if notice.is_error { theme.error() } else { theme.strong() };
+    Some((escape_invisible(&notice.text).into_owned(), style))
+}
+
 fn hint(state: &ChatState) -> String {
     let more = match state.talk() {
         Some(conversation) if !conversation.is_at_end() => " · End: the latest",
         _ => "",
     };
     let what = match &state.tab {
+        Tab::Knowledge if state.knowledge.open.is_some() => "c confirm · r retire · Esc back".to_string(),
+        Tab::Knowledge if state.filter.is_open => "Enter read, Esc clear".to_string(),
         _ if state.filter.is_open => "Enter keep, Esc clear".to_string(),
         _ if !state.filter.text.is_empty() => {
             format!("filter: {} · Esc clear", escape_invisible(&state.filter.text))
@@ -44,6 +53,7 @@ fn hint(state: &ChatState) -> String {
         Tab::Conversation(name) => format!("to {}", escape_invisible(name)),
         Tab::All => "to all".to_string(),
         Tab::Agents => "Enter opens · @Name text · / filter".to_string(),
+        Tab::Knowledge => "type to search · Enter reads · @Name text".to_string(),
         _ => "@Name text · / filter".to_string(),
     };
     format!("{what}{more} · ? keys")
@@ -59,10 +69,9 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
         return Position::new(area.x + column, area.y);
     }
     // A screen without a rule has no other place for the notice, so it takes that of an empty draft.
-    if let Some(notice) = state.notice.as_ref().filter(|_| state.size.height < 8 && state.draft().is_empty())
-    {
-        let style = if notice.is_error { theme.error() } else { theme.strong() };
-        super::put_rows(buffer, area, [Line::styled(escape_invisible(&notice.text).into_owned(), style)]);
+    let is_low = state.size.height < 8 && state.draft().is_empty();
+    if let Some((text, style)) = urgent(state, theme).filter(|_| is_low) {
+        super::put_rows(buffer, area, [Line::styled(text, style)]);
         return Position::new(area.x, area.y);
     }
     let (rows, (row, column)) = state.draft().rows(input_width(area.width));

@@ -6,6 +6,7 @@ mod feed;
 mod headings;
 pub(super) mod help;
 mod input;
+pub(super) mod knowledge;
 mod overlaps;
 mod reservations;
 pub(super) mod tabs;
@@ -37,6 +38,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ChatState, theme: Theme) {
         Tab::Tasks => tasks::draw(buffer, areas.body, state, theme),
         Tab::Reservations => reservations::draw(buffer, areas.body, state, theme),
         Tab::Feed => feed::draw(buffer, areas.body, state, theme),
+        Tab::Knowledge => knowledge::draw(buffer, areas.body, state, theme),
         Tab::Overlaps => overlaps::draw(buffer, areas.body, state, theme),
     }
     input::draw_rule(buffer, areas.rule, state, theme);

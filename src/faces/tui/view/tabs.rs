@@ -1,4 +1,4 @@
-//! Draws the tabs: agents, all, tasks, reservations, feed, overlaps, then one per conversation.
+//! Draws the tabs: agents, all, tasks, reservations, feed, knowledge, overlaps, then one per conversation.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -53,6 +53,7 @@ fn labels(state: &ChatState, theme: Theme) -> Vec<Label> {
             Tab::Tasks => "Tasks".to_string(),
             Tab::Reservations => "Reservations".to_string(),
             Tab::Feed => "Feed".to_string(),
+            Tab::Knowledge => "Knowledge".to_string(),
             Tab::Overlaps => "Overlaps".to_string(),
             Tab::Conversation(name) => {
                 unread = state
