@@ -19,7 +19,7 @@ impl ChatState {
     }
 
     /// Handles a key while the list of records is open and nothing is typed; `true` if the key was used for that.
-    pub(super) fn key_in_record_list(&mut self, key: KeyEvent) -> bool {
+    pub(super) fn has_taken_search_key(&mut self, key: KeyEvent) -> bool {
         if self.tab != Tab::Knowledge || !self.draft().is_empty() || is_held(key) {
             return false;
         }

@@ -17,6 +17,7 @@ use crate::ops::watcher::screen_watcher::{MeshPart, ScreenSignal, ScreenWatcher}
 use crate::ops::{CommandError, CommandErrorKind, Op, carry_out};
 use crate::sys::tmux;
 
+use super::knowledge_state::KnowledgeCall;
 use super::recipients::Recipients;
 use super::send_thread::OutgoingMessage;
 use super::state::{AwarenessFocus, ChatUpdate, TypedMessage};
@@ -52,6 +53,8 @@ pub(super) enum MeshRequest {
     SignOfLife,
     /// This is shown of agents' headings.
     Follow(AwarenessFocus),
+    /// For the thread that reads and changes records.
+    Knowledge(KnowledgeCall),
 }
 
 /// Why the mesh thread stopped.
@@ -66,7 +69,7 @@ pub(super) enum MeshThreadEnd {
 pub(super) fn work(
     op: &Op,
     requests: &Receiver<MeshRequest>,
-    (post, focus): (&Sender<OutgoingMessage>, &Sender<AwarenessFocus>),
+    (post, focus, knowledge): (&Sender<OutgoingMessage>, &Sender<AwarenessFocus>, &Sender<KnowledgeCall>),
     news: &Sender<ChatUpdate>,
 ) -> Result<MeshThreadEnd, CommandError> {
     let gone = || CommandError::new(CommandErrorKind::NotJoined, "the mesh is gone");
@@ -75,6 +78,7 @@ pub(super) fn work(
         op,
         post,
         focus,
+        knowledge,
         news,
         chat: MailTracker::open(op)?,
         last: None,
@@ -111,6 +115,7 @@ struct MeshThread<'a> {
     op: &'a Op,
     post: &'a Sender<OutgoingMessage>,
     focus: &'a Sender<AwarenessFocus>,
+    knowledge: &'a Sender<KnowledgeCall>,
     news: &'a Sender<ChatUpdate>,
     chat: MailTracker,
     last: Option<MeshOverview>,
@@ -280,6 +285,10 @@ impl MeshThread<'_> {
             MeshRequest::Follow(focus) => {
                 // Only after a panic is nobody there to read it, and then nothing more is shown.
                 drop(self.focus.send(focus));
+                Ok(())
+            }
+            MeshRequest::Knowledge(call) => {
+                drop(self.knowledge.send(call));
                 Ok(())
             }
         }

@@ -46,7 +46,6 @@ use crate::sys::signals::{self, TerminalSignal};
 use crate::sys::{clock, environment, process, stdin, test_switches};
 use anstream::ColorChoice;
 
-use knowledge_state::KnowledgeCall;
 use mesh_thread::{MeshRequest, MeshThreadEnd};
 use state::{ChatEffect, ChatState, ChatUpdate};
 use terminal::TerminalScreen;
@@ -163,13 +162,15 @@ fn show(
     start("lookout", move || awareness_thread::work(&looked_for, &for_lookout, &told))?;
     let (ask, asked_records) = unbounded();
     let (told, asked_for) = (tell.clone(), globals.clone());
+    // As soon as the mesh thread ends, so does this one, and then the news end.
     let knowledge = start("knowledge", move || knowledge_thread::work(&asked_for, &asked_records, &told))?;
     let mesh_thread = start("desk", move || {
         let mut globals = globals;
         loop {
             let ctx = Context::new(globals.clone())?;
             let (ended, at_end) =
-                ops::run(ctx, |op| mesh_thread::work(op, &for_desk, (&messages, &focus), &tell)).into_parts();
+                ops::run(ctx, |op| mesh_thread::work(op, &for_desk, (&messages, &focus, &ask), &tell))
+                    .into_parts();
             for warning in at_end {
                 drop(tell.send(ChatUpdate::Notice(warning)));
             }
@@ -181,7 +182,7 @@ fn show(
     })?;
     let screen = TerminalScreen::open().map_err(|error| failure("cannot take over the terminal", &error))?;
     let unheard = news.clone();
-    let ended = Show { screen, theme, requests, ask, news, asked, alive_at: Cell::default() }.run();
+    let ended = Show { screen, theme, requests, news, asked, alive_at: Cell::default() }.run();
     // The request channel is closed now, so the mesh thread ends. That closes the message channel, and the send thread
     // ends after sending what is still queued.
     let worked = mesh_thread.join().unwrap_or_else(|_| Err(bug()));
@@ -228,7 +229,6 @@ struct Show {
     screen: TerminalScreen,
     theme: Theme,
     requests: Sender<MeshRequest>,
-    ask: Sender<KnowledgeCall>,
     news: Receiver<ChatUpdate>,
     asked: Receiver<TerminalSignal>,
     /// When the mesh thread was last sent a sign of life.
@@ -331,11 +331,7 @@ impl Show {
                 }
                 ChatEffect::Focus => MeshRequest::SignOfLife,
                 ChatEffect::Follow(focus) => MeshRequest::Follow(focus),
-                ChatEffect::Knowledge(call) => {
-                    // Only after a panic is nobody there to take it.
-                    drop(self.ask.send(call));
-                    continue;
-                }
+                ChatEffect::Knowledge(call) => MeshRequest::Knowledge(call),
             };
             // If the mesh thread has ended, its news channel is closed too, which the next wait notices.
             drop(self.requests.send(request));

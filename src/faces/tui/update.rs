@@ -84,7 +84,7 @@ impl ChatState {
             effects.extend(match (self.key_in_record(key), key.code) {
                 (Some(done), _) => done,
                 (None, KeyCode::Esc) => self.escape(was_closing),
-                (None, _) if self.key_in_record_list(key) => Vec::new(),
+                (None, _) if self.has_taken_search_key(key) => Vec::new(),
                 (None, _) => self.plain_key(key),
             });
         }
