@@ -27,6 +27,7 @@
 mod agents;
 mod contenders;
 mod crowds;
+mod expressions;
 mod feed;
 mod figure;
 mod growth;
@@ -60,7 +61,7 @@ use report::Weather;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 21] = [
+const MEASUREMENTS: [(&str, Measurement); 22] = [
     ("start", start::measure),
     ("statusline", statusline::measure),
     ("feed", feed::measure),
@@ -74,6 +75,7 @@ const MEASUREMENTS: [(&str, Measurement); 21] = [
     ("guard", guard::measure),
     ("judging", judging::measure),
     ("know", know::measure),
+    ("expressions", expressions::measure),
     ("mcp", mcp::measure),
     ("task", swarm::measure),
     ("send", messages::send),

@@ -15,8 +15,6 @@ use ravenry::sys::outline::{SourceLanguage, parse};
 
 /// How far back A is, in commits of the first parent.
 const DISTANCES: [usize; 3] = [20, 100, 400];
-/// How many anchors are judged at once, as for one answer: searching for what is missing has a time limit.
-const ANSWER: usize = 20;
 /// The most functions for each distance.
 const FUNCTIONS: usize = 300;
 
@@ -173,12 +171,9 @@ impl Clone {
         self.git(&["checkout", "-q", first])?;
         let functions = self.functions()?;
         self.git(&["checkout", "-q", last])?;
-        let (root, tip) = self.reversed(commits)?;
         let mut judge = self.judge();
-        let judged = functions.iter().enumerate().map(|(number, function)| {
-            if number % ANSWER == 0 {
-                judge = self.judge();
-            }
+        let (root, tip) = self.reversed(commits)?;
+        let judged = functions.iter().map(|function| {
             let verdict = judge.judge(&function.anchor);
             let path = function.anchor.target.path().map_or("", |path| path.as_str());
             let now = std::fs::read(self.root.join(path)).ok().map(|bytes| TextHash::of_file(&bytes));

@@ -3,5 +3,4 @@
 mod branches;
 mod commands;
 mod questions;
-mod expression_time;
 mod secrets;

@@ -101,10 +101,10 @@ fn in_full(shown: &ShownRecord) -> Vec<String> {
 
 fn expression(answer: &QueryAnswer) -> ToolAnswer {
     let error = match answer {
-        QueryAnswer::Value(value) => {
+        QueryAnswer::Value(_) | QueryAnswer::Help(_) => {
             let text = answer.to_string();
             let lines = text.lines().map(|line| escape_invisible(line).into_owned());
-            return ToolAnswer::lines(lines).with("value", json::query::value(value));
+            return ToolAnswer::lines(lines).with("value", json::query::value(&answer.to_value()));
         }
         QueryAnswer::Wrong(wrong) => {
             let text = format!("{} (line {}, column {})", wrong.message, wrong.line, wrong.column);

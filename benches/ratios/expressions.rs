@@ -1,10 +1,8 @@
-//! Whatever an expression wants, it ends within 100 ms. Measured is the time that the thread computes, so other work on the
-//! machine does not count. This is the unoptimised program, which takes several times as long as the one that is shipped.
+//! Whatever an expression wants, it ends by its budget, within 100 ms.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use nix::time::{ClockId, clock_gettime};
 use ravenry::domain::knowledge::scheme::{
     QueryBudget, QueryEvent, QueryFacts, QueryOutlineRow, QueryWorld, evaluate,
 };
@@ -13,20 +11,16 @@ use ravenry::domain::knowledge::{
     RecordField, RecordId, Stamp, Statement, WriterId, merge,
 };
 
+use crate::figure::{Aim, Figure, Spread};
+
 const RECORDS: usize = 10_000;
 /// When the asker stops an expression, as `msg know` does.
 const TIME_LIMIT: Duration = Duration::from_millis(80);
-const MOST: Duration = Duration::from_millis(100);
-/// On a busy machine memory is slow, so the fastest of several attempts counts.
-const ATTEMPTS: usize = 4;
-
-/// How long this thread has computed.
-fn thread_time() -> Duration {
-    Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap())
-}
+/// How often each expression is evaluated; the middle time counts.
+const ATTEMPTS: usize = 3;
 
 struct TimedFacts {
-    start: Duration,
+    start: Instant,
 }
 
 impl QueryFacts for TimedFacts {
@@ -51,7 +45,7 @@ impl QueryFacts for TimedFacts {
     }
 
     fn is_out_of_time(&self) -> bool {
-        thread_time() - self.start >= TIME_LIMIT
+        self.start.elapsed() >= TIME_LIMIT
     }
 }
 
@@ -82,8 +76,7 @@ fn snapshot() -> KnowledgeSnapshot {
     merge(cells)
 }
 
-#[test]
-fn everything_ends_within_a_tenth_of_a_second() {
+pub fn measure() -> Vec<Figure> {
     let snapshot = snapshot();
     assert_eq!(snapshot.len(), RECORDS);
     let nested = format!("{}1{}", "(".repeat(9_000), ")".repeat(9_000));
@@ -127,19 +120,23 @@ fn everything_ends_within_a_tenth_of_a_second() {
         "(neighbours \"src\")",
         "(get-related-files \"src\")",
     ];
-    let mut slow = Vec::new();
-    for text in expressions {
-        let times: Vec<Duration> = (0..ATTEMPTS).map(|_| time_of(text, &snapshot)).collect();
-        if times.iter().all(|time| *time > MOST) {
-            slow.push(format!("{times:?}: {}", text.chars().take(80).collect::<String>()));
-        }
-    }
-    assert!(slow.is_empty(), "{}", slow.join("\n"));
+    let median = |text: &str| Spread::of((0..ATTEMPTS).map(|_| time_of(text, &snapshot))).median;
+    let times: Vec<f64> = expressions.iter().map(|text| median(text)).collect();
+    let slowest = times.iter().copied().fold(0.0, f64::max);
+    vec![Figure {
+        name: "expressions: the slowest of those that want too much, 10,000 records",
+        ours: format!("{slowest:.1} ms"),
+        baseline: format!("{} expressions", times.len()),
+        result: Spread::of([slowest]),
+        unit: " ms",
+        aim: Aim::Below(100.0),
+    }]
 }
 
-fn time_of(text: &str, snapshot: &KnowledgeSnapshot) -> Duration {
-    let start = thread_time();
+/// In milliseconds.
+fn time_of(text: &str, snapshot: &KnowledgeSnapshot) -> f64 {
+    let start = Instant::now();
     let world = QueryWorld { snapshot, facts: &TimedFacts { start } };
     drop(evaluate(text, &world, QueryBudget::default()));
-    thread_time() - start
+    start.elapsed().as_secs_f64() * 1e3
 }
