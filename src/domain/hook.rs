@@ -88,6 +88,10 @@ pub struct ToolUse {
     pub duration_ms: Option<u64>,
     /// Afterwards: how it ended, if the harness reports it; for a shell tool, how the command line ended.
     pub outcome: Option<ToolOutcome>,
+    /// Afterwards: the beginning and the end of what a command that failed said.
+    pub output: Option<String>,
+    /// Afterwards: its user has approved a plan by it, or answered a question.
+    pub is_users_decision: bool,
     /// Afterwards: its user interrupted it, so that text in the answer may not reach the model.
     pub was_interrupted: bool,
 }

@@ -15,8 +15,8 @@ use super::name_words::{NameTheme, WordsError};
 use super::pattern::{NormalPath, Pattern};
 use domain_map::DomainMap;
 pub use value_types::{
-    AwarenessMode, DependencyPolicy, Durability, FeedPrivacy, PromptSharing, RawValue, SettingSource,
-    SettingValue, WakePolicy,
+    AwarenessMode, DependencyPolicy, Durability, FeedPrivacy, KnowledgeMode, PromptSharing, RawValue,
+    SettingSource, SettingValue, WakePolicy,
 };
 use value_types::{
     BoundedNumber, ContextMode, DirectoryPath, Globs, Probability, SettingType, ThemeChoice, WordChoice,
@@ -127,6 +127,9 @@ settings! {
         "the share of common topics above which `overlaps` says that two agents approach each other, from 0 to 1"
     "domains", Anyone => domains: DomainMap = DomainMap(Vec::new());
         "parts of the project, by name: {\"auth\": {\"words\": [\"login\"], \"paths\": [\"src/auth/**\"]}}"
+    // The user's only: a project must not bring texts of others back to a user who does not want them.
+    "knowledge", User => pub knowledge: KnowledgeMode = KnowledgeMode::Offer;
+        "whether a model is asked to record what it decided (`ask`), and offered what was recorded, too (`offer`)"
     "dependencies", Anyone => pub dependencies: DependencyPolicy = DependencyPolicy::Strict;
         "whether a task whose dependencies are not done may be claimed"
     "mailTurns", Anyone => mail_turns: BoundedNumber<0, 1000> = BoundedNumber(5.0);

@@ -50,10 +50,12 @@ pub use handles::{
     Outboxes, PresenceFiles, Registry, SessionRecords, SessionStates, TaskRecords, Upkeep,
 };
 pub use hooks::hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange};
+pub use hooks::knowledge_marks::{AskMoment, KnowledgeMark, KnowledgeMarks, OfferedRecord};
 pub use hooks::session_states::{ChannelState, SessionServer, SessionState};
 pub use knowledge::{
-    ImportReport, KnowledgeCache, KnowledgeLog, LogContent, LogProblem, LogProblemKind, LogStamp, PackReport,
-    SourceKey, StoredRecords, exclude_knowledge_from_git,
+    AppendedFrame, ImportReport, KnowledgeCache, KnowledgeLog, KnowledgeUse, LogContent, LogProblem,
+    LogProblemKind, LogStamp, OfferIndex, OfferIndexState, OpenOfferIndex, PackReport, SourceKey,
+    StoredRecords, UseCounts, UseLog, exclude_knowledge_from_git,
 };
 pub use location::{LocationReason, MeshLocation};
 pub use lock_order::holds_a_lock;

@@ -11,6 +11,9 @@ mod draft;
 mod draft_check;
 mod kinds;
 mod merge;
+mod named_places;
+mod offer;
+mod offer_text;
 mod outline;
 mod plan;
 mod record;
@@ -32,6 +35,11 @@ pub use draft::{DuplicatePolicy, KnowledgeAction, RecordDraft};
 pub use draft_check::MAX_STATEMENT;
 pub use kinds::{AnchorVerdict, Basis, DecisionStatus, RecordKind, RelationType};
 pub use merge::merge;
+pub use named_places::NamedPlaces;
+pub use offer::{KnowledgeOffer, OfferKey, OverviewRow, TASK_TAG};
+pub use offer_text::{
+    ASK_AFTER_DECISION, WorkSurroundings, ask_at_stop, offer_text, overview_text, stale_text,
+};
 pub use outline::{Outline, OutlineSymbol, SymbolKind, SymbolLookupError};
 pub use plan::{ActionOutcome, ActionReceipt, FindDuplicate, KnowledgePlan, PlanContext, link, plan};
 pub use record::{Confirmation, Record};

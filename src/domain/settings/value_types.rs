@@ -333,6 +333,18 @@ word_choice! {
 }
 
 word_choice! {
+    /// What hooks tell a model about knowledge.
+    KnowledgeMode {
+        /// Nothing.
+        Off = "off",
+        /// It is asked to record what it decided.
+        Ask = "ask",
+        /// It is also offered what earlier sessions recorded.
+        Offer = "offer",
+    }
+}
+
+word_choice! {
     /// Whether a task may be claimed before its dependencies are done.
     DependencyPolicy {
         /// It may not.

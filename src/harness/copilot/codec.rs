@@ -55,7 +55,9 @@ impl HookCodec for CopilotCodec {
                     ..ToolReport::default()
                 };
                 let tool = tool_use(payload.tool_name, payload.tool_args);
-                HookMoment::AfterTool(ToolUse { outcome: outcome(&ending, &tool), ..tool })
+                let outcome = outcome(&ending, &tool);
+                let output = ending.output_of(outcome, &tool);
+                HookMoment::AfterTool(ToolUse { outcome, output, ..tool })
             }
             "permissionRequest" => HookMoment::AskingLeave(tool_use(payload.tool_name, payload.tool_input)),
             "agentStop" => HookMoment::Stopping,

@@ -141,8 +141,8 @@ impl ClaudePayload {
             command: touch.command,
             changed: changed.map(|files| files.into_iter().filter(|file| !file.is_empty()).collect()),
             duration_ms: self.duration_ms.0,
-            outcome: None,
-            was_interrupted: false,
+            is_users_decision: touch.is_users_decision,
+            ..ToolUse::default()
         }
     }
 
@@ -165,7 +165,9 @@ impl ClaudePayload {
             text: llm_content.0.or(text_result_for_llm.0),
             kind: result_type.0,
         };
-        ToolUse { outcome: ends(&ending, &tool), was_interrupted: is_interrupted, ..tool }
+        let outcome = ends(&ending, &tool);
+        let output = ending.output_of(outcome, &tool);
+        ToolUse { outcome, output, was_interrupted: is_interrupted, ..tool }
     }
 }
 
@@ -178,6 +180,9 @@ pub fn tool_touches(tool: &str, input: ToolInput) -> ToolTouches {
         "Bash" | "Monitor" => ToolTouches::start(input),
         "Read" => ToolTouches::read(input.file_path),
         "Glob" | "Grep" => ToolTouches::default(),
+        "ExitPlanMode" | "AskUserQuestion" => {
+            ToolTouches { is_users_decision: true, ..ToolTouches::default() }
+        }
         // Tools of MCP servers call the field `path`. A relative one may be on another machine.
         _ if input.writes() => {
             let path = input.path.0.filter(|path| path.starts_with('/'));

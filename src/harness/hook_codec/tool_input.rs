@@ -46,6 +46,8 @@ pub struct ToolTouches {
     pub directory: Option<String>,
     /// The command continues after the tool has returned.
     pub in_background: bool,
+    /// Its result is what the user decided.
+    pub is_users_decision: bool,
 }
 
 /// A command: a line for a shell, or a list of words.

@@ -1,7 +1,7 @@
 //! What a harness reports about a tool afterwards, from which its codec determines whether the tool succeeded.
 
 use super::lenient_json::Keep;
-use crate::domain::hook::ToolOutcome;
+use crate::domain::hook::{ToolOutcome, ToolUse};
 
 /// The event by which a harness reports that a tool was used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -34,13 +34,22 @@ pub struct TextExcerpt {
 }
 
 /// Bytes kept at either end.
-const KEPT: usize = 400;
+const KEPT: usize = 2000;
 
 impl Keep for TextExcerpt {
     fn text(text: &str) -> Option<Self> {
         let (start, end) =
             (text.floor_char_boundary(KEPT), text.ceil_char_boundary(text.len().saturating_sub(KEPT)));
         Some(Self { start: text[..start].to_string(), end: text[end..].to_string() })
+    }
+}
+
+impl ToolReport {
+    /// What a command that failed said.
+    pub fn output_of(&self, outcome: Option<ToolOutcome>, tool: &ToolUse) -> Option<String> {
+        let has_failed = outcome == Some(ToolOutcome::Failed) && tool.command.is_some();
+        let said = self.error.as_ref().or(self.text.as_ref()).filter(|_| has_failed)?;
+        Some(format!("{}\n{}", said.start, said.end))
     }
 }
 

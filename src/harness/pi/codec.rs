@@ -118,7 +118,9 @@ impl PiEvent {
         let ending = ToolReport { text: said.next_back(), ..ToolReport::default() };
         let is_error = self.is_error.0;
         let tool = self.tool_use();
-        ToolUse { outcome: outcome(&ending, &tool, is_error), ..tool }
+        let outcome = outcome(&ending, &tool, is_error);
+        let output = ending.output_of(outcome, &tool);
+        ToolUse { outcome, output, ..tool }
     }
 }
 

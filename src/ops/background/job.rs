@@ -16,17 +16,20 @@ pub enum JobKind {
     Probe,
     /// Counts which words led to which files of a repository.
     Counts,
+    /// Makes the index of what is recorded in a project, for hooks.
+    KnowledgeIndex,
     /// Finds files that agents changed in different work trees and that can't be merged.
     WorktreeConflicts,
 }
 
 impl JobKind {
-    const ALL: [Self; 3] = [Self::Probe, Self::Counts, Self::WorktreeConflicts];
+    const ALL: [Self; 4] = [Self::Probe, Self::Counts, Self::KnowledgeIndex, Self::WorktreeConflicts];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Probe => "probe",
             Self::Counts => "counts",
+            Self::KnowledgeIndex => "knowledge-index",
             Self::WorktreeConflicts => "worktree-conflicts",
         }
     }

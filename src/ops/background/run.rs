@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::ops::awareness::{count, worktree_conflicts};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::knowledge::offers;
 
 use super::job::JobKind;
 
@@ -14,6 +15,7 @@ use super::job::JobKind;
 pub fn run(op: &Op, kind: JobKind) -> Result<(), CommandError> {
     match kind {
         JobKind::Counts => count::count(op),
+        JobKind::KnowledgeIndex => offers::renew_index(op),
         JobKind::WorktreeConflicts => worktree_conflicts::find(op),
         JobKind::Probe => show_to_test(&op.cwd).map_err(|error| {
             CommandError::new(CommandErrorKind::Io, format!("the test can't be reached: {error}"))

@@ -18,8 +18,7 @@ const OURS: &str = "[msg]";
 impl HookRun<'_> {
     /// Where the prompt leads. `None` if it is not its user's: a text of ours, a command of the harness, or a subagent's.
     pub(super) fn look_ahead(&self, prompt: &str) -> Option<Outlook> {
-        let is_users = !prompt.trim_start().starts_with(OURS) && !is_slash_command(prompt);
-        let me = self.followed().filter(|_| is_users)?;
+        let me = self.followed().filter(|_| is_users(prompt))?;
         let reader = match self.call.max_answer_chars {
             Some(_) => HeadsUpReader::Model,
             None => HeadsUpReader::Nobody,
@@ -61,6 +60,11 @@ impl HookRun<'_> {
             self.leave_trouble(&error);
         }
     }
+}
+
+/// Whether its user wrote the prompt: it is neither a text of ours nor a command of the harness.
+pub(super) fn is_users(prompt: &str) -> bool {
+    !prompt.trim_start().starts_with(OURS) && !is_slash_command(prompt)
 }
 
 /// A command of the harness, such as `/clear`; a path is none.

@@ -32,8 +32,8 @@ impl HookRun<'_> {
         self.speak(text, HookAnswer::Context, say).map(drop)
     }
 
-    /// At a stop, mail makes the agent go on, and so does an answer that it owes, once for each question; both only
-    /// `mailTurns` times: two agents could talk all night.
+    /// At a stop, mail makes the agent go on, and so do an answer that it owes, once for each question, and the question
+    /// what it decided, once a session; all of them only `mailTurns` times: two agents could talk all night.
     pub(super) fn stopping(&self, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
         let me = self.me.as_ref().filter(|me| !me.is_foreign() && !self.call.event.in_subagent);
         let (Some(me), Some(session)) = (me, &self.call.event.session) else { return Ok(()) };
@@ -53,14 +53,16 @@ impl HookRun<'_> {
         }
         let has_mail = self.is_worth_a_turn(me)?;
         let owed = self.answers_due(me, has_mail);
-        if !has_mail && owed.is_empty() || !self.mesh.session_states().claim_wake(session)? {
+        let is_free = !has_mail && owed.is_empty();
+        let question = if is_free { self.question_at_stop() } else { None };
+        if is_free && question.is_none() || !self.mesh.session_states().claim_wake(session)? {
             return Ok(());
         }
         self.mesh.session_states().set_working(session)?;
         // Counted first: after a crash, one turn too few is better than one too many each time.
         let next = MailTurns { count: turns.count + u32::from(!is_woken), said: turns.said.clone() };
         self.mesh.hooks().set_mail_turns(session, &next)?;
-        let reminder = answers::remind(self.mesh, me, &owed, |error| self.leave_trouble(error));
+        let reminder = answers::remind(self.mesh, me, &owed, |error| self.leave_trouble(error)).or(question);
         let said = match (self.call.continues_as_user_prompt, has_mail, reminder) {
             (true, false, None) => None,
             (true, _, reminder) => {

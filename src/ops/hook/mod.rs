@@ -8,6 +8,7 @@
 mod awareness;
 mod changed_files;
 mod contest_signs;
+mod knowledge;
 mod mail;
 mod planned_changes;
 mod record_activity;
@@ -99,7 +100,7 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
         | HookMoment::Other => Ok(()),
     };
     let noted = match &call.event.moment {
-        HookMoment::AfterTool(tool) => run.record_tool_end(tool),
+        HookMoment::AfterTool(tool) => run.record_tool_end(tool).and_then(|()| run.note_edits(tool)),
         HookMoment::PromptSubmitted { .. } => run.record_prompt(),
         HookMoment::Stopping if !call.event.in_subagent => run.record_turn_end(),
         _ => Ok(()),
@@ -173,6 +174,12 @@ impl HookCall {
     }
 }
 
+/// The texts of one answer.
+fn joined(texts: impl Iterator<Item = String>) -> Option<String> {
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
 /// One call of a hook, in a mesh.
 struct HookRun<'a> {
     op: &'a Op,
@@ -228,7 +235,8 @@ impl HookRun<'_> {
             self.op.notify(me.clone(), notice.clone(), format!("could not tell {}", me.name));
             changed = None;
         }
-        self.hand_over(changed.map(|notice| notice.text().to_string()), say)
+        let changed = changed.map(|notice| notice.text().to_string());
+        self.hand_over(joined(changed.into_iter().chain(self.knowledge_after(tool))), say)
     }
 
     /// Signs for what a tool has changed: the hook before it may not have known.
@@ -277,8 +285,9 @@ impl HookRun<'_> {
         }
         let outlook = if is_ours { None } else { self.look_ahead(prompt) };
         let sentence = outlook.as_ref().and_then(|outlook| outlook.sentence.clone());
-        let texts: Vec<String> = greeting.into_iter().chain(sentence).collect();
-        let answered = self.hand_over((!texts.is_empty()).then(|| texts.join("\n\n")), say);
+        let is_users = !is_ours && awareness::is_users(prompt);
+        let known = if is_users { self.knowledge_at_prompt(prompt) } else { None };
+        let answered = self.hand_over(joined(greeting.into_iter().chain(sentence).chain(known)), say);
         self.record_outlook(outlook.as_ref(), prompt);
         self.registry.update_index();
         answered

@@ -17,7 +17,7 @@ use crate::ops::reservations::reserve::PatternBase;
 use crate::store::{Mesh, Registration, SessionState, resolved_patterns};
 use crate::sys::{clock, process};
 
-use super::{AnswerFn, HookCall, HookRun};
+use super::{AnswerFn, HookCall, HookRun, knowledge};
 
 /// Limits of the introduction that the model gets at the start.
 const MOST_WORDS: usize = 120;
@@ -124,10 +124,15 @@ pub(super) fn greeting(
     call: &HookCall,
     me: &Agent,
 ) -> Result<Option<String>, CommandError> {
-    match op.settings.registration_context {
-        true => introduction(op, mesh, call, me).map(Some),
-        false => Ok(None),
+    if !op.settings.registration_context {
+        return Ok(None);
     }
+    let introduction = introduction(op, mesh, call, me)?;
+    let known = knowledge::overview(op, mesh, me).unwrap_or_else(|error| {
+        super::note_trouble(op, mesh, call, &error);
+        None
+    });
+    Ok(super::joined(std::iter::once(introduction).chain(known)))
 }
 
 fn introduction(op: &Op, mesh: &Mesh, call: &HookCall, me: &Agent) -> Result<String, CommandError> {

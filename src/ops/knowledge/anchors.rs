@@ -105,6 +105,12 @@ impl AnchorJudge {
         }
     }
 
+    /// The same, with another limit for git.
+    pub fn with_git_limit(mut self, git_limit: Duration) -> Self {
+        self.git_limit = git_limit;
+        self
+    }
+
     /// What became of an anchor. An anchor without a file is always fresh.
     pub fn judge(&mut self, anchor: &Anchor) -> AnchorFinding {
         let Some(path) = anchor.target.path() else { return AnchorFinding::Fresh };

@@ -16,6 +16,7 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 use super::anchors::AnchorJudge;
 use super::merge_state::MergeJudge;
 use super::project::KnowledgeProject;
+use super::use_marks;
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]
@@ -111,7 +112,10 @@ pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, Co
     })?;
     let found = hits.iter().filter_map(|hit| read.remove(hit.key.record()?));
     let found: Vec<Record> = found.collect();
-    let records = found.into_iter().map(|record| viewer.show(record)).collect();
+    let records: Vec<ShownRecord> = found.into_iter().map(|record| viewer.show(record)).collect();
+    if !question.words.is_empty() || question.path.is_some() {
+        use_marks::note_opened(op, &project, records.iter().map(|shown| &shown.record.id));
+    }
     Ok(KnowledgeAnswer { records, total: stored.len() })
 }
 
@@ -124,6 +128,7 @@ pub fn show(op: &Op, name: &str) -> Result<Vec<ShownRecord>, CommandError> {
     if found.is_empty() {
         return Err(unknown(&snapshot, name));
     }
+    use_marks::note_opened(op, &project, found.iter().map(|record| &record.id));
     let mut viewer = Viewer::of_commits(op, &project, stored.commits());
     Ok(found.into_iter().map(|record| viewer.show_explained(record)).collect())
 }

@@ -1,19 +1,22 @@
 //! The project that knowledge is about: one log for all work trees of a repository.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::domain::knowledge::{
-    AnchorError, AnchorPath, AnchorTarget, KnowledgeSnapshot, Origin, WriterId, merge,
+    AnchorError, AnchorPath, AnchorTarget, Cell, KnowledgeOffer, KnowledgeSnapshot, Origin, OverviewRow,
+    WriterId, merge,
 };
-use crate::domain::settings::Durability;
-use crate::domain::sha256;
+use crate::domain::settings::{Durability, KnowledgeMode};
+use crate::domain::{SessionId, sha256};
 use crate::ops::agents::identity::caller_if_certain;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::{
-    KnowledgeCache, KnowledgeLog, LogContent, LogProblem, LogProblemKind, LogStamp, SourceKey, StoredRecords,
-    exclude_knowledge_from_git,
+    KnowledgeCache, KnowledgeLog, LogContent, LogProblem, LogProblemKind, LogStamp, OfferIndex,
+    OfferIndexState, SourceKey, StoreError, StoredRecords, UseLog, exclude_knowledge_from_git,
 };
 use crate::sys::clock;
 use crate::sys::environment::variable;
@@ -22,13 +25,15 @@ use crate::sys::git::{ReadOnlyGit, WorkTree};
 use super::anchors::AnchorJudge;
 
 /// How long git may take to list the branches.
-const GIT_LIMIT: std::time::Duration = std::time::Duration::from_secs(1);
+const GIT_LIMIT: Duration = Duration::from_secs(1);
 
 pub(super) struct KnowledgeProject {
     /// The root of the asker's work tree, without links. Outside of git, the folder that has the log.
     pub(super) root: PathBuf,
     pub(super) log: KnowledgeLog,
     cache: KnowledgeCache,
+    pub(super) index: OfferIndex,
+    pub(super) uses: UseLog,
     tree: Option<WorkTree>,
 }
 
@@ -36,6 +41,8 @@ pub(super) struct KnowledgeProject {
 pub(super) struct KnowledgeAuthor {
     pub(super) writer: WriterId,
     pub(super) origin: Origin,
+    /// The agent's session.
+    pub(super) session: Option<SessionId>,
 }
 
 impl KnowledgeProject {
@@ -45,13 +52,60 @@ impl KnowledgeProject {
         let main = tree.as_ref().and_then(WorkTree::main_root).unwrap_or_else(|| root.clone());
         let log = KnowledgeLog::at(&main, op.settings.durability);
         let cache = KnowledgeCache::of(&op.home.cache, &main);
-        Self { root: std::fs::canonicalize(&root).unwrap_or(root), log, cache, tree }
+        let (index, uses) = (OfferIndex::of(&op.home.cache, &main), UseLog::of(&op.home.state, &main));
+        Self { root: std::fs::canonicalize(&root).unwrap_or(root), log, cache, index, uses, tree }
     }
 
     /// All records. What could not be read is told.
     pub(super) fn read(&self, op: &Op) -> Result<KnowledgeSnapshot, CommandError> {
-        let (_, content) = self.read_content(op)?;
-        Ok(merge(content.cells))
+        let (stamp, content) = self.read_content(op)?;
+        let snapshot = merge(content.cells);
+        self.renew_missing_index(op, &stamp, || &snapshot);
+        Ok(snapshot)
+    }
+
+    /// Hooks offer from an index; whoever has read everything writes it.
+    fn renew_missing_index<S: Borrow<KnowledgeSnapshot>>(
+        &self,
+        op: &Op,
+        stamp: &LogStamp,
+        snapshot: impl FnOnce() -> S,
+    ) {
+        if op.settings.knowledge != KnowledgeMode::Offer {
+            return;
+        }
+        let state = self.index.open(&self.log);
+        let renewed = state.and_then(|state| match state {
+            OfferIndexState::Missing => self.write_index(stamp, snapshot().borrow()),
+            _ => Ok(()),
+        });
+        warn_of_index(op, renewed);
+    }
+
+    /// Appends cells that build on what was read, and renews what is derived from the log. Once the cells are in the log,
+    /// nothing fails.
+    pub(super) fn append(
+        &self,
+        op: &Op,
+        read: (LogStamp, LogContent),
+        writer: &WriterId,
+        cells: &[Cell],
+    ) -> Result<(), CommandError> {
+        let Some(appended) = self.log.append(writer, cells)? else { return Ok(()) };
+        let extended = self.cache.extend(&self.log, read, (&appended, cells));
+        let renewed = extended.and_then(|now| match now {
+            Some((stamp, content)) => self.write_index(&stamp, &merge(content.cells)),
+            // Somebody else wrote meanwhile. The next one who reads it all renews the index.
+            None => Ok(()),
+        });
+        warn_of_index(op, renewed);
+        Ok(())
+    }
+
+    fn write_index(&self, stamp: &LogStamp, snapshot: &KnowledgeSnapshot) -> Result<(), StoreError> {
+        let offers: Vec<KnowledgeOffer> = snapshot.records().filter_map(KnowledgeOffer::of).collect();
+        let overview: Vec<OverviewRow> = snapshot.records().filter_map(OverviewRow::of).collect();
+        self.index.write(&self.log, stamp, &offers, &overview)
     }
 
     /// All cells, with the state of the files when they were read.
@@ -63,8 +117,10 @@ impl KnowledgeProject {
 
     /// All records with their search index, for a question: from the cache if it holds. What could not be read is told.
     pub(super) fn stored(&self, op: &Op) -> Result<StoredRecords, CommandError> {
-        if let Some(stored) = self.cache.load_records(&source_key(&self.log.stamp()?))? {
+        let stamp = self.log.stamp()?;
+        if let Some(stored) = self.cache.load_records(&source_key(&stamp))? {
             stored.problems().iter().for_each(|problem| op.warn(problem.clone()));
+            self.renew_missing_index(op, &stamp, || stored.snapshot());
             return Ok(stored);
         }
         let (stamp, content) = self.read_content(op)?;
@@ -72,7 +128,9 @@ impl KnowledgeProject {
         // A file that can't be read now may be readable for the next one.
         let is_passing = |problem: &LogProblem| problem.kind == LogProblemKind::Unreadable;
         let is_kept = !content.problems.iter().any(is_passing);
-        let stored = StoredRecords::of(&source_key(&stamp), &merge(content.cells), &problems);
+        let snapshot = merge(content.cells);
+        self.renew_missing_index(op, &stamp, || &snapshot);
+        let stored = StoredRecords::of(&source_key(&stamp), &snapshot, &problems);
         let stored = stored.ok_or_else(|| {
             let text = "the records take more than 4 GiB";
             CommandError::new(CommandErrorKind::TooLarge, text).hint("retire or erase some of them")
@@ -115,7 +173,8 @@ impl KnowledgeProject {
             .ok_or_else(|| CommandError::new(CommandErrorKind::Bug, "the id of the writer is not valid"))?;
         let commit = self.tree.as_ref().and_then(WorkTree::head_commit);
         let branch = self.branch();
-        Ok(KnowledgeAuthor { writer, origin: Origin { author, at: clock::now(), commit, branch } })
+        let session = agent.map(|agent| agent.session);
+        Ok(KnowledgeAuthor { writer, origin: Origin { author, at: clock::now(), commit, branch }, session })
     }
 
     /// Reads an anchor as it is typed in the working directory.
@@ -165,6 +224,19 @@ impl KnowledgeProject {
     pub(super) fn branches(&self) -> Option<HashSet<String>> {
         let git = ReadOnlyGit::at(self.tree.as_ref()?, GIT_LIMIT).ok()?;
         git.branches().ok()
+    }
+
+    /// Which of these commits the asker's branch does not have, if git can tell in that time.
+    pub(super) fn unmerged_within(&self, commits: &[String], limit: Duration) -> Vec<String> {
+        let Some(tree) = self.tree.as_ref().filter(|_| !commits.is_empty()) else { return Vec::new() };
+        let git = ReadOnlyGit::at(tree, limit);
+        git.and_then(|git| git.not_on_head(commits)).unwrap_or_default()
+    }
+}
+
+fn warn_of_index(op: &Op, renewed: Result<(), StoreError>) {
+    if let Err(error) = renewed {
+        op.warn(format!("hooks can't offer what is recorded: {error}"));
     }
 }
 

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use crate::domain::knowledge::search::near_duplicate;
 use crate::domain::knowledge::{
-    ActionReceipt, Anchor, BatchProblem, KnowledgeAction, PlanContext, RecordId, RecordKind, plan,
+    ActionReceipt, Anchor, AnchorTarget, Basis, BatchProblem, KnowledgeAction, KnowledgePlan,
+    KnowledgeSnapshot, PlanContext, RecordId, RecordKind, merge, plan,
 };
-use crate::domain::knowledge::{AnchorTarget, Basis};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
+use crate::store::{LogContent, LogStamp};
 
-use super::project::KnowledgeProject;
+use super::project::{KnowledgeAuthor, KnowledgeProject};
+use super::use_marks;
 
 /// The most steps of a batch.
 const MAX_STEPS: usize = 1000;
@@ -36,12 +38,54 @@ pub fn tell(
     steps: Vec<Result<KnowledgeRequest, Vec<BatchProblem>>>,
     base: PlaceBase,
 ) -> Result<Vec<ActionReceipt>, CommandError> {
+    CheckedBatch::check(op, steps, base)?.record(op)
+}
+
+/// A batch that was checked, and is not recorded yet.
+#[must_use = "nothing is recorded yet"]
+pub(in crate::ops) struct CheckedBatch {
+    project: KnowledgeProject,
+    read: (LogStamp, LogContent),
+    snapshot: KnowledgeSnapshot,
+    author: KnowledgeAuthor,
+    plan: KnowledgePlan,
+}
+
+impl CheckedBatch {
+    /// Checks a batch. Nothing is written.
+    pub(in crate::ops) fn check(
+        op: &Op,
+        steps: Vec<Result<KnowledgeRequest, Vec<BatchProblem>>>,
+        base: PlaceBase,
+    ) -> Result<Self, CommandError> {
+        check(op, steps, base)
+    }
+
+    pub(in crate::ops) fn record(self, op: &Op) -> Result<Vec<ActionReceipt>, CommandError> {
+        let Self { project, read, snapshot, author, plan } = self;
+        if !plan.cells.is_empty() {
+            project.exclude_from_git()?;
+            project.append(op, read, &author.writer, &plan.cells)?;
+        }
+        if let Err(error) = use_marks::note_recorded(op, &project, &author, &snapshot, &plan) {
+            op.warn(format!("what was recorded is not counted: {}", error.message));
+        }
+        Ok(plan.receipts)
+    }
+}
+
+fn check(
+    op: &Op,
+    steps: Vec<Result<KnowledgeRequest, Vec<BatchProblem>>>,
+    base: PlaceBase,
+) -> Result<CheckedBatch, CommandError> {
     if steps.len() > MAX_STEPS {
         let message = format!("the batch has {} actions; {MAX_STEPS} is the most", steps.len());
         return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint("split it"));
     }
     let project = KnowledgeProject::of(op);
-    let snapshot = project.read(op)?;
+    let read = project.read_content(op)?;
+    let snapshot = merge(read.1.cells.iter().cloned());
     let mut problems = Vec::new();
     let mut actions = Vec::new();
     let mut judge = project.judge(op);
@@ -66,27 +110,23 @@ pub fn tell(
         }
     }
     let author = project.author(op)?;
-    let context = PlanContext { writer: author.writer.clone(), origin: author.origin, basis: Basis::Told };
+    let context =
+        PlanContext { writer: author.writer.clone(), origin: author.origin.clone(), basis: Basis::Told };
     let alike = |kind: RecordKind, text: &str, except: &BTreeSet<RecordId>| {
         let except: Vec<RecordId> = except.iter().cloned().collect();
         near_duplicate(kind, text, &snapshot, &except).map(|record| record.id.clone())
     };
     let (numbers, steps): (Vec<usize>, Vec<KnowledgeAction>) = actions.into_iter().unzip();
     let planned = plan(&steps, &snapshot, &context, &alike);
-    let planned = match planned {
-        Ok(planned) if problems.is_empty() => planned,
-        Ok(_) => return Err(refusal(problems)),
+    match planned {
+        Ok(plan) if problems.is_empty() => Ok(CheckedBatch { project, read, snapshot, author, plan }),
+        Ok(_) => Err(refusal(problems)),
         Err(found) => {
             let numbered = found.into_iter().map(|one| BatchProblem { action: numbers[one.action], ..one });
             problems.extend(numbered);
-            return Err(refusal(problems));
+            Err(refusal(problems))
         }
-    };
-    if !planned.cells.is_empty() {
-        project.exclude_from_git()?;
-        project.log.append(&author.writer, &planned.cells)?;
     }
-    Ok(planned.receipts)
 }
 
 fn find_anchor(

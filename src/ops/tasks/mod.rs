@@ -12,6 +12,7 @@
 mod claim;
 pub(super) mod claim_upkeep;
 mod complete;
+mod complete_with_lessons;
 mod handoff;
 mod list;
 mod locked_tasks;
@@ -25,6 +26,7 @@ mod unclaim;
 
 pub use claim::{ClaimOutcome, ClaimRequest, TaskChoice, claim};
 pub use complete::{CompleteOutcome, CompleteRequest, complete};
+pub use complete_with_lessons::{LessonOutcome, TaskLessons, complete_with_lessons};
 pub use handoff::{HandoffNotes, HandoffOutcome, handoff};
 pub use list::{ActiveSpec, TaskList, tasks};
 pub use spec::{SpecInUse, spec};

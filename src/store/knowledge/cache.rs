@@ -7,11 +7,11 @@
 use std::path::{Path, PathBuf};
 
 use super::cache_format;
-use super::log::{KnowledgeLog, LogContent, LogStamp};
+use super::log::{AppendedFrame, KnowledgeLog, LogContent, LogStamp};
 use super::problem::{LogProblem, LogProblemKind};
 use super::source_key::SourceKey;
 use super::stored_records::StoredRecords;
-use crate::domain::knowledge::{Cell, WriterId};
+use crate::domain::knowledge::Cell;
 use crate::domain::settings::Durability;
 use crate::domain::sha256;
 use crate::store::error::StoreError;
@@ -62,10 +62,23 @@ impl KnowledgeCache {
         Ok((stamp, content))
     }
 
-    /// Appends to the log and renews the cache, so that the next hook need not.
-    pub fn append(&self, log: &KnowledgeLog, writer: &WriterId, cells: &[Cell]) -> Result<(), StoreError> {
-        log.append(writer, cells)?;
-        self.read(log).map(drop)
+    /// Renews the cache after cells were appended to what was read as `content` when the files were as `stamp` says,
+    /// without loading Yjs. Returns what the log says now; `None` if somebody else wrote meanwhile.
+    pub fn extend(
+        &self,
+        log: &KnowledgeLog,
+        (stamp, mut content): (LogStamp, LogContent),
+        (appended, cells): (&AppendedFrame, &[Cell]),
+    ) -> Result<Option<(LogStamp, LogContent)>, StoreError> {
+        let now = log.stamp()?;
+        if !appended.is_all_between(&stamp, &now) || !content.problems.is_empty() {
+            return Ok(None);
+        }
+        content.cells.extend_from_slice(cells);
+        content.cells.sort_by(|one, two| one.key.cmp(&two.key).then(two.stamp.cmp(&one.stamp)));
+        content.cells.dedup_by(|later, first| later.key == first.key);
+        self.renew(&now, &content)?;
+        Ok(Some((now, content)))
     }
 
     /// The merged records, if they are of these sources.

@@ -58,6 +58,32 @@ pub struct LogStamp {
     pub(super) files: Vec<(String, FileStamp)>,
 }
 
+/// The file that cells were appended to, with its length before and after. A new file had none.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct AppendedFrame {
+    name: String,
+    before: u64,
+    after: u64,
+}
+
+impl AppendedFrame {
+    fn at(path: &Path, before: u64, after: u64) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self { name, before, after }
+    }
+
+    /// Whether this is all that happened to the log between two moments.
+    pub(super) fn is_all_between(&self, before: &LogStamp, after: &LogStamp) -> bool {
+        let size = |stamp: &LogStamp| {
+            stamp.files.iter().find(|(name, _)| *name == self.name).map(|(_, stamp)| stamp.size)
+        };
+        let others =
+            |stamp: &LogStamp| stamp.files.iter().filter(|(name, _)| *name != self.name).cloned().collect();
+        let (one, two): (Vec<_>, Vec<_>) = (others(before), others(after));
+        size(before).unwrap_or(0) == self.before && size(after) == Some(self.after) && one == two
+    }
+}
+
 impl LogStamp {
     pub fn file_count(&self) -> usize {
         self.files.len()
@@ -140,9 +166,9 @@ impl KnowledgeLog {
     }
 
     /// Adds cells in one frame: all of them are in the log afterwards, or none.
-    pub fn append(&self, writer: &WriterId, cells: &[Cell]) -> Result<(), StoreError> {
+    pub fn append(&self, writer: &WriterId, cells: &[Cell]) -> Result<Option<AppendedFrame>, StoreError> {
         if cells.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let is_read_back = |cell: &Cell| cell_format::decode(&cell_format::encode(cell)).as_ref() == Ok(cell);
         if let Some(cell) = cells.iter().find(|cell| !is_read_back(cell)) {
@@ -155,10 +181,12 @@ impl KnowledgeLog {
                 && let Some(mut own) = OwnFile::of(file, writer)?
             {
                 let frame = own.frame(cells)?;
-                return Ok(own.file.append(&frame, self.durability)?);
+                let before = own.file.length();
+                own.file.append(&frame, self.durability)?;
+                return Ok(Some(AppendedFrame::at(&path, before, own.file.length())));
             }
         }
-        self.start_file(writer, cells)
+        self.start_file(writer, cells).map(Some)
     }
 
     /// The writer's files that are not full, newest first.
@@ -171,14 +199,15 @@ impl KnowledgeLog {
     }
 
     /// Begins a file whose first frame has the cells.
-    fn start_file(&self, writer: &WriterId, cells: &[Cell]) -> Result<(), StoreError> {
+    fn start_file(&self, writer: &WriterId, cells: &[Cell]) -> Result<AppendedFrame, StoreError> {
         loop {
             let client = document::new_client();
             let path = self.dir.join(format!("{writer}.{client:x}{SUFFIX}"));
             let update = document::addition(client, 0, cells.iter().map(cell_format::encode));
             let update = update.ok_or_else(|| refused(&path))?;
-            if self.start(&path, writer.as_str(), Some(client), &update)? == Published::Done {
-                return Ok(());
+            let (published, length) = self.start_sized(&path, writer.as_str(), Some(client), &update)?;
+            if published == Published::Done {
+                return Ok(AppendedFrame::at(&path, 0, length));
             }
         }
     }
@@ -191,11 +220,26 @@ impl KnowledgeLog {
         client: Option<u64>,
         update: &[u8],
     ) -> Result<Published, StoreError> {
+        Ok(self.start_sized(path, writer, client, update)?.0)
+    }
+
+    /// The same, with the length of the file.
+    fn start_sized(
+        &self,
+        path: &Path,
+        writer: &str,
+        client: Option<u64>,
+        update: &[u8],
+    ) -> Result<(Published, u64), StoreError> {
+        let mut length = 0;
         let content = |id| {
             let header = FileHeader::new(writer, client, id);
-            [frames::start(&header), frames::frame(update)].concat()
+            let content = [frames::start(&header), frames::frame(update)].concat();
+            length = content.len() as u64;
+            content
         };
-        Ok(self.files.publish_identified(path, content)?)
+        let published = self.files.publish_identified(path, content)?;
+        Ok((published, length))
     }
 }
 

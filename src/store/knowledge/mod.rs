@@ -21,6 +21,8 @@ mod exchange;
 mod frames;
 mod git_exclude;
 mod log;
+mod offer_format;
+mod offer_index;
 mod pack;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests damage files in place")]
@@ -31,12 +33,15 @@ mod stored_records;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests damage files in place")]
 mod tests;
+mod use_counts;
 
 pub use cache::KnowledgeCache;
 pub use exchange::ImportReport;
 pub use git_exclude::exclude_knowledge_from_git;
-pub use log::{KnowledgeLog, LogContent, LogStamp};
+pub use log::{AppendedFrame, KnowledgeLog, LogContent, LogStamp};
+pub use offer_index::{OfferIndex, OfferIndexState, OpenOfferIndex};
 pub use pack::PackReport;
 pub use problem::{LogProblem, LogProblemKind};
 pub use source_key::SourceKey;
 pub use stored_records::StoredRecords;
+pub use use_counts::{KnowledgeUse, UseCounts, UseLog};

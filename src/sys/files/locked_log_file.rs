@@ -64,6 +64,10 @@ impl LockedLogFile {
         self.id
     }
 
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
     /// The content, if it has at most `most` bytes.
     pub fn read(&mut self, most: u64) -> Result<Option<Vec<u8>>, FileError> {
         if self.length > most {

@@ -5,9 +5,14 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::escape_invisible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::json::completion;
-use crate::ops::tasks::{self, CompleteOutcome, CompleteRequest};
+use crate::faces::json::{self, completion};
+use crate::ops::tasks::{self, CompleteRequest, LessonOutcome, TaskLessons};
 use crate::ops::{CommandError, Op};
+
+use super::knowledge::Receipts;
+
+/// Said once to a session that has recorded nothing.
+const ASK: &str = "If the next session should know something of it: msg learn \"…\" --at PATH, or next time --learned and --tried.";
 
 /// Mark your task as done
 #[derive(Args, Debug)]
@@ -16,7 +21,8 @@ Examples:
   msg complete                     the task that you have
   msg complete TASK-03
   msg complete TASK-03 --notes \"JWT, with refresh; see src/auth/\"
-  msg complete TASK-03 --tick      and tick its box in the spec")]
+  msg complete TASK-03 --tick      and tick its box in the spec
+  msg complete --learned \"Tokens are checked twice: the proxy caches\" --tried \"caching them here\" --at src/auth.rs")]
 pub(in crate::faces::cli) struct CompleteArgs {
     /// The id of the task (default: the one you have)
     task: Option<String>,
@@ -26,6 +32,15 @@ pub(in crate::faces::cli) struct CompleteArgs {
     /// Also tick its box in the spec
     #[arg(long)]
     tick: bool,
+    /// What you learned with it, to be recorded as knowledge; can be repeated
+    #[arg(long, value_name = "TEXT")]
+    learned: Vec<String>,
+    /// What you tried and what did not work, to be recorded as knowledge; can be repeated
+    #[arg(long, value_name = "TEXT")]
+    tried: Vec<String>,
+    /// What that is about: a path, path#symbol, path:line, path:from-to, or "$ command"; can be repeated
+    #[arg(long, value_name = "PLACE")]
+    at: Vec<String>,
     /// A spec other than yours
     #[arg(long, value_name = "PATH")]
     spec: Option<String>,
@@ -33,31 +48,41 @@ pub(in crate::faces::cli) struct CompleteArgs {
 
 pub(super) fn run(op: &Op, args: CompleteArgs) -> Result<CommandOutput, CommandError> {
     let request = CompleteRequest { task: args.task, spec: args.spec, notes: args.notes, ticks: args.tick };
-    Ok(CompleteReport(tasks::complete(op, &request)?).into())
+    let lessons = TaskLessons { learned: args.learned, tried: args.tried, places: args.at };
+    Ok(CompleteReport(tasks::complete_with_lessons(op, &request, &lessons)?).into())
 }
 
-struct CompleteReport(CompleteOutcome);
+struct CompleteReport(LessonOutcome);
 
 impl Report for CompleteReport {
     fn json(&self) -> Map<String, Value> {
+        let done = &self.0.completed;
         let mut object = Map::new();
-        object.insert("completion".to_string(), completion(&self.0.completion));
-        object.insert("unblocked".to_string(), json!(self.0.unblocked));
-        object.insert("ticked".to_string(), json!(self.0.is_ticked));
-        object.insert("already".to_string(), json!(self.0.was_complete));
+        object.insert("completion".to_string(), completion(&done.completion));
+        object.insert("unblocked".to_string(), json!(done.unblocked));
+        object.insert("ticked".to_string(), json!(done.is_ticked));
+        object.insert("already".to_string(), json!(done.was_complete));
+        if !self.0.records.is_empty() {
+            object.insert("records".to_string(), self.0.records.iter().map(json::record::receipt).collect());
+        }
         object
     }
 
     fn text(&self, page: &mut Page) {
-        let ready = match self.0.unblocked.as_slice() {
+        let done = &self.0.completed;
+        let ready = match done.unblocked.as_slice() {
             [] => String::new(),
             unblocked => format!(" Ready now: {}.", escape_invisible(&unblocked.join(", "))),
         };
-        let already = if self.0.was_complete { "already " } else { "" };
+        let already = if done.was_complete { "already " } else { "" };
         page.line(format!(
             "{} is {already}done.{ready}",
-            style::bold(&escape_invisible(&self.0.completion.task))
+            style::bold(&escape_invisible(&done.completion.task))
         ));
+        Receipts(self.0.records.clone()).text(page);
+        if self.0.is_worth_asking {
+            page.line(ASK);
+        }
     }
 
     fn is_answer(&self) -> bool {

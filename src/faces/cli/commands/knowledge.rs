@@ -1,5 +1,7 @@
 //! `msg knowledge`: lists, shows, confirms and retires records.
 
+mod stats;
+
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
@@ -20,7 +22,8 @@ Examples:
   msg knowledge list --kind decision
   msg knowledge show one-lock-guards-all-names
   msg knowledge confirm one-lock-guards-all-names
-  msg knowledge retire note/old-remark")]
+  msg knowledge retire note/old-remark
+  msg knowledge stats")]
 pub(in crate::faces::cli) struct KnowledgeArgs {
     #[command(subcommand)]
     action: KnowledgeCommand,
@@ -52,6 +55,8 @@ enum KnowledgeCommand {
         #[arg(value_name = "NAME")]
         name: String,
     },
+    /// Show how many records there are, who wrote them, and how often they were offered and opened on this machine
+    Stats,
 }
 
 pub(super) fn run(op: &Op, args: KnowledgeArgs) -> Result<CommandOutput, CommandError> {
@@ -67,6 +72,7 @@ pub(super) fn run(op: &Op, args: KnowledgeArgs) -> Result<CommandOutput, Command
         }
         KnowledgeCommand::Show { name } => Ok(RecordPages(knowledge::show(op, &name)?).into()),
         KnowledgeCommand::Confirm { name } => tell(KnowledgeAction::Confirm { kind: None, name }),
+        KnowledgeCommand::Stats => stats::run(op),
         KnowledgeCommand::Retire { name } => tell(KnowledgeAction::Delete { kind: None, name }),
     }
 }

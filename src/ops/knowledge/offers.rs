@@ -1,0 +1,216 @@
+//! What hooks offer: records that are anchored to what a model has just touched.
+//!
+//! A hook reads the index, and no more: neither Yjs nor git is started unless something fits. Only then is the record
+//! judged, with a short limit for git.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::domain::knowledge::search::MergeState;
+use crate::domain::knowledge::{
+    AnchorTarget, AnchorVerdict, KnowledgeOffer, NamedPlaces, OfferKey, RecordId, RecordKind,
+    WorkSurroundings, offer_text, overview_text,
+};
+use crate::domain::shell::ProgramRun;
+use crate::ops::background::job::{BackgroundJob, JobKind};
+use crate::ops::effects::Op;
+use crate::ops::error::CommandError;
+use crate::store::{KnowledgeUse, OfferIndexState, OfferedRecord, OpenOfferIndex};
+use crate::sys::files::{self, FileStamp};
+
+use super::project::KnowledgeProject;
+
+/// How long git may take while a harness waits.
+const GIT_LIMIT: Duration = Duration::from_millis(150);
+/// The most records that are judged to choose one, and the most anchors of each.
+const MOST_JUDGED: usize = 6;
+const MOST_ANCHORS: usize = 4;
+/// The most files of one tool call that are looked up.
+const MOST_FILES: usize = 32;
+
+/// The index of a project in which something is recorded.
+pub(in crate::ops) struct OfferBook {
+    project: KnowledgeProject,
+    index: OpenOfferIndex,
+}
+
+/// A record that is anchored to something that was touched.
+pub(in crate::ops) struct FoundOffer {
+    pub(in crate::ops) offer: KnowledgeOffer,
+    place: AnchorTarget,
+}
+
+/// A record to offer, with its text.
+pub(in crate::ops) struct ReadyOffer {
+    pub(in crate::ops) record: OfferedRecord,
+    pub(in crate::ops) text: String,
+}
+
+impl OfferBook {
+    /// `None`: nothing is recorded here, or there is no index yet. Then a background job makes one.
+    pub(in crate::ops) fn open(op: &Op) -> Result<Option<Self>, CommandError> {
+        let project = KnowledgeProject::of(op);
+        match project.index.open(&project.log)? {
+            OfferIndexState::NoLog => Ok(None),
+            OfferIndexState::Missing => {
+                if project.index.claim_renewal()? {
+                    op.start_job(BackgroundJob { kind: JobKind::KnowledgeIndex, dir: op.cwd.clone() });
+                }
+                Ok(None)
+            }
+            OfferIndexState::Open(index) => Ok(Some(Self { project, index })),
+        }
+    }
+
+    /// The records that are anchored in these files.
+    pub(in crate::ops) fn in_files(
+        &self,
+        op: &Op,
+        paths: &[PathBuf],
+    ) -> Result<Vec<FoundOffer>, CommandError> {
+        let mut found = Vec::new();
+        for path in paths.iter().take(MOST_FILES) {
+            let Some(text) = path.to_str() else { continue };
+            // What is outside of the project has no records.
+            let Ok(path) = self.project.path_from(&op.cwd, text) else { continue };
+            self.find(&mut found, OfferKey::path(path.as_str()), |offer| offer.anchor_in(path.as_str()))?;
+        }
+        Ok(found)
+    }
+
+    /// The records that are anchored to a file or a symbol that the prompt names.
+    pub(in crate::ops) fn named_in(&self, op: &Op, prompt: &str) -> Result<Vec<FoundOffer>, CommandError> {
+        let named = NamedPlaces::of(prompt);
+        let mut found = Vec::new();
+        for word in &named.paths {
+            for base in [op.cwd.as_path(), self.project.root.as_path()] {
+                let word = op.home.expand(word);
+                let path = word.to_str().and_then(|word| self.project.path_from(base, word).ok());
+                if let Some(path) = path {
+                    let key = OfferKey::path(path.as_str());
+                    self.find(&mut found, key, |offer| offer.anchor_in(path.as_str()))?;
+                }
+            }
+        }
+        for symbol in &named.symbols {
+            self.find(&mut found, OfferKey::symbol(symbol), |offer| offer.anchor_to_symbol(symbol))?;
+        }
+        Ok(found)
+    }
+
+    /// The records that are anchored to one of these programs, or to an error text in the output.
+    pub(in crate::ops) fn of_failure(
+        &self,
+        runs: &[ProgramRun],
+        output: Option<&str>,
+    ) -> Result<Vec<FoundOffer>, CommandError> {
+        let mut found = Vec::new();
+        for run in runs {
+            for key in OfferKey::of_run(run) {
+                self.find(&mut found, key, |offer| offer.anchor_to_run(run))?;
+            }
+        }
+        if let Some(output) = output {
+            self.find(&mut found, OfferKey::errors(), |offer| offer.anchor_to_error(output))?;
+        }
+        Ok(found)
+    }
+
+    fn find<'o>(
+        &self,
+        found: &mut Vec<FoundOffer>,
+        key: OfferKey,
+        anchor: impl for<'a> Fn(&'a KnowledgeOffer) -> Option<&'a AnchorTarget> + 'o,
+    ) -> Result<(), CommandError> {
+        for offer in self.index.find(key)? {
+            let is_known = found.iter().any(|known: &FoundOffer| known.offer.id == offer.id);
+            if let Some(place) = anchor(&offer).cloned().filter(|_| !is_known) {
+                found.push(FoundOffer { offer, place });
+            }
+        }
+        Ok(())
+    }
+
+    /// The best of these records, with its text. What is gone is not offered.
+    pub(in crate::ops) fn choose(&self, op: &Op, mut found: Vec<FoundOffer>) -> Option<ReadyOffer> {
+        let rank = |kind: RecordKind| match kind {
+            RecordKind::Decision => 0,
+            RecordKind::Tried => 1,
+            _ => 2,
+        };
+        found.sort_by_key(|found| (rank(found.offer.id.kind), std::cmp::Reverse(found.offer.at)));
+        let mut best: Option<(AnchorVerdict, FoundOffer)> = None;
+        for found in found.into_iter().take(MOST_JUDGED) {
+            let verdict = self.judge(op, &found.offer);
+            if verdict <= AnchorVerdict::Drifted {
+                best = Some((verdict, found));
+                break;
+            }
+            if best.is_none() && verdict != AnchorVerdict::Gone {
+                best = Some((verdict, found));
+            }
+        }
+        let (verdict, FoundOffer { offer, place }) = best?;
+        let text = offer_text(&offer, &place, verdict, self.merged(&offer));
+        let path = place.path().map(|path| self.project.root.join(path.as_str()));
+        let file = path.and_then(|path| Some((path.to_string_lossy().into_owned(), stamp_of(&path)?)));
+        Some(ReadyOffer { record: OfferedRecord { id: offer.id, verdict, file }, text })
+    }
+
+    /// The present verdict on a record; `None` if it is no longer offered.
+    pub(in crate::ops) fn verdict(
+        &self,
+        op: &Op,
+        id: &RecordId,
+    ) -> Result<Option<AnchorVerdict>, CommandError> {
+        let found = self.index.find(OfferKey::record(id))?.into_iter().find(|offer| offer.id == *id);
+        Ok(found.map(|offer| self.judge(op, &offer)))
+    }
+
+    /// Counts that a record was offered.
+    pub(in crate::ops) fn count(&self, id: &RecordId) -> Result<(), CommandError> {
+        Ok(self.project.uses.add(KnowledgeUse::Offered, id)?)
+    }
+
+    /// What a session is told at its start.
+    pub(in crate::ops) fn overview(
+        &self,
+        op: &Op,
+        task: Option<&str>,
+    ) -> Result<Option<String>, CommandError> {
+        let folder = self.project.directory_from(&op.cwd, ".").ok().flatten();
+        let branch = self.project.branch();
+        let surroundings = WorkSurroundings {
+            folder: folder.as_ref().map_or("", |folder| folder.as_str()),
+            branch: branch.as_deref(),
+            task,
+        };
+        Ok(overview_text(&self.index.overview()?, &surroundings))
+    }
+
+    /// The worst of its anchors.
+    fn judge(&self, op: &Op, offer: &KnowledgeOffer) -> AnchorVerdict {
+        let mut judge = self.project.judge(op).with_git_limit(GIT_LIMIT);
+        let verdicts = offer.anchors.iter().take(MOST_ANCHORS).map(|anchor| judge.judge(anchor).verdict());
+        verdicts.max().unwrap_or(AnchorVerdict::Fresh)
+    }
+
+    fn merged(&self, offer: &KnowledgeOffer) -> MergeState {
+        let Some(commit) = &offer.commit else { return MergeState::Merged };
+        let is_own_branch = offer.branch.is_some() && offer.branch == self.project.branch();
+        if is_own_branch || self.project.unmerged_within(std::slice::from_ref(commit), GIT_LIMIT).is_empty() {
+            return MergeState::Merged;
+        }
+        MergeState::Unmerged
+    }
+}
+
+/// Makes the index anew if it does not hold.
+pub(in crate::ops) fn renew_index(op: &Op) -> Result<(), CommandError> {
+    KnowledgeProject::of(op).read(op).map(drop)
+}
+
+/// The `stat` result of a file; `None` if it is not there.
+pub(in crate::ops) fn stamp_of(path: &Path) -> Option<FileStamp> {
+    files::metadata(path).ok().flatten().map(|metadata| FileStamp::of(&metadata))
+}
