@@ -4,3 +4,4 @@ mod branches;
 mod commands;
 mod questions;
 mod secrets;
+mod hooks;

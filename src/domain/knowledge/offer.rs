@@ -198,4 +198,4 @@ fn command_words(command: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -49,7 +49,10 @@ impl ToolReport {
     pub fn output_of(&self, outcome: Option<ToolOutcome>, tool: &ToolUse) -> Option<String> {
         let has_failed = outcome == Some(ToolOutcome::Failed) && tool.command.is_some();
         let said = self.error.as_ref().or(self.text.as_ref()).filter(|_| has_failed)?;
-        Some(format!("{}\n{}", said.start, said.end))
+        Some(match said.start == said.end {
+            true => said.start.clone(),
+            false => format!("{}\n{}", said.start, said.end),
+        })
     }
 }
 

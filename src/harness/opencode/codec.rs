@@ -6,7 +6,6 @@ use serde_json::Value;
 use crate::domain::hook::{HookEvent, HookMoment, PermissionMode, SessionEnd, ToolOutcome, ToolUse};
 use crate::harness::hook_codec::lenient_json::{Maybe, Object};
 use crate::harness::hook_codec::tool_input::{ToolInput, ToolTouches};
-use crate::harness::hook_codec::tool_outcome::{TextExcerpt, ToolReport};
 use crate::harness::hook_codec::{
     AcceptedAnswers, DecodeError, HookCodec, lenient_json, plugin_answers, session,
 };
@@ -48,7 +47,6 @@ struct Output {
     args: Maybe<ToolInput>,
     /// Set after the tool.
     metadata: Object<Metadata>,
-    output: Maybe<TextExcerpt>,
     message: Object<OpencodeMessage>,
     parts: Maybe<Vec<Object<Part>>>,
 }
@@ -113,10 +111,7 @@ impl HookCodec for OpenCodeCodec {
                 let args = payload.input.0.args.0.take();
                 let tool = payload.tool_use(args);
                 let exit = payload.output.0.metadata.0.exit.0;
-                let ending = ToolReport { text: payload.output.0.output.0.take(), ..ToolReport::default() };
-                let outcome = outcome(exit, &tool);
-                let output = ending.output_of(outcome, &tool);
-                HookMoment::AfterTool(ToolUse { outcome, output, ..tool })
+                HookMoment::AfterTool(ToolUse { outcome: outcome(exit, &tool), ..tool })
             }
             "chat.message" => HookMoment::PromptSubmitted { prompt: payload.prompt() },
             "session.created" => HookMoment::SessionStarted,

@@ -173,7 +173,10 @@ fn the_cache_says_the_same_as_the_log() {
     let (dir, log) = log();
     let cache = KnowledgeCache::of(&dir.path().join("cache"), dir.path());
     assert_eq!(cache.read(&log).unwrap(), LogContent::default());
-    cache.append(&log, &writer("a"), &all_sorts()).unwrap();
+    let read = cache.read_stamped(&log).unwrap();
+    let appended = log.append(&writer("a"), &all_sorts()).unwrap().unwrap();
+    let (stamp, extended) = cache.extend(&log, read, (&appended, &all_sorts())).unwrap().unwrap();
+    assert_eq!((stamp, &extended), (log.stamp().unwrap(), &log.read().unwrap()));
     let file = dir.path().join("cache/ravenry/knowledge");
     let file = file.join(files::list(&file).unwrap().iter().find(|name| name.ends_with(".cells")).unwrap());
     let content = std::fs::read(&file).unwrap();
@@ -190,4 +193,32 @@ fn the_cache_says_the_same_as_the_log() {
     std::fs::write(&file, b"damaged").unwrap();
     assert_eq!(cache.read(&log).unwrap(), log.read().unwrap());
     assert_ne!(std::fs::read(&file).unwrap(), b"damaged", "it was renewed");
+}
+
+#[test]
+fn a_cache_is_extended_only_by_what_was_appended_to_it() {
+    let (dir, log) = log();
+    let cache = KnowledgeCache::of(&dir.path().join("cache"), dir.path());
+    let step = |ms: i64, others: &[i64]| {
+        let read = cache.read_stamped(&log).unwrap();
+        for other in others {
+            log.append(&writer("b"), &[cell("note/x", "b", *other, "theirs")]).unwrap();
+        }
+        let cells = [cell("note/x", "a", ms, &format!("said at {ms}"))];
+        let appended = log.append(&writer("a"), &cells).unwrap().unwrap();
+        cache.extend(&log, read, (&appended, &cells)).unwrap().map(|(_, content)| content)
+    };
+    for ms in 1..5 {
+        assert_eq!(step(ms, &[]), Some(log.read().unwrap()));
+    }
+    assert_eq!(step(9, &[7]), None, "a file was added");
+    assert_eq!(step(10, &[8]), None, "a file has grown");
+    assert_eq!(step(11, &[]), Some(log.read().unwrap()));
+    // A second process of the same writer appended, too.
+    let read = cache.read_stamped(&log).unwrap();
+    let (one, two) = ([cell("note/x", "a", 12, "one")], [cell("note/x", "a", 13, "two")]);
+    let first = log.append(&writer("a"), &one).unwrap().unwrap();
+    let second = log.append(&writer("a"), &two).unwrap().unwrap();
+    assert_eq!(cache.extend(&log, read.clone(), (&first, &one)).unwrap(), None);
+    assert_eq!(cache.extend(&log, read, (&second, &two)).unwrap(), None);
 }

@@ -88,9 +88,9 @@ fn shown(event: &HookEvent) -> String {
         other => (format!("{other:?}"), None),
     };
     line("moment", Some(moment));
-    if let Some(tool) = tool {
-        let ToolUse { tool, call, edits, reads, command, changed, duration_ms, outcome, was_interrupted } =
-            tool;
+    if let Some(tool_use) = tool {
+        let ToolUse { tool, call, edits, reads, command, changed, duration_ms, outcome, .. } = tool_use;
+        let ToolUse { output, is_users_decision, was_interrupted, .. } = tool_use;
         line("tool", Some(tool.clone()));
         line("call", call.clone());
         line("edits", (!edits.is_empty()).then(|| edits.join(" | ")));
@@ -99,6 +99,8 @@ fn shown(event: &HookEvent) -> String {
         line("changed", changed.as_ref().map(|changed| changed.join(" | ")));
         line("duration", duration_ms.map(|duration| format!("{duration} ms")));
         line("outcome", outcome.map(|outcome| format!("{outcome:?}")));
+        line("output", output.as_ref().map(|output| output.escape_debug().to_string()));
+        line("decided", is_users_decision.then(|| "yes".to_string()));
         line("interrupted", was_interrupted.then(|| "yes".to_string()));
     }
     line("session", session.as_ref().map(ToString::to_string));
