@@ -24,7 +24,7 @@
 //! | `presence/<Name>` | modification time: `store::agents::presence`; lines with the agent's activity: `store::agents::activity_log`, based on `sys::files::LockedLineFile` |
 //! | `presence/<Name>.stuck`, `presence/.looked` | `store::agents::stuck_reports` |
 //! | `index` | `store::agents::registry_index` |
-//! | `hooks/`, `trouble.jsonl` | `store::hooks::hook_state`; activity of a session and its waiter: `store::hooks::session_states` |
+//! | `hooks/`, `trouble.jsonl` | `store::hooks::hook_state`; activity of a session and its waiter: `store::hooks::session_states`; what it was offered: `store::hooks::knowledge_marks` |
 //! | `contests/<id>.<round>` | `store::agents::contest_tokens` |
 //! | `claims.json` | `store::tasks::claims`; changes: `store::staged_change` |
 //! | `completions.json` | `store::tasks::completions`; changes: `store::staged_change` |
@@ -34,7 +34,9 @@
 //!
 //! Outside the mesh:
 //!
-//! - `.ravenry/knowledge/` in a project: `store::knowledge`;
+//! - `.ravenry/knowledge/` in a project: `store::knowledge`; what is derived from it in the user's cache directory:
+//!   `store::knowledge::cache`, `store::knowledge::offer_index`; how records are used, in `ravenry-knowledge/` next to the
+//!   mesh: `store::knowledge::use_counts`;
 //! - configuration files: `store::setup::config_files`; `last-good.json` next to the user's configuration:
 //!   `store::setup::last_good`;
 //! - git's pre-commit hook: `ops::setup::guard`;

@@ -136,11 +136,12 @@ impl OfferIndex {
         if started.filter(is_past).is_some_and(|started| clock::age(started) < BETWEEN_RENEWALS) {
             return Ok(false);
         }
-        if let Some(dir) = mark.parent() {
-            files::create_dir(dir)?;
+        let made = mark.parent().map_or(Ok(()), files::create_dir).and_then(|()| files::touch(&mark));
+        match made {
+            // In a sandbox and on a full disk there is no index.
+            Err(error) if error.is_forbidden() || error.is_full() => Ok(false),
+            made => Ok(made.map(|()| true)?),
         }
-        files::touch(&mark)?;
-        Ok(true)
     }
 }
 
