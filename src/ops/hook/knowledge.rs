@@ -252,7 +252,7 @@ impl HookRun<'_> {
     }
 
     fn claim(&self, session: &SessionId, mark: &KnowledgeMark) -> Result<bool, CommandError> {
-        Ok(self.mesh.hooks().claim_knowledge_mark(session, mark)?)
+        Ok(self.mesh.hooks().is_first_knowledge_mark(session, mark)?)
     }
 
     fn whole(&self, path: &str) -> PathBuf {

@@ -53,7 +53,7 @@ impl OfferBook {
         match project.index.open(&project.log)? {
             OfferIndexState::NoLog => Ok(None),
             OfferIndexState::Missing => {
-                if project.index.claim_renewal()? {
+                if project.index.is_renewal_due()? {
                     op.start_job(BackgroundJob { kind: JobKind::KnowledgeIndex, dir: op.cwd.clone() });
                 }
                 Ok(None)

@@ -86,7 +86,7 @@ fn is_worth_asking(op: &Op) -> bool {
             return Ok(false);
         }
         let mark = KnowledgeMark::Asked(AskMoment::Task);
-        Ok(mesh.hooks().claim_knowledge_mark(&caller.session, &mark)?)
+        Ok(mesh.hooks().is_first_knowledge_mark(&caller.session, &mark)?)
     };
     if op.settings.knowledge == KnowledgeMode::Off {
         return false;

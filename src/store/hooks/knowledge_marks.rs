@@ -167,8 +167,12 @@ impl HookStates<'_> {
         self.append_mark(session, &MarkLine::of(mark, 0))
     }
 
-    /// Adds a mark unless there is one like it. `false`: there is.
-    pub fn claim_knowledge_mark(self, session: &SessionId, mark: &KnowledgeMark) -> Result<bool, StoreError> {
+    /// Adds a mark, and says whether it is the first of its kind.
+    pub fn is_first_knowledge_mark(
+        self,
+        session: &SessionId,
+        mark: &KnowledgeMark,
+    ) -> Result<bool, StoreError> {
         let by = random::number();
         self.append_mark(session, &MarkLine::of(mark, by))?;
         let own = MarkLine::of(mark, by);

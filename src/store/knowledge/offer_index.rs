@@ -127,8 +127,8 @@ impl OfferIndex {
         Ok(())
     }
 
-    /// Whether this process is to have the index renewed: at most once in a while.
-    pub fn claim_renewal(&self) -> Result<bool, StoreError> {
+    /// Whether the index is to be renewed. Says so at most once in a while.
+    pub fn is_renewal_due(&self) -> Result<bool, StoreError> {
         let mark = self.path.with_extension("renewal");
         let started = files::metadata(&mark)?.and_then(|metadata| metadata.modified().ok());
         // A time in the future says nothing: the clock was set back.

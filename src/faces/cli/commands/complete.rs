@@ -12,7 +12,7 @@ use crate::ops::{CommandError, Op};
 use super::knowledge::Receipts;
 
 /// Said once to a session that has recorded nothing.
-const ASK: &str = "If the next session should know something of it: msg learn \"…\" --at PATH, or next time --learned and --tried.";
+const ASK: &str = "To tell the next session what you learned: msg learn \"…\" --at PATH. Next time: msg complete --learned \"…\" --tried \"…\"";
 
 /// Mark your task as done
 #[derive(Args, Debug)]
@@ -22,7 +22,7 @@ Examples:
   msg complete TASK-03
   msg complete TASK-03 --notes \"JWT, with refresh; see src/auth/\"
   msg complete TASK-03 --tick      and tick its box in the spec
-  msg complete --learned \"Tokens are checked twice: the proxy caches\" --tried \"caching them here\" --at src/auth.rs")]
+  msg complete --learned \"Tokens are checked twice\" --at src/auth.rs")]
 pub(in crate::faces::cli) struct CompleteArgs {
     /// The id of the task (default: the one you have)
     task: Option<String>,
