@@ -164,6 +164,11 @@ pub trait HarnessSupport: Sync {
         None
     }
 
+    /// Files and directories of a project that instruct its model, relative to the root.
+    fn instruction_files(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// What users should know that its hooks can't do, a sentence each.
     fn gaps(&self) -> &'static [&'static str] {
         &[]

@@ -15,6 +15,7 @@ pub mod hook;
 pub mod knowledge;
 mod live_values;
 pub mod messages;
+mod moment;
 mod notices;
 pub mod overview;
 mod person_required;
@@ -50,6 +51,7 @@ pub use messages::send::{
 };
 pub use messages::stored_messages::{HistoryEntry, InboxReport, history, inbox, owed_acks, show};
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};
+pub use moment::parse_moment;
 pub use person_required::readable_text_file;
 pub use reservations::check::{PathVerdict, check, conflict_error};
 pub use reservations::contest::{ContestOutcome, contest};

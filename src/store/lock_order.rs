@@ -8,7 +8,7 @@
 //! | 4 | `presence/<Name>` | the activity counts of one agent |
 //! | 5 | `awareness/<repository>.track` | what agents did in one repository |
 //! | 6 | `feed/.lock` | appending to the feed |
-//! | 7 | the files of `.ravenry/knowledge/` | appending to one, or packing them all: then `pack.lock` is taken first; the counts of how records are used |
+//! | 7 | `.ravenry/knowledge/write.lock` | the log of knowledge, from the read that a change is based on until it is written; the files of the log are locked while it is held, too; the counts of how records are used |
 //!
 //! While a lock is held, only locks of a higher rank are taken, and no second one of the same rank. So two processes
 //! never wait for each other. A debug build panics where a thread takes a lock out of order.

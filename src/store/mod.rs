@@ -53,8 +53,8 @@ pub use hooks::hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange
 pub use hooks::knowledge_marks::{AskMoment, KnowledgeMark, KnowledgeMarks, OfferedRecord};
 pub use hooks::session_states::{ChannelState, SessionServer, SessionState};
 pub use knowledge::{
-    AppendedFrame, ImportReport, KnowledgeCache, KnowledgeLog, KnowledgeUse, LogContent, LogProblem,
-    LogProblemKind, LogStamp, OfferIndex, OfferIndexState, OpenOfferIndex, PackReport, SourceKey,
+    AppendedFrame, ImportReport, KnowledgeCache, KnowledgeLog, KnowledgeUse, LockedKnowledgeLog, LogContent,
+    LogProblem, LogProblemKind, LogStamp, OfferIndex, OfferIndexState, OpenOfferIndex, PackReport, SourceKey,
     StoredRecords, UseCounts, UseLog, exclude_knowledge_from_git,
 };
 pub use location::{LocationReason, MeshLocation};

@@ -11,7 +11,7 @@ pub const MAX_STATEMENT: usize = 4096;
 /// The longest entry of a set, in bytes.
 const MAX_ENTRY: usize = 512;
 /// The most entries of one set.
-const MAX_ENTRIES: usize = 64;
+pub const MAX_ENTRIES: usize = 64;
 const MAX_IMPACT: u8 = 10;
 
 /// All problems of a draft.

@@ -8,6 +8,7 @@ use super::cell::{Cell, CellKey, CellValue, RecordField, Stamp, WriterId};
 use super::draft::{DuplicatePolicy, KnowledgeAction, RecordDraft, id_of, relation_name};
 use super::draft_check::check;
 use super::kinds::{Basis, DecisionStatus, RecordKind};
+use super::record::Record;
 use super::record_id::{MAX_RECORD_NAME, RecordId, RecordName};
 use super::snapshot::KnowledgeSnapshot;
 use super::statement::{Origin, RelationEnds, Statement};
@@ -170,7 +171,8 @@ impl Planner<'_> {
         }
         if existing.is_none()
             && draft.duplicates == DuplicatePolicy::Answer
-            && let Some(id) = (self.find_duplicate)(draft.kind, draft.headline(), &superseded)
+            && let Some(id) =
+                (self.find_duplicate)(draft.kind, draft.headline(), &self.not_compared(draft, &superseded))
         {
             return Some(ActionReceipt { id, outcome: ActionOutcome::AlreadyThere });
         }
@@ -268,6 +270,25 @@ impl Planner<'_> {
         };
         let old = self.snapshot.get(id).into_iter().flat_map(|record| &record.anchors);
         old.filter(is_replaced).map(|anchor| anchor.target.to_string()).collect()
+    }
+
+    /// The records that a draft does not repeat, whatever they say: those that it supersedes, and of a file those about
+    /// other files, because two files may well be described alike.
+    fn not_compared(&self, draft: &RecordDraft, superseded: &BTreeSet<RecordId>) -> BTreeSet<RecordId> {
+        let mut ids = superseded.clone();
+        if draft.kind == RecordKind::File {
+            let paths = |anchors: &[Anchor]| -> BTreeSet<String> {
+                anchors.iter().filter_map(|anchor| Some(anchor.target.path()?.as_str().to_string())).collect()
+            };
+            let own = paths(&draft.anchors);
+            let is_other = |record: &&Record| {
+                let theirs = paths(&record.anchors);
+                theirs != own && theirs.is_disjoint(&own)
+            };
+            let others = self.snapshot.of_kind(RecordKind::File).filter(is_other);
+            ids.extend(others.map(|record| record.id.clone()));
+        }
+        ids
     }
 
     /// What was understood of that file.

@@ -4,7 +4,8 @@
 
 use std::fmt::{self, Write as _};
 
-use super::anchor::AnchorTarget;
+use super::anchor::{AnchorPath, AnchorTarget};
+use super::document_sections::DocumentSection;
 use super::kinds::{AnchorVerdict, DecisionStatus};
 use super::record::Record;
 use super::search::MergeState;
@@ -105,6 +106,16 @@ pub fn full_text(record: &Record, state: &RecordState, most_words: usize) -> Str
         lines.push(also_said(other));
     }
     bounded(lines, most_words)
+}
+
+/// A section of a document: `AGENTS.md:12 “Testing: Run the tests with --locked.”`, with that many characters at most.
+pub fn section_row(path: &AnchorPath, section: &DocumentSection, most: usize) -> String {
+    let place = bare_or_code(&format!("{path}:{}", section.line));
+    let text = match section.heading.as_str() {
+        "" => section.text.clone(),
+        heading => format!("{heading}: {}", section.text),
+    };
+    format!("{place} {}", sentence(&text, most))
 }
 
 /// The name, with what speaks against the record.

@@ -189,6 +189,19 @@ impl Ui {
         }
     }
 
+    /// [`Ui::say`] for bytes that are not text, as they are.
+    pub(super) fn pass_on(&self, bytes: &[u8]) -> HandoverOutcome {
+        test_switches::step();
+        let mut stdout = io::stdout().lock();
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            Ok(()) => HandoverOutcome::Delivered,
+            Err(error) => {
+                self.is_lost(&error);
+                HandoverOutcome::ReaderGone
+            }
+        }
+    }
+
     /// [`Ui::say`] for mail. Output that is closed or goes to `/dev/null` reaches nobody.
     pub(super) fn hand_over(&self, text: &str) -> HandoverOutcome {
         if files::is_dev_null(&io::stdout()) {

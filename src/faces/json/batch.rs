@@ -8,11 +8,11 @@ use crate::domain::knowledge::{
     RelationEnds, RelationType,
 };
 use crate::domain::suggestions;
-use crate::ops::knowledge::KnowledgeRequest;
+use crate::ops::knowledge::{KnowledgeBatch, KnowledgeRequest, PlaceBase};
 use crate::ops::{CommandError, CommandErrorKind};
 
 /// A step, or what is wrong with it.
-pub(in crate::faces) type BatchStep = Result<KnowledgeRequest, Vec<BatchProblem>>;
+type BatchStep = Result<KnowledgeRequest, Vec<BatchProblem>>;
 
 const ACTIONS: [&str; 16] = [
     "record-note",
@@ -33,8 +33,8 @@ const ACTIONS: [&str; 16] = [
     "confirm",
 ];
 
-/// The steps of a batch.
-pub(in crate::faces) fn parse(text: &str) -> Result<Vec<BatchStep>, CommandError> {
+/// A batch whose paths count from the root of the project.
+pub(in crate::faces) fn parse(text: &str) -> Result<KnowledgeBatch, CommandError> {
     let malformed = |message: String| {
         let example =
             "write {\"actions\": [[\"record-note\", {\"description\": \"One lock guards all names\"}]]}";
@@ -48,7 +48,12 @@ pub(in crate::faces) fn parse(text: &str) -> Result<Vec<BatchStep>, CommandError
     }
     let actions = members.get("actions").and_then(Value::as_array);
     let actions = actions.ok_or_else(|| malformed("the batch has no list `actions`".to_string()))?;
-    Ok(steps(actions))
+    let project_id = match members.get("projectId") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(id)) => Some(id.clone()),
+        Some(_) => return Err(malformed("`projectId` is not a text".to_string())),
+    };
+    Ok(KnowledgeBatch { project_id, steps: steps(actions), base: PlaceBase::ProjectRoot })
 }
 
 /// The steps of a list of actions.

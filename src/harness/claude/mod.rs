@@ -30,6 +30,10 @@ impl HarnessSupport for ClaudeCode {
         "Claude Code"
     }
 
+    fn instruction_files(&self) -> &'static [&'static str] {
+        &["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules"]
+    }
+
     fn packages(&self) -> &'static [&'static str] {
         &["@anthropic-ai/claude-code", "claude/versions"]
     }

@@ -31,6 +31,10 @@ impl HarnessSupport for Codex {
         "Codex"
     }
 
+    fn instruction_files(&self) -> &'static [&'static str] {
+        &["AGENTS.md", "AGENTS.override.md"]
+    }
+
     fn packages(&self) -> &'static [&'static str] {
         &["@openai/codex"]
     }

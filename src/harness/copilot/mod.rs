@@ -27,6 +27,10 @@ impl HarnessSupport for CopilotCli {
         "Copilot CLI"
     }
 
+    fn instruction_files(&self) -> &'static [&'static str] {
+        &[".github/copilot-instructions.md", ".github/instructions"]
+    }
+
     fn packages(&self) -> &'static [&'static str] {
         &["@github/copilot", "@github/copilot-linux-x64"]
     }

@@ -27,6 +27,10 @@ impl HarnessSupport for GeminiCli {
         "Gemini CLI"
     }
 
+    fn instruction_files(&self) -> &'static [&'static str] {
+        &["GEMINI.md"]
+    }
+
     fn packages(&self) -> &'static [&'static str] {
         &["@google/gemini-cli"]
     }

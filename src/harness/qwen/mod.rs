@@ -29,6 +29,10 @@ impl HarnessSupport for QwenCode {
         "Qwen Code"
     }
 
+    fn instruction_files(&self) -> &'static [&'static str] {
+        &["QWEN.md"]
+    }
+
     fn packages(&self) -> &'static [&'static str] {
         &["@qwen-code/qwen-code"]
     }

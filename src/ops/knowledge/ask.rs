@@ -14,9 +14,13 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
 use super::anchors::AnchorJudge;
+use super::documents::{FoundSection, search_documents};
 use super::merge_state::MergeJudge;
 use super::project::KnowledgeProject;
 use super::use_marks;
+
+/// The most sections of other documents in an answer.
+const MAX_SECTIONS: usize = 3;
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +34,17 @@ pub struct KnowledgeQuestion {
     pub since: Option<Timestamp>,
     /// Only records of at least this confidence.
     pub confidence: Option<f64>,
+    /// What was recorded by then; `None` is now. Verdicts are always those of now.
+    pub as_of: Option<Timestamp>,
     pub limit: usize,
+}
+
+impl KnowledgeQuestion {
+    /// Whether other documents may answer it: they have words and a path, and nothing else of a record.
+    fn is_about_documents(&self) -> bool {
+        let is_restricted = self.kind.is_some() || self.since.is_some() || self.as_of.is_some();
+        !self.words.trim().is_empty() && !is_restricted && self.staleness == StalenessFilter::Any
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -74,6 +88,8 @@ pub struct KnowledgeAnswer {
     pub records: Vec<ShownRecord>,
     /// How many records there are in the project.
     pub total: usize,
+    /// Sections of other documents that fit, the best first.
+    pub sections: Vec<FoundSection>,
 }
 
 pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, CommandError> {
@@ -82,7 +98,7 @@ pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, Co
     let path = path
         .map(Option::flatten)
         .map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, error.to_string()))?;
-    let stored = project.stored(op)?;
+    let stored = project.stored_as_of(op, question.as_of)?;
     let mut viewer = Viewer::of_commits(op, &project, stored.commits());
     let query = SearchQuery {
         words: &question.words,
@@ -116,13 +132,24 @@ pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, Co
     if !question.words.is_empty() || question.path.is_some() {
         use_marks::note_opened(op, &project, records.iter().map(|shown| &shown.record.id));
     }
-    Ok(KnowledgeAnswer { records, total: stored.len() })
+    let sections = match question.is_about_documents() {
+        true => {
+            search_documents(op, &project, &SearchQuery { limit: query.limit.min(MAX_SECTIONS), ..query })?
+        }
+        false => Vec::new(),
+    };
+    Ok(KnowledgeAnswer { records, total: stored.len(), sections })
 }
 
 /// The record of that name, with what changed since.
 pub fn show(op: &Op, name: &str) -> Result<Vec<ShownRecord>, CommandError> {
+    show_as_of(op, name, None)
+}
+
+/// The same as it was recorded by a moment.
+pub fn show_as_of(op: &Op, name: &str, moment: Option<Timestamp>) -> Result<Vec<ShownRecord>, CommandError> {
     let project = KnowledgeProject::of(op);
-    let stored = project.stored(op)?;
+    let stored = project.stored_as_of(op, moment)?;
     let snapshot = stored.snapshot();
     let found = snapshot.named(name);
     if found.is_empty() {
@@ -133,7 +160,7 @@ pub fn show(op: &Op, name: &str) -> Result<Vec<ShownRecord>, CommandError> {
     Ok(found.into_iter().map(|record| viewer.show_explained(record)).collect())
 }
 
-fn unknown(snapshot: &KnowledgeSnapshot, name: &str) -> CommandError {
+pub(super) fn unknown(snapshot: &KnowledgeSnapshot, name: &str) -> CommandError {
     let names: BTreeSet<&str> = snapshot.records().map(|record| record.id.name.as_str()).collect();
     let near = suggestions(name.rsplit('/').next().unwrap_or(name), names);
     let message = format!("there is no record named `{}`", name.escape_debug());

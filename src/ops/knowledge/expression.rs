@@ -22,8 +22,13 @@ const TIME_LIMIT: Duration = Duration::from_millis(80);
 
 /// Evaluates an expression. What is wrong with it is an answer, too.
 pub fn evaluate(op: &Op, text: &str) -> Result<QueryAnswer, CommandError> {
+    evaluate_as_of(op, text, None)
+}
+
+/// The same over what was recorded by a moment.
+pub fn evaluate_as_of(op: &Op, text: &str, moment: Option<Timestamp>) -> Result<QueryAnswer, CommandError> {
     let project = KnowledgeProject::of(op);
-    let stored = project.stored(op)?;
+    let stored = project.stored_as_of(op, moment)?;
     let snapshot = stored.snapshot();
     let viewer = RefCell::new(Viewer::of_commits(op, &project, stored.commits()));
     let facts = WorkTreeFacts { snapshot: &snapshot, viewer, index: stored.index(), start: Instant::now() };

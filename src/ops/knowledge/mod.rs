@@ -3,22 +3,32 @@
 pub mod anchors;
 mod ask;
 mod capture;
+mod documents;
 mod expression;
 mod lesson;
 mod merge_state;
 mod merged_commits;
 pub(in crate::ops) mod offers;
 mod project;
+mod project_identity;
+mod record_log;
 mod stats;
 mod tell;
+mod upkeep;
 mod use_marks;
 mod verdict_cache;
 
 pub use crate::store::KnowledgeUse;
-pub use ask::{KnowledgeAnswer, KnowledgeQuestion, ShownAnchor, ShownRecord, StalenessFilter, know, show};
+pub use ask::{
+    KnowledgeAnswer, KnowledgeQuestion, ShownAnchor, ShownRecord, StalenessFilter, know, show, show_as_of,
+};
 pub use capture::CaptureError;
-pub use expression::evaluate;
+pub use documents::{DocumentPlace, FoundDocuments, FoundSection, init};
+pub use expression::{evaluate, evaluate_as_of};
 pub use lesson::Lesson;
+pub use project_identity::ProjectIdentity;
+pub use record_log::{RecordLog, RecordLogQuestion, record_log};
 pub use stats::{KnowledgeStats, stats};
 pub(in crate::ops) use tell::CheckedBatch;
-pub use tell::{KnowledgeRequest, PlaceBase, tell};
+pub use tell::{KnowledgeBatch, KnowledgeRequest, PlaceBase, kind_of, tell, tell_batch};
+pub use upkeep::{EraseReport, PageCommits, erase, export_yjs, import, pack, write_export};

@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use crate::domain::knowledge::{
     AnchorError, AnchorPath, AnchorTarget, Cell, KnowledgeOffer, KnowledgeSnapshot, Origin, OverviewRow,
-    WriterId, merge,
+    WriterId, merge, snapshot_as_of,
 };
 use crate::domain::settings::{Durability, KnowledgeMode};
 use crate::domain::{SessionId, sha256};
@@ -15,11 +17,12 @@ use crate::ops::agents::identity::caller_if_certain;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::{
-    KnowledgeCache, KnowledgeLog, LogContent, LogProblem, LogProblemKind, LogStamp, OfferIndex,
-    OfferIndexState, SourceKey, StoreError, StoredRecords, UseLog, exclude_knowledge_from_git,
+    KnowledgeCache, KnowledgeLog, LockedKnowledgeLog, LogContent, LogProblem, LogProblemKind, LogStamp,
+    OfferIndex, OfferIndexState, SourceKey, StoreError, StoredRecords, UseLog, exclude_knowledge_from_git,
 };
 use crate::sys::clock;
 use crate::sys::environment::variable;
+use crate::sys::flock::LockError;
 use crate::sys::git::{ReadOnlyGit, WorkTree};
 
 use super::anchors::AnchorJudge;
@@ -30,11 +33,13 @@ const GIT_LIMIT: Duration = Duration::from_secs(1);
 pub(super) struct KnowledgeProject {
     /// The root of the asker's work tree, without links. Outside of git, the folder that has the log.
     pub(super) root: PathBuf,
+    /// The root of the main work tree, or the git directory of a bare repository. It has the log.
+    pub(super) main: PathBuf,
     pub(super) log: KnowledgeLog,
-    cache: KnowledgeCache,
+    pub(super) cache: KnowledgeCache,
     pub(super) index: OfferIndex,
     pub(super) uses: UseLog,
-    tree: Option<WorkTree>,
+    pub(super) tree: Option<WorkTree>,
 }
 
 /// Who writes.
@@ -49,11 +54,11 @@ impl KnowledgeProject {
     pub(super) fn of(op: &Op) -> Self {
         let tree = WorkTree::containing(&op.cwd);
         let root = tree.as_ref().map_or_else(|| folder_with_log(&op.cwd), |tree| tree.root.clone());
-        let main = tree.as_ref().and_then(WorkTree::main_root).unwrap_or_else(|| root.clone());
+        let main = tree.as_ref().map_or_else(|| root.clone(), WorkTree::shared_root);
         let log = KnowledgeLog::at(&main, op.settings.durability);
         let cache = KnowledgeCache::of(&op.home.cache, &main);
         let (index, uses) = (OfferIndex::of(&op.home.cache, &main), UseLog::of(&op.home.state, &main));
-        Self { root: std::fs::canonicalize(&root).unwrap_or(root), log, cache, index, uses, tree }
+        Self { root: std::fs::canonicalize(&root).unwrap_or(root), main, log, cache, index, uses, tree }
     }
 
     /// All records. What could not be read is told.
@@ -87,11 +92,14 @@ impl KnowledgeProject {
     pub(super) fn append(
         &self,
         op: &Op,
+        locked: LockedKnowledgeLog<'_>,
         read: (LogStamp, LogContent),
         writer: &WriterId,
         cells: &[Cell],
     ) -> Result<(), CommandError> {
-        let Some(appended) = self.log.append(writer, cells)? else { return Ok(()) };
+        let appended = locked.append(writer, cells).map_err(|error| self.write_error(error))?;
+        drop(locked);
+        let Some(appended) = appended else { return Ok(()) };
         let extended = self.cache.extend(&self.log, read, (&appended, cells));
         let renewed = extended.and_then(|now| match now {
             Some((stamp, content)) => self.write_index(&stamp, &merge(content.cells)),
@@ -131,22 +139,62 @@ impl KnowledgeProject {
         let snapshot = merge(content.cells);
         self.renew_missing_index(op, &stamp, || &snapshot);
         let stored = StoredRecords::of(&source_key(&stamp), &snapshot, &problems);
-        let stored = stored.ok_or_else(|| {
-            let text = "the records take more than 4 GiB";
-            CommandError::new(CommandErrorKind::TooLarge, text).hint("retire or erase some of them")
-        })?;
+        let stored = stored.ok_or_else(too_large)?;
         if is_kept && !stored.is_empty() {
             self.cache.keep_records(&stored)?;
         }
         Ok(stored)
     }
 
+    /// The records as they were at a moment, or now.
+    pub(super) fn stored_as_of(
+        &self,
+        op: &Op,
+        moment: Option<Timestamp>,
+    ) -> Result<StoredRecords, CommandError> {
+        let Some(moment) = moment else { return self.stored(op) };
+        let snapshot = snapshot_as_of(self.history(op)?, moment);
+        StoredRecords::of(&source_key(&self.log.stamp()?), &snapshot, &[]).ok_or_else(too_large)
+    }
+
+    /// All cells that are kept. What could not be read is told.
+    pub(super) fn history(&self, op: &Op) -> Result<Vec<Cell>, CommandError> {
+        let content = self.log.history()?;
+        content.problems.iter().for_each(|problem| op.warn(problem.to_string()));
+        Ok(content.cells)
+    }
+
     /// Keeps the log out of commits.
-    pub(super) fn exclude_from_git(&self) -> Result<(), CommandError> {
-        match self.tree.as_ref().and_then(WorkTree::repository) {
-            Some(repository) => Ok(exclude_knowledge_from_git(&repository)?),
-            None => Ok(()),
+    pub(super) fn exclude_from_git(&self, op: &Op) -> Result<(), CommandError> {
+        let Some(repository) = self.tree.as_ref().and_then(WorkTree::repository) else { return Ok(()) };
+        match exclude_knowledge_from_git(&repository) {
+            // Some sandboxes protect the git directory alone.
+            Err(StoreError::File(error)) if error.is_forbidden() && self.log.exists() => {
+                op.warn(format!("git does not ignore `.ravenry/knowledge/`: {error}"));
+                Ok(())
+            }
+            excluded => excluded.map_err(|error| self.write_error(error)),
         }
+    }
+
+    /// Why the log could not be changed. Who may not write there learns another way to record something.
+    pub(super) fn write_error(&self, error: StoreError) -> CommandError {
+        let is_forbidden = match &error {
+            StoreError::File(error) | StoreError::Lock(LockError::File(error)) => error.is_forbidden(),
+            _ => false,
+        };
+        if !is_forbidden {
+            return error.into();
+        }
+        let directory = self.log.directory().display().to_string();
+        let message =
+            format!("nothing was recorded, because this command may not write to `{directory}`: {error}");
+        let tool =
+            "call the MCP tool `learn` of msg with the same text: its server runs outside of the sandbox";
+        CommandError::new(CommandErrorKind::ReadOnly, message)
+            .hint(tool)
+            .hint("without it, ask a person to run this command at a terminal")
+            .fact("directory", directory)
     }
 
     pub(super) fn judge(&self, op: &Op) -> AnchorJudge {
@@ -238,6 +286,11 @@ fn warn_of_index(op: &Op, renewed: Result<(), StoreError>) {
     if let Err(error) = renewed {
         op.warn(format!("hooks can't offer what is recorded: {error}"));
     }
+}
+
+fn too_large() -> CommandError {
+    let text = "the records take more than 4 GiB";
+    CommandError::new(CommandErrorKind::TooLarge, text).hint("retire or erase some of them")
 }
 
 /// Names everything that the records come from.

@@ -32,8 +32,9 @@ impl KnowledgeStats {
 
 pub fn stats(op: &Op) -> Result<KnowledgeStats, CommandError> {
     let project = KnowledgeProject::of(op);
-    let snapshot = project.read(op)?;
-    let mut viewer = Viewer::new(op, &project, &snapshot);
+    let stored = project.stored(op)?;
+    let snapshot = stored.snapshot();
+    let mut viewer = Viewer::of_commits(op, &project, stored.commits());
     let (mut superseded, mut stale, mut gone) = (0, 0, 0);
     let mut writers: BTreeMap<&str, usize> = BTreeMap::new();
     for record in snapshot.records() {

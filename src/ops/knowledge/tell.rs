@@ -1,17 +1,22 @@
 //! Records what somebody learned. Either all of a batch is written, or nothing.
+//!
+//! A batch is checked against what the log says, and written while the log's lock is held. If another process wrote
+//! between the check and the lock, it is checked again.
 
 use std::collections::BTreeSet;
 
-use crate::domain::knowledge::search::near_duplicate;
+use crate::domain::knowledge::search::NearDuplicates;
 use crate::domain::knowledge::{
     ActionReceipt, Anchor, AnchorTarget, Basis, BatchProblem, KnowledgeAction, KnowledgePlan,
-    KnowledgeSnapshot, PlanContext, RecordId, RecordKind, merge, plan,
+    KnowledgeSnapshot, MAX_ENTRIES, PlanContext, RecordId, RecordKind, merge, plan,
 };
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
 use crate::store::{LogContent, LogStamp};
 
+use super::anchors::AnchorJudge;
 use super::project::{KnowledgeAuthor, KnowledgeProject};
+use super::project_identity::project_problem;
 use super::use_marks;
 
 /// The most steps of a batch.
@@ -31,42 +36,74 @@ pub enum PlaceBase {
     ProjectRoot,
 }
 
-/// Records a batch. A step that could not be read is given as what is wrong with it, so that all problems are listed at
-/// once.
+/// Steps that are recorded together. One that could not be read is given as what is wrong with it, so that all problems
+/// are listed at once.
+#[derive(Clone, Debug)]
+pub struct KnowledgeBatch {
+    /// The project that it was written for, if it says so.
+    pub project_id: Option<String>,
+    pub steps: Vec<Result<KnowledgeRequest, Vec<BatchProblem>>>,
+    pub base: PlaceBase,
+}
+
+/// Records steps of this project.
 pub fn tell(
     op: &Op,
     steps: Vec<Result<KnowledgeRequest, Vec<BatchProblem>>>,
     base: PlaceBase,
 ) -> Result<Vec<ActionReceipt>, CommandError> {
-    CheckedBatch::check(op, steps, base)?.record(op)
+    tell_batch(op, KnowledgeBatch { project_id: None, steps, base })
+}
+
+/// Records a batch that may have been written elsewhere.
+pub fn tell_batch(op: &Op, batch: KnowledgeBatch) -> Result<Vec<ActionReceipt>, CommandError> {
+    CheckedBatch::check(op, batch)?.record(op)
 }
 
 /// A batch that was checked, and is not recorded yet.
 #[must_use = "nothing is recorded yet"]
 pub(in crate::ops) struct CheckedBatch {
     project: KnowledgeProject,
-    read: (LogStamp, LogContent),
-    snapshot: KnowledgeSnapshot,
     author: KnowledgeAuthor,
-    plan: KnowledgePlan,
+    steps: CheckedSteps,
+    planned: PlannedBatch,
 }
 
 impl CheckedBatch {
     /// Checks a batch. Nothing is written.
-    pub(in crate::ops) fn check(
-        op: &Op,
-        steps: Vec<Result<KnowledgeRequest, Vec<BatchProblem>>>,
-        base: PlaceBase,
-    ) -> Result<Self, CommandError> {
-        check(op, steps, base)
+    pub(in crate::ops) fn check(op: &Op, batch: KnowledgeBatch) -> Result<Self, CommandError> {
+        if batch.steps.len() > MAX_STEPS {
+            let message = format!("the batch has {} actions; {MAX_STEPS} is the most", batch.steps.len());
+            return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint("split it"));
+        }
+        let project = KnowledgeProject::of(op);
+        let mut steps = CheckedSteps::default();
+        steps.problems.extend(batch.project_id.and_then(|id| project_problem(&project, &id)));
+        let mut judge = project.judge(op);
+        for (index, step) in batch.steps.into_iter().enumerate() {
+            match step {
+                Err(found) => steps.problems.extend(found),
+                Ok(request) => steps.add(op, &project, &mut judge, index, request, batch.base),
+            }
+        }
+        let author = project.author(op)?;
+        let planned = PlannedBatch::of(&steps, project.read_content(op)?, &author)?;
+        Ok(Self { project, author, steps, planned })
     }
 
+    /// Writes it. If somebody else wrote meanwhile, it is planned again.
     pub(in crate::ops) fn record(self, op: &Op) -> Result<Vec<ActionReceipt>, CommandError> {
-        let Self { project, read, snapshot, author, plan } = self;
-        if !plan.cells.is_empty() {
-            project.exclude_from_git()?;
-            project.append(op, read, &author.writer, &plan.cells)?;
+        let Self { project, author, steps, mut planned } = self;
+        if !planned.plan.cells.is_empty() {
+            project.exclude_from_git(op)?;
+            let locked = project.log.lock().map_err(|error| project.write_error(error))?;
+            if project.log.stamp()? != planned.read.0 {
+                // What is wrong with the log was told above.
+                planned = PlannedBatch::of(&steps, project.cache.read_stamped(&project.log)?, &author)?;
+            }
+            project.append(op, locked, planned.read, &author.writer, &planned.plan.cells)?;
         }
+        let PlannedBatch { snapshot, plan, .. } = planned;
         if let Err(error) = use_marks::note_recorded(op, &project, &author, &snapshot, &plan) {
             op.warn(format!("what was recorded is not counted: {}", error.message));
         }
@@ -74,65 +111,108 @@ impl CheckedBatch {
     }
 }
 
-fn check(
-    op: &Op,
-    steps: Vec<Result<KnowledgeRequest, Vec<BatchProblem>>>,
-    base: PlaceBase,
-) -> Result<CheckedBatch, CommandError> {
-    if steps.len() > MAX_STEPS {
-        let message = format!("the batch has {} actions; {MAX_STEPS} is the most", steps.len());
-        return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint("split it"));
+/// What a batch adds to what was read.
+struct PlannedBatch {
+    read: (LogStamp, LogContent),
+    snapshot: KnowledgeSnapshot,
+    plan: KnowledgePlan,
+}
+
+impl PlannedBatch {
+    fn of(
+        steps: &CheckedSteps,
+        read: (LogStamp, LogContent),
+        author: &KnowledgeAuthor,
+    ) -> Result<Self, CommandError> {
+        let context =
+            PlanContext { writer: author.writer.clone(), origin: author.origin.clone(), basis: Basis::Told };
+        let snapshot = merge(read.1.cells.iter().cloned());
+        let plan = steps.plan(&snapshot, &context)?;
+        Ok(Self { read, snapshot, plan })
     }
-    let project = KnowledgeProject::of(op);
-    let read = project.read_content(op)?;
-    let snapshot = merge(read.1.cells.iter().cloned());
-    let mut problems = Vec::new();
-    let mut actions = Vec::new();
-    let mut judge = project.judge(op);
-    for (index, step) in steps.into_iter().enumerate() {
-        match step {
-            Err(found) => problems.extend(found),
-            Ok(KnowledgeRequest { mut action, places }) => {
-                let mut anchors = Vec::new();
-                for place in &places {
-                    match find_anchor(op, &project, &mut judge, place, base) {
-                        Ok(anchor) => anchors.push(anchor),
-                        Err((message, fix)) => {
-                            problems.push(BatchProblem::new(index, "anchors", message, fix));
-                        }
-                    }
+}
+
+/// The kind of the only record of that name; `None` if there is no such record.
+pub fn kind_of(op: &Op, name: &str) -> Result<Option<RecordKind>, CommandError> {
+    let snapshot = KnowledgeProject::of(op).read(op)?;
+    let found = snapshot.named(name);
+    match found.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(only.id.kind)),
+        several => {
+            let kinds: Vec<&str> = several.iter().map(|record| record.id.kind.as_str()).collect();
+            let message = format!("`{name}` is the name of {} records", several.len());
+            let hint = format!("say which one you mean: --kind {}", kinds.join(", --kind "));
+            Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint(hint))
+        }
+    }
+}
+
+/// The steps that could be read, with their numbers in the batch, and what is wrong with the others.
+#[derive(Default)]
+struct CheckedSteps {
+    numbers: Vec<usize>,
+    actions: Vec<KnowledgeAction>,
+    problems: Vec<BatchProblem>,
+}
+
+impl CheckedSteps {
+    fn add(
+        &mut self,
+        op: &Op,
+        project: &KnowledgeProject,
+        judge: &mut AnchorJudge,
+        index: usize,
+        request: KnowledgeRequest,
+        base: PlaceBase,
+    ) {
+        let KnowledgeRequest { mut action, places } = request;
+        if places.len() > MAX_ENTRIES {
+            let problem = format!("it has {} entries; {MAX_ENTRIES} is the most", places.len());
+            let fix = "keep the most important ones";
+            return self.problems.push(BatchProblem::new(index, "anchors", problem, fix));
+        }
+        let mut anchors = Vec::new();
+        for place in &places {
+            match find_anchor(op, project, judge, place, base) {
+                Ok(anchor) => anchors.push(anchor),
+                Err((message, fix)) => {
+                    self.problems.push(BatchProblem::new(index, "anchors", message, fix));
                 }
-                if let KnowledgeAction::Record(draft) = &mut action {
-                    draft.anchors.extend(anchors);
-                }
-                actions.push((index, action));
             }
         }
-    }
-    let author = project.author(op)?;
-    let context =
-        PlanContext { writer: author.writer.clone(), origin: author.origin.clone(), basis: Basis::Told };
-    let alike = |kind: RecordKind, text: &str, except: &BTreeSet<RecordId>| {
-        let except: Vec<RecordId> = except.iter().cloned().collect();
-        near_duplicate(kind, text, &snapshot, &except).map(|record| record.id.clone())
-    };
-    let (numbers, steps): (Vec<usize>, Vec<KnowledgeAction>) = actions.into_iter().unzip();
-    let planned = plan(&steps, &snapshot, &context, &alike);
-    match planned {
-        Ok(plan) if problems.is_empty() => Ok(CheckedBatch { project, read, snapshot, author, plan }),
-        Ok(_) => Err(refusal(problems)),
-        Err(found) => {
-            let numbered = found.into_iter().map(|one| BatchProblem { action: numbers[one.action], ..one });
-            problems.extend(numbered);
-            Err(refusal(problems))
+        if let KnowledgeAction::Record(draft) = &mut action {
+            draft.anchors.extend(anchors);
         }
+        self.numbers.push(index);
+        self.actions.push(action);
+    }
+
+    /// What to write, or everything that is wrong.
+    fn plan(
+        &self,
+        snapshot: &KnowledgeSnapshot,
+        context: &PlanContext,
+    ) -> Result<KnowledgePlan, CommandError> {
+        let duplicates = NearDuplicates::of(snapshot);
+        let alike = |kind: RecordKind, text: &str, except: &BTreeSet<RecordId>| {
+            let except: Vec<RecordId> = except.iter().cloned().collect();
+            duplicates.find(kind, text, &except).map(|record| record.id.clone())
+        };
+        let found = match plan(&self.actions, snapshot, context, &alike) {
+            Ok(planned) if self.problems.is_empty() => return Ok(planned),
+            Ok(_) => Vec::new(),
+            Err(found) => found,
+        };
+        let numbered = found.into_iter().map(|one| BatchProblem { action: self.numbers[one.action], ..one });
+        Err(refusal(self.problems.iter().cloned().chain(numbered).collect()))
     }
 }
 
 fn find_anchor(
     op: &Op,
     project: &KnowledgeProject,
-    judge: &mut super::anchors::AnchorJudge,
+    judge: &mut AnchorJudge,
     place: &str,
     base: PlaceBase,
 ) -> Result<Anchor, (String, String)> {

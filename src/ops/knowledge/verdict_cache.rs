@@ -133,6 +133,12 @@ impl VerdictCache {
         cache
     }
 
+    /// Removes the cache of a project.
+    pub(super) fn remove(home: &Home, root: &Path) -> Result<(), files::FileError> {
+        let name = &sha256(root.as_os_str().as_encoded_bytes())[..16];
+        files::remove(&home.cache.join("ravenry/verdicts").join(name)).map(drop)
+    }
+
     /// The hash of the content of a file that has not changed since.
     pub(super) fn hash(&mut self, path: &str, stamp: &FileStamp) -> Option<TextHash> {
         let known = self.files.get_mut(path).filter(|known| known.value.0 == *stamp)?;

@@ -9,7 +9,7 @@ use crate::domain::settings::KnowledgeMode;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::knowledge::{CheckedBatch, KnowledgeRequest, PlaceBase};
+use crate::ops::knowledge::{CheckedBatch, KnowledgeBatch, KnowledgeRequest, PlaceBase};
 use crate::store::{AskMoment, KnowledgeMark};
 
 use super::complete::{CompleteOutcome, CompleteRequest, complete};
@@ -67,7 +67,9 @@ pub fn complete_with_lessons(
         let action = KnowledgeAction::Record(Box::new(draft));
         Ok(KnowledgeRequest { action, places: lessons.places.clone() })
     });
-    let checked = CheckedBatch::check(op, steps.collect(), PlaceBase::WorkingDirectory)?;
+    let batch =
+        KnowledgeBatch { project_id: None, steps: steps.collect(), base: PlaceBase::WorkingDirectory };
+    let checked = CheckedBatch::check(op, batch)?;
     let completed = complete(op, request)?;
     let records = checked.record(op).unwrap_or_else(|error| {
         let task = quote_code(&completed.completion.task);

@@ -90,6 +90,19 @@ impl KnowledgeCache {
         self.replace(&self.records, &records.encode())
     }
 
+    /// Removes all that is derived from this log: after something was erased, no cache may still hold it.
+    pub fn clear(&self) -> Result<(), StoreError> {
+        let Some(dir) = self.path.parent() else { return Ok(()) };
+        let own = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        for name in files::list(dir)? {
+            if name.split('.').next() == Some(own.as_str()) {
+                files::remove(&dir.join(name))?;
+            }
+        }
+        self.files.sweep()?;
+        Ok(())
+    }
+
     fn load(&self, stamp: &LogStamp) -> Result<Option<LogContent>, StoreError> {
         Ok(read(&self.path)?.and_then(|content| cache_format::decode(&content, stamp)))
     }

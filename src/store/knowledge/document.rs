@@ -203,8 +203,8 @@ pub(super) fn clients(updates: &[Update]) -> BTreeSet<u64> {
 pub(super) struct SortedCells {
     /// One per key, the latest. In the order of keys.
     pub(super) cells: Vec<Cell>,
-    /// The keys of the values that a later one overwrote.
-    pub(super) overwritten: Vec<String>,
+    /// The cells that a later one with the same key overwrote, with the Yjs keys of their values.
+    pub(super) overwritten: Vec<(String, Cell)>,
     pub(super) newer: usize,
     /// The reasons.
     pub(super) malformed: Vec<String>,
@@ -228,7 +228,7 @@ impl SortedCells {
         });
         for (cell, key) in found {
             match sorted.cells.last() {
-                Some(last) if last.key == cell.key => sorted.overwritten.push(key.to_string()),
+                Some(last) if last.key == cell.key => sorted.overwritten.push((key.to_string(), cell)),
                 _ => sorted.cells.push(cell),
             }
         }

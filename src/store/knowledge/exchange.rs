@@ -7,7 +7,6 @@ use yrs::Any;
 use super::document::{self, SortedCells, YjsDocument};
 use super::log::{KnowledgeLog, refused};
 use crate::store::error::StoreError;
-use crate::sys::files;
 
 /// The largest update that is imported, in bytes.
 const LARGEST: usize = 48 * 1024 * 1024;
@@ -47,6 +46,7 @@ impl KnowledgeLog {
             let reason = format!("{} entries are malformed: {first}", sorted.malformed.len());
             return Err(StoreError::BadImport(reason));
         }
+        let _locked = self.lock()?;
         let (updates, _) = self.read_updates()?;
         let ours: HashMap<String, Option<Any>> =
             YjsDocument::load(updates).ok_or_else(|| refused(&self.dir))?.values().into_iter().collect();
@@ -66,7 +66,6 @@ impl KnowledgeLog {
             newer: sorted.newer,
         };
         if report.added + report.removed > 0 {
-            files::create_dir(&self.dir)?;
             self.start_pack(&theirs.encode())?;
         }
         Ok(report)

@@ -12,11 +12,11 @@ use super::problem::{LogProblem, LogProblemKind};
 use crate::domain::knowledge::{Cell, WriterId};
 use crate::domain::settings::Durability;
 use crate::store::error::StoreError;
-use crate::store::lock_order::{LockOrderGuard, LockRank};
+use crate::store::lock_order::LockOrderGuard;
 use crate::sys::files::{self, FileStamp, Files, LockedLogFile, LogFileLock, Published};
 
 /// How long to wait for the lock on a file. After that, a writer begins another file.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+const FILE_LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// A file of this size is not appended to: whoever appends reads it first.
 const FULL: u64 = 128 * 1024;
 /// How often reading begins again because another process packed meanwhile.
@@ -124,7 +124,17 @@ impl KnowledgeLog {
     /// Reads all files and merges what they say.
     pub fn read(&self) -> Result<LogContent, StoreError> {
         let (updates, mut problems) = self.read_updates()?;
-        let cells = cells_of(&self.dir, updates, &mut problems);
+        let cells = sorted_cells(&self.dir, updates, &mut problems).cells;
+        Ok(LogContent { cells, problems })
+    }
+
+    /// The same with the cells that a later one of the same writer replaced, as far as no `pack` left them out. The
+    /// earlier ones come first.
+    pub fn history(&self) -> Result<LogContent, StoreError> {
+        let (updates, mut problems) = self.read_updates()?;
+        let SortedCells { mut cells, overwritten, .. } = sorted_cells(&self.dir, updates, &mut problems);
+        cells.extend(overwritten.into_iter().map(|(_, cell)| cell));
+        cells.sort_by_cached_key(|cell| (cell.version(), cell.key.clone()));
         Ok(LogContent { cells, problems })
     }
 
@@ -165,8 +175,18 @@ impl KnowledgeLog {
         Ok((updates, problems))
     }
 
-    /// Adds cells in one frame: all of them are in the log afterwards, or none.
+    /// Waits for the lock and adds cells in one frame: all of them are in the log afterwards, or none.
     pub fn append(&self, writer: &WriterId, cells: &[Cell]) -> Result<Option<AppendedFrame>, StoreError> {
+        self.lock()?.append(writer, cells)
+    }
+
+    /// [`Self::append`] for who holds the lock.
+    pub(super) fn append_locked(
+        &self,
+        order: &LockOrderGuard,
+        writer: &WriterId,
+        cells: &[Cell],
+    ) -> Result<Option<AppendedFrame>, StoreError> {
         if cells.is_empty() {
             return Ok(None);
         }
@@ -174,10 +194,8 @@ impl KnowledgeLog {
         if let Some(cell) = cells.iter().find(|cell| !is_read_back(cell)) {
             return Err(StoreError::UnusableCell { record: cell.key.record.to_string() });
         }
-        files::create_dir(&self.dir)?;
-        let order = LockOrderGuard::begin(LockRank::Knowledge, LOCK_TIMEOUT);
         for path in self.own_files(writer)? {
-            if let LogFileLock::Held(file) = LockedLogFile::open(&path, order.left())?
+            if let LogFileLock::Held(file) = LockedLogFile::open(&path, order.left().min(FILE_LOCK_TIMEOUT))?
                 && let Some(mut own) = OwnFile::of(file, writer)?
             {
                 let frame = own.frame(cells)?;
@@ -333,11 +351,11 @@ fn fault_problem(path: &Path, fault: FrameFault) -> LogProblem {
 }
 
 /// The cells of all updates; adds what is wrong with these.
-fn cells_of(dir: &Path, updates: Vec<Update>, problems: &mut Vec<LogProblem>) -> Vec<Cell> {
+fn sorted_cells(dir: &Path, updates: Vec<Update>, problems: &mut Vec<LogProblem>) -> SortedCells {
     let mut tell = |kind, text: String| problems.push(LogProblem::new(dir, kind, text));
     let Some(document) = YjsDocument::load(updates) else {
         tell(LogProblemKind::Damaged, "its files do not make a Yjs document".to_string());
-        return Vec::new();
+        return SortedCells::default();
     };
     if !document.is_complete() {
         tell(LogProblemKind::Incomplete, "changes that others build on are missing".to_string());
@@ -351,5 +369,5 @@ fn cells_of(dir: &Path, updates: Vec<Update>, problems: &mut Vec<LogProblem>) ->
         let text = format!("{} entries are malformed and not shown: {first}", sorted.malformed.len());
         tell(LogProblemKind::Malformed, text);
     }
-    sorted.cells
+    sorted
 }

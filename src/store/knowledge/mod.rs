@@ -3,7 +3,8 @@
 //! ```text
 //! <writer>.<client>.log   what one writer added; a writer may have several
 //! pack.<number>.log       what `pack` folded, or what was imported; nobody appends to it
-//! pack.lock               held by the process that packs
+//! write.lock              held from the read that a change is based on until it is written, and while packing
+//! documents.json          where `init` found other documents, which are searched too
 //! quarantine/             files that were damaged, after their good frames were saved
 //! tmp/                    files that are being written
 //! ```
@@ -17,9 +18,11 @@ mod cache;
 mod cache_format;
 mod cell_format;
 mod document;
+mod document_list;
 mod exchange;
 mod frames;
 mod git_exclude;
+mod locked_log;
 mod log;
 mod offer_format;
 mod offer_index;
@@ -38,6 +41,7 @@ mod use_counts;
 pub use cache::KnowledgeCache;
 pub use exchange::ImportReport;
 pub use git_exclude::exclude_knowledge_from_git;
+pub use locked_log::LockedKnowledgeLog;
 pub use log::{AppendedFrame, KnowledgeLog, LogContent, LogStamp};
 pub use offer_index::{OfferIndex, OfferIndexState, OpenOfferIndex};
 pub use pack::PackReport;

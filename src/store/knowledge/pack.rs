@@ -5,23 +5,24 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use yrs::Any;
 
 use super::cell_format;
 use super::document::{self, SortedCells, YjsDocument};
+use super::locked_log::{LOCK_TIMEOUT, LockedKnowledgeLog};
 use super::log::{KnowledgeLog, PACK, ReadFile, SUFFIX, refused};
 use crate::domain::knowledge::RecordId;
 use crate::store::error::StoreError;
-use crate::store::lock_order::{LockOrderGuard, LockRank};
+use crate::store::lock_order::LockOrderGuard;
 use crate::store::wire::pretty;
 use crate::sys::files::{self, LockedLogFile, LogFileLock, Published};
-use crate::sys::flock::{self, FileLock, LockError};
+use crate::sys::flock::{self, LockError};
 
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest file that is folded, and the largest that is written, in bytes: no larger one would be read.
 const LARGEST: u64 = 60 * 1024 * 1024;
+
+const QUARANTINE: &str = "quarantine";
 
 /// What `pack` and `erase` did.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -53,23 +54,16 @@ impl HeldFile {
 impl KnowledgeLog {
     /// Folds all files into one, and leaves out what its own writer replaced.
     pub fn pack(&self) -> Result<PackReport, StoreError> {
-        self.fold(&[])
-    }
-
-    /// Deletes all that was ever said about these records, and packs, so that no file holds it any more.
-    pub fn erase(&self, ids: &[RecordId]) -> Result<PackReport, StoreError> {
-        self.fold(ids)
-    }
-
-    fn fold(&self, ids: &[RecordId]) -> Result<PackReport, StoreError> {
-        let mut report = PackReport::default();
-        if !files::exists(&self.dir)? {
-            return Ok(report);
+        match files::exists(&self.dir)? {
+            true => self.fold(&self.lock()?, &[]),
+            false => Ok(PackReport::default()),
         }
-        let order = LockOrderGuard::begin(LockRank::Knowledge, LOCK_TIMEOUT);
-        let _packing = FileLock::acquire(&self.dir.join("pack.lock"), order.left())?;
+    }
+
+    fn fold(&self, locked: &LockedKnowledgeLog<'_>, ids: &[RecordId]) -> Result<PackReport, StoreError> {
+        let mut report = PackReport::default();
         self.files.sweep()?;
-        let (good, damaged) = self.lock_all(&order, &mut report)?;
+        let (good, damaged) = self.lock_all(locked.order(), &mut report)?;
         let (good, damaged) = self.without_incomplete(good, damaged)?;
         let folded = self.folded(&good, &damaged)?;
         erase_from(&folded, ids, &mut report);
@@ -85,6 +79,13 @@ impl KnowledgeLog {
             report.quarantined.push(self.quarantine(held)?);
         }
         Ok(report)
+    }
+
+    /// The damaged files that were put aside by every `pack` so far.
+    pub fn quarantined(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let dir = self.dir.join(QUARANTINE);
+        let names = files::list(&dir)?.into_iter().filter(|name| name.ends_with(SUFFIX));
+        Ok(names.map(|name| dir.join(name)).collect())
     }
 
     /// Locks and reads all files: those that are whole, and those that are damaged.
@@ -181,7 +182,7 @@ impl KnowledgeLog {
 
     /// Moves a damaged file away, with a note that says why.
     fn quarantine(&self, held: &HeldFile) -> Result<PathBuf, StoreError> {
-        let dir = self.dir.join("quarantine");
+        let dir = self.dir.join(QUARANTINE);
         files::create_dir(&dir)?;
         let path = held.file.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -199,6 +200,13 @@ impl KnowledgeLog {
     }
 }
 
+impl LockedKnowledgeLog<'_> {
+    /// Deletes all that was ever said about these records, and packs, so that no file of the log holds it any more.
+    pub fn erase(&self, ids: &[RecordId]) -> Result<PackReport, StoreError> {
+        self.log().fold(self, ids)
+    }
+}
+
 /// Deletes what is about these records, and what was overwritten.
 fn erase_from(document: &YjsDocument, ids: &[RecordId], report: &mut PackReport) {
     let ids: HashSet<String> = ids.iter().map(RecordId::to_string).collect();
@@ -209,7 +217,7 @@ fn erase_from(document: &YjsDocument, ids: &[RecordId], report: &mut PackReport)
         document.values().into_iter().partition(|(_, value)| is_meant(value));
     let overwritten = SortedCells::of(&kept).overwritten;
     document.remove(erased.iter().map(|(key, _)| key.as_str()));
-    document.remove(overwritten.iter().map(String::as_str));
+    document.remove(overwritten.iter().map(|(key, _)| key.as_str()));
     report.erased = erased.len();
     report.overwritten = overwritten.len();
 }

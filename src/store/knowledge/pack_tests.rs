@@ -80,7 +80,7 @@ fn what_is_erased_is_in_no_file() {
     log.append(&writer("a"), &[cell("note/my-secret-name", "a", 2, &format!("{secret} again"))]).unwrap();
     log.append(&writer("b"), &[cell("note/other", "b", 3, "stays")]).unwrap();
     let exported = log.export_yjs().unwrap();
-    let report = log.erase(&[RecordId::parse("note/my-secret-name").unwrap()]).unwrap();
+    let report = log.lock().unwrap().erase(&[RecordId::parse("note/my-secret-name").unwrap()]).unwrap();
     assert_eq!(report.erased, 2);
     for (name, content) in contents(&log) {
         let text = String::from_utf8_lossy(&content).into_owned();

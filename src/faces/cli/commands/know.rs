@@ -4,19 +4,22 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::escape_invisible;
-use crate::domain::knowledge::RecordKind;
 use crate::domain::knowledge::scheme::QueryAnswer;
+use crate::domain::knowledge::{RecordKind, section_row};
 use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::faces::cli::value_parsers::{confidence, count, record_kind};
 use crate::faces::json;
-use crate::ops::knowledge::{self, KnowledgeAnswer, KnowledgeQuestion, StalenessFilter};
+use crate::ops::knowledge::{self, FoundSection, KnowledgeAnswer, KnowledgeQuestion, StalenessFilter};
 use crate::ops::{self, CommandError, Op};
 use crate::sys::clock;
 
-use super::knowledge::{full_lines, row};
+use super::knowledge::{full_lines, markdown, moment, row};
 
 /// How many records are shown in full unless one asks for all.
 const SHOWN_IN_FULL: usize = 2;
+/// How many characters are shown of a section of another document.
+const SHORT_SECTION: usize = 200;
+const WHOLE_SECTION: usize = 1_000;
 
 /// Ask what earlier sessions found out about this project
 ///
@@ -31,6 +34,7 @@ Examples:
   msg know deadlock --kind decision --full
   msg know --stale
   msg know --since 7d --json
+  msg know --as-of 2026-11-17 --markdown
   msg know '(map :name (filter (lambda (d) (> (@ d :confidence) 0.8)) (get-decisions)))'")]
 pub(in crate::faces::cli) struct KnowArgs {
     /// What to look for
@@ -57,12 +61,19 @@ pub(in crate::faces::cli) struct KnowArgs {
     /// Show every record in full
     #[arg(long)]
     full: bool,
+    /// What was recorded by then, such as 2026-11-17 (the end of that day, UTC)
+    #[arg(long, value_name = "DATE")]
+    as_of: Option<String>,
+    /// Print the records as a Markdown document, grouped by kind
+    #[arg(long)]
+    markdown: bool,
 }
 
 pub(super) fn run(op: &Op, args: KnowArgs) -> Result<CommandOutput, CommandError> {
     let words = args.words.join(" ");
     if words.trim_start().starts_with('(') {
-        return Ok(ExpressionReport(knowledge::evaluate(op, &words)?).into());
+        let as_of = moment(args.as_of.as_deref())?;
+        return Ok(ExpressionReport(knowledge::evaluate_as_of(op, &words, as_of)?).into());
     }
     let since = args.since.as_deref().map(|text| ops::parse_duration(text, "--since")).transpose()?;
     let question = KnowledgeQuestion {
@@ -72,6 +83,7 @@ pub(super) fn run(op: &Op, args: KnowArgs) -> Result<CommandOutput, CommandError
         staleness: if args.stale { StalenessFilter::Stale } else { StalenessFilter::Any },
         since: since.and_then(|since| clock::now().checked_sub(since).ok()),
         confidence: args.confidence,
+        as_of: moment(args.as_of.as_deref())?,
         limit: args.limit,
     };
     let answer = knowledge::know(op, &question)?;
@@ -80,12 +92,21 @@ pub(super) fn run(op: &Op, args: KnowArgs) -> Result<CommandOutput, CommandError
         (false, true) => 0,
         (false, false) => SHOWN_IN_FULL,
     };
-    Ok(KnowReport { answer, in_full }.into())
+    let form = if args.markdown { AnswerForm::Markdown } else { AnswerForm::Rows { in_full } };
+    Ok(KnowReport { answer, form }.into())
 }
 
 struct KnowReport {
     answer: KnowledgeAnswer,
-    in_full: usize,
+    form: AnswerForm,
+}
+
+enum AnswerForm {
+    /// Lines, and so many records in full.
+    Rows {
+        in_full: usize,
+    },
+    Markdown,
 }
 
 impl Report for KnowReport {
@@ -93,12 +114,19 @@ impl Report for KnowReport {
         Map::from_iter([
             ("records".to_string(), self.answer.records.iter().map(json::record::record).collect()),
             ("total".to_string(), json!(self.answer.total)),
+            ("documents".to_string(), self.answer.sections.iter().map(section_json).collect()),
         ])
     }
 
     fn text(&self, page: &mut Page) {
-        let KnowledgeAnswer { records, total } = &self.answer;
-        if records.is_empty() && !page.is_quiet {
+        let KnowledgeAnswer { records, total, sections } = &self.answer;
+        let in_full = match self.form {
+            AnswerForm::Rows { in_full } => in_full,
+            AnswerForm::Markdown => {
+                return markdown::document(records).lines().for_each(|line| page.line(line));
+            }
+        };
+        if records.is_empty() && sections.is_empty() && !page.is_quiet {
             page.line(match total {
                 0 => {
                     "Nothing is recorded in this project yet. To record something: msg learn \"…\" --at PATH"
@@ -109,13 +137,27 @@ impl Report for KnowReport {
             });
         }
         for (number, shown) in records.iter().enumerate() {
-            if number < self.in_full {
+            if number < in_full {
                 full_lines(shown).into_iter().for_each(|line| page.line(line));
             } else {
                 page.line(row(shown));
             }
         }
+        let most = if in_full == usize::MAX { WHOLE_SECTION } else { SHORT_SECTION };
+        for found in sections {
+            page.line(section_row(&found.path, &found.section, most));
+        }
     }
+}
+
+fn section_json(found: &FoundSection) -> Value {
+    let text: String = found.section.text.chars().take(WHOLE_SECTION).collect();
+    json!({
+        "file": found.path.as_str(),
+        "line": found.section.line,
+        "heading": found.section.heading,
+        "text": text,
+    })
 }
 
 struct ExpressionReport(QueryAnswer);

@@ -1,21 +1,30 @@
-//! `msg knowledge`: lists, shows, confirms and retires records.
+//! `msg knowledge`: lists, shows, confirms and retires records, and looks after the log.
+
+mod erase;
+mod export;
+mod import;
+mod init;
+mod log;
+pub(super) mod markdown;
+mod pack;
 
 mod stats;
 
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::domain::knowledge::{
     ActionOutcome, ActionReceipt, KnowledgeAction, RecordKind, full_text, index_row,
 };
 use crate::domain::quote_code;
-use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::value_parsers::record_kind;
 use crate::faces::json;
 use crate::ops::knowledge::{self, KnowledgeQuestion, KnowledgeRequest, PlaceBase, ShownRecord};
-use crate::ops::{CommandError, Op};
+use crate::ops::{self, CommandError, Op};
 
-/// List, show, confirm and retire what was recorded
+/// List, show, confirm and retire what was recorded, and look after it
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -23,7 +32,9 @@ Examples:
   msg knowledge show one-lock-guards-all-names
   msg knowledge confirm one-lock-guards-all-names
   msg knowledge retire note/old-remark
-  msg knowledge stats")]
+  msg knowledge stats
+  msg knowledge log --since 7d
+  msg knowledge export --markdown")]
 pub(in crate::faces::cli) struct KnowledgeArgs {
     #[command(subcommand)]
     action: KnowledgeCommand,
@@ -36,12 +47,18 @@ enum KnowledgeCommand {
         /// Only records of this kind
         #[arg(long, value_name = "KIND", value_parser = record_kind)]
         kind: Option<RecordKind>,
+        /// As it was recorded by then, such as 2026-11-17 (the end of that day, UTC)
+        #[arg(long, value_name = "DATE")]
+        as_of: Option<String>,
     },
     /// Show a record in full, with what changed in the code since
     Show {
         /// Its name, or kind/name
         #[arg(value_name = "NAME")]
         name: String,
+        /// As it was recorded by then, such as 2026-11-17 (the end of that day, UTC)
+        #[arg(long, value_name = "DATE")]
+        as_of: Option<String>,
     },
     /// Say that a record is right
     Confirm {
@@ -57,24 +74,45 @@ enum KnowledgeCommand {
     },
     /// Show how many records there are, who wrote them, and how often they were offered and opened on this machine
     Stats,
+    Log(log::LogArgs),
+    Init(init::InitArgs),
+    Export(export::ExportArgs),
+    Import(import::ImportArgs),
+    Pack(pack::PackArgs),
+    Erase(erase::EraseArgs),
 }
 
-pub(super) fn run(op: &Op, args: KnowledgeArgs) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(op: &Op, args: KnowledgeArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     let tell = |action: KnowledgeAction| {
         let request = KnowledgeRequest { action, places: Vec::new() };
         knowledge::tell(op, vec![Ok(request)], PlaceBase::WorkingDirectory).map(|told| Receipts(told).into())
     };
     match args.action {
-        KnowledgeCommand::List { kind } => {
-            let question = KnowledgeQuestion { kind, limit: usize::MAX, ..KnowledgeQuestion::default() };
+        KnowledgeCommand::List { kind, as_of } => {
+            let as_of = moment(as_of.as_deref())?;
+            let question =
+                KnowledgeQuestion { kind, as_of, limit: usize::MAX, ..KnowledgeQuestion::default() };
             let answer = knowledge::know(op, &question)?;
             Ok(RecordList { records: answer.records }.into())
         }
-        KnowledgeCommand::Show { name } => Ok(RecordPages(knowledge::show(op, &name)?).into()),
+        KnowledgeCommand::Show { name, as_of } => {
+            Ok(RecordPages(knowledge::show_as_of(op, &name, moment(as_of.as_deref())?)?).into())
+        }
         KnowledgeCommand::Confirm { name } => tell(KnowledgeAction::Confirm { kind: None, name }),
         KnowledgeCommand::Stats => stats::run(op),
         KnowledgeCommand::Retire { name } => tell(KnowledgeAction::Delete { kind: None, name }),
+        KnowledgeCommand::Log(args) => log::run(op, args),
+        KnowledgeCommand::Init(args) => init::run(op, args),
+        KnowledgeCommand::Export(args) => export::run(op, args, ui),
+        KnowledgeCommand::Import(args) => import::run(op, args),
+        KnowledgeCommand::Pack(args) => pack::run(op, args),
+        KnowledgeCommand::Erase(args) => erase::run(op, args),
     }
+}
+
+/// The value of `--as-of`.
+pub(super) fn moment(text: Option<&str>) -> Result<Option<Timestamp>, CommandError> {
+    text.map(|text| ops::parse_moment(text, "--as-of")).transpose()
 }
 
 /// What became of the actions of a batch.

@@ -34,9 +34,9 @@ pub(in crate::faces::cli) struct LearnArgs {
     /// Why it is so, or why it failed
     #[arg(long, value_name = "TEXT")]
     why: Option<String>,
-    /// note, tried, decision, principle, pattern or file
-    #[arg(long, value_name = "KIND", value_parser = learnable_kind, default_value = "note")]
-    kind: RecordKind,
+    /// note (the default), tried, decision, principle, pattern or file; of a name that exists, the kind it has
+    #[arg(long, value_name = "KIND", value_parser = learnable_kind)]
+    kind: Option<RecordKind>,
     /// Its name, in kebab-case; otherwise the first words of the text. A name that exists is updated
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -61,6 +61,13 @@ pub(in crate::faces::cli) struct LearnArgs {
 }
 
 pub(super) fn run(op: &Op, args: LearnArgs) -> Result<CommandOutput, CommandError> {
+    let name = args.name.as_deref().map(RecordName::new).transpose().map_err(invalid_name)?;
+    let is_tried_alone = args.text.is_none();
+    let kind = match (args.kind, &name) {
+        (Some(kind), _) => kind,
+        (None, Some(name)) if !is_tried_alone => kind_of_name(op, name)?,
+        (None, _) => RecordKind::Note,
+    };
     let duplicates = if args.new { DuplicatePolicy::AddAnyway } else { DuplicatePolicy::Answer };
     let tags = args.tags.iter().map(|tag| match tag.split_once('=') {
         Some((key, value)) => (key.to_string(), value.to_string()),
@@ -74,11 +81,24 @@ pub(super) fn run(op: &Op, args: LearnArgs) -> Result<CommandOutput, CommandErro
         also: args.also,
         supersedes: args.supersedes,
         duplicates,
-        ..RecordDraft::new(args.kind)
+        ..RecordDraft::new(kind)
     };
     let lesson = Lesson { text: args.text, tried: args.tried, why: args.why, places: args.at, draft };
     let steps = lesson.into_requests().into_iter().map(Ok).collect();
     Ok(Receipts(knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?).into())
+}
+
+/// The kind of the record that has this name, or that of a new one.
+fn kind_of_name(op: &Op, name: &RecordName) -> Result<RecordKind, CommandError> {
+    match knowledge::kind_of(op, name.as_str())? {
+        Some(RecordKind::Relationship) => {
+            let message = format!("`{name}` is a relationship, which `learn` can't change");
+            let hint = "change it with `msg record`, or choose another name";
+            Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint(hint))
+        }
+        Some(kind) => Ok(kind),
+        None => Ok(RecordKind::Note),
+    }
 }
 
 fn invalid_name(error: RecordNameError) -> CommandError {

@@ -138,7 +138,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Know(args) => call.in_context(|op| know::run(op, args)),
         Command::Learn(args) => call.in_context(|op| learn::run(op, args)),
         Command::Record(args) => call.in_context(|op| record::run(op, args)),
-        Command::Knowledge(args) => call.in_context(|op| knowledge::run(op, args)),
+        Command::Knowledge(args) => call.in_context(|op| knowledge::run(op, args, call.ui)),
         Command::Send(args) => call.in_context(|op| send::run(op, args)),
         Command::Broadcast(args) => call.in_context(|op| broadcast::run(op, args)),
         Command::Reply(args) => call.in_context(|op| reply::run(op, args)),

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::faces::cli::output::CommandOutput;
 use crate::faces::json;
-use crate::ops::knowledge::{self, PlaceBase};
+use crate::ops::knowledge;
 use crate::ops::{CommandError, CommandErrorKind, Op, readable_text_file};
 
 use super::knowledge::Receipts;
@@ -17,7 +17,8 @@ const MAX_BATCH: u64 = 4 * 1024 * 1024;
 /// Record a batch of knowledge from a JSON file
 ///
 /// A batch is `{"actions": [["record-decision", {…}], ["confirm", {…}]]}`. All of it is checked first: either everything
-/// is recorded, or nothing, and you get a list of all that is wrong. Paths count from the root of the project.
+/// is recorded, or nothing, and you get a list of all that is wrong. Paths count from the root of the project. A `projectId`
+/// must be the name or the first commit of this project, as `msg knowledge init` prints them.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Actions:
@@ -50,5 +51,5 @@ pub(super) fn run(op: &Op, args: RecordArgs) -> Result<CommandOutput, CommandErr
         let message = format!("the batch has more than {} MiB", MAX_BATCH / 1024 / 1024);
         return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint("split it"));
     }
-    Ok(Receipts(knowledge::tell(op, json::batch::parse(&text)?, PlaceBase::ProjectRoot)?).into())
+    Ok(Receipts(knowledge::tell_batch(op, json::batch::parse(&text)?)?).into())
 }
