@@ -99,7 +99,7 @@ fn project(scratch: &Scratch, records: usize) {
         json!(["record-note", {
             "name": format!("{}-{number}", record.id.name),
             "description": text,
-            "rationale": record.statement.rationale,
+            "rationale": Some(&record.statement.rationale).filter(|text| !text.is_empty()),
             "anchors": [format!("{}#work{file}", path(file))],
             "new": "yes",
         }])

@@ -205,6 +205,7 @@ impl VerdictCache {
         if self.head != head {
             self.head = head.to_string();
             self.merge_states.clear();
+            self.is_changed = true;
         }
         let before = self.merge_states.len();
         self.merge_states.extend(states);
@@ -344,4 +345,30 @@ fn evict(dir: &Path) -> Result<(), files::FileError> {
         files::remove(&path)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_merged_is_kept_for_one_head() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let home = Home { config: at("config"), state: at("state"), cache: at("cache"), home: at("home") };
+        let states = [("a".to_string(), MergeState::Merged), ("b".to_string(), MergeState::Unmerged)];
+        let mut cache = VerdictCache::load(&home, dir.path());
+        cache.keep_merge_states("one", states);
+        cache.save();
+        let mut cache = VerdictCache::load(&home, dir.path());
+        assert_eq!(cache.merge_state("one", "a"), Some(MergeState::Merged));
+        assert_eq!(cache.merge_state("one", "b"), Some(MergeState::Unmerged));
+        assert_eq!(cache.merge_state("one", "c"), None);
+        assert_eq!(cache.merge_state("two", "a"), None, "another branch may have it or not");
+        cache.keep_merge_states("two", [("b".to_string(), MergeState::Merged)]);
+        cache.save();
+        let cache = VerdictCache::load(&home, dir.path());
+        assert_eq!(cache.merge_state("two", "b"), Some(MergeState::Merged));
+        assert_eq!(cache.merge_state("one", "b"), None);
+    }
 }

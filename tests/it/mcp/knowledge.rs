@@ -118,6 +118,9 @@ fn a_batch() {
     assert_eq!(said.structured["error"]["problems"].as_array().unwrap().len(), 3, "{}", said.text);
     assert!(!env.ok(&["knowledge", "list"]).to_string().contains("good"));
     assert_eq!(client.fails("learn", json!({ "text": "x", "actions": [] })), "usage");
+    let many = vec![json!({ "action": "record-nothing" }); 900];
+    let said = client.call("learn", json!({ "actions": many }));
+    assert!(said.text.ends_with("hint: and 890 more") && said.text.len() < 5_000, "{}", said.text);
 }
 
 #[test]

@@ -75,7 +75,18 @@ impl From<Texts> for Vec<String> {
     }
 }
 
+/// The most problems of a batch that are told; the members for programs have all.
+const MOST_HINTS: usize = 10;
+
 pub(super) fn run(op: &Op, args: LearnToolArgs) -> Result<ToolAnswer, CommandError> {
+    record(op, args).map_err(|mut error| {
+        let more = error.hints.len().saturating_sub(MOST_HINTS);
+        error.hints.truncate(MOST_HINTS);
+        if more == 0 { error } else { error.hint(format!("and {more} more")) }
+    })
+}
+
+fn record(op: &Op, args: LearnToolArgs) -> Result<ToolAnswer, CommandError> {
     let receipts = match args {
         LearnToolArgs { actions: Some(actions), text: None, tried: None, .. } => {
             let actions: Vec<Value> = actions.into_iter().map(pair).collect();
