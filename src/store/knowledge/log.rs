@@ -47,7 +47,7 @@ impl LogContent {
     pub fn of_file(content: &[u8]) -> Self {
         let path = Path::new("");
         let ReadFile { updates, mut problems, .. } = ReadFile::of(path, content);
-        let cells = cells_of(path, updates, &mut problems);
+        let cells = sorted_cells(path, updates, &mut problems).cells;
         Self { cells, problems }
     }
 }
