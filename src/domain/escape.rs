@@ -60,7 +60,7 @@ pub fn escape_invisible_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-fn is_hidden(c: char) -> bool {
+pub(in crate::domain) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

@@ -66,6 +66,7 @@ kinds! {
     NotAMesh = "not_a_mesh",
     NotAllInstalled = "not_all_installed",
     NoRepository = "no_repository",
+    NotAllPublished = "not_all_published",
     NotAllSent = "not_all_sent",
     NotChecked = "not_checked",
     NotClaimed = "not_claimed",

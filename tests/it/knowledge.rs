@@ -6,6 +6,7 @@ mod documents;
 mod hooks;
 mod log_files;
 mod no_loss;
+mod pages;
 mod questions;
 mod secrets;
 mod upkeep;

@@ -80,10 +80,12 @@ pub enum RecordField {
     Symbol,
     /// One entry per record that this one supersedes, by its id.
     Supersedes,
+    /// One entry per page that was written, by its hash; its text is the versions that the page shows.
+    Page,
 }
 
 impl RecordField {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Text,
         Self::Life,
         Self::Confidence,
@@ -96,6 +98,7 @@ impl RecordField {
         Self::Concept,
         Self::Symbol,
         Self::Supersedes,
+        Self::Page,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -112,6 +115,7 @@ impl RecordField {
             Self::Concept => "concept",
             Self::Symbol => "symbol",
             Self::Supersedes => "supersedes",
+            Self::Page => "page",
         }
     }
 

@@ -39,6 +39,8 @@ fn record(id: RecordId, mut cells: Vec<Cell>) -> Option<Record> {
     // Of a record that was retired and is said again, nothing of before is left.
     let removed = cells.iter().filter(|cell| cell.key.field == RecordField::Life).map(Cell::version).max();
     cells.retain(|cell| removed.as_ref().is_none_or(|removed| cell.version() > *removed));
+    // A page says nothing new.
+    cells.retain(|cell| cell.key.field != RecordField::Page);
     let changed = cells.iter().map(|cell| cell.stamp.milliseconds).max()?;
     let texts = Texts::of(&cells);
     let winners = winners(cells);

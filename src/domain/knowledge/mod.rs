@@ -17,6 +17,7 @@ mod named_places;
 mod offer;
 mod offer_text;
 mod outline;
+pub mod page;
 mod plan;
 mod record;
 mod record_id;

@@ -30,14 +30,15 @@ impl RecordName {
         if text.len() > MAX_RECORD_NAME {
             return Err(RecordNameError::TooLong(text.chars().count()));
         }
-        match Self::derive(text) {
-            Some(name) if name.0 == text => Ok(name),
-            derived => {
-                let suggestion =
-                    derived.map_or_else(|| "one-flock-guards-all-names".to_string(), |name| name.0);
-                Err(RecordNameError::NotKebab { text: text.to_string(), suggestion })
-            }
+        let is_word = |word: &str| {
+            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        };
+        if text.split('-').all(is_word) {
+            return Ok(Self(text.to_string()));
         }
+        let derived = Self::derive(text).map(|name| name.0);
+        let suggestion = derived.unwrap_or_else(|| "one-flock-guards-all-names".to_string());
+        Err(RecordNameError::NotKebab { text: text.to_string(), suggestion })
     }
 
     /// A name made of the words of a text; `None` if it has no letter and no digit of ASCII.

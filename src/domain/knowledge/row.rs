@@ -40,8 +40,26 @@ pub enum Publication {
     Unpublished,
     /// The page was edited by hand, and that is not committed.
     Edited,
+    /// The record was changed since its page was written.
+    Outdated,
+    /// Somebody deleted the page and committed that: a proposal to retire the record.
+    Deleted,
     /// Not worth telling.
     Unknown,
+}
+
+impl Publication {
+    /// The word for programs; `None` if it is not worth telling.
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Published => Some("published"),
+            Self::Unpublished => Some("unpublished"),
+            Self::Edited => Some("edited"),
+            Self::Outdated => Some("outdated"),
+            Self::Deleted => Some("deleted"),
+            Self::Unknown => None,
+        }
+    }
 }
 
 impl RecordState {
@@ -149,6 +167,10 @@ pub fn record_marks(record: &Record, state: &RecordState) -> Vec<String> {
     match state.publication {
         Publication::Unpublished => marks.push("unpublished".to_string()),
         Publication::Edited => marks.push("edited, not committed".to_string()),
+        Publication::Outdated => marks.push("changed since published".to_string()),
+        Publication::Deleted => {
+            marks.push(format!("page deleted; to retire it: msg knowledge retire {}", record.id));
+        }
         Publication::Published | Publication::Unknown => {}
     }
     marks

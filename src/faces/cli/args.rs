@@ -53,7 +53,7 @@ Keep what you learned:
   know         Ask what earlier sessions found out about this project
   learn        Record what you found out about this project
   record       Record a batch of knowledge from a JSON file
-  knowledge    List, show, confirm and retire what was recorded, and look after it
+  knowledge    List, show, confirm, retire and publish what was recorded, and look after it
 
 Look around:
   tui          See who is here and talk to them, on one screen

@@ -28,6 +28,7 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::InHarness
         | CommandErrorKind::NameTaken
         | CommandErrorKind::NoNameLeft
+        | CommandErrorKind::NotAllPublished
         | CommandErrorKind::NotAllSent
         | CommandErrorKind::NotChecked
         | CommandErrorKind::NotReserved

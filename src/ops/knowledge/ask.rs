@@ -1,6 +1,7 @@
 //! Answers questions about what was learned, as the asker's work tree is now.
 
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 use jiff::Timestamp;
 
@@ -16,6 +17,7 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 use super::anchors::AnchorJudge;
 use super::documents::{FoundSection, search_documents};
 use super::merge_state::MergeJudge;
+use super::pages::ProjectPages;
 use super::project::KnowledgeProject;
 use super::use_marks;
 
@@ -64,13 +66,15 @@ pub struct ShownRecord {
     /// The worst of the anchors.
     pub verdict: AnchorVerdict,
     pub merged: MergeState,
+    /// Whether people can review it as a page.
+    pub publication: Publication,
 }
 
 impl ShownRecord {
     /// What is known about it, for its text.
     pub fn state(&self) -> RecordState {
         let verdicts = self.anchors.iter().map(|anchor| anchor.finding.verdict()).collect();
-        RecordState { verdicts, merged: self.merged, publication: Publication::Unknown }
+        RecordState { verdicts, merged: self.merged, publication: self.publication }
     }
 }
 
@@ -175,6 +179,7 @@ pub(super) fn unknown(snapshot: &KnowledgeSnapshot, name: &str) -> CommandError 
 pub(super) struct Viewer {
     pub(super) judge: AnchorJudge,
     merges: MergeJudge,
+    pages: Rc<ProjectPages>,
     findings: HashMap<RecordId, Vec<ShownAnchor>>,
 }
 
@@ -183,7 +188,7 @@ impl Viewer {
     pub(super) fn of_commits(op: &Op, project: &KnowledgeProject, commits: &[String]) -> Self {
         let mut judge = project.judge(op);
         let merges = MergeJudge::new(project, judge.unmerged(commits));
-        Self { judge, merges, findings: HashMap::new() }
+        Self { judge, merges, pages: project.pages(), findings: HashMap::new() }
     }
 
     pub(super) fn standing(&mut self, record: &Record) -> Standing {
@@ -209,7 +214,8 @@ impl Viewer {
 
     fn show(&mut self, record: Record) -> ShownRecord {
         let Standing { verdict, merged } = self.standing(&record);
-        ShownRecord { anchors: self.anchors(&record).to_vec(), verdict, merged, record }
+        let publication = self.pages.publication(&record);
+        ShownRecord { anchors: self.anchors(&record).to_vec(), verdict, merged, publication, record }
     }
 
     fn show_explained(&mut self, record: &Record) -> ShownRecord {

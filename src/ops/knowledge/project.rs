@@ -1,8 +1,10 @@
 //! The project that knowledge is about: one log for all work trees of a repository.
 
 use std::borrow::Borrow;
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -26,6 +28,7 @@ use crate::sys::flock::LockError;
 use crate::sys::git::{ReadOnlyGit, WorkTree};
 
 use super::anchors::AnchorJudge;
+use super::pages::ProjectPages;
 
 /// How long git may take to list the branches.
 const GIT_LIMIT: Duration = Duration::from_secs(1);
@@ -40,6 +43,8 @@ pub(super) struct KnowledgeProject {
     pub(super) index: OfferIndex,
     pub(super) uses: UseLog,
     pub(super) tree: Option<WorkTree>,
+    /// As they were when the records were read.
+    pages: RefCell<Rc<ProjectPages>>,
 }
 
 /// Who writes.
@@ -58,15 +63,29 @@ impl KnowledgeProject {
         let log = KnowledgeLog::at(&main, op.settings.durability);
         let cache = KnowledgeCache::of(&op.home.cache, &main);
         let (index, uses) = (OfferIndex::of(&op.home.cache, &main), UseLog::of(&op.home.state, &main));
-        Self { root: std::fs::canonicalize(&root).unwrap_or(root), main, log, cache, index, uses, tree }
+        let root = std::fs::canonicalize(&root).unwrap_or(root);
+        let pages = RefCell::new(Rc::new(ProjectPages::none(&root)));
+        Self { root, main, log, cache, index, uses, tree, pages }
     }
 
-    /// All records. What could not be read is told.
+    /// All records, with what was edited in committed pages. What could not be read is told.
     pub(super) fn read(&self, op: &Op) -> Result<KnowledgeSnapshot, CommandError> {
         let (stamp, content) = self.read_content(op)?;
-        let snapshot = merge(content.cells);
+        let snapshot = self.with_pages(op, content.cells)?;
         self.renew_missing_index(op, &stamp, || &snapshot);
         Ok(snapshot)
+    }
+
+    /// The records of these cells of the log, with what was edited in committed pages.
+    pub(super) fn with_pages(&self, op: &Op, mut cells: Vec<Cell>) -> Result<KnowledgeSnapshot, CommandError> {
+        self.read_pages(op, &mut cells)?;
+        Ok(merge(cells))
+    }
+
+    fn read_pages(&self, op: &Op, cells: &mut Vec<Cell>) -> Result<Rc<ProjectPages>, CommandError> {
+        let pages = Rc::new(ProjectPages::read(op, &self.root, self.tree.as_ref(), cells)?);
+        *self.pages.borrow_mut() = Rc::clone(&pages);
+        Ok(pages)
     }
 
     /// Hooks offer from an index; whoever has read everything writes it.
@@ -102,7 +121,10 @@ impl KnowledgeProject {
         let Some(appended) = appended else { return Ok(()) };
         let extended = self.cache.extend(&self.log, read, (&appended, cells));
         let renewed = extended.and_then(|now| match now {
-            Some((stamp, content)) => self.write_index(&stamp, &merge(content.cells)),
+            Some((stamp, LogContent { mut cells, .. })) => {
+                self.pages().add_to(&mut cells);
+                self.write_index(&stamp, &merge(cells))
+            }
             // Somebody else wrote meanwhile. The next one who reads it all renews the index.
             None => Ok(()),
         });
@@ -125,25 +147,42 @@ impl KnowledgeProject {
 
     /// All records with their search index, for a question: from the cache if it holds. What could not be read is told.
     pub(super) fn stored(&self, op: &Op) -> Result<StoredRecords, CommandError> {
-        let stamp = self.log.stamp()?;
-        if let Some(stored) = self.cache.load_records(&source_key(&stamp))? {
-            stored.problems().iter().for_each(|problem| op.warn(problem.clone()));
-            self.renew_missing_index(op, &stamp, || stored.snapshot());
+        if !ProjectPages::may_exist(op, &self.root) {
+            let stamp = self.log.stamp()?;
+            if let Some(stored) = self.load(op, &stamp, &self.pages())? {
+                return Ok(stored);
+            }
+        }
+        let (stamp, LogContent { mut cells, problems }) = self.read_content(op)?;
+        let pages = self.read_pages(op, &mut cells)?;
+        if let Some(stored) = self.load(op, &stamp, &pages)? {
             return Ok(stored);
         }
-        let (stamp, content) = self.read_content(op)?;
-        let problems: Vec<String> = content.problems.iter().map(ToString::to_string).collect();
         // A file that can't be read now may be readable for the next one.
         let is_passing = |problem: &LogProblem| problem.kind == LogProblemKind::Unreadable;
-        let is_kept = !content.problems.iter().any(is_passing);
-        let snapshot = merge(content.cells);
+        let is_kept = !problems.iter().any(is_passing) && pages.is_known();
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let snapshot = merge(cells);
         self.renew_missing_index(op, &stamp, || &snapshot);
-        let stored = StoredRecords::of(&source_key(&stamp), &snapshot, &problems);
+        let stored = StoredRecords::of(&source_key(&stamp, &pages), &snapshot, &problems);
         let stored = stored.ok_or_else(too_large)?;
         if is_kept && !stored.is_empty() {
             self.cache.keep_records(&stored)?;
         }
         Ok(stored)
+    }
+
+    /// The records from the cache, if it was made from these sources.
+    fn load(
+        &self,
+        op: &Op,
+        stamp: &LogStamp,
+        pages: &ProjectPages,
+    ) -> Result<Option<StoredRecords>, CommandError> {
+        let Some(stored) = self.cache.load_records(&source_key(stamp, pages))? else { return Ok(None) };
+        stored.problems().iter().for_each(|problem| op.warn(problem.clone()));
+        self.renew_missing_index(op, stamp, || stored.snapshot());
+        Ok(Some(stored))
     }
 
     /// The records as they were at a moment, or now.
@@ -154,7 +193,7 @@ impl KnowledgeProject {
     ) -> Result<StoredRecords, CommandError> {
         let Some(moment) = moment else { return self.stored(op) };
         let snapshot = snapshot_as_of(self.history(op)?, moment);
-        StoredRecords::of(&source_key(&self.log.stamp()?), &snapshot, &[]).ok_or_else(too_large)
+        StoredRecords::of(&source_key(&self.log.stamp()?, &self.pages()), &snapshot, &[]).ok_or_else(too_large)
     }
 
     /// All cells that are kept. What could not be read is told.
@@ -162,6 +201,11 @@ impl KnowledgeProject {
         let content = self.log.history()?;
         content.problems.iter().for_each(|problem| op.warn(problem.to_string()));
         Ok(content.cells)
+    }
+
+    /// The pages, as they were when the records were read.
+    pub(super) fn pages(&self) -> Rc<ProjectPages> {
+        Rc::clone(&self.pages.borrow())
     }
 
     /// Keeps the log out of commits.
@@ -294,8 +338,11 @@ fn too_large() -> CommandError {
 }
 
 /// Names everything that the records come from.
-fn source_key(log: &LogStamp) -> SourceKey {
-    SourceKey::of(log, &[])
+fn source_key(log: &LogStamp, pages: &ProjectPages) -> SourceKey {
+    match pages.identity() {
+        Some(identity) => SourceKey::of(log, &[identity.as_bytes()]),
+        None => SourceKey::of(log, &[]),
+    }
 }
 
 /// The nearest folder above that has a log, else the folder itself.

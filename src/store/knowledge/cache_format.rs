@@ -1,7 +1,7 @@
 //! The format of the cache.
 //!
 //! ```text
-//! "ravenry-cells 1\n", CRC-32 of the rest
+//! "ravenry-cells 2\n", CRC-32 of the rest
 //! files of the log: name, inode, size, modified, changed
 //! problems: kind, path, text
 //! records: kind, name, and their cells
@@ -24,7 +24,7 @@ use crate::domain::knowledge::{
 };
 use crate::sys::files::FileStamp;
 
-const MAGIC: &[u8] = b"ravenry-cells 1\n";
+const MAGIC: &[u8] = b"ravenry-cells 2\n";
 
 pub(super) fn encode(stamp: &LogStamp, content: &LogContent) -> Vec<u8> {
     let mut body = Encoder::default();

@@ -30,6 +30,8 @@ mod pack;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests damage files in place")]
 mod pack_tests;
+mod page_cache;
+mod page_files;
 mod problem;
 mod source_key;
 mod stored_records;
@@ -45,6 +47,8 @@ pub use locked_log::LockedKnowledgeLog;
 pub use log::{AppendedFrame, KnowledgeLog, LogContent, LogStamp};
 pub use offer_index::{OfferIndex, OfferIndexState, OpenOfferIndex};
 pub use pack::PackReport;
+pub use page_cache::PageCache;
+pub use page_files::{PageFile, PageFiles, PageWrite};
 pub use problem::{LogProblem, LogProblemKind};
 pub use source_key::SourceKey;
 pub use stored_records::StoredRecords;

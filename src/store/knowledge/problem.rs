@@ -33,7 +33,7 @@ pub struct LogProblem {
 }
 
 impl LogProblem {
-    pub(super) fn new(path: &Path, kind: LogProblemKind, text: impl Into<String>) -> Self {
+    pub fn new(path: &Path, kind: LogProblemKind, text: impl Into<String>) -> Self {
         Self { path: path.to_path_buf(), kind, text: text.into() }
     }
 }

@@ -5,7 +5,7 @@
 //! has a time limit, and its output a maximum length.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -59,12 +59,17 @@ impl ReadOnlyGit {
 
     /// The output of git; an error if it fails.
     pub(super) fn ask(&self, args: &[&str]) -> Result<GitOutput, GitError> {
-        self.run(args, 0)
+        self.run(args, 0, Vec::new())
+    }
+
+    /// The same for commands that read what to look up from standard input.
+    pub(super) fn ask_about(&self, args: &[&str], input: Vec<u8>) -> Result<GitOutput, GitError> {
+        self.run(args, 0, input)
     }
 
     /// The same for commands that end with 1 if they found nothing.
     pub(super) fn ask_or_none(&self, args: &[&str]) -> Result<GitOutput, GitError> {
-        self.run(args, 1)
+        self.run(args, 1, Vec::new())
     }
 
     /// The keys of filters in the configuration: `filter.lfs.clean`. They would run when files are compared.
@@ -85,14 +90,19 @@ impl ReadOnlyGit {
         }
         // A group of its own, so that what git starts ends with it.
         command.args(args).process_group(0);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
     /// Also accepts the exit code `other`.
-    fn run(&self, args: &[&str], other: i32) -> Result<GitOutput, GitError> {
+    fn run(&self, args: &[&str], other: i32, input: Vec<u8>) -> Result<GitOutput, GitError> {
         let name = args.first().copied().unwrap_or_default().to_string();
-        let mut child = self.command(args).spawn().map_err(GitError::NotRun)?;
+        let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        let mut child = self.command(args).stdin(stdin).spawn().map_err(GitError::NotRun)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // If git ends early, its exit code tells.
+            std::thread::spawn(move || drop(stdin.write_all(&input)));
+        }
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(GitError::Failed { command: name, said: "it has no output".to_string() });
         };

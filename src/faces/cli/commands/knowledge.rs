@@ -1,4 +1,4 @@
-//! `msg knowledge`: lists, shows, confirms and retires records, and looks after the log.
+//! `msg knowledge`: lists, shows, confirms, retires and publishes records, and looks after the log.
 
 mod erase;
 mod export;
@@ -7,7 +7,7 @@ mod init;
 mod log;
 pub(super) mod markdown;
 mod pack;
-
+mod publish;
 mod stats;
 
 use clap::{Args, Subcommand};
@@ -24,7 +24,7 @@ use crate::faces::json;
 use crate::ops::knowledge::{self, KnowledgeQuestion, KnowledgeRequest, PlaceBase, ShownRecord};
 use crate::ops::{self, CommandError, Op};
 
-/// List, show, confirm and retire what was recorded, and look after it
+/// List, show, confirm, retire and publish what was recorded, and look after it
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -32,6 +32,7 @@ Examples:
   msg knowledge show one-lock-guards-all-names
   msg knowledge confirm one-lock-guards-all-names
   msg knowledge retire note/old-remark
+  msg knowledge publish --all
   msg knowledge stats
   msg knowledge log --since 7d
   msg knowledge export --markdown")]
@@ -72,6 +73,7 @@ enum KnowledgeCommand {
         #[arg(value_name = "NAME")]
         name: String,
     },
+    Publish(publish::PublishArgs),
     /// Show how many records there are, who wrote them, and how often they were offered and opened on this machine
     Stats,
     Log(log::LogArgs),
@@ -99,6 +101,7 @@ pub(super) fn run(op: &Op, args: KnowledgeArgs, ui: &Ui) -> Result<CommandOutput
             Ok(RecordPages(knowledge::show_as_of(op, &name, moment(as_of.as_deref())?)?).into())
         }
         KnowledgeCommand::Confirm { name } => tell(KnowledgeAction::Confirm { kind: None, name }),
+        KnowledgeCommand::Publish(args) => publish::run(op, args),
         KnowledgeCommand::Stats => stats::run(op),
         KnowledgeCommand::Retire { name } => tell(KnowledgeAction::Delete { kind: None, name }),
         KnowledgeCommand::Log(args) => log::run(op, args),

@@ -1,0 +1,211 @@
+//! Pages as a source of knowledge: what was edited and committed is a part of it.
+//!
+//! Git is asked only if `HEAD` is another commit than the last time. Without git, pages are written and not read back.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::domain::knowledge::page::{
+    PageBase, PageEdit, PageHash, PageHistory, PublishedPages, RecordPage, link_replaced_pages, page_path,
+    page_update,
+};
+use crate::domain::knowledge::{Cell, Publication, Record, RecordId};
+use crate::domain::sha256;
+use crate::ops::effects::Op;
+use crate::ops::error::CommandError;
+use crate::store::{LogContent, LogProblem, LogProblemKind, PageCache, PageFile, PageFiles};
+use crate::sys::git::{GitError, ReadOnlyGit, WorkTree};
+
+use super::page_index::{PageIndex, page_git};
+
+/// The pages of the asker's work tree.
+#[derive(Debug)]
+pub(super) struct ProjectPages {
+    pub(super) files: PageFiles,
+    pub(super) published: PublishedPages,
+    pub(super) index: PageIndex,
+    /// What committed edits add to the log.
+    pub(super) additions: Vec<Cell>,
+    /// Whether this project has pages at all.
+    has_pages: bool,
+}
+
+impl ProjectPages {
+    /// Before anything was read.
+    pub(super) fn none(root: &Path) -> Self {
+        let files = PageFiles::of(root);
+        Self {
+            files,
+            published: PublishedPages::default(),
+            index: PageIndex::default(),
+            additions: Vec::new(),
+            has_pages: false,
+        }
+    }
+
+    /// Reads what was committed, and adds to the cells of the log what the pages say besides.
+    pub(super) fn read(
+        op: &Op,
+        root: &Path,
+        tree: Option<&WorkTree>,
+        cells: &mut Vec<Cell>,
+    ) -> Result<Self, CommandError> {
+        let mut pages = Self { published: PublishedPages::of(cells.iter()), ..Self::none(root) };
+        pages.has_pages = pages.files.exists() || !pages.published.is_empty();
+        let Some(tree) = tree.filter(|_| pages.has_pages) else { return Ok(pages) };
+        let Some(head) = tree.head_commit() else { return Ok(pages) };
+        let source = PageSource { tree, cache: PageCache::of(&op.home.cache, root) };
+        match source.index(&head) {
+            Ok(index) => pages.index = index?,
+            Err(error) => {
+                op.warn(format!("the pages were not read: {error}"));
+                return Ok(pages);
+            }
+        }
+        match source.additions(&pages.index, &pages.published) {
+            Ok(content) => {
+                let content = content?;
+                content.problems.iter().for_each(|problem| op.warn(problem.to_string()));
+                cells.extend(content.cells.iter().cloned());
+                pages.additions = content.cells;
+                link_replaced_pages(cells, &pages.published);
+            }
+            Err(error) => op.warn(format!("the pages were not read: {error}")),
+        }
+        Ok(pages)
+    }
+
+    /// Whether people can review the record as it is.
+    pub(super) fn publication(&self, record: &Record) -> Publication {
+        if !self.has_pages {
+            return Publication::Unknown;
+        }
+        let history = self.index.get(&record.id);
+        let text = match (self.files.read(&record.id), history) {
+            (Ok(PageFile::Text(text)), _) => text,
+            (Ok(PageFile::Absent), None) => return Publication::Unpublished,
+            (Ok(PageFile::Absent), Some(page)) if page.head.is_none() => return Publication::Deleted,
+            // It is not as it was committed.
+            (Ok(PageFile::Absent | PageFile::Unusable(_)), _) => return Publication::Edited,
+            (Err(_), _) => return Publication::Unknown,
+        };
+        let page = RecordPage::of(record);
+        if page.render() == text {
+            return Publication::Published;
+        }
+        match self.is_settled(&record.id, &text) {
+            // Somebody may have put a line end elsewhere.
+            true if RecordPage::parse(&record.id, &text).as_ref() == Ok(&page) => Publication::Published,
+            true => Publication::Outdated,
+            false => Publication::Edited,
+        }
+    }
+
+    /// Whether a text of a page is known already: it was written from the log, or is committed.
+    pub(super) fn is_settled(&self, id: &RecordId, text: &str) -> bool {
+        let hash = PageHash::of(text);
+        let is_committed = self.index.get(id).is_some_and(|page| page.head.as_ref() == Some(&hash));
+        is_committed || self.published.get(id, &hash).is_some()
+    }
+}
+
+/// Git, and what was asked before.
+struct PageSource<'t> {
+    tree: &'t WorkTree,
+    cache: PageCache,
+}
+
+/// Something that git or the cache may refuse.
+type Asked<T> = Result<Result<T, CommandError>, GitError>;
+
+impl PageSource<'_> {
+    fn index(&self, head: &str) -> Asked<PageIndex> {
+        if let Some(index) = self.cache.index(head).and_then(|rows| PageIndex::of_rows(&rows)) {
+            return Ok(Ok(index));
+        }
+        let index = PageIndex::ask(&page_git(self.tree)?)?;
+        let kept = self.cache.keep_index(head, &index.rows());
+        Ok(kept.map(|()| index).map_err(CommandError::from))
+    }
+
+    /// The cells of all pages that were edited, and what is wrong with pages.
+    fn additions(&self, index: &PageIndex, published: &PublishedPages) -> Asked<LogContent> {
+        let edits = index.pages.iter().filter_map(|page| Some((page, page.edit(published)?)));
+        let edits: Vec<(&PageHistory, PageEdit)> = edits.collect();
+        if edits.is_empty() && index.strangers.is_empty() {
+            return Ok(Ok(LogContent::default()));
+        }
+        let key = key_of(&edits, index);
+        if let Some(content) = self.cache.cells(&key) {
+            return Ok(Ok(content));
+        }
+        let git = page_git(self.tree)?;
+        let content = additions(&git, &edits, index)?;
+        let kept = self.cache.keep_cells(&key, &content);
+        Ok(kept.map(|()| content).map_err(CommandError::from))
+    }
+}
+
+/// What the additions follow from.
+fn key_of(edits: &[(&PageHistory, PageEdit)], index: &PageIndex) -> String {
+    let mut facts = String::new();
+    for (page, edit) in edits {
+        let head = page.head.as_ref().map_or("-", PageHash::as_str);
+        let base = edit.base.as_ref().map_or("-", PageHash::as_str);
+        facts.push_str(&format!("{} {head} {} {base} {:?}\n", page.id, page.commit.id, edit.publication));
+    }
+    for (path, _) in &index.strangers {
+        facts.push_str(&format!("{path}\n"));
+    }
+    sha256(facts.as_bytes())
+}
+
+fn additions(
+    git: &ReadOnlyGit,
+    edits: &[(&PageHistory, PageEdit)],
+    index: &PageIndex,
+) -> Result<LogContent, GitError> {
+    let blob = |hash: Option<&PageHash>| index.blobs.get(hash?).cloned();
+    let wanted = edits.iter().flat_map(|(page, edit)| [blob(page.head.as_ref()), blob(edit.base.as_ref())]);
+    let mut wanted: Vec<String> = wanted.flatten().collect();
+    wanted.sort();
+    wanted.dedup();
+    let contents = git.contents(&wanted)?;
+    let mut content = LogContent::default();
+    for (page, edit) in edits {
+        let Some(head) = &page.head else { continue };
+        match parsed(&page.id, Some(head), index, &contents) {
+            Some(Ok(edited)) => {
+                let base = parsed(&page.id, edit.base.as_ref(), index, &contents).and_then(Result::ok);
+                let base = PageBase { page: base, publication: edit.publication.clone() };
+                content.cells.extend(page_update(&edited, head, &page.commit, &base));
+            }
+            Some(Err(why)) => content.problems.push(problem(&page_path(&page.id), why)),
+            None => {
+                let why = "it is larger than 1 MiB, or missing in the repository".to_string();
+                content.problems.push(problem(&page_path(&page.id), why));
+            }
+        }
+    }
+    let strangers = index.strangers.iter().map(|(path, why)| problem(path, why.clone()));
+    content.problems.extend(strangers);
+    Ok(content)
+}
+
+/// The page of that version; `None` if there is none.
+fn parsed(
+    id: &RecordId,
+    hash: Option<&PageHash>,
+    index: &PageIndex,
+    contents: &HashMap<String, Vec<u8>>,
+) -> Option<Result<RecordPage, String>> {
+    let bytes = contents.get(index.blobs.get(hash?)?)?;
+    Some(match std::str::from_utf8(bytes) {
+        Ok(text) => RecordPage::parse(id, text).map_err(|error| error.to_string()),
+        Err(_) => Err("line 1, column 1: it is not UTF-8".to_string()),
+    })
+}
+
+fn problem(path: &str, why: String) -> LogProblem {
+    LogProblem::new(Path::new(path), LogProblemKind::Malformed, format!("{why}; this page was not read"))
+}
