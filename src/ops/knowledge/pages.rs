@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::domain::knowledge::page::{
-    PageBase, PageEdit, PageHash, PageHistory, PublishedPages, RecordPage, link_replaced_pages, page_path,
-    page_update,
+    PageBase, PageEdit, PageError, PageHash, PageHistory, PublishedPages, RecordPage, link_replaced_pages,
+    page_path, page_update,
 };
 use crate::domain::knowledge::{Cell, Publication, Record, RecordId};
 use crate::domain::sha256;
@@ -180,7 +180,7 @@ fn additions(
                 let base = PageBase { page: base, publication: edit.publication.clone() };
                 content.cells.extend(page_update(&edited, head, &page.commit, &base));
             }
-            Some(Err(why)) => content.problems.push(problem(&page_path(&page.id), why)),
+            Some(Err(why)) => content.problems.push(problem(&page_path(&page.id), why.to_string())),
             None => {
                 let why = "it is larger than 1 MiB, or missing in the repository".to_string();
                 content.problems.push(problem(&page_path(&page.id), why));
@@ -198,11 +198,11 @@ fn parsed(
     hash: Option<&PageHash>,
     index: &PageIndex,
     contents: &HashMap<String, Vec<u8>>,
-) -> Option<Result<RecordPage, String>> {
+) -> Option<Result<RecordPage, PageError>> {
     let bytes = contents.get(index.blobs.get(hash?)?)?;
     Some(match std::str::from_utf8(bytes) {
-        Ok(text) => RecordPage::parse(id, text).map_err(|error| error.to_string()),
-        Err(_) => Err("line 1, column 1: it is not UTF-8".to_string()),
+        Ok(text) => RecordPage::parse(id, text),
+        Err(_) => Err(PageError { line: 1, column: 1, problem: "it is not UTF-8".to_string() }),
     })
 }
 

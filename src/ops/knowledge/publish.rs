@@ -130,10 +130,13 @@ fn note<'s>(
     let mut cells: Vec<Cell> = Vec::new();
     for (record, text) in written {
         let hash = PageHash::of(&text);
-        // What was written before, and is the latest that the history has, need not be noted again.
+        // What was written since the record was changed, and is the latest of its history, need not be noted again.
         let versions = pages.index.get(&record.id).map(|page| page.versions.as_slice()).unwrap_or_default();
         let latest = pages.published.latest_of(&record.id, versions.iter().chain([&hash]));
-        if latest.is_none_or(|(latest, _)| *latest != hash) {
+        let is_new = latest.is_none_or(|(latest, publication)| {
+            *latest != hash || publication.stamp.milliseconds < record.changed.as_millisecond()
+        });
+        if is_new {
             cells.push(publication_cell(record, &hash, &author.writer, stamp));
             // From now on the page counts as written, so what was edited in it must be in the log.
             cells.extend(pages.additions.iter().filter(|cell| cell.key.record == record.id).cloned());

@@ -188,7 +188,10 @@ impl World {
             let history = self.history(self.clones[who].head, &record.id);
             let versions = history.map(|history| history.versions).unwrap_or_default();
             let latest = published.latest_of(&record.id, versions.iter().chain([&hash]));
-            if latest.is_none_or(|(latest, _)| *latest != hash) {
+            let is_new = latest.is_none_or(|(latest, publication)| {
+                *latest != hash || publication.stamp.milliseconds < record.changed.as_millisecond()
+            });
+            if is_new {
                 cells.push(publication_cell(record, &hash, &writer, stamp));
                 cells.extend(added.iter().filter(|cell| cell.key.record == record.id).cloned());
             }
