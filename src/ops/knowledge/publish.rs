@@ -1,7 +1,7 @@
 //! Writes pages of records into the asker's work tree, for people to review and commit. A page that somebody edited, or
 //! that can't be read, is never overwritten.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::knowledge::page::{PageHash, RecordPage, page_path, publication_cell};
 use crate::domain::knowledge::{Cell, KnowledgeSnapshot, Record, RecordId, Stamp};
@@ -127,6 +127,10 @@ fn note<'s>(
 ) -> Result<(), CommandError> {
     let author = project.author(op)?;
     let stamp = Stamp::after(snapshot.latest(), author.origin.at.as_millisecond());
+    let mut edits: HashMap<&RecordId, Vec<&Cell>> = HashMap::new();
+    for cell in &pages.additions {
+        edits.entry(&cell.key.record).or_default().push(cell);
+    }
     let mut cells: Vec<Cell> = Vec::new();
     for (record, text) in written {
         let hash = PageHash::of(&text);
@@ -136,10 +140,11 @@ fn note<'s>(
         let is_new = latest.is_none_or(|(latest, publication)| {
             *latest != hash || publication.stamp.milliseconds < record.changed.as_millisecond()
         });
-        if is_new {
+        let edits = edits.get(&record.id);
+        if is_new || edits.is_some() {
             cells.push(publication_cell(record, &hash, &author.writer, stamp));
             // From now on the page counts as written, so what was edited in it must be in the log.
-            cells.extend(pages.additions.iter().filter(|cell| cell.key.record == record.id).cloned());
+            cells.extend(edits.into_iter().flatten().map(|cell| (*cell).clone()));
         }
     }
     if !cells.is_empty() {

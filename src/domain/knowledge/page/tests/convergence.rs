@@ -191,7 +191,7 @@ impl World {
             let is_new = latest.is_none_or(|(latest, publication)| {
                 *latest != hash || publication.stamp.milliseconds < record.changed.as_millisecond()
             });
-            if is_new {
+            if is_new || added.iter().any(|cell| cell.key.record == record.id) {
                 cells.push(publication_cell(record, &hash, &writer, stamp));
                 cells.extend(added.iter().filter(|cell| cell.key.record == record.id).cloned());
             }
