@@ -54,8 +54,8 @@ pub use hooks::knowledge_marks::{AskMoment, KnowledgeMark, KnowledgeMarks, Offer
 pub use hooks::session_states::{ChannelState, SessionServer, SessionState};
 pub use knowledge::{
     AppendedFrame, ImportReport, KnowledgeCache, KnowledgeLog, KnowledgeUse, LockedKnowledgeLog, LogContent,
-    LogProblem, LogProblemKind, LogStamp, OfferIndex, OfferIndexState, OpenOfferIndex, PackReport, PageCache, PageFile, PageFiles, PageWrite, SourceKey,
-    StoredRecords, UseCounts, UseLog, exclude_knowledge_from_git,
+    LogProblem, LogProblemKind, LogStamp, OfferIndex, OfferIndexState, OpenOfferIndex, PackReport, PageCache,
+    PageFile, PageFiles, PageWrite, SourceKey, StoredRecords, UseCounts, UseLog, exclude_knowledge_from_git,
 };
 pub use location::{LocationReason, MeshLocation};
 pub use lock_order::holds_a_lock;

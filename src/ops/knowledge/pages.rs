@@ -28,6 +28,8 @@ pub(super) struct ProjectPages {
     pub(super) additions: Vec<Cell>,
     /// Whether this project has pages at all.
     has_pages: bool,
+    /// What the additions follow from; `None` if the pages could not be read.
+    source: Option<String>,
 }
 
 impl ProjectPages {
@@ -40,7 +42,29 @@ impl ProjectPages {
             index: PageIndex::default(),
             additions: Vec::new(),
             has_pages: false,
+            source: Some(String::new()),
         }
+    }
+
+    /// Whether there may be pages, or were some, by a look at the files alone. If not, there are none.
+    pub(super) fn may_exist(op: &Op, root: &Path) -> bool {
+        PageFiles::of(root).exists() || PageCache::of(&op.home.cache, root).has_index()
+    }
+
+    /// Names what the pages add to the log; `None` if this project has no pages.
+    pub(super) fn identity(&self) -> Option<&str> {
+        self.has_pages.then(|| self.source.as_deref().unwrap_or("unread"))
+    }
+
+    /// Whether all of them could be read.
+    pub(super) fn is_known(&self) -> bool {
+        self.source.is_some()
+    }
+
+    /// Adds what the pages say besides to the cells of the log.
+    pub(super) fn add_to(&self, cells: &mut Vec<Cell>) {
+        cells.extend(self.additions.iter().cloned());
+        link_replaced_pages(cells, &self.published);
     }
 
     /// Reads what was committed, and adds to the cells of the log what the pages say besides.
@@ -59,18 +83,20 @@ impl ProjectPages {
             Ok(index) => pages.index = index?,
             Err(error) => {
                 op.warn(format!("the pages were not read: {error}"));
-                return Ok(pages);
+                return Ok(Self { source: None, ..pages });
             }
         }
         match source.additions(&pages.index, &pages.published) {
-            Ok(content) => {
-                let content = content?;
+            Ok(read) => {
+                let (source, content) = read?;
                 content.problems.iter().for_each(|problem| op.warn(problem.to_string()));
-                cells.extend(content.cells.iter().cloned());
-                pages.additions = content.cells;
-                link_replaced_pages(cells, &pages.published);
+                (pages.additions, pages.source) = (content.cells, Some(source));
+                pages.add_to(cells);
             }
-            Err(error) => op.warn(format!("the pages were not read: {error}")),
+            Err(error) => {
+                op.warn(format!("the pages were not read: {error}"));
+                pages.source = None;
+            }
         }
         Ok(pages)
     }
@@ -128,21 +154,21 @@ impl PageSource<'_> {
         Ok(kept.map(|()| index).map_err(CommandError::from))
     }
 
-    /// The cells of all pages that were edited, and what is wrong with pages.
-    fn additions(&self, index: &PageIndex, published: &PublishedPages) -> Asked<LogContent> {
+    /// The cells of all pages that were edited, and what is wrong with pages; before it, what they follow from.
+    fn additions(&self, index: &PageIndex, published: &PublishedPages) -> Asked<(String, LogContent)> {
         let edits = index.pages.iter().filter_map(|page| Some((page, page.edit(published)?)));
         let edits: Vec<(&PageHistory, PageEdit)> = edits.collect();
         if edits.is_empty() && index.strangers.is_empty() {
-            return Ok(Ok(LogContent::default()));
+            return Ok(Ok((String::new(), LogContent::default())));
         }
         let key = key_of(&edits, index);
         if let Some(content) = self.cache.cells(&key) {
-            return Ok(Ok(content));
+            return Ok(Ok((key, content)));
         }
         let git = page_git(self.tree)?;
         let content = additions(&git, &edits, index)?;
         let kept = self.cache.keep_cells(&key, &content);
-        Ok(kept.map(|()| content).map_err(CommandError::from))
+        Ok(kept.map(|()| (key, content)).map_err(CommandError::from))
     }
 }
 

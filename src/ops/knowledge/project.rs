@@ -77,7 +77,11 @@ impl KnowledgeProject {
     }
 
     /// The records of these cells of the log, with what was edited in committed pages.
-    pub(super) fn with_pages(&self, op: &Op, mut cells: Vec<Cell>) -> Result<KnowledgeSnapshot, CommandError> {
+    pub(super) fn with_pages(
+        &self,
+        op: &Op,
+        mut cells: Vec<Cell>,
+    ) -> Result<KnowledgeSnapshot, CommandError> {
         self.read_pages(op, &mut cells)?;
         Ok(merge(cells))
     }
@@ -193,7 +197,8 @@ impl KnowledgeProject {
     ) -> Result<StoredRecords, CommandError> {
         let Some(moment) = moment else { return self.stored(op) };
         let snapshot = snapshot_as_of(self.history(op)?, moment);
-        StoredRecords::of(&source_key(&self.log.stamp()?, &self.pages()), &snapshot, &[]).ok_or_else(too_large)
+        StoredRecords::of(&source_key(&self.log.stamp()?, &self.pages()), &snapshot, &[])
+            .ok_or_else(too_large)
     }
 
     /// All cells that are kept. What could not be read is told.

@@ -148,8 +148,8 @@ fn note<'s>(
         }
     }
     if !cells.is_empty() {
-        project.exclude_from_git()?;
-        project.log.append(&author.writer, &cells)?;
+        project.exclude_from_git(op)?;
+        project.log.append(&author.writer, &cells).map_err(|error| project.write_error(error))?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::domain::knowledge::search::NearDuplicates;
 use crate::domain::knowledge::{
     ActionReceipt, Anchor, AnchorTarget, Basis, BatchProblem, KnowledgeAction, KnowledgePlan,
-    KnowledgeSnapshot, MAX_ENTRIES, PlanContext, RecordId, RecordKind, merge, plan,
+    KnowledgeSnapshot, MAX_ENTRIES, PlanContext, RecordId, RecordKind, plan,
 };
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
@@ -87,7 +87,7 @@ impl CheckedBatch {
             }
         }
         let author = project.author(op)?;
-        let planned = PlannedBatch::of(&steps, project.read_content(op)?, &author)?;
+        let planned = PlannedBatch::of(op, &project, &steps, project.read_content(op)?, &author)?;
         Ok(Self { project, author, steps, planned })
     }
 
@@ -99,7 +99,13 @@ impl CheckedBatch {
             let locked = project.log.lock().map_err(|error| project.write_error(error))?;
             if project.log.stamp()? != planned.read.0 {
                 // What is wrong with the log was told above.
-                planned = PlannedBatch::of(&steps, project.cache.read_stamped(&project.log)?, &author)?;
+                planned = PlannedBatch::of(
+                    op,
+                    &project,
+                    &steps,
+                    project.cache.read_stamped(&project.log)?,
+                    &author,
+                )?;
             }
             project.append(op, locked, planned.read, &author.writer, &planned.plan.cells)?;
         }
@@ -120,13 +126,15 @@ struct PlannedBatch {
 
 impl PlannedBatch {
     fn of(
+        op: &Op,
+        project: &KnowledgeProject,
         steps: &CheckedSteps,
         read: (LogStamp, LogContent),
         author: &KnowledgeAuthor,
     ) -> Result<Self, CommandError> {
         let context =
             PlanContext { writer: author.writer.clone(), origin: author.origin.clone(), basis: Basis::Told };
-        let snapshot = merge(read.1.cells.iter().cloned());
+        let snapshot = project.with_pages(op, read.1.cells.clone())?;
         let plan = steps.plan(&snapshot, &context)?;
         Ok(Self { read, snapshot, plan })
     }

@@ -36,6 +36,11 @@ impl PageCache {
         }
     }
 
+    /// Whether there was ever an index.
+    pub fn has_index(&self) -> bool {
+        self.index.exists()
+    }
+
     /// The rows of the index at that commit.
     pub fn index(&self, head: &str) -> Option<String> {
         // An index that can't be read is made again.
