@@ -56,7 +56,7 @@ fn documents_are_searched_where_they_are() {
     assert!(know(&env, "elephants").is_empty());
     at(&env, "15T12:00:00", &["learn", "The machine swaps with four jobs", "--name", "swaps"]).expect_code(0);
     let both = at(&env, "15T12:00:00", &["know", "swaps"]).expect_code(0).stdout;
-    assert!(both.starts_with("note/swaps\n") && both.ends_with("swaps.”\n"), "{both}");
+    assert!(both.starts_with("note/swaps (unpublished)\n") && both.ends_with("swaps.”\n"), "{both}");
     assert!(env.ok(&["know", "swaps", "--kind", "decision"])["documents"].as_array().unwrap().is_empty());
     assert!(env.ok(&["knowledge", "list"])["total"] == 1, "nothing is copied");
 }

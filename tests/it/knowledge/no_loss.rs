@@ -36,7 +36,7 @@ fn batch(names: &[String]) -> String {
             "description": format!("Fact {name}"),
             "rationale": format!("Reason {name}"),
             "tags": { "of": name },
-            "new": "yes",
+            "new": true,
         }])
     };
     json!({ "actions": names.iter().map(action).collect::<Vec<_>>() }).to_string()

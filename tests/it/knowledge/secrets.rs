@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use ravenry::domain::knowledge::find_secret;
 
 /// Files that contain made-up secrets, because they test that secrets are found.
-const WITH_SECRETS: [&str; 3] = [
+const WITH_SECRETS: [&str; 4] = [
     "src/domain/awareness/secrets.rs",
+    "src/domain/knowledge/page/tests.rs",
     "src/domain/knowledge/plan/tests.rs",
     "src/domain/knowledge/secret_scan.rs",
 ];
