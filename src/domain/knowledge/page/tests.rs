@@ -119,7 +119,7 @@ fn page() -> impl Strategy<Value = RecordPage> {
                 page.pattern_type = texts.2;
             } else if is(RecordKind::File) {
                 page.summary = texts.2;
-                page.concepts = more.clone();
+                page.concepts = more;
                 page.symbols = names.clone();
             } else if is(RecordKind::Principle) {
                 page.evidence = more;

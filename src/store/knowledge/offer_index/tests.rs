@@ -67,7 +67,7 @@ fn every_record_is_found_by_its_keys() {
     let offers: Vec<KnowledgeOffer> = (0..2000).map(offer).collect();
     project.write(&offers);
     for (number, offer) in offers.iter().enumerate() {
-        assert_eq!(project.found(OfferKey::record(&offer.id)).unwrap(), [offer.clone()]);
+        assert_eq!(project.found(OfferKey::record(&offer.id)).unwrap(), std::slice::from_ref(offer));
         let in_file = project.found(OfferKey::path(&format!("src/file{}.rs", number / 2))).unwrap();
         assert!(in_file.len() == 2 && in_file.contains(offer));
     }
