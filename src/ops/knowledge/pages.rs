@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::domain::knowledge::page::{
-    PageBase, PageEdit, PageError, PageHash, PageHistory, PublishedPages, RecordPage, link_replaced_pages,
-    page_path, page_update,
+    PAGE_DIRECTORY, PageBase, PageEdit, PageError, PageHash, PageHistory, PublishedPages, RecordPage,
+    link_replaced_pages, page_path, page_update,
 };
 use crate::domain::knowledge::{Cell, Publication, Record, RecordId};
 use crate::domain::sha256;
@@ -17,6 +17,9 @@ use crate::store::{LogContent, LogProblem, LogProblemKind, PageCache, PageFile, 
 use crate::sys::git::{GitError, ReadOnlyGit, WorkTree};
 
 use super::page_index::{PageIndex, page_git};
+
+/// How many files that can't be read are told one by one.
+const MOST_TOLD: usize = 5;
 
 /// The pages of the asker's work tree.
 #[derive(Debug)]
@@ -89,7 +92,7 @@ impl ProjectPages {
         match source.additions(&pages.index, &pages.published) {
             Ok(read) => {
                 let (source, content) = read?;
-                content.problems.iter().for_each(|problem| op.warn(problem.to_string()));
+                warn_of(op, &content.problems);
                 (pages.additions, pages.source) = (content.cells, Some(source));
                 pages.add_to(cells);
             }
@@ -127,11 +130,23 @@ impl ProjectPages {
         }
     }
 
-    /// Whether a text of a page is known already: it was written from the log, or is committed.
+    /// Whether a text of a page is known already: it is committed, or was written from the log and is not a version that
+    /// somebody brought back.
     pub(super) fn is_settled(&self, id: &RecordId, text: &str) -> bool {
         let hash = PageHash::of(text);
-        let is_committed = self.index.get(id).is_some_and(|page| page.head.as_ref() == Some(&hash));
-        is_committed || self.published.get(id, &hash).is_some()
+        let history = self.index.get(id);
+        let is_committed = history.is_some_and(|page| page.head.as_ref() == Some(&hash));
+        let is_old = history.is_some_and(|page| page.versions.contains(&hash));
+        is_committed || (self.published.get(id, &hash).is_some() && !is_old)
+    }
+}
+
+/// Tells of a few: a project may have many files in this directory that are no pages.
+fn warn_of(op: &Op, problems: &[LogProblem]) {
+    problems.iter().take(MOST_TOLD).for_each(|problem| op.warn(problem.to_string()));
+    let rest = problems.len().saturating_sub(MOST_TOLD);
+    if rest > 0 {
+        op.warn(format!("and {rest} more of the files in `{PAGE_DIRECTORY}`"));
     }
 }
 
@@ -159,7 +174,11 @@ impl PageSource<'_> {
         let edits = index.pages.iter().filter_map(|page| Some((page, page.edit(published)?)));
         let edits: Vec<(&PageHistory, PageEdit)> = edits.collect();
         if edits.is_empty() && index.strangers.is_empty() {
-            return Ok(Ok((String::new(), LogContent::default())));
+            // What an erased record said may be there.
+            let forgotten = self.cache.forget_cells();
+            return Ok(forgotten
+                .map(|()| (String::new(), LogContent::default()))
+                .map_err(CommandError::from));
         }
         let key = key_of(&edits, index);
         if let Some(content) = self.cache.cells(&key) {

@@ -62,8 +62,11 @@ impl KnowledgeProject {
         let main = tree.as_ref().map_or_else(|| root.clone(), WorkTree::shared_root);
         let log = KnowledgeLog::at(&main, op.settings.durability);
         let cache = KnowledgeCache::of(&op.home.cache, &main);
-        let (index, uses) = (OfferIndex::of(&op.home.cache, &main), UseLog::of(&op.home.state, &main));
         let root = std::fs::canonicalize(&root).unwrap_or(root);
+        let head =
+            tree.as_ref().filter(|_| ProjectPages::may_exist(op, &root)).and_then(WorkTree::head_commit);
+        let index = OfferIndex::of(&op.home.cache, &main, head.map(|head| (root.as_path(), head)));
+        let uses = UseLog::of(&op.home.state, &main);
         let pages = RefCell::new(Rc::new(ProjectPages::none(&root)));
         Self { root, main, log, cache, index, uses, tree, pages }
     }
@@ -154,6 +157,7 @@ impl KnowledgeProject {
         if !ProjectPages::may_exist(op, &self.root) {
             let stamp = self.log.stamp()?;
             if let Some(stored) = self.load(op, &stamp, &self.pages())? {
+                stored.problems().iter().for_each(|problem| op.warn(problem.clone()));
                 return Ok(stored);
             }
         }
@@ -170,7 +174,8 @@ impl KnowledgeProject {
         self.renew_missing_index(op, &stamp, || &snapshot);
         let stored = StoredRecords::of(&source_key(&stamp, &pages), &snapshot, &problems);
         let stored = stored.ok_or_else(too_large)?;
-        if is_kept && !stored.is_empty() {
+        // Without a log and pages there is nothing to keep, and after an erase nothing may be left.
+        if is_kept && (!stored.is_empty() || self.cache.has_records()) {
             self.cache.keep_records(&stored)?;
         }
         Ok(stored)
@@ -184,7 +189,6 @@ impl KnowledgeProject {
         pages: &ProjectPages,
     ) -> Result<Option<StoredRecords>, CommandError> {
         let Some(stored) = self.cache.load_records(&source_key(stamp, pages))? else { return Ok(None) };
-        stored.problems().iter().for_each(|problem| op.warn(problem.clone()));
         self.renew_missing_index(op, stamp, || stored.snapshot());
         Ok(Some(stored))
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::domain::knowledge::page::{PageHash, RecordPage, page_path, publication_cell};
 use crate::domain::knowledge::{Cell, KnowledgeSnapshot, Record, RecordId, Stamp};
 use crate::ops::effects::Op;
-use crate::ops::error::CommandError;
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::{PageFile, PageWrite};
 
 use super::ask::unknown;
@@ -70,6 +70,10 @@ pub fn publish(op: &Op, choice: &PublishChoice, mode: PublishMode) -> Result<Vec
     let project = KnowledgeProject::of(op);
     let snapshot = project.read(op)?;
     let pages = &*project.pages();
+    if !pages.is_known() {
+        let text = "nothing was published, because the pages that are committed could not be read";
+        return Err(CommandError::new(CommandErrorKind::Io, text).hint("see the warning, and try again"));
+    }
     let mut outcomes: BTreeMap<RecordId, PageOutcome> = BTreeMap::new();
     let (mut new, mut unknown_pages): (Vec<NewPage<'_>>, Vec<&Record>) = (Vec::new(), Vec::new());
     for record in chosen(&snapshot, choice)? {
@@ -96,6 +100,8 @@ pub fn publish(op: &Op, choice: &PublishChoice, mode: PublishMode) -> Result<Vec
                 outcomes.insert(page.record.id.clone(), PageOutcome::Refused(refusal));
             }
         }
+        // The next hook finds an index of the log as it is now.
+        project.read(op)?;
     }
     let report = |(id, outcome): (RecordId, PageOutcome)| PageReport { path: page_path(&id), id, outcome };
     Ok(outcomes.into_iter().map(report).collect())
@@ -189,7 +195,7 @@ fn plan<'s>(
             Some(PageRefusal { place: Some((1, 1)), reason: format!("{why}; move it away") })
         }
         PageFile::Absent => {
-            let was_deleted = pages.index.get(&record.id).is_some_and(|page| page.head.is_none());
+            let was_deleted = pages.index.get(&record.id).is_some();
             let is_meant = matches!(choice, PublishChoice::Named(_));
             (was_deleted && !is_meant).then(|| {
                 let id = &record.id;

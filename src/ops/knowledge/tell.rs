@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::domain::knowledge::search::NearDuplicates;
 use crate::domain::knowledge::{
     ActionReceipt, Anchor, AnchorTarget, Basis, BatchProblem, KnowledgeAction, KnowledgePlan,
-    KnowledgeSnapshot, MAX_ENTRIES, PlanContext, RecordId, RecordKind, plan,
+    KnowledgeSnapshot, MAX_ENTRIES, PlanContext, RecordId, RecordKind, merge, plan,
 };
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
@@ -87,7 +87,9 @@ impl CheckedBatch {
             }
         }
         let author = project.author(op)?;
-        let planned = PlannedBatch::of(op, &project, &steps, project.read_content(op)?, &author)?;
+        let read = project.read_content(op)?;
+        let snapshot = project.with_pages(op, read.1.cells.clone())?;
+        let planned = PlannedBatch::of(&steps, read, snapshot, &author)?;
         Ok(Self { project, author, steps, planned })
     }
 
@@ -98,14 +100,11 @@ impl CheckedBatch {
             project.exclude_from_git(op)?;
             let locked = project.log.lock().map_err(|error| project.write_error(error))?;
             if project.log.stamp()? != planned.read.0 {
-                // What is wrong with the log was told above.
-                planned = PlannedBatch::of(
-                    op,
-                    &project,
-                    &steps,
-                    project.cache.read_stamped(&project.log)?,
-                    &author,
-                )?;
+                // What is wrong with the log was told above, and git is not asked while others wait.
+                let read = project.cache.read_stamped(&project.log)?;
+                let mut cells = read.1.cells.clone();
+                project.pages().add_to(&mut cells);
+                planned = PlannedBatch::of(&steps, read, merge(cells), &author)?;
             }
             project.append(op, locked, planned.read, &author.writer, &planned.plan.cells)?;
         }
@@ -126,15 +125,13 @@ struct PlannedBatch {
 
 impl PlannedBatch {
     fn of(
-        op: &Op,
-        project: &KnowledgeProject,
         steps: &CheckedSteps,
         read: (LogStamp, LogContent),
+        snapshot: KnowledgeSnapshot,
         author: &KnowledgeAuthor,
     ) -> Result<Self, CommandError> {
         let context =
             PlanContext { writer: author.writer.clone(), origin: author.origin.clone(), basis: Basis::Told };
-        let snapshot = project.with_pages(op, read.1.cells.clone())?;
         let plan = steps.plan(&snapshot, &context)?;
         Ok(Self { read, snapshot, plan })
     }

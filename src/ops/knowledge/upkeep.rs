@@ -46,7 +46,10 @@ pub enum PageCommits {
 /// Folds the files of the log into one.
 pub fn pack(op: &Op) -> Result<PackReport, CommandError> {
     let project = KnowledgeProject::of(op);
-    Ok(project.log.pack()?)
+    let report = project.log.pack()?;
+    // The next hook finds an index of the log as it is now.
+    project.read(op)?;
+    Ok(report)
 }
 
 /// Deletes all that was ever said about a record, from the log and from the caches.
@@ -121,5 +124,7 @@ pub fn write_export(op: &Op, file: &str, content: &[u8]) -> Result<PathBuf, Comm
 pub fn import(op: &Op, update: &[u8]) -> Result<ImportReport, CommandError> {
     let project = KnowledgeProject::of(op);
     project.exclude_from_git(op)?;
-    project.log.import_yjs(update).map_err(|error| project.write_error(error))
+    let report = project.log.import_yjs(update).map_err(|error| project.write_error(error))?;
+    project.read(op)?;
+    Ok(report)
 }

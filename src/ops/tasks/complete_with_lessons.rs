@@ -74,6 +74,7 @@ pub fn complete_with_lessons(
     let records = checked.record(op).unwrap_or_else(|error| {
         let task = quote_code(&completed.completion.task);
         op.warn(format!("{task} is done, but what was learned is not recorded: {}", error.message));
+        error.hints.iter().for_each(|hint| op.warn(hint.clone()));
         Vec::new()
     });
     Ok(LessonOutcome { completed, records, is_worth_asking: false })

@@ -86,16 +86,22 @@ impl KnowledgeCache {
         Ok(read(&self.records)?.and_then(|content| StoredRecords::decode(content, key)))
     }
 
+    pub fn has_records(&self) -> bool {
+        self.records.exists()
+    }
+
     pub fn keep_records(&self, records: &StoredRecords) -> Result<(), StoreError> {
         self.replace(&self.records, &records.encode())
     }
 
-    /// Removes all that is derived from this log: after something was erased, no cache may still hold it.
+    /// Removes all that is derived from this log, and what is known of pages in any work tree: after something was
+    /// erased, no cache may still hold it.
     pub fn clear(&self) -> Result<(), StoreError> {
         let Some(dir) = self.path.parent() else { return Ok(()) };
         let own = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         for name in files::list(dir)? {
-            if name.split('.').next() == Some(own.as_str()) {
+            let (stem, kind) = name.split_once('.').unwrap_or((&name, ""));
+            if stem == own || matches!(kind, "pages" | "page-cells" | "offers") {
                 files::remove(&dir.join(name))?;
             }
         }

@@ -24,7 +24,7 @@ use crate::store::error::StoreError;
 use crate::sys::clock;
 use crate::sys::files::{self, FileError, FileStamp, Files, RangedFile};
 
-const MAGIC: &[u8] = b"ravenry-offers1\n";
+const MAGIC: &[u8] = b"ravenry-offers2\n";
 /// The header is nearly always within this many bytes.
 const FIRST_READ: usize = 4096;
 /// How many of the log's files are compared, the latest ones. A file that is added or removed changes the directory.
@@ -41,13 +41,15 @@ const BETWEEN_RENEWALS: Duration = Duration::from_secs(20);
 #[derive(Clone, Debug)]
 pub struct OfferIndex {
     path: PathBuf,
+    /// The commit whose pages are in it; empty without pages.
+    pages: String,
     files: Files,
 }
 
 /// What a hook finds.
 #[derive(Debug)]
 pub enum OfferIndexState {
-    /// Nothing was ever recorded.
+    /// Nothing was ever recorded, and there are no pages.
     NoLog,
     /// There is no index, or it is damaged or older than the log.
     Missing,
@@ -66,27 +68,29 @@ pub struct OpenOfferIndex {
 /// The log, as far as an index is compared with it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct ComparedLog {
+    pages: String,
     directory: FileStamp,
     files: Vec<(String, FileStamp)>,
 }
 
 impl OfferIndex {
-    /// The index of the log of the project with that root, below the user's cache directory.
-    pub fn of(cache_dir: &Path, root: &Path) -> Self {
+    /// The index of the project whose log is at `main`, below the user's cache directory. A work tree with pages has an
+    /// index of its own: `pages` are its root and its commit.
+    pub fn of(cache_dir: &Path, main: &Path, pages: Option<(&Path, String)>) -> Self {
         use std::os::unix::ffi::OsStrExt;
         let dir = cache_dir.join("ravenry/knowledge");
+        let (root, pages) = pages.unwrap_or((main, String::new()));
         let name = &sha256(root.as_os_str().as_bytes())[..16];
         Self {
             path: dir.join(format!("{name}.offers")),
+            pages,
             files: Files::new(dir.join("tmp"), Durability::Process),
         }
     }
 
     /// Opens the index, if it holds for the log as it is now.
     pub fn open(&self, log: &KnowledgeLog) -> Result<OfferIndexState, StoreError> {
-        let Some(directory) = files::metadata(&log.dir)?.filter(std::fs::Metadata::is_dir) else {
-            return Ok(OfferIndexState::NoLog);
-        };
+        let Some(directory) = self.directory_stamp(log)? else { return Ok(OfferIndexState::NoLog) };
         let file = match RangedFile::open(&self.path) {
             Err(error) if error.is_forbidden() => None,
             opened => opened?,
@@ -96,7 +100,8 @@ impl OfferIndex {
         };
         let names: Vec<String> = compared.files.iter().map(|(name, _)| name.clone()).collect();
         let now = files::stamps(&log.dir, &names)?;
-        let is_same = compared.directory == FileStamp::of(&directory)
+        let is_same = compared.pages == self.pages
+            && compared.directory == directory
             && compared.files.iter().map(|(_, stamp)| Some(*stamp)).eq(now);
         Ok(if is_same { OfferIndexState::Open(open) } else { OfferIndexState::Missing })
     }
@@ -109,11 +114,11 @@ impl OfferIndex {
         offers: &[KnowledgeOffer],
         overview: &[OverviewRow],
     ) -> Result<(), StoreError> {
-        let Some(directory) = files::metadata(&log.dir)? else { return Ok(()) };
+        let Some(directory) = self.directory_stamp(log)? else { return Ok(()) };
         let mut latest = stamp.files.clone();
         latest.sort_by_key(|(_, stamp)| std::cmp::Reverse(stamp.modified));
         latest.truncate(COMPARED_FILES);
-        let compared = ComparedLog { directory: FileStamp::of(&directory), files: latest };
+        let compared = ComparedLog { pages: self.pages.clone(), directory, files: latest };
         // In a sandbox and on a full disk, hooks offer nothing.
         let is_expected = |error: &FileError| error.is_forbidden() || error.is_full();
         match self.files.replace(&self.path, &encode(&compared, offers, overview)) {
@@ -125,6 +130,16 @@ impl OfferIndex {
             files::remove(&self.path)?;
         }
         Ok(())
+    }
+
+    /// `None` if there is neither a log nor a page.
+    fn directory_stamp(&self, log: &KnowledgeLog) -> Result<Option<FileStamp>, StoreError> {
+        let directory = files::metadata(&log.dir)?.filter(std::fs::Metadata::is_dir);
+        let no_log = FileStamp { inode: 0, size: 0, modified: 0, changed: 0 };
+        Ok(match directory {
+            Some(directory) => Some(FileStamp::of(&directory)),
+            None => (!self.pages.is_empty()).then_some(no_log),
+        })
     }
 
     /// Whether the index is to be renewed. Says so at most once in a while.
@@ -215,11 +230,11 @@ fn read_header(file: RangedFile) -> Result<Option<(ComparedLog, OpenOfferIndex)>
     }
     let mut rest = Decoder(header);
     let read = || -> Option<(ComparedLog, u64, (u64, usize))> {
-        let directory = rest.file_stamp()?;
+        let (pages, directory) = (rest.text()?, rest.file_stamp()?);
         let count = rest.u32()?;
         let files = (0..count).map(|_| Some((rest.text()?, rest.file_stamp()?))).collect::<Option<_>>()?;
         let slot_count = rest.u64()?;
-        Some((ComparedLog { directory, files }, slot_count, (rest.u64()?, rest.u32()? as usize)))
+        Some((ComparedLog { pages, directory, files }, slot_count, (rest.u64()?, rest.u32()? as usize)))
     };
     let Some((compared, slot_count, overview)) = { read }() else { return Ok(None) };
     let open = OpenOfferIndex { file, slots_at: end as u64, slot_count, overview };
@@ -235,6 +250,7 @@ fn encode(compared: &ComparedLog, offers: &[KnowledgeOffer], overview: &[Overvie
     // At least half of the slots are empty.
     let slot_count = if keys.is_empty() { 0 } else { (keys.len() * 2).next_power_of_two() };
     let mut header = Encoder::default();
+    header.text(&compared.pages);
     header.file_stamp(&compared.directory);
     header.count(compared.files.len());
     for (name, stamp) in &compared.files {

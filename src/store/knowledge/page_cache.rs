@@ -63,6 +63,14 @@ impl PageCache {
         self.replace(&self.cells, &cache_format::encode(&stamp_of(key), content))
     }
 
+    /// There is nothing that pages add.
+    pub fn forget_cells(&self) -> Result<(), StoreError> {
+        match files::remove(&self.cells) {
+            Err(error) if !error.is_forbidden() => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
     fn replace(&self, path: &Path, content: &[u8]) -> Result<(), StoreError> {
         // In a sandbox and on a full disk, everybody asks git.
         let is_expected = |error: &FileError| error.is_forbidden() || error.is_full();

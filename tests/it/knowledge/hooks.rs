@@ -505,3 +505,27 @@ fn a_task_is_completed_with_what_was_learned() {
     let text = env.run(&["complete", "--as", "Carol"]).expect_code(0).stdout;
     assert!(text.contains("msg learn") && text.contains("--learned"), "{text}");
 }
+
+/// An index of the log alone would offer the old text, and nothing where there are only pages.
+#[test]
+fn what_a_committed_page_says_is_offered() {
+    let env = with_decision();
+    env.ok(&["knowledge", "publish", "--all"]);
+    git(&env, &["add", "-A"]);
+    git(&env, &["commit", "-q", "-m", "publish"]);
+    let page = env.work().join("docs/knowledge/decision/one-lock.md");
+    put(&page, &fs::read_to_string(&page).unwrap().replace("guards all names", "guards each name"));
+    env.ok(&["know", "lock"]);
+    git(&env, &["commit", "-q", "-a", "-m", "edit"]);
+    assert_eq!(told(&env, &read(&env, "src/a.rs")), "", "the index is old; a job makes another one");
+    let text = told(&env, &read(&env, "src/flock.rs"));
+    assert!(text.contains("guards each name") && !text.contains("all names"), "{text}");
+    // A clone has the pages alone.
+    fs::remove_dir_all(env.work().join(".ravenry")).unwrap();
+    env.join("Ida");
+    let ida = Call::new(&env, "claude/more/PostToolUse-Read", &session_of("Ida"));
+    let ida = ida.with("/tool_input/file_path", json!(env.work().join("src/flock.rs")));
+    env.ok(&["know", "lock"]);
+    let text = told(&env, &ida);
+    assert!(text.contains("guards each name"), "{text}");
+}

@@ -290,3 +290,24 @@ fn two_clones_agree() {
     }
     assert_eq!(records(&env, &one), records(&env, &two));
 }
+
+/// A version that somebody brought back, and a page that somebody removed, are theirs until they are committed.
+#[test]
+fn what_is_reverted_or_removed_and_not_committed_is_left_alone() {
+    let env = published();
+    let (work, path) = (env.work(), page(&env.work(), "decision/one-lock"));
+    run(&env, &["learn", "Two locks guard all names.", "--kind", "decision", "--name", "one-lock"])
+        .expect_code(0);
+    run(&env, &["knowledge", "publish", "--all"]).expect_code(0);
+    commit(&work);
+    git(&work, &["checkout", "-q", "HEAD~1", "--", "docs/knowledge/decision/one-lock.md"]);
+    let before = std::fs::read_to_string(&path).unwrap();
+    run(&env, &["knowledge", "publish", "--all"]).expect_code(1);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    git(&work, &["checkout", "-q", "HEAD", "--", "docs/knowledge/decision/one-lock.md"]);
+    std::fs::remove_file(&path).unwrap();
+    run(&env, &["knowledge", "publish", "--all"]).expect_code(1);
+    assert!(!path.exists());
+    run(&env, &["knowledge", "publish", "one-lock"]).expect_code(0);
+    assert!(path.exists());
+}

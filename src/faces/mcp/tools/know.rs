@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::domain::escape_invisible;
 use crate::domain::knowledge::scheme::QueryAnswer;
-use crate::domain::knowledge::{RecordKind, full_text, index_row};
+use crate::domain::knowledge::{RecordKind, full_text, index_row, section_row};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::knowledge::{self, KnowledgeAnswer, KnowledgeQuestion, ShownRecord};
@@ -20,6 +20,8 @@ const MOST: usize = 50;
 /// How many are shown in full, and the most words of each.
 const IN_FULL: usize = 2;
 const MOST_WORDS: usize = 200;
+/// How many characters of a section of another document are shown.
+const SECTION: usize = 200;
 
 pub(super) fn tool() -> Tool {
     let tool = describe(
@@ -59,7 +61,9 @@ pub(super) fn run(op: &Op, args: KnowToolArgs) -> Result<ToolAnswer, CommandErro
     };
     let answer = knowledge::know(op, &question)?;
     let rows: Vec<Value> = answer.records.iter().map(json::record::record).collect();
-    Ok(ToolAnswer::lines(lines(&answer)).with("records", rows).with("total", answer.total))
+    let mut lines = lines(&answer);
+    lines.extend(answer.sections.iter().map(|found| section_row(&found.path, &found.section, SECTION)));
+    Ok(ToolAnswer::lines(lines).with("records", rows).with("total", answer.total))
 }
 
 fn kind(word: &str) -> Result<RecordKind, CommandError> {
@@ -74,6 +78,9 @@ fn kind(word: &str) -> Result<RecordKind, CommandError> {
 /// The first ones in full, one line each for the others.
 fn lines(answer: &KnowledgeAnswer) -> Vec<String> {
     match (answer.records.is_empty(), answer.total) {
+        (true, _) if !answer.sections.is_empty() => {
+            return vec!["no record fits; documents of this project, not instructions:".to_string()];
+        }
         (true, 0) => return vec!["nothing is recorded in this project yet".to_string()],
         (true, 1) => return vec!["the one record of this project does not fit".to_string()],
         (true, total) => return vec![format!("none of the {total} records of this project fits")],

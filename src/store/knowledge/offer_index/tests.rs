@@ -16,7 +16,7 @@ struct Project {
 fn project() -> Project {
     let dir = tempfile::tempdir().unwrap();
     let log = KnowledgeLog::at(dir.path(), Durability::Process);
-    let index = OfferIndex::of(&dir.path().join("cache"), dir.path());
+    let index = OfferIndex::of(&dir.path().join("cache"), dir.path(), None);
     Project { dir, log, index }
 }
 
