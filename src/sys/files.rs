@@ -205,6 +205,8 @@ impl Files {
                 create_dir(dir)?;
                 self.take(from, to)
             }
+            // Another process created the directory after the first attempt and before the look for it.
+            Ok(false) if exists(from)? => self.take(from, to),
             taken => taken,
         }
     }

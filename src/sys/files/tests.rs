@@ -88,3 +88,26 @@ fn a_list_may_begin_later() {
     assert_eq!(list_from(dir.path(), "b").unwrap(), ["b", "c"]);
     assert_eq!(list(dir.path()).unwrap().len(), 3);
 }
+
+/// Each has a file of its own, and the directory that both move it into is created by one of them.
+#[test]
+fn whoever_creates_the_directory_nobody_comes_too_late() {
+    let (dir, files) = files();
+    let files = Files::new(files.tmp, Durability::Process);
+    for round in 0..300 {
+        let target = dir.path().join(format!("into{round}"));
+        let names = ["a", "b", "c", "d"].map(|name| format!("{name}{round}"));
+        names.iter().for_each(|name| files.replace(&dir.path().join(name), b"").unwrap());
+        let (barrier, dir, files, target) =
+            (&std::sync::Barrier::new(names.len()), dir.path(), &files, &target);
+        std::thread::scope(|scope| {
+            for name in &names {
+                scope.spawn(move || {
+                    barrier.wait();
+                    let taken = files.take_into(&dir.join(name), target, &target.join(name));
+                    assert!(taken.unwrap(), "{name}: nobody else wanted it");
+                });
+            }
+        });
+    }
+}
