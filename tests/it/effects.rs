@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use ravenry::sys::test_switches::{COUNT, NOW};
 
 use crate::crashes::copy;
-use crate::lock_order::{ended, pid, stop_at};
+use crate::lock_order::{ended, is_locked, pid, stop_at};
 use crate::support::environment::{TestEnvironment, end, put};
 
 const SPEC: &str = "- [ ] TASK-1: one\n- [ ] TASK-2: two (needs TASK-1)\n";
@@ -93,7 +93,7 @@ fn meddle_everywhere(
 fn a_notice_is_for_an_agent_not_for_whoever_has_its_name() {
     let notes = "word ".repeat(3000);
     let leave_and_replace = |env: &TestEnvironment| {
-        if env.store().upkeep().lock_holder().is_some() {
+        if is_locked(env) {
             return false;
         }
         env.ok(&["leave", "--as", "Bob"]);

@@ -60,7 +60,7 @@ impl Running {
     pub fn texts(&self) -> Vec<String> {
         let text = |line: &str| {
             let message: Value = serde_json::from_str(line).unwrap();
-            message["text"].as_str().unwrap().to_string()
+            message["text"].as_str().unwrap_or_else(|| panic!("no message: {line}")).to_string()
         };
         let said = self.said();
         said.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(text).collect()
