@@ -72,7 +72,7 @@ fn figures(records: usize, [against_true, against_whoami]: [&'static str; 2]) ->
 }
 
 /// A repository with files, commits and records.
-fn project(scratch: &Scratch, records: usize) {
+pub fn project(scratch: &Scratch, records: usize) {
     let root = scratch.home();
     let git = |args: &[&str]| {
         let mut command = scratch.command("git");
@@ -101,7 +101,7 @@ fn project(scratch: &Scratch, records: usize) {
             "description": text,
             "rationale": Some(&record.statement.rationale).filter(|text| !text.is_empty()),
             "anchors": [format!("{}#work{file}", path(file))],
-            "new": "yes",
+            "new": true,
         }])
     };
     let actions: Vec<Value> = (0..records).map(action).collect();

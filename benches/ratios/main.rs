@@ -38,6 +38,7 @@ mod know;
 mod locks;
 mod mcp;
 mod messages;
+mod offers;
 mod plot;
 mod post;
 mod prompts;
@@ -61,7 +62,7 @@ use report::Weather;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 22] = [
+const MEASUREMENTS: [(&str, Measurement); 23] = [
     ("start", start::measure),
     ("statusline", statusline::measure),
     ("feed", feed::measure),
@@ -76,6 +77,7 @@ const MEASUREMENTS: [(&str, Measurement); 22] = [
     ("judging", judging::measure),
     ("know", know::measure),
     ("expressions", expressions::measure),
+    ("offers", offers::measure),
     ("mcp", mcp::measure),
     ("task", swarm::measure),
     ("send", messages::send),

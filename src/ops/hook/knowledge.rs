@@ -13,7 +13,7 @@ use crate::domain::shell::ProgramRun;
 use crate::domain::{Agent, SessionId};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::knowledge::offers::{FoundOffer, OfferBook, stamp_of};
+use crate::ops::knowledge::offers::{FoundOffer, OfferBook, OfferStanding, stamp_of};
 use crate::store::{AskMoment, KnowledgeMark, KnowledgeMarks, Mesh};
 
 use super::{HookRun, planned_changes};
@@ -56,7 +56,8 @@ impl HookRun<'_> {
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 
-    /// The question at a stop, if the session changed several files and recorded nothing.
+    /// The question at a stop, if the session changed several files and recorded nothing. It counts as asked only by
+    /// [`Self::claim_question`].
     pub(super) fn question_at_stop(&self) -> Option<String> {
         self.tried(|| {
             let session = self.session_to_ask().filter(|_| !self.call.event.is_silent);
@@ -65,8 +66,15 @@ impl HookRun<'_> {
             if marks.has_recorded || marks.edited.len() < MANY_FILES || marks.was_asked(AskMoment::Stop) {
                 return Ok(None);
             }
-            let is_first = self.claim(session, &KnowledgeMark::Asked(AskMoment::Stop))?;
-            Ok(is_first.then(|| ask_at_stop(&marks.edited)))
+            Ok(Some(ask_at_stop(&marks.edited)))
+        })
+    }
+
+    /// The question, unless it was asked meanwhile.
+    pub(super) fn claim_question(&self, question: String) -> Option<String> {
+        self.tried(|| {
+            let Some(session) = self.session_to_ask() else { return Ok(None) };
+            Ok(self.claim(session, &KnowledgeMark::Asked(AskMoment::Stop))?.then_some(question))
         })
     }
 
@@ -160,13 +168,13 @@ impl HookRun<'_> {
         if found.is_empty() {
             return Ok(None);
         }
-        let Some(ready) = book.choose(self.op, found) else { return Ok(None) };
+        let Some(ready) = book.choose(found) else { return Ok(None) };
         let id = ready.record.id.clone();
         if !self.claim(session, &KnowledgeMark::Offered(ready.record))? {
             return Ok(None);
         }
         if let Err(error) = book.count(&id) {
-            self.op.warn(format!("what was offered is not counted: {}", error.message));
+            self.leave_trouble(&error);
         }
         Ok(Some(ready.text))
     }
@@ -181,7 +189,7 @@ impl HookRun<'_> {
     ) -> Result<Option<String>, CommandError> {
         for offered in marks.offered.iter().filter(|offered| is_worth_watching(marks, &offered.id)) {
             if found.iter().any(|found| found.offer.id == offered.id)
-                && let Some(text) = self.stale_notice(session, book, &offered.id)?
+                && let Some(text) = self.stale_notice(session, &offered.id, book.standing(&offered.id)?)?
             {
                 return Ok(Some(text));
             }
@@ -205,10 +213,11 @@ impl HookRun<'_> {
                 book = OfferBook::open(self.op)?;
             }
             let Some(book) = &book else { return Ok(None) };
-            if let Some(now) = now {
+            let standing = book.standing(&offered.id)?;
+            if let Some(now) = now.filter(|_| standing != OfferStanding::Unknown) {
                 self.mesh.hooks().mark_knowledge(session, &KnowledgeMark::Seen(offered.id.clone(), now))?;
             }
-            if let Some(text) = self.stale_notice(session, book, &offered.id)? {
+            if let Some(text) = self.stale_notice(session, &offered.id, standing)? {
                 return Ok(Some(text));
             }
         }
@@ -218,11 +227,13 @@ impl HookRun<'_> {
     fn stale_notice(
         &self,
         session: &SessionId,
-        book: &OfferBook,
         id: &RecordId,
+        standing: OfferStanding,
     ) -> Result<Option<String>, CommandError> {
-        let verdict = book.verdict(self.op, id)?.filter(|verdict| *verdict >= AnchorVerdict::Stale);
-        let Some(verdict) = verdict else { return Ok(None) };
+        let verdict = match standing {
+            OfferStanding::Judged(verdict) if verdict >= AnchorVerdict::Stale => verdict,
+            _ => return Ok(None),
+        };
         let is_first = self.claim(session, &KnowledgeMark::ToldStale(id.clone()))?;
         Ok(is_first.then(|| stale_text(id, verdict)))
     }

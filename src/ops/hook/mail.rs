@@ -58,6 +58,11 @@ impl HookRun<'_> {
         if is_free && question.is_none() || !self.mesh.session_states().claim_wake(session)? {
             return Ok(());
         }
+        let question = question.and_then(|question| self.claim_question(question));
+        if is_free && question.is_none() {
+            self.mesh.session_states().set_idle_again(session)?;
+            return Ok(());
+        }
         self.mesh.session_states().set_working(session)?;
         // Counted first: after a crash, one turn too few is better than one too many each time.
         let next = MailTurns { count: turns.count + u32::from(!is_woken), said: turns.said.clone() };

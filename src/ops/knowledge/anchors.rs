@@ -49,6 +49,8 @@ pub struct AnchorJudge {
     git_limit: Duration,
     /// Whether a search ended at a limit, so that what is missing may be somewhere.
     has_given_up: bool,
+    /// How many verdicts say `stale` only because of that.
+    guesses: usize,
 }
 
 /// Something that is looked up once, and may be missing.
@@ -102,6 +104,7 @@ impl AnchorJudge {
             searches: 0,
             git_limit: GIT_LIMIT,
             has_given_up: false,
+            guesses: 0,
         }
     }
 
@@ -109,6 +112,16 @@ impl AnchorJudge {
     pub fn with_git_limit(mut self, git_limit: Duration) -> Self {
         self.git_limit = git_limit;
         self
+    }
+
+    /// How many verdicts so far are not certain, because a search ended at its limit.
+    pub(super) fn guesses(&self) -> usize {
+        self.guesses
+    }
+
+    /// How long git may take for one kind of question.
+    pub(super) fn git_limit(&self) -> Duration {
+        self.git_limit
     }
 
     /// What became of an anchor. An anchor without a file is always fresh.
@@ -195,6 +208,7 @@ impl AnchorJudge {
         let found = renamed.and_then(|path| self.judge_at(anchor, &path)).or_else(|| self.search(anchor));
         if found.is_none() && self.has_given_up {
             // It is not where it was. More is not known, and the next one may have the time to search.
+            self.guesses += 1;
             return AnchorFinding::Stale;
         }
         let (finding, ground) = found.unwrap_or((AnchorFinding::Gone, VerdictGround::AllFiles { state }));

@@ -187,7 +187,7 @@ impl Viewer {
     /// For records that were made at these commits.
     pub(super) fn of_commits(op: &Op, project: &KnowledgeProject, commits: &[String]) -> Self {
         let mut judge = project.judge(op);
-        let merges = MergeJudge::new(project, judge.unmerged(commits));
+        let merges = MergeJudge::new(project, &mut judge, commits);
         Self { judge, merges, pages: project.pages(), findings: HashMap::new() }
     }
 
@@ -195,8 +195,9 @@ impl Viewer {
         self.anchors(record);
         let anchors = self.findings.get(&record.id).map(Vec::as_slice).unwrap_or_default();
         let verdict = anchors.iter().map(|anchor| anchor.finding.verdict()).max();
-        let merged =
-            self.merges.state(record, anchors.iter().map(|anchor| (&anchor.target, &anchor.finding)));
+        let origin = &record.statement.origin;
+        let findings = anchors.iter().map(|anchor| (&anchor.target, &anchor.finding));
+        let merged = self.merges.state(origin.commit.as_ref(), origin.branch.as_ref(), findings);
         Standing { verdict: verdict.unwrap_or(AnchorVerdict::Fresh), merged }
     }
 

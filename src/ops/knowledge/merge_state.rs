@@ -8,8 +8,9 @@
 use std::collections::HashSet;
 
 use crate::domain::knowledge::search::MergeState;
-use crate::domain::knowledge::{AnchorFinding, AnchorTarget, Record};
+use crate::domain::knowledge::{AnchorFinding, AnchorTarget};
 
+use super::anchors::AnchorJudge;
 use super::project::KnowledgeProject;
 
 #[derive(Debug)]
@@ -23,23 +24,25 @@ pub(super) struct MergeJudge {
 }
 
 impl MergeJudge {
-    /// With the commits of records to which `HEAD` does not lead.
-    pub(super) fn new(project: &KnowledgeProject, unmerged: HashSet<String>) -> Self {
-        let branches = if unmerged.is_empty() { None } else { project.branches() };
+    /// For records that were made at these commits.
+    pub(super) fn new(project: &KnowledgeProject, judge: &mut AnchorJudge, commits: &[String]) -> Self {
+        let unmerged = judge.unmerged(commits);
+        let branches = if unmerged.is_empty() { None } else { project.branches(judge.git_limit()) };
         Self { unmerged, branch: project.branch(), branches }
     }
 
-    /// The state of a record whose anchors were judged so.
+    /// The state of a record that was made at a commit of a branch, and whose anchors were judged so.
     pub(super) fn state<'a>(
         &self,
-        record: &Record,
+        commit: Option<&String>,
+        branch: Option<&String>,
         findings: impl IntoIterator<Item = (&'a AnchorTarget, &'a AnchorFinding)>,
     ) -> MergeState {
-        match &record.statement.origin.commit {
+        match commit {
             Some(commit)
                 if self.unmerged.contains(commit)
-                    && !self.is_own_branch(record)
-                    && !(self.is_branch_gone(record) && is_all_here(findings)) =>
+                    && !self.is_own_branch(branch)
+                    && !(self.is_branch_gone(branch) && is_all_here(findings)) =>
             {
                 MergeState::Unmerged
             }
@@ -48,12 +51,12 @@ impl MergeJudge {
     }
 
     /// A commit of this very branch was amended or rebased.
-    fn is_own_branch(&self, record: &Record) -> bool {
-        self.branch.is_some() && record.statement.origin.branch == self.branch
+    fn is_own_branch(&self, branch: Option<&String>) -> bool {
+        self.branch.is_some() && branch == self.branch.as_ref()
     }
 
-    fn is_branch_gone(&self, record: &Record) -> bool {
-        match (&record.statement.origin.branch, &self.branches) {
+    fn is_branch_gone(&self, branch: Option<&String>) -> bool {
+        match (branch, &self.branches) {
             (Some(branch), Some(branches)) => !branches.contains(branch),
             _ => false,
         }

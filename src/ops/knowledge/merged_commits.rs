@@ -2,14 +2,10 @@
 //! and about those that the repository does not have.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use super::anchors::AnchorJudge;
 use crate::domain::knowledge::search::MergeState;
 use crate::sys::git::ReadOnlyGit;
-
-/// How long git may take.
-const GIT_LIMIT: Duration = Duration::from_secs(1);
 
 impl AnchorJudge {
     /// Which of these commits the asker's branch does not have. Without git, and if git is too slow, all are merged.
@@ -27,7 +23,7 @@ impl AnchorJudge {
         if unknown.is_empty() {
             return unmerged;
         }
-        let git = self.tree.as_ref().and_then(|tree| ReadOnlyGit::at(tree, GIT_LIMIT).ok());
+        let git = self.tree.as_ref().and_then(|tree| ReadOnlyGit::at(tree, self.git_limit()).ok());
         let Some(git) = git else { return unmerged };
         let Ok(found) = git.not_on_head(&unknown) else { return unmerged };
         let found: HashSet<String> = found.into_iter().collect();

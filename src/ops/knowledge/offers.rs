@@ -3,12 +3,13 @@
 //! A hook reads the index, and no more: neither Yjs nor git is started unless something fits. Only then is the record
 //! judged, with a short limit for git.
 
+use std::cell::{OnceCell, RefCell, RefMut};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::knowledge::search::MergeState;
 use crate::domain::knowledge::{
-    AnchorTarget, AnchorVerdict, KnowledgeOffer, NamedPlaces, OfferKey, RecordId, RecordKind,
+    AnchorFinding, AnchorTarget, AnchorVerdict, KnowledgeOffer, NamedPlaces, OfferKey, RecordId, RecordKind,
     WorkSurroundings, offer_text, overview_text,
 };
 use crate::domain::shell::ProgramRun;
@@ -16,8 +17,11 @@ use crate::ops::background::job::{BackgroundJob, JobKind};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::store::{KnowledgeUse, OfferIndexState, OfferedRecord, OpenOfferIndex};
+use crate::sys::environment::Home;
 use crate::sys::files::{self, FileStamp};
 
+use super::anchors::AnchorJudge;
+use super::merge_state::MergeJudge;
 use super::project::KnowledgeProject;
 
 /// How long git may take while a harness waits.
@@ -32,6 +36,44 @@ const MOST_FILES: usize = 32;
 pub(in crate::ops) struct OfferBook {
     project: KnowledgeProject,
     index: OpenOfferIndex,
+    home: Home,
+    /// One for all records, and only if something fits.
+    judge: OnceCell<RefCell<AnchorJudge>>,
+}
+
+/// What became of the anchors of a record.
+struct JudgedOffer<'o> {
+    findings: Vec<(&'o AnchorTarget, AnchorFinding)>,
+    /// The worst of which one can be sure.
+    certain: Option<AnchorVerdict>,
+    /// How many are guesses, because the time did not suffice.
+    guesses: usize,
+}
+
+/// How a record that was offered stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::ops) enum OfferStanding {
+    Judged(AnchorVerdict),
+    /// It was retired, replaced or erased.
+    NoLongerOffered,
+    /// The time did not suffice.
+    Unknown,
+}
+
+impl JudgedOffer<'_> {
+    /// The worst of its anchors.
+    fn verdict(&self) -> AnchorVerdict {
+        let verdicts = self.findings.iter().map(|(_, finding)| finding.verdict());
+        verdicts.max().unwrap_or(AnchorVerdict::Fresh)
+    }
+
+    fn standing(&self) -> OfferStanding {
+        match self.certain {
+            Some(verdict) if verdict >= AnchorVerdict::Stale => OfferStanding::Judged(verdict),
+            _ if self.guesses > 0 => OfferStanding::Unknown,
+            verdict => OfferStanding::Judged(verdict.unwrap_or(AnchorVerdict::Fresh)),
+        }
+    }
 }
 
 /// A record that is anchored to something that was touched.
@@ -58,7 +100,9 @@ impl OfferBook {
                 }
                 Ok(None)
             }
-            OfferIndexState::Open(index) => Ok(Some(Self { project, index })),
+            OfferIndexState::Open(index) => {
+                Ok(Some(Self { project, index, home: op.home.clone(), judge: OnceCell::new() }))
+            }
         }
     }
 
@@ -132,7 +176,7 @@ impl OfferBook {
     }
 
     /// The best of these records, with its text. What is gone is not offered.
-    pub(in crate::ops) fn choose(&self, op: &Op, mut found: Vec<FoundOffer>) -> Option<ReadyOffer> {
+    pub(in crate::ops) fn choose(&self, mut found: Vec<FoundOffer>) -> Option<ReadyOffer> {
         let rank = |kind: RecordKind| match kind {
             RecordKind::Decision => 0,
             RecordKind::Tried => 1,
@@ -141,7 +185,7 @@ impl OfferBook {
         found.sort_by_key(|found| (rank(found.offer.id.kind), std::cmp::Reverse(found.offer.at)));
         let mut best: Option<(AnchorVerdict, FoundOffer)> = None;
         for found in found.into_iter().take(MOST_JUDGED) {
-            let verdict = self.judge(op, &found.offer);
+            let verdict = self.judge(&found.offer).verdict();
             if verdict <= AnchorVerdict::Drifted {
                 best = Some((verdict, found));
                 break;
@@ -157,14 +201,10 @@ impl OfferBook {
         Some(ReadyOffer { record: OfferedRecord { id: offer.id, verdict, file }, text })
     }
 
-    /// The present verdict on a record; `None` if it is no longer offered.
-    pub(in crate::ops) fn verdict(
-        &self,
-        op: &Op,
-        id: &RecordId,
-    ) -> Result<Option<AnchorVerdict>, CommandError> {
+    /// How a record stands now.
+    pub(in crate::ops) fn standing(&self, id: &RecordId) -> Result<OfferStanding, CommandError> {
         let found = self.index.find(OfferKey::record(id))?.into_iter().find(|offer| offer.id == *id);
-        Ok(found.map(|offer| self.judge(op, &offer)))
+        Ok(found.map_or(OfferStanding::NoLongerOffered, |offer| self.judge(&offer).standing()))
     }
 
     /// Counts that a record was offered.
@@ -188,20 +228,36 @@ impl OfferBook {
         Ok(overview_text(&self.index.overview()?, &surroundings))
     }
 
-    /// The worst of its anchors.
-    fn judge(&self, op: &Op, offer: &KnowledgeOffer) -> AnchorVerdict {
-        let mut judge = self.project.judge(op).with_git_limit(GIT_LIMIT);
-        let verdicts = offer.anchors.iter().take(MOST_ANCHORS).map(|anchor| judge.judge(anchor).verdict());
-        verdicts.max().unwrap_or(AnchorVerdict::Fresh)
+    fn judge<'o>(&self, offer: &'o KnowledgeOffer) -> JudgedOffer<'o> {
+        let mut judge = self.anchor_judge();
+        let mut judged = JudgedOffer { findings: Vec::new(), certain: None, guesses: 0 };
+        for anchor in offer.anchors.iter().take(MOST_ANCHORS) {
+            let before = judge.guesses();
+            let finding = judge.judge(anchor);
+            match judge.guesses() - before {
+                0 => judged.certain = judged.certain.max(Some(finding.verdict())),
+                guesses => judged.guesses += guesses,
+            }
+            judged.findings.push((&anchor.target, finding));
+        }
+        judged
+    }
+
+    fn anchor_judge(&self) -> RefMut<'_, AnchorJudge> {
+        let new = || RefCell::new(AnchorJudge::new(&self.project.root, &self.home).with_git_limit(GIT_LIMIT));
+        self.judge.get_or_init(new).borrow_mut()
     }
 
     fn merged(&self, offer: &KnowledgeOffer) -> MergeState {
         let Some(commit) = &offer.commit else { return MergeState::Merged };
-        let is_own_branch = offer.branch.is_some() && offer.branch == self.project.branch();
-        if is_own_branch || self.project.unmerged_within(std::slice::from_ref(commit), GIT_LIMIT).is_empty() {
+        if offer.branch.is_some() && offer.branch == self.project.branch() {
             return MergeState::Merged;
         }
-        MergeState::Unmerged
+        let judged = self.judge(offer);
+        let mut judge = self.anchor_judge();
+        let merges = MergeJudge::new(&self.project, &mut judge, std::slice::from_ref(commit));
+        let findings = judged.findings.iter().map(|(target, finding)| (*target, finding));
+        merges.state(Some(commit), offer.branch.as_ref(), findings)
     }
 }
 

@@ -53,9 +53,15 @@ impl PageIndex {
         let hashes = hashes(git, heads.values().chain(versions.iter().filter_map(|one| one.blob.as_ref())))?;
         for (path, versions) in by_path {
             let Some(id) = page_id(path) else { continue };
+            if heads.get(path).is_some_and(|blob| !hashes.contains_key(blob)) {
+                let why = "it is too large, or missing in the repository".to_string();
+                index.strangers.push((path.to_string(), why));
+                continue;
+            }
             index.pages.extend(history(id, heads.get(path), &versions, &commits, &hashes));
         }
         index.pages.sort_by(|one, two| one.id.cmp(&two.id));
+        index.strangers.sort();
         index.blobs = hashes.into_iter().map(|(blob, hash)| (hash, blob)).collect();
         Ok(index)
     }

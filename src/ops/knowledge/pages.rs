@@ -199,8 +199,8 @@ fn key_of(edits: &[(&PageHistory, PageEdit)], index: &PageIndex) -> String {
         let base = edit.base.as_ref().map_or("-", PageHash::as_str);
         facts.push_str(&format!("{} {head} {} {base} {:?}\n", page.id, page.commit.id, edit.publication));
     }
-    for (path, _) in &index.strangers {
-        facts.push_str(&format!("{path}\n"));
+    for (path, why) in &index.strangers {
+        facts.push_str(&format!("{path} {why}\n"));
     }
     sha256(facts.as_bytes())
 }

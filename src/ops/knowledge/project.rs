@@ -30,9 +30,6 @@ use crate::sys::git::{ReadOnlyGit, WorkTree};
 use super::anchors::AnchorJudge;
 use super::pages::ProjectPages;
 
-/// How long git may take to list the branches.
-const GIT_LIMIT: Duration = Duration::from_secs(1);
-
 pub(super) struct KnowledgeProject {
     /// The root of the asker's work tree, without links. Outside of git, the folder that has the log.
     pub(super) root: PathBuf,
@@ -200,9 +197,16 @@ impl KnowledgeProject {
         moment: Option<Timestamp>,
     ) -> Result<StoredRecords, CommandError> {
         let Some(moment) = moment else { return self.stored(op) };
-        let snapshot = snapshot_as_of(self.history(op)?, moment);
+        let snapshot = snapshot_as_of(self.history_with_pages(op)?, moment);
         StoredRecords::of(&source_key(&self.log.stamp()?, &self.pages()), &snapshot, &[])
             .ok_or_else(too_large)
+    }
+
+    /// All cells that are kept, and what was edited in committed pages.
+    pub(super) fn history_with_pages(&self, op: &Op) -> Result<Vec<Cell>, CommandError> {
+        let mut cells = self.history(op)?;
+        self.read_pages(op, &mut cells)?;
+        Ok(cells)
     }
 
     /// All cells that are kept. What could not be read is told.
@@ -322,16 +326,9 @@ impl KnowledgeProject {
     }
 
     /// The names of all branches, here and in remote repositories as they were fetched last. `None` if git can't tell.
-    pub(super) fn branches(&self) -> Option<HashSet<String>> {
-        let git = ReadOnlyGit::at(self.tree.as_ref()?, GIT_LIMIT).ok()?;
+    pub(super) fn branches(&self, limit: Duration) -> Option<HashSet<String>> {
+        let git = ReadOnlyGit::at(self.tree.as_ref()?, limit).ok()?;
         git.branches().ok()
-    }
-
-    /// Which of these commits the asker's branch does not have, if git can tell in that time.
-    pub(super) fn unmerged_within(&self, commits: &[String], limit: Duration) -> Vec<String> {
-        let Some(tree) = self.tree.as_ref().filter(|_| !commits.is_empty()) else { return Vec::new() };
-        let git = ReadOnlyGit::at(tree, limit);
-        git.and_then(|git| git.not_on_head(commits)).unwrap_or_default()
     }
 }
 

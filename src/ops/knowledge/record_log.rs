@@ -28,7 +28,7 @@ pub struct RecordLog {
 
 pub fn record_log(op: &Op, question: &RecordLogQuestion) -> Result<RecordLog, CommandError> {
     let project = KnowledgeProject::of(op);
-    let cells = project.history(op)?;
+    let cells = project.history_with_pages(op)?;
     let mut events = timeline(&cells);
     if let Some(name) = &question.name {
         let id = RecordId::parse(name);
@@ -38,7 +38,7 @@ pub fn record_log(op: &Op, question: &RecordLogQuestion) -> Result<RecordLog, Co
         };
         events.retain(is_meant);
         if events.is_empty() {
-            return Err(unknown(&merge(project.log.read()?.cells), name));
+            return Err(unknown(&merge(cells), name));
         }
     }
     events.retain(|event| question.since.is_none_or(|since| event.at >= since));

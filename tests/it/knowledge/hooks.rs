@@ -529,3 +529,20 @@ fn what_a_committed_page_says_is_offered() {
     let text = told(&env, &ida);
     assert!(text.contains("guards each name"), "{text}");
 }
+
+/// Of a branch that was squashed and removed no commit is merged, but its code is here.
+#[test]
+fn a_squashed_branch_is_merged_for_hooks_too() {
+    let env = project();
+    git(&env, &["checkout", "-q", "-b", "feature"]);
+    put(&env.work().join("src/new.rs"), LOCK);
+    git(&env, &["add", "-A"]);
+    git(&env, &["commit", "-q", "-m", "new"]);
+    learn(&env, &["A new lock", "--at", "src/new.rs#lock"]);
+    git(&env, &["checkout", "-q", "main"]);
+    git(&env, &["merge", "-q", "--squash", "feature"]);
+    git(&env, &["commit", "-q", "-m", "squashed"]);
+    git(&env, &["branch", "-q", "-D", "feature"]);
+    let text = told(&env, &read(&env, "src/new.rs"));
+    assert!(text.contains("A new lock") && !text.contains("not merged"), "{text}");
+}

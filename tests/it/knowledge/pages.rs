@@ -311,3 +311,29 @@ fn what_is_reverted_or_removed_and_not_committed_is_left_alone() {
     run(&env, &["knowledge", "publish", "one-lock"]).expect_code(0);
     assert!(path.exists());
 }
+
+/// What was committed counts from then on, also for who asks about another day, and in the list of what happened.
+#[test]
+fn an_edit_has_a_time_and_an_author() {
+    let env = published();
+    let work = env.work();
+    edit(&page(&work, "decision/one-lock"), "guards all names", "guards each name");
+    commit(&work);
+    let text = |args: &[&str]| run(&env, args).expect_code(0).stdout;
+    let later = text(&["knowledge", "list", "--as-of", "2100-01-01"]);
+    assert!(later.contains("guards each name"), "{later}");
+    assert!(!text(&["knowledge", "list", "--as-of", "2020-01-01"]).contains("one-lock"));
+    let log = text(&["knowledge", "log", "one-lock"]);
+    assert!(log.contains("Rev Iewer") && log.contains("guards each name"), "{log}");
+}
+
+#[test]
+fn a_page_that_is_too_large_is_told() {
+    let env = published();
+    let path = page(&env.work(), "decision/one-lock");
+    let text = std::fs::read_to_string(&path).unwrap();
+    put(&path, &format!("{text}{}", "All of it is true.\n".repeat(600_000)));
+    commit(&env.work());
+    let told = run(&env, &["knowledge", "list"]).expect_code(0).stderr;
+    assert!(told.contains("one-lock.md") && told.contains("too large"), "{told}");
+}

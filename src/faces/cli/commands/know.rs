@@ -123,7 +123,8 @@ impl Report for KnowReport {
         let in_full = match self.form {
             AnswerForm::Rows { in_full } => in_full,
             AnswerForm::Markdown => {
-                return markdown::document(records).lines().for_each(|line| page.line(line));
+                markdown::document(records).lines().for_each(|line| page.line(line));
+                return markdown::sections(sections).for_each(|line| page.line(line));
             }
         };
         if records.is_empty() && sections.is_empty() && !page.is_quiet {

@@ -87,13 +87,18 @@ pub(super) fn run(op: &Op, args: LearnToolArgs) -> Result<ToolAnswer, CommandErr
 }
 
 fn record(op: &Op, args: LearnToolArgs) -> Result<ToolAnswer, CommandError> {
+    // Some clients fill in the defaults of `kind` and `new`.
+    let LearnToolArgs { text, at, why, name, tried, supersedes, new, .. } = &args;
+    let texts = [text, why, name, tried];
+    let is_batch_alone =
+        texts.iter().all(|text| text.is_none()) && at.is_none() && supersedes.is_none() && *new != Some(true);
     let receipts = match args {
-        LearnToolArgs { actions: Some(actions), text: None, tried: None, .. } => {
+        LearnToolArgs { actions: Some(actions), .. } if is_batch_alone => {
             let actions: Vec<Value> = actions.into_iter().map(pair).collect();
             knowledge::tell(op, batch::steps(&actions), PlaceBase::ProjectRoot)?
         }
         LearnToolArgs { actions: Some(_), .. } => {
-            let text = "`actions` is a batch of its own, without `text` and `tried`";
+            let text = "`actions` is a batch of its own: other fields belong into its actions";
             return Err(CommandError::new(CommandErrorKind::Usage, text).hint("make two calls of it"));
         }
         args => {
