@@ -10,13 +10,15 @@ use crate::scene::{Ended, Scene};
 pub const NAME: &str = "inspector";
 
 /// The tools, and a call of each that succeeds.
-const CALLS: [(&str, &[&str]); 6] = [
+const CALLS: [(&str, &[&str]); 8] = [
     ("agents", &[]),
     ("message", &["to=[\"Alice\"]", "text=from the inspector"]),
     ("inbox", &[]),
     ("reserve", &["action=check", "paths=[\"src/free.rs\"]"]),
     ("task", &["action=claim", "id=cleanup", "adhoc=true"]),
     ("feed", &["limit=5"]),
+    ("know", &["q=lock"]),
+    ("learn", &["text=One lock guards all names"]),
 ];
 
 /// Its program, in the folder in which it is installed.
