@@ -48,9 +48,14 @@ impl WorkTree {
     /// The root of the main work tree, if this is a linked one.
     pub fn main_root(&self) -> Option<PathBuf> {
         let repository = self.repository()?;
-        let own = std::fs::canonicalize(&self.git_dir).ok()?;
-        let is_linked = own != repository && repository.file_name().is_some_and(|name| name == ".git");
-        is_linked.then(|| repository.parent().map(Path::to_path_buf)).flatten()
+        let is_usual = repository.file_name().is_some_and(|name| name == ".git");
+        let main = repository.parent().filter(|_| is_usual && self.is_linked_to(&repository))?;
+        Some(main.to_path_buf())
+    }
+
+    /// Whether it is not the main work tree of this repository.
+    fn is_linked_to(&self, repository: &Path) -> bool {
+        std::fs::canonicalize(&self.git_dir).is_ok_and(|own| own != repository)
     }
 
     /// The directory with the data that all work trees of the repository share (git's common directory).

@@ -7,14 +7,13 @@ use super::{WorkTree, text_of};
 impl WorkTree {
     /// The root of the main work tree. Of a bare repository, which has none, its git directory.
     pub fn shared_root(&self) -> PathBuf {
-        if let Some(main) = self.main_root() {
-            return main;
-        }
         let Some(repository) = self.repository() else { return self.root.clone() };
-        let is_usual = repository.file_name().is_some_and(|name| name == ".git");
-        let is_linked = std::fs::canonicalize(&self.git_dir).is_ok_and(|own| own != repository);
+        let is_linked = self.is_linked_to(&repository);
+        if repository.file_name().is_some_and(|name| name == ".git") {
+            let main = repository.parent().filter(|_| is_linked);
+            return main.unwrap_or(&self.root).to_path_buf();
+        }
         match CoreSettings::of(&repository) {
-            _ if is_usual => self.root.clone(),
             CoreSettings { is_bare: true, .. } => repository,
             // A submodule.
             CoreSettings { worktree: Some(path), .. } if is_linked => {
