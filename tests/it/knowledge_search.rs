@@ -6,7 +6,7 @@ mod search;
 
 use std::fs;
 
-use ravenry::domain::knowledge::{AnchorVerdict, Record, RecordState, TableValue, index_row, table};
+use ravenry::domain::knowledge::{AnchorFinding, Record, RecordState, TableValue, index_row, table};
 use search::sets::SearchSet;
 use search::{Quality, compare, own_set};
 use serde_json::{Value, json};
@@ -122,7 +122,7 @@ fn with_states(set: &SearchSet) -> Vec<(&Record, RecordState)> {
     let states = set.records.iter().enumerate().map(|(number, record)| {
         let mut state = RecordState::fresh(record);
         if number % 10 == 0 {
-            state.verdicts.iter_mut().for_each(|verdict| *verdict = AnchorVerdict::Stale);
+            state.findings.fill(AnchorFinding::Stale);
         }
         (record, state)
     });

@@ -10,6 +10,7 @@ use super::kinds::{AnchorVerdict, DecisionStatus};
 use super::record::Record;
 use super::search::MergeState;
 use super::statement::{Origin, Statement};
+use super::verdict::AnchorFinding;
 use crate::domain::PeerText;
 
 #[cfg(test)]
@@ -26,8 +27,8 @@ const TABLE_TEXT: usize = 400;
 /// What is known about a record in the asker's worktree.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RecordState {
-    /// The verdict of each anchor, in their order.
-    pub verdicts: Vec<AnchorVerdict>,
+    /// What became of each anchor, in their order.
+    pub findings: Vec<AnchorFinding>,
     pub merged: MergeState,
     /// Whether a page of it was written.
     pub publication: Publication,
@@ -65,17 +66,22 @@ impl Publication {
 impl RecordState {
     /// Nothing is known against it.
     pub fn fresh(record: &Record) -> Self {
-        let verdicts = vec![AnchorVerdict::Fresh; record.anchors.len()];
-        Self { verdicts, merged: MergeState::Merged, publication: Publication::Unknown }
+        let findings = vec![AnchorFinding::Fresh; record.anchors.len()];
+        Self { findings, merged: MergeState::Merged, publication: Publication::Unknown }
     }
 
     /// The worst of its anchors.
     pub fn verdict(&self) -> AnchorVerdict {
-        self.verdicts.iter().copied().max().unwrap_or(AnchorVerdict::Fresh)
+        self.findings.iter().map(AnchorFinding::verdict).max().unwrap_or(AnchorVerdict::Fresh)
+    }
+
+    /// What became of the anchor of that number. What was not judged counts as fresh.
+    fn finding(&self, number: usize) -> &AnchorFinding {
+        self.findings.get(number).unwrap_or(&AnchorFinding::Fresh)
     }
 }
 
-/// One line: `decision one-flock (stale) “One flock guards all names.” src/sys/flock.rs:12`.
+/// One line: `decision one-flock (stale) “One flock guards all names.” src/sys/flock.rs:12`. The place is where it is now.
 pub fn index_row(record: &Record, state: &RecordState) -> String {
     let mut row = format!("{} {}", record.id.kind, record.id.name);
     let marks = record_marks(record, state);
@@ -84,7 +90,11 @@ pub fn index_row(record: &Record, state: &RecordState) -> String {
     }
     let _ = write!(row, " {}", sentence(record.statement.headline(), ROW_SENTENCE));
     if let Some(anchor) = record.anchors.first() {
-        let _ = write!(row, " {}", place(&anchor.target));
+        let now = match state.finding(0) {
+            AnchorFinding::Moved { to } => to,
+            _ => &anchor.target,
+        };
+        let _ = write!(row, " {}", place(now));
     }
     if record.anchors.len() > 1 {
         let _ = write!(row, " +{}", record.anchors.len() - 1);
@@ -108,8 +118,11 @@ pub fn full_text(record: &Record, state: &RecordState, most_words: usize) -> Str
         lines.push(format!("{} {} {}", code(&ends.from), ends.relation, code(&ends.to)));
     }
     let with_verdicts = record.anchors.iter().enumerate().map(|(number, anchor)| {
-        let verdict = state.verdicts.get(number).copied().unwrap_or(AnchorVerdict::Fresh);
-        format!("{} {verdict}", place(&anchor.target))
+        let at = place(&anchor.target);
+        match state.finding(number) {
+            AnchorFinding::Moved { to } => format!("{at} moved to {}", place(to)),
+            finding => format!("{at} {finding}"),
+        }
     });
     push_list(&mut lines, "at", with_verdicts.collect());
     push_list(

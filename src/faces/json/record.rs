@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::knowledge::search::MergeState;
-use crate::domain::knowledge::{ActionOutcome, ActionReceipt, Origin, Statement};
+use crate::domain::knowledge::{ActionOutcome, ActionReceipt, AnchorFinding, Origin, Statement};
 use crate::ops::knowledge::{ShownAnchor, ShownRecord};
 use crate::store::iso;
 
@@ -13,6 +13,7 @@ pub(in crate::faces) fn record(shown: &ShownRecord) -> Value {
     let mut members = Map::from_iter([
         ("kind".to_string(), json!(record.id.kind.as_str())),
         ("name".to_string(), json!(record.id.name.as_str())),
+        ("text".to_string(), json!(record.statement.headline())),
     ]);
     members.extend(statement(&record.statement));
     members.extend([
@@ -79,8 +80,14 @@ fn origin(origin: &Origin) -> Value {
 }
 
 fn anchor(anchor: &ShownAnchor) -> Value {
+    let now = match &anchor.finding {
+        AnchorFinding::Gone => None,
+        AnchorFinding::Moved { to } => Some(to),
+        AnchorFinding::Fresh | AnchorFinding::Drifted | AnchorFinding::Stale => Some(&anchor.target),
+    };
     json!({
         "anchor": anchor.target.to_string(),
+        "now": now.map(ToString::to_string),
         "verdict": anchor.finding.word(),
         "explanation": anchor.explanation,
     })

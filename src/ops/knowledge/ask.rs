@@ -73,8 +73,8 @@ pub struct ShownRecord {
 impl ShownRecord {
     /// What is known about it, for its text.
     pub fn state(&self) -> RecordState {
-        let verdicts = self.anchors.iter().map(|anchor| anchor.finding.verdict()).collect();
-        RecordState { verdicts, merged: self.merged, publication: self.publication }
+        let findings = self.anchors.iter().map(|anchor| anchor.finding.clone()).collect();
+        RecordState { findings, merged: self.merged, publication: self.publication }
     }
 }
 

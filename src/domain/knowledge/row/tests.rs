@@ -53,7 +53,7 @@ fn a_row_is_one_line() {
         index_row(&record, &state),
         "decision one-flock “One flock guards all names.” src/sys/flock.rs:12 +1"
     );
-    state.verdicts[1] = AnchorVerdict::Stale;
+    state.findings[1] = AnchorFinding::Stale;
     state.merged = MergeState::Unmerged;
     state.publication = Publication::Unpublished;
     assert_eq!(
@@ -72,7 +72,7 @@ fn a_whole_record() {
     record.supersedes.insert(RecordId::parse("note/old-lock").unwrap());
     record.evidence.push("the storm test".to_string());
     let mut state = RecordState::fresh(&record);
-    state.verdicts[1] = AnchorVerdict::Drifted;
+    state.findings[1] = AnchorFinding::Drifted;
     insta::assert_snapshot!(full_text(&record, &state, 200), @"
     decision/one-flock (drifted, superseded by decision/no-lock)
     “One flock guards all names.”
@@ -151,4 +151,19 @@ fn values_of_a_table() {
     let shown = table(&["a", "b"], &[row]);
     assert!(shown.starts_with("(:a :b)\n(nil 0.75 3 src/a.rs:3 \"nil\" \"a \\\\ b\" \"xxx"), "{shown}");
     assert!(shown.len() < 500, "{}", shown.len());
+}
+
+/// The place to read is where the text is now.
+#[test]
+fn what_was_moved_is_told_with_its_new_place() {
+    let record = record("One flock guards all names.", &["src/sys/flock.rs:12", "$ cargo test"]);
+    let mut state = RecordState::fresh(&record);
+    state.findings[0] = AnchorFinding::Moved { to: AnchorTarget::parse("src/sys/lock.rs:14").unwrap() };
+    let row = index_row(&record, &state);
+    assert_eq!(row, "decision one-flock “One flock guards all names.” src/sys/lock.rs:14 +1");
+    let whole = full_text(&record, &state, 200);
+    assert!(
+        whole.contains("at: src/sys/flock.rs:12 moved to src/sys/lock.rs:14, `$ cargo test` fresh"),
+        "{whole}"
+    );
 }
