@@ -241,7 +241,7 @@ impl Agent {
                 }
                 kind => {
                     let is_taking = matches!(intent, Intent::TakeOver { .. });
-                    if is_taking && !["contest_open", "not_first", "lock_timeout"].contains(&kind) {
+                    if is_taking && !["too_early", "not_first", "lock_timeout"].contains(&kind) {
                         self.belief.contested = None;
                     }
                 }

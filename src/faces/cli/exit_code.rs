@@ -18,7 +18,7 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::AmbiguousMessage
         | CommandErrorKind::AmbiguousPattern
         | CommandErrorKind::AtWork
-        | CommandErrorKind::ContestOpen
+        | CommandErrorKind::TooEarly
         | CommandErrorKind::NotContested
         | CommandErrorKind::NotFirst
         | CommandErrorKind::UnknownLiveness

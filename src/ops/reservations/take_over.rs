@@ -209,7 +209,7 @@ impl Attempt<'_> {
         let shown = format_duration(jiff::SignedDuration::from_secs(seconds.try_into().unwrap_or(i64::MAX)));
         let text =
             format!("{name} has {shown} left to answer about {}", quote_code(&self.lost.reservation.pattern));
-        CommandError::new(CommandErrorKind::ContestOpen, text)
+        CommandError::new(CommandErrorKind::TooEarly, text)
             .hint("try again then; an edit inside it or an answer keeps it for the holder")
             .number("secondsLeft", seconds)
     }

@@ -58,6 +58,7 @@ fn topics_of_agents() {
     let agents = run_at(&env, NOON, &["topics", "Alice"])["agents"].clone();
     assert_eq!(agents.as_array().unwrap().len(), 1);
     assert_eq!(agents[0]["changed"], json!(["src/auth/login.rs"]));
+    assert_eq!((&agents[0]["stable"], &agents[0]["files"]), (&json!(["login"]), &agents[0]["changed"]));
     assert_eq!(agents[0]["topics"][0], json!({ "topic": "login", "trend": "stable", "prompts": 4 }));
     env.run(&["topics", "Nobody"]).expect_code(1);
 }
@@ -74,9 +75,11 @@ fn overlaps_of_agents() {
     ");
     let found = run_at(&env, NOON, &["overlaps"]);
     let first = &found["overlaps"][0];
-    assert_eq!((&first["agent"], &first["with"]), (&json!("Alice"), &json!("Robin")));
-    assert_eq!((&first["file"], &found["threshold"]), (&json!("src/auth/login.rs"), &json!(0.5)));
-    assert_eq!(first["fact"], false);
+    assert_eq!((&first["agents"], &first["kind"]), (&json!(["Alice", "Robin"]), &json!("forecast")));
+    assert_eq!((&first["files"], &found["threshold"]), (&json!(["src/auth/login.rs"]), &json!(0.5)));
+    assert_eq!((&first["id"], &first["state"], &first["fact"]), (&json!(id), &json!("told"), &json!(false)));
+    assert_eq!(first["advice"], "let Alice ask Robin before it edits `src/auth/login.rs`");
+    assert!(first["since"].is_string() && first["confidence"].as_f64() > Some(0.5), "{first}");
 }
 
 /// Nobody has to come to it, so it has no direction.
@@ -92,8 +95,8 @@ fn a_file_that_both_have_changed_is_shown_once() {
         }
         let found = run_at(&env, NOON, args)["overlaps"].clone();
         assert_eq!(found.as_array().map(Vec::len), Some(1), "{found}");
-        assert_eq!((&found[0]["agent"], &found[0]["with"]), (&json!("Alice"), &json!("Robin")));
-        assert_eq!((&found[0]["fact"], &found[0]["probability"]), (&json!(true), &json!(1.0)));
+        assert_eq!(found[0]["agents"], json!(["Alice", "Robin"]));
+        assert_eq!((&found[0]["fact"], &found[0]["confidence"]), (&json!(true), &json!(1.0)));
     }
 }
 
@@ -133,9 +136,12 @@ fn topics_that_become_the_same() {
     }
     assert_eq!(run_at(&env, NOON, &["overlaps"])["overlaps"], json!([]), "too little in common");
     env.ok(&["config", "set", "overlapAt", "0.1"]);
-    let signal = &run_at(&env, NOON, &["overlaps"])["overlaps"][0]["signals"][0];
+    let found = &run_at(&env, NOON, &["overlaps"])["overlaps"][0];
+    let signal = &found["signals"][0];
     assert_eq!((&signal["kind"], &signal["topics"]), (&json!("APPROACHING"), &json!(["cookie"])));
-    assert_eq!(signal["promptsAhead"], 4);
+    assert_eq!((&found["kind"], &found["signal"]), (&json!("signal"), &json!("APPROACHING")));
+    assert_eq!((&found["distance"], &found["topics"]), (&json!(4), &json!(["cookie"])));
+    assert_eq!((&found["confidence"], &found["advice"]), (&signal["strength"], &Value::Null));
     insta::assert_snapshot!(text_at(&env, NOON, &["overlaps"]), @r"
     0 %  Alice → Robin  no file in particular
          Alice, Robin   have in common cookie; the same topics in about 4 prompts at this rate
@@ -172,7 +178,7 @@ fn accuracy_counts_what_ended() {
       said 50 % to 60 %: 0 of 1 happened
     an agent is told from 50 %
     ");
-    let found = run_at(&env, EVENING, &["overlaps", "--accuracy"]);
+    let found = run_at(&env, EVENING, &["overlaps", "--accuracy"])["accuracy"].clone();
     assert_eq!((&found["ends"]["false_alarm"], &found["precision"]), (&json!(1), &json!(0.0)));
 }
 

@@ -90,9 +90,11 @@ fn both_are_told_once_with_the_file_and_the_lines() {
     );
     let shown = scene.env.ok(&["overlaps"]);
     let side = |agent: &str, lines: Value| json!({ "agent": agent, "change": "lines", "lines": [lines] });
-    let mut sides = shown["conflicts"][0]["sides"].as_array().unwrap().clone();
+    let is_conflict = |one: &&Value| one["kind"] == "conflict";
+    let conflict = shown["overlaps"].as_array().unwrap().iter().find(is_conflict).unwrap();
+    let mut sides = conflict["sides"].as_array().unwrap().clone();
     sides.sort_by_key(|side| side["agent"].to_string());
-    assert_eq!(shown["conflicts"][0]["file"], FILE);
+    assert_eq!(conflict["files"], json!([FILE]));
     let lines = [json!({ "first": 10, "count": 3 }), json!({ "first": 10, "count": 1 })];
     assert_eq!(sides, [side("Alice", lines[0].clone()), side("Robin", lines[1].clone())]);
     let page = scene.env.run(&["overlaps"]).stdout;

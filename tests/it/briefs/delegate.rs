@@ -49,10 +49,9 @@ fn whoever_fits_is_proposed_and_nothing_is_sent() {
     Nothing was sent. To send it, add: --to Alice
     ");
     let answer = project.msg(&root, &[&args[..], &["--json"]].concat()).expect_code(0).json();
-    let names: Vec<&Value> =
-        answer["candidates"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    let names: Vec<&Value> = answer["proposals"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
     assert_eq!(names, ["Alice", "Bob"], "who has room comes first: {answer}");
-    assert_eq!(answer["candidates"][0]["files"], json!(["src/auth/login.rs"]));
+    assert_eq!(answer["proposals"][0]["files"], json!(["src/auth/login.rs"]));
     let nobody = project.shown(&root, &["delegate", "draw a logo", "--as", "Bob"]);
     insta::assert_snapshot!(nobody, @"
     No agent in this repository works on this.
@@ -113,8 +112,8 @@ fn ready_tasks_and_topics_that_move_on_are_suggested() {
       to tell Bob what is known: msg brief Alice
     ");
     let answer = project.msg(&root, &["suggest", "--json"]).expect_code(0).json();
-    assert_eq!(answer["transfers"][0]["from"], "Alice", "{answer}");
-    assert_eq!(answer["transfers"][0]["to"], "Bob", "{answer}");
+    assert_eq!(answer["suggestions"][1]["from"], "Alice", "{answer}");
+    assert_eq!(answer["suggestions"][1]["to"], "Bob", "{answer}");
     let elsewhere = project.env.home();
     assert_eq!(project.shown(&elsewhere, &["suggest"]), "Nothing to suggest.\n");
 }

@@ -15,7 +15,9 @@ pub(super) fn contested(env: &TestEnvironment) {
     held(env);
     env.ok(&["contest", "src/", "--as", "Bob"]);
     env.ok(&["contest", "src/auth/x", "--as", "Carol"]);
-    wait_until("the time is over", || env.ok(&["contest", "src/", "--as", "Carol"])["secondsLeft"] == 0);
+    wait_until("the time is over", || {
+        env.ok(&["contest", "src/", "--as", "Carol"])["contest"]["secondsLeft"] == 0
+    });
     env.ok(&["read", "--as", "Alice"]);
 }
 
@@ -126,7 +128,7 @@ fn contesting() {
         codes: &[0],
         settled: &|env| {
             assert_eq!(env.registration("Bob")["contests"].as_array().unwrap().len(), 1);
-            assert_eq!(env.ok(&["contest", "src/auth/", "--as", "Bob"])["place"], 1);
+            assert_eq!(env.ok(&["contest", "src/auth/", "--as", "Bob"])["contest"]["place"], 1);
         },
     });
 }
@@ -170,7 +172,7 @@ fn answering() {
             answered += usize::from(has_answer && survived.is_none());
             let taken = scene.run(&TAKE, &[]);
             match has_answer {
-                true => assert_eq!(taken.expect_code(1).kind(), "contest_open", "{answer:?} killed at {n}"),
+                true => assert_eq!(taken.expect_code(1).kind(), "too_early", "{answer:?} killed at {n}"),
                 false => drop(taken.expect_code(0)),
             }
             match survived {

@@ -21,7 +21,7 @@ fn scene() -> TestEnvironment {
 }
 
 fn contest(env: &TestEnvironment, name: &str, pattern: &str) -> Value {
-    env.ok(&["contest", pattern, "--as", name])
+    env.ok(&["contest", pattern, "--as", name])["contest"].clone()
 }
 
 /// The kind of the error that taking it ends with.
@@ -50,11 +50,11 @@ fn read(env: &TestEnvironment, name: &str) -> String {
 #[test]
 fn who_is_silent_loses_it_to_the_first() {
     let env = scene();
-    let first = env.ok(&["contest", "src/auth/", "--reason", "the release", "--as", "Bob"]);
-    assert_eq!(
-        (&first["contested"]["holder"], &first["contested"]["pattern"]),
-        (&json!("Alice"), &json!("src/"))
-    );
+    let first =
+        env.ok(&["contest", "src/auth/", "--reason", "the release", "--as", "Bob"])["contest"].clone();
+    assert_eq!((&first["pattern"], &first["holder"]), (&json!("src/auth/"), &json!("Alice")));
+    assert_eq!(first["reservation"]["pattern"], "src/");
+    assert!(first["until"].as_str() > first["since"].as_str(), "{first}");
     assert_eq!((&first["place"], &first["repeated"]), (&json!(1), &json!(false)));
     assert_eq!(contest(&env, "Carol", "src/")["place"], 2);
     let told = read(&env, "Alice");
@@ -84,16 +84,16 @@ fn not_before_the_time_is_over_and_not_without_a_contest() {
     env.ok(&["config", "set", "contestTimeout", "3600"]);
     assert_eq!(not_taken(&env, "Bob", "src/"), "not_contested");
     contest(&env, "Bob", "src/");
-    assert_eq!(not_taken(&env, "Bob", "src/"), "contest_open");
+    assert_eq!(not_taken(&env, "Bob", "src/"), "too_early");
     assert_eq!(not_taken(&env, "Carol", "src/"), "not_contested");
     // A wall clock that jumps changes nothing.
     let later = run_at(&env, "2126-01-01T00:00:00Z", &["release", "src/", "--from", "Alice", "--as", "Bob"]);
-    assert_eq!(later.expect_code(1).kind(), "contest_open");
+    assert_eq!(later.expect_code(1).kind(), "too_early");
     assert_eq!(listed(&env), ["Alice src/"]);
     // Nor does a shorter time that is set later: the holder was told another one.
     env.ok(&["config", "set", "contestTimeout", "1"]);
     assert!(contest(&env, "Bob", "src/")["secondsLeft"].as_u64().unwrap() > 1);
-    assert_eq!(not_taken(&env, "Bob", "src/"), "contest_open");
+    assert_eq!(not_taken(&env, "Bob", "src/"), "too_early");
 }
 
 /// Each answer is given when the time is over: then the clock runs once more, and only once.
@@ -106,7 +106,7 @@ fn an_answer_restarts_the_clock_once() {
         wait_for_end(&env, "Bob", "src/");
         env.ok(&["config", "set", "contestTimeout", "3600"]);
         env.ok(&[answer, &["--as", "Alice"]].concat());
-        assert_eq!(not_taken(&env, "Bob", "src/"), "contest_open", "{answer:?}");
+        assert_eq!(not_taken(&env, "Bob", "src/"), "too_early", "{answer:?}");
         assert_eq!(contest(&env, "Bob", "src/")["answered"], true);
         env.ok(&["config", "set", "contestTimeout", "1"]);
         wait_for_end(&env, "Bob", "src/");
@@ -241,7 +241,7 @@ fn of_two_reservations_the_one_that_is_named_exactly_is_contested() {
     reserve(&env, "Alice", &["src/auth/"]);
     assert_eq!(env.fails(1, &["contest", "src/auth/x", "--as", "Bob"]), "ambiguous_pattern");
     for pattern in ["src/auth/", "src/"] {
-        assert_eq!(contest(&env, "Bob", pattern)["contested"]["pattern"], pattern);
+        assert_eq!(contest(&env, "Bob", pattern)["reservation"]["pattern"], pattern);
     }
     for pattern in ["src/auth/", "src/"] {
         wait_for_end(&env, "Bob", pattern);

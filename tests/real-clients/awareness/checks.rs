@@ -161,8 +161,11 @@ fn conflict(trial: &Trial<'_>, session: &mut Session<'_>, partner: &Partner) -> 
         let (scene, sides) = (Arc::clone(&trial.scene), Arc::clone(&sides));
         move |_: &Request| {
             // Both are told, and then it is shown.
-            let shown = || Some(scene.msg(&["overlaps"])["conflicts"][0]["sides"].clone());
-            let found = until("the conflict", PATIENCE, || shown().filter(|sides| !sides.is_null()));
+            let shown = || {
+                let overlaps = scene.msg(&["overlaps"])["overlaps"].clone();
+                Some(overlaps.as_array()?.iter().find(|one| one["kind"] == "conflict")?["sides"].clone())
+            };
+            let found = until("the conflict", PATIENCE, shown);
             *sides.lock().unwrap() = found.unwrap_or_default();
         }
     };

@@ -13,7 +13,7 @@ const DOCUMENTED: [(i32, &[&str]); 4] = [
             "all_done",
             "ambiguous_pattern",
             "at_work",
-            "contest_open",
+            "too_early",
             "not_contested",
             "not_first",
             "unknown_liveness",

@@ -8,6 +8,7 @@ use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::json;
 use crate::ops::{self, CommandError, ContestOutcome, Op};
 use crate::store::iso;
+use crate::sys::clock;
 
 /// Ask the holder of a path to let go of it
 ///
@@ -39,15 +40,20 @@ struct ContestReport(ContestOutcome);
 impl Report for ContestReport {
     fn json(&self) -> Map<String, Value> {
         let ContestOutcome { holding, contest, place, time_left, is_repeated } = &self.0;
-        Map::from_iter([
-            ("contested".to_string(), json::reservation(&holding.reservation, holding.holder.name.as_str())),
-            ("pattern".to_string(), json!(contest.wanted.pattern)),
-            ("since".to_string(), json!(iso(contest.since()))),
-            ("place".to_string(), json!(place)),
-            ("secondsLeft".to_string(), json!(json::seconds(*time_left))),
-            ("answered".to_string(), json!(contest.answered.is_some())),
-            ("repeated".to_string(), json!(is_repeated)),
-        ])
+        let holder = holding.holder.name.as_str();
+        let until = clock::now().checked_add(*time_left).ok();
+        let contest = json!({
+            "pattern": contest.wanted.pattern,
+            "holder": holder,
+            "reservation": json::reservation(&holding.reservation, holder),
+            "since": iso(contest.since()),
+            "until": until.map(iso),
+            "secondsLeft": json::seconds(*time_left),
+            "place": place,
+            "answered": contest.answered.is_some(),
+            "repeated": is_repeated,
+        });
+        Map::from_iter([("contest".to_string(), contest)])
     }
 
     fn text(&self, page: &mut Page) {

@@ -51,7 +51,7 @@ impl Report for ProposalReport {
         let free: Vec<&str> = self.0.free.iter().map(AgentName::as_str).collect();
         Map::from_iter([
             ("topics".to_string(), json!(topics)),
-            ("candidates".to_string(), self.0.candidates.iter().map(candidate_json).collect()),
+            ("proposals".to_string(), self.0.candidates.iter().map(candidate_json).collect()),
             ("free".to_string(), json!(free)),
         ])
     }

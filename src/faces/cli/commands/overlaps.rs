@@ -4,17 +4,14 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::domain::awareness::signals::Signal;
 use crate::domain::awareness::worktree_conflict::SideChange;
-use crate::domain::line_merge::LineRange;
 use crate::domain::{AgentName, escape_invisible};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
-use crate::ops::awareness::overlaps::{
-    self, AccuracyReport, AgentOverlap, OpenConflict, OverlapReport, OverlapScope,
-};
+use crate::faces::json;
+use crate::ops::awareness::overlaps::{self, AccuracyReport, OpenConflict, OverlapReport, OverlapScope};
 use crate::ops::{CommandError, Op, format_age};
-use crate::store::{Prediction, iso};
+use crate::store::Prediction;
 use crate::sys::clock;
 
 /// Show who may collide with whom in this repository
@@ -31,7 +28,7 @@ Examples:
   msg overlaps --all
   msg overlaps --accuracy
   msg overlaps dismiss 1c2d3e4f
-  msg overlaps --json | jq '.overlaps[] | select(.probability > 0.5)'"
+  msg overlaps --json | jq '.overlaps[] | select(.confidence > 0.5)'"
 )]
 pub(in crate::faces::cli) struct OverlapsArgs {
     #[command(subcommand)]
@@ -64,34 +61,6 @@ pub(super) fn run(op: &Op, args: OverlapsArgs) -> Result<CommandOutput, CommandE
     Ok(Overlaps(overlaps::overlaps(op, scope)?).into())
 }
 
-fn prediction_json(one: &Prediction) -> Value {
-    let time = |at: i64| Timestamp::from_millisecond(at).ok().map(iso);
-    json!({
-        "id": one.id,
-        "at": time(one.at),
-        "agent": one.name.as_str(),
-        "with": one.with_name.as_str(),
-        "probability": one.probability,
-        "file": one.file,
-        "why": one.why,
-        "end": one.end.map(|(end, _)| end.name()),
-        "endedAt": one.end.and_then(|(_, at)| time(at)),
-    })
-}
-
-fn conflict_json(one: &OpenConflict) -> Value {
-    let side = |(agent, change): &(AgentName, SideChange)| {
-        let range = |lines: &LineRange| json!({ "first": lines.first, "count": lines.count });
-        let (change, lines) = match change {
-            SideChange::Lines(lines) => ("lines", lines.iter().map(range).collect()),
-            SideChange::Whole => ("whole", Vec::new()),
-            SideChange::Removed => ("removed", Vec::new()),
-        };
-        json!({ "agent": agent.as_str(), "change": change, "lines": lines })
-    };
-    json!({ "file": one.file, "sides": one.sides.iter().map(side).collect::<Vec<_>>() })
-}
-
 /// `src/auth/login.rs: Alice (lines 10–12, 20), Robin (removed)`.
 fn conflict_line(one: &OpenConflict) -> String {
     let side = |(agent, change): &(AgentName, SideChange)| format!("{agent} ({})", change.describe());
@@ -107,31 +76,9 @@ struct Overlaps(OverlapReport);
 
 impl Report for Overlaps {
     fn json(&self) -> Map<String, Value> {
-        let signal = |signal: &Signal| {
-            let topics: Vec<&str> = signal.topics.iter().map(|topic| topic.as_str()).collect();
-            json!({
-                "kind": signal.kind.name(),
-                "strength": signal.strength,
-                "topics": topics,
-                "promptsAhead": signal.prompts_ahead,
-                "domain": signal.domain,
-            })
-        };
-        let overlap = |one: &AgentOverlap| {
-            json!({
-                "agent": one.agents[0].as_str(),
-                "with": one.agents[1].as_str(),
-                "fact": one.is_fact,
-                "probability": one.probability,
-                "file": one.file,
-                "why": one.why,
-                "signals": one.signals.iter().map(signal).collect::<Vec<_>>(),
-            })
-        };
         Map::from_iter([
-            ("overlaps".to_string(), self.0.overlaps.iter().map(overlap).collect()),
-            ("predictions".to_string(), self.0.predictions.iter().map(prediction_json).collect()),
-            ("conflicts".to_string(), self.0.conflicts.iter().map(conflict_json).collect()),
+            ("overlaps".to_string(), json::overlap::overlaps(&self.0)),
+            ("predictions".to_string(), self.0.predictions.iter().map(json::overlap::prediction).collect()),
             ("threshold".to_string(), json!(self.0.threshold)),
         ])
     }
@@ -197,13 +144,14 @@ impl Report for Accuracy {
         let bin = |(low, told, right): &(f64, usize, usize)| json!({ "from": low, "told": told, "cameTrue": right });
         let ends: Map<String, Value> =
             report.ends.iter().map(|(end, count)| (end.name().to_string(), json!(count))).collect();
-        Map::from_iter([
-            ("ends".to_string(), Value::Object(ends)),
-            ("open".to_string(), json!(report.open)),
-            ("precision".to_string(), json!(report.precision)),
-            ("calibration".to_string(), report.calibration.iter().map(bin).collect()),
-            ("thresholds".to_string(), json!(report.thresholds)),
-        ])
+        let accuracy = json!({
+            "ends": ends,
+            "open": report.open,
+            "precision": report.precision,
+            "calibration": report.calibration.iter().map(bin).collect::<Vec<_>>(),
+            "thresholds": report.thresholds,
+        });
+        Map::from_iter([("accuracy".to_string(), accuracy)])
     }
 
     fn text(&self, page: &mut Page) {
@@ -240,7 +188,7 @@ struct DismissReport(Prediction);
 
 impl Report for DismissReport {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([("prediction".to_string(), prediction_json(&self.0))])
+        Map::from_iter([("prediction".to_string(), json::overlap::prediction(&self.0))])
     }
 
     fn text(&self, page: &mut Page) {

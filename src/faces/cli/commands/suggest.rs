@@ -29,15 +29,13 @@ struct SuggestReport(Suggestions);
 
 impl Report for SuggestReport {
     fn json(&self) -> Map<String, Value> {
-        let task = |found: &delegate::TaskSuggestion| json!({ "task": found.task, "title": found.title, "to": candidate_json(&found.to) });
+        let task = |found: &delegate::TaskSuggestion| json!({ "kind": "task", "task": found.task, "title": found.title, "to": candidate_json(&found.to) });
         let transfer = |found: &delegate::TransferSuggestion| {
             let topics: Vec<&str> = found.topics.iter().map(|topic| topic.as_str()).collect();
-            json!({ "topics": topics, "from": found.from.as_str(), "to": found.to.as_str() })
+            json!({ "kind": "transfer", "topics": topics, "from": found.from.as_str(), "to": found.to.as_str() })
         };
-        Map::from_iter([
-            ("tasks".to_string(), self.0.tasks.iter().map(task).collect()),
-            ("transfers".to_string(), self.0.transfers.iter().map(transfer).collect()),
-        ])
+        let suggestions = self.0.tasks.iter().map(task).chain(self.0.transfers.iter().map(transfer));
+        Map::from_iter([("suggestions".to_string(), suggestions.collect())])
     }
 
     fn text(&self, page: &mut Page) {

@@ -59,12 +59,22 @@ impl Report for TopicsReport {
     fn json(&self) -> Map<String, Value> {
         let topic = |found: &TopicTrend| json!({ "topic": found.topic.as_str(), "trend": found.trend.map(Trend::name), "prompts": found.prompts });
         let agent = |agent: &AgentTopics| {
+            let with = |trend: Trend| -> Vec<&str> {
+                let found = agent.topics.iter().filter(|found| found.trend == Some(trend));
+                found.map(|found| found.topic.as_str()).collect()
+            };
+            let unchanged = agent.read.iter().filter(|file| !agent.changed.contains(file));
             json!({
                 "name": agent.name.as_str(),
                 "prompts": agent.prompts.len(),
                 "lastPromptAt": agent.last_prompt.map(iso),
                 "lastPrompt": agent.text,
                 "topics": agent.topics.iter().map(topic).collect::<Vec<_>>(),
+                "deepening": with(Trend::Deepening),
+                "emerging": with(Trend::Emerging),
+                "fading": with(Trend::Fading),
+                "stable": with(Trend::Stable),
+                "files": agent.changed.iter().chain(unchanged).collect::<Vec<_>>(),
                 "changed": agent.changed,
                 "read": agent.read,
             })
