@@ -20,11 +20,14 @@ mod tests;
 /// Merges cells. A record is there if it has a text that nobody removed.
 pub fn merge(cells: impl IntoIterator<Item = Cell>) -> KnowledgeSnapshot {
     let mut drafts: BTreeMap<RecordId, Vec<Cell>> = BTreeMap::new();
-    let mut latest = Stamp::default();
     for cell in cells {
-        latest = latest.max(cell.stamp);
         drafts.entry(cell.key.record.clone()).or_default().push(cell);
     }
+    let latest = drafts.iter().filter_map(|(id, cells)| {
+        let stamps = cells.iter().map(|cell| cell.stamp);
+        Some((id.clone(), stamps.max()?))
+    });
+    let latest = latest.collect();
     let records = drafts.into_iter().filter_map(|(id, cells)| Some((id.clone(), record(id, cells)?)));
     let mut records: BTreeMap<RecordId, Record> = records.collect();
     for (new, old) in supersessions(&records) {

@@ -65,7 +65,7 @@ pub fn plan(
         snapshot,
         context,
         find_duplicate,
-        stamp: snapshot.latest(),
+        step: 0,
         new: BTreeSet::new(),
         new_files: BTreeMap::new(),
         superseding: BTreeMap::new(),
@@ -90,7 +90,8 @@ struct Planner<'a> {
     snapshot: &'a KnowledgeSnapshot,
     context: &'a PlanContext,
     find_duplicate: FindDuplicate<'a>,
-    stamp: Stamp,
+    /// The number of this step.
+    step: u32,
     /// Records that earlier steps add.
     new: BTreeSet<RecordId>,
     /// The records of files that earlier steps add, by path.
@@ -103,8 +104,7 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     fn step(&mut self, index: usize, action: &KnowledgeAction) -> Option<ActionReceipt> {
-        // A step is later than the one before.
-        self.stamp = Stamp::after(self.stamp, self.context.origin.at.as_millisecond());
+        self.step = u32::try_from(index).unwrap_or(u32::MAX);
         match action {
             KnowledgeAction::Record(draft) => self.record(index, draft),
             KnowledgeAction::Unlink(ends) => {
@@ -320,7 +320,11 @@ impl Planner<'_> {
 
     fn put(&mut self, record: &RecordId, field: RecordField, entry: &str, value: CellValue) {
         let key = self.key(record, field, entry);
-        self.cells.insert(key.clone(), Cell { key, stamp: self.stamp, value });
+        let seen = self.snapshot.latest_of(record);
+        let first = Stamp::after(seen, self.context.origin.at.as_millisecond());
+        // A step is later than the one before.
+        let stamp = Stamp { counter: first.counter.saturating_add(self.step), ..first };
+        self.cells.insert(key.clone(), Cell { key, stamp, value });
     }
 
     fn exists(&self, id: &RecordId) -> bool {

@@ -10,17 +10,18 @@ use super::record_id::RecordId;
 #[derive(Clone, Debug, Default)]
 pub struct KnowledgeSnapshot {
     records: BTreeMap<RecordId, Record>,
-    latest: Stamp,
+    latest: BTreeMap<RecordId, Stamp>,
 }
 
 impl KnowledgeSnapshot {
-    pub(super) fn new(records: BTreeMap<RecordId, Record>, latest: Stamp) -> Self {
+    pub(super) fn new(records: BTreeMap<RecordId, Record>, latest: BTreeMap<RecordId, Stamp>) -> Self {
         Self { records, latest }
     }
 
-    /// Of records that were merged before.
-    pub fn of_records(records: impl IntoIterator<Item = Record>, latest: Stamp) -> Self {
-        Self::new(records.into_iter().map(|record| (record.id.clone(), record)).collect(), latest)
+    /// Of records that were merged before. It is only for reading: it does not know any stamps.
+    pub fn of_records(records: impl IntoIterator<Item = Record>) -> Self {
+        let records = records.into_iter().map(|record| (record.id.clone(), record));
+        Self::new(records.collect(), BTreeMap::new())
     }
 
     /// Records in the order of kind and name.
@@ -52,8 +53,9 @@ impl KnowledgeSnapshot {
         self.records.is_empty()
     }
 
-    /// The highest stamp of any cell.
-    pub fn latest(&self) -> Stamp {
-        self.latest
+    /// The highest stamp of any cell of a record, also of a retired one. Each record has a clock of its own: a page that
+    /// was committed with a date in the future moves only the clock of its record.
+    pub fn latest_of(&self, id: &RecordId) -> Stamp {
+        self.latest.get(id).copied().unwrap_or_default()
     }
 }

@@ -132,7 +132,6 @@ fn note<'s>(
     written: impl Iterator<Item = (&'s Record, String)>,
 ) -> Result<(), CommandError> {
     let author = project.author(op)?;
-    let stamp = Stamp::after(snapshot.latest(), author.origin.at.as_millisecond());
     let mut edits: HashMap<&RecordId, Vec<&Cell>> = HashMap::new();
     for cell in &pages.additions {
         edits.entry(&cell.key.record).or_default().push(cell);
@@ -148,6 +147,8 @@ fn note<'s>(
         });
         let edits = edits.get(&record.id);
         if is_new || edits.is_some() {
+            let now = author.origin.at.as_millisecond();
+            let stamp = Stamp::after(snapshot.latest_of(&record.id), now);
             cells.push(publication_cell(record, &hash, &author.writer, stamp));
             // From now on the page counts as written, so what was edited in it must be in the log.
             cells.extend(edits.into_iter().flatten().map(|cell| (*cell).clone()));

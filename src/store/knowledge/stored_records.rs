@@ -2,8 +2,8 @@
 //! the cache stores. A question reads the index and the few records that it shows.
 //!
 //! ```text
-//! "ravenry-records 1\n", length of the index u32, CRC-32 of what follows up to the index
-//! key of the sources, latest stamp
+//! "ravenry-records 2\n", length of the index u32, CRC-32 of what follows up to the index
+//! key of the sources
 //! problems of the log, commits at which records were made
 //! records: how many, place of each in the order of ids, length of all
 //! records
@@ -17,11 +17,9 @@ use jiff::Timestamp;
 use super::cache_format::{Decoder, Encoder};
 use super::source_key::SourceKey;
 use crate::domain::knowledge::search::SearchIndex;
-use crate::domain::knowledge::{
-    Confirmation, KnowledgeSnapshot, Record, RecordId, RecordKind, RecordName, Stamp,
-};
+use crate::domain::knowledge::{Confirmation, KnowledgeSnapshot, Record, RecordId, RecordKind, RecordName};
 
-const MAGIC: &[u8] = b"ravenry-records 1\n";
+const MAGIC: &[u8] = b"ravenry-records 2\n";
 /// The magic, the length of the index and the checksum.
 const HEADER: usize = MAGIC.len() + 8;
 
@@ -32,7 +30,6 @@ pub struct StoredRecords {
     index: SearchIndex,
     problems: Vec<String>,
     commits: Vec<String>,
-    latest: Stamp,
     count: usize,
     /// Where the places of the records, and the records, begin.
     places: usize,
@@ -44,8 +41,6 @@ impl StoredRecords {
     pub fn of(key: &SourceKey, snapshot: &KnowledgeSnapshot, problems: &[String]) -> Option<Self> {
         let mut head = Encoder::default();
         head.text(key.as_str());
-        head.i64(snapshot.latest().milliseconds);
-        head.u32(snapshot.latest().counter);
         head.texts(problems.iter().map(String::as_str));
         let commits = snapshot.records().filter_map(|record| record.statement.origin.commit.as_deref());
         head.texts(commits.collect::<BTreeSet<&str>>());
@@ -72,13 +67,12 @@ impl StoredRecords {
         if rest.str()? != key.as_str() || crc32fast::hash(body) != sum {
             return None;
         }
-        let latest = Stamp { milliseconds: rest.i64()?, counter: rest.u32()? };
         let (problems, commits) = (rest.texts()?, rest.texts()?);
         let count = rest.u32()? as usize;
         let places = bytes.len() - rest.0.len();
         let records = places.checked_add(count.checked_mul(4)?).filter(|records| *records <= bytes.len())?;
         let index = SearchIndex::decode(index).ok()?;
-        Some(Self { index, problems, commits, latest, count, places, records, bytes })
+        Some(Self { index, problems, commits, count, places, records, bytes })
     }
 
     /// The bytes, for the cache.
@@ -125,7 +119,7 @@ impl StoredRecords {
     /// All records, in memory.
     pub fn snapshot(&self) -> KnowledgeSnapshot {
         let records = (0..self.count).filter_map(|number| self.reader(number)?.merged_record());
-        KnowledgeSnapshot::of_records(records, self.latest)
+        KnowledgeSnapshot::of_records(records)
     }
 
     fn reader(&self, number: usize) -> Option<Decoder<'_>> {

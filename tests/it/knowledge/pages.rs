@@ -337,3 +337,19 @@ fn a_page_that_is_too_large_is_told() {
     let told = run(&env, &["knowledge", "list"]).expect_code(0).stderr;
     assert!(told.contains("one-lock.md") && told.contains("too large"), "{told}");
 }
+
+/// The clock of whoever committed the page was wrong. Nobody else's records get that date.
+#[test]
+fn a_page_from_the_future_changes_no_clock() {
+    let env = published();
+    edit(&page(&env.work(), "decision/one-lock"), "It is a flock.", "It is a lease.");
+    git(&env.work(), &["commit", "-q", "-a", "-m", "x", "--date=2099-01-01T00:00:00Z"]);
+    assert!(record(&env, &env.work(), "one-lock")["changed"].as_str().unwrap().starts_with("2099"));
+    run(&env, &["learn", "Recorded today", "--name", "today"]).expect_code(0);
+    run(&env, &["knowledge", "publish", "--all"]).expect_code(0);
+    let today = record(&env, &env.work(), "today");
+    assert!(!today["changed"].as_str().unwrap().starts_with("2099"), "{today}");
+    // What is said about the record itself still counts.
+    run(&env, &["learn", "Two locks", "--kind", "decision", "--name", "one-lock"]).expect_code(0);
+    assert_eq!(record(&env, &env.work(), "one-lock")["description"], "Two locks");
+}

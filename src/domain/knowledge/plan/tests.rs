@@ -222,3 +222,18 @@ fn a_near_duplicate_is_answered_with_what_is_there() {
     assert_eq!(outcome(RecordDraft { supersedes: vec!["one-lock".into()], ..again }).0, ActionOutcome::Added);
     assert_eq!(outcome(decision("one-lock", "Two locks guard names")).0, ActionOutcome::Updated);
 }
+
+/// Such as a page that was committed on a machine whose clock is wrong.
+#[test]
+fn a_date_in_the_future_moves_only_the_clock_of_its_own_record() {
+    let (now, future) = (5, 4_000_000_000_000);
+    let snapshot = play(vec![(context("ann", future), vec![record(decision("future", "Not yet"))])]);
+    let actions = [record(decision("other", "Now")), record(decision("future", "Now as well"))];
+    let planned = plan(&actions, &snapshot, &context("bob", now), &nothing_alike).unwrap();
+    let stamp = |name: &str| {
+        let of = planned.cells.iter().filter(|cell| cell.key.record.name.as_str() == name);
+        of.map(|cell| cell.stamp).max().unwrap()
+    };
+    assert_eq!(stamp("other"), Stamp { milliseconds: now, counter: 0 });
+    assert!(stamp("future") > Stamp { milliseconds: future, counter: 0 }, "it replaces what it has seen");
+}

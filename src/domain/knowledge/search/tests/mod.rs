@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::{DocumentKey, SearchHit, SearchIndex, SearchQuery, Standing};
 use crate::domain::knowledge::{
-    Anchor, AnchorTarget, Basis, KnowledgeSnapshot, Origin, Record, RecordId, RecordName, Stamp, Statement,
+    Anchor, AnchorTarget, Basis, KnowledgeSnapshot, Origin, Record, RecordId, RecordName, Statement,
 };
 
 /// A record with a name that says nothing.
@@ -56,7 +56,7 @@ fn supersede(records: &mut [Record], new: usize, old: usize) {
 
 fn snapshot(records: Vec<Record>) -> KnowledgeSnapshot {
     let records = records.into_iter().map(|record| (record.id.clone(), record));
-    KnowledgeSnapshot::new(records.collect(), Stamp::default())
+    KnowledgeSnapshot::new(records.collect(), BTreeMap::new())
 }
 
 fn search(records: &[Record], words: &str) -> Vec<SearchHit> {
