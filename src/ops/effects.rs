@@ -71,9 +71,13 @@ impl Op {
         op
     }
 
-    /// Adds something that a person should know although the command goes on.
+    /// Adds something that a person should know although the command goes on. The same is told once.
     pub fn warn(&self, text: impl Into<String>) {
-        self.effects.borrow_mut().warnings.push(text.into());
+        let text: String = text.into();
+        let mut effects = self.effects.borrow_mut();
+        if !effects.warnings.contains(&text) {
+            effects.warnings.push(text);
+        }
     }
 
     /// The warnings so far, for callers that print before they are done.

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::knowledge::{Cell, RecordId};
+use crate::domain::knowledge::page::page_path;
+use crate::domain::knowledge::{RecordId, RecordKind, RecordName};
 use crate::domain::{shell_word, suggestions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -29,6 +30,8 @@ pub struct EraseReport {
     pub quarantined: Vec<PathBuf>,
     /// The page of the record, if the work tree has one.
     pub page: Option<String>,
+    /// Whether it is still a record, because its page is committed.
+    pub is_shown: bool,
     /// The commits that have its page.
     pub commits: PageCommits,
 }
@@ -52,17 +55,22 @@ pub fn pack(op: &Op) -> Result<PackReport, CommandError> {
     Ok(report)
 }
 
-/// Deletes all that was ever said about a record, from the log and from the caches.
+/// Deletes all that was ever said about a record, from the log and from the caches. If it is killed, the same command
+/// finishes what is left to do.
 pub fn erase(op: &Op, name: &str) -> Result<EraseReport, CommandError> {
     person_required::required(|| format!("msg knowledge erase {} --for-good", shell_word(name)))?;
     let project = KnowledgeProject::of(op);
-    // A retired record is in the log, too.
-    let id = only_id(&project.history(op)?, name)?;
+    let found = find_id(op, &project, name);
+    // The caches go first. An erase that is killed after this leaves nothing that the log does not have, and one that
+    // was killed before is finished even if the log has forgotten the name.
+    clear_caches(op, &project)?;
+    let id = found?;
     let packed = project.log.lock()?.erase(std::slice::from_ref(&id))?;
-    project.cache.clear()?;
-    VerdictCache::remove(&op.home, &project.root)?;
+    // Somebody may have read it meanwhile.
+    clear_caches(op, &project)?;
+    let is_shown = project.read(op)?.get(&id).is_some();
     let quarantined = project.log.quarantined()?;
-    let page = format!("docs/knowledge/{}/{}.md", id.kind, id.name);
+    let page = page_path(&id);
     let commits = match &project.tree {
         None => PageCommits::NoRepository,
         Some(tree) => match commits_with(tree, &page) {
@@ -71,19 +79,37 @@ pub fn erase(op: &Op, name: &str) -> Result<EraseReport, CommandError> {
         },
     };
     let page = files::exists(&project.root.join(&page))?.then_some(page);
-    Ok(EraseReport { id, packed, quarantined, page, commits })
+    Ok(EraseReport { id, packed, quarantined, page, is_shown, commits })
+}
+
+fn clear_caches(op: &Op, project: &KnowledgeProject) -> Result<(), CommandError> {
+    project.cache.clear()?;
+    Ok(VerdictCache::remove(&op.home, &project.root)?)
 }
 
 fn commits_with(tree: &WorkTree, page: &str) -> Result<Vec<CommitTitle>, GitError> {
     ReadOnlyGit::at(tree, GIT_LIMIT)?.commits_with(page, MAX_COMMITS)
 }
 
-/// The only record of that name in the log.
-fn only_id(cells: &[Cell], name: &str) -> Result<RecordId, CommandError> {
-    let ids: BTreeSet<&RecordId> = cells.iter().map(|cell| &cell.key.record).collect();
+/// The only record of that name in the log, also a retired one, or in the pages, or what a killed erase left of it.
+fn find_id(op: &Op, project: &KnowledgeProject, name: &str) -> Result<RecordId, CommandError> {
+    let cells = project.history_with_pages(op)?;
+    let mut ids: BTreeSet<RecordId> = cells.into_iter().map(|cell| cell.key.record).collect();
+    let pages = project.pages();
+    ids.extend(pages.index.pages.iter().filter(|page| page.head.is_some()).map(|page| page.id.clone()));
     let given = RecordId::parse(name);
+    let kinds =
+        RecordKind::ALL.iter().filter_map(|kind| Some(RecordId::new(*kind, RecordName::new(name).ok()?)));
+    for id in given.clone().into_iter().chain(kinds) {
+        if files::exists(&project.root.join(page_path(&id)))? {
+            ids.insert(id);
+        }
+    }
     let is_meant = |id: &&RecordId| given.as_ref().map_or(id.name.as_str() == name, |given| given == *id);
-    let found: Vec<&RecordId> = ids.iter().copied().filter(is_meant).collect();
+    if !ids.iter().any(|id| is_meant(&id)) {
+        ids.extend(project.log.records_in_files()?);
+    }
+    let found: Vec<&RecordId> = ids.iter().filter(is_meant).collect();
     match found.as_slice() {
         [only] => Ok((*only).clone()),
         [] => {

@@ -3,7 +3,7 @@
 //! The folded file is put into place before the others are removed. Both may be there for a while, or for ever if the
 //! process is killed in between: reading a change twice is the same as reading it once.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use yrs::Any;
@@ -11,7 +11,7 @@ use yrs::Any;
 use super::cell_format;
 use super::document::{self, SortedCells, YjsDocument};
 use super::locked_log::{LOCK_TIMEOUT, LockedKnowledgeLog};
-use super::log::{KnowledgeLog, PACK, ReadFile, SUFFIX, refused};
+use super::log::{KnowledgeLog, LogContent, PACK, ReadFile, SUFFIX, refused};
 use crate::domain::knowledge::RecordId;
 use crate::store::error::StoreError;
 use crate::store::lock_order::LockOrderGuard;
@@ -86,6 +86,19 @@ impl KnowledgeLog {
         let dir = self.dir.join(QUARANTINE);
         let names = files::list(&dir)?.into_iter().filter(|name| name.ends_with(SUFFIX));
         Ok(names.map(|name| dir.join(name)).collect())
+    }
+
+    /// The records that some file names by itself. An erase that was killed may leave files that name a record, although
+    /// all files together do not have it any more.
+    pub fn records_in_files(&self) -> Result<BTreeSet<RecordId>, StoreError> {
+        let mut ids = BTreeSet::new();
+        for name in self.names()? {
+            // What can't be read is told by whoever reads all of them.
+            if let Ok(Some(content)) = files::read_large(&self.dir.join(name)) {
+                ids.extend(LogContent::of_file(&content).cells.into_iter().map(|cell| cell.key.record));
+            }
+        }
+        Ok(ids)
     }
 
     /// Locks and reads all files: those that are whole, and those that are damaged.

@@ -19,7 +19,7 @@ fn learn(env: &TestEnvironment, time: &str, name: &str, text: &str) {
 }
 
 /// Every file below a directory that contains this text.
-fn files_with(dir: &Path, text: &str) -> Vec<String> {
+pub(super) fn files_with(dir: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten() {
         let path = entry.unwrap().path();
@@ -93,6 +93,27 @@ fn erasing_tells_what_git_still_holds() {
     learn(&env, "15T12:00:00", "passphrase", "The passphrase is correct horse");
     let told = said(&env, "15T12:04:00", &["knowledge", "erase", "note/passphrase", "--for-good"]);
     assert!(told.contains("Its page is still there") && told.contains("“publish the passphrase”"), "{told}");
+}
+
+/// What is only in a page, or in a page that is not committed, is told as it is.
+#[test]
+fn erasing_tells_what_its_page_still_shows() {
+    let env = repository();
+    let erase = ["knowledge", "erase", "passphrase", "--for-good"];
+    learn(&env, "15T12:00:00", "passphrase", "The passphrase is correct horse");
+    said(&env, "15T12:00:00", &["knowledge", "publish", "passphrase"]);
+    insta::assert_snapshot!(said(&env, "15T12:01:00", &erase), @"");
+    insta::assert_snapshot!(said(&env, "15T12:01:00", &erase), @"");
+    git(&env.work(), &["add", "-A"]);
+    git(&env.work(), &["commit", "-q", "-m", "publish the passphrase"]);
+    let told = said(&env, "15T12:02:00", &erase);
+    let shown = "It is still shown, from its committed page: remove docs/knowledge/note/passphrase.md and commit that.";
+    assert!(told.contains(shown) && told.contains("“publish the passphrase”"), "{told}");
+    assert_eq!(env.ok(&erase)["shown"], true);
+    git(&env.work(), &["rm", "-q", "docs/knowledge/note/passphrase.md"]);
+    git(&env.work(), &["commit", "-q", "-m", "remove it"]);
+    assert_eq!(listed(&at(&env, "15T12:05:00", &["knowledge", "list", "--json"])), [] as [&str; 0]);
+    assert_eq!(env.fails(1, &erase), "unknown_record");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::pack::{file_lines, files_json};
+use super::pack::{counted, file_lines, files_json};
+use crate::domain::knowledge::page::page_path;
 use crate::domain::quote_sentence;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::ops::knowledge::{self, EraseReport, PageCommits};
@@ -42,7 +43,7 @@ struct EraseAnswer(EraseReport);
 
 impl Report for EraseAnswer {
     fn json(&self) -> Map<String, Value> {
-        let EraseReport { id, packed, quarantined, page, commits } = &self.0;
+        let EraseReport { id, packed, quarantined, page, is_shown, commits } = &self.0;
         let mut members = Map::from_iter([
             ("kind".to_string(), json!(id.kind.as_str())),
             ("name".to_string(), json!(id.name.as_str())),
@@ -52,6 +53,7 @@ impl Report for EraseAnswer {
         let paths: Value = quarantined.iter().map(|path| path.display().to_string()).collect();
         members.insert("quarantined".to_string(), paths);
         members.insert("page".to_string(), json!(page));
+        members.insert("shown".to_string(), json!(is_shown));
         let commits = match commits {
             PageCommits::NoRepository => json!([]),
             PageCommits::Known(commits) => {
@@ -64,9 +66,15 @@ impl Report for EraseAnswer {
     }
 
     fn text(&self, page: &mut Page) {
-        let EraseReport { id, packed, quarantined, page: file, commits } = &self.0;
+        let EraseReport { id, packed, quarantined, page: file, is_shown, commits } = &self.0;
         let name = style::bold(&id.to_string());
-        page.line(format!("Erased {name}: {} entries are gone from the log and its caches.", packed.erased));
+        page.line(match packed.erased {
+            0 => format!("The log and its caches have nothing about {name} any more."),
+            entries => {
+                let entries = counted(entries, "entry is", "entries are");
+                format!("Erased {name}: {entries} gone from the log and its caches.")
+            }
+        });
         if packed.quarantined.is_empty() {
             for path in quarantined {
                 page.line(format!(
@@ -79,8 +87,23 @@ impl Report for EraseAnswer {
         if !packed.untouched.is_empty() || !packed.quarantined.is_empty() {
             page.line("What these files hold was not erased.");
         }
-        if let Some(file) = file {
-            page.line(format!("Its page is still there: {file}. Remove it and commit that."));
+        let is_in_no_commit = match commits {
+            PageCommits::NoRepository => true,
+            PageCommits::Known(commits) => commits.is_empty(),
+            PageCommits::Unknown(_) => false,
+        };
+        match file {
+            _ if *is_shown => {
+                let path = page_path(id);
+                page.line(format!(
+                    "It is still shown, from its committed page: remove {path} and commit that."
+                ));
+            }
+            Some(file) if is_in_no_commit => page.line(format!("Its page is still there: remove {file}.")),
+            Some(file) => {
+                page.line(format!("Its page is still there: remove {file} and commit that."));
+            }
+            None => {}
         }
         match commits {
             PageCommits::NoRepository => {}
