@@ -19,6 +19,8 @@ use crate::sys::files::{self, FileStamp, Files, LockedLogFile, LogFileLock, Publ
 const FILE_LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// A file of this size is not appended to: whoever appends reads it first.
 const FULL: u64 = 128 * 1024;
+/// How many files, the latest ones, are ever appended to. Hooks compare these with their index, and no others.
+const MOST_OPEN: usize = 64;
 /// How often reading begins again because another process packed meanwhile.
 const READ_ATTEMPTS: usize = 16;
 pub(super) const SUFFIX: &str = ".log";
@@ -87,6 +89,16 @@ impl AppendedFrame {
 impl LogStamp {
     pub fn file_count(&self) -> usize {
         self.files.len()
+    }
+
+    /// The files that may be appended to, newest first. All others stay as they are until they are removed, which
+    /// changes the directory.
+    pub(super) fn open_files(mut self) -> Vec<(String, FileStamp)> {
+        self.files.sort_by(|(one, of_one), (two, of_two)| {
+            of_two.modified.cmp(&of_one.modified).then_with(|| one.cmp(two))
+        });
+        self.files.truncate(MOST_OPEN);
+        self.files
     }
 }
 
@@ -210,9 +222,8 @@ impl KnowledgeLog {
     /// The writer's files that are not full, newest first.
     fn own_files(&self, writer: &WriterId) -> Result<Vec<PathBuf>, StoreError> {
         let prefix = format!("{writer}.");
-        let LogStamp { mut files } = self.stamp()?;
+        let mut files = self.stamp()?.open_files();
         files.retain(|(name, stamp)| name.starts_with(&prefix) && stamp.size < FULL);
-        files.sort_by_key(|(_, stamp)| std::cmp::Reverse(stamp.modified));
         Ok(files.into_iter().map(|(name, _)| self.dir.join(name)).collect())
     }
 

@@ -9,8 +9,8 @@
 //! overview   CRC-32, then a row for each record
 //! ```
 //!
-//! It holds as long as the directory and the latest files of the log have the same `stat` result. Whoever appends writes
-//! it anew. What is damaged counts as missing.
+//! It holds as long as the directory and the latest files of the log have the same `stat` result: nobody appends to other
+//! files, so there may be any number of them. Whoever appends writes it anew. What is damaged counts as missing.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,8 +27,6 @@ use crate::sys::files::{self, FileError, FileStamp, Files, RangedFile};
 const MAGIC: &[u8] = b"ravenry-offers2\n";
 /// The header is nearly always within this many bytes.
 const FIRST_READ: usize = 4096;
-/// How many of the log's files are compared, the latest ones. A file that is added or removed changes the directory.
-const COMPARED_FILES: usize = 64;
 /// The size of a slot, and how many are read at once.
 const SLOT: usize = 20;
 const SLOTS_READ: usize = 8;
@@ -115,10 +113,8 @@ impl OfferIndex {
         overview: &[OverviewRow],
     ) -> Result<(), StoreError> {
         let Some(directory) = self.directory_stamp(log)? else { return Ok(()) };
-        let mut latest = stamp.files.clone();
-        latest.sort_by_key(|(_, stamp)| std::cmp::Reverse(stamp.modified));
-        latest.truncate(COMPARED_FILES);
-        let compared = ComparedLog { pages: self.pages.clone(), directory, files: latest };
+        let files = stamp.clone().open_files();
+        let compared = ComparedLog { pages: self.pages.clone(), directory, files };
         // In a sandbox and on a full disk, hooks offer nothing.
         let is_expected = |error: &FileError| error.is_forbidden() || error.is_full();
         match self.files.replace(&self.path, &encode(&compared, offers, overview)) {

@@ -95,6 +95,24 @@ fn it_holds_as_long_as_the_log_is_the_same() {
     assert!(project.found(OfferKey::errors()).is_none(), "a file was removed");
 }
 
+/// Only the latest files are compared, so nobody appends to an older one.
+#[test]
+fn it_does_not_hold_after_an_append_however_many_files_there_are() {
+    let project = project();
+    project.append("z", 1);
+    (0..70).for_each(|number| project.append(&format!("a{number}"), 2));
+    project.write(&[offer(0)]);
+    assert!(project.found(OfferKey::errors()).is_some());
+    project.append("z", 3);
+    assert!(project.found(OfferKey::errors()).is_none(), "the oldest writer wrote");
+    let files = project.log.stamp().unwrap().files;
+    assert_eq!(files.iter().filter(|(name, _)| name.starts_with("z.")).count(), 2);
+    project.write(&[offer(0)]);
+    project.append("z", 4);
+    assert!(project.found(OfferKey::errors()).is_none());
+    assert_eq!(project.log.stamp().unwrap().files.len(), files.len(), "its latest file goes on");
+}
+
 #[test]
 fn an_index_that_was_overtaken_is_removed() {
     let project = project();
