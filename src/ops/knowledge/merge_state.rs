@@ -3,7 +3,8 @@
 //! It has, if `HEAD` leads to the commit at which the record was made. The commits of a branch that was squashed or
 //! rebased when it was merged are never there, so for a branch that is gone its text decides: if all that the record is
 //! anchored to is in the asker's work tree as it was recorded, it was merged, or is at least about code that the asker
-//! has. A branch that still exists, and a record without an anchor in a file, are judged by the commit alone.
+//! has. A branch that still exists, and a record without an anchor in a file, are judged by the commit alone. What git
+//! can't tell in time is not held against a record.
 
 use std::collections::HashSet;
 
@@ -42,7 +43,7 @@ impl MergeJudge {
             Some(commit)
                 if self.unmerged.contains(commit)
                     && !self.is_own_branch(branch)
-                    && !(self.is_branch_gone(branch) && is_all_here(findings)) =>
+                    && !(self.may_be_gone(branch) && is_all_here(findings)) =>
             {
                 MergeState::Unmerged
             }
@@ -55,11 +56,8 @@ impl MergeJudge {
         self.branch.is_some() && branch == self.branch.as_ref()
     }
 
-    fn is_branch_gone(&self, branch: Option<&String>) -> bool {
-        match (branch, &self.branches) {
-            (Some(branch), Some(branches)) => !branches.contains(branch),
-            _ => false,
-        }
+    fn may_be_gone(&self, branch: Option<&String>) -> bool {
+        branch.is_some_and(|branch| self.branches.as_ref().is_none_or(|known| !known.contains(branch)))
     }
 }
 
@@ -73,4 +71,25 @@ fn is_all_here<'a>(findings: impl IntoIterator<Item = (&'a AnchorTarget, &'a Anc
             AnchorFinding::Drifted => !matches!(target, AnchorTarget::File { .. }),
             AnchorFinding::Stale | AnchorFinding::Gone => false,
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Within the short time of a hook git may not tell which branches there are.
+    #[test]
+    fn a_branch_that_may_be_gone_is_not_held_against_a_record_whose_text_is_here() {
+        let (commit, branch) = ("abc".to_string(), "feature".to_string());
+        let target = AnchorTarget::parse("src/a.rs#a").unwrap();
+        let state = |branches: Option<&[&str]>, finding: AnchorFinding| {
+            let branches = branches.map(|names| names.iter().map(ToString::to_string).collect());
+            let judge = MergeJudge { unmerged: HashSet::from([commit.clone()]), branch: None, branches };
+            judge.state(Some(&commit), Some(&branch), [(&target, &finding)])
+        };
+        assert_eq!(state(None, AnchorFinding::Fresh), MergeState::Merged, "not known");
+        assert_eq!(state(Some(&["main"]), AnchorFinding::Fresh), MergeState::Merged, "gone");
+        assert_eq!(state(Some(&["feature"]), AnchorFinding::Fresh), MergeState::Unmerged);
+        assert_eq!(state(None, AnchorFinding::Stale), MergeState::Unmerged, "its text is not here");
+    }
 }

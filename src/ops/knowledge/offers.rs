@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::domain::knowledge::search::MergeState;
 use crate::domain::knowledge::{
-    AnchorFinding, AnchorTarget, AnchorVerdict, KnowledgeOffer, NamedPlaces, OfferKey, RecordId, RecordKind,
-    WorkSurroundings, offer_text, overview_text,
+    Anchor, AnchorFinding, AnchorTarget, AnchorVerdict, KnowledgeOffer, NamedPlaces, OfferKey, RecordId,
+    RecordKind, WorkSurroundings, offer_text, overview_text,
 };
 use crate::domain::shell::ProgramRun;
 use crate::ops::background::job::{BackgroundJob, JobKind};
@@ -65,6 +65,12 @@ impl JudgedOffer<'_> {
     fn verdict(&self) -> AnchorVerdict {
         let verdicts = self.findings.iter().map(|(_, finding)| finding.verdict());
         verdicts.max().unwrap_or(AnchorVerdict::Fresh)
+    }
+
+    /// That of one of its anchors.
+    fn verdict_of(&self, place: &AnchorTarget) -> AnchorVerdict {
+        let found = self.findings.iter().find(|(target, _)| *target == place);
+        found.map_or(AnchorVerdict::Fresh, |(_, finding)| finding.verdict())
     }
 
     fn standing(&self) -> OfferStanding {
@@ -175,7 +181,8 @@ impl OfferBook {
         Ok(())
     }
 
-    /// The best of these records, with its text. What is gone is not offered.
+    /// The best of these records, with its text. The verdict is that of the place that was touched; what is gone is not
+    /// offered.
     pub(in crate::ops) fn choose(&self, mut found: Vec<FoundOffer>) -> Option<ReadyOffer> {
         let rank = |kind: RecordKind| match kind {
             RecordKind::Decision => 0,
@@ -183,28 +190,29 @@ impl OfferBook {
             _ => 2,
         };
         found.sort_by_key(|found| (rank(found.offer.id.kind), std::cmp::Reverse(found.offer.at)));
-        let mut best: Option<(AnchorVerdict, FoundOffer)> = None;
+        let mut best: Option<(AnchorVerdict, AnchorVerdict, FoundOffer)> = None;
         for found in found.into_iter().take(MOST_JUDGED) {
-            let verdict = self.judge(&found.offer).verdict();
+            let judged = self.judge(&found.offer, Some(&found.place));
+            let (verdict, worst) = (judged.verdict_of(&found.place), judged.verdict());
             if verdict <= AnchorVerdict::Drifted {
-                best = Some((verdict, found));
+                best = Some((verdict, worst, found));
                 break;
             }
             if best.is_none() && verdict != AnchorVerdict::Gone {
-                best = Some((verdict, found));
+                best = Some((verdict, worst, found));
             }
         }
-        let (verdict, FoundOffer { offer, place }) = best?;
+        let (verdict, worst, FoundOffer { offer, place }) = best?;
         let text = offer_text(&offer, &place, verdict, self.merged(&offer));
         let path = place.path().map(|path| self.project.root.join(path.as_str()));
         let file = path.and_then(|path| Some((path.to_string_lossy().into_owned(), stamp_of(&path)?)));
-        Some(ReadyOffer { record: OfferedRecord { id: offer.id, verdict, file }, text })
+        Some(ReadyOffer { record: OfferedRecord { id: offer.id, verdict: worst, file }, text })
     }
 
     /// How a record stands now.
     pub(in crate::ops) fn standing(&self, id: &RecordId) -> Result<OfferStanding, CommandError> {
         let found = self.index.find(OfferKey::record(id))?.into_iter().find(|offer| offer.id == *id);
-        Ok(found.map_or(OfferStanding::NoLongerOffered, |offer| self.judge(&offer).standing()))
+        Ok(found.map_or(OfferStanding::NoLongerOffered, |offer| self.judge(&offer, None).standing()))
     }
 
     /// Counts that a record was offered.
@@ -228,10 +236,13 @@ impl OfferBook {
         Ok(overview_text(&self.index.overview()?, &surroundings))
     }
 
-    fn judge<'o>(&self, offer: &'o KnowledgeOffer) -> JudgedOffer<'o> {
+    /// Judges some of its anchors; one of them in any case.
+    fn judge<'o>(&self, offer: &'o KnowledgeOffer, place: Option<&AnchorTarget>) -> JudgedOffer<'o> {
         let mut judge = self.anchor_judge();
         let mut judged = JudgedOffer { findings: Vec::new(), certain: None, guesses: 0 };
-        for anchor in offer.anchors.iter().take(MOST_ANCHORS) {
+        let (first, rest): (Vec<&Anchor>, Vec<&Anchor>) =
+            offer.anchors.iter().partition(|anchor| Some(&anchor.target) == place);
+        for anchor in first.into_iter().chain(rest).take(MOST_ANCHORS) {
             let before = judge.guesses();
             let finding = judge.judge(anchor);
             match judge.guesses() - before {
@@ -253,7 +264,11 @@ impl OfferBook {
         if offer.branch.is_some() && offer.branch == self.project.branch() {
             return MergeState::Merged;
         }
-        let judged = self.judge(offer);
+        let judged = self.judge(offer, None);
+        if judged.guesses > 0 {
+            // Nothing is said of what is not known.
+            return MergeState::Merged;
+        }
         let mut judge = self.anchor_judge();
         let merges = MergeJudge::new(&self.project, &mut judge, std::slice::from_ref(commit));
         let findings = judged.findings.iter().map(|(target, finding)| (*target, finding));

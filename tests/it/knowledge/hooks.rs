@@ -286,6 +286,21 @@ fn what_does_not_hold_any_more_is_not_offered() {
     assert_eq!(told(&env, &read(&env, "src/b.rs")), "", "a principle is not offered at a file");
 }
 
+/// The record is about two places, and one of them was changed.
+#[test]
+fn an_offer_tells_the_verdict_of_the_place_that_was_touched() {
+    for (file, verdict) in [("src/flock.rs", "stale"), ("src/a.rs", "fresh")] {
+        let env = project();
+        learn(&env, &["Two places belong together", "--at", "src/flock.rs#lock", "--at", "src/a.rs"]);
+        put(&env.work().join("src/flock.rs"), &LOCK.replace("take", "take_two"));
+        let text = told(&env, &read(&env, file));
+        assert!(
+            text.contains(&format!("About `{file}")) && text.contains(&format!(", {verdict}: ")),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn a_session_is_told_once_that_a_record_went_stale() {
     for by_prompt in [false, true] {
