@@ -39,6 +39,8 @@ pub struct KnowledgeQuestion {
     /// What was recorded by then; `None` is now. Verdicts are always those of now.
     pub as_of: Option<Timestamp>,
     pub limit: usize,
+    /// How many of the records are shown in full. These count as opened.
+    pub in_full: usize,
 }
 
 impl KnowledgeQuestion {
@@ -133,8 +135,9 @@ pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, Co
     let found = hits.iter().filter_map(|hit| read.remove(hit.key.record()?));
     let found: Vec<Record> = found.collect();
     let records: Vec<ShownRecord> = found.into_iter().map(|record| viewer.show(record)).collect();
-    if !question.words.is_empty() || question.path.is_some() {
-        use_marks::note_opened(op, &project, records.iter().map(|shown| &shown.record.id));
+    if question.in_full > 0 {
+        let opened = records.iter().take(question.in_full);
+        use_marks::note_opened(op, &project, opened.map(|shown| &shown.record.id));
     }
     let sections = match question.is_about_documents() {
         true => {

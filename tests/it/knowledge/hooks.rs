@@ -487,6 +487,24 @@ fn uses_are_counted() {
     ");
 }
 
+/// A line in a list is not enough.
+#[test]
+fn what_is_shown_in_full_counts_as_opened() {
+    let env = project();
+    for (file, text) in [("a", "Caches are cold"), ("b", "Caches expire"), ("c", "Caches leak")] {
+        let file = format!("src/{file}.rs");
+        learn(&env, &[text, "--at", &file]);
+        assert_ne!(told(&env, &read(&env, &file)), "");
+    }
+    let opened = |args: &[&str]| {
+        env.ok(&[args, &["--as", "Bob"]].concat());
+        env.ok(&["knowledge", "stats"])["uses"]["opened"].clone()
+    };
+    assert_eq!(opened(&["know", "--path", "src"]), 0);
+    assert_eq!(opened(&["know", "caches"]), 2);
+    assert_eq!(opened(&["know", "caches", "--full"]), 3);
+}
+
 #[test]
 fn a_task_is_completed_with_what_was_learned() {
     let env = project();

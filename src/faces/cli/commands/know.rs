@@ -76,6 +76,11 @@ pub(super) fn run(op: &Op, args: KnowArgs) -> Result<CommandOutput, CommandError
         return Ok(ExpressionReport(knowledge::evaluate_as_of(op, &words, as_of)?).into());
     }
     let since = args.since.as_deref().map(|text| ops::parse_duration(text, "--since")).transpose()?;
+    let in_full = match (args.full || args.markdown, words.is_empty()) {
+        (true, _) => usize::MAX,
+        (false, true) => 0,
+        (false, false) => SHOWN_IN_FULL,
+    };
     let question = KnowledgeQuestion {
         words,
         kind: args.kind,
@@ -85,13 +90,9 @@ pub(super) fn run(op: &Op, args: KnowArgs) -> Result<CommandOutput, CommandError
         confidence: args.confidence,
         as_of: moment(args.as_of.as_deref())?,
         limit: args.limit,
+        in_full,
     };
     let answer = knowledge::know(op, &question)?;
-    let in_full = match (args.full, question.words.is_empty()) {
-        (true, _) => usize::MAX,
-        (false, true) => 0,
-        (false, false) => SHOWN_IN_FULL,
-    };
     let form = if args.markdown { AnswerForm::Markdown } else { AnswerForm::Rows { in_full } };
     Ok(KnowReport { answer, form }.into())
 }

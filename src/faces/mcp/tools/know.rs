@@ -57,6 +57,7 @@ pub(super) fn run(op: &Op, args: KnowToolArgs) -> Result<ToolAnswer, CommandErro
         kind: args.kind.as_deref().map(kind).transpose()?,
         path: args.path,
         limit: args.limit.filter(|limit| *limit > 0).unwrap_or(MANY).min(MOST),
+        in_full: IN_FULL,
         ..KnowledgeQuestion::default()
     };
     let answer = knowledge::know(op, &question)?;
