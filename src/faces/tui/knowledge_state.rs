@@ -29,6 +29,8 @@ pub(super) struct KnowledgeState {
     /// `None` until it was read.
     pub(super) list: Option<KnowledgeList>,
     pub(super) open: Option<OpenRecord>,
+    /// The words that were being searched when a record was to be opened. The best answer to them is opened.
+    pub(super) awaited: Option<String>,
     /// What was last said to be shown.
     pub(super) followed: KnowledgeFocus,
 }

@@ -5,6 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::knowledge_state::{KnowledgeCall, KnowledgeFocus};
 use super::layout::areas;
+use super::model::KnowledgeList;
 use super::state::{ChatEffect, ChatState, Tab};
 use super::view::knowledge;
 
@@ -35,13 +36,33 @@ impl ChatState {
         true
     }
 
-    /// Opens the chosen record.
+    /// Opens the chosen record. While the search goes on, the list is that of earlier words, so nothing in it was chosen.
     pub(super) fn open_record(&mut self) {
         let at = self.list().at;
-        let chosen = self.knowledge.list.as_ref().and_then(|list| list.items.get(at));
-        if let Some(id) = chosen.map(|item| item.id.clone()) {
+        let Some(list) = self.found_records() else {
+            self.knowledge.awaited = Some(self.filter.text.trim().to_string());
+            return;
+        };
+        if let Some(id) = list.items.get(at).map(|item| item.id.clone()) {
             self.filter.is_open = false;
             self.knowledge.open(id);
+        }
+    }
+
+    /// The records that match what is typed; `None` while they are searched.
+    fn found_records(&self) -> Option<&KnowledgeList> {
+        self.knowledge.list.as_ref().filter(|list| list.words == self.filter.text.trim())
+    }
+
+    /// Takes the answer to a search.
+    pub(super) fn take_records(&mut self, list: KnowledgeList) {
+        let is_awaited = self.knowledge.awaited.take_if(|words| *words == list.words).is_some();
+        self.knowledge.list = Some(list);
+        if is_awaited && self.tab == Tab::Knowledge && self.knowledge.open.is_none() {
+            self.list_mut().at = 0;
+            if self.found_records().is_some() {
+                self.open_record();
+            }
         }
     }
 
@@ -98,7 +119,7 @@ impl ChatState {
 
     /// The first click selects a record, the second opens it.
     pub(super) fn click_record(&mut self, row: usize) {
-        let Some(list) = self.knowledge.list.as_ref().filter(|_| self.knowledge.open.is_none()) else {
+        let Some(list) = self.found_records().filter(|_| self.knowledge.open.is_none()) else {
             return;
         };
         let height = usize::from(areas(self).body.height);

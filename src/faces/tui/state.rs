@@ -296,7 +296,7 @@ impl ChatState {
             }
             ChatUpdate::Overlaps(overlaps) => self.overlaps = Some(*overlaps),
             ChatUpdate::Headings(headings) => self.headings = headings.map(|headings| *headings),
-            ChatUpdate::Records(list) => self.knowledge.list = Some(*list),
+            ChatUpdate::Records(list) => self.take_records(*list),
             ChatUpdate::Record { id, page } => {
                 if page.is_none() {
                     self.say(format!("{id} is retired"));

@@ -74,6 +74,7 @@ impl ChatState {
             KeyCode::Char('l') if control => return vec![ChatEffect::SignOfLife, ChatEffect::Redraw],
             _ => {}
         }
+        self.knowledge.awaited = None;
         // The second Esc counts only while the notice is on the screen.
         let was_closing = self.notice.take().is_some_and(|notice| notice.text == QUITS_NEXT);
         if self.is_help_open {

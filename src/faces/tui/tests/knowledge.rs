@@ -79,6 +79,7 @@ fn only_what_is_shown_is_read() {
     assert_eq!(drawn(&mut state), search("one lock"), "only the last of what was typed");
     press(&mut state, KeyCode::Backspace);
     assert_eq!(drawn(&mut state), search("one loc"));
+    answer(&mut state, "one loc");
     press(&mut state, KeyCode::Enter);
     assert_eq!(drawn(&mut state), [KnowledgeCall::Show(KnowledgeFocus::Record(ID.to_string()))]);
     press(&mut state, KeyCode::Esc);
@@ -101,11 +102,45 @@ fn a_search_begins_at_the_best() {
     press(&mut state, KeyCode::Down);
     type_in(&mut state, "o");
     assert_eq!(state.list().at, 0);
+    answer(&mut state, "lo");
     for key in [KeyCode::Down, KeyCode::Down, KeyCode::Enter] {
         press(&mut state, key);
     }
     let open = state.knowledge.open.as_ref().map(|open| open.id.as_str());
     assert_eq!(open, Some("note/tests-run-locked"));
+}
+
+/// All records answer these words.
+fn answer(state: &mut ChatState, words: &str) {
+    let list = KnowledgeList { words: words.to_string(), ..records() };
+    state.hear(ChatUpdate::Records(Box::new(list)));
+}
+
+#[test]
+fn what_is_opened_while_searching_is_the_answer() {
+    let opened = |state: &ChatState| state.knowledge.open.as_ref().map(|open| open.id.clone());
+    let mut state = in_tab(80, 24);
+    type_in(&mut state, "tests");
+    press(&mut state, KeyCode::Enter);
+    assert_eq!(opened(&state), None, "the list is still that of earlier words");
+    answer(&mut state, "test");
+    assert_eq!(opened(&state), None);
+    let found = records().items.into_iter().filter(|item| item.name.contains("tests")).collect();
+    let found = KnowledgeList { words: "tests".to_string(), items: found, total: 340 };
+    state.hear(ChatUpdate::Records(Box::new(found)));
+    assert_eq!(opened(&state).as_deref(), Some("note/tests-run-locked"));
+    // Nor is it said that nothing matches before that is known.
+    let mut state = in_tab(80, 24);
+    state.hear(ChatUpdate::Records(Box::new(KnowledgeList { words: "x".to_string(), ..empty_list(340) })));
+    assert!(!picture(&state).contains("No record matches"), "{}", picture(&state));
+    // Who goes on typing does not wait any more.
+    let mut state = in_tab(80, 24);
+    type_in(&mut state, "test");
+    press(&mut state, KeyCode::Enter);
+    type_in(&mut state, "s");
+    answer(&mut state, "test");
+    answer(&mut state, "tests");
+    assert_eq!(opened(&state), None);
 }
 
 #[test]

@@ -22,12 +22,12 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
     match (&state.knowledge.open, &state.knowledge.list) {
         (Some(open), _) => draw_record(buffer, area, open, theme),
         (None, None) => super::put_empty(buffer, area, "…", theme),
-        (None, Some(list)) if list.items.is_empty() => draw_empty(buffer, area, list, theme),
+        (None, Some(list)) if list.items.is_empty() => draw_empty(buffer, area, list, state, theme),
         (None, Some(list)) => draw_list(buffer, area, list, state, theme),
     }
 }
 
-fn draw_empty(buffer: &mut Buffer, area: Rect, list: &KnowledgeList, theme: Theme) {
+fn draw_empty(buffer: &mut Buffer, area: Rect, list: &KnowledgeList, state: &ChatState, theme: Theme) {
     let lines: &[&str] = match list.total {
         0 => &[
             "Nothing is recorded in this project yet.",
@@ -35,6 +35,7 @@ fn draw_empty(buffer: &mut Buffer, area: Rect, list: &KnowledgeList, theme: Them
             "To record what you found out, with the code it is about:",
             "msg learn \"One lock guards all names\" --at src/lock.rs",
         ],
+        _ if state.filter.text.trim() != list.words => &["searching …"],
         _ => &["No record matches."],
     };
     let rows = u16::try_from(lines.len()).unwrap_or(1).min(area.height);
