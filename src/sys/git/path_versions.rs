@@ -43,7 +43,7 @@ pub struct PathVersion {
 impl ReadOnlyGit {
     /// The files that `HEAD` has below a directory. Names that are not UTF-8 are left out.
     pub fn committed_below(&self, dir: &str) -> Result<Vec<CommittedFile>, GitError> {
-        let output = self.ask(&["ls-tree", "-r", "-z", "--full-tree", "HEAD", "--", dir])?;
+        let output = self.ask_for_all(&["ls-tree", "-r", "-z", "--full-tree", "HEAD", "--", dir])?;
         let text = String::from_utf8_lossy(&output.bytes).into_owned();
         let file = |row: &str| {
             let (about, path) = row.split_once('\t')?;
@@ -68,8 +68,8 @@ impl ReadOnlyGit {
         let options = ["log", "-z", "-c", "--root", "--raw", "--no-abbrev", "--no-renames"];
         let more =
             ["--no-show-signature", "--no-color", "--no-ext-diff", "--no-textconv", "--encoding=UTF-8"];
-        let output =
-            self.ask(&[&options[..], &more, &["--no-relative", &format, "HEAD", "--", dir]].concat())?;
+        let rest = ["--no-relative", &format, "HEAD", "--", dir];
+        let output = self.ask_for_all(&[&options[..], &more, &rest].concat())?;
         Ok(parse_versions(&String::from_utf8_lossy(&output.bytes), &mark))
     }
 
@@ -200,5 +200,34 @@ mod tests {
             ("docs/a b.md", 2, Some("one\n".to_string())),
         ];
         assert_eq!(seen, expected);
+    }
+
+    /// What is missing would count as deleted.
+    #[test]
+    fn a_part_of_the_files_is_not_taken_for_all() {
+        use std::io::Write;
+        use std::process::{Command, Stdio};
+        let dir = tempfile::tempdir().unwrap();
+        git(dir.path(), &["init", "-q", "-b", "main"]);
+        let mut index = Command::new("git");
+        index.arg("-C").arg(dir.path()).args(["update-index", "--index-info"]).stdin(Stdio::piped());
+        let mut index = index.spawn().unwrap();
+        let (blob, name) = ("1".repeat(40), "x".repeat(200));
+        let rows: String =
+            (0..40_000).map(|number| format!("100644 {blob}\tdocs/{number}{name}\n")).collect();
+        index.stdin.take().unwrap().write_all(rows.as_bytes()).unwrap();
+        assert!(index.wait().unwrap().success());
+        let written =
+            Command::new("git").arg("-C").arg(dir.path()).args(["write-tree", "--missing-ok"]).output();
+        let tree = String::from_utf8(written.unwrap().stdout).unwrap();
+        let mut commit = Command::new("git");
+        commit.arg("-C").arg(dir.path()).args(["-c", "user.name=J", "-c", "user.email=j@x"]);
+        let made = commit.args(["commit-tree", "-m", "x", tree.trim()]).output().unwrap();
+        git(dir.path(), &["update-ref", "HEAD", String::from_utf8(made.stdout).unwrap().trim()]);
+        let tree = WorkTree::containing(dir.path()).unwrap();
+        let git = ReadOnlyGit::at(&tree, Duration::from_secs(60)).unwrap();
+        let told = git.committed_below("docs").unwrap_err().to_string();
+        assert_eq!(told, "`git ls-tree` failed: it printed more than 8 MiB");
+        assert!(git.versions_below("docs").is_err());
     }
 }

@@ -62,6 +62,17 @@ impl ReadOnlyGit {
         self.run(args, 0, Vec::new())
     }
 
+    /// The same, if a part of the output would tell something else: an error if there is more than is read.
+    pub(super) fn ask_for_all(&self, args: &[&str]) -> Result<GitOutput, GitError> {
+        let output = self.ask(args)?;
+        if output.is_cut {
+            let command = args.first().copied().unwrap_or_default().to_string();
+            let said = format!("it printed more than {} MiB", MAX_OUTPUT / (1024 * 1024));
+            return Err(GitError::Failed { command, said });
+        }
+        Ok(output)
+    }
+
     /// The same for commands that read what to look up from standard input.
     pub(super) fn ask_about(&self, args: &[&str], input: Vec<u8>) -> Result<GitOutput, GitError> {
         self.run(args, 0, input)
