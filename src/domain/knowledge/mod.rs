@@ -54,5 +54,5 @@ pub use row::{Publication, RecordState, TableValue, full_text, index_row, record
 pub use secret_scan::{FoundSecret, find_secret};
 pub use snapshot::KnowledgeSnapshot;
 pub use statement::{Origin, RelationEnds, Statement};
-pub use timeline::{KnowledgeEvent, KnowledgeEventKind, snapshot_as_of, timeline};
+pub use timeline::{KnowledgeEvent, KnowledgeEventKind, snapshot_as_of, snapshot_of_retired, timeline};
 pub use verdict::{AnchorFinding, AnchoredFile, has_word, judge_in_file, plain_name};

@@ -32,6 +32,8 @@ pub struct RecordState {
     pub merged: MergeState,
     /// Whether a page of it was written.
     pub publication: Publication,
+    /// Whether it is a record no longer, and is shown as it was.
+    pub is_retired: bool,
 }
 
 /// Whether people can review a record as a page.
@@ -45,6 +47,8 @@ pub enum Publication {
     Outdated,
     /// Somebody deleted the page and committed that: a proposal to retire the record.
     Deleted,
+    /// The page is there and can't be read.
+    Unreadable,
     /// Not worth telling.
     Unknown,
 }
@@ -58,6 +62,7 @@ impl Publication {
             Self::Edited => Some("edited"),
             Self::Outdated => Some("outdated"),
             Self::Deleted => Some("deleted"),
+            Self::Unreadable => Some("unreadable"),
             Self::Unknown => None,
         }
     }
@@ -67,7 +72,7 @@ impl RecordState {
     /// Nothing is known against it.
     pub fn fresh(record: &Record) -> Self {
         let findings = vec![AnchorFinding::Fresh; record.anchors.len()];
-        Self { findings, merged: MergeState::Merged, publication: Publication::Unknown }
+        Self { findings, merged: MergeState::Merged, publication: Publication::Unknown, is_retired: false }
     }
 
     /// The worst of its anchors.
@@ -161,6 +166,9 @@ fn heading(record: &Record, state: &RecordState) -> String {
 /// What a reader must know before believing a record. `fresh` and `moved` go without saying.
 pub fn record_marks(record: &Record, state: &RecordState) -> Vec<String> {
     let mut marks = Vec::new();
+    if state.is_retired {
+        marks.push("retired".to_string());
+    }
     if state.verdict() >= AnchorVerdict::Drifted {
         marks.push(state.verdict().to_string());
     }
@@ -184,6 +192,7 @@ pub fn record_marks(record: &Record, state: &RecordState) -> Vec<String> {
         Publication::Deleted => {
             marks.push(format!("page deleted; to retire it: msg knowledge retire {}", record.id));
         }
+        Publication::Unreadable => marks.push("page can't be read".to_string()),
         Publication::Published | Publication::Unknown => {}
     }
     marks

@@ -19,6 +19,8 @@ pub enum KnowledgeEventKind {
     /// Something else of it was changed, such as its anchors.
     Changed,
     Confirmed,
+    /// A page of it was written.
+    Published,
     Retired,
 }
 
@@ -29,6 +31,7 @@ impl KnowledgeEventKind {
             Self::Updated => "updated",
             Self::Changed => "changed",
             Self::Confirmed => "confirmed",
+            Self::Published => "published",
             Self::Retired => "retired",
         }
     }
@@ -67,6 +70,7 @@ pub fn timeline(cells: &[Cell]) -> Vec<KnowledgeEvent> {
             (Some(_), _) if known.insert(id) => KnowledgeEventKind::Recorded,
             (Some(_), _) => KnowledgeEventKind::Updated,
             (None, [RecordField::Confirmation]) => KnowledgeEventKind::Confirmed,
+            (None, [RecordField::Page]) => KnowledgeEventKind::Published,
             (None, fields) if fields.contains(&RecordField::Life) => {
                 known.remove(id);
                 KnowledgeEventKind::Retired
@@ -116,8 +120,24 @@ fn origin(cell: &Cell) -> Option<&Origin> {
 /// The records as they were at a moment. The cells are all that are kept, also those that later ones replaced: what is
 /// not kept any more is not there.
 pub fn snapshot_as_of(cells: Vec<Cell>, moment: Timestamp) -> KnowledgeSnapshot {
+    merge_history(cells.into_iter().filter(|cell| cell.stamp.milliseconds <= moment.as_millisecond()))
+}
+
+/// The records that were retired, as they were then. The cells are all that are kept.
+pub fn snapshot_of_retired(cells: Vec<Cell>) -> KnowledgeSnapshot {
+    let mut ends: HashMap<RecordId, Version> = HashMap::new();
+    for cell in cells.iter().filter(|cell| cell.key.field == RecordField::Life) {
+        let end = ends.entry(cell.key.record.clone()).or_insert_with(|| cell.version());
+        *end = end.clone().max(cell.version());
+    }
+    let is_before = |cell: &Cell| ends.get(&cell.key.record).is_some_and(|end| cell.version() < *end);
+    merge_history(cells.into_iter().filter(is_before))
+}
+
+/// Merges the latest cell of each key.
+fn merge_history(cells: impl Iterator<Item = Cell>) -> KnowledgeSnapshot {
     let mut latest: HashMap<CellKey, Cell> = HashMap::new();
-    for cell in cells.into_iter().filter(|cell| cell.stamp.milliseconds <= moment.as_millisecond()) {
+    for cell in cells {
         match latest.get(&cell.key) {
             Some(known) if known.stamp >= cell.stamp => {}
             _ => drop(latest.insert(cell.key.clone(), cell)),
@@ -173,6 +193,13 @@ mod tests {
             said("note/x", "a", 5, "again"),
             cell("note/y", RecordField::Tag, "b", 6, CellValue::Present("t".to_string())),
         ]
+    }
+
+    #[test]
+    fn a_retired_record_is_as_it_was() {
+        let snapshot = snapshot_of_retired(history());
+        let texts: Vec<&str> = snapshot.records().map(|record| record.statement.headline()).collect();
+        assert_eq!(texts, ["second"], "and what was never retired is not among them");
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub(in crate::faces) fn record(shown: &ShownRecord) -> Value {
         ("verdict".to_string(), json!(shown.verdict.as_str())),
         ("merged".to_string(), json!(shown.merged == MergeState::Merged)),
         ("page".to_string(), json!(shown.publication.word())),
+        ("retired".to_string(), json!(shown.is_retired.then_some(true))),
         ("changed".to_string(), json!(iso(record.changed))),
         ("tags".to_string(), json!(record.tags)),
         ("related".to_string(), json!(record.related)),

@@ -140,8 +140,8 @@ fn search(op: &Op, words: String) -> Result<KnowledgeNews, CommandError> {
 
 fn record(op: &Op, id: String) -> Result<KnowledgeNews, CommandError> {
     let page = match show(op, &id) {
-        Ok(shown) => shown.first().map(to_model::record_page),
-        // Somebody retired it.
+        // `None`: somebody retired it.
+        Ok(shown) => shown.first().filter(|shown| !shown.is_retired).map(to_model::record_page),
         Err(error) if error.kind == CommandErrorKind::UnknownRecord => None,
         Err(error) => return Err(error),
     };

@@ -9,7 +9,7 @@ use crate::domain::awareness::signals::Signal;
 use crate::domain::awareness::trajectory::Trend;
 use crate::domain::knowledge::{AnchorVerdict, full_text, record_marks};
 use crate::domain::settings::AwarenessMode;
-use crate::domain::{AnyEventKind as Happened, Event, EventKind, quote_code};
+use crate::domain::{AnyEventKind as Happened, Event, EventKind};
 use crate::ops::awareness::agent_topics::AgentTopics;
 use crate::ops::awareness::overlaps::{AgentOverlap, OpenConflict, OverlapReport};
 use crate::ops::knowledge::{KnowledgeAnswer, ShownRecord};
@@ -256,11 +256,7 @@ pub(super) fn record_page(shown: &ShownRecord) -> KnowledgePage {
     let text = full_text(&shown.record, &shown.state(), MOST_WORDS);
     let mut lines = text.lines().map(str::to_string);
     let heading = lines.next().unwrap_or_default();
-    let changed = shown.anchors.iter().filter_map(|anchor| {
-        let explanation = anchor.explanation.as_ref()?;
-        Some(format!("changed: {} {explanation}", quote_code(&anchor.target.to_string())))
-    });
-    KnowledgePage { heading, lines: lines.chain(changed).collect() }
+    KnowledgePage { heading, lines: lines.chain(shown.changes()).collect() }
 }
 
 /// A prompt that its user shares.

@@ -184,6 +184,11 @@ impl AnchorJudge {
         let since = format!("since {}", commit.get(..7)?);
         match (changes.lines, changes.commits, changes.last) {
             (0, 0, _) => None,
+            // The branch does not have that commit, so nobody changed it since.
+            (lines, 0, _) if changes.is_other_in_head => {
+                let short = commit.get(..7)?;
+                Some(format!("{} other than in {short}, which is not merged", plural(lines, "line")))
+            }
             (lines, 0, _) => Some(format!("{} changed {since}, not committed", plural(lines, "line"))),
             (lines, commits, last) => {
                 let counts = format!("{} changed in {}", plural(lines, "line"), plural(commits, "commit"));

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use crate::domain::knowledge::search::{DocumentKey, MergeState, SearchQuery, Standing};
 use crate::domain::knowledge::{
     AnchorFinding, AnchorTarget, AnchorVerdict, KnowledgeSnapshot, Publication, Record, RecordId, RecordKind,
-    RecordState,
+    RecordState, snapshot_of_retired,
 };
-use crate::domain::suggestions;
+use crate::domain::{quote_code, suggestions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
@@ -70,13 +70,27 @@ pub struct ShownRecord {
     pub merged: MergeState,
     /// Whether people can review it as a page.
     pub publication: Publication,
+    /// Whether it is shown as it was when it was retired.
+    pub is_retired: bool,
 }
 
 impl ShownRecord {
     /// What is known about it, for its text.
     pub fn state(&self) -> RecordState {
         let findings = self.anchors.iter().map(|anchor| anchor.finding.clone()).collect();
-        RecordState { findings, merged: self.merged, publication: self.publication }
+        let (merged, publication, is_retired) = (self.merged, self.publication, self.is_retired);
+        RecordState { findings, merged, publication, is_retired }
+    }
+
+    /// What changed in the files that it is anchored in, a line each.
+    pub fn changes(&self) -> Vec<String> {
+        let line = |anchor: &ShownAnchor| {
+            let (path, explanation) = (anchor.target.path()?, anchor.explanation.as_ref()?);
+            Some(format!("changed: {} {explanation}", quote_code(path.as_str())))
+        };
+        let mut lines: Vec<String> = self.anchors.iter().filter_map(line).collect();
+        lines.dedup();
+        lines
     }
 }
 
@@ -148,7 +162,7 @@ pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, Co
     Ok(KnowledgeAnswer { records, total: stored.len(), sections })
 }
 
-/// The record of that name, with what changed since.
+/// The record of that name, with what changed since; a retired one as it was.
 pub fn show(op: &Op, name: &str) -> Result<Vec<ShownRecord>, CommandError> {
     show_as_of(op, name, None)
 }
@@ -160,11 +174,27 @@ pub fn show_as_of(op: &Op, name: &str, moment: Option<Timestamp>) -> Result<Vec<
     let snapshot = stored.snapshot();
     let found = snapshot.named(name);
     if found.is_empty() {
-        return Err(unknown(&snapshot, name));
+        let retired = if moment.is_none() { retired(op, &project, name)? } else { Vec::new() };
+        return if retired.is_empty() { Err(unknown(&snapshot, name)) } else { Ok(retired) };
     }
     use_marks::note_opened(op, &project, found.iter().map(|record| &record.id));
     let mut viewer = Viewer::of_commits(op, &project, stored.commits());
     Ok(found.into_iter().map(|record| viewer.show_explained(record)).collect())
+}
+
+/// The records of that name that were retired, as they were then.
+fn retired(op: &Op, project: &KnowledgeProject, name: &str) -> Result<Vec<ShownRecord>, CommandError> {
+    let snapshot = snapshot_of_retired(project.history_with_pages(op)?);
+    let found = snapshot.named(name);
+    let commits: Vec<String> =
+        found.iter().filter_map(|record| record.statement.origin.commit.clone()).collect();
+    let mut viewer = Viewer::of_commits(op, project, &commits);
+    let shown = found.into_iter().map(|record| ShownRecord {
+        is_retired: true,
+        publication: Publication::Unknown,
+        ..viewer.show_explained(record)
+    });
+    Ok(shown.collect())
 }
 
 pub(super) fn unknown(snapshot: &KnowledgeSnapshot, name: &str) -> CommandError {
@@ -219,7 +249,8 @@ impl Viewer {
     fn show(&mut self, record: Record) -> ShownRecord {
         let Standing { verdict, merged } = self.standing(&record);
         let publication = self.pages.publication(&record);
-        ShownRecord { anchors: self.anchors(&record).to_vec(), verdict, merged, publication, record }
+        let anchors = self.anchors(&record).to_vec();
+        ShownRecord { anchors, verdict, merged, publication, is_retired: false, record }
     }
 
     fn show_explained(&mut self, record: &Record) -> ShownRecord {

@@ -30,7 +30,9 @@ pub use documents::{DocumentPlace, FoundDocuments, FoundSection, init};
 pub use expression::{evaluate, evaluate_as_of};
 pub use lesson::Lesson;
 pub use project_identity::ProjectIdentity;
-pub use publish::{PageOutcome, PageRefusal, PageReport, PublishChoice, PublishMode, publish};
+pub use publish::{
+    PageOutcome, PageRefusal, PageReport, PublishChoice, PublishMode, PublishOutcome, publish,
+};
 pub use record_log::{RecordLog, RecordLogQuestion, record_log};
 pub use stats::{KnowledgeStats, stats};
 pub(in crate::ops) use tell::CheckedBatch;

@@ -115,18 +115,20 @@ impl ProjectPages {
             (Ok(PageFile::Absent), None) => return Publication::Unpublished,
             (Ok(PageFile::Absent), Some(page)) if page.head.is_none() => return Publication::Deleted,
             // It is not as it was committed.
-            (Ok(PageFile::Absent | PageFile::Unusable(_)), _) => return Publication::Edited,
+            (Ok(PageFile::Absent), _) => return Publication::Edited,
+            (Ok(PageFile::Unusable(_)), _) => return Publication::Unreadable,
             (Err(_), _) => return Publication::Unknown,
         };
         let page = RecordPage::of(record);
         if page.render() == text {
             return Publication::Published;
         }
-        match self.is_settled(&record.id, &text) {
+        match (RecordPage::parse(&record.id, &text), self.is_settled(&record.id, &text)) {
+            (Err(_), _) => Publication::Unreadable,
             // Somebody may have put a line end elsewhere.
-            true if RecordPage::parse(&record.id, &text).as_ref() == Ok(&page) => Publication::Published,
-            true => Publication::Outdated,
-            false => Publication::Edited,
+            (Ok(there), true) if there == page => Publication::Published,
+            (Ok(_), true) => Publication::Outdated,
+            (Ok(_), false) => Publication::Edited,
         }
     }
 

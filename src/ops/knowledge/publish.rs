@@ -28,6 +28,14 @@ pub enum PublishMode {
     DryRun,
 }
 
+/// What became of all pages.
+#[derive(Clone, Debug)]
+pub struct PublishOutcome {
+    pub pages: Vec<PageReport>,
+    /// Whether they can be committed.
+    pub is_in_git: bool,
+}
+
 /// What became of the page of a record.
 #[derive(Clone, Debug)]
 pub struct PageReport {
@@ -41,6 +49,8 @@ pub struct PageReport {
 pub enum PageOutcome {
     Written,
     Unchanged,
+    /// Its record is retired, and the page is still there.
+    Retired,
     Refused(PageRefusal),
 }
 
@@ -66,7 +76,7 @@ struct NewPage<'s> {
 }
 
 /// Writes the pages of records that were not written yet, or were changed since.
-pub fn publish(op: &Op, choice: &PublishChoice, mode: PublishMode) -> Result<Vec<PageReport>, CommandError> {
+pub fn publish(op: &Op, choice: &PublishChoice, mode: PublishMode) -> Result<PublishOutcome, CommandError> {
     let project = KnowledgeProject::of(op);
     let snapshot = project.read(op)?;
     let pages = &*project.pages();
@@ -74,9 +84,9 @@ pub fn publish(op: &Op, choice: &PublishChoice, mode: PublishMode) -> Result<Vec
         let text = "nothing was published, because the pages that are committed could not be read";
         return Err(CommandError::new(CommandErrorKind::Io, text).hint("see the warning, and try again"));
     }
-    let mut outcomes: BTreeMap<RecordId, PageOutcome> = BTreeMap::new();
+    let mut outcomes = retired(pages, &snapshot, choice)?;
     let (mut new, mut unknown_pages): (Vec<NewPage<'_>>, Vec<&Record>) = (Vec::new(), Vec::new());
-    for record in chosen(&snapshot, choice)? {
+    for record in chosen(&snapshot, choice, &outcomes)? {
         let outcome = match plan(pages, record, choice)? {
             Planned::Write(page) => {
                 new.push(page);
@@ -104,18 +114,43 @@ pub fn publish(op: &Op, choice: &PublishChoice, mode: PublishMode) -> Result<Vec
         project.read(op)?;
     }
     let report = |(id, outcome): (RecordId, PageOutcome)| PageReport { path: page_path(&id), id, outcome };
-    Ok(outcomes.into_iter().map(report).collect())
+    let pages = outcomes.into_iter().map(report).collect();
+    Ok(PublishOutcome { pages, is_in_git: project.tree.is_some() })
+}
+
+/// The pages whose records are retired.
+fn retired(
+    pages: &ProjectPages,
+    snapshot: &KnowledgeSnapshot,
+    choice: &PublishChoice,
+) -> Result<BTreeMap<RecordId, PageOutcome>, CommandError> {
+    let mut retired = BTreeMap::new();
+    for id in pages.published.records().filter(|id| snapshot.get(id).is_none()) {
+        let is_chosen = match choice {
+            PublishChoice::All => true,
+            PublishChoice::Named(names) => names.iter().any(|name| is_name_of(name, id)),
+        };
+        if is_chosen && pages.files.read(id)? != PageFile::Absent {
+            retired.insert(id.clone(), PageOutcome::Retired);
+        }
+    }
+    Ok(retired)
+}
+
+fn is_name_of(name: &str, id: &RecordId) -> bool {
+    id.name.as_str() == name || id.to_string() == name
 }
 
 fn chosen<'s>(
     snapshot: &'s KnowledgeSnapshot,
     choice: &PublishChoice,
+    retired: &BTreeMap<RecordId, PageOutcome>,
 ) -> Result<Vec<&'s Record>, CommandError> {
     let PublishChoice::Named(names) = choice else { return Ok(snapshot.records().collect()) };
     let mut records = Vec::new();
     for name in names {
         let found = snapshot.named(name);
-        if found.is_empty() {
+        if found.is_empty() && !retired.keys().any(|id| is_name_of(name, id)) {
             return Err(unknown(snapshot, name));
         }
         records.extend(found);

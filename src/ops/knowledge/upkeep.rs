@@ -142,6 +142,10 @@ pub fn export_yjs(op: &Op) -> Result<Vec<u8>, CommandError> {
 pub fn write_export(op: &Op, file: &str, content: &[u8]) -> Result<PathBuf, CommandError> {
     person_required::required(|| format!("msg knowledge export … {}", shell_word(file)))?;
     let path = op.cwd.join(Path::new(file));
+    if let Some(dir) = path.parent().filter(|dir| !dir.is_dir()) {
+        let message = format!("there is no directory `{}`", dir.display());
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint("create it first"));
+    }
     files::write_through(&path, content)?;
     Ok(path)
 }

@@ -30,6 +30,8 @@ pub struct FileChanges {
     /// Lines added and removed, whichever is more, with what is not committed.
     pub lines: usize,
     pub commits: usize,
+    /// Whether the file differs in `HEAD`, too.
+    pub is_other_in_head: bool,
     /// The author and the title of the last of them.
     pub last: Option<(String, String)>,
 }
@@ -63,6 +65,7 @@ impl ReadOnlyGit {
         let options =
             ["diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"];
         let counts = self.ask(&[&options[..], &[commit, "--", path]].concat())?;
+        let committed = self.ask(&[&options[..], &[commit, "HEAD", "--", path]].concat())?;
         let range = format!("{commit}..HEAD");
         let options =
             ["log", "-z", "--no-show-signature", "--no-color", "--max-count=1000", "--encoding=UTF-8"];
@@ -75,6 +78,7 @@ impl ReadOnlyGit {
         Ok(FileChanges {
             lines: changed_lines(&String::from_utf8_lossy(&counts.bytes)),
             commits: commits.len(),
+            is_other_in_head: !committed.bytes.is_empty(),
             last: commits.first().and_then(pair),
         })
     }

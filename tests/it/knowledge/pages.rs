@@ -185,7 +185,32 @@ fn what_can_not_be_read_is_told_with_its_place_and_stays() {
         assert_eq!(found.json()["records"].as_array().unwrap().len(), 2);
         assert!(found.stderr.contains("docs/knowledge/decision/one-lock.md"), "{}", found.stderr);
         assert!(found.stderr.contains(told), "{told}: {}", found.stderr);
+        assert_eq!(record(&env, &env.work(), "one-lock")["page"], "unreadable");
+        assert!(run(&env, &["knowledge", "list"]).stdout.contains("one-lock (page can't be read)"));
+        let refused = run(&env, &["knowledge", "publish", "--all"]).expect_code(1);
+        assert_eq!(refused.stderr.matches("this page was not read").count(), 1, "{}", refused.stderr);
     }
+}
+
+#[test]
+fn what_to_do_with_new_pages_is_told() {
+    let env = project();
+    run(&env, &LEARN).expect_code(0);
+    insta::assert_snapshot!(run(&env, &["knowledge", "publish"]).expect_code(2).stderr, @"");
+    let written = run(&env, &["knowledge", "publish", "--all"]).expect_code(0).stdout;
+    let hint = "Review them with `git add -N :/docs/knowledge` and `git diff`, and commit them.";
+    assert!(written.contains(hint), "{written}");
+    git(&env.work(), &["add", "-N", ":/docs/knowledge"]);
+    assert!(git(&env.work(), &["diff"]).contains("+One lock guards all names."));
+    commit(&env.work());
+    run(&env, &["knowledge", "retire", "one-lock"]).expect_code(0);
+    for choice in ["--all", "one-lock", "decision/one-lock"] {
+        let told = run(&env, &["knowledge", "publish", choice]).expect_code(0).stdout;
+        let expected = "docs/knowledge/decision/one-lock.md: its record is retired, remove the page\n";
+        assert_eq!(told, expected);
+    }
+    std::fs::remove_file(page(&env.work(), "decision/one-lock")).unwrap();
+    assert_eq!(run(&env, &["knowledge", "publish", "--all", "--json"]).json()["pages"], json!([]));
 }
 
 #[test]
@@ -234,7 +259,8 @@ fn a_hostile_page_is_harmless() {
 fn without_git_pages_are_written_and_not_read_back() {
     let env = TestEnvironment::new();
     run(&env, &["learn", "One lock", "--name", "one-lock"]).expect_code(0);
-    run(&env, &["knowledge", "publish", "--all"]).expect_code(0);
+    let written = run(&env, &["knowledge", "publish", "--all"]).expect_code(0).stdout;
+    assert!(!written.contains("git"), "{written}");
     assert_eq!(record(&env, &env.work(), "one-lock")["page"], "published");
     edit(&page(&env.work(), "note/one-lock"), "\nOne lock\n", "\nTwo locks\n");
     let shown = record(&env, &env.work(), "one-lock");

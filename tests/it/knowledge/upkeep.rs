@@ -259,6 +259,9 @@ fn a_document_for_people() {
     assert_eq!(fs::read_to_string(env.work().join("knowledge.md")).unwrap(), document);
     said(&env, "15T12:02:00", &["knowledge", "export", "--markdown", "all.md"]);
     assert_eq!(fs::read_to_string(env.work().join("all.md")).unwrap(), document);
+    let refused = at(&env, "15T12:02:00", &["knowledge", "export", "--markdown", "none/all.md"]);
+    insta::assert_snapshot!(env.redact(refused.expect_code(2).stderr), @"");
+    insta::assert_snapshot!(at(&env, "15T12:02:00", &["knowledge", "export"]).expect_code(2).stderr, @"");
     let known = said(&env, "15T12:02:00", &["know", "deadlocked", "--markdown"]);
     assert!(known.contains("### one-lock") && !known.contains("per-name"), "{known}");
 }
@@ -299,6 +302,19 @@ fn what_was_recorded_by_whom_and_when() {
     assert_eq!(env.fails(2, &["knowledge", "log", "--since", "soon"]), "invalid_value");
     said(&env, "16T12:00:00", &["knowledge", "pack"]);
     assert_eq!(log(&["locks"]).lines().count(), 2, "the replaced text is gone");
+}
+
+#[test]
+fn a_retired_record_is_shown_as_it_was() {
+    let env = repository();
+    learn(&env, "15T12:00:00", "locks", "Two locks");
+    said(&env, "15T12:01:00", &["knowledge", "publish", "locks"]);
+    said(&env, "15T12:02:00", &["knowledge", "retire", "locks"]);
+    insta::assert_snapshot!(said(&env, "15T12:03:00", &["knowledge", "show", "locks"]), @"");
+    assert_eq!(env.ok(&["knowledge", "show", "locks"])["records"][0]["retired"], true);
+    insta::assert_snapshot!(said(&env, "15T12:03:00", &["knowledge", "log"]), @"");
+    insta::assert_snapshot!(said(&env, "15T12:03:00", &["knowledge", "publish", "--all"]), @"");
+    assert_eq!(env.fails(1, &["knowledge", "show", "lock"]), "unknown_record");
 }
 
 #[test]

@@ -46,9 +46,9 @@ impl PublishedPages {
         self.0.is_empty()
     }
 
-    /// Whether a page of this record was ever written.
-    pub fn has_page_of(&self, id: &RecordId) -> bool {
-        self.0.contains_key(id)
+    /// The records of which a page was ever written.
+    pub fn records(&self) -> impl Iterator<Item = &RecordId> {
+        self.0.keys()
     }
 
     pub fn get(&self, id: &RecordId, hash: &PageHash) -> Option<&PagePublication> {

@@ -17,7 +17,6 @@ use serde_json::{Map, Value, json};
 use crate::domain::knowledge::{
     ActionOutcome, ActionReceipt, KnowledgeAction, RecordKind, full_text, index_row,
 };
-use crate::domain::quote_code;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::value_parsers::record_kind;
 use crate::faces::json;
@@ -192,9 +191,6 @@ pub(super) fn full_lines(shown: &ShownRecord) -> Vec<String> {
     let text = full_text(&shown.record, &shown.state(), MOST_WORDS);
     let mut lines = text.lines();
     let heading = style::bold(lines.next().unwrap_or_default());
-    let changed = shown.anchors.iter().filter_map(|anchor| {
-        let explanation = anchor.explanation.as_ref()?;
-        Some(format!("  changed: {} {explanation}", quote_code(&anchor.target.to_string())))
-    });
-    std::iter::once(heading).chain(lines.map(|line| format!("  {line}"))).chain(changed).collect()
+    let rest = lines.map(str::to_string).chain(shown.changes()).map(|line| format!("  {line}"));
+    std::iter::once(heading).chain(rest).collect()
 }

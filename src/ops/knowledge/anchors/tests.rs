@@ -220,6 +220,20 @@ fn a_change_is_explained_in_one_line() {
     assert!(!project.root().join("x").exists());
 }
 
+/// Nobody changed it here: the branch never had it.
+#[test]
+fn what_another_branch_has_is_not_called_a_change() {
+    let project = Project::new();
+    project.git(&["checkout", "-q", "-b", "feature"]);
+    project.edit("README", "two", "2");
+    project.commit("say it in numbers");
+    let anchor = project.capture("README:2");
+    project.git(&["checkout", "-q", "main"]);
+    let seven = anchor.commit.as_ref().unwrap()[..7].to_string();
+    let expected = format!("1 line other than in {seven}, which is not merged");
+    assert_eq!(project.judge().explain(&anchor), Some(expected));
+}
+
 #[test]
 fn without_git() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! `msg knowledge export`: writes all records as a Yjs update or as a Markdown document.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use serde_json::{Map, Value, json};
 
 use super::markdown;
@@ -14,7 +14,7 @@ use crate::ops::{CommandError, CommandErrorKind, Op};
 /// object per entry. `--markdown` writes one document for people, grouped by kind. `-` is standard output. Inside a
 /// harness only that is allowed: writing a file needs a person.
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(group = ArgGroup::new("form").required(true).args(["yjs", "markdown"]), after_help = "\
 Examples:
   msg knowledge export --yjs knowledge.yjs
   msg knowledge export --yjs - | ssh other 'cd project && msg knowledge import -'
@@ -22,7 +22,7 @@ Examples:
   msg knowledge export --markdown docs")]
 pub(super) struct ExportArgs {
     /// Write a Yjs update to this file, or to standard output (`-`)
-    #[arg(long, value_name = "FILE", required_unless_present = "markdown", conflicts_with = "markdown")]
+    #[arg(long, value_name = "FILE")]
     yjs: Option<String>,
     /// Write a Markdown document to this file, to knowledge.md in this directory, or to standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]

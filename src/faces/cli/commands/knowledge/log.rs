@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::knowledge::{KnowledgeEvent, RecordField};
+use crate::domain::knowledge::{KnowledgeEvent, KnowledgeEventKind};
 use crate::domain::{quote_name, quote_sentence};
 use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::faces::cli::value_parsers::count;
@@ -92,7 +92,7 @@ fn line(event: &KnowledgeEvent) -> String {
         Some(said) => {
             format!("{start} {}, why: {}", quote_sentence(said.headline()), quote_sentence(&said.rationale))
         }
-        None if matches!(event.fields.as_slice(), [RecordField::Life | RecordField::Confirmation]) => start,
+        None if event.kind != KnowledgeEventKind::Changed => start,
         None => {
             let fields: Vec<&str> = event.fields.iter().map(|field| field.as_str()).collect();
             format!("{start}: {}", fields.join(", "))

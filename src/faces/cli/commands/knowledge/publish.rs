@@ -1,11 +1,11 @@
 //! `msg knowledge publish`: writes records as pages that people review and commit.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use serde_json::{Map, Value, json};
 
 use crate::domain::quote_code;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::ops::knowledge::{self, PageOutcome, PageReport, PublishChoice, PublishMode};
+use crate::ops::knowledge::{self, PageOutcome, PageReport, PublishChoice, PublishMode, PublishOutcome};
 use crate::ops::{CommandError, CommandErrorKind, Op};
 
 /// Write records as pages in docs/knowledge, for people to review and commit
@@ -13,14 +13,14 @@ use crate::ops::{CommandError, CommandErrorKind, Op};
 /// Pages are written into your work tree. A page that was edited and is not committed, or that can't be read, is never
 /// overwritten. Commit an edited page, and the edit becomes a part of the record.
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(group = ArgGroup::new("which").required(true).args(["names", "all"]), after_help = "\
 Examples:
   msg knowledge publish one-lock-guards-all-names
   msg knowledge publish --all
   msg knowledge publish --all --dry-run --json")]
 pub(super) struct PublishArgs {
     /// Names of records, or kind/name
-    #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Publish all records
     #[arg(long)]
@@ -33,18 +33,19 @@ pub(super) struct PublishArgs {
 pub(super) fn run(op: &Op, args: PublishArgs) -> Result<CommandOutput, CommandError> {
     let choice = if args.all { PublishChoice::All } else { PublishChoice::Named(args.names) };
     let mode = if args.dry_run { PublishMode::DryRun } else { PublishMode::Write };
-    let pages = knowledge::publish(op, &choice, mode)?;
+    let PublishOutcome { pages, is_in_git } = knowledge::publish(op, &choice, mode)?;
     let refused = pages.iter().filter(|page| matches!(page.outcome, PageOutcome::Refused(_))).count();
     let error = (refused > 0).then(|| {
         let message = format!("{refused} of {} pages were not written", pages.len());
         CommandError::new(CommandErrorKind::NotAllPublished, message)
     });
-    Ok(CommandOutput { report: Some(Box::new(PublishReport { pages, mode })), error })
+    Ok(CommandOutput { report: Some(Box::new(PublishReport { pages, mode, is_in_git })), error })
 }
 
 struct PublishReport {
     pages: Vec<PageReport>,
     mode: PublishMode,
+    is_in_git: bool,
 }
 
 impl Report for PublishReport {
@@ -64,6 +65,7 @@ impl Report for PublishReport {
             page.line(match outcome {
                 PageOutcome::Written => format!("{}: {}", style::bold(path), style::good(written)),
                 PageOutcome::Unchanged => format!("{path}: unchanged"),
+                PageOutcome::Retired => format!("{path}: its record is retired, remove the page"),
                 PageOutcome::Refused(refusal) => {
                     let place =
                         refusal.place.map_or(String::new(), |(line, column)| format!(":{line}:{column}"));
@@ -73,9 +75,11 @@ impl Report for PublishReport {
             });
         }
         if self.mode == PublishMode::Write
+            && self.is_in_git
             && self.pages.iter().any(|page| page.outcome == PageOutcome::Written)
         {
-            page.line(format!("Review them with {}, and commit them.", quote_code("git diff")));
+            let (add, diff) = (quote_code("git add -N :/docs/knowledge"), quote_code("git diff"));
+            page.line(format!("Review them with {add} and {diff}, and commit them."));
         }
     }
 }
@@ -84,6 +88,7 @@ fn page_json(page: &PageReport) -> Value {
     let (outcome, refusal) = match &page.outcome {
         PageOutcome::Written => ("written", None),
         PageOutcome::Unchanged => ("unchanged", None),
+        PageOutcome::Retired => ("retired", None),
         PageOutcome::Refused(refusal) => ("refused", Some(refusal)),
     };
     let place = refusal.and_then(|refusal| refusal.place);
