@@ -109,7 +109,8 @@ impl CommandUsage {
             }
             None => command.get_subcommands().map(|inner| inner.get_name().to_string()).collect(),
         };
-        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let examples = inner.and_then(clap::Command::get_after_help).or_else(|| command.get_after_help());
+        let examples = examples.map(ToString::to_string).unwrap_or_default();
         let examples: Vec<String> =
             examples.lines().filter_map(|line| line.strip_prefix("  ")).map(String::from).collect();
         let own: Vec<String> = examples.iter().filter(|line| line.starts_with(&name)).cloned().collect();
