@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::knowledge::page::{PageHash, RecordPage, page_path, publication_cell};
-use crate::domain::knowledge::{Cell, KnowledgeSnapshot, Record, RecordId, Stamp};
+use crate::domain::knowledge::{ActionReceipt, Cell, KnowledgeSnapshot, Record, RecordId, Stamp};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::store::{PageFile, PageWrite};
+use crate::store::{PageFile, PageFiles, PageWrite};
 
 use super::ask::unknown;
 use super::pages::ProjectPages;
@@ -135,6 +135,20 @@ fn retired(
         }
     }
     Ok(retired)
+}
+
+/// Tells which pages of these retired records are still there: where nobody has the log, they are all that counts.
+pub fn warn_of_left_pages(op: &Op, retired: &[ActionReceipt]) {
+    let files = PageFiles::of(&KnowledgeProject::of(op).root);
+    for receipt in retired {
+        // The records are retired already, so nothing fails here.
+        if matches!(files.read(&receipt.id), Ok(PageFile::Text(_) | PageFile::Unusable(_))) {
+            let path = page_path(&receipt.id);
+            op.warn(format!(
+                "remove its page `{path}`, too: clones without this log show the record from it"
+            ));
+        }
+    }
 }
 
 fn is_name_of(name: &str, id: &RecordId) -> bool {

@@ -203,7 +203,11 @@ fn what_to_do_with_new_pages_is_told() {
     git(&env.work(), &["add", "-N", ":/docs/knowledge"]);
     assert!(git(&env.work(), &["diff"]).contains("+One lock guards all names."));
     commit(&env.work());
-    run(&env, &["knowledge", "retire", "one-lock"]).expect_code(0);
+    let retired = run(&env, &["knowledge", "retire", "one-lock"]).expect_code(0);
+    assert!(
+        retired.stderr.contains("remove its page `docs/knowledge/decision/one-lock.md`, too"),
+        "{retired}"
+    );
     for choice in ["--all", "one-lock", "decision/one-lock"] {
         let told = run(&env, &["knowledge", "publish", choice]).expect_code(0).stdout;
         let expected = "docs/knowledge/decision/one-lock.md: its record is retired, remove the page\n";

@@ -86,7 +86,7 @@ enum KnowledgeCommand {
 pub(super) fn run(op: &Op, args: KnowledgeArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     let tell = |action: KnowledgeAction| {
         let request = KnowledgeRequest { action, places: Vec::new() };
-        knowledge::tell(op, vec![Ok(request)], PlaceBase::WorkingDirectory).map(|told| Receipts(told).into())
+        knowledge::tell(op, vec![Ok(request)], PlaceBase::WorkingDirectory)
     };
     match args.action {
         KnowledgeCommand::List { kind, as_of } => {
@@ -99,10 +99,16 @@ pub(super) fn run(op: &Op, args: KnowledgeArgs, ui: &Ui) -> Result<CommandOutput
         KnowledgeCommand::Show { name, as_of } => {
             Ok(RecordPages(knowledge::show_as_of(op, &name, moment(as_of.as_deref())?)?).into())
         }
-        KnowledgeCommand::Confirm { name } => tell(KnowledgeAction::Confirm { kind: None, name }),
+        KnowledgeCommand::Confirm { name } => {
+            Ok(Receipts(tell(KnowledgeAction::Confirm { kind: None, name })?).into())
+        }
         KnowledgeCommand::Publish(args) => publish::run(op, args),
         KnowledgeCommand::Stats => stats::run(op),
-        KnowledgeCommand::Retire { name } => tell(KnowledgeAction::Delete { kind: None, name }),
+        KnowledgeCommand::Retire { name } => {
+            let retired = tell(KnowledgeAction::Delete { kind: None, name })?;
+            knowledge::warn_of_left_pages(op, &retired);
+            Ok(Receipts(retired).into())
+        }
         KnowledgeCommand::Log(args) => log::run(op, args),
         KnowledgeCommand::Init(args) => init::run(op, args),
         KnowledgeCommand::Export(args) => export::run(op, args, ui),

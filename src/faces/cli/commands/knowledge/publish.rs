@@ -36,7 +36,10 @@ pub(super) fn run(op: &Op, args: PublishArgs) -> Result<CommandOutput, CommandEr
     let PublishOutcome { pages, is_in_git } = knowledge::publish(op, &choice, mode)?;
     let refused = pages.iter().filter(|page| matches!(page.outcome, PageOutcome::Refused(_))).count();
     let error = (refused > 0).then(|| {
-        let message = format!("{refused} of {} pages were not written", pages.len());
+        let message = match pages.len() {
+            1 => "the page was not written".to_string(),
+            all => format!("{refused} of {all} pages were not written"),
+        };
         CommandError::new(CommandErrorKind::NotAllPublished, message)
     });
     Ok(CommandOutput { report: Some(Box::new(PublishReport { pages, mode, is_in_git })), error })
