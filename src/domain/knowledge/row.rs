@@ -136,6 +136,11 @@ pub fn full_text(record: &Record, state: &RecordState, most_words: usize) -> Str
         record.evidence.iter().map(|text| sentence(text, ROW_SENTENCE)).collect(),
     );
     push_list(&mut lines, "symbols", record.symbols.iter().map(|text| code(text)).collect());
+    let tags = record.tags.iter().map(|(tag, value)| match value.as_str() {
+        "" => code(tag),
+        value => code(&format!("{tag}={value}")),
+    });
+    push_list(&mut lines, "tags", tags.collect());
     push_list(&mut lines, "supersedes", record.supersedes.iter().map(ToString::to_string).collect());
     lines.push(source(record));
     for other in record.also_said.iter().take(MOST_ENTRIES) {

@@ -61,6 +61,8 @@ fn a_row_is_one_line() {
         "decision one-flock (stale, on feature-x, not merged, unpublished) “One flock guards all names.” \
          src/sys/flock.rs:12 +1"
     );
+    state.is_retired = true;
+    assert!(index_row(&record, &state).starts_with("decision one-flock (retired, stale, "));
 }
 
 #[test]
@@ -71,6 +73,8 @@ fn a_whole_record() {
     record.superseded_by.insert(RecordId::parse("decision/no-lock").unwrap());
     record.supersedes.insert(RecordId::parse("note/old-lock").unwrap());
     record.evidence.push("the storm test".to_string());
+    record.tags.insert("area".to_string(), "store".to_string());
+    record.tags.insert("urgent".to_string(), String::new());
     let mut state = RecordState::fresh(&record);
     state.findings[1] = AnchorFinding::Drifted;
     insta::assert_snapshot!(full_text(&record, &state, 200), @"
@@ -79,6 +83,7 @@ fn a_whole_record() {
     why: “Two locks could be taken in opposite orders.”
     at: src/sys/flock.rs:12 fresh, `docs/my notes.md` drifted
     evidence: “the storm test”
+    tags: `area=store`, `urgent`
     supersedes: note/old-lock
     by Ann on 2026-09-21, tested, confidence 0.9, confirmed by Cara
     also said by Bob, 2026-09-21 14:13: “Two locks guard names.”
@@ -107,6 +112,7 @@ fn a_hostile_record_stays_quoted() {
     record.statement.origin.branch = Some(HOSTILE.to_string());
     record.evidence = vec![HOSTILE.to_string(); 100];
     record.symbols = vec![HOSTILE.to_string(); 100];
+    record.tags.insert(HOSTILE.to_string(), HOSTILE.to_string());
     record.also_said = vec![statement(HOSTILE, HOSTILE); 100];
     let state = RecordState { merged: MergeState::Unmerged, ..RecordState::fresh(&record) };
     let row = index_row(&record, &state);
