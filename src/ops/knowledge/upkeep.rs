@@ -113,7 +113,9 @@ fn find_id(op: &Op, project: &KnowledgeProject, name: &str) -> Result<RecordId, 
     match found.as_slice() {
         [only] => Ok((*only).clone()),
         [] => {
-            let message = format!("there is no record named `{}`", name.escape_debug());
+            let name_shown = name.escape_debug();
+            let message =
+                format!("there is no record named `{name_shown}`, neither in the log nor as a page");
             let error = CommandError::new(CommandErrorKind::UnknownRecord, message);
             let names: BTreeSet<&str> = ids.iter().map(|id| id.name.as_str()).collect();
             Err(match suggestions(name.rsplit('/').next().unwrap_or(name), names).as_slice() {

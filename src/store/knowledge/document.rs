@@ -124,6 +124,11 @@ impl YjsDocument {
         self.incomplete.is_empty() && !self.has_pending()
     }
 
+    /// Whether nothing was ever written.
+    pub(super) fn is_unwritten(&self) -> bool {
+        self.doc.transact().state_vector().is_empty()
+    }
+
     /// All values with their keys. A value that is not plain data is `None`.
     pub(super) fn values(&self) -> Vec<(String, Option<Any>)> {
         let txn = self.doc.transact();

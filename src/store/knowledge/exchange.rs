@@ -87,7 +87,8 @@ fn load_untrusted(update: &[u8]) -> Result<YjsDocument, StoreError> {
     if document.has_other_roots() {
         return refuse("it has other roots than the map `knowledge`");
     }
-    if document.values().is_empty() {
+    // If all of it was erased, that is worth importing.
+    if document.is_unwritten() {
         return refuse("it has no entries in the map `knowledge`");
     }
     Ok(document)

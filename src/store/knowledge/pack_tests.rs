@@ -92,6 +92,35 @@ fn what_is_erased_is_in_no_file() {
     assert_eq!(log.read().unwrap(), expected);
 }
 
+/// An erase that is killed may leave files that still have the record, although it is not in the log any more.
+#[test]
+fn what_a_killed_erase_left_is_found_and_erased() {
+    let (_dir, log) = log();
+    let id = RecordId::parse("note/secret").unwrap();
+    log.append(&writer("a"), &[cell("note/secret", "a", 1, "battery")]).unwrap();
+    let before = contents(&log);
+    log.lock().unwrap().erase(std::slice::from_ref(&id)).unwrap();
+    assert!(log.records_in_files().unwrap().is_empty());
+    for (name, content) in before {
+        std::fs::write(log.directory().join(name), content).unwrap();
+    }
+    assert_eq!(log.read().unwrap(), LogContent::default());
+    assert!(log.records_in_files().unwrap().contains(&id));
+    log.lock().unwrap().erase(&[id]).unwrap();
+    assert!(log.records_in_files().unwrap().is_empty());
+}
+
+#[test]
+fn an_erase_of_everything_is_exchanged() {
+    let (_dir, one) = log();
+    let (_other, two) = log();
+    one.append(&writer("a"), &[cell("note/only", "a", 1, "text")]).unwrap();
+    two.import_yjs(&one.export_yjs().unwrap()).unwrap();
+    one.lock().unwrap().erase(&[RecordId::parse("note/only").unwrap()]).unwrap();
+    assert_eq!(two.import_yjs(&one.export_yjs().unwrap()).unwrap().removed, 1);
+    assert_eq!(two.read().unwrap(), LogContent::default());
+}
+
 #[test]
 fn what_is_exported_is_imported_once() {
     let (_dir, one) = log();
