@@ -175,7 +175,11 @@ pub fn show_as_of(op: &Op, name: &str, moment: Option<Timestamp>) -> Result<Vec<
     let found = snapshot.named(name);
     if found.is_empty() {
         let retired = if moment.is_none() { retired(op, &project, name)? } else { Vec::new() };
-        return if retired.is_empty() { Err(unknown(&snapshot, name)) } else { Ok(retired) };
+        if retired.is_empty() {
+            let error = unknown(&snapshot, name);
+            return Err(project.pages().hint_for(name).into_iter().fold(error, CommandError::hint));
+        }
+        return Ok(retired);
     }
     use_marks::note_opened(op, &project, found.iter().map(|record| &record.id));
     let mut viewer = Viewer::of_commits(op, &project, stored.commits());

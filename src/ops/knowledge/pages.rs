@@ -9,7 +9,7 @@ use crate::domain::knowledge::page::{
     PAGE_DIRECTORY, PageBase, PageEdit, PageError, PageHash, PageHistory, PublishedPages, RecordPage,
     link_replaced_pages, page_path, page_update,
 };
-use crate::domain::knowledge::{Cell, Publication, Record, RecordId};
+use crate::domain::knowledge::{Cell, Publication, Record, RecordId, RecordKind, RecordName};
 use crate::domain::sha256;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -102,6 +102,21 @@ impl ProjectPages {
             }
         }
         Ok(pages)
+    }
+
+    /// The records of that name, or `kind/name`, whose page is in the work tree, committed or not.
+    pub(super) fn named(&self, name: &str) -> Vec<RecordId> {
+        let of_kind = |kind: &RecordKind| Some(RecordId::new(*kind, RecordName::new(name).ok()?));
+        let ids = RecordId::parse(name).into_iter().chain(RecordKind::ALL.iter().filter_map(of_kind));
+        let is_there = |id: &RecordId| self.files.read(id).is_ok_and(|file| file != PageFile::Absent);
+        ids.filter(is_there).collect()
+    }
+
+    /// Why there is no record of that name, if there is a page.
+    pub(super) fn hint_for(&self, name: &str) -> Option<String> {
+        let is_new = |id: &&RecordId| self.index.get(id).is_none_or(|page| page.head.is_none());
+        let path = page_path(self.named(name).iter().find(is_new)?);
+        Some(format!("`{path}` becomes a record when it is committed to git"))
     }
 
     /// Whether people can review the record as it is.

@@ -86,7 +86,7 @@ pub fn publish(op: &Op, choice: &PublishChoice, mode: PublishMode) -> Result<Pub
     }
     let mut outcomes = retired(pages, &snapshot, choice)?;
     let (mut new, mut unknown_pages): (Vec<NewPage<'_>>, Vec<&Record>) = (Vec::new(), Vec::new());
-    for record in chosen(&snapshot, choice, &outcomes)? {
+    for record in chosen(pages, &snapshot, choice, &outcomes)? {
         let outcome = match plan(pages, record, choice)? {
             Planned::Write(page) => {
                 new.push(page);
@@ -125,7 +125,9 @@ fn retired(
     choice: &PublishChoice,
 ) -> Result<BTreeMap<RecordId, PageOutcome>, CommandError> {
     let mut retired = BTreeMap::new();
-    for id in pages.published.records().filter(|id| snapshot.get(id).is_none()) {
+    // A clone without the log has the record from the page alone.
+    let with_pages = pages.published.records().chain(pages.additions.iter().map(|cell| &cell.key.record));
+    for id in with_pages.filter(|id| snapshot.get(id).is_none()) {
         let is_chosen = match choice {
             PublishChoice::All => true,
             PublishChoice::Named(names) => names.iter().any(|name| is_name_of(name, id)),
@@ -156,6 +158,7 @@ fn is_name_of(name: &str, id: &RecordId) -> bool {
 }
 
 fn chosen<'s>(
+    pages: &ProjectPages,
     snapshot: &'s KnowledgeSnapshot,
     choice: &PublishChoice,
     retired: &BTreeMap<RecordId, PageOutcome>,
@@ -165,7 +168,7 @@ fn chosen<'s>(
     for name in names {
         let found = snapshot.named(name);
         if found.is_empty() && !retired.keys().any(|id| is_name_of(name, id)) {
-            return Err(unknown(snapshot, name));
+            return Err(pages.hint_for(name).into_iter().fold(unknown(snapshot, name), CommandError::hint));
         }
         records.extend(found);
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::domain::knowledge::RecordId;
 use crate::domain::knowledge::page::page_path;
-use crate::domain::knowledge::{RecordId, RecordKind, RecordName};
 use crate::domain::{shell_word, suggestions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -97,14 +97,8 @@ fn find_id(op: &Op, project: &KnowledgeProject, name: &str) -> Result<RecordId, 
     let mut ids: BTreeSet<RecordId> = cells.into_iter().map(|cell| cell.key.record).collect();
     let pages = project.pages();
     ids.extend(pages.index.pages.iter().filter(|page| page.head.is_some()).map(|page| page.id.clone()));
+    ids.extend(pages.named(name));
     let given = RecordId::parse(name);
-    let kinds =
-        RecordKind::ALL.iter().filter_map(|kind| Some(RecordId::new(*kind, RecordName::new(name).ok()?)));
-    for id in given.clone().into_iter().chain(kinds) {
-        if files::exists(&project.root.join(page_path(&id)))? {
-            ids.insert(id);
-        }
-    }
     let is_meant = |id: &&RecordId| given.as_ref().map_or(id.name.as_str() == name, |given| given == *id);
     if !ids.iter().any(|id| is_meant(&id)) {
         ids.extend(project.log.records_in_files()?);

@@ -213,8 +213,25 @@ fn what_to_do_with_new_pages_is_told() {
         let expected = "docs/knowledge/decision/one-lock.md: its record is retired, remove the page\n";
         assert_eq!(told, expected);
     }
+    let clone = env.path().join("clone");
+    git(env.path(), &["clone", "-q", env.work().to_str().unwrap(), clone.to_str().unwrap()]);
+    run_in(&env, &clone, &["knowledge", "retire", "one-lock"]).expect_code(0);
+    let told = run_in(&env, &clone, &["knowledge", "publish", "--all"]).expect_code(0).stdout;
+    assert!(told.contains("its record is retired"), "without the log, too: {told}");
     std::fs::remove_file(page(&env.work(), "decision/one-lock")).unwrap();
     assert_eq!(run(&env, &["knowledge", "publish", "--all", "--json"]).json()["pages"], json!([]));
+}
+
+#[test]
+fn a_page_that_is_written_by_hand_is_a_record_when_it_is_committed() {
+    let env = published();
+    put(&page(&env.work(), "note/by-hand"), "---\nkind: note\nname: by-hand\n---\n\nIt is so.\n");
+    for command in ["show", "publish"] {
+        let told = run(&env, &["knowledge", command, "by-hand"]).expect_code(1).stderr;
+        assert!(told.contains("by-hand.md` becomes a record when it is committed"), "{told}");
+    }
+    commit(&env.work());
+    assert_eq!(record(&env, &env.work(), "by-hand")["description"], "It is so.");
 }
 
 #[test]
