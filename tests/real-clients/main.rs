@@ -1,13 +1,13 @@
 //! Runs the real clients against a scripted model, with `msg` installed as a user would install it.
 //!
 //! ```text
-//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [awareness] [waking] [interrupting] [CLIENT…]
+//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]
 //! ```
 //!
 //! `tests/real-clients/install` installs the clients; it is called first, and fetches only what is missing. A client
-//! that cannot be installed is *not run*, and reported as such. There are five parts: `inspector`, `headless`,
-//! `awareness` with two clients at a time, and `waking` and `interrupting` in a terminal; without arguments all of them
-//! run. `--soak` is a part of its own.
+//! that cannot be installed is *not run*, and reported as such. There are six parts: `inspector`, `headless`,
+//! `awareness` with two clients at a time, `knowledge`, and `waking` and `interrupting` in a terminal; without
+//! arguments all of them run. `--soak` is a part of its own.
 //! `--keep` keeps the folders in which clients were run.
 #![allow(
     clippy::unwrap_used,
@@ -24,6 +24,7 @@ mod awareness;
 mod clients;
 mod http;
 mod inspector;
+mod knowledge;
 #[allow(dead_code, unused_imports, reason = "what is not needed here is tried in `tests/it`")]
 mod model;
 mod processes;
@@ -46,7 +47,7 @@ use report::Report;
 use scene::Scene;
 use trial::{Peer, Trial};
 
-const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [awareness] [waking] [interrupting] [CLIENT…]";
+const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]";
 
 /// A client that the script installs, and its folder.
 struct Installed {
@@ -65,7 +66,9 @@ fn main() -> ExitCode {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--keep" => keep = true,
-            "headless" | "awareness" | "waking" | "interrupting" | inspector::NAME => parts.push(arg),
+            "headless" | "awareness" | "knowledge" | "waking" | "interrupting" | inspector::NAME => {
+                parts.push(arg);
+            }
             "--soak" => {
                 let seconds = args.next().and_then(|seconds| seconds.parse().ok());
                 let Some(seconds) = seconds else {
@@ -156,6 +159,10 @@ fn main() -> ExitCode {
                     try_out(&mut report, &|trial, report| awareness::go(trial, &partner, report));
                 }
             }
+        }
+        if soak.is_none() && is_wanted("knowledge") {
+            report.client(&format!("{}, knowledge", client.name()), &known.version);
+            try_out(&mut report, &|trial, report| knowledge::go(trial, report));
         }
         if (soak.is_some() || is_wanted("waking")) && waking::can_be_tried(client) {
             let name = format!("{}, waking", client.name());

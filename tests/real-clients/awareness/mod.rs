@@ -8,7 +8,7 @@
 mod checks;
 mod neighbour;
 mod repository;
-mod session;
+pub mod session;
 
 use crate::report::Report;
 use crate::trial::Trial;

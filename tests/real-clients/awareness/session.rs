@@ -99,7 +99,13 @@ fn serve(trial: &Trial<'_>, command: &mut Command) -> PromptWay {
     PromptWay::Server { process, address, id }
 }
 
-fn type_in(process: &mut Running, conversation: &Conversation, input: &mut ChildStdin, text: &str) -> Ended {
+/// Gives a process a prompt, and returns when its turn is over.
+pub fn type_in(
+    process: &mut Running,
+    conversation: &Conversation,
+    input: &mut ChildStdin,
+    text: &str,
+) -> Ended {
     let turns = |said: &str| said.matches(conversation.end).count();
     let before = turns(&process.said());
     // A process that does not read any more has ended, which is seen below.

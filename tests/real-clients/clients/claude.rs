@@ -45,6 +45,24 @@ impl Client for Claude {
         Some(Call::new("Read", json!({ "file_path": path })))
     }
 
+    /// Without a terminal it has this tool only if somebody is asked for permissions. A hook of its user answers first.
+    fn decision(&self, command: &mut Command) -> Option<Call> {
+        let option = |label: &str| json!({ "label": label, "description": "that many" });
+        let question = json!({
+            "question": "How many locks?", "header": "Locks", "multiSelect": false,
+            "options": [option("One"), option("Two")],
+        });
+        let answered = json!({ "questions": [question], "answers": { "How many locks?": "One" } });
+        let output = json!({ "hookSpecificOutput": {
+            "hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": answered,
+        } });
+        let answers = json!({ "type": "command", "command": format!("cat > /dev/null; echo '{output}'") });
+        let hooks = json!({ "PreToolUse": [{ "matcher": "AskUserQuestion", "hooks": [answers] }] });
+        command.args(["--permission-prompt-tool", "stdio"]);
+        command.args(["--settings", &json!({ "hooks": hooks }).to_string()]);
+        Some(Call::new("AskUserQuestion", json!({ "questions": [question] })))
+    }
+
     fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
         Call::new("Edit", json!({ "file_path": path, "old_string": old, "new_string": new }))
     }

@@ -53,4 +53,8 @@ impl Client for Codex {
     fn shell(&self, command: &str) -> Call {
         Call::new("exec_command", json!({ "cmd": command }))
     }
+
+    fn tells_failures(&self) -> bool {
+        false
+    }
 }

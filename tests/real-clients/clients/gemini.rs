@@ -55,6 +55,10 @@ impl Client for Gemini {
         false
     }
 
+    fn look(&self, path: &Path) -> Call {
+        Call::new("read_file", json!({ "file_path": path }))
+    }
+
     fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
         let input = json!({
             "file_path": path, "old_string": old, "new_string": new, "instruction": "rename it", "allow_multiple": false,

@@ -34,6 +34,10 @@ impl Client for Kimi {
         command.args(["-p", prompt, "--output-format", "stream-json"]);
     }
 
+    fn look(&self, path: &Path) -> Call {
+        Call::new("Read", json!({ "path": path }))
+    }
+
     fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
         Call::new("Edit", json!({ "path": path, "old_string": old, "new_string": new }))
     }

@@ -87,6 +87,17 @@ pub trait Client: Sync {
         None
     }
 
+    /// A call that shows a file, with its own tool if it has one.
+    fn look(&self, path: &Path) -> Call {
+        self.read(path).unwrap_or_else(|| self.shell(&format!("cat {}", path.display())))
+    }
+
+    /// A call with which its model asks its user something. Adds the arguments with which he answers without a
+    /// terminal. `None`: hooks are not told of answers.
+    fn decision(&self, _command: &mut Command) -> Option<Call> {
+        None
+    }
+
     fn edit(&self, path: &Path, old: &str, new: &str) -> Call;
 
     fn shell(&self, command: &str) -> Call;
@@ -129,6 +140,11 @@ pub trait Client: Sync {
 
     /// Whether a hook can tell its model something after a tool.
     fn hears_after_tools(&self) -> bool {
+        true
+    }
+
+    /// Whether a hook is told of a command that failed.
+    fn tells_failures(&self) -> bool {
         true
     }
 

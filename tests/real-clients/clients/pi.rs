@@ -38,6 +38,10 @@ impl Client for Pi {
         Some(Conversation { line, end: "\"type\":\"agent_settled\"" })
     }
 
+    fn look(&self, path: &Path) -> Call {
+        Call::new("read", json!({ "path": path }))
+    }
+
     fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
         Call::new("edit", json!({ "path": path, "edits": [{ "oldText": old, "newText": new }] }))
     }
