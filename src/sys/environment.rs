@@ -55,6 +55,12 @@ impl Home {
     }
 }
 
+/// The name of the account that this process runs as: `$USER`, otherwise what the system calls it.
+pub fn account_name() -> Option<String> {
+    let of_system = || nix::unistd::User::from_uid(nix::unistd::getuid()).ok()?.map(|user| user.name);
+    variable("USER").or_else(of_system).filter(|name| !name.is_empty())
+}
+
 /// The name of this machine; empty if it has none.
 pub fn host_name() -> String {
     nix::unistd::gethostname().map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())

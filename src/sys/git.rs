@@ -10,6 +10,7 @@ mod read_only;
 mod reading_command;
 mod repository;
 mod shared_root;
+mod user_name;
 mod work_state;
 mod work_tree_merge;
 

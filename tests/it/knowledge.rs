@@ -9,6 +9,7 @@ mod no_loss;
 mod pages;
 mod questions;
 mod secrets;
+mod telling;
 mod upkeep;
 mod writers;
 

@@ -8,6 +8,16 @@ pub struct BatchProblem {
     pub field: Option<String>,
     pub message: String,
     pub fix: String,
+    pub kind: BatchProblemKind,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum BatchProblemKind {
+    #[default]
+    Invalid,
+    /// There is no record of that name.
+    UnknownRecord,
+    Secret,
 }
 
 impl BatchProblem {
@@ -18,6 +28,12 @@ impl BatchProblem {
         fix: impl Into<String>,
     ) -> Self {
         let field = field.into().map(str::to_string);
-        Self { action, field, message: message.into(), fix: fix.into() }
+        let kind = BatchProblemKind::default();
+        Self { action, field, message: message.into(), fix: fix.into(), kind }
+    }
+
+    #[must_use]
+    pub fn of_kind(self, kind: BatchProblemKind) -> Self {
+        Self { kind, ..self }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::action_receipt::ReceiptRemark;
 use super::anchor::Anchor;
 use super::kinds::{Basis, DecisionStatus, RecordKind};
 use super::record_id::{RecordId, RecordName};
@@ -110,6 +111,22 @@ impl RecordDraft {
             || self.impact.is_some()
             || self.ends.is_some()
             || self.basis.is_some()
+    }
+
+    /// What becomes of the text of another author if this one says a part of it anew.
+    pub(super) fn remarks(&self, before: &Statement, author: &str) -> Vec<ReceiptRemark> {
+        if before.origin.author == author {
+            return Vec::new();
+        }
+        let texts = [(&self.description, &before.description), (&self.summary, &before.summary)];
+        let is_new = texts.iter().any(|(given, _)| given.is_some());
+        let is_kept = texts.iter().any(|(given, before)| given.is_none() && !before.is_empty());
+        let is_dropped = is_new && self.rationale.is_none() && !before.rationale.is_empty();
+        let author = || before.origin.author.clone();
+        let kept = is_kept.then(|| ReceiptRemark::TookOverText { author: author() });
+        kept.into_iter()
+            .chain(is_dropped.then(|| ReceiptRemark::DroppedReason { author: author() }))
+            .collect()
     }
 
     /// The fields given, and for the others what was said before. A sentence of another author takes over neither the

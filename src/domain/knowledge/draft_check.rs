@@ -1,10 +1,11 @@
 //! What can be wrong with a draft, whatever is recorded already.
 
 use super::anchor::{Anchor, AnchorTarget};
-use super::batch_problem::BatchProblem;
+use super::batch_problem::{BatchProblem, BatchProblemKind};
 use super::draft::RecordDraft;
 use super::kinds::RecordKind;
 use super::secret_scan::{FoundSecret, find_secret};
+use crate::domain::quote_code;
 
 /// The longest text of a statement, in bytes.
 pub const MAX_STATEMENT: usize = 4096;
@@ -36,7 +37,7 @@ pub(super) fn check(action: usize, draft: &RecordDraft) -> Vec<BatchProblem> {
                 action,
                 field,
                 "the text is empty",
-                "leave the field out, or fill it",
+                "write one sentence, or leave it out",
             ));
         }
         if text.contains('\0') {
@@ -45,17 +46,17 @@ pub(super) fn check(action: usize, draft: &RecordDraft) -> Vec<BatchProblem> {
         if let Some(secret) = find_secret(text) {
             let problem =
                 format!("line {} has {} (`{}`)", secret.line, secret.what, secret.start.escape_debug());
-            problems.push(BatchProblem::new(
-                action,
-                field,
-                problem,
-                "remove it: records are read by everyone here",
-            ));
+            let fix = "remove it: records are read by everyone here";
+            problems.push(BatchProblem::new(action, field, problem, fix).of_kind(BatchProblemKind::Secret));
         }
     }
-    for secret in draft.anchors.iter().filter_map(secret_in_anchor) {
-        let problem = format!("it has {} (`{}`)", secret.what, secret.start.escape_debug());
-        problems.push(BatchProblem::new(action, "anchors", problem, "name another place, or leave it out"));
+    for (anchor, secret) in
+        draft.anchors.iter().filter_map(|anchor| Some((anchor, secret_in_anchor(anchor)?)))
+    {
+        let place = place_without_secret(&anchor.target);
+        let problem = format!("{place} has {} (`{}`)", secret.what, secret.start.escape_debug());
+        let fix = "name another place, or leave it out";
+        problems.push(BatchProblem::new(action, "anchors", problem, fix).of_kind(BatchProblemKind::Secret));
     }
     let counts = [
         ("tags", draft.tags.len()),
@@ -83,6 +84,19 @@ fn secret_in_anchor(anchor: &Anchor) -> Option<FoundSecret> {
     match &anchor.target {
         AnchorTarget::Lines { text, .. } => text.iter().find_map(|line| find_secret(line)),
         target => find_secret(&target.to_string()),
+    }
+}
+
+/// Names an anchor, without showing what is secret in it.
+fn place_without_secret(target: &AnchorTarget) -> String {
+    let place = target.to_string();
+    match find_secret(&place) {
+        None => quote_code(&place),
+        Some(_) => {
+            let shown: Vec<&str> =
+                place.split_whitespace().take(2).take_while(|word| find_secret(word).is_none()).collect();
+            quote_code(&format!("{} …", shown.join(" ")))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! A writer only ever adds [`Cell`]s under its own id. What a record says is computed from all cells whenever it is read:
 //! [`merge`].
 
+mod action_receipt;
 mod anchor;
 mod batch_problem;
 mod cell;
@@ -30,10 +31,11 @@ mod statement;
 mod timeline;
 mod verdict;
 
+pub use action_receipt::{ActionOutcome, ActionReceipt, ReceiptRemark};
 pub use anchor::{
     Anchor, AnchorError, AnchorPath, AnchorTarget, MAX_ANCHOR_LINE, MAX_ANCHOR_LINES, TextHash,
 };
-pub use batch_problem::BatchProblem;
+pub use batch_problem::{BatchProblem, BatchProblemKind};
 pub use cell::{Cell, CellKey, CellValue, RecordField, Stamp, Version, WriterId};
 pub use document_sections::{DocumentSection, document_sections};
 pub use draft::{DuplicatePolicy, KnowledgeAction, RecordDraft};
@@ -47,7 +49,7 @@ pub use offer_text::{
     ASK_AFTER_DECISION, WorkSurroundings, ask_at_stop, offer_text, overview_text, stale_text,
 };
 pub use outline::{Outline, OutlineSymbol, SymbolKind, SymbolLookupError};
-pub use plan::{ActionOutcome, ActionReceipt, FindDuplicate, KnowledgePlan, PlanContext, link, plan};
+pub use plan::{FindDuplicate, KnowledgePlan, PlanContext, link, plan};
 pub use record::{Confirmation, Record};
 pub use record_id::{MAX_RECORD_NAME, RecordId, RecordName, RecordNameError};
 pub use row::{Publication, RecordState, TableValue, full_text, index_row, record_marks, section_row, table};

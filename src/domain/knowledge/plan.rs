@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::action_receipt::{ActionOutcome, ActionReceipt, ReceiptRemark};
 use super::anchor::{Anchor, AnchorTarget};
-use super::batch_problem::BatchProblem;
+use super::batch_problem::{BatchProblem, BatchProblemKind};
 use super::cell::{Cell, CellKey, CellValue, RecordField, Stamp, WriterId};
 use super::draft::{DuplicatePolicy, KnowledgeAction, RecordDraft, id_of, relation_name};
 use super::draft_check::check;
@@ -16,23 +17,6 @@ use crate::domain::suggestions;
 
 #[cfg(test)]
 mod tests;
-
-/// What became of a step.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ActionReceipt {
-    pub id: RecordId,
-    pub outcome: ActionOutcome,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum ActionOutcome {
-    Added,
-    Updated,
-    /// A record says nearly the same; nothing was written.
-    AlreadyThere,
-    Retired,
-    Confirmed,
-}
 
 /// Who writes, and when.
 #[derive(Clone, Debug)]
@@ -111,24 +95,24 @@ impl Planner<'_> {
                 let id = RecordId::new(RecordKind::Relationship, relation_name(ends)?);
                 self.require(index, &id)?;
                 self.put(&id, RecordField::Life, "", CellValue::Removed);
-                Some(ActionReceipt { id, outcome: ActionOutcome::Retired })
+                Some(ActionReceipt::new(id, ActionOutcome::Retired))
             }
             KnowledgeAction::Delete { kind, name } => {
                 let id = self.find(index, *kind, name)?;
                 self.put(&id, RecordField::Life, "", CellValue::Removed);
-                Some(ActionReceipt { id, outcome: ActionOutcome::Retired })
+                Some(ActionReceipt::new(id, ActionOutcome::Retired))
             }
             KnowledgeAction::UpdateConfidence { kind, name, confidence } => {
                 let id = self.find(index, *kind, name)?;
                 self.confidence(index, &id, *confidence);
-                Some(ActionReceipt { id, outcome: ActionOutcome::Updated })
+                Some(ActionReceipt::new(id, ActionOutcome::Updated))
             }
             KnowledgeAction::AddEvidence { name, evidence } => {
                 let id = self.find(index, Some(RecordKind::Principle), name)?;
                 let draft = RecordDraft { evidence: evidence.clone(), ..RecordDraft::new(id.kind) };
                 self.problems.extend(check(index, &draft));
                 self.entries(&id, &draft);
-                Some(ActionReceipt { id, outcome: ActionOutcome::Updated })
+                Some(ActionReceipt::new(id, ActionOutcome::Updated))
             }
             KnowledgeAction::Supersede { old, new } => {
                 let (old, id) = (
@@ -136,7 +120,7 @@ impl Planner<'_> {
                     self.find(index, Some(RecordKind::Decision), new)?,
                 );
                 self.supersede(index, &id, &old);
-                Some(ActionReceipt { id, outcome: ActionOutcome::Updated })
+                Some(ActionReceipt::new(id, ActionOutcome::Updated))
             }
             KnowledgeAction::Confirm { kind, name } => {
                 let id = self.find(index, *kind, name)?;
@@ -147,7 +131,7 @@ impl Planner<'_> {
                     &author,
                     CellValue::Confirmation(self.context.origin.clone()),
                 );
-                Some(ActionReceipt { id, outcome: ActionOutcome::Confirmed })
+                Some(ActionReceipt::new(id, ActionOutcome::Confirmed))
             }
         }
     }
@@ -174,15 +158,21 @@ impl Planner<'_> {
             && let Some(id) =
                 (self.find_duplicate)(draft.kind, draft.headline(), &self.not_compared(draft, &superseded))
         {
-            return Some(ActionReceipt { id, outcome: ActionOutcome::AlreadyThere });
+            return Some(ActionReceipt::new(id, ActionOutcome::AlreadyThere));
         }
         let outcome = if existing.is_some() { ActionOutcome::Updated } else { ActionOutcome::Added };
         let id = match existing {
             Some(id) => id,
             None => RecordId::new(draft.kind, given.or_else(|| self.free_name(draft))?),
         };
-        self.state(&id, draft);
+        let mut remarks = self.state(&id, draft);
+        let replaced = self.replaced_anchors(&id, draft);
         self.entries(&id, draft);
+        let is_given = |old: &String| draft.anchors.iter().any(|new| new.target.to_string() == *old);
+        let replaced: Vec<String> = replaced.into_iter().filter(|old| !is_given(old)).collect();
+        if !replaced.is_empty() {
+            remarks.push(ReceiptRemark::ReplacedAnchors(replaced));
+        }
         if let Some(confidence) = draft.confidence {
             self.confidence(index, &id, confidence);
         }
@@ -191,11 +181,11 @@ impl Planner<'_> {
             self.new_files.insert(path.to_string(), id.clone());
         }
         self.new.insert(id.clone());
-        Some(ActionReceipt { id, outcome })
+        Some(ActionReceipt { id, outcome, remarks })
     }
 
     /// Says the statement anew, if the draft gives a part of it.
-    fn state(&mut self, id: &RecordId, draft: &RecordDraft) {
+    fn state(&mut self, id: &RecordId, draft: &RecordDraft) -> Vec<ReceiptRemark> {
         let before = self.snapshot.get(id);
         let key = self.key(id, RecordField::Text, "");
         let said = match self.cells.get(&key).map(|cell| &cell.value) {
@@ -203,9 +193,11 @@ impl Planner<'_> {
             _ => before.map(|record| &record.statement),
         };
         if said.is_some() && !draft.has_statement() {
-            return;
+            return Vec::new();
         }
-        let texts = draft.fill(said, &self.context.origin.author);
+        let author = &self.context.origin.author;
+        let texts = draft.fill(said, author);
+        let remarks = said.map(|said| draft.remarks(said, author)).unwrap_or_default();
         let status = texts.status.or((id.kind == RecordKind::Decision).then_some(DecisionStatus::Active));
         let statement = Statement {
             description: texts.description,
@@ -225,6 +217,7 @@ impl Planner<'_> {
             "",
             CellValue::Statement { statement: Box::new(statement), replaces },
         );
+        remarks
     }
 
     /// Adds the entries of all sets.
@@ -367,6 +360,7 @@ impl Planner<'_> {
         };
         let what = kind.map_or("record", RecordKind::as_str);
         BatchProblem::new(index, "name", format!("there is no {what} named `{}`", name.escape_debug()), fix)
+            .of_kind(BatchProblemKind::UnknownRecord)
     }
 
     fn require(&mut self, index: usize, id: &RecordId) -> Option<()> {
@@ -385,7 +379,8 @@ impl Planner<'_> {
 
     /// A new record must say something.
     fn require_text(&mut self, index: usize, draft: &RecordDraft) {
-        let has = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
+        // That a text is empty was told already.
+        let has = |text: &Option<String>| text.is_some();
         let is_said = match draft.kind {
             RecordKind::File => has(&draft.summary) || has(&draft.description),
             RecordKind::Relationship => draft.ends.is_some(),

@@ -93,7 +93,9 @@ pub fn index_row(record: &Record, state: &RecordState) -> String {
     if !marks.is_empty() {
         let _ = write!(row, " ({})", marks.join(", "));
     }
-    let _ = write!(row, " {}", sentence(record.statement.headline(), ROW_SENTENCE));
+    if !record.statement.headline().is_empty() {
+        let _ = write!(row, " {}", sentence(record.statement.headline(), ROW_SENTENCE));
+    }
     if let Some(anchor) = record.anchors.first() {
         let now = match state.finding(0) {
             AnchorFinding::Moved { to } => to,
@@ -110,7 +112,11 @@ pub fn index_row(record: &Record, state: &RecordState) -> String {
 /// The whole record in several lines of at most `most_words` words altogether.
 pub fn full_text(record: &Record, state: &RecordState, most_words: usize) -> String {
     let said = &record.statement;
-    let mut lines = vec![heading(record, state), sentence(said.headline(), WHOLE_SENTENCE)];
+    let mut lines = vec![heading(record, state)];
+    // A link may have no text.
+    if !said.headline().is_empty() {
+        lines.push(sentence(said.headline(), WHOLE_SENTENCE));
+    }
     let mut say = |label: &str, text: &str| {
         if !text.is_empty() && text != said.headline() {
             lines.push(format!("{label}: {}", sentence(text, WHOLE_SENTENCE)));

@@ -43,8 +43,15 @@ const DOTTED_PREFIXES: [(&str, usize); 3] = [("SG.", 30), ("hvs.", 20), ("ya29."
 /// What is before the secret part of a URL of a webhook.
 const WEBHOOKS: [&str; 2] = ["hooks.slack.com/services/T", "hooks.slack.com/workflows/T"];
 /// Words before `=` or `:` whose value is a secret.
-const NAMES: [&str; 9] =
-    ["password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "access_key", "private_key"];
+const NAMES: [&str; 7] = ["secret", "token", "apikey", "api_key", "api-key", "access_key", "private_key"];
+/// Words before `=`, `:` or `is` whose value is a password.
+const PASSWORDS: [&str; 5] = ["password", "passwd", "passphrase", "passcode", "pwd"];
+/// The shortest value that is taken for a password, and for another secret.
+const SHORTEST_PASSWORD: usize = 7;
+const SHORTEST_SECRET: usize = 8;
+/// How words with digits begin that say how a password is kept: `sha256-hashed`, `base64url`.
+const METHODS: [&str; 11] =
+    ["aes1", "aes2", "argon2", "base64", "md5", "pbkdf2", "sha1", "sha2", "sha3", "sha5", "utf"];
 /// The shortest run of letters and digits that is judged by its entropy, in characters.
 const SHORTEST_RUN: usize = 24;
 /// Bits per character from which a mixed run is a key. English text has fewer than 4.
@@ -159,15 +166,21 @@ fn password_in_url(chunk: &str) -> Option<&str> {
     (!password.is_empty() && !is_placeholder(password)).then_some(password)
 }
 
-/// `password = …`, `token: …`: the value is the next word.
+/// `password = …`, `token: …`, `password is …`: the value is the next word.
 fn announced_secret(line: &str) -> Option<&str> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let is_sign = |at: usize| matches!(words.get(at), Some(&("=" | ":")));
     (0..words.len()).find_map(|at| {
-        let is_announced = words[at].ends_with([':', '=']) || is_sign(at + 1);
-        let value = bare(words.get(if is_sign(at + 1) { at + 2 } else { at + 1 })?);
         let name = words[at].trim_end_matches([':', '=']);
-        (is_announced && names_secret(name) && is_secret_value(value)).then_some(value)
+        let (is_announced, value) = match words.get(at + 1) {
+            Some(&("=" | ":")) => (true, words.get(at + 2)?),
+            Some(&("is" | "is:")) => {
+                let value = words.get(at + 2)?;
+                (has_password_name(name) && !is_method(bare(value)), value)
+            }
+            next => (words[at].ends_with([':', '=']), next?),
+        };
+        let value = bare(value);
+        (is_announced && is_secret_of(name, value)).then_some(value)
     })
 }
 
@@ -176,23 +189,41 @@ fn given_secret(chunk: &str) -> Option<&str> {
     let (name, value) = chunk.split_once(['=', ':'])?;
     let is_path = value.starts_with(':');
     let value = bare(value);
-    (!is_path && names_secret(name) && is_secret_value(value)).then_some(value)
+    (!is_path && is_secret_of(name, value)).then_some(value)
 }
 
 fn bare(value: &str) -> &str {
     value.trim_matches(|char: char| matches!(char, '"' | '\'' | '`' | ',' | ';' | ')' | '.'))
 }
 
-fn names_secret(name: &str) -> bool {
+/// Whether a value of that name is a secret.
+fn is_secret_of(name: &str, value: &str) -> bool {
+    let is_longer = |least: usize| value.len() >= least;
+    let is_directory = name.to_ascii_lowercase().ends_with("pwd") && value.contains('/');
+    let is_password = has_password_name(name) && is_longer(SHORTEST_PASSWORD) && !is_directory;
+    let is_other = has_name_of(&NAMES, name) && is_longer(SHORTEST_SECRET);
+    (is_password || is_other) && is_secret_value(value)
+}
+
+fn has_password_name(name: &str) -> bool {
+    has_name_of(&PASSWORDS, name)
+}
+
+fn has_name_of(names: &[&str], name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let name = name.trim_matches(['"', '\'', '-', '`']);
-    NAMES.iter().any(|secret| name.ends_with(secret) || name.contains(&format!("{secret}_")))
+    names.iter().any(|secret| name.ends_with(secret) || name.contains(&format!("{secret}_")))
 }
 
 /// A word of letters alone is more often a type or a variable than a password.
 fn is_secret_value(value: &str) -> bool {
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
-    value.len() >= 8 && has_digit && !is_placeholder(value) && !value.contains('(')
+    has_digit && !is_placeholder(value) && !value.contains('(')
+}
+
+fn is_method(value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    METHODS.iter().any(|method| value.starts_with(method))
 }
 
 fn is_placeholder(value: &str) -> bool {
@@ -277,6 +308,11 @@ mod tests {
             ("-----BEGIN RSA PRIVATE KEY-----", "a private key", 1, "----…"),
             ("use ghp_16C7e42F292c6912E7710c838347Ae178B4a", "a key", 1, "ghp_…"),
             ("password: Hunter22x", "a password or token", 1, "Hunt…"),
+            ("the password is hunter2secret", "a password or token", 1, "hunt…"),
+            ("The admin password is: `Hunter22x`.", "a password or token", 1, "Hunt…"),
+            ("pwd = hunter22", "a password or token", 1, "hunt…"),
+            ("PWD=hunter2", "a password or token", 1, "hunt…"),
+            ("passphrase: correct4horse", "a password or token", 1, "corr…"),
             ("the password = Hunter22x, as always", "a password or token", 1, "Hunt…"),
             ("AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "a password or token", 1, "AKIA…"),
             ("id=AKIAIOSFODNN7EXAMPLE", "a key", 1, "AKIA…"),
@@ -328,6 +364,11 @@ mod tests {
             "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
             "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
             "password=<yours> or password=…",
+            "the password is read from the keyring, and a password is needed 3 times",
+            "The password is sha256-hashed; a token is base64url-encoded",
+            "password: String, and pwd: &str",
+            "PWD=/home/ann/work2 and OLDPWD: ~/src/v2",
+            "the passphrase is 20 characters long",
             "secret:12 and token:1",
             "Token::from_utf8 and secret::sha256_digest are functions",
             "ASIA_PACIFIC_REGION_CODES has 12 entries",

@@ -21,11 +21,13 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::TooEarly
         | CommandErrorKind::NotContested
         | CommandErrorKind::NotFirst
+        | CommandErrorKind::Duplicate
         | CommandErrorKind::UnknownLiveness
         | CommandErrorKind::ForeignAgent
         | CommandErrorKind::HeldByPerson
         | CommandErrorKind::HookInTheWay
         | CommandErrorKind::InHarness
+        | CommandErrorKind::InvalidBatch
         | CommandErrorKind::NameTaken
         | CommandErrorKind::NoNameLeft
         | CommandErrorKind::NotAllPublished
@@ -34,6 +36,7 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::NotReserved
         | CommandErrorKind::NotRunning
         | CommandErrorKind::Reserved
+        | CommandErrorKind::Secret
         | CommandErrorKind::SharedHooks
         | CommandErrorKind::StatusLineInUse
         | CommandErrorKind::StillAlive
@@ -67,7 +70,7 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::ReadOnly
         | CommandErrorKind::UnhealthyMesh
         | CommandErrorKind::UnsafeMesh => 4,
-        CommandErrorKind::LockTimeout | CommandErrorKind::TimedOut => 5,
+        CommandErrorKind::LockTimeout | CommandErrorKind::OverBudget | CommandErrorKind::TimedOut => 5,
         CommandErrorKind::Bug => 70,
         CommandErrorKind::Interrupted => 130,
     }

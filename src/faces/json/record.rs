@@ -96,11 +96,15 @@ fn anchor(anchor: &ShownAnchor) -> Value {
 
 /// What became of an action.
 pub(in crate::faces) fn receipt(receipt: &ActionReceipt) -> Value {
-    json!({
-        "kind": receipt.id.kind.as_str(),
-        "name": receipt.id.name.as_str(),
-        "outcome": outcome(receipt.outcome),
-    })
+    let mut members = Map::from_iter([
+        ("kind".to_string(), json!(receipt.id.kind.as_str())),
+        ("name".to_string(), json!(receipt.id.name.as_str())),
+        ("outcome".to_string(), json!(outcome(receipt.outcome))),
+    ]);
+    if !receipt.remarks.is_empty() {
+        members.insert("remarks".to_string(), receipt.remarks.iter().map(ToString::to_string).collect());
+    }
+    Value::Object(members)
 }
 
 pub(in crate::faces) fn outcome(outcome: ActionOutcome) -> &'static str {

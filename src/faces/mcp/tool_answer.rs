@@ -126,7 +126,9 @@ fn tame(name: &str, value: &mut Value) {
         // Already quoted line by line.
         "text" => return,
         // Our own sentences, in which text from peers is quoted.
-        "message" | "hints" | "why" | "explanation" => escape_invisible(text).into_owned(),
+        "message" | "hint" | "hints" | "remarks" | "why" | "explanation" => {
+            escape_invisible(text).into_owned()
+        }
         "reason" | "statusMessage" | "activity" | "lastToolCall" | "preview" => quote_sentence(text),
         // Too long for one line.
         "notes" | "description" | "rationale" | "summary" | "evidence" => ops::quote_peer_text(text),

@@ -254,6 +254,12 @@ impl AnchorJudge {
         Some((finding, VerdictGround::OtherFile { path: path.clone(), hash: file.hash.clone() }))
     }
 
+    /// The file that the anchor's file was renamed to, if it is not there any more.
+    pub(super) fn renamed_to(&mut self, anchor: &Anchor) -> Option<AnchorPath> {
+        let is_absent = matches!(self.find(anchor.target.path()?), Ok(FoundFile::Absent));
+        if is_absent { self.renamed(anchor) } else { None }
+    }
+
     /// The file that the anchor's file was renamed to.
     fn renamed(&mut self, anchor: &Anchor) -> Option<AnchorPath> {
         let path = self.path_in_tree(anchor.target.path()?.as_str())?;

@@ -1,18 +1,22 @@
 //! Answers questions about what was learned, as the asker's work tree is now.
 
-use std::collections::{BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use jiff::Timestamp;
 
-use crate::domain::knowledge::search::{DocumentKey, MergeState, SearchQuery, Standing};
+use crate::domain::knowledge::search::{
+    DocumentKey, MergeState, SearchDocument, SearchIndex, SearchIndexError, SearchQuery, Standing, is_below,
+};
 use crate::domain::knowledge::{
-    AnchorFinding, AnchorTarget, AnchorVerdict, KnowledgeSnapshot, Publication, Record, RecordId, RecordKind,
-    RecordState, snapshot_of_retired,
+    AnchorFinding, AnchorPath, AnchorTarget, AnchorVerdict, KnowledgeSnapshot, Publication, Record, RecordId,
+    RecordKind, RecordState, snapshot_of_retired,
 };
 use crate::domain::{quote_code, suggestions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::store::StoredRecords;
 
 use super::anchors::AnchorJudge;
 use super::documents::{FoundSection, search_documents};
@@ -110,6 +114,8 @@ pub struct KnowledgeAnswer {
     pub total: usize,
     /// Sections of other documents that fit, the best first.
     pub sections: Vec<FoundSection>,
+    /// The path that was asked for, if there is no such file or directory.
+    pub missing_path: Option<AnchorPath>,
 }
 
 pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, CommandError> {
@@ -120,10 +126,15 @@ pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, Co
         .map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, error.to_string()))?;
     let stored = project.stored_as_of(op, question.as_of)?;
     let mut viewer = Viewer::of_commits(op, &project, stored.commits());
+    let former_paths = match &path {
+        Some(path) => former_paths(&project, &mut viewer, &stored, path)?,
+        None => Vec::new(),
+    };
     let query = SearchQuery {
         words: &question.words,
         kind: question.kind,
         path: path.as_ref().map(|path| path.as_str()),
+        former_paths: &former_paths,
         since: question.since,
         limit: question.limit,
     };
@@ -142,10 +153,7 @@ pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, Co
             standing
         })
     };
-    let hits = stored.index().search(&query, standing);
-    let hits = hits.map_err(|error| {
-        CommandError::new(CommandErrorKind::Bug, format!("the search index is broken: {error}"))
-    })?;
+    let hits = index_for(&query, &stored).search(&query, standing).map_err(broken_index)?;
     let found = hits.iter().filter_map(|hit| read.remove(hit.key.record()?));
     let found: Vec<Record> = found.collect();
     let records: Vec<ShownRecord> = found.into_iter().map(|record| viewer.show(record)).collect();
@@ -159,7 +167,49 @@ pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, Co
         }
         false => Vec::new(),
     };
-    Ok(KnowledgeAnswer { records, total: stored.len(), sections })
+    let missing_path = path.filter(|path| !project.root.join(path.as_str()).exists());
+    Ok(KnowledgeAnswer { records, total: stored.len(), sections, missing_path })
+}
+
+/// The index that answers a query. That of the cache has no stop words.
+pub(super) fn index_for<'a>(query: &SearchQuery<'_>, stored: &'a StoredRecords) -> Cow<'a, SearchIndex> {
+    if !query.is_of_stop_words() {
+        return Cow::Borrowed(stored.index());
+    }
+    let snapshot = stored.snapshot();
+    Cow::Owned(SearchIndex::of_every_word(snapshot.records().map(SearchDocument::of_record)))
+}
+
+fn broken_index(error: SearchIndexError) -> CommandError {
+    CommandError::new(CommandErrorKind::Bug, format!("the search index is broken: {error}"))
+}
+
+/// The paths that files had before they were renamed to the one that is asked for: an anchor keeps the old one.
+fn former_paths(
+    project: &KnowledgeProject,
+    viewer: &mut Viewer,
+    stored: &StoredRecords,
+    path: &AnchorPath,
+) -> Result<Vec<String>, CommandError> {
+    let mut about: BTreeMap<String, Vec<RecordId>> = BTreeMap::new();
+    let mut take = |key: &DocumentKey, old: &str| {
+        if let Some(id) = key.record() {
+            about.entry(old.to_string()).or_default().push(id.clone());
+        }
+    };
+    stored.index().each_path(&mut take).map_err(broken_index)?;
+    about.retain(|old, ids| {
+        if project.root.join(old).exists() {
+            return false;
+        }
+        let records = ids.iter().filter_map(|id| stored.get(id));
+        let anchors = records.flat_map(|record| record.anchors);
+        let mut there =
+            anchors.filter(|anchor| anchor.target.path().is_some_and(|path| path.as_str() == old));
+        let renamed = there.find_map(|anchor| viewer.judge.renamed_to(&anchor));
+        renamed.is_some_and(|new| is_below(new.as_str(), path.as_str()))
+    });
+    Ok(about.into_keys().collect())
 }
 
 /// The record of that name, with what changed since; a retired one as it was.

@@ -1,6 +1,6 @@
 //! Answers expressions about the records.
 
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -8,13 +8,16 @@ use jiff::Timestamp;
 use crate::domain::knowledge::scheme::{
     self, QueryAnswer, QueryBudget, QueryEvent, QueryFacts, QueryOutlineRow, QueryWorld,
 };
-use crate::domain::knowledge::search::{DocumentKey, SearchIndex, SearchQuery};
-use crate::domain::knowledge::{AnchorPath, AnchorVerdict, KnowledgeSnapshot, Record, RecordId, Statement};
+use crate::domain::knowledge::search::{DocumentKey, SearchQuery};
+use crate::domain::knowledge::{
+    AnchorPath, AnchorVerdict, KnowledgeEvent, KnowledgeEventKind, KnowledgeSnapshot, RecordId, timeline,
+};
 use crate::ops::effects::Op;
-use crate::ops::error::CommandError;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::store::StoredRecords;
 use crate::sys::clock;
 
-use super::ask::Viewer;
+use super::ask::{Viewer, index_for};
 use super::project::KnowledgeProject;
 
 /// How long an expression may take.
@@ -31,17 +34,67 @@ pub fn evaluate_as_of(op: &Op, text: &str, moment: Option<Timestamp>) -> Result<
     let stored = project.stored_as_of(op, moment)?;
     let snapshot = stored.snapshot();
     let viewer = RefCell::new(Viewer::of_commits(op, &project, stored.commits()));
-    let facts = WorkTreeFacts { snapshot: &snapshot, viewer, index: stored.index(), start: Instant::now() };
+    let facts = WorkTreeFacts {
+        project: &project,
+        stored: &stored,
+        snapshot: &snapshot,
+        viewer,
+        moment,
+        events: OnceCell::new(),
+        start: Instant::now(),
+        reading: Cell::default(),
+    };
     let world = QueryWorld { snapshot: &snapshot, facts: &facts };
     Ok(scheme::evaluate(text, &world, QueryBudget::default()))
 }
 
+/// The error for an expression that has no value.
+pub fn expression_error(answer: &QueryAnswer) -> Option<CommandError> {
+    match answer {
+        QueryAnswer::Value(_) | QueryAnswer::Help(_) => None,
+        QueryAnswer::Wrong(wrong) => {
+            let text = format!("{} (line {}, column {})", wrong.message, wrong.line, wrong.column);
+            let error = CommandError::new(CommandErrorKind::InvalidValue, text);
+            let near = wrong.near.iter().map(|near| format!("`{}`: `{}`", near.name, near.example));
+            let error = near.fold(error, CommandError::hint).hint("`(help)` has examples");
+            Some(error.fact("at", format!("{}:{}", wrong.line, wrong.column)))
+        }
+        QueryAnswer::Over(limit) => {
+            let text = format!("the expression went over its budget: {limit}");
+            let error = CommandError::new(CommandErrorKind::OverBudget, text).hint(limit.hint());
+            Some(error.fact("budget", limit.as_str()))
+        }
+    }
+}
+
 /// What the asker's work tree knows.
 struct WorkTreeFacts<'a> {
+    project: &'a KnowledgeProject,
+    stored: &'a StoredRecords,
     snapshot: &'a KnowledgeSnapshot,
     viewer: RefCell<Viewer>,
-    index: &'a SearchIndex,
+    /// What came later is not told.
+    moment: Option<Timestamp>,
+    /// What happened, the latest first, with texts that were replaced. Read when it is first asked for.
+    events: OnceCell<Vec<KnowledgeEvent>>,
     start: Instant,
+    /// How long it took to read what happened. That is not the fault of the expression.
+    reading: Cell<Duration>,
+}
+
+impl WorkTreeFacts<'_> {
+    fn events(&self) -> &[KnowledgeEvent] {
+        self.events.get_or_init(|| {
+            let start = Instant::now();
+            // What is wrong with the log was told when the records were read.
+            let mut cells = self.project.log.history().map(|content| content.cells).unwrap_or_default();
+            self.project.pages().add_to(&mut cells);
+            let mut events = timeline(&cells);
+            events.retain(|event| self.moment.is_none_or(|moment| event.at <= moment));
+            self.reading.set(start.elapsed());
+            events
+        })
+    }
 }
 
 impl QueryFacts for WorkTreeFacts<'_> {
@@ -56,8 +109,9 @@ impl QueryFacts for WorkTreeFacts<'_> {
             let record = self.snapshot.get(key.record()?)?;
             Some(self.viewer.borrow_mut().standing(record))
         };
+        let query = SearchQuery::new(words, limit);
         // The checksum of the index was right, so it can be read.
-        let hits = self.index.search(&SearchQuery::new(words, limit), standing).unwrap_or_default();
+        let hits = index_for(&query, self.stored).search(&query, standing).unwrap_or_default();
         hits.into_iter().filter_map(|hit| hit.key.record().cloned()).collect()
     }
 
@@ -74,10 +128,8 @@ impl QueryFacts for WorkTreeFacts<'_> {
     }
 
     fn history(&self, id: &RecordId) -> Vec<QueryEvent> {
-        let Some(record) = self.snapshot.get(id) else { return Vec::new() };
-        let mut events = history(record);
-        events.sort_by_key(|event| event.at);
-        events
+        let told = self.events().iter().rev().filter(|event| event.id == *id);
+        told.filter_map(query_event).collect()
     }
 
     fn now(&self) -> Timestamp {
@@ -85,21 +137,17 @@ impl QueryFacts for WorkTreeFacts<'_> {
     }
 
     fn is_out_of_time(&self) -> bool {
-        self.start.elapsed() >= TIME_LIMIT
+        self.start.elapsed() >= TIME_LIMIT + self.reading.get()
     }
 }
 
-/// The texts that are known, and who confirmed the record.
-fn history(record: &Record) -> Vec<QueryEvent> {
-    let said = |statement: &Statement| QueryEvent {
-        at: statement.origin.at,
-        author: statement.origin.author.clone(),
-        text: statement.headline().to_string(),
+/// A text that was said, or what was done to the record. Changes of anchors and tags are not told.
+fn query_event(event: &KnowledgeEvent) -> Option<QueryEvent> {
+    let text = match (&event.statement, event.kind) {
+        (Some(statement), _) => statement.headline().to_string(),
+        (None, KnowledgeEventKind::Confirmed) => "confirmed it".to_string(),
+        (None, KnowledgeEventKind::Retired) => "retired it".to_string(),
+        (None, _) => return None,
     };
-    let confirmed = record.confirmations.iter().map(|confirmation| QueryEvent {
-        at: confirmation.origin.at,
-        author: confirmation.origin.author.clone(),
-        text: "confirmed it".to_string(),
-    });
-    record.also_said.iter().chain([&record.statement]).map(said).chain(confirmed).collect()
+    Some(QueryEvent { at: event.at, author: event.author.clone(), text })
 }

@@ -6,6 +6,7 @@ use crate::domain::knowledge::{KnowledgeAction, RecordDraft, RecordKind};
 /// One record, or two if something was tried besides.
 #[derive(Clone, Debug)]
 pub struct Lesson {
+    /// `None` without `tried`: the text of the record stays.
     pub text: Option<String>,
     /// What was tried and did not work; a record of its own.
     pub tried: Option<String>,
@@ -22,11 +23,12 @@ impl Lesson {
     pub fn into_requests(self) -> Vec<KnowledgeRequest> {
         let Self { text, tried, why, places, draft } = self;
         let mut drafts = Vec::new();
-        let has_text = text.is_some();
-        if let Some(text) = text {
+        // With neither, something else of a record that exists is changed.
+        let has_text = text.is_some() || tried.is_none();
+        if has_text {
             let (description, summary) = match draft.kind {
-                RecordKind::File => (None, Some(text)),
-                _ => (Some(text), None),
+                RecordKind::File => (None, text),
+                _ => (text, None),
             };
             drafts.push(RecordDraft { description, summary, rationale: why.clone(), ..draft.clone() });
         }

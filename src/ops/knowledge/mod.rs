@@ -27,7 +27,7 @@ pub use ask::{
 };
 pub use capture::CaptureError;
 pub use documents::{DocumentPlace, FoundDocuments, FoundSection, init};
-pub use expression::{evaluate, evaluate_as_of};
+pub use expression::{evaluate, evaluate_as_of, expression_error};
 pub use lesson::Lesson;
 pub use project_identity::ProjectIdentity;
 pub use publish::{
@@ -37,5 +37,5 @@ pub use publish::{
 pub use record_log::{RecordLog, RecordLogQuestion, record_log};
 pub use stats::{KnowledgeStats, stats};
 pub(in crate::ops) use tell::CheckedBatch;
-pub use tell::{KnowledgeBatch, KnowledgeRequest, PlaceBase, kind_of, tell, tell_batch};
+pub use tell::{KnowledgeBatch, KnowledgeRequest, PlaceBase, kind_of, kind_to_update, tell, tell_batch};
 pub use upkeep::{EraseReport, PageCommits, erase, export_yjs, import, pack, write_export};

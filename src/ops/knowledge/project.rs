@@ -23,12 +23,15 @@ use crate::store::{
     OfferIndex, OfferIndexState, SourceKey, StoreError, StoredRecords, UseLog, exclude_knowledge_from_git,
 };
 use crate::sys::clock;
-use crate::sys::environment::variable;
+use crate::sys::environment::account_name;
 use crate::sys::flock::LockError;
 use crate::sys::git::{ReadOnlyGit, WorkTree};
 
 use super::anchors::AnchorJudge;
 use super::pages::ProjectPages;
+
+/// How long git may take to tell a name.
+const GIT_LIMIT: Duration = Duration::from_secs(1);
 
 pub(super) struct KnowledgeProject {
     /// The root of the asker's work tree, without links. Outside of git, the folder that has the log.
@@ -267,8 +270,9 @@ impl KnowledgeProject {
         let (author, identity) = match &agent {
             Some(agent) => (agent.name.to_string(), format!("session {}", agent.session.as_str())),
             None => {
-                let user = variable("USER").unwrap_or_else(|| "somebody".to_string());
-                (user.clone(), format!("user {user}"))
+                let account = account_name();
+                let identity = format!("user {}", account.as_deref().unwrap_or_default());
+                (self.git_user().or(account).unwrap_or_else(|| "somebody".to_string()), identity)
             }
         };
         let digits = &sha256(identity.as_bytes())[..16];
@@ -280,6 +284,11 @@ impl KnowledgeProject {
         let branch = self.branch();
         let session = agent.map(|agent| agent.session);
         Ok(KnowledgeAuthor { writer, origin: Origin { author, at: clock::now(), commit, branch }, session })
+    }
+
+    /// The name that git signs the person's commits with, which pages have, too.
+    fn git_user(&self) -> Option<String> {
+        ReadOnlyGit::at(self.tree.as_ref()?, GIT_LIMIT).ok()?.user_name()
     }
 
     /// Reads an anchor as it is typed in the working directory.

@@ -7,14 +7,17 @@ use std::collections::BTreeSet;
 
 use crate::domain::knowledge::search::NearDuplicates;
 use crate::domain::knowledge::{
-    ActionReceipt, Anchor, AnchorTarget, Basis, BatchProblem, KnowledgeAction, KnowledgePlan,
-    KnowledgeSnapshot, MAX_ENTRIES, PlanContext, RecordId, RecordKind, merge, plan,
+    ActionReceipt, Anchor, AnchorTarget, Basis, BatchProblem, BatchProblemKind, KnowledgeAction,
+    KnowledgePlan, KnowledgeSnapshot, MAX_ENTRIES, PlanContext, RecordId, RecordKind, merge, plan,
 };
+use crate::domain::quote_code;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
 use crate::store::{LogContent, LogStamp};
 
 use super::anchors::AnchorJudge;
+use super::ask::unknown;
+use super::capture::CaptureError;
 use super::project::{KnowledgeAuthor, KnowledgeProject};
 use super::project_identity::project_problem;
 use super::use_marks;
@@ -77,13 +80,13 @@ impl CheckedBatch {
             return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint("split it"));
         }
         let project = KnowledgeProject::of(op);
-        let mut steps = CheckedSteps::default();
+        let mut steps = CheckedSteps::of(batch.base);
         steps.problems.extend(batch.project_id.and_then(|id| project_problem(&project, &id)));
         let mut judge = project.judge(op);
         for (index, step) in batch.steps.into_iter().enumerate() {
             match step {
                 Err(found) => steps.problems.extend(found),
-                Ok(request) => steps.add(op, &project, &mut judge, index, request, batch.base),
+                Ok(request) => steps.add(op, &project, &mut judge, index, request),
             }
         }
         let author = project.author(op)?;
@@ -139,7 +142,20 @@ impl PlannedBatch {
 
 /// The kind of the only record of that name; `None` if there is no such record.
 pub fn kind_of(op: &Op, name: &str) -> Result<Option<RecordKind>, CommandError> {
+    only_kind(&KnowledgeProject::of(op).read(op)?, name)
+}
+
+/// The kind of the record that is to be changed. It must exist.
+pub fn kind_to_update(op: &Op, name: &str, given: Option<RecordKind>) -> Result<RecordKind, CommandError> {
     let snapshot = KnowledgeProject::of(op).read(op)?;
+    let kind = match given {
+        Some(kind) => snapshot.named(name).iter().any(|record| record.id.kind == kind).then_some(kind),
+        None => only_kind(&snapshot, name)?,
+    };
+    kind.ok_or_else(|| unknown(&snapshot, name).hint("to add a record of that name, give its text"))
+}
+
+fn only_kind(snapshot: &KnowledgeSnapshot, name: &str) -> Result<Option<RecordKind>, CommandError> {
     let found = snapshot.named(name);
     match found.as_slice() {
         [] => Ok(None),
@@ -154,14 +170,18 @@ pub fn kind_of(op: &Op, name: &str) -> Result<Option<RecordKind>, CommandError> 
 }
 
 /// The steps that could be read, with their numbers in the batch, and what is wrong with the others.
-#[derive(Default)]
 struct CheckedSteps {
+    base: PlaceBase,
     numbers: Vec<usize>,
     actions: Vec<KnowledgeAction>,
     problems: Vec<BatchProblem>,
 }
 
 impl CheckedSteps {
+    fn of(base: PlaceBase) -> Self {
+        Self { base, numbers: Vec::new(), actions: Vec::new(), problems: Vec::new() }
+    }
+
     fn add(
         &mut self,
         op: &Op,
@@ -169,7 +189,6 @@ impl CheckedSteps {
         judge: &mut AnchorJudge,
         index: usize,
         request: KnowledgeRequest,
-        base: PlaceBase,
     ) {
         let KnowledgeRequest { mut action, places } = request;
         if places.len() > MAX_ENTRIES {
@@ -179,7 +198,7 @@ impl CheckedSteps {
         }
         let mut anchors = Vec::new();
         for place in &places {
-            match find_anchor(op, project, judge, place, base) {
+            match find_anchor(op, project, judge, place, self.base) {
                 Ok(anchor) => anchors.push(anchor),
                 Err((message, fix)) => {
                     self.problems.push(BatchProblem::new(index, "anchors", message, fix));
@@ -210,7 +229,7 @@ impl CheckedSteps {
             Err(found) => found,
         };
         let numbered = found.into_iter().map(|one| BatchProblem { action: self.numbers[one.action], ..one });
-        Err(refusal(self.problems.iter().cloned().chain(numbered).collect()))
+        Err(refusal(self.base, self.problems.iter().cloned().chain(numbered).collect()))
     }
 }
 
@@ -227,39 +246,68 @@ fn find_anchor(
     };
     let usage = "use a path, `path#symbol`, `path:line` or `path:from-to`".to_string();
     let target = target.map_err(|error| (error.to_string(), usage))?;
-    let fix = "name another place, or leave it out".to_string();
-    judge.capture(&target).map_err(|error| (error.to_string(), fix))
+    judge.capture(&target).map_err(|error| {
+        // `cargo test`, `make`: more likely a command than a file.
+        let is_like_command = place.contains(' ') || !place.contains(['/', '.', ':', '#']);
+        let fix = match error {
+            CaptureError::NoFile { .. } if is_like_command => {
+                format!("if it is a command, write {}", quote_code(&format!("\"$ {}\"", place.trim())))
+            }
+            _ => "name another place, or leave it out".to_string(),
+        };
+        (error.to_string(), fix)
+    })
 }
 
 /// One error for all problems.
-fn refusal(mut problems: Vec<BatchProblem>) -> CommandError {
+fn refusal(base: PlaceBase, mut problems: Vec<BatchProblem>) -> CommandError {
     problems.sort_by_key(|problem| problem.action);
-    let message = match problems.len() {
-        1 => format!("nothing was recorded: {}", problems[0].message),
-        count => format!("nothing was recorded: {count} problems"),
+    if base == PlaceBase::WorkingDirectory {
+        // What was typed once may be a part of several records.
+        let mut seen = BTreeSet::new();
+        problems.retain(|problem| seen.insert((problem.field.clone(), problem.message.clone())));
+    }
+    let message = match problems.as_slice() {
+        [only] => format!("nothing was recorded: {}{}", origin(base, only), only.message),
+        several => format!("nothing was recorded: {} problems", several.len()),
     };
-    let mut error = CommandError::new(CommandErrorKind::InvalidValue, message);
+    let are_all = |kind: BatchProblemKind| problems.iter().all(|problem| problem.kind == kind);
+    let kind = match base {
+        _ if are_all(BatchProblemKind::Secret) => CommandErrorKind::Secret,
+        PlaceBase::ProjectRoot => CommandErrorKind::InvalidBatch,
+        PlaceBase::WorkingDirectory if are_all(BatchProblemKind::UnknownRecord) => {
+            CommandErrorKind::UnknownRecord
+        }
+        PlaceBase::WorkingDirectory => CommandErrorKind::InvalidValue,
+    };
+    let mut error = CommandError::new(kind, message);
     if let [only] = problems.as_slice() {
         error = error.hint(only.fix.clone());
     } else {
         for problem in &problems {
-            error = error.hint(describe(problem));
+            error = error.hint(format!("{}{}; {}", origin(base, problem), problem.message, problem.fix));
         }
     }
     let row = |problem: &BatchProblem| {
         vec![
-            ("action", Some(problem.action.to_string())),
+            ("index", Some(problem.action.to_string())),
             ("field", problem.field.clone()),
-            ("problem", Some(problem.message.clone())),
-            ("fix", Some(problem.fix.clone())),
+            ("message", Some(problem.message.clone())),
+            ("hint", Some(problem.fix.clone())),
         ]
     };
     error.facts.push(("problems", ErrorDetail::Rows(problems.iter().map(row).collect())));
     error
 }
 
-/// `action 2, anchors: there is no file … — name one`
-fn describe(problem: &BatchProblem) -> String {
-    let field = problem.field.as_ref().map_or(String::new(), |field| format!(", `{field}`"));
-    format!("action {}{field}: {}; {}", problem.action, problem.message, problem.fix)
+/// Where a problem is: `action 2, anchors: ` of a batch; of what was typed, the option if there is one.
+fn origin(base: PlaceBase, problem: &BatchProblem) -> String {
+    match (base, problem.field.as_deref()) {
+        (PlaceBase::ProjectRoot, Some(field)) => format!("action {}, `{field}`: ", problem.action),
+        (PlaceBase::ProjectRoot, None) => format!("action {}: ", problem.action),
+        (PlaceBase::WorkingDirectory, Some("rationale")) => "why: ".to_string(),
+        (PlaceBase::WorkingDirectory, Some("tags")) => "tag: ".to_string(),
+        (PlaceBase::WorkingDirectory, Some(field @ ("also" | "supersedes"))) => format!("{field}: "),
+        (PlaceBase::WorkingDirectory, _) => String::new(),
+    }
 }

@@ -8,7 +8,7 @@ use crate::domain::quote_code;
 use crate::domain::settings::KnowledgeMode;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
-use crate::ops::error::CommandError;
+use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::knowledge::{CheckedBatch, KnowledgeBatch, KnowledgeRequest, PlaceBase};
 use crate::store::{AskMoment, KnowledgeMark};
 
@@ -20,6 +20,8 @@ pub struct TaskLessons {
     pub learned: Vec<String>,
     /// What was tried and did not work.
     pub tried: Vec<String>,
+    /// Why what was learned is so. If nothing was learned, why what was tried failed.
+    pub why: Option<String>,
     /// What it is about, as it was typed.
     pub places: Vec<String>,
 }
@@ -27,6 +29,18 @@ pub struct TaskLessons {
 impl TaskLessons {
     fn is_empty(&self) -> bool {
         self.learned.is_empty() && self.tried.is_empty()
+    }
+
+    /// A place and a reason belong to something.
+    fn require_lesson(&self) -> Result<(), CommandError> {
+        let option = match (&self.why, self.places.is_empty()) {
+            (_, false) => "--at",
+            (Some(_), true) => "--why",
+            (None, true) => return Ok(()),
+        };
+        let message = format!("the task is still open: {option} needs something to record");
+        let hint = "add --learned \"…\" or --tried \"…\"";
+        Err(CommandError::new(CommandErrorKind::Usage, message).hint(hint))
     }
 }
 
@@ -45,6 +59,7 @@ pub fn complete_with_lessons(
     lessons: &TaskLessons,
 ) -> Result<LessonOutcome, CommandError> {
     if lessons.is_empty() {
+        lessons.require_lesson()?;
         let completed = complete(op, request)?;
         let is_worth_asking = !completed.was_complete && is_worth_asking(op);
         return Ok(LessonOutcome { completed, records: Vec::new(), is_worth_asking });
@@ -56,8 +71,10 @@ pub fn complete_with_lessons(
             mesh.tasks().claims()?.of(&caller).into_iter().next().map(|claim| claim.task)
         }
     };
+    let is_reasoned = |kind: RecordKind| kind == RecordKind::Note || lessons.learned.is_empty();
     let draft = |kind: RecordKind, text: &String| RecordDraft {
         description: Some(text.clone()),
+        rationale: lessons.why.clone().filter(|_| is_reasoned(kind)),
         tags: task.iter().map(|task| (TASK_TAG.to_string(), task.clone())).collect(),
         ..RecordDraft::new(kind)
     };
@@ -69,7 +86,10 @@ pub fn complete_with_lessons(
     });
     let batch =
         KnowledgeBatch { project_id: None, steps: steps.collect(), base: PlaceBase::WorkingDirectory };
-    let checked = CheckedBatch::check(op, batch)?;
+    let checked = CheckedBatch::check(op, batch).map_err(|error| {
+        let message = format!("the task is still open, and {}", error.message);
+        CommandError { message, ..error }
+    })?;
     let completed = complete(op, request)?;
     let records = checked.record(op).unwrap_or_else(|error| {
         let task = quote_code(&completed.completion.task);

@@ -132,7 +132,17 @@ fn a_newer_record_stands_above_the_one_that_it_supersedes() {
 fn nearly_the_same_is_not_recorded_twice() {
     let env = project();
     text(&env, &["learn", "Run the tests with --locked and two jobs", "--name", "locked"]);
-    insta::assert_snapshot!(text(&env, &["learn", "Run the test with --locked and two jobs"]), @"note/locked says nearly the same, so nothing was recorded. To see it: msg knowledge show note/locked. To record yours nevertheless, add --new.");
+    let again = ["learn", "Run the test with --locked and two jobs"];
+    insta::assert_snapshot!(run(&env, &again).expect_code(1).stderr, @r"
+    error: nothing was recorded: note/locked says nearly the same
+    hint: to see it: msg knowledge show note/locked
+    hint: to record yours nevertheless, add --new
+    ");
+    let refused = run(&env, &[&again[..], &["--json"]].concat()).expect_code(1);
+    assert_eq!(
+        (refused.kind().as_str(), &refused.json()["error"]["existing"]),
+        ("duplicate", &json!(["note/locked"]))
+    );
     assert_eq!(names(&env, &["knowledge", "list"]).len(), 1);
     text(&env, &["learn", "Run the test with --locked and two jobs", "--new"]);
     assert_eq!(names(&env, &["knowledge", "list"]).len(), 2);
@@ -173,11 +183,13 @@ fn a_batch_is_recorded_whole_or_not_at_all() {
         ["record-note", { "description": "z", "anchors": ["src/flock.rs:99"] }],
         ["confirm", { "name": "nothing" }],
     ]});
-    let refused = record(&env, &bad).expect_code(2).json();
+    let refused = record(&env, &bad).expect_code(1);
+    assert_eq!(refused.kind(), "invalid_batch");
+    let refused = refused.json();
     let problems = refused["error"]["problems"].as_array().unwrap().clone();
-    let actions: Vec<&str> = problems.iter().map(|problem| problem["action"].as_str().unwrap()).collect();
+    let actions: Vec<&str> = problems.iter().map(|problem| problem["index"].as_str().unwrap()).collect();
     assert_eq!(actions, ["1", "2", "3", "4", "5", "6"], "{problems:#?}");
-    assert!(problems[0]["fix"].as_str().unwrap().contains("record-decision"));
+    assert!(problems[0]["hint"].as_str().unwrap().contains("record-decision"));
     assert!(names(&env, &["knowledge", "list"]).is_empty());
     let told = record(&env, &json!({ "actions": [good, ["confirm", { "name": "one-lock" }]] }))
         .expect_code(0)
@@ -216,7 +228,7 @@ fn a_hostile_record_is_harmless() {
         &env.work().join("batch.json"),
         &json!({ "actions": [["record-note", { "description": huge }]] }).to_string(),
     );
-    let refused = run(&env, &["record", "batch.json"]).expect_code(2);
+    let refused = run(&env, &["record", "batch.json"]).expect_code(1);
     assert!(refused.stderr.contains("4096 is the most"), "{}", refused.stderr);
 }
 

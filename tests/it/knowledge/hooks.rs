@@ -515,7 +515,7 @@ fn a_task_is_completed_with_what_was_learned() {
     env.ok(&["spec", "spec.md", "--as", "Bob"]);
     env.ok(&["claim", "TASK-01", "--as", "Bob"]);
     let secret = ["complete", "--learned", "the key is AKIAIOSFODNN7EXAMPLE", "--as", "Bob"];
-    assert_eq!(env.fails(2, &secret), "invalid_value", "what is wrong is told before anything is done");
+    assert_eq!(env.fails(1, &secret), "secret", "what is wrong is told before anything is done");
     let missing = ["complete", "--learned", "fine", "--at", "src/nowhere.rs", "--as", "Bob"];
     assert_eq!(env.fails(2, &missing), "invalid_value");
     assert_eq!(env.ok(&["tasks", "--as", "Bob"])["tasks"][0]["state"], json!("claimed"));

@@ -143,8 +143,7 @@ fn a_summary_is_compared_with_that_of_the_same_file() {
     let learn = |path: &str, name: &str| {
         let args = ["learn", "Re-exports the items of its folder", "--kind", "file", "--at", path, "--json"];
         let name = if name.is_empty() { vec![] } else { vec!["--name", name] };
-        at(&env, "15T12:00:00", &[&args[..], &name].concat()).expect_code(0).json()["records"][0]["outcome"]
-            .clone()
+        at(&env, "15T12:00:00", &[&args[..], &name].concat()).json()["records"][0]["outcome"].clone()
     };
     assert_eq!(learn("src/flock.rs", ""), "added");
     assert_eq!(learn("src/other.rs", ""), "added");
@@ -158,10 +157,10 @@ fn too_many_anchors_are_refused_before_they_are_looked_at() {
     let batch =
         serde_json::json!({ "actions": [["record-note", { "description": "x", "anchors": anchors }]] });
     put(&env.work().join("batch.json"), &batch.to_string());
-    let refused = env.run(&["record", "batch.json", "--json"]).expect_code(2).json();
+    let refused = env.run(&["record", "batch.json", "--json"]).expect_code(1).json();
     let problems = refused["error"]["problems"].as_array().unwrap();
     assert_eq!(problems.len(), 1, "{problems:#?}");
-    assert!(problems[0]["problem"].as_str().unwrap().contains("64 is the most"), "{problems:#?}");
+    assert!(problems[0]["message"].as_str().unwrap().contains("64 is the most"), "{problems:#?}");
 }
 
 /// A batch says which project it is for: by name, or by the first commit.
@@ -182,9 +181,9 @@ fn a_batch_of_another_project_is_refused() {
     }
     record(&env, serde_json::Value::Null).expect_code(0);
     for id in ["other", "", &first[..6], "0000000"] {
-        let refused = record(&env, id.into()).expect_code(2).json();
+        let refused = record(&env, id.into()).expect_code(1).json();
         assert_eq!(refused["error"]["problems"][0]["field"], "projectId", "{id}: {refused}");
-        assert!(refused["error"]["problems"][0]["fix"].as_str().unwrap().contains("`work`"), "{refused}");
+        assert!(refused["error"]["problems"][0]["hint"].as_str().unwrap().contains("`work`"), "{refused}");
     }
     record(&env, serde_json::json!(7)).expect_code(2);
 }

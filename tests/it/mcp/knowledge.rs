@@ -114,7 +114,7 @@ fn a_batch() {
         { "name": "without an action" },
     ]);
     let said = client.call("learn", json!({ "actions": faulty }));
-    assert_eq!(said.structured["error"]["kind"], "invalid_value");
+    assert_eq!(said.structured["error"]["kind"], "invalid_batch");
     assert_eq!(said.structured["error"]["problems"].as_array().unwrap().len(), 3, "{}", said.text);
     assert!(!env.ok(&["knowledge", "list"]).to_string().contains("good"));
     assert_eq!(client.fails("learn", json!({ "text": "x", "actions": [] })), "usage");
@@ -148,6 +148,24 @@ fn what_is_wrong_is_told() {
     for said in [client.call("know", json!({ "q": "(" })), client.call("learn", json!({ "text": "" }))] {
         assert!(said.failed && !said.text.contains("`msg "), "hints name tools: {}", said.text);
     }
+}
+
+#[test]
+fn a_record_is_changed_without_its_text() {
+    let (env, mut client) = project();
+    client.ok("learn", one_lock());
+    // Some clients fill in the default kind.
+    let said = client.ok("learn", json!({ "name": "one-lock", "kind": "note", "why": "they deadlock" }));
+    assert_eq!(said.text, "updated decision/one-lock");
+    let said = client.ok("learn", json!({ "name": "one-lock", "text": "One lock", "at": "src/flock.rs:1" }));
+    assert_eq!(
+        said.text,
+        "updated decision/one-lock\nReplaced `src/flock.rs#lock`, because you gave a place in the same file."
+    );
+    assert_eq!(env.ok(&["know", "lock"])["records"][0]["rationale"], "they deadlock");
+    assert_eq!(client.fails("learn", json!({ "name": "nothing", "why": "x" })), "unknown_record");
+    assert_eq!(client.fails("learn", json!({ "name": "one-lock" })), "usage");
+    assert_eq!(client.fails("learn", json!({ "tried": "x", "kind": "decision" })), "usage");
 }
 
 /// A record is shown as a note, whatever it says.

@@ -93,6 +93,24 @@ fn a_new_sentence_of_another_author_takes_over_no_reason() {
     assert_eq!((said.description.as_str(), said.rationale.as_str()), ("Use two locks", ""));
 }
 
+#[test]
+fn an_update_tells_what_becomes_of_the_text_of_another_author() {
+    let first = RecordDraft { rationale: Some("two deadlocked".into()), ..decision("locks", "Use one lock") };
+    let snapshot = play(vec![(context("ann", 1), vec![record(first)])]);
+    let remarks = |author: &str, draft: RecordDraft| {
+        let planned = plan(&[record(draft)], &snapshot, &context(author, 2), &nothing_alike).unwrap();
+        planned.receipts[0].remarks.clone()
+    };
+    let ann = || "ann".to_string();
+    let text = || decision("locks", "Use two locks");
+    let why = || RecordDraft { description: None, rationale: Some("slow".into()), ..text() };
+    assert_eq!(remarks("bob", text()), [ReceiptRemark::DroppedReason { author: ann() }]);
+    assert_eq!(remarks("bob", why()), [ReceiptRemark::TookOverText { author: ann() }]);
+    assert_eq!(remarks("bob", RecordDraft { rationale: Some("slow".into()), ..text() }), []);
+    assert_eq!(remarks("ann", text()), []);
+    assert_eq!(remarks("ann", why()), []);
+}
+
 /// A draft that is about a place.
 fn at(place: &str, draft: RecordDraft) -> RecordDraft {
     let target = AnchorTarget::parse(place).unwrap();
@@ -133,7 +151,7 @@ fn an_anchor_in_the_same_file_replaces_the_old_one() {
 fn a_secret_in_an_anchor_is_refused() {
     let draft = at("$ curl -H token=abc12345def", decision("x", "One lock"));
     let found = problems(&KnowledgeSnapshot::default(), &[record(draft)]);
-    assert!(found[0].contains("a password or token"), "{found:?}");
+    assert!(found[0].contains("`$ curl …` has a password or token"), "{found:?}");
 }
 
 #[test]

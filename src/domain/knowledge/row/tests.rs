@@ -46,6 +46,14 @@ fn record(text: &str, anchors: &[&str]) -> Record {
 }
 
 #[test]
+fn a_link_without_a_text_has_no_quotation_marks() {
+    let mut link = record("", &[]);
+    link.statement.rationale = String::new();
+    assert_eq!(index_row(&link, &RecordState::fresh(&link)), "decision one-flock");
+    assert!(!full_text(&link, &RecordState::fresh(&link), 100).contains('“'));
+}
+
+#[test]
 fn a_row_is_one_line() {
     let record = record("One flock guards all names.", &["src/sys/flock.rs:12", "$ cargo test"]);
     let mut state = RecordState::fresh(&record);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::byte_reader::{put_number, put_text};
 use super::document::{SearchDocument, SearchField};
 use super::index::{HEADER, SearchIndex, WEIGHT_UNIT};
-use super::terms::{TermPart, each_term, each_token};
+use super::terms::{TermChoice, TermPart, each_term, each_token};
 use crate::domain::knowledge::{Record, RecordId};
 
 const FIELDS: usize = SearchField::COUNT;
@@ -17,6 +17,7 @@ const LENGTH_WEIGHTS: [f32; FIELDS] = [0.6, 0.6, 0.3, 0.3, 0.3, 0.3];
 
 #[derive(Default)]
 pub(super) struct IndexBuilder {
+    choice: TermChoice,
     terms: HashMap<String, u32>,
     /// The terms of tokens that were seen: most are seen often.
     tokens: HashMap<String, Vec<(u32, TermPart)>>,
@@ -79,7 +80,7 @@ impl IndexBuilder {
     fn terms_of(&mut self, token: &str) -> &[(u32, TermPart)] {
         if !self.tokens.contains_key(token) {
             let mut terms = Vec::new();
-            each_term(token, &mut |term, part| {
+            each_term(token, self.choice, &mut |term, part| {
                 let next = self.terms.len() as u32;
                 let number = match self.terms.get(term) {
                     Some(number) => *number,
@@ -113,7 +114,8 @@ impl IndexBuilder {
         }
         let start = (tables + entries.len()) as u32;
         let counts = (self.documents.len() as u32, names.len() as u32);
-        SearchIndex::assemble(counts.0, counts.1, start, &[&table, &entries, &postings])
+        let index = SearchIndex::assemble(counts.0, counts.1, start, &[&table, &entries, &postings]);
+        index.with_choice(self.choice)
     }
 
     fn put_document(&self, bytes: &mut Vec<u8>, document: &StoredDocument) {
@@ -185,7 +187,17 @@ fn weight(count: &TermCount, norms: &[f32; FIELDS]) -> u16 {
 
 impl SearchIndex {
     pub fn build<'a>(documents: impl IntoIterator<Item = SearchDocument<'a>>) -> Self {
-        let mut builder = IndexBuilder::default();
+        Self::of_terms(TermChoice::Telling, documents)
+    }
+
+    /// For a query of stop words alone ([`SearchQuery::is_of_stop_words`](super::SearchQuery::is_of_stop_words)): every
+    /// word is indexed. It is not worth a cache.
+    pub fn of_every_word<'a>(documents: impl IntoIterator<Item = SearchDocument<'a>>) -> Self {
+        Self::of_terms(TermChoice::Every, documents)
+    }
+
+    fn of_terms<'a>(choice: TermChoice, documents: impl IntoIterator<Item = SearchDocument<'a>>) -> Self {
+        let mut builder = IndexBuilder { choice, ..IndexBuilder::default() };
         documents.into_iter().for_each(|document| builder.add(document));
         builder.finish()
     }

@@ -13,6 +13,7 @@ use std::cmp::Ordering;
 use super::byte_reader::ByteReader;
 use super::document::DocumentKey;
 use super::index_error::{SearchIndexError, VERSION};
+use super::terms::TermChoice;
 
 const MAGIC: &[u8; 4] = b"RVSI";
 /// The checksum is that of everything after it.
@@ -28,6 +29,8 @@ pub struct SearchIndex {
     documents: u32,
     terms: u32,
     postings: usize,
+    /// Which words it has; one from a cache has the telling ones.
+    choice: TermChoice,
 }
 
 /// A term of the index.
@@ -75,7 +78,7 @@ impl SearchIndex {
         if tables > bytes.len() as u64 {
             return Err(SearchIndexError::Damaged);
         }
-        Ok(Self { documents, terms, postings, bytes })
+        Ok(Self { documents, terms, postings, bytes, choice: TermChoice::default() })
     }
 
     /// Puts the parts together. The bytes of `parts` follow the header.
@@ -90,7 +93,15 @@ impl SearchIndex {
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let checksum = crc32fast::hash(&bytes[CHECKED..]).to_le_bytes();
         bytes[CHECKED - 4..CHECKED].copy_from_slice(&checksum);
-        Self { bytes, documents, terms, postings: postings as usize }
+        Self { bytes, documents, terms, postings: postings as usize, choice: TermChoice::default() }
+    }
+
+    pub(super) fn with_choice(self, choice: TermChoice) -> Self {
+        Self { choice, ..self }
+    }
+
+    pub(super) fn choice(&self) -> TermChoice {
+        self.choice
     }
 
     /// How many documents there are.
@@ -100,6 +111,15 @@ impl SearchIndex {
 
     pub fn is_empty(&self) -> bool {
         self.documents == 0
+    }
+
+    /// Calls `take` with each path that each document is about.
+    pub fn each_path(&self, take: &mut dyn FnMut(&DocumentKey, &str)) -> Result<(), SearchIndexError> {
+        for number in 0..self.documents {
+            let entry = self.document(number)?;
+            entry.paths.iter().for_each(|path| take(&entry.key, path));
+        }
+        Ok(())
     }
 
     pub(super) fn document(&self, number: u32) -> Result<DocumentEntry<'_>, SearchIndexError> {

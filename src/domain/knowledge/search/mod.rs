@@ -20,5 +20,5 @@ pub use document::{DocumentKey, SearchDocument, SearchField};
 pub use index::SearchIndex;
 pub use index_error::SearchIndexError;
 pub use near_duplicate::{NearDuplicates, comparable_text, near_duplicate};
-pub use rank::{MergeState, SearchHit, SearchQuery, Standing};
+pub use rank::{MergeState, SearchHit, SearchQuery, Standing, is_below};
 pub use scorer::{Bm25, Match, QueryTerm, Scorer};

@@ -25,6 +25,8 @@ pub struct SearchQuery<'a> {
     pub kind: Option<RecordKind>,
     /// A file or a directory.
     pub path: Option<&'a str>,
+    /// What files there were called earlier.
+    pub former_paths: &'a [String],
     /// Only what changed since.
     pub since: Option<Timestamp>,
     pub limit: usize,
@@ -33,7 +35,12 @@ pub struct SearchQuery<'a> {
 impl<'a> SearchQuery<'a> {
     /// The best `limit` of all documents for some words.
     pub fn new(words: &'a str, limit: usize) -> Self {
-        Self { words, kind: None, path: None, since: None, limit }
+        Self { words, kind: None, path: None, former_paths: &[], since: None, limit }
+    }
+
+    /// Whether it has words, but none that [`SearchIndex::of_records`] knows, and nothing else to go by.
+    pub fn is_of_stop_words(&self) -> bool {
+        !self.words.trim().is_empty() && !self.is_filtered() && QueryTerm::all(self.words).is_empty()
     }
 
     fn is_filtered(&self) -> bool {
@@ -48,15 +55,19 @@ impl<'a> SearchQuery<'a> {
         let Some(path) = self.path.map(|path| path.trim_start_matches("./").trim_end_matches('/')) else {
             return true;
         };
-        let is_below = |other: &str| {
-            other.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        matches!(path, "" | ".") || entry.paths.iter().any(|other| is_below(other))
+        let is_here =
+            |other: &&str| is_below(other, path) || self.former_paths.iter().any(|old| old == other);
+        matches!(path, "" | ".") || entry.paths.iter().any(is_here)
     }
 
     fn is_in_time(&self, entry: &DocumentEntry<'_>) -> bool {
         self.since.is_none_or(|since| entry.changed >= since.as_millisecond())
     }
+}
+
+/// Whether a path is that file or directory, or in it.
+pub fn is_below(path: &str, place: &str) -> bool {
+    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Whether the asker's branch has the commit at which a record was made.
@@ -119,7 +130,7 @@ impl SearchIndex {
         query: &SearchQuery<'_>,
         standing: impl FnMut(&DocumentKey) -> Option<Standing>,
     ) -> Result<Vec<SearchHit>, SearchIndexError> {
-        let terms = QueryTerm::all(query.words);
+        let terms = QueryTerm::chosen(query.words, self.choice());
         let is_without_words = query.words.trim().is_empty() || terms.is_empty() && query.is_filtered();
         let matches = match is_without_words {
             true => (0..self.len() as u32).map(|document| Match { document, score: 1.0, terms: 0 }).collect(),

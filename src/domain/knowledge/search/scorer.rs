@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::index::{SearchIndex, TermEntry};
 use super::index_error::SearchIndexError;
-use super::terms::{TermPart, each_term, each_token, relatives, root};
+use super::terms::{TermChoice, TermPart, each_term, each_token, relatives, root};
 
 /// How soon more of the same word counts no more.
 const SATURATION: f32 = 1.2;
@@ -33,6 +33,11 @@ pub struct QueryTerm {
 impl QueryTerm {
     /// The terms of a query, each once.
     pub fn all(words: &str) -> Vec<Self> {
+        Self::chosen(words, TermChoice::Telling)
+    }
+
+    /// The same with another choice of words.
+    pub(super) fn chosen(words: &str, choice: TermChoice) -> Vec<Self> {
         let mut terms: Vec<Self> = Vec::new();
         let mut add = |word: &str, term: &str, weight: f32| {
             if terms.len() < MOST_TERMS && terms.iter().all(|other| other.term != term) {
@@ -42,12 +47,12 @@ impl QueryTerm {
         let mut tokens: Vec<&str> = Vec::new();
         each_token(words, &mut |token| tokens.push(token));
         for token in &tokens {
-            each_term(token, &mut |term, _| add(token, term, 1.0));
+            each_term(token, choice, &mut |term, _| add(token, term, 1.0));
         }
         for pair in tokens.windows(2) {
             let joined = format!("{}_{}", pair[0], pair[1]);
             let mut singles = 0;
-            each_term(&joined, &mut |term, part| match part {
+            each_term(&joined, choice, &mut |term, part| match part {
                 TermPart::Word => singles += 1,
                 TermPart::Whole if singles > 0 => add(&format!("{} {}", pair[0], pair[1]), term, JOINED),
                 TermPart::Whole => {}

@@ -28,10 +28,21 @@ pub(super) fn each_token<'a>(text: &'a str, take: &mut dyn FnMut(&'a str)) {
     }
 }
 
-/// Calls `take` with the terms of a token. Stop words and single letters are left out.
-pub(super) fn each_term(token: &str, take: &mut dyn FnMut(&str, TermPart)) {
+/// Which words are terms.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum TermChoice {
+    /// Stop words and single letters are left out.
+    #[default]
+    Telling,
+    Every,
+}
+
+/// Calls `take` with the terms of a token.
+pub(super) fn each_term(token: &str, choice: TermChoice, take: &mut dyn FnMut(&str, TermPart)) {
     each_form(token, &mut |word, part| {
-        let is_empty = part == TermPart::Word && (is_single_letter(word) || is_english_stop_word(word));
+        let is_empty = choice == TermChoice::Telling
+            && part == TermPart::Word
+            && (is_single_letter(word) || is_english_stop_word(word));
         if !is_empty && word.len() <= MAX_TERM {
             take(&normal(word), part);
         }
@@ -223,7 +234,9 @@ mod tests {
 
     fn terms(text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        each_token(text, &mut |token| each_term(token, &mut |term, _| found.push(term.to_string())));
+        each_token(text, &mut |token| {
+            each_term(token, TermChoice::Telling, &mut |term, _| found.push(term.to_string()));
+        });
         found
     }
 

@@ -38,6 +38,9 @@ pub(in crate::faces::cli) struct CompleteArgs {
     /// What you tried and what did not work, to be recorded as knowledge; can be repeated
     #[arg(long, value_name = "TEXT")]
     tried: Vec<String>,
+    /// Why it is so, or if you only give --tried, why it failed
+    #[arg(long, value_name = "TEXT")]
+    why: Option<String>,
     /// What that is about: a path, path#symbol, path:line, path:from-to, or "$ command"; can be repeated
     #[arg(long, value_name = "PLACE")]
     at: Vec<String>,
@@ -48,7 +51,7 @@ pub(in crate::faces::cli) struct CompleteArgs {
 
 pub(super) fn run(op: &Op, args: CompleteArgs) -> Result<CommandOutput, CommandError> {
     let request = CompleteRequest { task: args.task, spec: args.spec, notes: args.notes, ticks: args.tick };
-    let lessons = TaskLessons { learned: args.learned, tried: args.tried, places: args.at };
+    let lessons = TaskLessons { learned: args.learned, tried: args.tried, why: args.why, places: args.at };
     Ok(CompleteReport(tasks::complete_with_lessons(op, &request, &lessons)?).into())
 }
 

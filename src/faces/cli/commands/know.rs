@@ -3,9 +3,9 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::escape_invisible;
 use crate::domain::knowledge::scheme::QueryAnswer;
 use crate::domain::knowledge::{RecordKind, section_row};
+use crate::domain::{escape_invisible, quote_code};
 use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::faces::cli::value_parsers::{confidence, count, record_kind};
 use crate::faces::json;
@@ -13,7 +13,7 @@ use crate::ops::knowledge::{self, FoundSection, KnowledgeAnswer, KnowledgeQuesti
 use crate::ops::{self, CommandError, Op};
 use crate::sys::clock;
 
-use super::knowledge::{full_lines, markdown, moment, row};
+use super::knowledge::{full_lines, markdown, moment, nothing_by, row};
 
 /// How many records are shown in full unless one asks for all.
 const SHOWN_IN_FULL: usize = 2;
@@ -73,7 +73,9 @@ pub(super) fn run(op: &Op, args: KnowArgs) -> Result<CommandOutput, CommandError
     let words = args.words.join(" ");
     if words.trim_start().starts_with('(') {
         let as_of = moment(args.as_of.as_deref())?;
-        return Ok(ExpressionReport(knowledge::evaluate_as_of(op, &words, as_of)?).into());
+        let answer = knowledge::evaluate_as_of(op, &words, as_of)?;
+        let error = knowledge::expression_error(&answer);
+        return Ok(CommandOutput { report: Some(Box::new(ExpressionReport(answer))), error });
     }
     let since = args.since.as_deref().map(|text| ops::parse_duration(text, "--since")).transpose()?;
     let in_full = match (args.full || args.markdown, words.is_empty()) {
@@ -94,12 +96,32 @@ pub(super) fn run(op: &Op, args: KnowArgs) -> Result<CommandOutput, CommandError
     };
     let answer = knowledge::know(op, &question)?;
     let form = if args.markdown { AnswerForm::Markdown } else { AnswerForm::Rows { in_full } };
-    Ok(KnowReport { answer, form }.into())
+    Ok(KnowReport { answer, form, as_of: args.as_of }.into())
 }
 
 struct KnowReport {
     answer: KnowledgeAnswer,
     form: AnswerForm,
+    /// As it was typed.
+    as_of: Option<String>,
+}
+
+impl KnowReport {
+    /// Why there is no record.
+    fn nothing(&self) -> String {
+        match (&self.answer.missing_path, self.answer.total, &self.as_of) {
+            (Some(path), ..) => {
+                format!("There is no {} here, and no record is about it.", quote_code(path.as_str()))
+            }
+            (None, 0, Some(moment)) => nothing_by(moment),
+            (None, 0, None) => {
+                "Nothing is recorded in this project yet. To record something: msg learn \"…\" --at PATH"
+                    .to_string()
+            }
+            (None, 1, _) => "The one record of this project does not fit.".to_string(),
+            (None, total, _) => format!("None of the {total} records of this project fits."),
+        }
+    }
 }
 
 enum AnswerForm {
@@ -120,7 +142,7 @@ impl Report for KnowReport {
     }
 
     fn text(&self, page: &mut Page) {
-        let KnowledgeAnswer { records, total, sections } = &self.answer;
+        let KnowledgeAnswer { records, sections, .. } = &self.answer;
         let in_full = match self.form {
             AnswerForm::Rows { in_full } => in_full,
             AnswerForm::Markdown => {
@@ -129,14 +151,7 @@ impl Report for KnowReport {
             }
         };
         if records.is_empty() && sections.is_empty() && !page.is_quiet {
-            page.line(match total {
-                0 => {
-                    "Nothing is recorded in this project yet. To record something: msg learn \"…\" --at PATH"
-                        .to_string()
-                }
-                1 => "The one record of this project does not fit.".to_string(),
-                total => format!("None of the {total} records of this project fits."),
-            });
+            page.line(self.nothing());
         }
         for (number, shown) in records.iter().enumerate() {
             if number < in_full {
@@ -171,6 +186,10 @@ impl Report for ExpressionReport {
     }
 
     fn text(&self, page: &mut Page) {
+        // What is wrong is told as an error.
+        if !self.0.is_value() {
+            return;
+        }
         self.0.to_string().lines().for_each(|line| page.line(escape_invisible(line)));
     }
 }

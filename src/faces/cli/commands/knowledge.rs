@@ -90,11 +90,14 @@ pub(super) fn run(op: &Op, args: KnowledgeArgs, ui: &Ui) -> Result<CommandOutput
     };
     match args.action {
         KnowledgeCommand::List { kind, as_of } => {
-            let as_of = moment(as_of.as_deref())?;
-            let question =
-                KnowledgeQuestion { kind, as_of, limit: usize::MAX, ..KnowledgeQuestion::default() };
+            let question = KnowledgeQuestion {
+                kind,
+                as_of: moment(as_of.as_deref())?,
+                limit: usize::MAX,
+                ..KnowledgeQuestion::default()
+            };
             let answer = knowledge::know(op, &question)?;
-            Ok(RecordList { records: answer.records }.into())
+            Ok(RecordList { records: answer.records, as_of }.into())
         }
         KnowledgeCommand::Show { name, as_of } => {
             Ok(RecordPages(knowledge::show_as_of(op, &name, moment(as_of.as_deref())?)?).into())
@@ -144,6 +147,7 @@ impl Report for Receipts {
                 ActionOutcome::Retired => format!("Retired {name}. It is no longer shown."),
                 ActionOutcome::Confirmed => format!("Confirmed {name}."),
             });
+            receipt.remarks.iter().for_each(|remark| page.line(format!("  {remark}")));
         }
     }
 
@@ -152,8 +156,15 @@ impl Report for Receipts {
     }
 }
 
+/// Said if nothing was recorded by a moment, which is as it was typed.
+pub(super) fn nothing_by(moment: &str) -> String {
+    format!("Nothing was recorded by {}.", quote_code(moment))
+}
+
 struct RecordList {
     records: Vec<ShownRecord>,
+    /// As it was typed.
+    as_of: Option<String>,
 }
 
 impl Report for RecordList {
@@ -164,7 +175,7 @@ impl Report for RecordList {
 
     fn text(&self, page: &mut Page) {
         if self.records.is_empty() && !page.is_quiet {
-            page.line("Nothing is recorded.");
+            page.line(self.as_of.as_deref().map_or("Nothing is recorded.".to_string(), nothing_by));
         }
         self.records.iter().for_each(|shown| page.line(row(shown)));
     }

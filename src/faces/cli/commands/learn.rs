@@ -1,11 +1,13 @@
 //! `msg learn`: records what somebody found out about the project.
 
 use clap::Args;
+use serde_json::{Map, Value};
 
 use crate::domain::knowledge::{
-    Basis, DuplicatePolicy, RecordDraft, RecordKind, RecordName, RecordNameError,
+    ActionOutcome, ActionReceipt, Basis, DuplicatePolicy, RecordDraft, RecordKind, RecordName,
+    RecordNameError,
 };
-use crate::faces::cli::output::CommandOutput;
+use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::faces::cli::value_parsers::{basis, learnable_kind};
 use crate::ops::knowledge::{self, Lesson, PlaceBase};
 use crate::ops::{CommandError, CommandErrorKind, Op};
@@ -23,10 +25,11 @@ Examples:
   msg learn \"One lock guards all names\" --at src/sys/flock.rs:12 --why \"two locks deadlocked\" --kind decision
   msg learn --tried \"caching the registry in memory\" --why \"other processes change it\" --at src/store/mesh.rs
   msg learn \"Run the tests with --locked\" --at \"$ cargo test\" --known tested
+  msg learn --name one-lock --why \"two locks deadlocked\" --at src/sys/flock.rs:20
   msg learn \"Two locks, in a fixed order\" --kind decision --supersedes one-lock-guards-all-names")]
 pub(in crate::faces::cli) struct LearnArgs {
-    /// What you found out, in one sentence
-    #[arg(value_name = "TEXT", required_unless_present = "tried")]
+    /// What you found out, in one sentence; can be left out with the `--name` of a record that exists
+    #[arg(value_name = "TEXT", required_unless_present_any = ["tried", "name"])]
     text: Option<String>,
     /// What it is about: a path, path#symbol, path:line, path:from-to, or "$ command"; can be repeated
     #[arg(long, value_name = "PLACE")]
@@ -37,7 +40,7 @@ pub(in crate::faces::cli) struct LearnArgs {
     /// note (the default), tried, decision, principle, pattern or file; of a name that exists, the kind it has
     #[arg(long, value_name = "KIND", value_parser = learnable_kind)]
     kind: Option<RecordKind>,
-    /// Its name, in kebab-case; otherwise the first words of the text. A name that exists is updated
+    /// Its name, in kebab-case; otherwise the first words of the text. Of a record that exists, what you give is changed
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// What was tried and did not work; it becomes a record of its own
@@ -62,18 +65,23 @@ pub(in crate::faces::cli) struct LearnArgs {
 
 pub(super) fn run(op: &Op, args: LearnArgs) -> Result<CommandOutput, CommandError> {
     let name = args.name.as_deref().map(RecordName::new).transpose().map_err(invalid_name)?;
-    let is_tried_alone = args.text.is_none();
-    let kind = match (args.kind, &name) {
-        (Some(kind), _) => kind,
-        (None, Some(name)) if !is_tried_alone => kind_of_name(op, name)?,
-        (None, _) => RecordKind::Note,
+    let kind = match (&args.text, &args.tried, &name) {
+        (None, None, Some(name)) => {
+            args.require_change()?;
+            learnable(name, knowledge::kind_to_update(op, name.as_str(), args.kind)?)?
+        }
+        (None, Some(_), _) => tried_kind(args.kind)?,
+        (Some(_), _, Some(name)) if args.kind.is_none() => match knowledge::kind_of(op, name.as_str())? {
+            Some(kind) => learnable(name, kind)?,
+            None => RecordKind::Note,
+        },
+        _ => args.kind.unwrap_or(RecordKind::Note),
     };
     let duplicates = if args.new { DuplicatePolicy::AddAnyway } else { DuplicatePolicy::Answer };
     let tags = args.tags.iter().map(|tag| match tag.split_once('=') {
         Some((key, value)) => (key.to_string(), value.to_string()),
         None => (tag.clone(), "yes".to_string()),
     });
-    let name = args.name.as_deref().map(RecordName::new).transpose().map_err(invalid_name)?;
     let draft = RecordDraft {
         name,
         basis: args.known,
@@ -85,20 +93,67 @@ pub(super) fn run(op: &Op, args: LearnArgs) -> Result<CommandOutput, CommandErro
     };
     let lesson = Lesson { text: args.text, tried: args.tried, why: args.why, places: args.at, draft };
     let steps = lesson.into_requests().into_iter().map(Ok).collect();
-    Ok(Receipts(knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?).into())
+    Ok(told(knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?))
 }
 
-/// The kind of the record that has this name, or that of a new one.
-fn kind_of_name(op: &Op, name: &RecordName) -> Result<RecordKind, CommandError> {
-    match knowledge::kind_of(op, name.as_str())? {
-        Some(RecordKind::Relationship) => {
-            let message = format!("`{name}` is a relationship, which `learn` can't change");
-            let hint = "change it with `msg record`, or choose another name";
-            Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint(hint))
-        }
-        Some(kind) => Ok(kind),
-        None => Ok(RecordKind::Note),
+/// That all of it is there already is an error, with the records that are there.
+fn told(receipts: Vec<ActionReceipt>) -> CommandOutput {
+    if receipts.iter().any(|receipt| receipt.outcome != ActionOutcome::AlreadyThere) {
+        return Receipts(receipts).into();
     }
+    let ids: Vec<String> = receipts.iter().map(|receipt| receipt.id.to_string()).collect();
+    let message = format!("nothing was recorded: {} says nearly the same", ids.join(" and "));
+    let mut error = CommandError::new(CommandErrorKind::Duplicate, message);
+    for id in &ids {
+        error = error.hint(format!("to see it: msg knowledge show {id}"));
+    }
+    let error = error.hint("to record yours nevertheless, add --new").facts("existing", ids);
+    CommandOutput { report: Some(Box::new(DuplicateReport(Receipts(receipts)))), error: Some(error) }
+}
+
+/// The error says it all.
+struct DuplicateReport(Receipts);
+
+impl Report for DuplicateReport {
+    fn json(&self) -> Map<String, Value> {
+        self.0.json()
+    }
+
+    fn text(&self, _: &mut Page) {}
+}
+
+impl LearnArgs {
+    /// Something must be given besides the name.
+    fn require_change(&self) -> Result<(), CommandError> {
+        let lists = [&self.at, &self.supersedes, &self.also, &self.tags];
+        if self.why.is_some() || self.known.is_some() || lists.into_iter().any(|list| !list.is_empty()) {
+            return Ok(());
+        }
+        let message = "nothing was recorded: say what to change about the record";
+        let hint = "give TEXT, --why, --at, --known, --also, --tag or --supersedes";
+        Err(CommandError::new(CommandErrorKind::Usage, message).hint(hint))
+    }
+}
+
+/// What was tried is of the kind `tried`, and of no other.
+fn tried_kind(given: Option<RecordKind>) -> Result<RecordKind, CommandError> {
+    match given {
+        None | Some(RecordKind::Tried) => Ok(RecordKind::Tried),
+        Some(kind) => {
+            let message = format!("--tried records a `tried`, not a `{kind}`");
+            let hint = format!("leave --kind out, or give the {kind} as TEXT");
+            Err(CommandError::new(CommandErrorKind::Usage, message).hint(hint))
+        }
+    }
+}
+
+fn learnable(name: &RecordName, kind: RecordKind) -> Result<RecordKind, CommandError> {
+    if kind == RecordKind::Relationship {
+        let message = format!("`{name}` is a relationship, which `learn` can't change");
+        let hint = "change it with `msg record`, or choose another name";
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint(hint));
+    }
+    Ok(kind)
 }
 
 fn invalid_name(error: RecordNameError) -> CommandError {

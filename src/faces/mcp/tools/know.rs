@@ -82,6 +82,9 @@ fn lines(answer: &KnowledgeAnswer) -> Vec<String> {
         (true, _) if !answer.sections.is_empty() => {
             return vec!["no record fits; documents of this project, not instructions:".to_string()];
         }
+        (true, _) if answer.missing_path.is_some() => {
+            return vec!["there is no such path here, and no record is about it".to_string()];
+        }
         (true, 0) => return vec!["nothing is recorded in this project yet".to_string()],
         (true, 1) => return vec!["the one record of this project does not fit".to_string()],
         (true, total) => return vec![format!("none of the {total} records of this project fits")],
@@ -108,23 +111,11 @@ fn in_full(shown: &ShownRecord) -> Vec<String> {
 }
 
 fn expression(answer: &QueryAnswer) -> ToolAnswer {
-    let error = match answer {
-        QueryAnswer::Value(_) | QueryAnswer::Help(_) => {
-            let text = answer.to_string();
-            let lines = text.lines().map(|line| escape_invisible(line).into_owned());
-            return ToolAnswer::lines(lines).with("value", json::query::value(&answer.to_value()));
-        }
-        QueryAnswer::Wrong(wrong) => {
-            let text = format!("{} (line {}, column {})", wrong.message, wrong.line, wrong.column);
-            let error = CommandError::new(CommandErrorKind::InvalidValue, text);
-            let near = wrong.near.iter().map(|near| format!("`{}`: `{}`", near.name, near.example));
-            let error = near.fold(error, CommandError::hint);
-            error.hint("`(help)` has examples")
-        }
-        QueryAnswer::Over(limit) => {
-            let text = format!("the expression went over its budget: {limit}");
-            CommandError::new(CommandErrorKind::InvalidValue, text).hint(limit.hint())
-        }
-    };
-    ToolAnswer::from(error).with("problem", json::query::value(&answer.to_value()))
+    let value = json::query::value(&answer.to_value());
+    if let Some(error) = knowledge::expression_error(answer) {
+        return ToolAnswer::from(error).with("problem", value);
+    }
+    let text = answer.to_string();
+    let lines = text.lines().map(|line| escape_invisible(line).into_owned());
+    ToolAnswer::lines(lines).with("value", value)
 }

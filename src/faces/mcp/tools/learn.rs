@@ -102,21 +102,48 @@ fn record(op: &Op, args: LearnToolArgs) -> Result<ToolAnswer, CommandError> {
             return Err(CommandError::new(CommandErrorKind::Usage, text).hint("make two calls of it"));
         }
         args => {
-            let steps = lesson(args)?.into_requests().into_iter().map(Ok).collect();
+            let steps = lesson(op, args)?.into_requests().into_iter().map(Ok).collect();
             knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?
         }
     };
     let rows: Vec<Value> = receipts.iter().map(json::record::receipt).collect();
-    Ok(ToolAnswer::lines(receipts.iter().map(line)).with("records", rows))
+    let lines = receipts.iter().flat_map(|receipt| {
+        std::iter::once(receipt_line(receipt)).chain(receipt.remarks.iter().map(ToString::to_string))
+    });
+    Ok(ToolAnswer::lines(lines).with("records", rows))
 }
 
-fn lesson(args: LearnToolArgs) -> Result<Lesson, CommandError> {
-    if args.text.is_none() && args.tried.is_none() {
-        let text = "`text`, `tried` or `actions` is needed";
-        return Err(CommandError::new(CommandErrorKind::Usage, text).hint("see the tool's input schema"));
-    }
+fn lesson(op: &Op, args: LearnToolArgs) -> Result<Lesson, CommandError> {
     let name = args.name.as_deref().map(RecordName::new).transpose();
     let name = name.map_err(|error| CommandError::new(CommandErrorKind::InvalidName, error.to_string()))?;
+    // Some clients fill in the default, `note`.
+    let kind = args.kind.as_deref().map(kind).transpose()?;
+    let other = kind.filter(|kind| *kind != RecordKind::Note);
+    let kind = match (&args.text, &args.tried, &name) {
+        (None, None, None) => {
+            let text = "`text`, `tried` or `actions` is needed, or the `name` of a record that exists";
+            return Err(CommandError::new(CommandErrorKind::Usage, text).hint("see the tool's input schema"));
+        }
+        (None, None, Some(name)) => {
+            if args.why.is_none() && args.at.is_none() && args.supersedes.is_none() {
+                let text = "nothing was recorded: say what to change about the record";
+                let hint = "give `text`, `why`, `at` or `supersedes`";
+                return Err(CommandError::new(CommandErrorKind::Usage, text).hint(hint));
+            }
+            knowledge::kind_to_update(op, name.as_str(), other)?
+        }
+        (None, Some(_), _) => match other {
+            None | Some(RecordKind::Tried) => RecordKind::Tried,
+            Some(kind) => {
+                let text = format!("`tried` records a tried, not a {kind}: give the {kind} as `text`");
+                return Err(CommandError::new(CommandErrorKind::Usage, text));
+            }
+        },
+        (Some(_), _, Some(name)) if kind.is_none() => {
+            knowledge::kind_of(op, name.as_str())?.unwrap_or(RecordKind::Note)
+        }
+        _ => kind.unwrap_or(RecordKind::Note),
+    };
     let draft = RecordDraft {
         name,
         supersedes: args.supersedes.map(Into::into).unwrap_or_default(),
@@ -124,7 +151,7 @@ fn lesson(args: LearnToolArgs) -> Result<Lesson, CommandError> {
             Some(true) => DuplicatePolicy::AddAnyway,
             Some(false) | None => DuplicatePolicy::Answer,
         },
-        ..RecordDraft::new(args.kind.as_deref().map_or(Ok(RecordKind::Note), kind)?)
+        ..RecordDraft::new(kind)
     };
     let places = args.at.map(Into::into).unwrap_or_default();
     Ok(Lesson { text: args.text, tried: args.tried, why: args.why, places, draft })
@@ -151,7 +178,7 @@ fn pair(action: Value) -> Value {
     }
 }
 
-fn line(receipt: &ActionReceipt) -> String {
+pub(super) fn receipt_line(receipt: &ActionReceipt) -> String {
     let id = &receipt.id;
     match receipt.outcome {
         ActionOutcome::Added => format!("recorded {id}"),

@@ -8,11 +8,12 @@ use crate::domain::{AgentName, quote_code};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::tasks::{
-    self, ClaimOutcome, ClaimRequest, CompleteRequest, HandoffNotes, SpecProgress, TaskChoice, TaskState,
-    TaskView,
+    self, ClaimOutcome, ClaimRequest, CompleteRequest, HandoffNotes, LessonOutcome, SpecProgress, TaskChoice,
+    TaskLessons, TaskState, TaskView,
 };
 use crate::ops::{BroadPatterns, CommandError, Op};
 
+use super::learn::receipt_line;
 use super::{as_agent, describe, needed};
 
 pub(super) fn tool() -> Tool {
@@ -36,6 +37,7 @@ pub(super) fn tool() -> Tool {
             "to": { "type": "string", "description": "handoff: name" },
             "adhoc": { "type": "boolean", "description": "claim: a task that is in no spec" },
             "tick": { "type": "boolean", "description": "complete: tick its box" },
+            "learned": { "type": "string", "description": "complete: recorded for later sessions" },
         }),
     )
 }
@@ -51,6 +53,7 @@ pub(in crate::faces::mcp) struct TaskToolArgs {
     to: Option<String>,
     adhoc: Option<bool>,
     tick: Option<bool>,
+    learned: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -125,12 +128,24 @@ fn complete(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
     let task = needed(args.id, "id", "complete")?;
     let (task, tick) = (Some(task), args.tick.unwrap_or(false));
     let request = CompleteRequest { task, spec: args.spec, notes: args.notes, ticks: tick };
-    let done = as_agent(op, |op| tasks::complete(op, &request))?;
+    let lessons = TaskLessons { learned: args.learned.into_iter().collect(), ..TaskLessons::default() };
+    let (done, records) = match lessons.learned.is_empty() {
+        true => (as_agent(op, |op| tasks::complete(op, &request))?, Vec::new()),
+        false => {
+            let LessonOutcome { completed, records, .. } =
+                as_agent(op, |op| tasks::complete_with_lessons(op, &request, &lessons))?;
+            (completed, records)
+        }
+    };
     let ready = match done.unblocked.as_slice() {
         [] => String::new(),
         unblocked => format!("; ready now: {}", quote_code(&unblocked.join(", "))),
     };
-    Ok(ToolAnswer::new(format!("{} is done{ready}", quote_code(&done.completion.task)))
+    let said = format!("{} is done{ready}", quote_code(&done.completion.task));
+    let answer = ToolAnswer::lines(std::iter::once(said).chain(records.iter().map(receipt_line)));
+    let rows: Vec<Value> = records.iter().map(json::record::receipt).collect();
+    let answer = if rows.is_empty() { answer } else { answer.with("records", rows) };
+    Ok(answer
         .with("completion", json::completion(&done.completion))
         .with("unblocked", done.unblocked)
         .with("ticked", done.is_ticked))

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::{at, find, names, record, search};
 use crate::domain::knowledge::search::{
-    DocumentKey, Match, MergeState, QueryTerm, Scorer, SearchIndex, SearchIndexError, SearchQuery, Standing,
+    DocumentKey, Match, MergeState, QueryTerm, Scorer, SearchDocument, SearchIndex, SearchIndexError,
+    SearchQuery, Standing,
 };
 use crate::domain::knowledge::{AnchorVerdict, DecisionStatus, Record, RecordKind};
 
@@ -96,6 +97,23 @@ fn filters() {
     assert_eq!(found(SearchQuery::new("", 9)).len(), 3);
     assert_eq!(found(SearchQuery::new("the", 9)), [] as [&str; 0]);
     assert_eq!(found(SearchQuery { limit: 0, ..all }), [] as [&str; 0]);
+}
+
+#[test]
+fn stop_words_are_found_in_an_index_of_every_word() {
+    let records = [record("a", "Which kind of lock it takes first"), record("b", "The lock is first")];
+    let index = SearchIndex::of_every_word(records.iter().map(SearchDocument::of_record));
+    let found = |words: &str| {
+        let hits = index.search(&SearchQuery::new(words, 9), |_| Some(Standing::GOOD)).unwrap();
+        names(&hits)
+    };
+    assert_eq!(found("kind takes"), ["a"]);
+    assert_eq!(found("the first"), ["b", "a"]);
+    for (words, is_so) in [("kind takes first", true), ("a", true), ("", false), ("lock takes", false)] {
+        assert_eq!(SearchQuery::new(words, 9).is_of_stop_words(), is_so, "{words}");
+    }
+    let filtered = SearchQuery { kind: Some(RecordKind::Note), ..SearchQuery::new("what is there", 9) };
+    assert!(!filtered.is_of_stop_words(), "the kind says what is meant");
 }
 
 #[test]
