@@ -284,18 +284,24 @@ pub(super) fn error(error: &CommandError) -> Value {
     object.insert("message".to_string(), json!(error.message));
     object.insert("hints".to_string(), json!(error.hints));
     for (name, fact) in &error.facts {
-        let value = match fact {
-            ErrorDetail::Text(text) => json!(text),
-            ErrorDetail::Number(number) => json!(number),
-            ErrorDetail::List(list) => json!(list),
-            ErrorDetail::Rows(rows) => {
-                let row = |row: &Vec<(&str, Option<String>)>| {
-                    row.iter().map(|(name, text)| ((*name).to_string(), json!(text))).collect::<Map<_, _>>()
-                };
-                json!(rows.iter().map(row).collect::<Vec<_>>())
-            }
-        };
-        object.insert((*name).to_string(), value);
+        object.insert((*name).to_string(), detail(fact));
     }
     Value::Object(object)
+}
+
+fn detail(fact: &ErrorDetail) -> Value {
+    match fact {
+        ErrorDetail::Text(text) => json!(text),
+        ErrorDetail::Number(number) => json!(number),
+        ErrorDetail::List(list) => json!(list),
+        ErrorDetail::Rows(rows) => {
+            let row = |row: &Vec<(&str, Option<ErrorDetail>)>| {
+                let member = |(name, fact): &(&str, Option<ErrorDetail>)| {
+                    ((*name).to_string(), fact.as_ref().map_or(Value::Null, detail))
+                };
+                row.iter().map(member).collect::<Map<_, _>>()
+            };
+            json!(rows.iter().map(row).collect::<Vec<_>>())
+        }
+    }
 }

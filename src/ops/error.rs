@@ -108,7 +108,7 @@ pub enum ErrorDetail {
     Number(u64),
     List(Vec<String>),
     /// Objects, each with its members; `None` is null.
-    Rows(Vec<Vec<(&'static str, Option<String>)>>),
+    Rows(Vec<Vec<(&'static str, Option<ErrorDetail>)>>),
 }
 
 /// An error for a person, a model or a program.

@@ -1,5 +1,7 @@
 //! Records as JSON.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
 use crate::domain::knowledge::search::MergeState;
@@ -94,11 +96,16 @@ fn anchor(anchor: &ShownAnchor) -> Value {
     })
 }
 
-/// What became of an action.
-pub(in crate::faces) fn receipt(receipt: &ActionReceipt) -> Value {
+/// What became of actions. `log` is the directory that they are recorded in.
+pub(in crate::faces) fn receipts(receipts: &[ActionReceipt], log: &Path) -> Value {
+    receipts.iter().map(|one| receipt(one, log)).collect()
+}
+
+fn receipt(receipt: &ActionReceipt, log: &Path) -> Value {
     let mut members = Map::from_iter([
         ("kind".to_string(), json!(receipt.id.kind.as_str())),
         ("name".to_string(), json!(receipt.id.name.as_str())),
+        ("where".to_string(), json!(log.to_string_lossy())),
         ("outcome".to_string(), json!(outcome(receipt.outcome))),
     ]);
     if !receipt.remarks.is_empty() {

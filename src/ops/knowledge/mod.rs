@@ -29,6 +29,7 @@ pub use capture::CaptureError;
 pub use documents::{DocumentPlace, FoundDocuments, FoundSection, init};
 pub use expression::{evaluate, evaluate_as_of, expression_error};
 pub use lesson::Lesson;
+pub use project::log_directory;
 pub use project_identity::ProjectIdentity;
 pub use publish::{
     PageOutcome, PageRefusal, PageReport, PublishChoice, PublishMode, PublishOutcome, publish,

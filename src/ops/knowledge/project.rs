@@ -55,6 +55,11 @@ pub(super) struct KnowledgeAuthor {
     pub(super) session: Option<SessionId>,
 }
 
+/// The directory with the records of the project that the caller is in.
+pub fn log_directory(op: &Op) -> PathBuf {
+    KnowledgeProject::of(op).log.directory().to_path_buf()
+}
+
 impl KnowledgeProject {
     pub(super) fn of(op: &Op) -> Self {
         let tree = WorkTree::containing(&op.cwd);

@@ -290,10 +290,10 @@ fn refusal(base: PlaceBase, mut problems: Vec<BatchProblem>) -> CommandError {
     }
     let row = |problem: &BatchProblem| {
         vec![
-            ("index", Some(problem.action.to_string())),
-            ("field", problem.field.clone()),
-            ("message", Some(problem.message.clone())),
-            ("hint", Some(problem.fix.clone())),
+            ("index", Some(ErrorDetail::Number(problem.action as u64))),
+            ("field", problem.field.clone().map(ErrorDetail::Text)),
+            ("message", Some(ErrorDetail::Text(problem.message.clone()))),
+            ("hint", Some(ErrorDetail::Text(problem.fix.clone()))),
         ]
     };
     error.facts.push(("problems", ErrorDetail::Rows(problems.iter().map(row).collect())));

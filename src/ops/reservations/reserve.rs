@@ -270,7 +270,7 @@ pub(super) fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> 
     let text = format!("{}{more}", describe_conflict(whole.unwrap_or(&wanted.pattern), first, now));
     let rows = conflicts.iter().map(|(wanted, holding)| {
         let theirs = &holding.reservation;
-        vec![
+        [
             ("pattern", Some(theirs.pattern.clone())),
             ("wanted", Some(wanted.pattern.clone())),
             ("holder", Some(holding.holder.name.to_string())),
@@ -279,6 +279,8 @@ pub(super) fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> 
             ("root", theirs.root.clone()),
             ("expiresAt", theirs.expires_at.map(iso)),
         ]
+        .map(|(name, text)| (name, text.map(ErrorDetail::Text)))
+        .to_vec()
     });
     let rows = ErrorDetail::Rows(rows.collect());
     let mut error = CommandError::new(CommandErrorKind::Reserved, text)

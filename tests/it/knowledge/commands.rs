@@ -45,7 +45,7 @@ fn names(env: &TestEnvironment, args: &[&str]) -> Vec<String> {
 fn what_one_session_learned_the_next_one_has() {
     let env = project();
     let one = ["learn", "One lock guards all names", "--at", "src/flock.rs#lock", "--why", "two deadlocked"];
-    insta::assert_snapshot!(text(&env, &[&one[..], &["--kind", "decision"]].concat()), @"Recorded decision/one-lock-guards-all-names. To see it: msg knowledge show decision/one-lock-guards-all-names");
+    insta::assert_snapshot!(text(&env, &[&one[..], &["--kind", "decision"]].concat()), @"Recorded decision/one-lock-guards-all-names in `.ravenry/knowledge`. To see it: msg knowledge show decision/one-lock-guards-all-names");
     text(&env, &["learn", "Tests run with --locked", "--at", "$ cargo test", "--known", "tested"]);
     insta::assert_snapshot!(text(&env, &["know", "what", "deadlocked"]), @r"
     decision/one-lock-guards-all-names
@@ -187,14 +187,16 @@ fn a_batch_is_recorded_whole_or_not_at_all() {
     assert_eq!(refused.kind(), "invalid_batch");
     let refused = refused.json();
     let problems = refused["error"]["problems"].as_array().unwrap().clone();
-    let actions: Vec<&str> = problems.iter().map(|problem| problem["index"].as_str().unwrap()).collect();
-    assert_eq!(actions, ["1", "2", "3", "4", "5", "6"], "{problems:#?}");
+    let actions: Vec<u64> = problems.iter().map(|problem| problem["index"].as_u64().unwrap()).collect();
+    assert_eq!(actions, [1, 2, 3, 4, 5, 6], "{problems:#?}");
     assert!(problems[0]["hint"].as_str().unwrap().contains("record-decision"));
     assert!(names(&env, &["knowledge", "list"]).is_empty());
     let told = record(&env, &json!({ "actions": [good, ["confirm", { "name": "one-lock" }]] }))
         .expect_code(0)
         .json();
-    assert_eq!(told["records"][0], json!({ "kind": "decision", "name": "one-lock", "outcome": "added" }));
+    let log = env.home().join(".ravenry/knowledge");
+    let receipt = json!({ "kind": "decision", "name": "one-lock", "where": log, "outcome": "added" });
+    assert_eq!(told["recorded"][0], receipt);
 }
 
 #[test]

@@ -524,7 +524,7 @@ fn a_task_is_completed_with_what_was_learned() {
     let done = env.ok(&[&["complete"][..], &lessons].concat());
     assert_eq!(done["completion"]["task"], json!("TASK-01"));
     let kinds: Vec<&Value> =
-        done["records"].as_array().unwrap().iter().map(|record| &record["kind"]).collect();
+        done["recorded"].as_array().unwrap().iter().map(|record| &record["kind"]).collect();
     assert_eq!(kinds, [&json!("note"), &json!("tried")]);
     let found = env.ok(&["know", "forms"]);
     assert_eq!(found["records"][0]["tags"], json!({"task": "TASK-01"}));

@@ -91,7 +91,7 @@ fn write(call: &Call, writer: usize, enough: usize, size: usize) -> Written {
         let output = child.wait_with_output().unwrap();
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         if answer["ok"] == true {
-            assert_eq!(answer["records"].as_array().unwrap().len(), size);
+            assert_eq!(answer["recorded"].as_array().unwrap().len(), size);
             usual = started.elapsed();
             written.told.push(names);
         } else {

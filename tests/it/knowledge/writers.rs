@@ -24,7 +24,7 @@ fn each_of_many_at_once_gets_a_name_of_its_own() {
         for child in running {
             let output = child.wait_with_output().unwrap();
             let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-            let receipt = &answer["records"][0];
+            let receipt = &answer["recorded"][0];
             assert_eq!(receipt["outcome"], "added", "{answer}");
             names.insert(receipt["name"].as_str().unwrap().to_string());
         }
@@ -50,7 +50,7 @@ fn one_of_many_at_once_is_enough() {
         .map(|child| {
             let output = child.wait_with_output().unwrap();
             let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-            answer["records"][0]["outcome"].as_str().unwrap().to_string()
+            answer["recorded"][0]["outcome"].as_str().unwrap().to_string()
         })
         .collect();
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "added").count(), 1, "{outcomes:?}");
@@ -143,7 +143,7 @@ fn a_summary_is_compared_with_that_of_the_same_file() {
     let learn = |path: &str, name: &str| {
         let args = ["learn", "Re-exports the items of its folder", "--kind", "file", "--at", path, "--json"];
         let name = if name.is_empty() { vec![] } else { vec!["--name", name] };
-        at(&env, "15T12:00:00", &[&args[..], &name].concat()).json()["records"][0]["outcome"].clone()
+        at(&env, "15T12:00:00", &[&args[..], &name].concat()).json()["recorded"][0]["outcome"].clone()
     };
     assert_eq!(learn("src/flock.rs", ""), "added");
     assert_eq!(learn("src/other.rs", ""), "added");

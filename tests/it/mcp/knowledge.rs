@@ -34,7 +34,7 @@ fn what_is_learned_is_known() {
     assert_eq!(client.ok("know", json!({ "q": "lock" })).text, "nothing is recorded in this project yet");
     let said = client.ok("learn", one_lock());
     assert_eq!(said.text, "recorded decision/one-lock");
-    assert_eq!(said.structured["records"][0]["outcome"], "added");
+    assert_eq!(said.structured["recorded"][0]["outcome"], "added");
     client.ok("learn", json!({ "text": "Tests run with --locked", "at": "$ cargo test" }));
     let tried =
         json!({ "tried": "caching the lock in memory", "why": "others change it", "at": ["src/flock.rs"] });

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::escape_invisible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::json::{self, completion};
-use crate::ops::tasks::{self, CompleteRequest, LessonOutcome, TaskLessons};
+use crate::faces::json::completion;
+use crate::ops::tasks::{self, CompleteOutcome, CompleteRequest, LessonOutcome, TaskLessons};
 use crate::ops::{CommandError, Op};
 
 use super::knowledge::Receipts;
@@ -52,27 +52,33 @@ pub(in crate::faces::cli) struct CompleteArgs {
 pub(super) fn run(op: &Op, args: CompleteArgs) -> Result<CommandOutput, CommandError> {
     let request = CompleteRequest { task: args.task, spec: args.spec, notes: args.notes, ticks: args.tick };
     let lessons = TaskLessons { learned: args.learned, tried: args.tried, why: args.why, places: args.at };
-    Ok(CompleteReport(tasks::complete_with_lessons(op, &request, &lessons)?).into())
+    let LessonOutcome { completed, records, is_worth_asking } =
+        tasks::complete_with_lessons(op, &request, &lessons)?;
+    Ok(CompleteReport { completed, recorded: Receipts::of(op, records), is_worth_asking }.into())
 }
 
-struct CompleteReport(LessonOutcome);
+struct CompleteReport {
+    completed: CompleteOutcome,
+    recorded: Receipts,
+    is_worth_asking: bool,
+}
 
 impl Report for CompleteReport {
     fn json(&self) -> Map<String, Value> {
-        let done = &self.0.completed;
+        let done = &self.completed;
         let mut object = Map::new();
         object.insert("completion".to_string(), completion(&done.completion));
         object.insert("unblocked".to_string(), json!(done.unblocked));
         object.insert("ticked".to_string(), json!(done.is_ticked));
         object.insert("already".to_string(), json!(done.was_complete));
-        if !self.0.records.is_empty() {
-            object.insert("records".to_string(), self.0.records.iter().map(json::record::receipt).collect());
+        if !self.recorded.is_empty() {
+            object.insert("recorded".to_string(), self.recorded.rows());
         }
         object
     }
 
     fn text(&self, page: &mut Page) {
-        let done = &self.0.completed;
+        let done = &self.completed;
         let ready = match done.unblocked.as_slice() {
             [] => String::new(),
             unblocked => format!(" Ready now: {}.", escape_invisible(&unblocked.join(", "))),
@@ -82,8 +88,8 @@ impl Report for CompleteReport {
             "{} is {already}done.{ready}",
             style::bold(&escape_invisible(&done.completion.task))
         ));
-        Receipts(self.0.records.clone()).text(page);
-        if self.0.is_worth_asking {
+        self.recorded.text(page);
+        if self.is_worth_asking {
             page.line(ASK);
         }
     }

@@ -10,6 +10,8 @@ mod pack;
 mod publish;
 mod stats;
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -17,11 +19,15 @@ use serde_json::{Map, Value, json};
 use crate::domain::knowledge::{
     ActionOutcome, ActionReceipt, KnowledgeAction, RecordKind, full_text, index_row,
 };
+use crate::domain::quote_code;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::value_parsers::record_kind;
 use crate::faces::json;
 use crate::ops::knowledge::{self, KnowledgeQuestion, KnowledgeRequest, PlaceBase, ShownRecord};
 use crate::ops::{self, CommandError, Op};
+
+/// Where records are, as people know it.
+const LOG: &str = "`.ravenry/knowledge`";
 
 /// List, show, confirm, retire and publish what was recorded, and look after it
 #[derive(Args, Debug)]
@@ -103,14 +109,14 @@ pub(super) fn run(op: &Op, args: KnowledgeArgs, ui: &Ui) -> Result<CommandOutput
             Ok(RecordPages(knowledge::show_as_of(op, &name, moment(as_of.as_deref())?)?).into())
         }
         KnowledgeCommand::Confirm { name } => {
-            Ok(Receipts(tell(KnowledgeAction::Confirm { kind: None, name })?).into())
+            Ok(Receipts::of(op, tell(KnowledgeAction::Confirm { kind: None, name })?).into())
         }
         KnowledgeCommand::Publish(args) => publish::run(op, args),
         KnowledgeCommand::Stats => stats::run(op),
         KnowledgeCommand::Retire { name } => {
             let retired = tell(KnowledgeAction::Delete { kind: None, name })?;
             knowledge::warn_of_left_pages(op, &retired);
-            Ok(Receipts(retired).into())
+            Ok(Receipts::of(op, retired).into())
         }
         KnowledgeCommand::Log(args) => log::run(op, args),
         KnowledgeCommand::Init(args) => init::run(op, args),
@@ -127,20 +133,37 @@ pub(super) fn moment(text: Option<&str>) -> Result<Option<Timestamp>, CommandErr
 }
 
 /// What became of the actions of a batch.
-pub(super) struct Receipts(pub(super) Vec<ActionReceipt>);
+pub(super) struct Receipts {
+    receipts: Vec<ActionReceipt>,
+    log: PathBuf,
+}
+
+impl Receipts {
+    pub(super) fn of(op: &Op, receipts: Vec<ActionReceipt>) -> Self {
+        Self { receipts, log: knowledge::log_directory(op) }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.receipts.is_empty()
+    }
+
+    pub(super) fn rows(&self) -> Value {
+        json::record::receipts(&self.receipts, &self.log)
+    }
+}
 
 impl Report for Receipts {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([("records".to_string(), self.0.iter().map(json::record::receipt).collect())])
+        Map::from_iter([("recorded".to_string(), self.rows())])
     }
 
     fn text(&self, page: &mut Page) {
-        for receipt in &self.0 {
+        for receipt in &self.receipts {
             let name = style::bold(&receipt.id.to_string());
             let show = format!("msg knowledge show {}", receipt.id);
             page.line(match receipt.outcome {
-                ActionOutcome::Added => format!("Recorded {name}. To see it: {show}"),
-                ActionOutcome::Updated => format!("Updated {name}. To see it: {show}"),
+                ActionOutcome::Added => format!("Recorded {name} in {LOG}. To see it: {show}"),
+                ActionOutcome::Updated => format!("Updated {name} in {LOG}. To see it: {show}"),
                 ActionOutcome::AlreadyThere => {
                     format!("{name} says nearly the same, so nothing was recorded. To see it: {show}. To record yours nevertheless, add --new.")
                 }

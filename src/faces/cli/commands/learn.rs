@@ -93,13 +93,13 @@ pub(super) fn run(op: &Op, args: LearnArgs) -> Result<CommandOutput, CommandErro
     };
     let lesson = Lesson { text: args.text, tried: args.tried, why: args.why, places: args.at, draft };
     let steps = lesson.into_requests().into_iter().map(Ok).collect();
-    Ok(told(knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?))
+    Ok(told(op, knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?))
 }
 
 /// That all of it is there already is an error, with the records that are there.
-fn told(receipts: Vec<ActionReceipt>) -> CommandOutput {
+fn told(op: &Op, receipts: Vec<ActionReceipt>) -> CommandOutput {
     if receipts.iter().any(|receipt| receipt.outcome != ActionOutcome::AlreadyThere) {
-        return Receipts(receipts).into();
+        return Receipts::of(op, receipts).into();
     }
     let ids: Vec<String> = receipts.iter().map(|receipt| receipt.id.to_string()).collect();
     let message = format!("nothing was recorded: {} says nearly the same", ids.join(" and "));
@@ -108,7 +108,7 @@ fn told(receipts: Vec<ActionReceipt>) -> CommandOutput {
         error = error.hint(format!("to see it: msg knowledge show {id}"));
     }
     let error = error.hint("to record yours nevertheless, add --new").facts("existing", ids);
-    CommandOutput { report: Some(Box::new(DuplicateReport(Receipts(receipts)))), error: Some(error) }
+    CommandOutput { report: Some(Box::new(DuplicateReport(Receipts::of(op, receipts)))), error: Some(error) }
 }
 
 /// The error says it all.

@@ -51,5 +51,5 @@ pub(super) fn run(op: &Op, args: RecordArgs) -> Result<CommandOutput, CommandErr
         let message = format!("the batch has more than {} MiB", MAX_BATCH / 1024 / 1024);
         return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint("split it"));
     }
-    Ok(Receipts(knowledge::tell_batch(op, json::batch::parse(&text)?)?).into())
+    Ok(Receipts::of(op, knowledge::tell_batch(op, json::batch::parse(&text)?)?).into())
 }

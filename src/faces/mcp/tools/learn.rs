@@ -106,11 +106,11 @@ fn record(op: &Op, args: LearnToolArgs) -> Result<ToolAnswer, CommandError> {
             knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?
         }
     };
-    let rows: Vec<Value> = receipts.iter().map(json::record::receipt).collect();
+    let rows = json::record::receipts(&receipts, &knowledge::log_directory(op));
     let lines = receipts.iter().flat_map(|receipt| {
         std::iter::once(receipt_line(receipt)).chain(receipt.remarks.iter().map(ToString::to_string))
     });
-    Ok(ToolAnswer::lines(lines).with("records", rows))
+    Ok(ToolAnswer::lines(lines).with("recorded", rows))
 }
 
 fn lesson(op: &Op, args: LearnToolArgs) -> Result<Lesson, CommandError> {

@@ -11,7 +11,7 @@ use crate::ops::tasks::{
     self, ClaimOutcome, ClaimRequest, CompleteRequest, HandoffNotes, LessonOutcome, SpecProgress, TaskChoice,
     TaskLessons, TaskState, TaskView,
 };
-use crate::ops::{BroadPatterns, CommandError, Op};
+use crate::ops::{BroadPatterns, CommandError, Op, knowledge};
 
 use super::learn::receipt_line;
 use super::{as_agent, describe, needed};
@@ -143,8 +143,8 @@ fn complete(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
     };
     let said = format!("{} is done{ready}", quote_code(&done.completion.task));
     let answer = ToolAnswer::lines(std::iter::once(said).chain(records.iter().map(receipt_line)));
-    let rows: Vec<Value> = records.iter().map(json::record::receipt).collect();
-    let answer = if rows.is_empty() { answer } else { answer.with("records", rows) };
+    let rows = json::record::receipts(&records, &knowledge::log_directory(op));
+    let answer = if records.is_empty() { answer } else { answer.with("recorded", rows) };
     Ok(answer
         .with("completion", json::completion(&done.completion))
         .with("unblocked", done.unblocked)
