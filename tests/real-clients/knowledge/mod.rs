@@ -12,9 +12,12 @@ mod sessions;
 
 use crate::report::Report;
 use crate::trial::Trial;
+use crate::waking::Tidy;
 
 /// Runs the checks.
 pub fn go(trial: &Trial<'_>, report: &mut Report) {
+    // A client that was ended may leave a hook running, which would write to a folder that is being removed.
+    let _tidy = Tidy(trial);
     let scene = &trial.scene;
     trial.client.set_up(scene, &trial.server.url(&lane(trial)));
     let installed = scene.run(scene.command("msg").args(["install", trial.client.name()]));

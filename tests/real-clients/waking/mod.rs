@@ -62,7 +62,7 @@ pub fn go(trial: &Trial<'_>, soak: Option<Duration>, report: &mut Report) {
 }
 
 /// Ends all processes when it is dropped.
-struct Tidy<'a>(&'a Trial<'a>);
+pub struct Tidy<'a>(pub &'a Trial<'a>);
 
 impl Drop for Tidy<'_> {
     fn drop(&mut self) {
