@@ -196,7 +196,14 @@ fn what_can_not_be_read_is_told_with_its_place_and_stays() {
 fn what_to_do_with_new_pages_is_told() {
     let env = project();
     run(&env, &LEARN).expect_code(0);
-    insta::assert_snapshot!(run(&env, &["knowledge", "publish"]).expect_code(2).stderr, @"");
+    insta::assert_snapshot!(run(&env, &["knowledge", "publish"]).expect_code(2).stderr, @r"
+    error: `msg knowledge publish` needs NAME or --all
+    Examples:
+      msg knowledge publish one-lock-guards-all-names
+      msg knowledge publish --all
+      msg knowledge publish --all --dry-run --json
+    hint: run `msg knowledge publish --help` for all options
+    ");
     let written = run(&env, &["knowledge", "publish", "--all"]).expect_code(0).stdout;
     let hint = "Review them with `git add -N :/docs/knowledge` and `git diff`, and commit them.";
     assert!(written.contains(hint), "{written}");
