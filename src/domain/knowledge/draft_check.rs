@@ -33,12 +33,7 @@ pub(super) fn check(action: usize, draft: &RecordDraft) -> Vec<BatchProblem> {
             ));
         }
         if text.trim().is_empty() {
-            problems.push(BatchProblem::new(
-                action,
-                field,
-                "the text is empty",
-                "write one sentence, or leave it out",
-            ));
+            problems.push(BatchProblem::new(action, field, "the text is empty", "fill it, or leave it out"));
         }
         if text.contains('\0') {
             problems.push(BatchProblem::new(action, field, "the text has a NUL character", "remove it"));

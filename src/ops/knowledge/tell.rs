@@ -248,7 +248,8 @@ fn find_anchor(
     let target = target.map_err(|error| (error.to_string(), usage))?;
     judge.capture(&target).map_err(|error| {
         // `cargo test`, `make`: more likely a command than a file.
-        let is_like_command = place.contains(' ') || !place.contains(['/', '.', ':', '#']);
+        let is_like_command =
+            !place.starts_with(['$', '!']) && (place.contains(' ') || !place.contains(['/', '.', ':', '#']));
         let fix = match error {
             CaptureError::NoFile { .. } if is_like_command => {
                 format!("if it is a command, write {}", quote_code(&format!("\"$ {}\"", place.trim())))

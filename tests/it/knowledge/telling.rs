@@ -111,6 +111,15 @@ fn what_is_wrong_is_told_in_the_words_of_the_command() {
 }
 
 #[test]
+fn a_text_can_come_from_standard_input() {
+    let env = repository();
+    put(&env.work().join("text"), "One lock guards all names\n");
+    let file = std::fs::File::open(env.work().join("text")).unwrap();
+    end(env.msg().args(["learn", "-", "--name", "one-lock"]).stdin(file)).expect_code(0);
+    assert_eq!(first(&env, "one-lock")["description"], "One lock guards all names");
+}
+
+#[test]
 fn a_name_that_is_not_there_is_the_same_everywhere() {
     let env = repository();
     env.ok(&["learn", "One lock guards all names", "--name", "one-lock"]);

@@ -78,7 +78,7 @@ pub(super) fn run(op: &Op, args: KnowArgs) -> Result<CommandOutput, CommandError
         return Ok(CommandOutput { report: Some(Box::new(ExpressionReport(answer))), error });
     }
     let since = args.since.as_deref().map(|text| ops::parse_duration(text, "--since")).transpose()?;
-    let in_full = match (args.full || args.markdown, words.is_empty()) {
+    let in_full = match (args.full || args.markdown, words.trim().is_empty()) {
         (true, _) => usize::MAX,
         (false, true) => 0,
         (false, false) => SHOWN_IN_FULL,

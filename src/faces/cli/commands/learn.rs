@@ -8,6 +8,7 @@ use crate::domain::knowledge::{
     RecordNameError,
 };
 use crate::faces::cli::output::{CommandOutput, Page, Report};
+use crate::faces::cli::text_arg::given_or_standard_input;
 use crate::faces::cli::value_parsers::{basis, learnable_kind};
 use crate::ops::knowledge::{self, Lesson, PlaceBase};
 use crate::ops::{CommandError, CommandErrorKind, Op};
@@ -28,7 +29,8 @@ Examples:
   msg learn --name one-lock --why \"two locks deadlocked\" --at src/sys/flock.rs:20
   msg learn \"Two locks, in a fixed order\" --kind decision --supersedes one-lock-guards-all-names")]
 pub(in crate::faces::cli) struct LearnArgs {
-    /// What you found out, in one sentence; can be left out with the `--name` of a record that exists
+    /// What you found out, in one sentence, or `-` to read it from standard input; can be left out with the `--name` of a
+    /// record that exists
     #[arg(value_name = "TEXT", required_unless_present_any = ["tried", "name"])]
     text: Option<String>,
     /// What it is about: a path, path#symbol, path:line, path:from-to, or "$ command"; can be repeated
@@ -91,7 +93,9 @@ pub(super) fn run(op: &Op, args: LearnArgs) -> Result<CommandOutput, CommandErro
         duplicates,
         ..RecordDraft::new(kind)
     };
-    let lesson = Lesson { text: args.text, tried: args.tried, why: args.why, places: args.at, draft };
+    let text = args.text.as_deref().map(given_or_standard_input).transpose()?;
+    let text = text.map(|text| text.trim_end().to_string());
+    let lesson = Lesson { text, tried: args.tried, why: args.why, places: args.at, draft };
     let steps = lesson.into_requests().into_iter().map(Ok).collect();
     Ok(told(op, knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?))
 }
