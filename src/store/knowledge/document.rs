@@ -10,6 +10,7 @@ use yrs::updates::decoder::Decode;
 use yrs::{Any, ClientID, Doc, Map, MapRef, Out, ReadTxn, StateVector, Transact, Update};
 
 use super::cell_format::{self, NotACell};
+use super::update_check;
 use crate::domain::knowledge::Cell;
 use crate::sys::random;
 
@@ -25,6 +26,9 @@ pub(super) fn new_client() -> u64 {
 
 /// A quarter of damaged updates are decoded without an error, and some may make yrs panic. Neither may stop a reader.
 pub(super) fn decode(update: &[u8]) -> Option<Update> {
+    if !update_check::is_plain(update) {
+        return None;
+    }
     catch_unwind(|| Update::decode_v1(update).ok()).ok().flatten()
 }
 
@@ -129,14 +133,14 @@ impl YjsDocument {
         self.doc.transact().state_vector().is_empty()
     }
 
-    /// All values with their keys. A value that is not plain data is `None`.
-    pub(super) fn values(&self) -> Vec<(String, Option<Any>)> {
+    /// All values with their keys. None is a shared type: no update with one is decoded.
+    pub(super) fn values(&self) -> Vec<(String, Any)> {
         let txn = self.doc.transact();
-        let plain = |value: Out| match value {
-            Out::Any(value) => Some(value),
+        let plain = |(key, value): (&str, Out)| match value {
+            Out::Any(value) => Some((key.to_string(), value)),
             _ => None,
         };
-        self.root.iter(&txn).map(|(key, value)| (key.to_string(), plain(value))).collect()
+        self.root.iter(&txn).filter_map(plain).collect()
     }
 
     /// Whether the document has another root, which is none of ours.
@@ -216,15 +220,14 @@ pub(super) struct SortedCells {
 }
 
 impl SortedCells {
-    pub(super) fn of(values: &[(String, Option<Any>)]) -> Self {
+    pub(super) fn of(values: &[(String, Any)]) -> Self {
         let mut sorted = Self::default();
         let mut found: Vec<(Cell, &str)> = Vec::with_capacity(values.len());
         for (key, value) in values {
-            match value.as_ref().map(cell_format::decode) {
-                Some(Ok(cell)) => found.push((cell, key)),
-                Some(Err(NotACell::Newer)) => sorted.newer += 1,
-                Some(Err(NotACell::Malformed(reason))) => sorted.malformed.push(reason),
-                None => sorted.malformed.push("it is a shared type".to_string()),
+            match cell_format::decode(value) {
+                Ok(cell) => found.push((cell, key)),
+                Err(NotACell::Newer) => sorted.newer += 1,
+                Err(NotACell::Malformed(reason)) => sorted.malformed.push(reason),
             }
         }
         // The latest first. Of two with one stamp, which a copied tree may have, every reader takes the same.

@@ -32,7 +32,7 @@ impl KnowledgeLog {
         }
         // A document with something missing is never written out, so what is there becomes a new one.
         let whole = YjsDocument::load(Vec::new()).ok_or_else(|| refused(&self.dir))?;
-        whole.add(document.values().into_iter().filter_map(|(_, value)| value));
+        whole.add(document.values().into_iter().map(|(_, value)| value));
         Ok(whole.encode())
     }
 
@@ -48,14 +48,13 @@ impl KnowledgeLog {
         }
         let _locked = self.lock()?;
         let (updates, _) = self.read_updates()?;
-        let ours: HashMap<String, Option<Any>> =
+        let ours: HashMap<String, Any> =
             YjsDocument::load(updates).ok_or_else(|| refused(&self.dir))?.values().into_iter().collect();
         let (mut joined, _) = self.read_updates()?;
         joined.extend(document::decode(update));
-        let joined: HashMap<String, Option<Any>> =
+        let joined: HashMap<String, Any> =
             YjsDocument::load(joined).ok_or_else(|| refused(&self.dir))?.values().into_iter().collect();
-        let differs =
-            |(key, value): &(String, Option<Any>)| joined.get(key).is_some_and(|other| other != value);
+        let differs = |(key, value): &(String, Any)| joined.get(key).is_some_and(|other| other != value);
         if their_values.iter().any(differs) {
             let reason = "it gives other values to entries that are here already".to_string();
             return Err(StoreError::BadImport(reason));
@@ -79,7 +78,7 @@ fn load_untrusted(update: &[u8]) -> Result<YjsDocument, StoreError> {
         return refuse("it is larger than 48 MiB");
     }
     let Some(document) = document::decode(update).and_then(|update| YjsDocument::load(vec![update])) else {
-        return refuse("it is not a Yjs update in format v1");
+        return refuse("it is not a Yjs update in format v1 with plain values only");
     };
     if !document.is_complete() {
         return refuse("it builds on changes that it does not contain: export the whole document");

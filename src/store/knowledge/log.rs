@@ -331,7 +331,8 @@ impl ReadFile {
             let text = newer_text(&scanned, refused);
             problems.push(LogProblem::new(path, LogProblemKind::Newer, text));
         } else if refused > 0 {
-            let text = format!("{refused} of its frames are not Yjs updates and were left out");
+            let text =
+                format!("{refused} of its frames are not Yjs updates with plain values and were left out");
             problems.push(LogProblem::new(path, LogProblemKind::Damaged, text));
         }
         Self { updates, problems, is_newer }

@@ -38,6 +38,7 @@ mod stored_records;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests damage files in place")]
 mod tests;
+mod update_check;
 mod use_counts;
 
 pub use cache::KnowledgeCache;

@@ -166,7 +166,7 @@ impl KnowledgeLog {
             let everything = self.document(good, damaged)?;
             let known: HashSet<String> = folded.values().into_iter().map(|(key, _)| key).collect();
             let lost = everything.values().into_iter().filter(|(key, _)| !known.contains(key));
-            folded.add(lost.filter_map(|(_, value)| value).collect::<Vec<Any>>());
+            folded.add(lost.map(|(_, value)| value).collect::<Vec<Any>>());
         }
         Ok(folded)
     }
@@ -223,9 +223,7 @@ impl LockedKnowledgeLog<'_> {
 /// Deletes what is about these records, and what was overwritten.
 fn erase_from(document: &YjsDocument, ids: &[RecordId], report: &mut PackReport) {
     let ids: HashSet<String> = ids.iter().map(RecordId::to_string).collect();
-    let is_meant = |value: &Option<Any>| {
-        value.as_ref().and_then(cell_format::record_of).is_some_and(|record| ids.contains(record))
-    };
+    let is_meant = |value: &Any| cell_format::record_of(value).is_some_and(|record| ids.contains(record));
     let (erased, kept): (Vec<_>, Vec<_>) =
         document.values().into_iter().partition(|(_, value)| is_meant(value));
     let overwritten = SortedCells::of(&kept).overwritten;
