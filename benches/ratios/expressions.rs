@@ -63,11 +63,11 @@ fn snapshot() -> KnowledgeSnapshot {
     };
     let cells = (0..RECORDS).flat_map(|number| {
         let at = Timestamp::from_second(number as i64).unwrap();
-        let origin = Origin { author: format!("a{}", number % 7), at, commit: None, branch: None };
+        let origin = Origin::new(format!("a{}", number % 7), at);
         let text = format!("The lock number {number} is taken first, and then the others in their order");
         let statement = Box::new(Statement::new(text, Basis::Read, origin));
         let place = format!("src/f{}.rs:{}", number % 1000, number + 1);
-        let anchor = Anchor { target: AnchorTarget::parse(&place).unwrap(), commit: None, file: None };
+        let anchor = Anchor::new(AnchorTarget::parse(&place).unwrap());
         [
             cell(number, RecordField::Text, "", CellValue::Statement { statement, replaces: Vec::new() }),
             cell(number, RecordField::Anchor, &place, CellValue::Anchor(Box::new(anchor))),

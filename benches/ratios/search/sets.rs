@@ -127,28 +127,13 @@ fn record(read: SetRecord, place: usize) -> Result<Record, String> {
         None => RecordName::derive(&format!("r{place} {}", read.id)).ok_or("no name")?,
     };
     let at = Timestamp::from_second(1_790_000_000 + 60 * place as i64).map_err(|error| error.to_string())?;
-    let origin = Origin { author: "Ann".to_string(), at, commit: None, branch: None };
-    let anchors = read.anchors.iter().map(|text| {
-        let target = AnchorTarget::parse(text).map_err(|error| error.to_string())?;
-        Ok(Anchor { target, commit: None, file: None })
-    });
-    let statement = Statement { rationale: read.why, ..Statement::new(read.text, Basis::Read, origin) };
+    let anchors = read.anchors.iter().map(|text| AnchorTarget::parse(text).map(Anchor::new));
+    let statement =
+        Statement { rationale: read.why, ..Statement::new(read.text, Basis::Read, Origin::new("Ann", at)) };
     Ok(Record {
-        id: RecordId::new(kind, name),
-        statement,
-        also_said: Vec::new(),
-        versions: Vec::new(),
         tags: read.tags,
-        related: BTreeMap::new(),
-        anchors: anchors.collect::<Result<_, String>>()?,
+        anchors: anchors.collect::<Result<_, _>>().map_err(|error| error.to_string())?,
         also: read.also,
-        evidence: Vec::new(),
-        concepts: Vec::new(),
-        symbols: Vec::new(),
-        supersedes: BTreeSet::new(),
-        superseded_by: BTreeSet::new(),
-        confirmations: Vec::new(),
-        confidence: 0.75,
-        changed: at,
+        ..Record::new(RecordId::new(kind, name), statement)
     })
 }

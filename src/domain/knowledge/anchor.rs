@@ -79,6 +79,13 @@ pub struct Anchor {
     pub file: Option<TextHash>,
 }
 
+impl Anchor {
+    /// It is not known where it was seen.
+    pub fn new(target: AnchorTarget) -> Self {
+        Self { target, commit: None, file: None }
+    }
+}
+
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum AnchorTarget {
     File {

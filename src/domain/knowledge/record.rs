@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::anchor::Anchor;
 use super::cell::Version;
+use super::confidence::confidence;
 use super::kinds::DecisionStatus;
 use super::record_id::RecordId;
 use super::statement::{Origin, Statement};
@@ -44,6 +45,28 @@ pub struct Record {
 }
 
 impl Record {
+    /// A record of which nobody said more than one statement.
+    pub fn new(id: RecordId, statement: Statement) -> Self {
+        Self {
+            id,
+            confidence: confidence(statement.basis, 0),
+            changed: statement.origin.at,
+            statement,
+            also_said: Vec::new(),
+            versions: Vec::new(),
+            tags: BTreeMap::new(),
+            related: BTreeMap::new(),
+            anchors: Vec::new(),
+            also: BTreeSet::new(),
+            evidence: Vec::new(),
+            concepts: Vec::new(),
+            symbols: Vec::new(),
+            supersedes: BTreeSet::new(),
+            superseded_by: BTreeSet::new(),
+            confirmations: Vec::new(),
+        }
+    }
+
     pub fn is_superseded(&self) -> bool {
         !self.superseded_by.is_empty()
     }

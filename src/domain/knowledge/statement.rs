@@ -13,6 +13,13 @@ pub struct Origin {
     pub branch: Option<String>,
 }
 
+impl Origin {
+    /// It is not known where the code was.
+    pub fn new(author: impl Into<String>, at: Timestamp) -> Self {
+        Self { author: author.into(), at, commit: None, branch: None }
+    }
+}
+
 /// The two ends of a relationship: names of records or paths.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct RelationEnds {

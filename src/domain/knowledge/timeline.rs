@@ -162,23 +162,8 @@ mod tests {
     }
 
     fn said(record: &str, by: &str, ms: i64, text: &str) -> Cell {
-        let origin = Origin {
-            author: by.to_uppercase(),
-            at: Timestamp::from_millisecond(ms).unwrap(),
-            commit: None,
-            branch: None,
-        };
-        let statement = Statement {
-            description: text.to_string(),
-            rationale: String::new(),
-            summary: String::new(),
-            status: None,
-            impact: None,
-            pattern_type: String::new(),
-            ends: None,
-            basis: Basis::Told,
-            origin,
-        };
+        let origin = Origin::new(by.to_uppercase(), Timestamp::from_millisecond(ms).unwrap());
+        let statement = Statement::new(text, Basis::Told, origin);
         let value = CellValue::Statement { statement: Box::new(statement), replaces: Vec::new() };
         cell(record, RecordField::Text, by, ms, value)
     }

@@ -49,7 +49,7 @@ impl AnchorJudge {
     /// The anchor of a target, with the text that is there now.
     pub fn capture(&mut self, target: &AnchorTarget) -> Result<Anchor, CaptureError> {
         let Some(path) = target.path() else {
-            return Ok(Anchor { target: target.clone(), commit: None, file: None });
+            return Ok(Anchor::new(target.clone()));
         };
         let commit = self.head_commit().map(str::to_string);
         let loaded = match self.find(path)? {

@@ -474,8 +474,7 @@ pub fn expression(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let id = RecordId::parse("decision/one-flock").expect("it is an id");
     let writer = WriterId::new("ann").expect("it is a writer");
-    let origin =
-        Origin { author: "ann".to_string(), at: jiff::Timestamp::UNIX_EPOCH, commit: None, branch: None };
+    let origin = Origin::new("ann", jiff::Timestamp::UNIX_EPOCH);
     let said = Statement::new("One flock guards all names.", Basis::Read, origin);
     let statement = Statement { impact: Some(8), ..said };
     let key = CellKey { record: id.clone(), field: RecordField::Text, entry: String::new(), writer };

@@ -16,12 +16,7 @@ fn cell(record: &str, field: RecordField, entry: &str, (writer, at): (&str, i64)
 }
 
 fn statement(author: &str, at: i64) -> Statement {
-    let origin = Origin {
-        author: author.to_string(),
-        at: Timestamp::from_millisecond(at).unwrap(),
-        commit: None,
-        branch: None,
-    };
+    let origin = Origin::new(author, Timestamp::from_millisecond(at).unwrap());
     let description = format!("description of {author} at {at}");
     Statement {
         rationale: format!("rationale of {author} at {at}"),

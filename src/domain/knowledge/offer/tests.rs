@@ -1,47 +1,14 @@
 //! Tests of what a record can be found by.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::*;
 use crate::domain::knowledge::{Basis, Origin, Statement};
 use crate::domain::shell::OutcomeEvidence;
 
 pub(in crate::domain::knowledge) fn record(id: &str, text: &str, anchors: &[&str]) -> Record {
     let at: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
-    let origin = Origin { author: "Ann".to_string(), at, commit: None, branch: None };
-    let anchors = anchors.iter().map(|anchor| Anchor {
-        target: AnchorTarget::parse(anchor).unwrap(),
-        commit: None,
-        file: None,
-    });
-    Record {
-        id: RecordId::parse(id).unwrap(),
-        statement: Statement {
-            description: text.to_string(),
-            rationale: String::new(),
-            summary: String::new(),
-            status: None,
-            impact: None,
-            pattern_type: String::new(),
-            ends: None,
-            basis: Basis::Read,
-            origin,
-        },
-        also_said: Vec::new(),
-        versions: Vec::new(),
-        tags: BTreeMap::new(),
-        related: BTreeMap::new(),
-        anchors: anchors.collect(),
-        also: BTreeSet::new(),
-        evidence: Vec::new(),
-        concepts: Vec::new(),
-        symbols: Vec::new(),
-        supersedes: BTreeSet::new(),
-        superseded_by: BTreeSet::new(),
-        confirmations: Vec::new(),
-        confidence: 0.7,
-        changed: at,
-    }
+    let statement = Statement::new(text, Basis::Read, Origin::new("Ann", at));
+    let anchors = anchors.iter().map(|anchor| Anchor::new(AnchorTarget::parse(anchor).unwrap())).collect();
+    Record { anchors, ..Record::new(RecordId::parse(id).unwrap(), statement) }
 }
 
 fn run(program: &str, arguments: &[&str]) -> ProgramRun {

@@ -37,7 +37,7 @@ fn a_hostile_record_stays_quoted_and_short() {
     one.statement.origin.branch = Some("b ".repeat(1000));
     let path = "p q ".repeat(250);
     let target = AnchorTarget::parse(path.trim()).unwrap();
-    one.anchors = vec![Anchor { target, commit: None, file: None }];
+    one.anchors = vec![Anchor::new(target)];
     let offer = offer(&one);
     for merged in [MergeState::Merged, MergeState::Unmerged] {
         let text = offer_text(&offer, &offer.anchors[0].target, AnchorVerdict::Drifted, merged);

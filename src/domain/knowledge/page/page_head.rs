@@ -138,12 +138,12 @@ fn anchor(node: &YamlNode) -> Result<Anchor, PageError> {
         target.map_err(|error| PageError::new(node.spot, error.to_string()))
     };
     let YamlValue::Map(entries) = &node.value else {
-        return Ok(Anchor { target: target(node)?, commit: None, file: None });
+        return Ok(Anchor::new(target(node)?));
     };
     let Some(at) = entries.iter().find(|entry| entry.key == "at") else {
         return Err(PageError::new(node.spot, "the anchor has no `at`: the place that it is about"));
     };
-    let mut anchor = Anchor { target: target(&at.node)?, commit: None, file: None };
+    let mut anchor = Anchor::new(target(&at.node)?);
     for entry in entries {
         let (node, field) = (&entry.node, entry.key.as_str());
         match field {

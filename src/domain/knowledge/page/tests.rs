@@ -172,7 +172,7 @@ fn a_decision_has_the_headings_of_madr() {
     page.status = Some(DecisionStatus::Active);
     page.tags.insert("area".to_string(), "store".to_string());
     let target = AnchorTarget::parse("src/flock.rs").unwrap();
-    page.anchors.insert(target.to_string(), Anchor { target, commit: None, file: None });
+    page.anchors.insert(target.to_string(), Anchor::new(target));
     insta::assert_snapshot!(page.render(), @"
     ---
     kind: decision

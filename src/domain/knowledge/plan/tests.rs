@@ -7,8 +7,11 @@ use crate::domain::knowledge::merge;
 
 fn context(author: &str, at: i64) -> PlanContext {
     let at = Timestamp::from_millisecond(at).unwrap();
-    let origin = Origin { author: author.to_string(), at, commit: None, branch: None };
-    PlanContext { writer: WriterId::new(author).unwrap(), origin, basis: Basis::Read }
+    PlanContext {
+        writer: WriterId::new(author).unwrap(),
+        origin: Origin::new(author, at),
+        basis: Basis::Read,
+    }
 }
 
 fn nothing_alike(_: RecordKind, _: &str, _: &BTreeSet<RecordId>) -> Option<RecordId> {
@@ -114,7 +117,7 @@ fn an_update_tells_what_becomes_of_the_text_of_another_author() {
 /// A draft that is about a place.
 fn at(place: &str, draft: RecordDraft) -> RecordDraft {
     let target = AnchorTarget::parse(place).unwrap();
-    RecordDraft { anchors: vec![Anchor { target, commit: None, file: None }], ..draft }
+    RecordDraft { anchors: vec![Anchor::new(target)], ..draft }
 }
 
 fn file(path: &str, summary: &str) -> KnowledgeAction {

@@ -1,7 +1,5 @@
 //! Tests of rows, whole texts and tables: what they say, quoted and bounded.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use jiff::Timestamp;
 
 use super::*;
@@ -11,7 +9,7 @@ use crate::domain::knowledge::{
 
 fn origin(author: &str) -> Origin {
     let at = Timestamp::from_second(1_790_000_000).unwrap();
-    Origin { author: author.to_string(), at, commit: None, branch: Some("feature-x".to_string()) }
+    Origin { branch: Some("feature-x".to_string()), ..Origin::new(author, at) }
 }
 
 fn statement(author: &str, text: &str) -> Statement {
@@ -23,26 +21,9 @@ fn statement(author: &str, text: &str) -> Statement {
 }
 
 fn record(text: &str, anchors: &[&str]) -> Record {
-    let anchor =
-        |text: &&str| Anchor { target: AnchorTarget::parse(text).unwrap(), commit: None, file: None };
-    Record {
-        id: RecordId::parse("decision/one-flock").unwrap(),
-        statement: statement("Ann", text),
-        also_said: Vec::new(),
-        versions: Vec::new(),
-        tags: BTreeMap::new(),
-        related: BTreeMap::new(),
-        anchors: anchors.iter().map(anchor).collect(),
-        also: BTreeSet::new(),
-        evidence: Vec::new(),
-        concepts: Vec::new(),
-        symbols: Vec::new(),
-        supersedes: BTreeSet::new(),
-        superseded_by: BTreeSet::new(),
-        confirmations: Vec::new(),
-        confidence: 0.9,
-        changed: origin("Ann").at,
-    }
+    let anchors = anchors.iter().map(|text| Anchor::new(AnchorTarget::parse(text).unwrap())).collect();
+    let id = RecordId::parse("decision/one-flock").unwrap();
+    Record { anchors, ..Record::new(id, statement("Ann", text)) }
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn links_do_not_lead_out() {
         assert!(project.refusal(target).contains("leads out of the project"), "{target}");
     }
     assert_eq!(project.verdict(&project.capture("inner:2")), "fresh");
-    let anchor = Anchor { target: AnchorTarget::parse("link:1").unwrap(), commit: None, file: None };
+    let anchor = Anchor::new(AnchorTarget::parse("link:1").unwrap());
     assert_eq!(project.verdict(&anchor), "gone");
 }
 

@@ -54,7 +54,7 @@ fn offer(number: usize) -> KnowledgeOffer {
         at: jiff::Timestamp::from_second(1_790_000_000).unwrap(),
         commit: Some("abc".to_string()),
         branch: None,
-        anchors: vec![Anchor { target, commit: None, file: None }],
+        anchors: vec![Anchor::new(target)],
     }
 }
 

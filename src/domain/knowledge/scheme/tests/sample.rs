@@ -62,7 +62,7 @@ impl Draft {
     fn at(mut self, anchors: &[&str]) -> Self {
         for text in anchors {
             let target = AnchorTarget::parse(text).unwrap();
-            let anchor = Anchor { target, commit: None, file: None };
+            let anchor = Anchor::new(target);
             self.entries.push((
                 RecordField::Anchor,
                 (*text).to_string(),

@@ -5,8 +5,6 @@ mod index_bytes;
 mod ranking;
 mod supersession;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use jiff::Timestamp;
 
 use super::{DocumentKey, SearchHit, SearchIndex, SearchQuery, Standing};
@@ -19,31 +17,11 @@ fn record(id: &str, text: &str) -> Record {
     let (kind, name) = id.split_once('/').unwrap_or(("note", id));
     let id = RecordId::parse(&format!("{kind}/{}", RecordName::derive(name).unwrap())).unwrap();
     let at = Timestamp::from_second(1_790_000_000).unwrap();
-    let origin = Origin { author: "Ann".to_string(), at, commit: None, branch: None };
-    let statement = Statement::new(text, Basis::Read, origin);
-    Record {
-        id,
-        statement,
-        also_said: Vec::new(),
-        versions: Vec::new(),
-        tags: BTreeMap::new(),
-        related: BTreeMap::new(),
-        anchors: Vec::new(),
-        also: BTreeSet::new(),
-        evidence: Vec::new(),
-        concepts: Vec::new(),
-        symbols: Vec::new(),
-        supersedes: BTreeSet::new(),
-        superseded_by: BTreeSet::new(),
-        confirmations: Vec::new(),
-        confidence: 0.75,
-        changed: at,
-    }
+    Record::new(id, Statement::new(text, Basis::Read, Origin::new("Ann", at)))
 }
 
 fn at(mut record: Record, anchor: &str) -> Record {
-    let target = AnchorTarget::parse(anchor).unwrap();
-    record.anchors.push(Anchor { target, commit: None, file: None });
+    record.anchors.push(Anchor::new(AnchorTarget::parse(anchor).unwrap()));
     record
 }
 
