@@ -5,6 +5,8 @@ mod index_bytes;
 mod ranking;
 mod supersession;
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::{DocumentKey, SearchHit, SearchIndex, SearchQuery, Standing};
