@@ -19,7 +19,12 @@ pub(super) struct TextArgs {
 impl TextArgs {
     pub(super) fn read(&self) -> Result<Option<String>, CommandError> {
         match (&self.text, &self.file) {
-            (Some(text), _) => given_or_standard_input(text).map(Some),
+            (Some(text), _) if text == "-" => {
+                let mut text = String::new();
+                let read = std::io::stdin().lock().read_to_string(&mut text);
+                read.map(|_| Some(text)).map_err(|error| unreadable("standard input", &error))
+            }
+            (Some(text), _) => Ok(Some(text.clone())),
             (None, Some(file)) => {
                 let path = readable_text_file(file)?;
                 fs_err::read_to_string(path).map(Some).map_err(|error| unreadable(file, &error))
@@ -27,16 +32,6 @@ impl TextArgs {
             (None, None) => Ok(None),
         }
     }
-}
-
-/// The text as it was given; of `-`, what standard input has.
-pub(super) fn given_or_standard_input(given: &str) -> Result<String, CommandError> {
-    if given != "-" {
-        return Ok(given.to_string());
-    }
-    let mut text = String::new();
-    let read = std::io::stdin().lock().read_to_string(&mut text);
-    read.map(|_| text).map_err(|error| unreadable("standard input", &error))
 }
 
 fn unreadable(what: &str, error: &std::io::Error) -> CommandError {

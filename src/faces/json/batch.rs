@@ -8,8 +8,8 @@ use crate::domain::knowledge::{
     RelationEnds, RelationType,
 };
 use crate::domain::suggestions;
-use crate::ops::knowledge::{KnowledgeBatch, KnowledgeRequest, PlaceBase};
-use crate::ops::{CommandError, CommandErrorKind};
+use crate::ops::CommandError;
+use crate::ops::knowledge::{self, KnowledgeBatch, KnowledgeRequest, PlaceBase};
 
 /// A step, or what is wrong with it.
 type BatchStep = Result<KnowledgeRequest, Vec<BatchProblem>>;
@@ -38,7 +38,7 @@ pub(in crate::faces) fn parse(text: &str) -> Result<KnowledgeBatch, CommandError
     let malformed = |message: String| {
         let example =
             "write {\"actions\": [[\"record-note\", {\"description\": \"One lock guards all names\"}]]}";
-        CommandError::new(CommandErrorKind::InvalidValue, message).hint(example)
+        knowledge::batch_refusal(message, example)
     };
     let batch: Value =
         serde_json::from_str(text).map_err(|error| malformed(format!("the batch is not JSON: {error}")))?;

@@ -134,7 +134,7 @@ fn tame(name: &str, value: &mut Value) {
         "notes" | "description" | "rationale" | "summary" | "evidence" => ops::quote_peer_text(text),
         // Our own words, and paths, which may contain spaces.
         "" | "autoStatus" | "sessionId" | "cwd" | "root" | "spec" | "pattern" | "path" | "filesModified"
-        | "file" | "changed" => match escape_invisible(text) {
+        | "file" | "changed" | "where" | "now" => match escape_invisible(text) {
             Cow::Borrowed(_) => return,
             Cow::Owned(_) => quote_code(text),
         },

@@ -77,7 +77,7 @@ impl CheckedBatch {
     pub(in crate::ops) fn check(op: &Op, batch: KnowledgeBatch) -> Result<Self, CommandError> {
         if batch.steps.len() > MAX_STEPS {
             let message = format!("the batch has {} actions; {MAX_STEPS} is the most", batch.steps.len());
-            return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint("split it"));
+            return Err(batch_refusal(message, "split it"));
         }
         let project = KnowledgeProject::of(op);
         let mut steps = CheckedSteps::of(batch.base);
@@ -140,9 +140,23 @@ impl PlannedBatch {
     }
 }
 
-/// The kind of the only record of that name; `None` if there is no such record.
+/// The kind of the only record of that name, which a sentence is to replace; `None` if there is no such record.
 pub fn kind_of(op: &Op, name: &str) -> Result<Option<RecordKind>, CommandError> {
-    only_kind(&KnowledgeProject::of(op).read(op)?, name)
+    let kind = only_kind(&KnowledgeProject::of(op).read(op)?, name)?;
+    kind.map(|kind| learnable(name, kind)).transpose()
+}
+
+/// Why a batch can't be read at all.
+pub fn batch_refusal(message: String, fix: &str) -> CommandError {
+    let row = vec![
+        ("index", None),
+        ("field", None),
+        ("message", Some(ErrorDetail::Text(message.clone()))),
+        ("hint", Some(ErrorDetail::Text(fix.to_string()))),
+    ];
+    let mut error = CommandError::new(CommandErrorKind::InvalidBatch, message).hint(fix);
+    error.facts.push(("problems", ErrorDetail::Rows(vec![row])));
+    error
 }
 
 /// The kind of the record that is to be changed. It must exist.
@@ -152,7 +166,19 @@ pub fn kind_to_update(op: &Op, name: &str, given: Option<RecordKind>) -> Result<
         Some(kind) => snapshot.named(name).iter().any(|record| record.id.kind == kind).then_some(kind),
         None => only_kind(&snapshot, name)?,
     };
-    kind.ok_or_else(|| unknown(&snapshot, name).hint("to add a record of that name, give its text"))
+    let kind =
+        kind.ok_or_else(|| unknown(&snapshot, name).hint("to add a record of that name, give its text"))?;
+    learnable(name, kind)
+}
+
+/// A relationship has two ends, which one sentence does not tell.
+fn learnable(name: &str, kind: RecordKind) -> Result<RecordKind, CommandError> {
+    if kind == RecordKind::Relationship {
+        let message = format!("{} is a relationship, which `learn` can't change", quote_code(name));
+        let hint = "change it with `msg record`, or choose another name";
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint(hint));
+    }
+    Ok(kind)
 }
 
 fn only_kind(snapshot: &KnowledgeSnapshot, name: &str) -> Result<Option<RecordKind>, CommandError> {

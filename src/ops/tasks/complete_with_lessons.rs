@@ -38,7 +38,7 @@ impl TaskLessons {
             (Some(_), true) => "--why",
             (None, true) => return Ok(()),
         };
-        let message = format!("the task is still open: {option} needs something to record");
+        let message = format!("nothing was completed: {option} needs something to record");
         let hint = "add --learned \"…\" or --tried \"…\"";
         Err(CommandError::new(CommandErrorKind::Usage, message).hint(hint))
     }
@@ -87,7 +87,7 @@ pub fn complete_with_lessons(
     let batch =
         KnowledgeBatch { project_id: None, steps: steps.collect(), base: PlaceBase::WorkingDirectory };
     let checked = CheckedBatch::check(op, batch).map_err(|error| {
-        let message = format!("the task is still open, and {}", error.message);
+        let message = format!("nothing was completed, and {}", error.message);
         CommandError { message, ..error }
     })?;
     let completed = complete(op, request)?;

@@ -217,11 +217,11 @@ fn a_task_that_was_not_completed_is_called_open() {
     env.ok(&["spec", "spec.md", "--as", "Bob"]);
     env.ok(&["claim", "TASK-01", "--as", "Bob"]);
     let said = refused(&env, 2, &["complete", "--at", "src/flock.rs", "--as", "Bob"]);
-    assert!(said.contains("the task is still open: --at") && said.contains("--learned"), "{said}");
+    assert!(said.contains("nothing was completed: --at") && said.contains("--learned"), "{said}");
     let wrong = ["complete", "--learned", "x", "--tried", "y", "--at", "nofile.rs", "--as", "Bob"];
     let said = refused(&env, 2, &wrong);
     assert_eq!(said.matches("there is no file").count(), 1, "{said}");
-    assert!(said.contains("the task is still open"), "{said}");
+    assert!(said.contains("nothing was completed"), "{said}");
     env.ok(&["complete", "--tried", "two locks", "--why", "they deadlock", "--as", "Bob"]);
     assert_eq!(first(&env, "two-locks")["rationale"], "they deadlock");
 }

@@ -8,7 +8,7 @@ use crate::domain::knowledge::{
     RecordNameError,
 };
 use crate::faces::cli::output::{CommandOutput, Page, Report};
-use crate::faces::cli::text_arg::given_or_standard_input;
+use crate::faces::cli::text_arg::TextArgs;
 use crate::faces::cli::value_parsers::{basis, learnable_kind};
 use crate::ops::knowledge::{self, Lesson, PlaceBase};
 use crate::ops::{CommandError, CommandErrorKind, Op};
@@ -29,10 +29,8 @@ Examples:
   msg learn --name one-lock --why \"two locks deadlocked\" --at src/sys/flock.rs:20
   msg learn \"Two locks, in a fixed order\" --kind decision --supersedes one-lock-guards-all-names")]
 pub(in crate::faces::cli) struct LearnArgs {
-    /// What you found out, in one sentence, or `-` to read it from standard input; can be left out with the `--name` of a
-    /// record that exists
-    #[arg(value_name = "TEXT", required_unless_present_any = ["tried", "name"])]
-    text: Option<String>,
+    #[command(flatten)]
+    text: TextArgs,
     /// What it is about: a path, path#symbol, path:line, path:from-to, or "$ command"; can be repeated
     #[arg(long, value_name = "PLACE")]
     at: Vec<String>,
@@ -67,16 +65,20 @@ pub(in crate::faces::cli) struct LearnArgs {
 
 pub(super) fn run(op: &Op, args: LearnArgs) -> Result<CommandOutput, CommandError> {
     let name = args.name.as_deref().map(RecordName::new).transpose().map_err(invalid_name)?;
-    let kind = match (&args.text, &args.tried, &name) {
+    let text = args.text.read()?.map(|text| text.trim_end().to_string());
+    let kind = match (&text, &args.tried, &name) {
+        (None, None, None) => {
+            let hint = "give TEXT in one sentence, --tried, or the --name of a record that exists";
+            return Err(CommandError::new(CommandErrorKind::Usage, "say what you found out").hint(hint));
+        }
         (None, None, Some(name)) => {
             args.require_change()?;
-            learnable(name, knowledge::kind_to_update(op, name.as_str(), args.kind)?)?
+            knowledge::kind_to_update(op, name.as_str(), args.kind)?
         }
         (None, Some(_), _) => tried_kind(args.kind)?,
-        (Some(_), _, Some(name)) if args.kind.is_none() => match knowledge::kind_of(op, name.as_str())? {
-            Some(kind) => learnable(name, kind)?,
-            None => RecordKind::Note,
-        },
+        (Some(_), _, Some(name)) if args.kind.is_none() => {
+            knowledge::kind_of(op, name.as_str())?.unwrap_or(RecordKind::Note)
+        }
         _ => args.kind.unwrap_or(RecordKind::Note),
     };
     let duplicates = if args.new { DuplicatePolicy::AddAnyway } else { DuplicatePolicy::Answer };
@@ -93,8 +95,6 @@ pub(super) fn run(op: &Op, args: LearnArgs) -> Result<CommandOutput, CommandErro
         duplicates,
         ..RecordDraft::new(kind)
     };
-    let text = args.text.as_deref().map(given_or_standard_input).transpose()?;
-    let text = text.map(|text| text.trim_end().to_string());
     let lesson = Lesson { text, tried: args.tried, why: args.why, places: args.at, draft };
     let steps = lesson.into_requests().into_iter().map(Ok).collect();
     Ok(told(op, knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?))
@@ -149,15 +149,6 @@ fn tried_kind(given: Option<RecordKind>) -> Result<RecordKind, CommandError> {
             Err(CommandError::new(CommandErrorKind::Usage, message).hint(hint))
         }
     }
-}
-
-fn learnable(name: &RecordName, kind: RecordKind) -> Result<RecordKind, CommandError> {
-    if kind == RecordKind::Relationship {
-        let message = format!("`{name}` is a relationship, which `learn` can't change");
-        let hint = "change it with `msg record`, or choose another name";
-        return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint(hint));
-    }
-    Ok(kind)
 }
 
 fn invalid_name(error: RecordNameError) -> CommandError {

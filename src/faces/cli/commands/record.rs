@@ -49,7 +49,7 @@ pub(super) fn run(op: &Op, args: RecordArgs) -> Result<CommandOutput, CommandErr
     }
     if text.len() as u64 > MAX_BATCH {
         let message = format!("the batch has more than {} MiB", MAX_BATCH / 1024 / 1024);
-        return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint("split it"));
+        return Err(knowledge::batch_refusal(message, "split it"));
     }
     Ok(Receipts::of(op, knowledge::tell_batch(op, json::batch::parse(&text)?)?).into())
 }

@@ -10,7 +10,7 @@ use crate::domain::knowledge::{RecordKind, full_text, index_row, section_row};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::knowledge::{self, KnowledgeAnswer, KnowledgeQuestion, ShownRecord};
-use crate::ops::{CommandError, CommandErrorKind, Op};
+use crate::ops::{CommandError, CommandErrorKind, Op, quote_peer_text};
 
 use super::describe;
 
@@ -61,10 +61,17 @@ pub(super) fn run(op: &Op, args: KnowToolArgs) -> Result<ToolAnswer, CommandErro
         ..KnowledgeQuestion::default()
     };
     let answer = knowledge::know(op, &question)?;
-    let rows: Vec<Value> = answer.records.iter().map(json::record::record).collect();
+    let rows: Vec<Value> = answer.records.iter().map(row).collect();
     let mut lines = lines(&answer);
     lines.extend(answer.sections.iter().map(|found| section_row(&found.path, &found.section, SECTION)));
     Ok(ToolAnswer::lines(lines).with("records", rows).with("total", answer.total))
+}
+
+/// A record for programs. Its text is quoted here, as texts of messages are where they are made.
+fn row(shown: &ShownRecord) -> Value {
+    let mut row = json::record::record(shown);
+    row["text"] = json!(quote_peer_text(shown.record.statement.headline()));
+    row
 }
 
 fn kind(word: &str) -> Result<RecordKind, CommandError> {

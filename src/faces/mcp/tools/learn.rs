@@ -116,9 +116,8 @@ fn record(op: &Op, args: LearnToolArgs) -> Result<ToolAnswer, CommandError> {
 fn lesson(op: &Op, args: LearnToolArgs) -> Result<Lesson, CommandError> {
     let name = args.name.as_deref().map(RecordName::new).transpose();
     let name = name.map_err(|error| CommandError::new(CommandErrorKind::InvalidName, error.to_string()))?;
-    // Some clients fill in the default, `note`.
-    let kind = args.kind.as_deref().map(kind).transpose()?;
-    let other = kind.filter(|kind| *kind != RecordKind::Note);
+    let given = args.kind.as_deref().map(kind).transpose()?;
+    let other = given.filter(|kind| *kind != RecordKind::Note);
     let kind = match (&args.text, &args.tried, &name) {
         (None, None, None) => {
             let text = "`text`, `tried` or `actions` is needed, or the `name` of a record that exists";
@@ -130,7 +129,7 @@ fn lesson(op: &Op, args: LearnToolArgs) -> Result<Lesson, CommandError> {
                 let hint = "give `text`, `why`, `at` or `supersedes`";
                 return Err(CommandError::new(CommandErrorKind::Usage, text).hint(hint));
             }
-            knowledge::kind_to_update(op, name.as_str(), other)?
+            knowledge::kind_to_update(op, name.as_str(), kind_of_name(op, name, given)?)?
         }
         (None, Some(_), _) => match other {
             None | Some(RecordKind::Tried) => RecordKind::Tried,
@@ -139,10 +138,8 @@ fn lesson(op: &Op, args: LearnToolArgs) -> Result<Lesson, CommandError> {
                 return Err(CommandError::new(CommandErrorKind::Usage, text));
             }
         },
-        (Some(_), _, Some(name)) if kind.is_none() => {
-            knowledge::kind_of(op, name.as_str())?.unwrap_or(RecordKind::Note)
-        }
-        _ => kind.unwrap_or(RecordKind::Note),
+        (Some(_), _, Some(name)) => kind_of_name(op, name, given)?.unwrap_or(RecordKind::Note),
+        (Some(_), _, None) => given.unwrap_or(RecordKind::Note),
     };
     let draft = RecordDraft {
         name,
@@ -165,6 +162,20 @@ fn kind(word: &str) -> Result<RecordKind, CommandError> {
         CommandError::new(CommandErrorKind::InvalidValue, text)
             .hint("use note, tried, decision, principle, pattern or file")
     })
+}
+
+/// Which record of that name is meant. Some clients fill in the default kind, `note`, which then says nothing if only
+/// one record has the name.
+fn kind_of_name(
+    op: &Op,
+    name: &RecordName,
+    given: Option<RecordKind>,
+) -> Result<Option<RecordKind>, CommandError> {
+    match given {
+        None => knowledge::kind_of(op, name.as_str()),
+        Some(RecordKind::Note) => Ok(knowledge::kind_of(op, name.as_str()).unwrap_or(given).or(given)),
+        Some(_) => Ok(given),
+    }
 }
 
 /// `{"action": "confirm", "name": …}` as `["confirm", {"name": …}]`; a pair is taken as it is.

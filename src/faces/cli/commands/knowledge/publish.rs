@@ -34,7 +34,13 @@ pub(super) fn run(op: &Op, args: PublishArgs) -> Result<CommandOutput, CommandEr
     let choice = if args.all { PublishChoice::All } else { PublishChoice::Named(args.names) };
     let mode = if args.dry_run { PublishMode::DryRun } else { PublishMode::Write };
     let PublishOutcome { pages, is_in_git } = knowledge::publish(op, &choice, mode)?;
-    let refused = pages.iter().filter(|page| matches!(page.outcome, PageOutcome::Refused(_))).count();
+    let is_missing = |page: &&PageReport| match page.outcome {
+        PageOutcome::Refused(_) => true,
+        // Somebody asked for that page.
+        PageOutcome::Retired => matches!(choice, PublishChoice::Named(_)),
+        PageOutcome::Written | PageOutcome::Unchanged => false,
+    };
+    let refused = pages.iter().filter(is_missing).count();
     let error = (refused > 0).then(|| {
         let message = match pages.len() {
             1 => "the page was not written".to_string(),
