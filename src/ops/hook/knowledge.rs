@@ -188,8 +188,10 @@ impl HookRun<'_> {
         marks: &KnowledgeMarks,
     ) -> Result<Option<String>, CommandError> {
         for offered in marks.offered.iter().filter(|offered| is_worth_watching(marks, &offered.id)) {
-            if found.iter().any(|found| found.offer.id == offered.id)
-                && let Some(text) = self.stale_notice(session, &offered.id, book.standing(&offered.id)?)?
+            let touched = found.iter().find(|found| found.offer.id == offered.id);
+            if touched.is_some()
+                && let Some(text) =
+                    self.stale_notice(session, &offered.id, book.standing(offered, touched)?)?
             {
                 return Ok(Some(text));
             }
@@ -213,7 +215,7 @@ impl HookRun<'_> {
                 book = OfferBook::open(self.op)?;
             }
             let Some(book) = &book else { return Ok(None) };
-            let standing = book.standing(&offered.id)?;
+            let standing = book.standing(offered, None)?;
             if let Some(now) = now.filter(|_| standing != OfferStanding::Unknown) {
                 self.mesh.hooks().mark_knowledge(session, &KnowledgeMark::Seen(offered.id.clone(), now))?;
             }

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::domain::knowledge::search::MergeState;
 use crate::domain::knowledge::{
-    Anchor, AnchorFinding, AnchorTarget, AnchorVerdict, KnowledgeOffer, NamedPlaces, OfferKey, RecordId,
-    RecordKind, WorkSurroundings, offer_text, overview_text,
+    AnchorFinding, AnchorTarget, AnchorVerdict, KnowledgeOffer, NamedPlaces, OfferKey, RecordId, RecordKind,
+    WorkSurroundings, offer_text, overview_text,
 };
 use crate::domain::shell::ProgramRun;
 use crate::ops::background::job::{BackgroundJob, JobKind};
@@ -56,7 +56,7 @@ pub(in crate::ops) enum OfferStanding {
     Judged(AnchorVerdict),
     /// It was retired, replaced or erased.
     NoLongerOffered,
-    /// The time did not suffice.
+    /// The time did not suffice, or it has no anchor there any more.
     Unknown,
 }
 
@@ -67,17 +67,11 @@ impl JudgedOffer<'_> {
         verdicts.max().unwrap_or(AnchorVerdict::Fresh)
     }
 
-    /// That of one of its anchors.
-    fn verdict_of(&self, place: &AnchorTarget) -> AnchorVerdict {
-        let found = self.findings.iter().find(|(target, _)| *target == place);
-        found.map_or(AnchorVerdict::Fresh, |(_, finding)| finding.verdict())
-    }
-
     fn standing(&self) -> OfferStanding {
         match self.certain {
             Some(verdict) if verdict >= AnchorVerdict::Stale => OfferStanding::Judged(verdict),
-            _ if self.guesses > 0 => OfferStanding::Unknown,
-            verdict => OfferStanding::Judged(verdict.unwrap_or(AnchorVerdict::Fresh)),
+            Some(verdict) if self.guesses == 0 => OfferStanding::Judged(verdict),
+            _ => OfferStanding::Unknown,
         }
     }
 }
@@ -190,29 +184,45 @@ impl OfferBook {
             _ => 2,
         };
         found.sort_by_key(|found| (rank(found.offer.id.kind), std::cmp::Reverse(found.offer.at)));
-        let mut best: Option<(AnchorVerdict, AnchorVerdict, FoundOffer)> = None;
+        let mut best: Option<(AnchorVerdict, FoundOffer)> = None;
         for found in found.into_iter().take(MOST_JUDGED) {
-            let judged = self.judge(&found.offer, Some(&found.place));
-            let (verdict, worst) = (judged.verdict_of(&found.place), judged.verdict());
+            let verdict = self.judge(&found.offer, |target| *target == found.place).verdict();
             if verdict <= AnchorVerdict::Drifted {
-                best = Some((verdict, worst, found));
+                best = Some((verdict, found));
                 break;
             }
             if best.is_none() && verdict != AnchorVerdict::Gone {
-                best = Some((verdict, worst, found));
+                best = Some((verdict, found));
             }
         }
-        let (verdict, worst, FoundOffer { offer, place }) = best?;
+        let (verdict, FoundOffer { offer, place }) = best?;
         let text = offer_text(&offer, &place, verdict, self.merged(&offer));
         let path = place.path().map(|path| self.project.root.join(path.as_str()));
         let file = path.and_then(|path| Some((path.to_string_lossy().into_owned(), stamp_of(&path)?)));
-        Some(ReadyOffer { record: OfferedRecord { id: offer.id, verdict: worst, file }, text })
+        Some(ReadyOffer { record: OfferedRecord { id: offer.id, verdict, file }, text })
     }
 
-    /// How a record stands now.
-    pub(in crate::ops) fn standing(&self, id: &RecordId) -> Result<OfferStanding, CommandError> {
-        let found = self.index.find(OfferKey::record(id))?.into_iter().find(|offer| offer.id == *id);
-        Ok(found.map_or(OfferStanding::NoLongerOffered, |offer| self.judge(&offer, None).standing()))
+    /// How a record stands now, in the file where it was offered and in the one that was touched. What it was like
+    /// elsewhere, the session was not told.
+    pub(in crate::ops) fn standing(
+        &self,
+        offered: &OfferedRecord,
+        touched: Option<&FoundOffer>,
+    ) -> Result<OfferStanding, CommandError> {
+        let id = &offered.id;
+        let Some(offer) = self.index.find(OfferKey::record(id))?.into_iter().find(|offer| offer.id == *id)
+        else {
+            return Ok(OfferStanding::NoLongerOffered);
+        };
+        let touched = touched.and_then(|found| found.place.path());
+        let is_there = |target: &AnchorTarget| {
+            let path = target.path();
+            let is_of_offer = |(file, _): &(String, FileStamp)| {
+                path.is_some_and(|path| *file == self.project.root.join(path.as_str()).to_string_lossy())
+            };
+            path.is_some() && (path == touched || offered.file.as_ref().is_some_and(is_of_offer))
+        };
+        Ok(self.judge(&offer, is_there).standing())
     }
 
     /// Counts that a record was offered.
@@ -236,13 +246,15 @@ impl OfferBook {
         Ok(overview_text(&self.index.overview()?, &surroundings))
     }
 
-    /// Judges some of its anchors; one of them in any case.
-    fn judge<'o>(&self, offer: &'o KnowledgeOffer, place: Option<&AnchorTarget>) -> JudgedOffer<'o> {
+    /// Judges some of the anchors that are wanted.
+    fn judge<'o>(
+        &self,
+        offer: &'o KnowledgeOffer,
+        is_wanted: impl Fn(&AnchorTarget) -> bool,
+    ) -> JudgedOffer<'o> {
         let mut judge = self.anchor_judge();
         let mut judged = JudgedOffer { findings: Vec::new(), certain: None, guesses: 0 };
-        let (first, rest): (Vec<&Anchor>, Vec<&Anchor>) =
-            offer.anchors.iter().partition(|anchor| Some(&anchor.target) == place);
-        for anchor in first.into_iter().chain(rest).take(MOST_ANCHORS) {
+        for anchor in offer.anchors.iter().filter(|anchor| is_wanted(&anchor.target)).take(MOST_ANCHORS) {
             let before = judge.guesses();
             let finding = judge.judge(anchor);
             match judge.guesses() - before {
@@ -264,7 +276,7 @@ impl OfferBook {
         if offer.branch.is_some() && offer.branch == self.project.branch() {
             return MergeState::Merged;
         }
-        let judged = self.judge(offer, None);
+        let judged = self.judge(offer, |_| true);
         if judged.guesses > 0 {
             // Nothing is said of what is not known.
             return MergeState::Merged;

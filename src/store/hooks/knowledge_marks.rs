@@ -45,6 +45,7 @@ pub enum KnowledgeMark {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OfferedRecord {
     pub id: RecordId,
+    /// What it was told about the place where it was offered.
     pub verdict: AnchorVerdict,
     /// The file that it is about, absolute, with its `stat` result; `None` for a command.
     pub file: Option<(String, FileStamp)>,

@@ -322,6 +322,39 @@ fn a_session_is_told_once_that_a_record_went_stale() {
     }
 }
 
+/// The record is about two places, and one of them was changed before the session heard of it.
+#[test]
+fn a_session_that_was_told_fresh_is_told_when_that_place_goes_stale() {
+    for by_prompt in [false, true] {
+        let env = project();
+        let places = ["--at", "src/flock.rs#lock", "--at", "src/a.rs#main", "--name", "both"];
+        learn(&env, &[&["Two places belong together"][..], &places[..]].concat());
+        put(&env.work().join("src/a.rs"), "fn main() { other(); }\n");
+        let text = told(&env, &read(&env, "src/flock.rs"));
+        assert!(text.contains("About `src/flock.rs#lock`") && text.contains(", fresh: "), "{text}");
+        let next = || match by_prompt {
+            true => told(&env, &prompt(&env, "go on")),
+            false => told(&env, &edit(&env, "src/flock.rs")),
+        };
+        put(&env.work().join("src/flock.rs"), &LOCK.replace("give", "give_back"));
+        assert_eq!(next(), "", "the other place was stale before");
+        put(&env.work().join("src/flock.rs"), &LOCK.replace("take", "take_two"));
+        assert_eq!(next(), "The note `note/both` is stale now.");
+        put(&env.work().join("src/flock.rs"), &LOCK.replace("take", "take_three"));
+        assert_eq!(next(), "", "once");
+    }
+}
+
+/// The record is about two places, and the session changes the one where it was not offered.
+#[test]
+fn a_session_is_told_that_its_own_edit_elsewhere_made_a_record_stale() {
+    let env = project();
+    learn(&env, &["Two places", "--at", "src/flock.rs#lock", "--at", "src/a.rs#main", "--name", "both"]);
+    assert_ne!(told(&env, &read(&env, "src/flock.rs")), "");
+    put(&env.work().join("src/a.rs"), "fn main() { other(); }\n");
+    assert_eq!(told(&env, &edit(&env, "src/a.rs")), "The note `note/both` is stale now.");
+}
+
 #[test]
 fn a_hostile_record_is_quoted_and_bounded() {
     let env = project();
