@@ -65,7 +65,11 @@ pub fn erase(op: &Op, name: &str) -> Result<EraseReport, CommandError> {
     // was killed before is finished even if the log has forgotten the name.
     clear_caches(op, &project)?;
     let id = found?;
-    let packed = project.log.lock()?.erase(std::slice::from_ref(&id))?;
+    // Of what is only a page, no log is begun: git would take its files for new ones.
+    let packed = match files::exists(project.log.directory())? {
+        true => project.log.lock()?.erase(std::slice::from_ref(&id))?,
+        false => PackReport::default(),
+    };
     // Somebody may have read it meanwhile.
     clear_caches(op, &project)?;
     let is_shown = project.read(op)?.get(&id).is_some();

@@ -125,6 +125,20 @@ fn erasing_tells_what_its_page_still_shows() {
 }
 
 #[test]
+fn erasing_what_is_only_a_page_begins_no_log() {
+    let env = repository();
+    learn(&env, "15T12:00:00", "passphrase", "The passphrase is correct horse");
+    said(&env, "15T12:00:00", &["knowledge", "publish", "passphrase"]);
+    git(&env.work(), &["add", "-A"]);
+    git(&env.work(), &["commit", "-q", "-m", "publish the passphrase"]);
+    let clone = env.path().join("clone");
+    git(env.path(), &["clone", "-q", env.work().to_str().unwrap(), clone.to_str().unwrap()]);
+    let erased = in_dir(&env, &clone, &["knowledge", "erase", "passphrase", "--for-good"]).expect_code(0);
+    assert!(erased.stdout.contains("It is still shown, from its committed page"), "{erased}");
+    assert!(!clone.join(".ravenry").exists(), "git would add it");
+}
+
+#[test]
 fn two_kinds_of_one_name_are_not_erased_together() {
     let env = repository();
     learn(&env, "15T12:00:00", "lock", "A note");
