@@ -125,11 +125,11 @@ pub fn know(op: &Op, question: &KnowledgeQuestion) -> Result<KnowledgeAnswer, Co
         .map(Option::flatten)
         .map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, error.to_string()))?;
     let stored = project.stored_as_of(op, question.as_of)?;
-    let mut viewer = Viewer::of_commits(op, &project, stored.commits());
     let former_paths = match &path {
-        Some(path) => former_paths(&project, &mut viewer, &stored, path)?,
+        Some(path) => former_paths(op, &project, &stored, path)?,
         None => Vec::new(),
     };
+    let mut viewer = Viewer::of_commits(op, &project, stored.commits());
     let query = SearchQuery {
         words: &question.words,
         kind: question.kind,
@@ -186,8 +186,8 @@ fn broken_index(error: SearchIndexError) -> CommandError {
 
 /// The paths that files had before they were renamed to the one that is asked for: an anchor keeps the old one.
 fn former_paths(
+    op: &Op,
     project: &KnowledgeProject,
-    viewer: &mut Viewer,
     stored: &StoredRecords,
     path: &AnchorPath,
 ) -> Result<Vec<String>, CommandError> {
@@ -198,6 +198,8 @@ fn former_paths(
         }
     };
     stored.index().each_path(&mut take).map_err(broken_index)?;
+    // Of its own: what it may ask git is limited, and the verdicts of the answer need that themselves.
+    let mut judge = None;
     about.retain(|old, ids| {
         if project.root.join(old).exists() {
             return false;
@@ -206,7 +208,8 @@ fn former_paths(
         let anchors = records.flat_map(|record| record.anchors);
         let mut there =
             anchors.filter(|anchor| anchor.target.path().is_some_and(|path| path.as_str() == old));
-        let renamed = there.find_map(|anchor| viewer.judge.renamed_to(&anchor));
+        let judge = judge.get_or_insert_with(|| project.judge(op));
+        let renamed = there.find_map(|anchor| judge.renamed_to(&anchor));
         renamed.is_some_and(|new| is_below(new.as_str(), path.as_str()))
     });
     Ok(about.into_keys().collect())

@@ -196,6 +196,32 @@ fn a_renamed_file_is_found_by_its_new_name() {
     assert_eq!(listed(&env.run(&["know", "--path", "src", "--json"])).len(), 2, "the old name stays");
 }
 
+/// Renames are looked for since 32 commits at most, and as many files are gone before the one that counts.
+#[test]
+fn a_long_search_for_renames_leaves_the_verdicts_their_time() {
+    let env = repository();
+    for number in 0..32 {
+        let file = format!("gone/{number:02}.rs");
+        put(&env.work().join(&file), &format!("fn number_{number}() {{}}\n"));
+        git(&env.work(), &["add", "-A"]);
+        git(&env.work(), &["commit", "-q", "-m", "one more"]);
+        env.ok(&["learn", &format!("Number {number} is odd"), "--at", &file, "--new"]);
+    }
+    put(&env.work().join("src/other.rs"), "pub fn other() {\n    nothing();\n}\n");
+    git(&env.work(), &["add", "-A"]);
+    git(&env.work(), &["commit", "-q", "-m", "other"]);
+    let both = ["--at", "src/flock.rs", "--at", "src/other.rs"];
+    env.ok(&[&["learn", "Two files belong together", "--name", "two"][..], &both[..]].concat());
+    git(&env.work(), &["mv", "src/other.rs", "src/moved.rs"]);
+    git(&env.work(), &["rm", "-q", "-r", "gone"]);
+    git(&env.work(), &["commit", "-q", "-m", "move one, remove the others"]);
+    let found = env.ok(&["know", "--path", "src/flock.rs"]);
+    assert_eq!(
+        (&found["records"][0]["name"], &found["records"][0]["verdict"]),
+        (&json!("two"), &json!("moved"))
+    );
+}
+
 #[test]
 fn history_has_the_texts_that_were_replaced() {
     let env = repository();
