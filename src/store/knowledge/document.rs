@@ -230,6 +230,8 @@ impl SortedCells {
                 Err(NotACell::Malformed(reason)) => sorted.malformed.push(reason),
             }
         }
+        // The order of values is left to chance.
+        sorted.malformed.sort_unstable();
         // The latest first. Of two with one stamp, which a copied tree may have, every reader takes the same.
         found.sort_by(|(one, one_key), (two, two_key)| {
             one.key.cmp(&two.key).then(two.stamp.cmp(&one.stamp)).then_with(|| one_key.cmp(two_key))

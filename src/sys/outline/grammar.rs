@@ -164,11 +164,7 @@ fn receiver_type(receiver: &str) -> String {
 
 /// At most 120 characters, without line ends and tabs, which separate what is in the cache.
 fn one_line(name: &str) -> String {
-    name.split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(120)
-        .collect()
+    let words = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line: String = words.chars().filter(|c| !c.is_control()).take(120).collect();
+    line.trim().to_string()
 }
