@@ -26,6 +26,9 @@ use ravenry::harness::hook_codec::{decode, encode, max_answer_chars};
 use ravenry::store::{LogContent, parse_event};
 use ravenry::sys::outline::{SourceLanguage, parse as parse_outline};
 
+/// What each frame of a log of knowledge begins with. A length and a checksum follow.
+const FRAME_MARK: [u8; 4] = [0xf5, b'k', b'f', b'r'];
+
 /// The events of each harness. The first byte of an input chooses one; the rest is the payload.
 pub const EVENTS: [(Harness, &[&str]); 8] = [
     (
@@ -508,11 +511,32 @@ pub fn outline(data: &[u8]) {
     assert!(parse_outline(language, &text).is_none_or(|again| again == outline), "the same says the same");
 }
 
-/// Whatever is in a file of the log is read without a panic, twice alike, and a torn frame after it costs nothing.
+/// Whatever is in a file of the log is read without a panic, twice alike, and a torn frame after it costs nothing. As chance
+/// makes no frame whose checksum is right, the file is read with right checksums too.
 pub fn log(data: &[u8]) {
+    log_file(data);
+    log_file(&with_checksums(data));
+}
+
+/// Each frame ends where the next one begins.
+fn with_checksums(data: &[u8]) -> Vec<u8> {
+    let marks = data.windows(FRAME_MARK.len()).enumerate().filter(|(_, bytes)| *bytes == FRAME_MARK);
+    let starts: Vec<usize> = marks.map(|(at, _)| at).collect();
+    let mut mended = data.to_vec();
+    for (nth, start) in starts.iter().enumerate() {
+        let frame = &mut mended[*start..starts.get(nth + 1).copied().unwrap_or(data.len())];
+        let Some((prefix, payload)) = frame.split_at_mut_checked(12) else { continue };
+        prefix[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+        let sum = crc32fast::hash(&[&prefix[4..8], payload].concat());
+        prefix[8..].copy_from_slice(&sum.to_le_bytes());
+    }
+    mended
+}
+
+fn log_file(data: &[u8]) {
     let read = LogContent::of_file(data);
     assert_eq!(LogContent::of_file(data), read, "the same says the same");
-    let torn = LogContent::of_file(&[data, &[0xf5, b'k', b'f', b'r', 200, 0, 0, 0]].concat());
+    let torn = LogContent::of_file(&[data, &FRAME_MARK, &[200, 0, 0, 0]].concat());
     assert_eq!(torn.cells, read.cells, "what was whole is still there");
     assert!(read.cells.is_sorted_by(|one, other| one.key < other.key), "one cell for each key");
     merge(read.cells);
