@@ -192,7 +192,7 @@ fn a_batch_is_recorded_whole_or_not_at_all() {
     let told = record(&env, &json!({ "actions": [good, ["confirm", { "name": "one-lock" }]] }))
         .expect_code(0)
         .json();
-    let log = env.home().join(".ravenry/knowledge");
+    let log = env.work().join(".ravenry/knowledge");
     let receipt = json!({ "kind": "decision", "name": "one-lock", "where": log, "outcome": "added" });
     assert_eq!(told["recorded"][0], receipt);
 }
@@ -200,16 +200,10 @@ fn a_batch_is_recorded_whole_or_not_at_all() {
 #[test]
 fn what_is_not_a_batch_is_refused_with_an_example() {
     let env = project();
-    for (batch, code) in [
-        ("", 2),
-        ("[]", 2),
-        ("{}", 2),
-        ("{\"actions\": 3}", 2),
-        ("{\"actions\": [[\"record-note\"]]}", 1),
-        ("{\"steps\": []}", 2),
-    ] {
+    for batch in ["", "[]", "{}", "{\"actions\": 3}", "{\"actions\": [[\"record-note\"]]}", "{\"steps\": []}"]
+    {
         put(&env.work().join("batch.json"), batch);
-        let refused = run(&env, &["record", "batch.json"]).expect_code(code);
+        let refused = run(&env, &["record", "batch.json"]).expect_code(1);
         assert!(refused.stderr.contains("record-note"), "{batch}: {}", refused.stderr);
     }
     run(&env, &["record", "absent.json"]).expect_code(2);

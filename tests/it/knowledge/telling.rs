@@ -28,13 +28,13 @@ fn a_record_can_be_changed_without_its_text() {
     let said =
         by(&env, "bob", &["learn", "--name", "one-lock", "--at", "src/flock.rs:2", "--at", "src/lib.rs"]);
     insta::assert_snapshot!(said.expect_code(0).stdout, @r"
-    Updated decision/one-lock. To see it: msg knowledge show decision/one-lock
+    Updated decision/one-lock in `.ravenry/knowledge`. To see it: msg knowledge show decision/one-lock
       Replaced `src/flock.rs:1`, because you gave a place in the same file.
     ");
     assert_eq!(first(&env, "one-lock")["author"], "ann", "only the places are new");
     let said = by(&env, "bob", &["learn", "--name", "one-lock", "--why", "two deadlocked"]);
     insta::assert_snapshot!(said.expect_code(0).stdout, @r"
-    Updated decision/one-lock. To see it: msg knowledge show decision/one-lock
+    Updated decision/one-lock in `.ravenry/knowledge`. To see it: msg knowledge show decision/one-lock
       The text of ann stays, and is now recorded as yours.
     ");
     let record = first(&env, "one-lock");
@@ -46,7 +46,7 @@ fn a_record_can_be_changed_without_its_text() {
     assert_eq!(first(&env, "one-lock")["basis"], "tested");
     let said = by(&env, "ann", &["learn", "A lock for each name", "--name", "one-lock"]).expect_code(0);
     insta::assert_snapshot!(said.stdout, @r"
-    Updated decision/one-lock. To see it: msg knowledge show decision/one-lock
+    Updated decision/one-lock in `.ravenry/knowledge`. To see it: msg knowledge show decision/one-lock
       The reason that bob gave for the old text was not kept. Give one if it has one.
     ");
     assert!(first(&env, "one-lock")["rationale"].is_null());

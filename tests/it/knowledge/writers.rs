@@ -185,5 +185,5 @@ fn a_batch_of_another_project_is_refused() {
         assert_eq!(refused["error"]["problems"][0]["field"], "projectId", "{id}: {refused}");
         assert!(refused["error"]["problems"][0]["hint"].as_str().unwrap().contains("`work`"), "{refused}");
     }
-    record(&env, serde_json::json!(7)).expect_code(2);
+    record(&env, serde_json::json!(7)).expect_code(1);
 }
