@@ -2,11 +2,10 @@
 //!
 //! Git is asked only if `HEAD` is another commit than the last time. Without git, pages are written and not read back.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use crate::domain::knowledge::page::{
-    PAGE_DIRECTORY, PageBase, PageEdit, PageError, PageHash, PageHistory, PublishedPages, RecordPage,
+    PAGE_DIRECTORY, PageBase, PageEdit, PageHash, PageHistory, PublishedPages, RecordPage,
     link_replaced_pages, page_path, page_update,
 };
 use crate::domain::knowledge::{Cell, Publication, Record, RecordId, RecordKind, RecordName};
@@ -16,7 +15,7 @@ use crate::ops::error::CommandError;
 use crate::store::{LogContent, LogProblem, LogProblemKind, PageCache, PageFile, PageFiles};
 use crate::sys::git::{GitError, ReadOnlyGit, WorkTree};
 
-use super::page_index::{PageIndex, page_git};
+use super::page_index::{PageIndex, page_git, parsed};
 
 /// How many files that can't be read are told one by one.
 const MOST_TOLD: usize = 5;
@@ -189,7 +188,7 @@ impl PageSource<'_> {
     /// The cells of all pages that were edited, and what is wrong with pages; before it, what they follow from.
     fn additions(&self, index: &PageIndex, published: &PublishedPages) -> Asked<(String, LogContent)> {
         let edits = index.pages.iter().filter_map(|page| Some((page, page.edit(published)?)));
-        let edits: Vec<(&PageHistory, PageEdit)> = edits.collect();
+        let edits: Vec<(&PageHistory, PageEdit<'_>)> = edits.collect();
         if edits.is_empty() && index.strangers.is_empty() {
             // What an erased record said may be there.
             let forgotten = self.cache.forget_cells();
@@ -209,12 +208,13 @@ impl PageSource<'_> {
 }
 
 /// What the additions follow from.
-fn key_of(edits: &[(&PageHistory, PageEdit)], index: &PageIndex) -> String {
+fn key_of(edits: &[(&PageHistory, PageEdit<'_>)], index: &PageIndex) -> String {
     let mut facts = String::new();
     for (page, edit) in edits {
-        let head = page.head.as_ref().map_or("-", PageHash::as_str);
+        let (hash, commit) = (edit.last.hash.as_str(), &edit.last.commit);
         let base = edit.base.as_ref().map_or("-", PageHash::as_str);
-        facts.push_str(&format!("{} {head} {} {base} {:?}\n", page.id, page.commit.id, edit.publication));
+        let at = (&commit.id, commit.milliseconds());
+        facts.push_str(&format!("{} {hash} {at:?} {base} {:?}\n", page.id, edit.publication));
     }
     for (path, why) in &index.strangers {
         facts.push_str(&format!("{path} {why}\n"));
@@ -224,48 +224,30 @@ fn key_of(edits: &[(&PageHistory, PageEdit)], index: &PageIndex) -> String {
 
 fn additions(
     git: &ReadOnlyGit,
-    edits: &[(&PageHistory, PageEdit)],
+    edits: &[(&PageHistory, PageEdit<'_>)],
     index: &PageIndex,
 ) -> Result<LogContent, GitError> {
-    let blob = |hash: Option<&PageHash>| index.blobs.get(hash?).cloned();
-    let wanted = edits.iter().flat_map(|(page, edit)| [blob(page.head.as_ref()), blob(edit.base.as_ref())]);
-    let mut wanted: Vec<String> = wanted.flatten().collect();
+    let hashes = edits.iter().flat_map(|(_, edit)| [Some(&edit.last.hash), edit.base.as_ref()]);
+    let mut wanted: Vec<String> =
+        hashes.flatten().filter_map(|hash| index.blobs.get(hash)).cloned().collect();
     wanted.sort();
     wanted.dedup();
     let contents = git.contents(&wanted)?;
+    let page_of = |id: &RecordId, hash: &PageHash| parsed(id, contents.get(index.blobs.get(hash)?)?).ok();
     let mut content = LogContent::default();
     for (page, edit) in edits {
-        let Some(head) = &page.head else { continue };
-        match parsed(&page.id, Some(head), index, &contents) {
-            Some(Ok(edited)) => {
-                let base = parsed(&page.id, edit.base.as_ref(), index, &contents).and_then(Result::ok);
-                let base = PageBase { page: base, publication: edit.publication.clone() };
-                content.cells.extend(page_update(&edited, head, &page.commit, &base));
-            }
-            Some(Err(why)) => content.problems.push(problem(&page_path(&page.id), why.to_string())),
-            None => {
-                let why = "it is larger than 1 MiB, or missing in the repository".to_string();
-                content.problems.push(problem(&page_path(&page.id), why));
-            }
-        }
+        let Some(edited) = page_of(&page.id, &edit.last.hash) else {
+            let why = "it is missing in the repository".to_string();
+            content.problems.push(problem(&page_path(&page.id), why));
+            continue;
+        };
+        let base = edit.base.as_ref().and_then(|hash| page_of(&page.id, hash));
+        let base = PageBase { page: base, publication: edit.publication.clone() };
+        content.cells.extend(page_update(&edited, &edit.last.hash, &edit.last.commit, &base));
     }
     let strangers = index.strangers.iter().map(|(path, why)| problem(path, why.clone()));
     content.problems.extend(strangers);
     Ok(content)
-}
-
-/// The page of that version; `None` if there is none.
-fn parsed(
-    id: &RecordId,
-    hash: Option<&PageHash>,
-    index: &PageIndex,
-    contents: &HashMap<String, Vec<u8>>,
-) -> Option<Result<RecordPage, PageError>> {
-    let bytes = contents.get(index.blobs.get(hash?)?)?;
-    Some(match std::str::from_utf8(bytes) {
-        Ok(text) => RecordPage::parse(id, text),
-        Err(_) => Err(PageError { line: 1, column: 1, problem: "it is not UTF-8".to_string() }),
-    })
 }
 
 fn problem(path: &str, why: String) -> LogProblem {

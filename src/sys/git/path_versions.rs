@@ -38,6 +38,8 @@ pub struct PathVersion {
     pub commit: usize,
     /// `None`: it was deleted.
     pub blob: Option<String>,
+    /// What it was before, in the first parent that had it.
+    pub before: Option<String>,
 }
 
 impl ReadOnlyGit {
@@ -113,7 +115,8 @@ impl ReadOnlyGit {
     }
 }
 
-/// Fields that end in NUL: mark, id, time, author, then `:modes ids status` and a path per file.
+/// Fields that end in NUL: mark, id, time, author, then `:modes ids status` and a path per file. A merge has a colon, a
+/// mode and an id for each parent.
 fn parse_versions(output: &str, mark: &str) -> (Vec<VersionCommit>, Vec<PathVersion>) {
     let (mut commits, mut versions) = (Vec::new(), Vec::new());
     let mut fields = output.split('\0');
@@ -128,11 +131,14 @@ fn parse_versions(output: &str, mark: &str) -> (Vec<VersionCommit>, Vec<PathVers
             commits.push(VersionCommit { id: id.to_string(), author: author.to_string(), at });
         } else if field.starts_with(':') {
             let Some(path) = fields.next() else { break };
-            let blob = field.rsplit(' ').nth(1).unwrap_or_default();
-            let is_deleted = blob.bytes().all(|byte| byte == b'0');
             let Some(commit) = commits.len().checked_sub(1) else { continue };
-            let blob = (!is_deleted).then(|| blob.to_string());
-            versions.push(PathVersion { path: path.to_string(), commit, blob });
+            let parents = field.bytes().take_while(|byte| *byte == b':').count();
+            let is_there = |blob: &&str| blob.bytes().any(|byte| byte != b'0');
+            let mut ids = field.split(' ').skip(parents + 1);
+            let before: Vec<&str> = ids.by_ref().take(parents).collect();
+            let before = before.into_iter().find(is_there).map(str::to_string);
+            let blob = ids.next().filter(is_there).map(str::to_string);
+            versions.push(PathVersion { path: path.to_string(), commit, blob, before });
         }
     }
     (commits, versions)
@@ -200,6 +206,35 @@ mod tests {
             ("docs/a b.md", 2, Some("one\n".to_string())),
         ];
         assert_eq!(seen, expected);
+        let before: Vec<Option<&String>> = versions.iter().map(|version| version.before.as_ref()).collect();
+        assert_eq!(before, [Some(&blobs[2]), None, Some(&blobs[3]), None, None]);
+    }
+
+    /// What a merge made of a file was before what the first parent had.
+    #[test]
+    fn a_merge_has_what_its_parents_had() {
+        let dir = tempfile::tempdir().unwrap();
+        let commit = |text: &str| {
+            files::replace_beside(&dir.path().join("a"), text.as_bytes(), 0o644).unwrap();
+            git(dir.path(), &["add", "-A"]);
+            git(dir.path(), &["commit", "-q", "-m", "x"]);
+        };
+        git(dir.path(), &["init", "-q", "-b", "main"]);
+        commit("base");
+        git(dir.path(), &["checkout", "-q", "-b", "side"]);
+        commit("side");
+        git(dir.path(), &["checkout", "-q", "main"]);
+        commit("own");
+        git(dir.path(), &["merge", "-q", "-s", "ours", "--no-commit", "side"]);
+        commit("merged");
+        let tree = WorkTree::containing(dir.path()).unwrap();
+        let git = ReadOnlyGit::at(&tree, Duration::from_secs(60)).unwrap();
+        let (_, versions) = git.versions_below("a").unwrap();
+        let blobs: Vec<String> = versions.iter().filter_map(|version| version.blob.clone()).collect();
+        let contents = git.contents(&blobs).unwrap();
+        let text = |blob: &Option<String>| String::from_utf8(contents[blob.as_ref()?].clone()).ok();
+        let merged = &versions[0];
+        assert_eq!((text(&merged.blob), text(&merged.before)), (Some("merged".into()), Some("own".into())));
     }
 
     /// What is missing would count as deleted.

@@ -161,6 +161,45 @@ fn a_deleted_page_is_a_proposal() {
     assert!(records(&env, &env.work()).is_empty());
 }
 
+/// A committed edit is a part of the record, whatever becomes of its page.
+#[test]
+fn an_edit_stays_when_its_page_is_deleted_or_can_not_be_read() {
+    let env = published();
+    let (work, path) = (env.work(), page(&env.work(), "decision/one-lock"));
+    let clone = env.path().join("clone");
+    git(env.path(), &["clone", "-q", work.to_str().unwrap(), clone.to_str().unwrap()]);
+    edit(&path, "It is a flock.", "It is a lease.");
+    put(&page(&work, "note/by-hand"), "---\nkind: note\nname: by-hand\n---\n\nIt is so.\n");
+    commit(&work);
+    let good = record(&env, &work, "one-lock");
+    assert_eq!(good["description"], "One lock guards all names. It is a lease.");
+    let pull = || drop(git(&clone, &["pull", "-q", "--ff-only"]));
+    edit(&path, "It is a lease.", "<<<<<<< HEAD\nIt is.\n=======\nIt was.\n>>>>>>> x");
+    commit(&work);
+    pull();
+    for dir in [&work, &clone] {
+        let shown = record(&env, dir, "one-lock");
+        assert_eq!(shown["page"], "unreadable", "{shown:#}");
+        for member in ["description", "author", "changed"] {
+            assert_eq!(shown[member], good[member], "{member} in {}", dir.display());
+        }
+    }
+    git(&work, &["rm", "-q", "-r", "docs/knowledge"]);
+    commit(&work);
+    pull();
+    let shown = record(&env, &work, "one-lock");
+    assert_eq!(shown["page"], "deleted", "{shown:#}");
+    for member in ["description", "author", "changed", "alsoSaid"] {
+        assert_eq!(shown[member], good[member], "{member}");
+    }
+    assert_eq!(records(&env, &work).len(), 1, "what was only a page is gone with it");
+    assert!(records(&env, &clone).is_empty(), "without the log, everything was only a page");
+    run(&env, &["knowledge", "publish", "one-lock"]).expect_code(0);
+    assert!(std::fs::read_to_string(&path).unwrap().contains("It is a lease."));
+    run(&env, &["knowledge", "retire", "one-lock"]).expect_code(0);
+    assert!(records(&env, &work).is_empty());
+}
+
 #[test]
 fn what_can_not_be_read_is_told_with_its_place_and_stays() {
     let env = published();

@@ -18,7 +18,7 @@ mod update;
 mod yaml_node;
 mod yaml_scalar;
 
-pub use history::{PageEdit, PageHistory};
+pub use history::{LastContent, LastPage, PageChange, PageEdit, PageHistory, last_content};
 pub use page_error::PageError;
 pub use page_hash::PageHash;
 pub use published::{PagePublication, PublishedPages, link_replaced_pages, publication_cell};

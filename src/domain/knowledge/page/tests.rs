@@ -1,6 +1,7 @@
 //! Tests of pages: what is written is read back, whatever it says, and what can't be read is refused with its place.
 
 mod convergence;
+mod history;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -22,6 +22,14 @@ pub struct PageCommit {
     pub at: Timestamp,
 }
 
+impl PageCommit {
+    /// When it counts as made. Git counts in seconds: it may have been any moment of this one, and what was recorded in
+    /// the same second was mostly there before.
+    pub fn milliseconds(&self) -> i64 {
+        self.at.as_second().saturating_mul(1000).saturating_add(999)
+    }
+}
+
 /// What a page was before it was edited.
 #[derive(Clone, Debug, Default)]
 pub struct PageBase {
@@ -35,7 +43,7 @@ pub struct PageBase {
 pub fn page_update(page: &RecordPage, hash: &PageHash, commit: &PageCommit, base: &PageBase) -> Vec<Cell> {
     let Some(writer) = page_writer(hash, &commit.id) else { return Vec::new() };
     // An edit is later than what it is an edit of, whatever the clocks say.
-    let stamp = Stamp::after(base.publication.stamp, commit.at.as_millisecond());
+    let stamp = Stamp::after(base.publication.stamp, commit.milliseconds());
     let (before, now) = (base.page.as_ref().map(entries).unwrap_or_default(), entries(page));
     let mut changes: BTreeMap<(RecordField, String), CellValue> = BTreeMap::new();
     for place in before.keys().filter(|place| !now.contains_key(place)) {

@@ -46,6 +46,7 @@ enum Step {
     EditText { record: usize, text: usize },
     EditTag { record: usize, tag: usize },
     Delete { record: usize },
+    Break { record: usize },
     Revert,
     Pull { prefers_own: bool },
     SendLog,
@@ -63,7 +64,8 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
         1 => Just(Step::Commit { skew: 1_000_000_000_000 }),
         3 => (record.clone(), small.clone()).prop_map(|(record, text)| Step::EditText { record, text }),
         3 => (record.clone(), small).prop_map(|(record, tag)| Step::EditTag { record, tag }),
-        1 => record.prop_map(|record| Step::Delete { record }),
+        1 => record.clone().prop_map(|record| Step::Delete { record }),
+        1 => record.prop_map(|record| Step::Break { record }),
         1 => Just(Step::Revert),
         4 => any::<bool>().prop_map(|prefers_own| Step::Pull { prefers_own }),
         2 => Just(Step::SendLog),
@@ -106,16 +108,33 @@ impl World {
                 && (page(**commit).is_some() || !parents.is_empty())
         };
         let changes: Vec<usize> = ancestors.iter().filter(is_change).copied().collect();
-        let made = changes.iter().rev().find(|commit| page(**commit) == page(head)).or(changes.last())?;
         let versions: BTreeSet<PageHash> =
             changes.iter().filter_map(|commit| page(*commit)).map(|text| PageHash::of(text)).collect();
-        let commit = PageCommit {
-            id: format!("{made:012x}{:028}", 0),
-            author: "committer".to_string(),
-            at: Timestamp::from_millisecond(self.commits[*made].at).unwrap(),
+        let text = |commit: usize| page(commit).map(String::as_str);
+        let change = |commit: &usize| {
+            let before = self.commits[*commit].parents.iter().find_map(|parent| text(*parent));
+            PageChange { now: text(*commit), before }
         };
-        let head = page(head).map(|text| PageHash::of(text));
-        Some(PageHistory { id: id.clone(), head, commit, versions: versions.into_iter().collect() })
+        let changes: Vec<usize> = changes.into_iter().rev().collect();
+        let rows: Vec<PageChange<'_>> = changes.iter().map(change).collect();
+        let last = last_content(&rows, text(head), |text| RecordPage::parse(id, text).is_ok());
+        let last = last.map(|last| LastPage {
+            hash: PageHash::of(last.content),
+            commit: PageCommit {
+                id: format!("{:012x}{:028}", changes[last.change], 0),
+                author: "committer".to_string(),
+                at: Timestamp::from_millisecond(self.commits[changes[last.change]].at).unwrap(),
+            },
+            is_removed: last.is_removed,
+            unreadable: last.unreadable.into_iter().map(PageHash::of).collect(),
+        });
+        let head = text(head).map(PageHash::of);
+        (!changes.is_empty()).then(|| PageHistory {
+            id: id.clone(),
+            head,
+            last,
+            versions: versions.into_iter().collect(),
+        })
     }
 
     fn text_of(&self, head: usize, id: &RecordId, hash: &PageHash) -> Option<&String> {
@@ -141,9 +160,9 @@ impl World {
                 let text = self.text_of(*head, &history.id, hash)?;
                 RecordPage::parse(&history.id, text).ok()
             };
-            let hash = history.head.as_ref().unwrap();
+            let LastPage { hash, commit, .. } = edit.last;
             let base = PageBase { page: edit.base.as_ref().and_then(page), publication: edit.publication };
-            added.extend(page_update(&page(hash).unwrap(), hash, &history.commit, &base));
+            added.extend(page_update(&page(hash).unwrap(), hash, commit, &base));
         }
         cells.extend(added.iter().cloned());
         link_replaced_pages(&mut cells, &published);
@@ -182,7 +201,8 @@ impl World {
             let is_settled = |text: &String| {
                 Some(text) == committed || published.get(&record.id, &PageHash::of(text)).is_some()
             };
-            if there.is_some_and(|there| *there != text && !is_settled(there)) {
+            let is_broken = |there: &String| RecordPage::parse(&record.id, there).is_err();
+            if there.is_some_and(|there| *there != text && (!is_settled(there) || is_broken(there))) {
                 continue;
             }
             let hash = PageHash::of(&text);
@@ -214,8 +234,9 @@ impl World {
     /// Edits a page as a person would.
     fn edit(&mut self, who: usize, record: usize, change: impl FnOnce(&mut RecordPage)) {
         let id = id(record);
-        if let Some(text) = self.clones[who].work.get_mut(&id) {
-            let mut page = RecordPage::parse(&id, text).unwrap();
+        if let Some(text) = self.clones[who].work.get_mut(&id)
+            && let Ok(mut page) = RecordPage::parse(&id, text)
+        {
             change(&mut page);
             // People put line ends elsewhere.
             *text = page.render().replace("sentences.", "\n sentences.");
@@ -286,6 +307,11 @@ impl World {
                 }
             }),
             Step::Delete { record } => drop(self.clones[who].work.remove(&id(record))),
+            Step::Break { record } => {
+                if let Some(text) = self.clones[who].work.get_mut(&id(record)) {
+                    text.insert_str(0, "<<<<<<< HEAD\n");
+                }
+            }
             Step::Revert => {
                 if let Some(parent) = self.commits[self.clones[who].head].parents.first() {
                     self.clones[who].work = self.commits[*parent].pages.clone();
@@ -337,6 +363,14 @@ proptest! {
         prop_assert_eq!(world.clones[0].head, world.clones[1].head);
         prop_assert_eq!(world.records(0), world.records(1));
         let before = world.records(0);
+        let mut broken = world.clone();
+        (0..2).for_each(|record| broken.step(0, &Step::Break { record }));
+        broken.commit(0, 0);
+        prop_assert_eq!(&broken.records(0), &before, "a page that can't be read takes nothing back");
+        // Whoever finds such a page removes it.
+        for clone in &mut world.clones {
+            clone.work.retain(|id, text| RecordPage::parse(id, text).is_ok());
+        }
         world.now += 1_000;
         let mut alone = world.clone();
         alone.publish(1);
@@ -361,6 +395,12 @@ proptest! {
             world.commit(0, -900_000);
             let said = world.read(0).get(&record.id).unwrap().statement.description.clone();
             prop_assert_eq!(said, sentence(13) + " Really.");
+            for step in [Step::Delete { record: index }, Step::Break { record: index }] {
+                let mut worse = world.clone();
+                worse.step(0, &step);
+                worse.commit(0, 0);
+                prop_assert_eq!(worse.records(0), world.records(0), "{:?} takes nothing back", step);
+            }
             world.step(0, &Step::Revert);
             let now = world.read(0).get(&record.id).unwrap().clone();
             prop_assert_eq!(&now.statement, &record.statement);
