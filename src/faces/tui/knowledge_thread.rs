@@ -9,7 +9,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use crate::domain::knowledge::KnowledgeAction;
-use crate::ops::knowledge::{KnowledgeQuestion, KnowledgeRequest, PlaceBase, know, show, tell};
+use crate::ops::knowledge::{KnowledgeQuestion, KnowledgeRequest, PlaceBase, know, left_pages, show, tell};
 use crate::ops::{CommandError, CommandErrorKind, Context, GlobalOptions, Op, run};
 use crate::sys::test_switches;
 
@@ -71,16 +71,20 @@ impl KnowledgeReader<'_> {
                 self.told = None;
             }
             KnowledgeCall::Confirm(id) => {
-                self.change(
-                    KnowledgeAction::Confirm { kind: None, name: id.clone() },
-                    format!("confirmed {id}"),
-                );
+                let action = KnowledgeAction::Confirm { kind: None, name: id.clone() };
+                if self.change(action).is_some() {
+                    self.tell(ChatUpdate::Sent(format!("confirmed {id}")));
+                }
             }
             KnowledgeCall::Retire(id) => {
-                self.change(
-                    KnowledgeAction::Delete { kind: None, name: id.clone() },
-                    format!("retired {id}"),
-                );
+                let action = KnowledgeAction::Delete { kind: None, name: id.clone() };
+                let Some(left) = self.change(action) else { return };
+                // It says that the record is retired, so what is left to do comes after it.
+                self.told = Some(KnowledgeNews::Page(id.clone(), None));
+                self.tell(ChatUpdate::Record { id: id.clone(), page: None });
+                for text in left {
+                    self.tell(ChatUpdate::Sent(format!("{id} is retired; {text}")));
+                }
             }
         }
     }
@@ -102,13 +106,15 @@ impl KnowledgeReader<'_> {
         done
     }
 
-    fn change(&mut self, action: KnowledgeAction, done: String) {
+    /// What is left to do if the record was retired; `None` if nothing was changed, which is told.
+    fn change(&mut self, action: KnowledgeAction) -> Option<Vec<String>> {
+        let is_retired = matches!(action, KnowledgeAction::Delete { .. });
         let request = KnowledgeRequest { action, places: Vec::new() };
-        let told = self.with_op(|op| tell(op, vec![Ok(request)], PlaceBase::WorkingDirectory));
-        self.tell(match told {
-            Ok(_) => ChatUpdate::Sent(done),
-            Err(error) => ChatUpdate::Notice(to_model::error_line(&error)),
+        let told = self.with_op(|op| {
+            let receipts = tell(op, vec![Ok(request)], PlaceBase::WorkingDirectory)?;
+            Ok(if is_retired { left_pages(op, &receipts) } else { Vec::new() })
         });
+        told.map_err(|error| self.tell(ChatUpdate::Notice(to_model::error_line(&error)))).ok()
     }
 
     fn read(&mut self) {

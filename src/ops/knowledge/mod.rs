@@ -32,8 +32,7 @@ pub use lesson::Lesson;
 pub use project::log_directory;
 pub use project_identity::ProjectIdentity;
 pub use publish::{
-    PageOutcome, PageRefusal, PageReport, PublishChoice, PublishMode, PublishOutcome, publish,
-    warn_of_left_pages,
+    PageOutcome, PageRefusal, PageReport, PublishChoice, PublishMode, PublishOutcome, left_pages, publish,
 };
 pub use record_log::{RecordLog, RecordLogQuestion, record_log};
 pub use stats::{KnowledgeStats, stats};

@@ -140,17 +140,14 @@ fn retired(
 }
 
 /// Tells which pages of these retired records are still there: where nobody has the log, they are all that counts.
-pub fn warn_of_left_pages(op: &Op, retired: &[ActionReceipt]) {
+pub fn left_pages(op: &Op, retired: &[ActionReceipt]) -> Vec<String> {
     let files = PageFiles::of(&KnowledgeProject::of(op).root);
-    for receipt in retired {
-        // The records are retired already, so nothing fails here.
-        if matches!(files.read(&receipt.id), Ok(PageFile::Text(_) | PageFile::Unusable(_))) {
-            let path = page_path(&receipt.id);
-            op.warn(format!(
-                "remove its page `{path}`, too: clones without this log show the record from it"
-            ));
-        }
-    }
+    // The records are retired already, so nothing fails here.
+    let is_left = |id: &&RecordId| matches!(files.read(id), Ok(PageFile::Text(_) | PageFile::Unusable(_)));
+    let tell = |id: &RecordId| {
+        format!("remove its page `{}`, too: clones without this log show the record from it", page_path(id))
+    };
+    retired.iter().map(|receipt| &receipt.id).filter(is_left).map(tell).collect()
 }
 
 fn is_name_of(name: &str, id: &RecordId) -> bool {

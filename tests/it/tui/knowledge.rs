@@ -47,6 +47,14 @@ fn a_person_searches_reads_confirms_and_retires() {
     assert_eq!(env.ok(&["knowledge", "list"])["total"], 1);
     screen.write("\x1b");
     screen.wait_for("1 record, the latest first:");
+    // Where nobody has the log, a page is all that counts.
+    env.ok(&["knowledge", "publish", "elephants"]);
+    screen.write("\r");
+    screen.wait_for("c confirm · r retire");
+    screen.write("ry");
+    screen.wait_for("note/elephants is retired; remove its page `docs/knowledge/note/elephants.md`");
+    screen.wait_for("Nothing is recorded in this project yet.");
+    screen.wait_for("note/elephants is retired; remove its page");
     screen.write("\x03");
     assert!(screen.end().success());
 }

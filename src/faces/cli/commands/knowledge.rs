@@ -115,7 +115,7 @@ pub(super) fn run(op: &Op, args: KnowledgeArgs, ui: &Ui) -> Result<CommandOutput
         KnowledgeCommand::Stats => stats::run(op),
         KnowledgeCommand::Retire { name } => {
             let retired = tell(KnowledgeAction::Delete { kind: None, name })?;
-            knowledge::warn_of_left_pages(op, &retired);
+            knowledge::left_pages(op, &retired).into_iter().for_each(|text| op.warn(text));
             Ok(Receipts::of(op, retired).into())
         }
         KnowledgeCommand::Log(args) => log::run(op, args),
