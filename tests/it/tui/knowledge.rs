@@ -52,9 +52,8 @@ fn a_person_searches_reads_confirms_and_retires() {
     screen.write("\r");
     screen.wait_for("c confirm · r retire");
     screen.write("ry");
-    screen.wait_for("note/elephants is retired; remove its page `docs/knowledge/note/elephants.md`");
     screen.wait_for("Nothing is recorded in this project yet.");
-    screen.wait_for("note/elephants is retired; remove its page");
+    screen.wait_for("note/elephants is retired; remove its page `docs/knowledge/note/elephants.");
     screen.write("\x03");
     assert!(screen.end().success());
 }
