@@ -57,6 +57,13 @@ impl Contest {
         Some(self.longest(timeout).saturating_sub(passed))
     }
 
+    /// When that time ends, by the wall clock as it was when the contest was made, to be shown.
+    pub fn ends_at(&self, timeout: Duration) -> Option<Timestamp> {
+        let answered_after =
+            self.answered.as_ref().map_or(Some(Duration::ZERO), |at| at.since(&self.started))?;
+        self.since().checked_add(answered_after).ok()?.checked_add(self.longest(timeout)).ok()
+    }
+
     /// What the holder was told, or the time that is set now, if that is longer.
     pub fn longest(&self, timeout: Duration) -> Duration {
         timeout.max(self.timeout)
@@ -107,5 +114,7 @@ mod tests {
         let answered = contest(at("a", 1000), Some(at("a", 1090)));
         assert_eq!(left(&answered, at("a", 1150)), Some(Duration::from_millis(40)));
         assert_eq!(left(&answered, at("a", 1190)), Some(Duration::ZERO));
+        let ends_at = |contest: &Contest| contest.ends_at(timeout).unwrap().as_millisecond();
+        assert_eq!((ends_at(&silent), ends_at(&answered)), (100, 190), "the contest was made at 0");
     }
 }

@@ -40,6 +40,8 @@ pub struct ContestOutcome {
     pub place: usize,
     /// How long the holder has to answer, as seen now.
     pub time_left: Duration,
+    /// When that time ends: the same at each call, until the holder answers.
+    pub until: Option<Timestamp>,
     /// The caller contests it since an earlier call.
     pub is_repeated: bool,
 }
@@ -94,7 +96,8 @@ pub fn contest(op: &Op, text: &str, why: Option<&str>) -> Result<ContestOutcome,
     op.wake(&holding.holder.name);
     let (pattern, holder) = (&holding.reservation.pattern, holding.holder.name.as_str());
     op.feed(EventKind::Contest, &me.name, Some(pattern), Some(holder));
-    Ok(ContestOutcome { holding, contest, place, time_left: timeout, is_repeated: false })
+    let until = contest.ends_at(timeout);
+    Ok(ContestOutcome { holding, contest, place, time_left: timeout, until, is_repeated: false })
 }
 
 pub(super) fn no_clock() -> CommandError {
@@ -122,7 +125,8 @@ fn known(
     let before = |other: &&(&Agent, &Contest)| other.1.order < contest.order;
     let place = contests_of(roster.records(), mark).iter().filter(before).count() + 1;
     let (holding, contest) = (holding.clone(), contest.clone());
-    Ok(Some(ContestOutcome { holding, contest, place, time_left, is_repeated: true }))
+    let until = contest.ends_at(timeout);
+    Ok(Some(ContestOutcome { holding, contest, place, time_left, until, is_repeated: true }))
 }
 
 /// The mark for a new contest: the present round, or the next one if the holder has given a sign in it.

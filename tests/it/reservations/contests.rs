@@ -120,6 +120,26 @@ fn an_answer_restarts_the_clock_once() {
     }
 }
 
+/// Asking again moves nothing, neither while the time runs nor when it is over.
+#[test]
+fn the_end_stays_where_it_is_until_an_answer() {
+    let env = scene();
+    let until = || {
+        let contest = contest(&env, "Bob", "src/");
+        contest["until"].as_str().unwrap_or_else(|| panic!("{contest}")).to_string()
+    };
+    let first = until();
+    assert_eq!(until(), first);
+    wait_for_end(&env, "Bob", "src/");
+    assert_eq!(until(), first, "the time is over");
+    env.ok(&["send", "Bob", "I need it", "--as", "Alice"]);
+    let second = until();
+    assert!(second > first, "{first} {second}");
+    assert_eq!(until(), second);
+    wait_for_end(&env, "Bob", "src/");
+    assert_eq!(until(), second);
+}
+
 #[test]
 fn reading_mail_is_no_answer_and_other_messages_are_none() {
     let env = scene();

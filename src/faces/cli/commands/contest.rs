@@ -8,7 +8,6 @@ use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::json;
 use crate::ops::{self, CommandError, ContestOutcome, Op};
 use crate::store::iso;
-use crate::sys::clock;
 
 /// Ask the holder of a path to let go of it
 ///
@@ -39,9 +38,8 @@ struct ContestReport(ContestOutcome);
 
 impl Report for ContestReport {
     fn json(&self) -> Map<String, Value> {
-        let ContestOutcome { holding, contest, place, time_left, is_repeated } = &self.0;
+        let ContestOutcome { holding, contest, place, time_left, until, is_repeated } = &self.0;
         let holder = holding.holder.name.as_str();
-        let until = clock::now().checked_add(*time_left).ok();
         let contest = json!({
             "pattern": contest.wanted.pattern,
             "holder": holder,
@@ -57,7 +55,7 @@ impl Report for ContestReport {
     }
 
     fn text(&self, page: &mut Page) {
-        let ContestOutcome { holding, contest, place, time_left, is_repeated } = &self.0;
+        let ContestOutcome { holding, contest, place, time_left, is_repeated, .. } = &self.0;
         let name = &holding.holder.name;
         let pattern = style::bold(&escape_invisible(&holding.reservation.pattern));
         page.line(match is_repeated {
