@@ -35,8 +35,9 @@
 //! Outside the mesh:
 //!
 //! - `.ravenry/knowledge/` in a project: `store::knowledge`; what is derived from it in the user's cache directory:
-//!   `store::knowledge::cache`, `store::knowledge::offer_index`; how records are used, in `ravenry-knowledge/` next to the
-//!   mesh: `store::knowledge::use_counts`;
+//!   `store::knowledge::cache`, `store::knowledge::offer_index`; how records are used, and as whom
+//!   people write who have not joined, in `ravenry-knowledge/` next to the mesh: `store::knowledge::use_counts`,
+//!   `store::knowledge::person_id`;
 //! - configuration files: `store::setup::config_files`; `last-good.json` next to the user's configuration:
 //!   `store::setup::last_good`;
 //! - git's pre-commit hook: `ops::setup::guard`;

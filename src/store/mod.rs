@@ -56,6 +56,7 @@ pub use knowledge::{
     AppendedFrame, ImportReport, KnowledgeCache, KnowledgeLog, KnowledgeUse, LockedKnowledgeLog, LogContent,
     LogProblem, LogProblemKind, LogStamp, OfferIndex, OfferIndexState, OpenOfferIndex, PackReport, PageCache,
     PageFile, PageFiles, PageWrite, SourceKey, StoredRecords, UseCounts, UseLog, exclude_knowledge_from_git,
+    person_id,
 };
 pub use location::{LocationReason, MeshLocation};
 pub use lock_order::holds_a_lock;

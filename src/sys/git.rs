@@ -26,6 +26,7 @@ pub use path_versions::{CommittedFile, PathVersion, VersionCommit};
 pub use project_files::CommitTitle;
 pub use read_only::ReadOnlyGit;
 pub use repository::{GitError, Repository, Staged};
+pub use user_name::user_name_outside;
 pub use work_state::{CommitChoice, GitCommitFiles, GitList, HeadLogEntry, UncommittedFile};
 pub use work_tree_merge::{FileConflict, FileMerge, WorkTreePair};
 

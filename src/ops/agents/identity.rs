@@ -131,6 +131,15 @@ pub(in crate::ops) fn caller_if_certain(ctx: &Context, mesh: &Mesh, census: &Cen
     Some(found.agent)
 }
 
+/// The caller, if that is certain. Whoever names an agent, by `--as` or `$MSG_AGENT`, means that one and nobody else.
+pub(in crate::ops) fn named_or_certain_caller(op: &Op) -> Result<Option<Agent>, CommandError> {
+    if wanted_name(op)?.is_some() {
+        return Ok(Some(caller(op)?.1.agent));
+    }
+    let Some(mesh) = op.mesh()? else { return Ok(None) };
+    Ok(caller_if_certain(op, &mesh, &mesh.registry().census()?))
+}
+
 fn find(
     ctx: &Context,
     mesh: &Mesh,

@@ -15,17 +15,18 @@ use crate::domain::knowledge::{
 };
 use crate::domain::settings::{Durability, KnowledgeMode};
 use crate::domain::{SessionId, sha256};
-use crate::ops::agents::identity::caller_if_certain;
+use crate::ops::agents::identity::named_or_certain_caller;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::{
     KnowledgeCache, KnowledgeLog, LockedKnowledgeLog, LogContent, LogProblem, LogProblemKind, LogStamp,
     OfferIndex, OfferIndexState, SourceKey, StoreError, StoredRecords, UseLog, exclude_knowledge_from_git,
+    person_id,
 };
 use crate::sys::clock;
 use crate::sys::environment::account_name;
 use crate::sys::flock::LockError;
-use crate::sys::git::{ReadOnlyGit, WorkTree};
+use crate::sys::git::{ReadOnlyGit, WorkTree, user_name_outside};
 
 use super::anchors::AnchorJudge;
 use super::pages::ProjectPages;
@@ -53,6 +54,8 @@ pub(super) struct KnowledgeAuthor {
     pub(super) origin: Origin,
     /// The agent's session.
     pub(super) session: Option<SessionId>,
+    /// The account and the name of a person who has not joined.
+    person: Option<String>,
 }
 
 /// The directory with the records of the project that the caller is in.
@@ -268,32 +271,50 @@ impl KnowledgeProject {
 
     /// The agent that calls, or the person.
     pub(super) fn author(&self, op: &Op) -> Result<KnowledgeAuthor, CommandError> {
-        let agent = match op.mesh()? {
-            Some(mesh) => caller_if_certain(op, &mesh, &mesh.registry().census()?),
-            None => None,
-        };
-        let (author, identity) = match &agent {
-            Some(agent) => (agent.name.to_string(), format!("session {}", agent.session.as_str())),
+        let agent = named_or_certain_caller(op)?;
+        let (author, person) = match &agent {
+            Some(agent) => (agent.name.to_string(), None),
             None => {
-                let account = account_name();
-                let identity = format!("user {}", account.as_deref().unwrap_or_default());
-                (self.git_user().or(account).unwrap_or_else(|| "somebody".to_string()), identity)
+                let (account, name) = (account_name(), self.git_user());
+                let person = [account.as_deref(), name.as_deref()].map(Option::unwrap_or_default).join("\n");
+                (name.or(account).unwrap_or_else(|| "somebody".to_string()), Some(person))
             }
         };
-        let digits = &sha256(identity.as_bytes())[..16];
-        let prefix = if agent.is_some() { "s" } else { "p" };
-        let writer = WriterId::new(&format!("{prefix}-{digits}"));
-        let writer = writer
-            .ok_or_else(|| CommandError::new(CommandErrorKind::Bug, "the id of the writer is not valid"))?;
-        let commit = self.tree.as_ref().and_then(WorkTree::head_commit);
-        let branch = self.branch();
         let session = agent.map(|agent| agent.session);
-        Ok(KnowledgeAuthor { writer, origin: Origin { author, at: clock::now(), commit, branch }, session })
+        let writer = self.writer(op, session.as_ref(), person.as_deref())?;
+        let commit = self.tree.as_ref().and_then(WorkTree::head_commit);
+        let origin = Origin { author, at: clock::now(), commit, branch: self.branch() };
+        Ok(KnowledgeAuthor { writer, origin, session, person })
+    }
+
+    /// The id that the author writes under now that the log is there. Only a log that exists has ids of people, so that
+    /// a new one at the same place has others.
+    pub(super) fn writer_now(&self, op: &Op, author: &KnowledgeAuthor) -> Result<WriterId, CommandError> {
+        self.writer(op, author.session.as_ref(), author.person.as_deref())
+    }
+
+    fn writer(
+        &self,
+        op: &Op,
+        session: Option<&SessionId>,
+        person: Option<&str>,
+    ) -> Result<WriterId, CommandError> {
+        let text = match session {
+            Some(session) => {
+                format!("s-{}", &sha256(format!("session {}", session.as_str()).as_bytes())[..16])
+            }
+            None => format!("p-{}", person_id(&op.home.state, &self.log, person.unwrap_or_default())),
+        };
+        WriterId::new(&text)
+            .ok_or_else(|| CommandError::new(CommandErrorKind::Bug, "the id of the writer is not valid"))
     }
 
     /// The name that git signs the person's commits with, which pages have, too.
     fn git_user(&self) -> Option<String> {
-        ReadOnlyGit::at(self.tree.as_ref()?, GIT_LIMIT).ok()?.user_name()
+        match &self.tree {
+            Some(tree) => ReadOnlyGit::at(tree, GIT_LIMIT).ok()?.user_name(),
+            None => user_name_outside(&self.root, GIT_LIMIT),
+        }
     }
 
     /// Reads an anchor as it is typed in the working directory.

@@ -98,11 +98,13 @@ impl CheckedBatch {
 
     /// Writes it. If somebody else wrote meanwhile, it is planned again.
     pub(in crate::ops) fn record(self, op: &Op) -> Result<Vec<ActionReceipt>, CommandError> {
-        let Self { project, author, steps, mut planned } = self;
+        let Self { project, mut author, steps, mut planned } = self;
         if !planned.plan.cells.is_empty() {
             project.exclude_from_git(op)?;
             let locked = project.log.lock().map_err(|error| project.write_error(error))?;
-            if project.log.stamp()? != planned.read.0 {
+            let writer = project.writer_now(op, &author)?;
+            if writer != author.writer || project.log.stamp()? != planned.read.0 {
+                author.writer = writer;
                 // What is wrong with the log was told above, and git is not asked while others wait.
                 let read = project.cache.read_stamped(&project.log)?;
                 let mut cells = read.1.cells.clone();

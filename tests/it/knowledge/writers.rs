@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use crate::knowledge::{at, git, listed, repository};
 use crate::support::environment::{TestEnvironment, end, put, rounds};
@@ -55,6 +56,158 @@ fn one_of_many_at_once_is_enough() {
         .collect();
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "added").count(), 1, "{outcomes:?}");
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "already_there").count(), 5, "{outcomes:?}");
+}
+
+/// The names of the log files below this folder.
+fn log_files(work: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(work.join(".ravenry/knowledge")).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(".log")).collect()
+}
+
+/// Many commands of one person at once, from the first one on.
+#[test]
+fn one_person_in_one_clone_is_one_writer() {
+    let env = repository();
+    let start = |number: usize| {
+        let mut command = env.msg();
+        command.args([
+            "learn",
+            &format!("Fact {number} of many"),
+            "--new",
+            "--name",
+            &format!("fact-{number}"),
+        ]);
+        command.env("USER", "root").stdout(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let running: Vec<_> = (0..20).map(start).collect();
+    for mut child in running {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(listed(&env.run(&["knowledge", "list", "--json"]).expect_code(0)).len(), 20);
+    let files = log_files(&env.work());
+    let writers: BTreeSet<&str> = files.iter().map(|name| name.split('.').next().unwrap()).collect();
+    assert_eq!(writers.len(), 1, "{files:?}");
+}
+
+/// Two people are called `root`, each on a machine of their own; or one person has two clones.
+#[test]
+fn clones_with_the_same_account_name_are_different_writers() {
+    for (names, homes) in [
+        (["Ann", "Bob"], ["home", "home"]),
+        (["Ann", "Ann"], ["home", "home"]),
+        (["J", "J"], ["home", "other"]),
+    ] {
+        let env = repository();
+        git(env.path(), &["clone", "-q", "work", "clone"]);
+        let run = |index: usize, args: &[&str]| {
+            let work = env.path().join(["work", "clone"][index]);
+            let mut command = env.msg();
+            command.args(args).env("USER", "root").env("HOME", env.path().join(homes[index]));
+            end(command.current_dir(work)).expect_code(0)
+        };
+        for (index, text) in ["Two locks guard it", "One lock guards it"].into_iter().enumerate() {
+            git(&env.path().join(["work", "clone"][index]), &["config", "user.name", names[index]]);
+            run(index, &["learn", text, "--name", "locks"]);
+            run(index, &["knowledge", "export", "--yjs", &format!("../{index}.yjs")]);
+        }
+        for index in 0..2 {
+            run(index, &["knowledge", "import", &format!("../{}.yjs", 1 - index)]);
+            for command in ["list", "pack"] {
+                run(index, &["knowledge", command]);
+                let shown = run(index, &["knowledge", "show", "locks", "--json"]).json();
+                let shown = &shown["records"][0];
+                assert_eq!(shown["description"], "One lock guards it", "{names:?} {command}: {shown}");
+                assert_eq!(shown["author"], names[1]);
+                let also = &shown["alsoSaid"][0];
+                assert_eq!(also["description"], "Two locks guard it", "{names:?} {command}: {shown}");
+                assert_eq!(also["author"], names[0]);
+                let said = run(index, &["knowledge", "log"]).stdout;
+                assert!(said.contains("Two locks guard it") && said.contains("One lock guards it"), "{said}");
+            }
+        }
+    }
+}
+
+/// Of a person whose id is another one than before, as after an update of the program.
+#[test]
+fn who_writes_under_a_new_id_replaces_what_was_said_under_the_old_one() {
+    let env = repository();
+    let learn = |text: &str| env.ok(&["learn", text, "--name", "locks"]);
+    learn("Three locks guard it");
+    learn("Two locks guard it");
+    std::fs::remove_dir_all(env.home().join(".local/state")).unwrap();
+    learn("One lock guards it");
+    let shown = env.ok(&["knowledge", "show", "locks"]);
+    assert_eq!(shown["records"][0]["description"], "One lock guards it");
+    assert!(shown["records"][0].get("alsoSaid").is_none(), "{shown}");
+    assert_eq!(log_files(&env.work()).len(), 2);
+}
+
+/// A copy of the work tree is a clone like any other.
+#[test]
+fn a_copied_log_has_other_writers() {
+    let env = repository();
+    env.ok(&["learn", "Before the copy", "--name", "before"]);
+    let copied =
+        std::process::Command::new("cp").args(["-a", "work", "copy"]).current_dir(env.path()).status();
+    assert!(copied.unwrap().success());
+    let copy = env.path().join("copy");
+    end(env.msg().args(["learn", "After it", "--name", "after"]).current_dir(&copy)).expect_code(0);
+    let before = log_files(&env.work());
+    let new: Vec<String> = log_files(&copy).into_iter().filter(|name| !before.contains(name)).collect();
+    let writer = |name: &str| name.split('.').next().unwrap().to_string();
+    assert_eq!((before.len(), new.len()), (1, 1));
+    assert_ne!(writer(&before[0]), writer(&new[0]));
+}
+
+/// Where the state directory can't be written, records are, and none of them is lost.
+#[test]
+fn without_a_state_directory_everything_is_recorded() {
+    let env = repository();
+    put(&env.home().join(".local/state"), "a file");
+    for text in ["One lock guards it", "The port is 8080"] {
+        env.ok(&["learn", text]);
+    }
+    assert_eq!(env.ok(&["knowledge", "list"])["total"], 2);
+}
+
+/// Who names an agent is not recorded as somebody else.
+#[test]
+fn an_agent_that_is_named_must_be_there() {
+    let env = repository();
+    let host = env.join("Alice");
+    env.ok(&["learn", "One lock guards it", "--name", "locks", "--as", "Alice"]);
+    put(&env.work().join("batch.json"), r#"{"actions": [["record-note", {"description": "x"}]]}"#);
+    env.kill(host);
+    for name in ["Alice", "Nobody"] {
+        let commands: [&[&str]; 5] = [
+            &["learn", "The port is 8080"],
+            &["record", "batch.json"],
+            &["knowledge", "confirm", "locks"],
+            &["knowledge", "retire", "locks"],
+            &["knowledge", "publish", "locks"],
+        ];
+        for command in commands {
+            assert_eq!(env.fails(3, &[command, &["--as", name]].concat()), "not_joined", "{command:?}");
+            let by_variable = env.run_with(&[command, &["--json"]].concat(), &[("MSG_AGENT", name)]);
+            assert_eq!(by_variable.expect_code(3).kind(), "not_joined", "{command:?}");
+        }
+        let read = env.run(&["know", "lock", "--as", name, "--json"]).expect_code(0);
+        assert_eq!(listed(&read), ["locks"]);
+    }
+    assert_eq!(env.ok(&["learn", "The port is 8080"])["recorded"][0]["outcome"], "added", "a person");
+    assert_eq!(env.ok(&["knowledge", "list"])["total"], 2);
+}
+
+/// The name is that of the user's commits, also where there are none.
+#[test]
+fn outside_of_git_the_name_is_that_of_git_too() {
+    let env = TestEnvironment::new();
+    put(&env.home().join(".gitconfig"), "[user]\n\tname = Ann Example\n");
+    env.ok(&["learn", "There is no repository", "--name", "none"]);
+    let shown = env.ok(&["knowledge", "show", "none"]);
+    assert_eq!(shown["records"][0]["author"], "Ann Example", "{shown}");
 }
 
 #[test]
