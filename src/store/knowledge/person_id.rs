@@ -115,7 +115,7 @@ mod tests {
         let kept = person_id(&state, &log, "root\nAnn");
         // A file is where the directory should be.
         let file = log.directory().join("file");
-        files::create_empty(&file).unwrap();
+        assert_eq!(files::create_empty(&file).unwrap(), Published::Done);
         let id = person_id(&file, &log, "root\nAnn");
         assert_ne!(id, kept);
         assert_eq!(person_id(&file, &log, "root\nAnn"), id, "in this process");
