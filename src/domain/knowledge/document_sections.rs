@@ -22,9 +22,13 @@ pub fn document_sections(text: &str) -> Vec<DocumentSection> {
     let mut is_code = false;
     for (number, line) in (1..).zip(text.lines()) {
         let is_fence = ["```", "~~~"].iter().any(|fence| line.trim_start().starts_with(fence));
-        if let Some(heading) = heading(line).filter(|_| !is_code) {
+        if let Some((level, heading)) = heading(line).filter(|_| !is_code) {
             open.close(&mut sections);
-            open = OpenSection { line: number, heading: heading.to_string(), ..OpenSection::default() };
+            open = match open.lines.is_empty() && (1..level).contains(&open.level) {
+                // A title without a text of its own stands above the first section below it.
+                true => OpenSection { level, heading: format!("{}, {heading}", open.heading), ..open },
+                false => OpenSection { line: number, level, heading: heading.to_string(), lines: Vec::new() },
+            };
             continue;
         }
         let is_break = line.trim().is_empty() && open.lines.len() >= LONG && !is_code;
@@ -40,18 +44,20 @@ pub fn document_sections(text: &str) -> Vec<DocumentSection> {
     sections
 }
 
-/// The text of a heading: one to six `#` and a space.
-fn heading(line: &str) -> Option<&str> {
+/// The level and the text of a heading: one to six `#` and a space.
+fn heading(line: &str) -> Option<(usize, &str)> {
     let rest = line.trim_start_matches('#');
     let level = line.len() - rest.len();
     let is_heading = (1..=6).contains(&level) && rest.starts_with([' ', '\t']);
-    is_heading.then(|| rest.trim().trim_end_matches('#').trim_end())
+    is_heading.then(|| (level, rest.trim().trim_end_matches('#').trim_end()))
 }
 
 #[derive(Default)]
 struct OpenSection<'a> {
     /// 0 until there is something.
     line: u32,
+    /// Of its heading; 0 if it has none.
+    level: usize,
     heading: String,
     lines: Vec<&'a str>,
 }
@@ -92,6 +98,13 @@ mod tests {
         assert_eq!(shown(text), expected);
         assert_eq!(shown(""), [] as [&str; 0]);
         assert_eq!(shown("\n\n  \n"), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_title_right_above_a_heading_is_kept() {
+        let text = "# Use flock\n\n## Context\n\nNames race.\n\n## Decision\n\nOne flock.\n";
+        assert_eq!(shown(text), ["1 Use flock, Context: Names race.", "7 Decision: One flock."]);
+        assert_eq!(shown("# One\n# Two\ntext\n"), ["2 Two: text"]);
     }
 
     #[test]
