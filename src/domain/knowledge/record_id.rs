@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
 use super::kinds::RecordKind;
 
 /// The longest name of a record, in bytes.
@@ -44,6 +47,8 @@ impl RecordName {
     /// A name made of the words of a text; `None` if it has no letter and no digit of ASCII.
     pub fn derive(text: &str) -> Option<Self> {
         let mut name = String::new();
+        // `Ärger` becomes `arger`.
+        let text: String = text.nfd().filter(|char| !is_combining_mark(*char)).collect();
         let words = text.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         for word in words {
             if !name.is_empty() && name.len() + 1 + word.len() > MAX_RECORD_NAME {
@@ -115,6 +120,7 @@ mod tests {
             derive("One flock guards `src/sys/flock.rs`."),
             Some("one-flock-guards-src-sys-flock-rs".into())
         );
+        assert_eq!(derive("Ümläut, très Ärger"), Some("umlaut-tres-arger".into()));
         assert_eq!(derive("—"), None);
         let long = derive(&"word ".repeat(60)).unwrap();
         assert!(long.len() <= MAX_RECORD_NAME && long.ends_with("word"), "{long}");
