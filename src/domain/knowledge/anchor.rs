@@ -119,12 +119,18 @@ pub enum AnchorTarget {
 /// Why a text is not an anchor.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum AnchorError {
-    #[error("`{}` is not an anchor: use a path, `path#symbol`, `path:line` or `path:from-to`", .0.escape_debug())]
+    #[error("`{}` is not an anchor: use a path, `path#symbol`, `path:line`, `path:from-to`, `$ command` or `! error text`", .0.escape_debug())]
     Malformed(String),
     #[error("`{}` is outside of the project: name a path below its root", .0.escape_debug())]
     Outside(String),
-    #[error("the lines of `{}` run backwards: write the smaller number first, and count from 1", .0.escape_debug())]
+    #[error("the lines of `{}` run backwards: write the smaller number first", .0.escape_debug())]
     Backwards(String),
+    #[error("`{}` is no line: lines count from 1", .0.escape_debug())]
+    LineZero(String),
+    #[error("there is no command after `$`: write one, such as `$ cargo test`")]
+    NoCommand,
+    #[error("there is no text after `!`: write a part of the error, such as `! E0502`")]
+    NoErrorText,
 }
 
 impl AnchorTarget {
@@ -146,6 +152,11 @@ impl AnchorTarget {
             }
             rest => Ok(rest.to_string()),
         };
+        match text {
+            "$" => return Err(AnchorError::NoCommand),
+            "!" => return Err(AnchorError::NoErrorText),
+            _ => {}
+        }
         if let Some(command) = text.strip_prefix("$ ") {
             return Ok(Self::Command { command: bounded(command)? });
         }
@@ -161,7 +172,10 @@ impl AnchorTarget {
         let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
         let number = |text: &str| text.parse().map_err(|_| AnchorError::Malformed(lines.to_string()));
         let (first, last): (u32, u32) = (number(first)?, number(last)?);
-        if first == 0 || last < first {
+        if first == 0 {
+            return Err(AnchorError::LineZero(text.to_string()));
+        }
+        if last < first {
             return Err(AnchorError::Backwards(text.to_string()));
         }
         Ok(Self::Lines { path: resolve(path)?, first, last, text: Vec::new(), hash: None })
@@ -214,7 +228,9 @@ mod tests {
             assert!(AnchorTarget::parse(text).is_err(), "{text}");
         }
         assert!(matches!(AnchorTarget::parse("a:9-3"), Err(AnchorError::Backwards(_))));
-        assert!(matches!(AnchorTarget::parse("a:0"), Err(AnchorError::Backwards(_))));
+        assert!(matches!(AnchorTarget::parse("a:0"), Err(AnchorError::LineZero(_))));
+        assert_eq!(AnchorTarget::parse("$ "), Err(AnchorError::NoCommand));
+        assert_eq!(AnchorTarget::parse("!"), Err(AnchorError::NoErrorText));
         assert!(matches!(AnchorTarget::parse("a:99999999999"), Err(AnchorError::Malformed(_))));
     }
 

@@ -18,6 +18,10 @@ pub enum BatchProblemKind {
     /// There is no record of that name.
     UnknownRecord,
     Secret,
+    /// A text without a word.
+    Empty,
+    /// A text of too many bytes.
+    TooLarge,
 }
 
 impl BatchProblem {

@@ -25,15 +25,12 @@ pub(super) fn check(action: usize, draft: &RecordDraft) -> Vec<BatchProblem> {
         };
         if text.len() > most {
             let problem = format!("the text has {} bytes; {most} is the most", text.len());
-            problems.push(BatchProblem::new(
-                action,
-                field,
-                problem,
-                "shorten it; keep what the code does not say",
-            ));
+            let fix = "shorten it; keep what the code does not say";
+            problems.push(BatchProblem::new(action, field, problem, fix).of_kind(BatchProblemKind::TooLarge));
         }
         if text.trim().is_empty() {
-            problems.push(BatchProblem::new(action, field, "the text is empty", "fill it, or leave it out"));
+            let problem = BatchProblem::new(action, field, "the text is empty", "fill it, or leave it out");
+            problems.push(problem.of_kind(BatchProblemKind::Empty));
         }
         if text.contains('\0') {
             problems.push(BatchProblem::new(action, field, "the text has a NUL character", "remove it"));

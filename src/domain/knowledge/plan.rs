@@ -52,6 +52,7 @@ pub fn plan(
         step: 0,
         new: BTreeSet::new(),
         new_files: BTreeMap::new(),
+        new_texts: BTreeMap::new(),
         superseding: BTreeMap::new(),
         cells: BTreeMap::new(),
         problems: Vec::new(),
@@ -80,6 +81,8 @@ struct Planner<'a> {
     new: BTreeSet<RecordId>,
     /// The records of files that earlier steps add, by path.
     new_files: BTreeMap<String, RecordId>,
+    /// The records that earlier steps add, by what they say.
+    new_texts: BTreeMap<(RecordKind, String), RecordId>,
     /// What supersedes what by this batch, with the step.
     superseding: BTreeMap<RecordId, Vec<(RecordId, usize)>>,
     cells: BTreeMap<CellKey, Cell>,
@@ -151,12 +154,13 @@ impl Planner<'_> {
             self.require_text(index, draft);
         }
         if self.problems.len() > before {
+            // Later steps may name it all the same.
+            self.new.extend(given.map(|name| RecordId::new(draft.kind, name)));
             return None;
         }
         if existing.is_none()
             && draft.duplicates == DuplicatePolicy::Answer
-            && let Some(id) =
-                (self.find_duplicate)(draft.kind, draft.headline(), &self.not_compared(draft, &superseded))
+            && let Some(id) = self.duplicate(draft, &superseded)
         {
             return Some(ActionReceipt::new(id, ActionOutcome::AlreadyThere));
         }
@@ -180,8 +184,19 @@ impl Planner<'_> {
         if let Some(path) = file_of(draft) {
             self.new_files.insert(path.to_string(), id.clone());
         }
+        self.new_texts.entry(text_key(draft)).or_insert_with(|| id.clone());
         self.new.insert(id.clone());
         Some(ActionReceipt { id, outcome, remarks })
+    }
+
+    /// The record that says nearly the same as the draft, or that an earlier step adds with the same text.
+    fn duplicate(&self, draft: &RecordDraft, superseded: &BTreeSet<RecordId>) -> Option<RecordId> {
+        let except = self.not_compared(draft, superseded);
+        let known = (self.find_duplicate)(draft.kind, draft.headline(), &except);
+        // What these say is not all in the text.
+        let is_whole = !matches!(draft.kind, RecordKind::File | RecordKind::Relationship);
+        let new = || self.new_texts.get(&text_key(draft)).filter(|id| is_whole && !except.contains(id));
+        known.or_else(|| new().cloned())
     }
 
     /// Says the statement anew, if the draft gives a part of it.
@@ -353,6 +368,11 @@ impl Planner<'_> {
     fn unknown(&self, index: usize, kind: Option<RecordKind>, name: &str) -> BatchProblem {
         let records = self.snapshot.records().filter(|record| kind.is_none_or(|kind| record.id.kind == kind));
         let names: Vec<&str> = records.map(|record| record.id.name.as_str()).collect();
+        if let Some(id) = self.snapshot.retired(kind, name) {
+            let fix = format!("to see it: msg knowledge show {id}");
+            return BatchProblem::new(index, "name", format!("`{id}` is retired"), fix)
+                .of_kind(BatchProblemKind::UnknownRecord);
+        }
         let near = suggestions(name.rsplit('/').next().unwrap_or(name), names);
         let fix = match near.as_slice() {
             [] => "list the records with `msg knowledge list`".to_string(),
@@ -452,6 +472,11 @@ impl Planner<'_> {
         }
         false
     }
+}
+
+/// What a draft says, without regard to spaces.
+fn text_key(draft: &RecordDraft) -> (RecordKind, String) {
+    (draft.kind, draft.headline().split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// The file that a record of a file is about.

@@ -45,6 +45,16 @@ impl KnowledgeSnapshot {
         }
     }
 
+    /// A record of that name that was retired.
+    pub(super) fn retired(&self, kind: Option<RecordKind>, name: &str) -> Option<&RecordId> {
+        let given = RecordId::parse(name);
+        let is_named = |id: &RecordId| match &given {
+            Some(given) => id == given,
+            None => id.name.as_str() == name && kind.is_none_or(|kind| id.kind == kind),
+        };
+        self.latest.keys().find(|id| is_named(id) && !self.records.contains_key(*id))
+    }
+
     pub fn len(&self) -> usize {
         self.records.len()
     }

@@ -1,5 +1,7 @@
 //! What one author said in one piece.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 
 use super::kinds::{Basis, DecisionStatus, RelationType};
@@ -76,5 +78,13 @@ impl Statement {
             .into_iter()
             .find(|text| !text.is_empty())
             .map_or("", |text| text)
+    }
+
+    /// The headline, or of a relationship that has none its ends: `src/a.rs uses src/b.rs`.
+    pub fn words(&self) -> Cow<'_, str> {
+        match (&self.ends, self.headline()) {
+            (Some(RelationEnds { from, to, relation }), "") => Cow::Owned(format!("{from} {relation} {to}")),
+            (_, headline) => Cow::Borrowed(headline),
+        }
     }
 }

@@ -9,10 +9,7 @@ use crate::domain::knowledge::{
 };
 use crate::domain::suggestions;
 use crate::ops::CommandError;
-use crate::ops::knowledge::{self, KnowledgeBatch, KnowledgeRequest, PlaceBase};
-
-/// A step, or what is wrong with it.
-type BatchStep = Result<KnowledgeRequest, Vec<BatchProblem>>;
+use crate::ops::knowledge::{self, KnowledgeBatch, KnowledgeRequest, KnowledgeStep, PlaceBase};
 
 const ACTIONS: [&str; 16] = [
     "record-note",
@@ -57,15 +54,18 @@ pub(in crate::faces) fn parse(text: &str) -> Result<KnowledgeBatch, CommandError
 }
 
 /// The steps of a list of actions.
-pub(in crate::faces) fn steps(actions: &[Value]) -> Vec<BatchStep> {
+pub(in crate::faces) fn steps(actions: &[Value]) -> Vec<KnowledgeStep> {
     actions.iter().enumerate().map(|(index, action)| step(index, action)).collect()
 }
 
-fn step(index: usize, action: &Value) -> BatchStep {
-    let wrong = |message: &str, fix: &str| vec![BatchProblem::new(index, None, message, fix)];
+fn step(index: usize, action: &Value) -> KnowledgeStep {
+    let wrong = |message: &str, fix: &str| {
+        let problems = vec![BatchProblem::new(index, None, message, fix)];
+        KnowledgeStep { request: None, problems }
+    };
     let parts = action.as_array().map(Vec::as_slice);
     let Some([Value::String(name), Value::Object(members)]) = parts else {
-        return Err(wrong("it is not a pair of a name and an object", "write [\"record-note\", {…}]"));
+        return wrong("it is not a pair of a name and an object", "write [\"record-note\", {…}]");
     };
     let mut fields = BatchFields::new(index, members);
     let request = match name.as_str() {
@@ -92,14 +92,10 @@ fn step(index: usize, action: &Value) -> BatchStep {
             let near = suggestions(other, ACTIONS);
             let near = if near.is_empty() { ACTIONS.to_vec() } else { near };
             let message = format!("there is no action `{}`", other.escape_debug());
-            return Err(wrong(&message, &format!("use one of {}", near.join(", "))));
+            return wrong(&message, &format!("use one of {}", near.join(", ")));
         }
     };
-    let problems = fields.finish();
-    match request {
-        Some(request) if problems.is_empty() => Ok(request),
-        _ => Err(problems),
-    }
+    KnowledgeStep { request, problems: fields.finish() }
 }
 
 fn plain(action: KnowledgeAction) -> KnowledgeRequest {
@@ -125,7 +121,9 @@ fn delete(fields: &mut BatchFields<'_>, kind: RecordKind) -> Option<KnowledgeReq
 fn update_confidence(fields: &mut BatchFields<'_>) -> Option<KnowledgeRequest> {
     let (kind, name) = (kind(fields), fields.required("name"));
     let Some(confidence) = fields.number("confidence") else {
-        fields.problem("confidence", "`confidence` is missing", "give a number from 0 to 1");
+        if !fields.is_wrong("confidence") {
+            fields.problem("confidence", "`confidence` is missing", "give a number from 0 to 1");
+        }
         return None;
     };
     name.map(|name| plain(KnowledgeAction::UpdateConfidence { kind, name, confidence }))
@@ -133,7 +131,7 @@ fn update_confidence(fields: &mut BatchFields<'_>) -> Option<KnowledgeRequest> {
 
 fn add_evidence(fields: &mut BatchFields<'_>) -> Option<KnowledgeRequest> {
     let (name, evidence) = (fields.required("name"), fields.list("evidence"));
-    if evidence.is_empty() {
+    if evidence.is_empty() && !fields.is_wrong("evidence") {
         fields.problem("evidence", "`evidence` is empty", "give at least one sentence");
     }
     name.map(|name| plain(KnowledgeAction::AddEvidence { name, evidence }))
@@ -148,7 +146,7 @@ fn ends(fields: &mut BatchFields<'_>) -> Option<RelationEnds> {
     let (from, to) = (fields.required("from"), fields.required("to"));
     let words = spellings(RelationType::ALL, |relation| relation.as_str());
     let relation = fields.word("type", RelationType::parse, &words);
-    if relation.is_none() {
+    if relation.is_none() && !fields.is_wrong("type") {
         fields.problem("type", "a relationship needs `type`", format!("use one of {}", words.join(", ")));
     }
     Some(RelationEnds { from: from?, to: to?, relation: relation? })

@@ -27,6 +27,11 @@ impl<'a> BatchFields<'a> {
         self.problems.push(BatchProblem { field: Some(field.to_string()), ..problem });
     }
 
+    /// Whether something was found wrong with that field.
+    pub(super) fn is_wrong(&self, field: &str) -> bool {
+        self.problems.iter().any(|problem| problem.field.as_deref() == Some(field))
+    }
+
     fn get(&mut self, name: &'static str) -> Option<&'a Value> {
         self.read.insert(name);
         self.members.get(name).filter(|value| !value.is_null())

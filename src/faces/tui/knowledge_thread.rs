@@ -111,7 +111,7 @@ impl KnowledgeReader<'_> {
         let is_retired = matches!(action, KnowledgeAction::Delete { .. });
         let request = KnowledgeRequest { action, places: Vec::new() };
         let told = self.with_op(|op| {
-            let receipts = tell(op, vec![Ok(request)], PlaceBase::WorkingDirectory)?;
+            let receipts = tell(op, vec![request.into()], PlaceBase::WorkingDirectory)?;
             Ok(if is_retired { left_pages(op, &receipts) } else { Vec::new() })
         });
         told.map_err(|error| self.tell(ChatUpdate::Notice(to_model::error_line(&error)))).ok()

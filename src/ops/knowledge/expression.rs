@@ -144,7 +144,7 @@ impl QueryFacts for WorkTreeFacts<'_> {
 /// A text that was said, or what was done to the record. Changes of anchors and tags are not told.
 fn query_event(event: &KnowledgeEvent) -> Option<QueryEvent> {
     let text = match (&event.statement, event.kind) {
-        (Some(statement), _) => statement.headline().to_string(),
+        (Some(statement), _) => statement.words().into_owned(),
         (None, KnowledgeEventKind::Confirmed) => "confirmed it".to_string(),
         (None, KnowledgeEventKind::Retired) => "retired it".to_string(),
         (None, _) => return None,

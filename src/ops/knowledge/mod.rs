@@ -38,6 +38,7 @@ pub use record_log::{RecordLog, RecordLogQuestion, record_log};
 pub use stats::{KnowledgeStats, stats};
 pub(in crate::ops) use tell::CheckedBatch;
 pub use tell::{
-    KnowledgeBatch, KnowledgeRequest, PlaceBase, batch_refusal, kind_of, kind_to_update, tell, tell_batch,
+    KnowledgeBatch, KnowledgeRequest, KnowledgeStep, PlaceBase, batch_refusal, kind_of, kind_to_update, tell,
+    tell_batch,
 };
 pub use upkeep::{EraseReport, PageCommits, erase, export_yjs, import, pack, write_export};

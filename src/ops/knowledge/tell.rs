@@ -39,22 +39,31 @@ pub enum PlaceBase {
     ProjectRoot,
 }
 
-/// Steps that are recorded together. One that could not be read is given as what is wrong with it, so that all problems
-/// are listed at once.
+/// A step as it was read. What is wrong with it is told together with what else is wrong with the batch.
+#[derive(Clone, Debug)]
+pub struct KnowledgeStep {
+    /// As much as could be read.
+    pub request: Option<KnowledgeRequest>,
+    pub problems: Vec<BatchProblem>,
+}
+
+impl From<KnowledgeRequest> for KnowledgeStep {
+    fn from(request: KnowledgeRequest) -> Self {
+        Self { request: Some(request), problems: Vec::new() }
+    }
+}
+
+/// Steps that are recorded together.
 #[derive(Clone, Debug)]
 pub struct KnowledgeBatch {
     /// The project that it was written for, if it says so.
     pub project_id: Option<String>,
-    pub steps: Vec<Result<KnowledgeRequest, Vec<BatchProblem>>>,
+    pub steps: Vec<KnowledgeStep>,
     pub base: PlaceBase,
 }
 
 /// Records steps of this project.
-pub fn tell(
-    op: &Op,
-    steps: Vec<Result<KnowledgeRequest, Vec<BatchProblem>>>,
-    base: PlaceBase,
-) -> Result<Vec<ActionReceipt>, CommandError> {
+pub fn tell(op: &Op, steps: Vec<KnowledgeStep>, base: PlaceBase) -> Result<Vec<ActionReceipt>, CommandError> {
     tell_batch(op, KnowledgeBatch { project_id: None, steps, base })
 }
 
@@ -84,9 +93,9 @@ impl CheckedBatch {
         steps.problems.extend(batch.project_id.and_then(|id| project_problem(&project, &id)));
         let mut judge = project.judge(op);
         for (index, step) in batch.steps.into_iter().enumerate() {
-            match step {
-                Err(found) => steps.problems.extend(found),
-                Ok(request) => steps.add(op, &project, &mut judge, index, request),
+            steps.problems.extend(step.problems);
+            if let Some(request) = step.request {
+                steps.add(op, &project, &mut judge, index, request);
             }
         }
         let author = project.author(op)?;
@@ -218,11 +227,12 @@ impl CheckedSteps {
         index: usize,
         request: KnowledgeRequest,
     ) {
-        let KnowledgeRequest { mut action, places } = request;
+        let KnowledgeRequest { mut action, mut places } = request;
         if places.len() > MAX_ENTRIES {
             let problem = format!("it has {} entries; {MAX_ENTRIES} is the most", places.len());
             let fix = "keep the most important ones";
-            return self.problems.push(BatchProblem::new(index, "anchors", problem, fix));
+            self.problems.push(BatchProblem::new(index, "anchors", problem, fix));
+            places.truncate(MAX_ENTRIES);
         }
         let mut anchors = Vec::new();
         for place in &places {
@@ -257,7 +267,19 @@ impl CheckedSteps {
             Err(found) => found,
         };
         let numbered = found.into_iter().map(|one| BatchProblem { action: self.numbers[one.action], ..one });
-        Err(refusal(self.base, self.problems.iter().cloned().chain(numbered).collect()))
+        let new = numbered.filter(|one| !self.is_told(one));
+        Err(refusal(self.base, self.problems.iter().cloned().chain(new).collect()))
+    }
+
+    /// Whether it only follows from a field that could not be read.
+    fn is_told(&self, later: &BatchProblem) -> bool {
+        let is_cause = |one: &BatchProblem| match (one.field.as_deref(), later.field.as_deref()) {
+            // A relationship has its ends and its type, or none of them.
+            (Some("to" | "type"), Some("from")) => true,
+            (one, Some(later @ ("description" | "summary" | "from"))) => one == Some(later),
+            _ => false,
+        };
+        self.problems.iter().any(|one| one.action == later.action && is_cause(one))
     }
 }
 
@@ -272,7 +294,8 @@ fn find_anchor(
         PlaceBase::WorkingDirectory => project.parse_anchor(&op.cwd, place),
         PlaceBase::ProjectRoot => AnchorTarget::parse(place),
     };
-    let usage = "use a path, `path#symbol`, `path:line` or `path:from-to`".to_string();
+    let usage =
+        "use a path, `path#symbol`, `path:line`, `path:from-to`, `$ command` or `! error text`".to_string();
     let target = target.map_err(|error| (error.to_string(), usage))?;
     judge.capture(&target).map_err(|error| {
         // `cargo test`, `make`: more likely a command than a file.
@@ -307,6 +330,8 @@ fn refusal(base: PlaceBase, mut problems: Vec<BatchProblem>) -> CommandError {
         PlaceBase::WorkingDirectory if are_all(BatchProblemKind::UnknownRecord) => {
             CommandErrorKind::UnknownRecord
         }
+        PlaceBase::WorkingDirectory if are_all(BatchProblemKind::Empty) => CommandErrorKind::Empty,
+        PlaceBase::WorkingDirectory if are_all(BatchProblemKind::TooLarge) => CommandErrorKind::TooLarge,
         PlaceBase::WorkingDirectory => CommandErrorKind::InvalidValue,
     };
     let mut error = CommandError::new(kind, message);

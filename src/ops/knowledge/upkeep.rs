@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::domain::knowledge::RecordId;
 use crate::domain::knowledge::page::page_path;
-use crate::domain::{shell_word, suggestions};
+use crate::domain::{quote_code, shell_word, suggestions};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person_required;
@@ -145,6 +145,10 @@ pub fn write_export(op: &Op, file: &str, content: &[u8]) -> Result<PathBuf, Comm
     if let Some(dir) = path.parent().filter(|dir| !dir.is_dir()) {
         let message = format!("there is no directory `{}`", dir.display());
         return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint("create it first"));
+    }
+    if path.is_dir() {
+        let message = format!("{} is a directory", quote_code(file));
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, message).hint("name a file in it"));
     }
     files::write_through(&path, content)?;
     Ok(path)

@@ -82,7 +82,7 @@ pub fn complete_with_lessons(
     let drafts = learned.chain(lessons.tried.iter().map(|text| draft(RecordKind::Tried, text)));
     let steps = drafts.map(|draft| {
         let action = KnowledgeAction::Record(Box::new(draft));
-        Ok(KnowledgeRequest { action, places: lessons.places.clone() })
+        KnowledgeRequest { action, places: lessons.places.clone() }.into()
     });
     let batch =
         KnowledgeBatch { project_id: None, steps: steps.collect(), base: PlaceBase::WorkingDirectory };

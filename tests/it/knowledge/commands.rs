@@ -198,6 +198,72 @@ fn a_batch_is_recorded_whole_or_not_at_all() {
 }
 
 #[test]
+fn all_that_is_wrong_with_an_action_is_told_at_once() {
+    let env = project();
+    let secret = "the key is AKIAIOSFODNN7EXAMPLE";
+    let refused = record(
+        &env,
+        &json!({ "actions": [
+            ["record-note", { "name": "Bad Name", "description": secret }],
+            ["record-note", { "description": "x", "colour": "red", "anchors": ["src/none.rs"] }],
+            ["record-note", { "name": "Bad Name", "description": "" }],
+            ["link-entities", { "from": "a", "to": "b", "type": "likes", "description": secret }],
+            ["record-note", { "description": 3 }],
+            ["update-confidence", { "name": "none", "confidence": "high" }],
+        ]}),
+    )
+    .expect_code(1)
+    .json();
+    let problems = refused["error"]["problems"].as_array().unwrap().iter();
+    let fields: Vec<String> =
+        problems.map(|one| format!("{} {}", one["index"], one["field"].as_str().unwrap())).collect();
+    let expected = [
+        "0 name",
+        "0 description",
+        "1 colour",
+        "1 anchors",
+        "2 name",
+        "2 description",
+        "3 type",
+        "3 description",
+        "4 description",
+        "5 confidence",
+    ];
+    assert_eq!(fields, expected, "{refused:#}");
+}
+
+#[test]
+fn a_near_duplicate_in_a_batch_is_answered_and_the_rest_recorded() {
+    let env = project();
+    let one = "Run the tests with --locked and two jobs";
+    text(&env, &["learn", one, "--name", "locked"]);
+    let batch = json!({ "actions": [
+        ["record-note", { "description": one }],
+        ["record-note", { "description": "Names race" }],
+    ]});
+    put(&env.work().join("batch.json"), &batch.to_string());
+    insta::assert_snapshot!(text(&env, &["record", "batch.json"]), @r#"
+    note/locked says nearly the same, so nothing was recorded. To see it: msg knowledge show note/locked. To record yours nevertheless, give its action `"new": true`.
+    Recorded note/names-race in `.ravenry/knowledge`. To see it: msg knowledge show note/names-race
+    "#);
+    let insisting = json!({ "actions": [["record-note", { "description": one, "new": true }]] });
+    assert_eq!(record(&env, &insisting).json()["recorded"][0]["outcome"], "added");
+}
+
+#[test]
+fn a_link_without_a_text_is_told_by_its_ends() {
+    let env = project();
+    let link = json!(["link-entities", { "from": "src/flock.rs", "to": "names", "type": "supports" }]);
+    let decision = json!(["record-decision", { "description": "One lock" }]);
+    record(&env, &json!({ "actions": [link, decision] })).expect_code(0);
+    let listed = run(&env, &["knowledge", "list", "--kind", "relationship", "--json"]).json();
+    assert_eq!(listed["records"][0]["text"], "src/flock.rs supports names");
+    assert!(text(&env, &["knowledge", "log"]).contains("“src/flock.rs supports names”\n"));
+    let value = run(&env, &["know", "(map :at (get-decisions))", "--json"]).json()["value"].clone();
+    assert_eq!(value, json!(["2026-11-15T12:00:00.000Z"]));
+}
+
+#[test]
 fn what_is_not_a_batch_is_refused_with_an_example() {
     let env = project();
     for batch in ["", "[]", "{}", "{\"actions\": 3}", "{\"actions\": [[\"record-note\"]]}", "{\"steps\": []}"]

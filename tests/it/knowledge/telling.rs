@@ -111,6 +111,32 @@ fn what_is_wrong_is_told_in_the_words_of_the_command() {
 }
 
 #[test]
+fn what_is_wrong_has_a_kind_and_the_right_words() {
+    let env = repository();
+    assert_eq!(env.fails(2, &["learn", ""]), "empty");
+    assert_eq!(env.fails(2, &["learn", &"word ".repeat(1_000)]), "too_large");
+    for (place, part) in [
+        ("$ ", "there is no command after `$`"),
+        ("src/flock.rs:0", "lines count from 1"),
+        ("", "`! error text`"),
+    ] {
+        let said = refused(&env, 2, &["learn", "x", "--at", place]);
+        assert!(said.contains(part) && !said.contains("backwards"), "{place}: {said}");
+    }
+    let said = refused(&env, 2, &["knowledge", "export", "--yjs", "src"]);
+    assert_eq!(said, "error: `src` is a directory\nhint: name a file in it\n");
+    for option in [&["--kind", "note"][..], &["--path", "src"], &["--markdown"]] {
+        assert_eq!(env.fails(2, &[&["know", "(get-decisions)"], option].concat()), "usage", "{option:?}");
+    }
+    env.ok(&["learn", "One lock guards all names", "--name", "one-lock"]);
+    env.ok(&["knowledge", "retire", "one-lock"]);
+    for action in ["retire", "confirm"] {
+        let said = refused(&env, 1, &["knowledge", action, "one-lock"]);
+        assert!(said.contains("`note/one-lock` is retired"), "{said}");
+    }
+}
+
+#[test]
 fn a_text_can_come_from_standard_input() {
     let env = repository();
     put(&env.work().join("text"), "One lock guards all names\n");

@@ -244,6 +244,38 @@ fn a_near_duplicate_is_answered_with_what_is_there() {
     assert_eq!(outcome(decision("one-lock", "Two locks guard names")).0, ActionOutcome::Updated);
 }
 
+#[test]
+fn what_an_earlier_step_says_is_not_recorded_twice() {
+    let snapshot = KnowledgeSnapshot::default();
+    let note = |text: &str| RecordDraft {
+        description: Some(text.to_string()),
+        ..RecordDraft::new(RecordKind::Note)
+    };
+    let insisting = RecordDraft { duplicates: DuplicatePolicy::AddAnyway, ..note("One lock") };
+    let steps = [note("One lock"), note("One  lock\n"), insisting, note("Two locks")].map(record);
+    let planned = plan(&steps, &snapshot, &context("ann", 1), &nothing_alike).unwrap();
+    let outcomes: Vec<(ActionOutcome, &str)> =
+        planned.receipts.iter().map(|one| (one.outcome, one.id.name.as_str())).collect();
+    let (added, there) = (ActionOutcome::Added, ActionOutcome::AlreadyThere);
+    assert_eq!(
+        outcomes,
+        [(added, "one-lock"), (there, "one-lock"), (added, "one-lock-2"), (added, "two-locks")]
+    );
+}
+
+#[test]
+fn a_retired_record_is_called_retired() {
+    let retire = |name: &str| KnowledgeAction::Delete { kind: None, name: name.to_string() };
+    let snapshot = play(vec![
+        (context("ann", 1), vec![record(decision("one-lock", "One lock guards names"))]),
+        (context("ann", 2), vec![retire("one-lock")]),
+    ]);
+    let told = ["0: `decision/one-lock` is retired → to see it: msg knowledge show decision/one-lock"];
+    assert_eq!(problems(&snapshot, &[retire("one-lock")]), told);
+    assert_eq!(problems(&snapshot, &[retire("decision/one-lock")]), told);
+    assert!(problems(&snapshot, &[retire("note/one-lock")])[0].contains("there is no record"));
+}
+
 /// Such as a page that was committed on a machine whose clock is wrong.
 #[test]
 fn a_date_in_the_future_moves_only_the_clock_of_its_own_record() {

@@ -10,10 +10,10 @@ use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::faces::cli::value_parsers::{confidence, count, record_kind};
 use crate::faces::json;
 use crate::ops::knowledge::{self, FoundSection, KnowledgeAnswer, KnowledgeQuestion, StalenessFilter};
-use crate::ops::{self, CommandError, Op};
+use crate::ops::{self, CommandError, CommandErrorKind, Op};
 use crate::sys::clock;
 
-use super::knowledge::{full_lines, markdown, moment, nothing_by, row};
+use super::knowledge::{bare_names, full_lines, markdown, moment, nothing_by, row};
 
 /// How many records are shown in full unless one asks for all.
 const SHOWN_IN_FULL: usize = 2;
@@ -72,6 +72,7 @@ pub(in crate::faces::cli) struct KnowArgs {
 pub(super) fn run(op: &Op, args: KnowArgs) -> Result<CommandOutput, CommandError> {
     let words = args.words.join(" ");
     if words.trim_start().starts_with('(') {
+        args.require_no_filter()?;
         let as_of = moment(args.as_of.as_deref())?;
         let answer = knowledge::evaluate_as_of(op, &words, as_of)?;
         let error = knowledge::expression_error(&answer);
@@ -97,6 +98,29 @@ pub(super) fn run(op: &Op, args: KnowArgs) -> Result<CommandOutput, CommandError
     let answer = knowledge::know(op, &question)?;
     let form = if args.markdown { AnswerForm::Markdown } else { AnswerForm::Rows { in_full } };
     Ok(KnowReport { answer, form, as_of: args.as_of }.into())
+}
+
+impl KnowArgs {
+    /// An expression says itself what it wants.
+    fn require_no_filter(&self) -> Result<(), CommandError> {
+        let given = [
+            ("--kind", self.kind.is_some()),
+            ("--path", self.path.is_some()),
+            ("--stale", self.stale),
+            ("--since", self.since.is_some()),
+            ("--confidence", self.confidence.is_some()),
+            ("--full", self.full),
+            ("--markdown", self.markdown),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((option, _)) => {
+                let message = format!("{option} means nothing to an expression");
+                let hint = "say it in the expression; `msg know '(help)'` explains how";
+                Err(CommandError::new(CommandErrorKind::Usage, message).hint(hint))
+            }
+        }
+    }
 }
 
 struct KnowReport {
@@ -150,7 +174,14 @@ impl Report for KnowReport {
                 return markdown::sections(sections).for_each(|line| page.line(line));
             }
         };
-        if records.is_empty() && sections.is_empty() && !page.is_quiet {
+        if page.is_quiet {
+            bare_names(records, page);
+            for FoundSection { path, section } in sections {
+                page.line(escape_invisible(&format!("{path}:{}", section.line)));
+            }
+            return;
+        }
+        if records.is_empty() && sections.is_empty() {
             page.line(self.nothing());
         }
         for (number, shown) in records.iter().enumerate() {

@@ -49,6 +49,11 @@ pub(in crate::faces::cli) struct KnowledgeArgs {
 #[derive(Debug, Subcommand)]
 enum KnowledgeCommand {
     /// List all records, the latest first
+    #[command(after_help = "\
+Examples:
+  msg knowledge list
+  msg knowledge list --kind decision
+  msg knowledge list --as-of 2026-11-17 --json")]
     List {
         /// Only records of this kind
         #[arg(long, value_name = "KIND", value_parser = record_kind)]
@@ -58,6 +63,11 @@ enum KnowledgeCommand {
         as_of: Option<String>,
     },
     /// Show a record in full, with what changed in the code since
+    #[command(after_help = "\
+Examples:
+  msg knowledge show one-lock-guards-all-names
+  msg knowledge show decision/one-lock-guards-all-names --json
+  msg knowledge show one-lock-guards-all-names --as-of 2026-11-17")]
     Show {
         /// Its name, or kind/name
         #[arg(value_name = "NAME")]
@@ -67,12 +77,20 @@ enum KnowledgeCommand {
         as_of: Option<String>,
     },
     /// Say that a record is right
+    #[command(after_help = "\
+Examples:
+  msg knowledge confirm one-lock-guards-all-names
+  msg knowledge confirm note/run-the-tests-with-locked")]
     Confirm {
         /// Its name, or kind/name
         #[arg(value_name = "NAME")]
         name: String,
     },
     /// Retire a record: it is no longer shown, until somebody records it again
+    #[command(after_help = "\
+Examples:
+  msg knowledge retire note/old-remark
+  msg knowledge retire old-remark --json")]
     Retire {
         /// Its name, or kind/name
         #[arg(value_name = "NAME")]
@@ -80,6 +98,10 @@ enum KnowledgeCommand {
     },
     Publish(publish::PublishArgs),
     /// Show how many records there are, who wrote them, and how often they were offered and opened on this machine
+    #[command(after_help = "\
+Examples:
+  msg knowledge stats
+  msg knowledge stats --json")]
     Stats,
     Log(log::LogArgs),
     Init(init::InitArgs),
@@ -92,7 +114,7 @@ enum KnowledgeCommand {
 pub(super) fn run(op: &Op, args: KnowledgeArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     let tell = |action: KnowledgeAction| {
         let request = KnowledgeRequest { action, places: Vec::new() };
-        knowledge::tell(op, vec![Ok(request)], PlaceBase::WorkingDirectory)
+        knowledge::tell(op, vec![request.into()], PlaceBase::WorkingDirectory)
     };
     match args.action {
         KnowledgeCommand::List { kind, as_of } => {
@@ -136,11 +158,18 @@ pub(super) fn moment(text: Option<&str>) -> Result<Option<Timestamp>, CommandErr
 pub(super) struct Receipts {
     receipts: Vec<ActionReceipt>,
     log: PathBuf,
+    /// How to record something although a record says nearly the same.
+    insisting: &'static str,
 }
 
 impl Receipts {
     pub(super) fn of(op: &Op, receipts: Vec<ActionReceipt>) -> Self {
-        Self { receipts, log: knowledge::log_directory(op) }
+        Self { receipts, log: knowledge::log_directory(op), insisting: "use msg learn --new" }
+    }
+
+    /// For commands with a way of their own to insist.
+    pub(super) fn insisting(self, insisting: &'static str) -> Self {
+        Self { insisting, ..self }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -158,6 +187,13 @@ impl Report for Receipts {
     }
 
     fn text(&self, page: &mut Page) {
+        if page.is_quiet {
+            let is_said = |receipt: &&ActionReceipt| {
+                matches!(receipt.outcome, ActionOutcome::Added | ActionOutcome::Updated)
+            };
+            let said = self.receipts.iter().filter(is_said);
+            return said.for_each(|receipt| page.line(receipt.id.to_string()));
+        }
         for receipt in &self.receipts {
             let name = style::bold(&receipt.id.to_string());
             let show = format!("msg knowledge show {}", receipt.id);
@@ -165,17 +201,14 @@ impl Report for Receipts {
                 ActionOutcome::Added => format!("Recorded {name} in {LOG}. To see it: {show}"),
                 ActionOutcome::Updated => format!("Updated {name} in {LOG}. To see it: {show}"),
                 ActionOutcome::AlreadyThere => {
-                    format!("{name} says nearly the same, so nothing was recorded. To see it: {show}. To record yours nevertheless, add --new.")
+                    let insisting = self.insisting;
+                    format!("{name} says nearly the same, so nothing was recorded. To see it: {show}. To record yours nevertheless, {insisting}.")
                 }
                 ActionOutcome::Retired => format!("Retired {name}. It is no longer shown."),
                 ActionOutcome::Confirmed => format!("Confirmed {name}."),
             });
             receipt.remarks.iter().for_each(|remark| page.line(format!("  {remark}")));
         }
-    }
-
-    fn is_answer(&self) -> bool {
-        false
     }
 }
 
@@ -197,7 +230,10 @@ impl Report for RecordList {
     }
 
     fn text(&self, page: &mut Page) {
-        if self.records.is_empty() && !page.is_quiet {
+        if page.is_quiet {
+            return bare_names(&self.records, page);
+        }
+        if self.records.is_empty() {
             page.line(self.as_of.as_deref().map_or("Nothing is recorded.".to_string(), nothing_by));
         }
         self.records.iter().for_each(|shown| page.line(row(shown)));
@@ -212,10 +248,18 @@ impl Report for RecordPages {
     }
 
     fn text(&self, page: &mut Page) {
+        if page.is_quiet {
+            return bare_names(&self.0, page);
+        }
         for shown in &self.0 {
             full_lines(shown).into_iter().for_each(|line| page.line(line));
         }
     }
+}
+
+/// What `--quiet` leaves of records.
+pub(super) fn bare_names(records: &[ShownRecord], page: &mut Page) {
+    records.iter().for_each(|shown| page.line(shown.record.id.to_string()));
 }
 
 /// The words of a whole record.

@@ -31,7 +31,7 @@ Examples:
 pub(in crate::faces::cli) struct LearnArgs {
     #[command(flatten)]
     text: TextArgs,
-    /// What it is about: a path, path#symbol, path:line, path:from-to, or "$ command"; can be repeated
+    /// What it is about: a path, path#symbol, path:line, path:from-to, "$ command" or "! error text"; can be repeated
     #[arg(long, value_name = "PLACE")]
     at: Vec<String>,
     /// Why it is so, or why it failed
@@ -96,14 +96,14 @@ pub(super) fn run(op: &Op, args: LearnArgs) -> Result<CommandOutput, CommandErro
         ..RecordDraft::new(kind)
     };
     let lesson = Lesson { text, tried: args.tried, why: args.why, places: args.at, draft };
-    let steps = lesson.into_requests().into_iter().map(Ok).collect();
+    let steps = lesson.into_requests().into_iter().map(Into::into).collect();
     Ok(told(op, knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?))
 }
 
 /// That all of it is there already is an error, with the records that are there.
 fn told(op: &Op, receipts: Vec<ActionReceipt>) -> CommandOutput {
     if receipts.iter().any(|receipt| receipt.outcome != ActionOutcome::AlreadyThere) {
-        return Receipts::of(op, receipts).into();
+        return Receipts::of(op, receipts).insisting("add --new").into();
     }
     let ids: Vec<String> = receipts.iter().map(|receipt| receipt.id.to_string()).collect();
     let message = format!("nothing was recorded: {} says nearly the same", ids.join(" and "));

@@ -17,7 +17,9 @@ const MAX_BATCH: u64 = 4 * 1024 * 1024;
 /// Record a batch of knowledge from a JSON file
 ///
 /// A batch is `{"actions": [["record-decision", {…}], ["confirm", {…}]]}`. All of it is checked first: either everything
-/// is recorded, or nothing, and you get a list of all that is wrong. Paths count from the root of the project. A `projectId`
+/// is recorded, or nothing, and you get a list of all that is wrong. An action that says nearly what a record says already,
+/// or exactly what an earlier action says, is not wrong: it is answered with that record, and the rest is recorded;
+/// `"new": true` in the action records it nevertheless. Paths count from the root of the project. A `projectId`
 /// must be the name or the first commit of this project, as `msg knowledge init` prints them.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -51,5 +53,6 @@ pub(super) fn run(op: &Op, args: RecordArgs) -> Result<CommandOutput, CommandErr
         let message = format!("the batch has more than {} MiB", MAX_BATCH / 1024 / 1024);
         return Err(knowledge::batch_refusal(message, "split it"));
     }
-    Ok(Receipts::of(op, knowledge::tell_batch(op, json::batch::parse(&text)?)?).into())
+    let receipts = knowledge::tell_batch(op, json::batch::parse(&text)?)?;
+    Ok(Receipts::of(op, receipts).insisting("give its action `\"new\": true`").into())
 }

@@ -102,7 +102,7 @@ fn record(op: &Op, args: LearnToolArgs) -> Result<ToolAnswer, CommandError> {
             return Err(CommandError::new(CommandErrorKind::Usage, text).hint("make two calls of it"));
         }
         args => {
-            let steps = lesson(op, args)?.into_requests().into_iter().map(Ok).collect();
+            let steps = lesson(op, args)?.into_requests().into_iter().map(Into::into).collect();
             knowledge::tell(op, steps, PlaceBase::WorkingDirectory)?
         }
     };

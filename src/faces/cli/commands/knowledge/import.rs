@@ -5,6 +5,7 @@ use std::io::Read;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::pack::counted;
 use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::ops::knowledge;
 use crate::ops::{CommandError, CommandErrorKind, Op, readable_text_file};
@@ -65,13 +66,17 @@ impl Report for Imported {
         let ImportReport { added, removed, newer } = self.0;
         page.line(match (added, removed) {
             (0, 0) => "All of it was here already.".to_string(),
-            (added, 0) => format!("Imported {added} entries."),
+            (added, 0) => format!("Imported {}.", counted(added, "entry", "entries")),
             (added, removed) => {
-                format!("Imported {added} entries, and removed {removed} that were erased there.")
+                let added = counted(added, "entry", "entries");
+                let removed = counted(removed, "that was", "that were");
+                format!("Imported {added}, and removed {removed} erased there.")
             }
         });
         if newer > 0 {
-            page.line(format!("{newer} entries of a newer version of msg are kept and not shown."));
+            let newer =
+                counted(newer, "entry of a newer version of msg is", "entries of a newer version of msg are");
+            page.line(format!("{newer} kept and not shown."));
         }
     }
 
