@@ -15,7 +15,7 @@ pub(in crate::faces) fn record(shown: &ShownRecord) -> Value {
     let mut members = Map::from_iter([
         ("kind".to_string(), json!(record.id.kind.as_str())),
         ("name".to_string(), json!(record.id.name.as_str())),
-        ("text".to_string(), json!(record.statement.headline())),
+        ("text".to_string(), json!(record.statement.words())),
     ]);
     members.extend(statement(&record.statement));
     members.extend([

@@ -92,7 +92,7 @@ pub(super) fn field_name(written: &str) -> Option<&'static str> {
 
 /// To the second.
 pub(super) fn time_text(time: Timestamp) -> String {
-    Timestamp::from_second(time.as_second()).unwrap_or(time).to_string()
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 impl<'w> Heap<'w> {

@@ -1,9 +1,12 @@
 //! `msg overlaps`: shows who may collide with whom, and what became of earlier predictions.
 
+use std::collections::BTreeSet;
+
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use crate::domain::awareness::PredictionEnd;
 use crate::domain::awareness::worktree_conflict::SideChange;
 use crate::domain::{AgentName, escape_invisible};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
@@ -74,6 +77,20 @@ fn percent(probability: f64) -> String {
 
 struct Overlaps(OverlapReport);
 
+impl Overlaps {
+    /// Who may collide with whom, each only once: `Alice Robin`.
+    fn pairs(&self) -> BTreeSet<String> {
+        let pair = |names: &mut dyn Iterator<Item = &AgentName>| {
+            let names: BTreeSet<&str> = names.map(AgentName::as_str).collect();
+            names.into_iter().collect::<Vec<_>>().join(" ")
+        };
+        let likely = self.0.overlaps.iter().map(|one| pair(&mut one.agents.iter()));
+        let conflicts =
+            self.0.conflicts.iter().map(|one| pair(&mut one.sides.iter().map(|(agent, _)| agent)));
+        likely.chain(conflicts).collect()
+    }
+}
+
 impl Report for Overlaps {
     fn json(&self) -> Map<String, Value> {
         Map::from_iter([
@@ -84,6 +101,9 @@ impl Report for Overlaps {
     }
 
     fn text(&self, page: &mut Page) {
+        if page.is_quiet {
+            return self.pairs().into_iter().for_each(|pair| page.line(pair));
+        }
         let mut table = Table::default();
         for one in &self.0.overlaps {
             let [agent, with] = &one.agents;
@@ -102,7 +122,7 @@ impl Report for Overlaps {
             }
         }
         let lines = table.lines();
-        if lines.is_empty() && !page.is_quiet {
+        if lines.is_empty() {
             page.line("Nobody seems to be heading for another's files.");
         }
         lines.into_iter().for_each(|line| page.line(line));
@@ -111,7 +131,7 @@ impl Report for Overlaps {
             page.line(style::dim("Can't be merged, in different worktrees:"));
             self.0.conflicts.iter().for_each(|one| page.line(conflict_line(one)));
         }
-        if self.0.predictions.is_empty() || page.is_quiet {
+        if self.0.predictions.is_empty() {
             return;
         }
         page.line("");
@@ -142,8 +162,12 @@ impl Report for Accuracy {
     fn json(&self) -> Map<String, Value> {
         let report = &self.0;
         let bin = |(low, told, right): &(f64, usize, usize)| json!({ "from": low, "told": told, "cameTrue": right });
+        let key = |end: PredictionEnd| match end {
+            PredictionEnd::FalseAlarm => "falseAlarm",
+            other => other.name(),
+        };
         let ends: Map<String, Value> =
-            report.ends.iter().map(|(end, count)| (end.name().to_string(), json!(count))).collect();
+            report.ends.iter().map(|(end, count)| (key(*end).to_string(), json!(count))).collect();
         let accuracy = json!({
             "ends": ends,
             "open": report.open,
@@ -182,6 +206,10 @@ impl Report for Accuracy {
         let thresholds: Vec<String> = report.thresholds.iter().map(|at| percent(*at)).collect();
         page.line(format!("an agent is told from {}", thresholds.join(" → ")));
     }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
 }
 
 struct DismissReport(Prediction);
@@ -198,5 +226,9 @@ impl Report for DismissReport {
             "Dismissed: {} → {} in {file}. It counts as neither right nor wrong.",
             one.name, one.with_name
         ));
+    }
+
+    fn is_answer(&self) -> bool {
+        false
     }
 }

@@ -70,7 +70,7 @@ pub(super) fn run(op: &Op, args: KnowToolArgs) -> Result<ToolAnswer, CommandErro
 /// A record for programs. Its text is quoted here, as texts of messages are where they are made.
 fn row(shown: &ShownRecord) -> Value {
     let mut row = json::record::record(shown);
-    row["text"] = json!(quote_peer_text(shown.record.statement.headline()));
+    row["text"] = json!(quote_peer_text(&shown.record.statement.words()));
     row
 }
 

@@ -4,14 +4,14 @@
 
 (get-principles)
 ;=> (table (:name :kind :description :confidence :basis :evidence :author :at :changed :anchors)
-;    ("names-say-what" principle "A name says what a thing is." 0.7 told ("review of May") "cid" "2025-11-13T00:00:00Z" "2025-11-13T00:00:00Z" nil)
-;    ("one-writer" principle "Each file has one writer." 0.9 tested ("the crash sweep" "the storm test") "ann" "2025-11-12T00:00:00Z" "2025-11-12T00:00:00Z" ("src/store/log.rs:1-9")))
+;    ("names-say-what" principle "A name says what a thing is." 0.7 told ("review of May") "cid" "2025-11-13T00:00:00.000Z" "2025-11-13T00:00:00.000Z" nil)
+;    ("one-writer" principle "Each file has one writer." 0.9 tested ("the crash sweep" "the storm test") "ann" "2025-11-12T00:00:00.000Z" "2025-11-12T00:00:00.000Z" ("src/store/log.rs:1-9")))
 
 (map (lambda (p) (@ p 'name)) (get-principles))
 ;=> ("names-say-what" "one-writer")
 
 (filter (lambda (p) (> (@ 'confidence p) 0.8)) (get-principles))
-;=> ((:name "one-writer" :kind principle :description "Each file has one writer." :confidence 0.9 :basis tested :anchors ("src/store/log.rs:1-9") :evidence ("the crash sweep" "the storm test") :author "ann" :at "2025-11-12T00:00:00Z" :changed "2025-11-12T00:00:00Z"))
+;=> ((:name "one-writer" :kind principle :description "Each file has one writer." :confidence 0.9 :basis tested :anchors ("src/store/log.rs:1-9") :evidence ("the crash sweep" "the storm test") :author "ann" :at "2025-11-12T00:00:00.000Z" :changed "2025-11-12T00:00:00.000Z"))
 
 (let ((ds (get-decisions))) (length ds))
 ;=> 4
@@ -57,8 +57,8 @@
 
 (sort (get-principles) (lambda (a b) (> (@ a 'confidence) (@ b 'confidence))))
 ;=> (table (:name :kind :description :confidence :basis :anchors :evidence :author :at :changed)
-;    ("one-writer" principle "Each file has one writer." 0.9 tested ("src/store/log.rs:1-9") ("the crash sweep" "the storm test") "ann" "2025-11-12T00:00:00Z" "2025-11-12T00:00:00Z")
-;    ("names-say-what" principle "A name says what a thing is." 0.7 told nil ("review of May") "cid" "2025-11-13T00:00:00Z" "2025-11-13T00:00:00Z"))
+;    ("one-writer" principle "Each file has one writer." 0.9 tested ("src/store/log.rs:1-9") ("the crash sweep" "the storm test") "ann" "2025-11-12T00:00:00.000Z" "2025-11-12T00:00:00.000Z")
+;    ("names-say-what" principle "A name says what a thing is." 0.7 told nil ("review of May") "cid" "2025-11-13T00:00:00.000Z" "2025-11-13T00:00:00.000Z"))
 
 (list-ref (map (lambda (x) (@ x "name")) (get-notes)) 0)
 ;=> "cargo-jobs"
@@ -79,7 +79,7 @@
 ;=> "one-flock by ann"
 
 (filter (lambda (n) (string-contains? (@ n 'description) "memory")) (get-notes))
-;=> ((:name "cargo-jobs" :kind note :description "Two build jobs fit into memory." :confidence 0.75 :basis read :anchors ("$ cargo test") :author "cid" :at "2025-11-15T00:00:00Z" :changed "2025-11-15T00:00:00Z"))
+;=> ((:name "cargo-jobs" :kind note :description "Two build jobs fit into memory." :confidence 0.75 :basis read :anchors ("$ cargo test") :author "cid" :at "2025-11-15T00:00:00.000Z" :changed "2025-11-15T00:00:00.000Z"))
 
 (for-each (lambda (d) (display (@ d 'name))) (get-decisions))
 ;=> ("file-per-message" "log-per-writer" "one-flock" "toml-config")
@@ -129,8 +129,8 @@
 
 (sort-by :confidence > (get-principles))
 ;=> (table (:name :kind :description :confidence :basis :anchors :evidence :author :at :changed)
-;    ("one-writer" principle "Each file has one writer." 0.9 tested ("src/store/log.rs:1-9") ("the crash sweep" "the storm test") "ann" "2025-11-12T00:00:00Z" "2025-11-12T00:00:00Z")
-;    ("names-say-what" principle "A name says what a thing is." 0.7 told nil ("review of May") "cid" "2025-11-13T00:00:00Z" "2025-11-13T00:00:00Z"))
+;    ("one-writer" principle "Each file has one writer." 0.9 tested ("src/store/log.rs:1-9") ("the crash sweep" "the storm test") "ann" "2025-11-12T00:00:00.000Z" "2025-11-12T00:00:00.000Z")
+;    ("names-say-what" principle "A name says what a thing is." 0.7 told nil ("review of May") "cid" "2025-11-13T00:00:00.000Z" "2025-11-13T00:00:00.000Z"))
 
 (group-by :kind (get-recent 4))
 ;=> (:note (table (:name :kind :confidence :verdict :description)
@@ -176,7 +176,7 @@
 ;=> true
 
 (first (filter (comp #{"ann"} :author) (get-decisions)))
-;=> (:name "file-per-message" :kind decision :status superseded :description "Each message is a file." :rationale "Files are simple." :impact 5 :confidence 0.75 :basis read :verdict gone :anchors ("src/store/messages.rs") :superseded-by ("decision/log-per-writer") :author "ann" :at "2025-11-10T00:00:00Z" :changed "2025-11-10T00:00:00Z")
+;=> (:name "file-per-message" :kind decision :status superseded :description "Each message is a file." :rationale "Files are simple." :impact 5 :confidence 0.75 :basis read :verdict gone :anchors ("src/store/messages.rs") :superseded-by ("decision/log-per-writer") :author "ann" :at "2025-11-10T00:00:00.000Z" :changed "2025-11-10T00:00:00.000Z")
 
 (-> (get-decision "one-flock") :related :files first)
 ;=> "src/store/registry.rs"
@@ -220,7 +220,7 @@
 ;    (3 "toml-config"))
 
 (apply max-key :impact (filter :impact (get-decisions)))
-;=> (:name "log-per-writer" :kind decision :status active :description "Each writer appends to a log of its own." :rationale "Two writers of one file lose data." :impact 9 :confidence 0.75 :basis read :verdict fresh :anchors ("src/store/log.rs") :supersedes ("decision/file-per-message") :author "bob" :at "2025-11-14T00:00:00Z" :changed "2025-11-14T00:00:00Z")
+;=> (:name "log-per-writer" :kind decision :status active :description "Each writer appends to a log of its own." :rationale "Two writers of one file lose data." :impact 9 :confidence 0.75 :basis read :verdict fresh :anchors ("src/store/log.rs") :supersedes ("decision/file-per-message") :author "bob" :at "2025-11-14T00:00:00.000Z" :changed "2025-11-14T00:00:00.000Z")
 
 (distinct (mapcat :paths (get-records)))
 ;=> ("tests/chat.rs" "src/store/messages.rs" "src/store/log.rs" "src/store/names.rs" "src/sys/flock.rs")
@@ -240,7 +240,7 @@
 ;=> ("file-per-message" "log-per-writer" "one-flock" "toml-config")
 
 (remove-if-not (lambda (p) (> (confidence p) 0.8)) (get-principles))
-;=> ((:name "one-writer" :kind principle :description "Each file has one writer." :confidence 0.9 :basis tested :anchors ("src/store/log.rs:1-9") :evidence ("the crash sweep" "the storm test") :author "ann" :at "2025-11-12T00:00:00Z" :changed "2025-11-12T00:00:00Z"))
+;=> ((:name "one-writer" :kind principle :description "Each file has one writer." :confidence 0.9 :basis tested :anchors ("src/store/log.rs:1-9") :evidence ("the crash sweep" "the storm test") :author "ann" :at "2025-11-12T00:00:00.000Z" :changed "2025-11-12T00:00:00.000Z"))
 
 (mapcar (lambda (d) (cons (@ d :name) (@ d :status))) (get-decisions))
 ;=> (("file-per-message" superseded) ("log-per-writer" active) ("one-flock" active) ("toml-config" deprecated))
@@ -265,8 +265,8 @@
 
 (sort (get-principles) #'> :key #'confidence)
 ;=> (table (:name :kind :description :confidence :basis :anchors :evidence :author :at :changed)
-;    ("one-writer" principle "Each file has one writer." 0.9 tested ("src/store/log.rs:1-9") ("the crash sweep" "the storm test") "ann" "2025-11-12T00:00:00Z" "2025-11-12T00:00:00Z")
-;    ("names-say-what" principle "A name says what a thing is." 0.7 told nil ("review of May") "cid" "2025-11-13T00:00:00Z" "2025-11-13T00:00:00Z"))
+;    ("one-writer" principle "Each file has one writer." 0.9 tested ("src/store/log.rs:1-9") ("the crash sweep" "the storm test") "ann" "2025-11-12T00:00:00.000Z" "2025-11-12T00:00:00.000Z")
+;    ("names-say-what" principle "A name says what a thing is." 0.7 told nil ("review of May") "cid" "2025-11-13T00:00:00.000Z" "2025-11-13T00:00:00.000Z"))
 
 (sort (copy-list '(3 1 2)) #'<)
 ;=> (1 2 3)
@@ -285,10 +285,10 @@
 ;=> "mean: 2.50\n"
 
 (find "log-per-writer" (get-decisions) :key #'name :test #'string=)
-;=> (:name "log-per-writer" :kind decision :status active :description "Each writer appends to a log of its own." :rationale "Two writers of one file lose data." :impact 9 :confidence 0.75 :basis read :verdict fresh :anchors ("src/store/log.rs") :supersedes ("decision/file-per-message") :author "bob" :at "2025-11-14T00:00:00Z" :changed "2025-11-14T00:00:00Z")
+;=> (:name "log-per-writer" :kind decision :status active :description "Each writer appends to a log of its own." :rationale "Two writers of one file lose data." :impact 9 :confidence 0.75 :basis read :verdict fresh :anchors ("src/store/log.rs") :supersedes ("decision/file-per-message") :author "bob" :at "2025-11-14T00:00:00.000Z" :changed "2025-11-14T00:00:00.000Z")
 
 (find-if (lambda (r) (string= (@ r :author) "bob")) (get-tried))
-;=> (:name "inotify-on-nfs" :kind tried :description "Watched an inbox on NFS." :rationale "inotify sees no changes of other machines." :confidence 0.75 :basis read :author "bob" :at "2025-11-13T00:00:00Z" :changed "2025-11-13T00:00:00Z")
+;=> (:name "inotify-on-nfs" :kind tried :description "Watched an inbox on NFS." :rationale "inotify sees no changes of other machines." :confidence 0.75 :basis read :author "bob" :at "2025-11-13T00:00:00.000Z" :changed "2025-11-13T00:00:00.000Z")
 
 (count-if (lambda (r) (equal (@ r :author) "ann")) (get-records))
 ;=> 7

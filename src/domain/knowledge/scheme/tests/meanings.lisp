@@ -1,27 +1,27 @@
 ;;; What functions and forms mean.
 
 (search-knowledge "locks")
-;=> ((:name "sys-flock" :kind file :description "Takes and gives locks." :confidence 0.75 :basis read :verdict fresh :anchors ("src/sys/flock.rs") :concepts ("guards" "locks") :symbols ("Guard" "lock") :author "ann" :at "2025-11-10T00:00:00Z" :changed "2025-11-10T00:00:00Z"))
+;=> ((:name "sys-flock" :kind file :description "Takes and gives locks." :confidence 0.75 :basis read :verdict fresh :anchors ("src/sys/flock.rs") :concepts ("guards" "locks") :symbols ("Guard" "lock") :author "ann" :at "2025-11-10T00:00:00.000Z" :changed "2025-11-10T00:00:00.000Z"))
 
 (search-knowledge "writer" 2)
 ;=> (table (:name :kind :status :description :rationale :impact :confidence :basis :verdict :anchors :supersedes :author :at :changed :evidence)
-;    ("log-per-writer" decision active "Each writer appends to a log of its own." "Two writers of one file lose data." 9 0.75 read fresh ("src/store/log.rs") ("decision/file-per-message") "bob" "2025-11-14T00:00:00Z" "2025-11-14T00:00:00Z" nil)
-;    ("one-writer" principle nil "Each file has one writer." nil nil 0.9 tested nil ("src/store/log.rs:1-9") nil "ann" "2025-11-12T00:00:00Z" "2025-11-12T00:00:00Z" ("the crash sweep" "the storm test")))
+;    ("log-per-writer" decision active "Each writer appends to a log of its own." "Two writers of one file lose data." 9 0.75 read fresh ("src/store/log.rs") ("decision/file-per-message") "bob" "2025-11-14T00:00:00.000Z" "2025-11-14T00:00:00.000Z" nil)
+;    ("one-writer" principle nil "Each file has one writer." nil nil 0.9 tested nil ("src/store/log.rs:1-9") nil "ann" "2025-11-12T00:00:00.000Z" "2025-11-12T00:00:00.000Z" ("the crash sweep" "the storm test")))
 
 (map :name (search-knowledge :lock 3))
 ;=> ("one-flock" "guard-value" "sys-flock")
 
 (get-record "decision/one-flock")
-;=> (:name "one-flock" :kind decision :status active :description "One flock guards all names." :rationale "Two locks were taken in different orders." :impact 8 :confidence 0.9 :basis tested :verdict fresh :anchors ("src/store/names.rs#Names" "src/sys/flock.rs:12") :tags (:area "locks") :related (:files ("src/store/registry.rs") :principles ("one-writer")) :also ("mutex") :author "ann" :at "2025-11-09T00:00:00Z" :changed "2025-11-09T00:00:00Z")
+;=> (:name "one-flock" :kind decision :status active :description "One flock guards all names." :rationale "Two locks were taken in different orders." :impact 8 :confidence 0.9 :basis tested :verdict fresh :anchors ("src/store/names.rs#Names" "src/sys/flock.rs:12") :tags (:area "locks") :related (:files ("src/store/registry.rs") :principles ("one-writer")) :also ("mutex") :author "ann" :at "2025-11-09T00:00:00.000Z" :changed "2025-11-09T00:00:00.000Z")
 
 (get-patterns-by-type "concurrency")
-;=> ((:name "guard-value" :kind pattern :type "concurrency" :description "A lock is a value that is dropped." :confidence 0.75 :basis read :anchors ("src/sys/flock.rs#Guard") :author "ann" :at "2025-11-11T00:00:00Z" :changed "2025-11-11T00:00:00Z"))
+;=> ((:name "guard-value" :kind pattern :type "concurrency" :description "A lock is a value that is dropped." :confidence 0.75 :basis read :anchors ("src/sys/flock.rs#Guard") :author "ann" :at "2025-11-11T00:00:00.000Z" :changed "2025-11-11T00:00:00.000Z"))
 
 (get-relationships-from "one-flock")
-;=> ((:name "flock-supports-writer" :kind relationship :type supports :from "one-flock" :to "one-writer" :description "The lock makes the writer single." :confidence 0.75 :basis read :author "ann" :at "2025-11-12T00:00:00Z" :changed "2025-11-12T00:00:00Z"))
+;=> ((:name "flock-supports-writer" :kind relationship :type supports :from "one-flock" :to "one-writer" :description "The lock makes the writer single." :confidence 0.75 :basis read :author "ann" :at "2025-11-12T00:00:00.000Z" :changed "2025-11-12T00:00:00.000Z"))
 
 (get-relationships-to (get-principle "one-writer"))
-;=> ((:name "flock-supports-writer" :kind relationship :type supports :from "one-flock" :to "one-writer" :description "The lock makes the writer single." :confidence 0.75 :basis read :author "ann" :at "2025-11-12T00:00:00Z" :changed "2025-11-12T00:00:00Z"))
+;=> ((:name "flock-supports-writer" :kind relationship :type supports :from "one-flock" :to "one-writer" :description "The lock makes the writer single." :confidence 0.75 :basis read :author "ann" :at "2025-11-12T00:00:00.000Z" :changed "2025-11-12T00:00:00.000Z"))
 
 (neighbours "one-flock")
 ;=> (table (:name :why)
@@ -38,17 +38,17 @@
 
 (who)
 ;=> (table (:author :records :latest)
-;    ("ann" 7 "2025-11-16T00:00:00Z")
-;    ("cid" 4 "2025-11-15T00:00:00Z")
-;    ("bob" 3 "2025-11-14T00:00:00Z"))
+;    ("ann" 7 "2025-11-16T00:00:00.000Z")
+;    ("cid" 4 "2025-11-15T00:00:00.000Z")
+;    ("bob" 3 "2025-11-14T00:00:00.000Z"))
 
 (who "src/sys/flock.rs")
-;=> ((:author "ann" :records 3 :latest "2025-11-11T00:00:00Z"))
+;=> ((:author "ann" :records 3 :latest "2025-11-11T00:00:00.000Z"))
 
 (history "one-flock")
 ;=> (table (:at :author :text)
-;    ("1970-01-01T00:00:01Z" "ann" "recorded")
-;    ("1970-01-01T00:00:02Z" "bob" "confirmed"))
+;    ("1970-01-01T00:00:01.000Z" "ann" "recorded")
+;    ("1970-01-01T00:00:02.000Z" "bob" "confirmed"))
 
 (outline "src/sys/flock.rs")
 ;=> (table (:name :kind :from :to)
@@ -65,13 +65,13 @@
 ;=> ("tests-need-tty" "cargo-jobs" "log-per-writer")
 
 (map (lambda (r) (@ r :at)) (get-recent 2))
-;=> ("2025-11-16T00:00:00Z" "2025-11-15T00:00:00Z")
+;=> ("2025-11-16T00:00:00.000Z" "2025-11-15T00:00:00.000Z")
 
 (get-file-understanding "flock.rs")
-;=> (:name "sys-flock" :kind file :description "Takes and gives locks." :confidence 0.75 :basis read :verdict fresh :anchors ("src/sys/flock.rs") :concepts ("guards" "locks") :symbols ("Guard" "lock") :author "ann" :at "2025-11-10T00:00:00Z" :changed "2025-11-10T00:00:00Z")
+;=> (:name "sys-flock" :kind file :description "Takes and gives locks." :confidence 0.75 :basis read :verdict fresh :anchors ("src/sys/flock.rs") :concepts ("guards" "locks") :symbols ("Guard" "lock") :author "ann" :at "2025-11-10T00:00:00.000Z" :changed "2025-11-10T00:00:00.000Z")
 
 (map :also-said (get-decisions))
-;=> (() () () ("Settings are JSON. (bob, 2025-11-10T00:00:00Z)"))
+;=> (() () () ("Settings are JSON. (bob, 2025-11-10T00:00:00.000Z)"))
 
 (:area (get-decision "one-flock"))
 ;=> "locks"

@@ -56,11 +56,14 @@ impl Report for LogReport {
 
     fn text(&self, page: &mut Page) {
         let RecordLog { events, total } = &self.0;
-        if events.is_empty() && !page.is_quiet {
+        if page.is_quiet {
+            return events.iter().for_each(|event| page.line(event.id.to_string()));
+        }
+        if events.is_empty() {
             page.line("Nothing was recorded.");
         }
         events.iter().for_each(|event| page.line(line(event)));
-        if *total > events.len() && !page.is_quiet {
+        if *total > events.len() {
             page.line(format!("{} more; --limit {total} shows all.", total - events.len()));
         }
     }
@@ -74,7 +77,7 @@ fn event(event: &KnowledgeEvent) -> Value {
         "kind": event.id.kind.as_str(),
         "name": event.id.name.as_str(),
         "author": event.author,
-        "text": said.map(|said| said.headline()),
+        "text": said.map(|said| said.words()),
         "rationale": said.map(|said| said.rationale.as_str()).filter(|text| !text.is_empty()),
         "commit": said.and_then(|said| said.origin.commit.as_deref()),
         "branch": said.and_then(|said| said.origin.branch.as_deref()),
@@ -88,9 +91,9 @@ fn line(event: &KnowledgeEvent) -> String {
     let minute = time.get(..16).unwrap_or(&time).replace('T', " ");
     let start = format!("{minute} {} {} {}", quote_name(&event.author), event.kind.as_str(), event.id);
     match &event.statement {
-        Some(said) if said.rationale.is_empty() => format!("{start} {}", quote_sentence(said.headline())),
+        Some(said) if said.rationale.is_empty() => format!("{start} {}", quote_sentence(&said.words())),
         Some(said) => {
-            format!("{start} {}, why: {}", quote_sentence(said.headline()), quote_sentence(&said.rationale))
+            format!("{start} {}, why: {}", quote_sentence(&said.words()), quote_sentence(&said.rationale))
         }
         None if event.kind != KnowledgeEventKind::Changed => start,
         None => {
