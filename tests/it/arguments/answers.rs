@@ -385,6 +385,34 @@ fn quiet_prints_the_bare_answer() {
 }
 
 #[test]
+fn quiet_prints_the_names_of_records() {
+    let env = with_spec("- [ ] T-1: One\n");
+    put(&env.work().join("docs/adr/0001.md"), "# Use flock\n\n## Context\n\nNames race.\n");
+    put(
+        &env.work().join("batch.json"),
+        "{\"actions\": [[\"record-tried\", {\"description\": \"two locks\"}], [\"confirm\", {\"name\": \"two-locks\"}]]}",
+    );
+    let quiet = |args: &[&str]| env.run(&[args, &["-q", "--as", "Alice"]].concat()).expect_code(0).stdout;
+    assert_eq!(quiet(&["learn", "One lock guards all names", "--name", "one-lock"]), "note/one-lock\n");
+    assert_eq!(quiet(&["record", "batch.json"]), "tried/two-locks\n");
+    env.ok(&["claim", "T-1", "--as", "Alice"]);
+    assert_eq!(quiet(&["complete", "--learned", "Names race"]), "note/names-race\n");
+    assert_eq!(quiet(&["know", "guards"]), "note/one-lock\n");
+    assert_eq!(quiet(&["know", "elephants"]), "");
+    let mut all: Vec<String> = quiet(&["knowledge", "list"]).lines().map(str::to_string).collect();
+    all.sort();
+    assert_eq!(all, ["note/names-race", "note/one-lock", "tried/two-locks"]);
+    assert_eq!(quiet(&["knowledge", "show", "one-lock"]), "note/one-lock\n");
+    assert_eq!(quiet(&["knowledge", "log", "one-lock"]), "note/one-lock\n");
+    assert_eq!(quiet(&["knowledge", "stats"]), "");
+    assert_eq!(quiet(&["knowledge", "init"]), "docs/adr\n");
+    assert_eq!(quiet(&["know", "flock"]), "docs/adr/0001.md:1\n");
+    assert_eq!(quiet(&["knowledge", "publish", "one-lock"]), "docs/knowledge/note/one-lock.md\n");
+    assert_eq!(quiet(&["suggest"]), "");
+    assert_eq!(quiet(&["knowledge", "retire", "two-locks"]), "");
+}
+
+#[test]
 fn here_is_the_folder_above_and_below_without_git() {
     let env = TestEnvironment::new();
     env.join("Alice");

@@ -41,7 +41,7 @@ pub(in crate::faces::cli) struct CompleteArgs {
     /// Why it is so, or if you only give --tried, why it failed
     #[arg(long, value_name = "TEXT")]
     why: Option<String>,
-    /// What that is about: a path, path#symbol, path:line, path:from-to, or "$ command"; can be repeated
+    /// What that is about: a path, path#symbol, path:line, path:from-to, "$ command" or "! error text"; can be repeated
     #[arg(long, value_name = "PLACE")]
     at: Vec<String>,
     /// A spec other than yours
@@ -78,6 +78,9 @@ impl Report for CompleteReport {
     }
 
     fn text(&self, page: &mut Page) {
+        if page.is_quiet {
+            return self.recorded.text(page);
+        }
         let done = &self.completed;
         let ready = match done.unblocked.as_slice() {
             [] => String::new(),
@@ -92,9 +95,5 @@ impl Report for CompleteReport {
         if self.is_worth_asking {
             page.line(ASK);
         }
-    }
-
-    fn is_answer(&self) -> bool {
-        false
     }
 }

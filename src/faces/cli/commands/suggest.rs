@@ -40,6 +40,9 @@ impl Report for SuggestReport {
 
     fn text(&self, page: &mut Page) {
         let Suggestions { tasks, transfers } = &self.0;
+        if page.is_quiet {
+            return tasks.iter().for_each(|found| page.line(escape_invisible(&found.task)));
+        }
         for found in tasks {
             let (task, title) = (quote_code(&found.task), quote_sentence(&found.title));
             page.line(format!("{task} {title} fits {}", style::bold(found.to.name.as_str())));
@@ -52,7 +55,7 @@ impl Report for SuggestReport {
             page.line(format!("{from} is leaving what {to} is coming to: {}", topics.join(", ")));
             page.line(format!("  to tell {} what is known: msg brief {}", found.to, found.from));
         }
-        if tasks.is_empty() && transfers.is_empty() && !page.is_quiet {
+        if tasks.is_empty() && transfers.is_empty() {
             page.line("Nothing to suggest.");
         }
     }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::quote_code;
+use crate::domain::{escape_invisible, quote_code};
 use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::ops::knowledge::{self, FoundDocuments};
 use crate::ops::{CommandError, Op};
@@ -42,6 +42,9 @@ impl Report for InitReport {
 
     fn text(&self, page: &mut Page) {
         let FoundDocuments { identity, places, left_out } = &self.0;
+        if page.is_quiet {
+            return places.iter().for_each(|place| page.line(escape_invisible(&place.path)));
+        }
         let commit = identity.root_commit.as_ref().map_or(String::new(), |commit| format!(" or {commit}"));
         page.line(format!(
             "In a batch, `projectId` of this project is {}{commit}.",

@@ -63,7 +63,11 @@ impl Report for PublishReport {
     }
 
     fn text(&self, page: &mut Page) {
-        if self.pages.is_empty() && !page.is_quiet {
+        if page.is_quiet {
+            let written = self.pages.iter().filter(|page| page.outcome == PageOutcome::Written);
+            return written.for_each(|written| page.line(&written.path));
+        }
+        if self.pages.is_empty() {
             page.line("Nothing is recorded.");
         }
         let written = match self.mode {

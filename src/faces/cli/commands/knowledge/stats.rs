@@ -59,4 +59,8 @@ impl Report for StatsReport {
         let uses = KnowledgeUse::ALL.map(|one| format!("{} {}", one.as_str(), stats.uses.total(one)));
         page.line(format!("On this machine: {}", uses.join(", ")));
     }
+
+    fn is_answer(&self) -> bool {
+        false
+    }
 }
