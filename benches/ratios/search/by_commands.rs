@@ -72,11 +72,8 @@ impl RecordedSet {
     /// Records a batch, without those that are refused.
     fn record(&mut self, batch: &[Value]) -> Result<(), String> {
         let answer = self.tell(batch)?;
-        let Some(problems) = answer["problems"].as_array() else { return Ok(()) };
-        let number = |problem: &Value| match &problem["action"] {
-            Value::String(text) => text.parse::<usize>().ok(),
-            number => number.as_u64().map(|number| number as usize),
-        };
+        let Some(problems) = answer["error"]["problems"].as_array() else { return Ok(()) };
+        let number = |problem: &Value| problem["index"].as_u64().map(|number| number as usize);
         let bad: Vec<usize> = problems.iter().filter_map(number).collect();
         let name =
             |number: &usize| batch[*number][1]["name"].as_str().and_then(|name| self.ids.get(name)).cloned();
@@ -87,7 +84,7 @@ impl RecordedSet {
             return if bad.is_empty() { Err(answer.to_string()) } else { Ok(()) };
         }
         match self.tell(&rest)? {
-            answer if answer.get("problems").is_some() => Err(answer.to_string()),
+            answer if answer["error"].get("problems").is_some() => Err(answer.to_string()),
             _ => Ok(()),
         }
     }

@@ -192,7 +192,7 @@ fn note<'s>(
         let versions = pages.index.get(&record.id).map(|page| page.versions.as_slice()).unwrap_or_default();
         let latest = pages.published.latest_of(&record.id, versions.iter().chain([&hash]));
         let is_new = latest.is_none_or(|(latest, publication)| {
-            *latest != hash || publication.stamp.milliseconds < record.changed.as_millisecond()
+            *latest != hash || publication.stamp < snapshot.latest_of(&record.id)
         });
         let edits = edits.get(&record.id);
         if is_new || edits.is_some() {
