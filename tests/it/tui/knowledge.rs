@@ -50,7 +50,8 @@ fn a_person_searches_reads_confirms_and_retires() {
     // Where nobody has the log, a page is all that counts.
     env.ok(&["knowledge", "publish", "elephants"]);
     screen.write("\r");
-    screen.wait_for("c confirm · r retire");
+    // Only what was read can be retired.
+    screen.wait_for("at: lock.rs fresh");
     screen.write("ry");
     screen.wait_for("Nothing is recorded in this project yet.");
     screen.wait_for("note/elephants is retired; remove its page `docs/knowledge/note/elephants.");
