@@ -14,6 +14,9 @@ use crate::store::handles::{Archive, Outboxes};
 use crate::store::mesh::Mesh;
 use crate::sys::{clock, files};
 
+/// How often a message is moved on its way through a recipient's mail: taken, recorded as handed over, acknowledged.
+const MOVES_OF_MAIL: usize = 3;
+
 /// A message that was sent or received, without its content.
 #[derive(Clone, Debug)]
 pub struct MessageRef {
@@ -58,6 +61,7 @@ impl Outboxes<'_> {
             search.mail_of(name)?;
         }
         search.elsewhere(&recipients)?;
+        search.look_again(&recipients)?;
         let place = |(stem, _): &(MessageStem, AgentName)| search.found.get(stem).cloned();
         Ok(sent.iter().map(|sent| place(sent).unwrap_or(SentMessageLocation::Nowhere)).collect())
     }
@@ -83,6 +87,19 @@ impl Search<'_> {
     fn find_expired(&mut self, unread: &Path, to: &AgentName, stem: &MessageStem) -> Result<(), StoreError> {
         let moved = self.mesh.inboxes().move_expired(unread, to, stem)?;
         self.find(stem.clone(), moved.map_or(SentMessageLocation::InHand, SentMessageLocation::Seen));
+        Ok(())
+    }
+
+    /// What is moved while directories are listed may be in none of the lists. Mail moves in one direction: it is taken,
+    /// then recorded, then acknowledged; so whatever is missing after one more look than that was not moving.
+    fn look_again(&mut self, recipients: &[&AgentName]) -> Result<(), StoreError> {
+        for _ in 0..MOVES_OF_MAIL {
+            for name in recipients {
+                if self.missing.values().any(|to| to.is_spelled_as(name)) {
+                    self.mail_of(name)?;
+                }
+            }
+        }
         Ok(())
     }
 
@@ -153,6 +170,41 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::domain::settings::Durability;
+    use crate::store::{MeshLocation, MeshOptions};
+
+    /// A sender who looks while a reader takes, records and acknowledges must not be told that the message is nowhere.
+    #[test]
+    fn a_message_that_moves_while_it_is_looked_for_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = MeshOptions { durability: Durability::Process, lock_timeout: Duration::from_secs(1) };
+        let mesh = Mesh::create(&MeshLocation::at(&dir.path().join("mesh")), options).unwrap();
+        let name = AgentName::new("GoldFalcon").unwrap();
+        let (inbox, seen) = (mesh.layout.inbox(&name), mesh.layout.seen(&name));
+        files::create_dir(&inbox).unwrap();
+        files::create_dir(&seen).unwrap();
+        for turn in 0..400 {
+            let stem = MessageStem::of_file(&format!("{turn:020}-abcdef.json")).unwrap();
+            let stored = inbox.join(stem.file());
+            mesh.files.replace(&stored, b"{}").unwrap();
+            thread::scope(|scope| {
+                let reader = scope.spawn(|| {
+                    let taken = inbox.join(stem.taken_by(files::own_mark()));
+                    mesh.files.take(&stored, &taken).unwrap();
+                    mesh.files.take(&taken, &seen.join(format!("{stem},1,read.json"))).unwrap();
+                });
+                while !reader.is_finished() {
+                    let place = mesh.outboxes().locate_sent(&[(stem.clone(), name.clone())]).unwrap();
+                    assert!(!matches!(place[..], [SentMessageLocation::Nowhere]), "message {turn}");
+                }
+            });
+        }
+    }
+
     /// `files_of` relies on this when it starts at a stem.
     #[test]
     fn records_stand_in_the_order_of_their_stems() {
