@@ -25,6 +25,7 @@ mod presence;
 pub mod process;
 mod process_traits;
 mod reservation;
+pub mod runs;
 mod session;
 pub mod settings;
 mod sha256;

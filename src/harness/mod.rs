@@ -5,7 +5,7 @@
 //!
 //! What several harnesses share is here, too: `hook_codec/` reads and writes hook payloads, `install/` has the parts
 //! that are put into settings, `shim/` what our plugins have in common, `hook_line` is the command that a hook runs, `recognise` and `ancestry` find the harness
-//! that a process belongs to.
+//! that a process belongs to, `worker` says how one is started without a terminal.
 
 pub mod ancestry;
 mod claude;
@@ -24,6 +24,7 @@ mod qwen;
 mod recognise;
 pub mod texts;
 pub mod wake;
+pub mod worker;
 
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,7 @@ use crate::sys::environment::Home;
 
 use install::{InstallContext, InstallTarget, NoProjectSettings};
 use wake::{ChannelSupport, PromptQueue, SessionInboxes};
+use worker::WorkerAdapter;
 
 pub use hook_codec::HookCodec;
 pub use hook_line::{HookLine, HookPurpose, MsgProgram};
@@ -156,6 +158,11 @@ pub trait HarnessSupport: Sync {
 
     /// How an MCP server may tell a session something unasked, if it may.
     fn channel(&self) -> Option<ChannelSupport> {
+        None
+    }
+
+    /// How it is started as a worker, if it can be.
+    fn worker(&self) -> Option<&'static dyn WorkerAdapter> {
         None
     }
 

@@ -1,0 +1,197 @@
+//! What differs between harnesses when one is started as a worker, without a terminal: its command line, what it
+//! prints, and the ways in which it fails.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::domain::SessionId;
+use crate::domain::runs::{Cost, MicroUsd, Usage};
+use crate::sys::environment::Home;
+
+use super::MsgProgram;
+
+/// How a harness is started as a worker and understood.
+pub trait WorkerAdapter: Sync {
+    /// Whether output of this version was recorded and is understood. Others are tried, and it is said.
+    fn is_known(&self, version: &str) -> bool;
+
+    /// The version in what `PROGRAM --version` prints.
+    fn version_in(&self, printed: &str) -> Option<String> {
+        let is_version = |word: &&str| {
+            let mut parts = word.split('.');
+            parts.clone().count() >= 2
+                && parts
+                    .by_ref()
+                    .take(2)
+                    .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let words = printed.split(|letter: char| letter.is_whitespace() || matches!(letter, '(' | ')' | ','));
+        words.map(|word| word.trim_start_matches('v')).find(is_version).map(str::to_string)
+    }
+
+    /// Whether its user seems to be logged in, by files and variables alone: nothing is started and nobody is asked.
+    fn login(&self, home: &Home, variable: &dyn Fn(&str) -> Option<String>) -> LoginState;
+
+    /// How a worker gets our hooks.
+    fn hooks(&self) -> WorkerHooks;
+
+    /// How its permission questions are answered.
+    fn questions(&self) -> PermissionQuestions;
+
+    /// The command line and all that belongs to it.
+    fn call(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder>;
+
+    /// The command line, without the program, that continues the session for a person at a terminal.
+    fn interactive(&self, session: &str) -> Vec<OsString>;
+
+    /// Reads what one worker prints.
+    fn reader(&self) -> Box<dyn WorkerReader>;
+}
+
+/// Whether the user of a harness is logged in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LoginState {
+    LoggedIn,
+    LoggedOut,
+    Unknown,
+}
+
+/// How a worker gets our hooks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WorkerHooks {
+    /// By its command line or environment, for this run alone.
+    Given,
+    /// By `msg install`.
+    Installed,
+}
+
+/// How permission questions of a worker are answered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PermissionQuestions {
+    /// They go to the parent as mail, and wait for its answer.
+    Asked,
+    /// The policy is fixed at the start, and anything else is refused.
+    Fixed,
+}
+
+/// What a worker is to do, and how.
+#[derive(Clone, Debug)]
+pub struct WorkerOrder<'a> {
+    pub task: &'a str,
+    /// Added to its system text.
+    pub instructions: Option<&'a str>,
+    pub model: Option<&'a str>,
+    pub access: WorkerAccess,
+    /// Tools that its profile allows, by the harness's names; empty: those that the access implies.
+    pub tools: &'a [String],
+    /// Further arguments of the profile.
+    pub args: &'a [String],
+    pub session: WorkerSession<'a>,
+    /// Where it works.
+    pub root: &'a Path,
+    /// A private directory of the run, for files that belong to the call.
+    pub scratch: &'a Path,
+    pub hooks: &'a MsgProgram,
+    pub budget: Option<MicroUsd>,
+}
+
+/// What a worker may do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WorkerAccess {
+    Reads,
+    /// Reads, edits files and runs commands.
+    Edits,
+}
+
+/// The session of a worker.
+#[derive(Clone, Copy, Debug)]
+pub enum WorkerSession<'a> {
+    /// A new one, with this id if the harness lets us choose it.
+    New(&'a SessionId),
+    /// The one with this id is continued.
+    Resumed(&'a SessionId),
+}
+
+/// How the program is called.
+#[derive(Clone, Debug, Default)]
+pub struct WorkerCall {
+    /// The command line without the program.
+    pub args: Vec<OsString>,
+    /// Variables to set.
+    pub env: Vec<(String, OsString)>,
+    /// Files to write before, with mode 600; all in the run's private directory.
+    pub files: Vec<(PathBuf, String)>,
+    /// The session, if we chose it.
+    pub session: Option<SessionId>,
+    /// The permission mode in the harness's own words.
+    pub permission_mode: String,
+    /// Dialogs that may come up nevertheless, a sentence each.
+    pub dialogs: Vec<&'static str>,
+}
+
+/// Why a harness can't do what its profile promises.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnsupportedOrder(pub String);
+
+/// Reads the output of one worker, line by line.
+pub trait WorkerReader: std::fmt::Debug + Send {
+    /// A line of standard output. A line that was too long is passed without its middle, so it may be no JSON.
+    fn line(&mut self, line: &str) -> Vec<WorkerEvent>;
+
+    /// How it ended. `scratch` is the run's private directory, `errors` the end of its standard error.
+    fn end(self: Box<Self>, exit: WorkerExit, errors: &str, scratch: &Path) -> WorkerEnd;
+}
+
+/// How the process ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WorkerExit {
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// What a line of output says.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum WorkerEvent {
+    /// The session has this id.
+    Session(SessionId),
+    Model(String),
+    /// What it does now, in a few words: `edits src/a.rs`, `runs cargo test`.
+    Doing(String),
+    /// What it has used so far in all.
+    Used(Usage, Cost),
+    /// A tool call was refused for want of an answer.
+    Denied(String),
+    /// The account is at its limit, until then if it said so.
+    Limited(Option<Timestamp>),
+}
+
+/// How a worker ended, by what it printed.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct WorkerEnd {
+    /// Its last words.
+    pub result: Option<String>,
+    pub usage: Usage,
+    pub cost: Cost,
+    pub failure: Option<WorkerFailure>,
+    /// Its last tool call was refused for want of an answer: what it was.
+    pub denied: Option<String>,
+}
+
+/// Why a worker failed.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum WorkerFailure {
+    #[error("it is not logged in: {0}")]
+    NotLoggedIn(String),
+    #[error("the account is at its limit: {text}")]
+    Limited { until: Option<Timestamp>, text: String },
+    #[error("the adapter does not know this version: it refuses {0}")]
+    RefusedFlag(String),
+    #[error("the model did not answer: {0}")]
+    NoAnswer(String),
+    #[error("{0}")]
+    Other(String),
+}
