@@ -5,7 +5,8 @@
 //!
 //! What several harnesses share is here, too: `hook_codec/` reads and writes hook payloads, `install/` has the parts
 //! that are put into settings, `shim/` what our plugins have in common, `hook_line` is the command that a hook runs, `recognise` and `ancestry` find the harness
-//! that a process belongs to, `worker` says how one is started without a terminal.
+//! that a process belongs to, `worker` says how one is started without a terminal, `worker_output` has what the readers of
+//! their output share.
 
 pub mod ancestry;
 mod claude;
@@ -25,6 +26,9 @@ mod recognise;
 pub mod texts;
 pub mod wake;
 pub mod worker;
+#[cfg(test)]
+mod worker_fixture;
+mod worker_output;
 
 use std::path::{Path, PathBuf};
 

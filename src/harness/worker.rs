@@ -46,8 +46,32 @@ pub trait WorkerAdapter: Sync {
     /// The command line, without the program, that continues the session for a person at a terminal.
     fn interactive(&self, session: &str) -> Vec<OsString>;
 
-    /// Reads what one worker prints.
-    fn reader(&self) -> Box<dyn WorkerReader>;
+    /// Reads what one worker prints that works in this directory.
+    fn reader(&self, root: &Path) -> Box<dyn WorkerReader>;
+
+    /// Variables that it sets for its children. They must not reach a worker that one of its agents starts, because they
+    /// would be taken for the worker's own.
+    fn foreign_variables(&self) -> &'static [&'static str];
+
+    /// What the usage and the cost of a resumed session count.
+    fn counts(&self) -> WorkerCounts {
+        WorkerCounts { usage: CountedSpan::Run, cost: CountedSpan::Run }
+    }
+}
+
+/// What the numbers count that a worker reports about a resumed session.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct WorkerCounts {
+    pub usage: CountedSpan,
+    pub cost: CountedSpan,
+}
+
+/// What a number counts. That of a whole session includes its earlier runs, so what they reported has to be
+/// subtracted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum CountedSpan {
+    Run,
+    Session,
 }
 
 /// Whether the user of a harness is logged in.
@@ -190,6 +214,8 @@ pub enum WorkerFailure {
     Limited { until: Option<Timestamp>, text: String },
     #[error("the adapter does not know this version: it refuses {0}")]
     RefusedFlag(String),
+    #[error("it has used up its budget: {0}")]
+    OverBudget(String),
     #[error("the model did not answer: {0}")]
     NoAnswer(String),
     #[error("{0}")]

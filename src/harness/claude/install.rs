@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Dialect, Json};
-use crate::harness::HookPurpose;
 use crate::harness::install::{
-    HOOK_SECONDS, Hook, HookGroup, HookRole, InstallContext, InstallScope, InstallTarget, SettingsFileEntry,
-    directory_from, hook_list, settings,
+    HOOK_SECONDS, Hook, HookGroup, HookRole, InstallContext, InstallScope, InstallTarget, RecordedOriginal,
+    SettingsFileEntry, directory_from, hook_list, settings,
 };
+use crate::harness::{HookPurpose, MsgProgram};
 use crate::sys::environment::{Home, variable};
 
 use super::ID;
@@ -18,6 +19,8 @@ const WEEK: u64 = 7 * 24 * 3600;
 const CHANGES: &str = "^(?!(?:Read|Glob|Grep|LS|WebFetch|WebSearch|ToolSearch|TodoWrite)$)";
 /// The variable that names the directory of the user's settings.
 pub(super) const DIRECTORY: &str = "CLAUDE_CONFIG_DIR";
+/// Timeout of a question, in seconds. The run decides before that how long its parent has to answer.
+const QUESTION_SECONDS: u64 = 24 * 3600;
 const PERMISSION: &str = "Bash(msg:*)";
 const SERVER_PERMISSION: &str = "mcp__ravenry";
 
@@ -48,24 +51,10 @@ pub(super) fn server_targets(place: &InstallContext<'_>) -> Vec<InstallTarget> {
 }
 
 fn target(place: &InstallContext<'_>, path: PathBuf) -> InstallTarget {
-    let hook = |(event, matcher)| {
-        place.group(ID, event, HookGroup { matcher, timeout: HOOK_SECONDS, ..HookGroup::default() })
-    };
-    let mut entries: Vec<SettingsFileEntry> = [
-        ("SessionStart", None),
-        ("UserPromptSubmit", None),
-        ("PreToolUse", Some(CHANGES)),
-        ("PostToolUse", None),
-        ("PostToolUseFailure", None),
-        ("Stop", None),
-        ("SessionEnd", None),
-    ]
-    .into_iter()
-    .map(|event| SettingsFileEntry::Hook(hook(event)))
-    .collect();
+    let mut entries = reporters(&place.program);
     entries.extend(["SessionStart", "Stop"].map(|event| SettingsFileEntry::Hook(waiter(place, event))));
     let list = ["permissions", "allow"].map(str::to_string).to_vec();
-    entries.push(SettingsFileEntry::Item { list: list.clone(), text: PERMISSION.to_string() });
+    entries.push(permission());
     if place.wants_mcp && matches!(place.scope, InstallScope::User) {
         entries.push(SettingsFileEntry::Item { list, text: SERVER_PERMISSION.to_string() });
     }
@@ -74,6 +63,41 @@ fn target(place: &InstallContext<'_>, path: PathBuf) -> InstallTarget {
     entries.push(SettingsFileEntry::StatusLine { value, is_wanted: place.wants_statusline });
     // Claude Code silently ignores the whole file if it contains a comment.
     InstallTarget::new(path, settings(ID, Dialect::Strict, entries))
+}
+
+/// The hooks that report events.
+fn reporters(program: &MsgProgram) -> Vec<SettingsFileEntry> {
+    let hook = |(event, matcher)| {
+        let group = HookGroup { matcher, timeout: HOOK_SECONDS, ..HookGroup::default() };
+        SettingsFileEntry::Hook(group.hook(program, ID, event))
+    };
+    let events = [
+        ("SessionStart", None),
+        ("UserPromptSubmit", None),
+        ("PreToolUse", Some(CHANGES)),
+        ("PostToolUse", None),
+        ("PostToolUseFailure", None),
+        ("Stop", None),
+        ("SessionEnd", None),
+    ];
+    events.into_iter().map(hook).collect()
+}
+
+fn permission() -> SettingsFileEntry {
+    let list = ["permissions", "allow"].map(str::to_string).to_vec();
+    SettingsFileEntry::Item { list, text: PERMISSION.to_string() }
+}
+
+/// The settings of a worker: the same hooks, so that those that are installed too run once, and one that asks for
+/// permissions. It has no waiter, because a worker is never idle.
+pub(super) fn worker_settings(program: &MsgProgram) -> Result<String, EditError> {
+    let mut entries = reporters(program);
+    let asks = HookGroup { timeout: QUESTION_SECONDS, ..HookGroup::default() };
+    entries.push(SettingsFileEntry::Hook(asks.hook(program, ID, "PermissionRequest")));
+    entries.push(permission());
+    let part = settings(ID, Dialect::Strict, entries);
+    let bytes = part.put(None, RecordedOriginal::Nothing, &|_| (None, None))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The process that Claude Code keeps running beside an idle session. A version that doesn't know `asyncRewake` still

@@ -7,6 +7,9 @@ mod codec_tests;
 mod inbox_permission;
 mod install;
 mod session_inbox;
+mod worker;
+#[cfg(test)]
+mod worker_tests;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +18,7 @@ use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings};
 use super::wake::{ChannelSupport, SessionInboxes};
+use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
 
 pub(crate) const ID: Harness = Harness::named("claude");
@@ -89,6 +93,10 @@ impl HarnessSupport for ClaudeCode {
 
     fn recorded_items(&self) -> &'static [&'static str] {
         install::ITEMS
+    }
+
+    fn worker(&self) -> Option<&'static dyn WorkerAdapter> {
+        Some(&worker::ClaudeWorker)
     }
 
     fn has_status_line(&self) -> bool {

@@ -116,21 +116,7 @@ impl InstallContext<'_> {
 
     /// A hook in a group of its own: the format of Claude Code and of the harnesses that adopted it.
     pub fn group(&self, harness: Harness, event: &str, group: HookGroup<'_>) -> Hook {
-        let mut handler = vec![("type", Json::from("command"))];
-        handler.extend(group.name.map(|name| ("name", Json::from(name))));
-        handler.push(("command", self.line(harness, event).as_str().into()));
-        handler.push(("timeout", Json::Number(group.timeout)));
-        let mut members = Vec::new();
-        members.extend(group.matcher.map(|matcher| ("matcher", Json::from(matcher))));
-        members.push(("hooks", Json::List(vec![Json::object(handler)])));
-        let value = Json::object(members);
-        Hook {
-            list: hook_list(event),
-            within: Some("hooks"),
-            field: "command",
-            role: HookRole::Reporter,
-            value,
-        }
+        group.hook(&self.program, harness, event)
     }
 
     /// The command line of the hook at this event.
@@ -141,5 +127,27 @@ impl InstallContext<'_> {
     /// The command line of a hook with another purpose.
     pub fn line_for(&self, harness: Harness, purpose: HookPurpose) -> String {
         HookLine::new(&self.program, harness, purpose).render()
+    }
+}
+
+impl HookGroup<'_> {
+    /// A hook that reports the event, in a group of its own.
+    pub fn hook(&self, program: &MsgProgram, harness: Harness, event: &str) -> Hook {
+        let line = HookLine::telling(program, harness, event).render();
+        let mut handler = vec![("type", Json::from("command"))];
+        handler.extend(self.name.map(|name| ("name", Json::from(name))));
+        handler.push(("command", line.as_str().into()));
+        handler.push(("timeout", Json::Number(self.timeout)));
+        let mut members = Vec::new();
+        members.extend(self.matcher.map(|matcher| ("matcher", Json::from(matcher))));
+        members.push(("hooks", Json::List(vec![Json::object(handler)])));
+        let value = Json::object(members);
+        Hook {
+            list: hook_list(event),
+            within: Some("hooks"),
+            field: "command",
+            role: HookRole::Reporter,
+            value,
+        }
     }
 }
