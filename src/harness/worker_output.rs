@@ -16,6 +16,11 @@ const MAX_ERROR: usize = 400;
 /// Longest text that is passed as one argument. Linux allows 128 KiB.
 const MAX_ARGUMENT: usize = 100_000;
 
+/// What a worker does whose model did not answer.
+pub(super) const RETRIES: &str = "asks its model again";
+/// Tool calls that are remembered while they run.
+const MAX_CALLS: usize = 64;
+
 /// What a reader has gathered so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WorkerTally {
@@ -73,6 +78,32 @@ impl WorkerTally {
             self.end.failure = Some(failure_in(exit, errors));
         }
         self.end
+    }
+
+    /// The same for a program that answers an option that it does not know with its help, which has these words.
+    pub fn finish_or_help(self, exit: WorkerExit, errors: &str, help: &str) -> WorkerEnd {
+        let is_help = exit != WorkerExit::Code(0) && self.end.failure.is_none() && errors.contains(help);
+        let flag = is_help.then(|| refused_flag(errors).unwrap_or_else(|| "one of its options".to_string()));
+        let mut end = self.finish(exit, errors);
+        end.failure = flag.map(WorkerFailure::RefusedFlag).or(end.failure);
+        end
+    }
+}
+
+/// The latest tool calls, for the words about one that is refused.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RememberedCalls(Vec<(String, String)>);
+
+impl RememberedCalls {
+    pub fn remember(&mut self, id: &str, words: &str) {
+        self.0.truncate(MAX_CALLS - 1);
+        self.0.insert(0, (id.to_string(), words.to_string()));
+    }
+
+    /// The words about the call with this id, which is then forgotten.
+    pub fn take(&mut self, id: &str) -> Option<String> {
+        let place = self.0.iter().position(|(known, _)| known == id)?;
+        Some(self.0.remove(place).1)
     }
 }
 

@@ -13,8 +13,8 @@ use crate::harness::worker::{
     WorkerSession,
 };
 use crate::harness::worker_output::{
-    ToolVerb, WorkerTally, at, check_texts, doing, dollars, error_text, failure, is_recorded, literal,
-    number, object, text,
+    RETRIES, RememberedCalls, ToolVerb, WorkerTally, at, check_texts, doing, dollars, error_text, failure,
+    is_recorded, literal, number, object, text,
 };
 use crate::sys::environment::Home;
 
@@ -25,8 +25,6 @@ const RECORDED: &[&str] = &["2.1.325"];
 /// All that a worker has that only reads. Without a shell, no permission of its user lets it write.
 const READERS: &[&str] = &["Read", "Glob", "Grep", "ToolSearch"];
 const WRITERS: &[&str] = &["Edit", "Write", "NotebookEdit", "Bash"];
-/// Tool calls that are remembered, for the words about one that is refused.
-const REMEMBERED: usize = 64;
 
 pub(super) struct ClaudeWorker;
 
@@ -176,8 +174,7 @@ struct ClaudeReader {
     tally: WorkerTally,
     /// The id of the message that was counted last: each of its parts is a line of its own.
     counted: String,
-    /// The ids of tool calls and the words about them.
-    calls: Vec<(String, String)>,
+    calls: RememberedCalls,
     until: Option<Timestamp>,
 }
 
@@ -189,6 +186,10 @@ impl WorkerReader for ClaudeReader {
         match (text(&value, &["type"]), text(&value, &["subtype"])) {
             (Some("system"), Some("init")) => events.extend(self.tally.model(text(&value, &["model"]))),
             (Some("system"), Some("permission_denied")) => events.push(self.denied(&value)),
+            (Some("system"), Some("api_retry")) => events.push(match number(&value, &["error_status"]) {
+                Some(429) => WorkerEvent::Limited(None),
+                _ => WorkerEvent::Doing(RETRIES.to_string()),
+            }),
             (Some("assistant"), _) => self.assistant(&value, &mut events),
             (Some("user"), _) => self.results(&value),
             (Some("rate_limit_event"), _) => events.extend(self.limited(&value)),
@@ -222,9 +223,7 @@ impl ClaudeReader {
             if let (Some("tool_use"), Some(name)) = (text(part, &["type"]), text(part, &["name"])) {
                 let input = part.get("input").unwrap_or(&Value::Null);
                 let words = doing(verb(name), name, input, &self.root);
-                let id = text(part, &["id"]).unwrap_or_default().to_string();
-                self.calls.truncate(REMEMBERED - 1);
-                self.calls.insert(0, (id, words.clone()));
+                self.calls.remember(text(part, &["id"]).unwrap_or_default(), &words);
                 events.push(WorkerEvent::Doing(words));
             }
         }
@@ -232,20 +231,16 @@ impl ClaudeReader {
 
     /// The question about a tool call was refused. A refusal by a hook before the call is not one of these.
     fn denied(&mut self, value: &Value) -> WorkerEvent {
-        let id = text(value, &["tool_use_id"]).unwrap_or_default();
-        let call = self.calls.iter().position(|(known, _)| known == id);
-        let words = match call {
-            // The result that follows belongs to the refusal.
-            Some(call) => self.calls.remove(call).1,
-            None => format!("uses {}", error_text(text(value, &["tool_name"]).unwrap_or("a tool"))),
-        };
+        // The result that follows belongs to the refusal, so it must not find the call.
+        let words = self.calls.take(text(value, &["tool_use_id"]).unwrap_or_default());
+        let words = words.unwrap_or_else(|| "uses a tool".to_string());
         self.tally.denied(words)
     }
 
     fn results(&mut self, value: &Value) {
         for part in at(value, &["message", "content"]).and_then(Value::as_array).into_iter().flatten() {
             let id = text(part, &["tool_use_id"]).unwrap_or_default();
-            if self.calls.iter().any(|(known, _)| known == id) {
+            if self.calls.take(id).is_some() {
                 self.tally.answered();
             }
         }

@@ -8,6 +8,9 @@ mod login_shell;
 mod prompt_queue;
 mod server_table;
 mod trust;
+mod worker;
+#[cfg(test)]
+mod worker_tests;
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +19,7 @@ use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings};
 use super::wake::PromptQueue;
+use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec, SandboxSupport};
 
 pub(crate) const ID: Harness = Harness::named("codex");
@@ -54,6 +58,10 @@ impl HarnessSupport for Codex {
 
     fn runs_hooks_in_login_shell(&self) -> bool {
         true
+    }
+
+    fn worker(&self) -> Option<&'static dyn WorkerAdapter> {
+        Some(&worker::CodexWorker)
     }
 
     fn config_dir(&self, home: &Home) -> PathBuf {
