@@ -110,8 +110,7 @@ impl InstallContext<'_> {
 
     /// A plugin of ours, in a file of its own.
     pub fn plugin(&self, template: &str, path: PathBuf) -> InstallTarget {
-        let program = quoted(self.program.command());
-        InstallTarget::new(path, InstalledPart::Own(template.replacen(PLACE_OF_PROGRAM, &program, 1)))
+        InstallTarget::new(path, InstalledPart::Own(plugin_text(template, &self.program)))
     }
 
     /// A hook in a group of its own: the format of Claude Code and of the harnesses that adopted it.
@@ -128,6 +127,16 @@ impl InstallContext<'_> {
     pub fn line_for(&self, harness: Harness, purpose: HookPurpose) -> String {
         HookLine::new(&self.program, harness, purpose).render()
     }
+}
+
+/// A plugin of ours that calls this program.
+fn plugin_text(template: &str, program: &MsgProgram) -> String {
+    template.replacen(PLACE_OF_PROGRAM, &quoted(program.command()), 1)
+}
+
+/// A plugin of ours for one run. One that is installed too does nothing in that process.
+pub fn given_plugin(template: &str, program: &MsgProgram) -> String {
+    plugin_text(template, program).replacen("const IS_GIVEN = false", "const IS_GIVEN = true", 1)
 }
 
 impl HookGroup<'_> {

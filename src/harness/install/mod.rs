@@ -9,7 +9,7 @@ mod original;
 pub mod server_entry;
 mod settings_entry;
 
-pub use context::{HOOK_SECONDS, HookGroup, InstallContext, InstallScope, PLACE_OF_PROGRAM};
+pub use context::{HOOK_SECONDS, HookGroup, InstallContext, InstallScope, PLACE_OF_PROGRAM, given_plugin};
 pub use installed_part::{CustomPart, InstallTarget, InstalledPart};
 pub use no_project_settings::NoProjectSettings;
 pub use original::{FileLookup, RecordedOriginal};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::harness::install::{InstallContext, InstallTarget};
 use crate::sys::environment::{Home, variable};
 
-const EXTENSION: &str = concat!(include_str!("ravenry.ts"), "\n", include_str!("../shim/run.js"));
+pub(super) const EXTENSION: &str = concat!(include_str!("ravenry.ts"), "\n", include_str!("../shim/run.js"));
 
 pub(super) fn config_dir(home: &Home) -> PathBuf {
     let told = variable("PI_CODING_AGENT_DIR").map(|dir| home.expand(&dir));

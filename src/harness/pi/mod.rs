@@ -4,6 +4,9 @@ mod codec;
 #[cfg(test)]
 mod codec_tests;
 mod install;
+mod worker;
+#[cfg(test)]
+mod worker_tests;
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +14,7 @@ use crate::domain::Harness;
 use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings};
+use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
 
 pub(crate) const ID: Harness = Harness::named("pi");
@@ -44,6 +48,10 @@ impl HarnessSupport for Pi {
 
     fn waiter(&self) -> Option<WaiterSupport> {
         Some(WaiterSupport { event: "agent_before_settle", route: "extension", call: WaiterCall::Json })
+    }
+
+    fn worker(&self) -> Option<&'static dyn WorkerAdapter> {
+        Some(&worker::PiWorker)
     }
 
     fn config_dir(&self, home: &Home) -> PathBuf {

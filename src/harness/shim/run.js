@@ -3,6 +3,8 @@
 import { spawn } from "node:child_process"
 
 const MSG = "@MSG@"
+// Whether this copy was given to one worker by its command line. An installed copy leaves that process to it.
+const IS_GIVEN = false
 // Longer than `msg` takes before it ends by itself.
 const LIMIT_MS = 7_000
 const MOST_OUTPUT = 1024 * 1024
