@@ -11,7 +11,7 @@ use crate::sys::environment::Home;
 use super::ID;
 use super::permission::Permission;
 
-const PLUGIN: &str = concat!(include_str!("ravenry.js"), "\n", include_str!("../shim/run.js"));
+pub(super) const PLUGIN: &str = concat!(include_str!("ravenry.js"), "\n", include_str!("../shim/run.js"));
 
 /// Members of the settings that we add to or create.
 pub(super) const MEMBERS: &[&[&str]] =

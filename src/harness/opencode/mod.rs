@@ -5,6 +5,9 @@ mod codec;
 mod codec_tests;
 mod install;
 mod permission;
+mod worker;
+#[cfg(test)]
+mod worker_tests;
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +15,7 @@ use crate::domain::Harness;
 use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings};
+use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
 
 pub(crate) const ID: Harness = Harness::named("opencode");
@@ -51,6 +55,10 @@ impl HarnessSupport for OpenCode {
 
     fn waiter(&self) -> Option<WaiterSupport> {
         Some(WaiterSupport { event: "session.idle", route: "plugin", call: WaiterCall::Json })
+    }
+
+    fn worker(&self) -> Option<&'static dyn WorkerAdapter> {
+        Some(&worker::OpenCodeWorker)
     }
 
     fn config_dir(&self, home: &Home) -> PathBuf {
