@@ -4,6 +4,9 @@ mod codec;
 #[cfg(test)]
 mod codec_tests;
 mod install;
+mod worker;
+#[cfg(test)]
+mod worker_tests;
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +15,7 @@ use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings};
 use super::prompt_shape::{PromptFrame, PromptShape};
+use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec};
 
 pub(crate) const ID: Harness = Harness::named("copilot");
@@ -49,6 +53,10 @@ impl HarnessSupport for CopilotCli {
 
     fn prompt_shape(&self) -> Option<PromptShape> {
         Some(PromptShape { marks: &["❯"], placeholder: "", frame: PromptFrame::Rules })
+    }
+
+    fn worker(&self) -> Option<&'static dyn WorkerAdapter> {
+        Some(&worker::CopilotWorker)
     }
 
     fn config_dir(&self, home: &Home) -> PathBuf {
