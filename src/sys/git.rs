@@ -9,6 +9,7 @@ mod project_files;
 mod read_only;
 mod reading_command;
 mod repository;
+mod root_commit;
 mod shared_root;
 mod user_name;
 mod work_state;
@@ -26,6 +27,7 @@ pub use path_versions::{CommittedFile, PathVersion, VersionCommit};
 pub use project_files::CommitTitle;
 pub use read_only::ReadOnlyGit;
 pub use repository::{GitError, Repository, Staged};
+pub use root_commit::{RepositoryStart, is_in_bare_repository};
 pub use user_name::user_name_outside;
 pub use work_state::{CommitChoice, GitCommitFiles, GitList, HeadLogEntry, UncommittedFile};
 pub use work_tree_merge::{FileConflict, FileMerge, WorkTreePair};
@@ -41,10 +43,13 @@ pub struct WorkTree {
 impl WorkTree {
     /// The work tree that contains `dir`, if any.
     pub fn containing(dir: &Path) -> Option<Self> {
-        dir.ancestors().find_map(|root| {
-            let git_dir = git_dir_at(root)?;
-            git_dir.join("HEAD").is_file().then(|| Self { root: root.to_path_buf(), git_dir })
-        })
+        dir.ancestors().find_map(Self::rooted_at)
+    }
+
+    /// The work tree whose root this directory is, if it is one.
+    pub fn rooted_at(root: &Path) -> Option<Self> {
+        let git_dir = git_dir_at(root)?;
+        git_dir.join("HEAD").is_file().then(|| Self { root: root.to_path_buf(), git_dir })
     }
 
     /// The root of the main work tree, if this is a linked one.
