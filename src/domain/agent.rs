@@ -71,6 +71,11 @@ impl Agent {
         self.reservations.iter().any(|held| !held.binds(now))
     }
 
+    /// Whether it holds something in every work tree of a repository.
+    pub fn holds_in_repository(&self) -> bool {
+        self.reservations.iter().any(|held| held.reach.repository().is_some())
+    }
+
     pub fn drop_expired(&mut self, now: Timestamp) {
         self.reservations.retain(|held| held.binds(now));
     }

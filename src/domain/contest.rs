@@ -73,8 +73,8 @@ impl Contest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ContestId;
     use crate::domain::pattern::LetterCase;
+    use crate::domain::{ContestId, ReservationReach};
 
     fn at(boot: &str, millis: u64) -> MachineTime {
         MachineTime { boot: boot.to_string(), millis }
@@ -92,6 +92,7 @@ mod tests {
             case: LetterCase::Matters,
             task: None,
             contest: None,
+            reach: ReservationReach::WorkTree,
         };
         let mark = ContestMark { id: ContestId::new("a1").unwrap(), round: 1 };
         let holder = "Alice".to_string();

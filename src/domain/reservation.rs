@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::contest_mark::ContestMark;
 use super::pattern::{LetterCase, NormalPath, Overlap, Pattern, SearchBudget};
+use super::reservation_reach::ReservationReach;
 
 /// A path pattern that only one agent may change.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -25,6 +26,8 @@ pub struct Reservation {
     pub task: Option<TaskRef>,
     /// Another agent has asked the holder to let go of it.
     pub contest: Option<ContestMark>,
+    /// Where it binds.
+    pub reach: ReservationReach,
 }
 
 /// A task of a spec.
@@ -55,6 +58,8 @@ pub struct PathWait {
     /// The agent that held it.
     pub holder: String,
     pub since: Timestamp,
+    /// Where it was wanted.
+    pub reach: ReservationReach,
 }
 
 /// Whether a reservation conflicts with something.
@@ -121,12 +126,22 @@ impl Reservation {
         self.expires_at.is_none_or(|end| end > now)
     }
 
-    /// The patterns it covers: as written, and with links resolved if that differs. `cwd` is the holder's.
+    /// What to add to the pattern where it is listed, if it binds in more than one work tree.
+    pub fn reach_note(&self) -> &'static str {
+        match self.reach {
+            ReservationReach::WorkTree => "",
+            ReservationReach::Repository(_) => " (every work tree)",
+        }
+    }
+
+    /// The patterns it covers: as written, and with links resolved if that differs; then the same in its repository, if
+    /// it binds there. `cwd` is the holder's.
     pub fn patterns(&self, cwd: &str) -> Vec<Pattern> {
-        let read = read(&self.pattern, self.root.as_deref().unwrap_or(cwd), self.is_literal);
+        let root = self.root.as_deref().unwrap_or(cwd);
+        let read = read(&self.pattern, root, self.is_literal);
         let read = read.with_case(self.case);
         let led = self.head.as_deref().map(|head| read.with_head(NormalPath::absolute(head)));
-        std::iter::once(read).chain(led).collect()
+        in_repository(std::iter::once(read).chain(led).collect(), root, &self.reach)
     }
 }
 
@@ -135,6 +150,22 @@ impl PathWait {
     pub fn read(&self, cwd: &str) -> Pattern {
         read(&self.pattern, self.root.as_deref().unwrap_or(cwd), self.is_literal)
     }
+
+    /// The pattern, and the same in the repository if it was wanted there.
+    pub fn patterns(&self, cwd: &str) -> Vec<Pattern> {
+        in_repository(vec![self.read(cwd)], self.root.as_deref().unwrap_or(cwd), &self.reach)
+    }
+}
+
+/// Adds the patterns as they are in the repository.
+fn in_repository(mut patterns: Vec<Pattern>, root: &str, reach: &ReservationReach) -> Vec<Pattern> {
+    if let Some(commit) = reach.repository() {
+        let root = NormalPath::absolute(root);
+        let shared: Vec<Pattern> =
+            patterns.iter().filter_map(|pattern| commit.pattern(pattern, &root)).collect();
+        patterns.extend(shared);
+    }
+    patterns
 }
 
 /// Parses a pattern. Others may write patterns that we would reject: an invalid glob counts as a literal path.

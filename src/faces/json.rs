@@ -98,24 +98,35 @@ pub(super) fn harness(profile: &AgentProfile) -> &'static str {
 
 /// A reservation within its holder's object, without the holder.
 pub(super) fn own_reservation(reservation: &Reservation) -> Value {
-    json!({
+    let value = json!({
         "pattern": reservation.pattern,
         "root": reservation.root,
         "reason": reservation.reason,
         "since": iso(reservation.since),
         "expiresAt": reservation.expires_at.map(iso),
-    })
+    });
+    with_reach(value, reservation)
+}
+
+/// Adds where it binds, if not in one work tree only.
+fn with_reach(mut value: Value, reservation: &Reservation) -> Value {
+    if let Some(commit) = reservation.reach.repository() {
+        value["reach"] = json!("repository");
+        value["repository"] = json!(commit.as_str());
+    }
+    value
 }
 
 pub(super) fn reservation(reservation: &Reservation, holder: &str) -> Value {
-    json!({
+    let value = json!({
         "pattern": reservation.pattern,
         "root": reservation.root,
         "holder": holder,
         "reason": reservation.reason,
         "since": iso(reservation.since),
         "expiresAt": reservation.expires_at.map(iso),
-    })
+    });
+    with_reach(value, reservation)
 }
 
 /// A reservation with its contests, if there are any.
@@ -251,7 +262,7 @@ pub(super) fn failed(refused: &RefusedCopy) -> Value {
 pub(super) fn verdict(verdict: &PathVerdict) -> Value {
     let holding = verdict.holding.as_ref();
     let reservation = holding.map(|holding| &holding.reservation);
-    json!({
+    let value = json!({
         "path": verdict.path,
         "free": holding.is_none(),
         "holder": holding.map(|holding| holding.holder.name.as_str()),
@@ -260,7 +271,11 @@ pub(super) fn verdict(verdict: &PathVerdict) -> Value {
         "reason": reservation.and_then(|reservation| reservation.reason.as_deref()),
         "since": reservation.map(|reservation| iso(reservation.since)),
         "expiresAt": reservation.and_then(|reservation| reservation.expires_at).map(iso),
-    })
+    });
+    match reservation {
+        Some(reservation) => with_reach(value, reservation),
+        None => value,
+    }
 }
 
 /// An event of the feed.

@@ -30,7 +30,7 @@ pub fn live_values(op: &Op, kind: LiveValue) -> Result<Vec<String>, CommandError
         LiveValue::Agents => roster.live().map(|agent| agent.name.to_string()).collect(),
         _ => {
             let me = identity::caller_if_certain(op, &mesh, roster.census());
-            targets_here(op, &roster, me.as_ref())
+            targets_here(op, &mesh, &roster, me.as_ref())
         }
     };
     values.sort();

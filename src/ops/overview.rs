@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::domain::pattern::SearchBudget;
-use crate::domain::{Agent, AgentName, Conflict, Liveness, Reservation};
-use crate::store::{Mesh, resolved_patterns};
+use crate::domain::{Agent, AgentName, Conflict, Liveness, PathWait, Reservation};
+use crate::store::{Mesh, RepositoryPlaces, resolved_patterns};
 use crate::sys::{clock, process};
 
 use crate::ops::agents::list::{AgentFilter, agents_without_sign_of_life};
@@ -51,7 +51,7 @@ pub fn overview(op: &Op) -> Result<MeshOverview, CommandError> {
     let me = mine.pop().ok_or_else(gone)?;
     peers.sort_by(|a, b| a.agent.name.as_str().cmp(b.agent.name.as_str()));
     let everyone: Vec<&Agent> = std::iter::once(&me).chain(&peers).map(|profile| &profile.agent).collect();
-    let held = held(&everyone, clock::now());
+    let held = held(&mesh, &everyone, clock::now());
     let boards = boards(&mesh, &mesh.registry().census()?, BOARDS)?;
     Ok(MeshOverview { me, peers, held, boards })
 }
@@ -66,8 +66,9 @@ impl MeshOverview {
 }
 
 /// What live agents hold, by holder and pattern.
-fn held(agents: &[&Agent], now: Timestamp) -> Vec<HeldReservation> {
+fn held(mesh: &Mesh, agents: &[&Agent], now: Timestamp) -> Vec<HeldReservation> {
     let mut held = Vec::new();
+    let places = RepositoryPlaces::new(mesh);
     let budget = SearchBudget::new(STEPS_UNDER_LOCK);
     for agent in agents.iter().filter(|agent| !agent.reservations.is_empty()) {
         let holder = Arc::new((*agent).clone());
@@ -75,7 +76,7 @@ fn held(agents: &[&Agent], now: Timestamp) -> Vec<HeldReservation> {
             agent.reservations.iter().filter(|reservation| reservation.binds(now)).collect();
         binding.sort_by(|a, b| a.pattern.cmp(&b.pattern));
         held.extend(binding.into_iter().map(|reservation| {
-            let refused = refused(agents, agent, reservation, &budget);
+            let refused = refused(&places, agents, agent, reservation, &budget);
             let holding =
                 Holding { holder: Arc::clone(&holder), reservation: reservation.clone(), is_assumed: false };
             HeldReservation { holding, refused, contested: contested(agents, reservation) }
@@ -98,6 +99,7 @@ fn contested(agents: &[&Agent], reservation: &Reservation) -> Vec<AgentName> {
 
 /// Agents that wait for something the reservation covers.
 fn refused(
+    places: &RepositoryPlaces<'_>,
     agents: &[&Agent],
     holder: &Agent,
     reservation: &Reservation,
@@ -108,11 +110,20 @@ fn refused(
         return Vec::new();
     }
     let covered = resolved_patterns(holder, reservation);
+    let is_covered = |agent: &Agent, wait: &PathWait| {
+        let mut wanted = wait.patterns(&agent.cwd);
+        if reservation.reach.repository().is_some() {
+            wanted.extend(places.patterns(&wanted));
+        }
+        let mut covered = covered.clone();
+        if wait.reach.repository().is_some() {
+            covered.extend(places.patterns(&covered));
+        }
+        Conflict::of(&covered, &wanted, budget) != Conflict::None
+    };
     let waits = |agent: &&&Agent| {
-        agent.waits_for.iter().any(|wait| {
-            holder.name.as_str().eq_ignore_ascii_case(&wait.holder)
-                && Conflict::of(&covered, &[wait.read(&agent.cwd)], budget) != Conflict::None
-        })
+        let mut waits = agent.waits_for.iter();
+        waits.any(|wait| holder.name.as_str().eq_ignore_ascii_case(&wait.holder) && is_covered(agent, wait))
     };
     waiting.filter(waits).map(|agent| agent.name.clone()).collect()
 }

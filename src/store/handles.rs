@@ -50,6 +50,8 @@ handles! {
     hooks: HookStates,
     /// What agents do in each repository, and what is counted of it: `awareness/`.
     awareness: AwarenessFiles,
+    /// Where repositories began, as git said: `repositories/`.
+    repositories: RepositoryRecords,
     /// What `doctor` and housekeeping look at.
     upkeep: Upkeep,
 }

@@ -17,7 +17,7 @@ pub(super) struct Layout {
 pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "graves", "presence", "tmp"];
 
 /// Files and directories that may be added later.
-pub(super) const LATER: [&str; 14] = [
+pub(super) const LATER: [&str; 15] = [
     "awareness",
     "mesh.lock",
     "swarm.lock",
@@ -32,6 +32,7 @@ pub(super) const LATER: [&str; 14] = [
     "seen",
     "sent",
     "quarantine",
+    "repositories",
 ];
 
 impl Layout {
@@ -189,6 +190,10 @@ impl Layout {
 
     pub(super) fn counting_lock(&self, repository: &RepositoryId) -> PathBuf {
         self.root.join(format!("awareness/{}.lock", repository.as_str()))
+    }
+
+    pub(super) fn repositories(&self) -> PathBuf {
+        self.root.join("repositories")
     }
 
     pub(super) fn tmp(&self) -> PathBuf {

@@ -33,6 +33,8 @@ pub use agents::grave_id::GraveId;
 pub use agents::graves::{GoneReason, Grave, GraveScan};
 pub use agents::registry::{Census, Registration, UnreadableFile};
 pub use agents::registry_index::{IndexedRegistry, ListedAgent, RegistryQuery};
+pub use agents::repository_places::RepositoryPlaces;
+pub use agents::repository_records::RepositoryRecord;
 pub use agents::resolved_patterns::resolved_patterns;
 pub use agents::sessions::{Eviction, SessionRecord, SessionScan};
 pub use awareness::conflict_file::ConflictLock;
@@ -47,7 +49,7 @@ pub use feed::{EventBatch, FeedPosition, ProjectFeedPosition, ProjectFeeds};
 pub use fingerprint::Fingerprint;
 pub use handles::{
     ActivityLogs, Archive, AwarenessFiles, ContestTokens, FeedLog, GraveRecords, HookStates, Inboxes,
-    Outboxes, PresenceFiles, Registry, SessionRecords, SessionStates, TaskRecords, Upkeep,
+    Outboxes, PresenceFiles, Registry, RepositoryRecords, SessionRecords, SessionStates, TaskRecords, Upkeep,
 };
 pub use hooks::hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange};
 pub use hooks::knowledge_marks::{AskMoment, KnowledgeMark, KnowledgeMarks, OfferedRecord};

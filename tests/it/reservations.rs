@@ -8,7 +8,10 @@ mod lives;
 mod matching;
 mod places;
 mod races;
+mod recognised_repositories;
 mod refused_agents;
+mod repositories;
+mod repository_races;
 
 use std::fs;
 use std::path::{Path, PathBuf};

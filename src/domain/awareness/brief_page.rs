@@ -281,7 +281,7 @@ fn sections(
     list("Its status", brief.status.iter().map(|status| quote(status)).collect(), Layout::Inline);
     let held = brief.reservations.iter().map(|held| {
         let reason = held.reason.as_deref().map_or(String::new(), |reason| format!(" ({})", quote(reason)));
-        format!("{}{reason}", quote_code(&held.pattern))
+        format!("{}{}{reason}", quote_code(&held.pattern), held.reach_note())
     });
     list(if is_gone { "Held until then" } else { "Holds" }, held.collect(), Layout::Inline);
     list("Doing now", brief.activity.iter().map(|text| quote(text)).collect(), Layout::Inline);

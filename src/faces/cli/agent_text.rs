@@ -31,9 +31,10 @@ pub(super) fn notes(profile: &AgentProfile) -> String {
     notes.extend(profile.claims.iter().map(|claim| format!("on {}", escape_invisible(&claim.task))));
     match agent.reservations.as_slice() {
         [] => {}
-        [one] => notes.push(format!("holds {}", escape_invisible(&one.pattern))),
+        [one] => notes.push(format!("holds {}{}", escape_invisible(&one.pattern), one.reach_note())),
         [first, rest @ ..] => {
-            notes.push(format!("holds {} and {} more", escape_invisible(&first.pattern), rest.len()));
+            let pattern = escape_invisible(&first.pattern);
+            notes.push(format!("holds {pattern}{} and {} more", first.reach_note(), rest.len()));
         }
     }
     if profile.unread > 0 {
@@ -83,7 +84,8 @@ pub(super) fn text(page: &mut Page, profile: &AgentProfile, home: &Home, now: Ti
             .reason
             .as_deref()
             .map_or(String::new(), |reason| format!(" – {}", escape_invisible(reason)));
-        row("holds", format!("{}{reason}", escape_invisible(&reservation.pattern)));
+        let pattern = escape_invisible(&reservation.pattern);
+        row("holds", format!("{pattern}{}{reason}", reservation.reach_note()));
     }
     if profile.unread > 0 {
         row("unread", profile.unread.to_string());

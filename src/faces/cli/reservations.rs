@@ -1,12 +1,20 @@
-//! Formats how long a reservation is still valid.
+//! Formats where a reservation binds, and for how long.
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::Reservation;
+use crate::domain::{Reservation, ReservationReach};
 
 use super::agent_text;
 
 pub(super) use crate::faces::json::reservation as json;
+
+/// Where it binds, if not in one work tree only.
+pub(super) fn reach(reservation: &Reservation) -> &'static str {
+    match reservation.reach {
+        ReservationReach::WorkTree => "",
+        ReservationReach::Repository(_) => " in every work tree and clone of this repository",
+    }
+}
 
 /// How long it is still valid, if that is limited.
 pub(super) fn until(reservation: &Reservation, now: Timestamp) -> Option<String> {

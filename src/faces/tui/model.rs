@@ -72,6 +72,8 @@ pub(super) enum TaskStateView {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ReservationItem {
     pub(super) pattern: String,
+    /// What to add to the pattern if it binds in more than one work tree.
+    pub(super) reach_note: &'static str,
     pub(super) holder: String,
     pub(super) since: Timestamp,
     pub(super) reason: Option<String>,

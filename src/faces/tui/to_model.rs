@@ -110,6 +110,7 @@ fn hold(held: &HeldReservation) -> ReservationItem {
     let reservation = &held.holding.reservation;
     ReservationItem {
         pattern: reservation.pattern.clone(),
+        reach_note: reservation.reach_note(),
         holder: held.holding.holder.name.to_string(),
         since: reservation.since,
         reason: reservation.reason.clone(),

@@ -61,6 +61,11 @@ impl<'s> Roster<'s> {
         OtherReservations::new(self.records(), me, self.now)
     }
 
+    /// Whether somebody holds something in every work tree of a repository.
+    pub(in crate::ops) fn has_repository_reservation(&self) -> bool {
+        self.records().any(|record| record.agent.holds_in_repository())
+    }
+
     /// Registrations of which it is not known what they reserve.
     pub(in crate::ops) fn unknown(&self) -> &[UnreadableFile] {
         &self.unknown

@@ -3,7 +3,6 @@
 //! It is told nothing that a reservation says already, of one other agent at most, and of a pair once per window. If a
 //! collision is nearly certain, the other agent is told, too, at its next hook; it is not woken for that.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use crate::domain::awareness::calibration;
@@ -14,7 +13,7 @@ use crate::domain::settings::{AwarenessMode, PromptSharing};
 use crate::domain::{Agent, Conflict, EventKind};
 use crate::ops::effects::{NoticeUrgency, Op};
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::reservations::check::{self, HardLinkPolicy};
+use crate::ops::reservations::check::{self, CensusSource, HardLinkPolicy};
 use crate::store::{
     CounterFile, IndexedRegistry, Mesh, Prediction, Recorded, StoreError, TrackText, resolved_patterns,
 };
@@ -194,10 +193,9 @@ fn is_said_by_reservation(
     me: &Agent,
     path: &Path,
 ) -> Result<bool, CommandError> {
-    let target = [check::file(&op.cwd, &path.to_string_lossy())];
-    let judged = check::judge(mesh, Some(me), &target, HardLinkPolicy::Ignore, |query| {
-        registry.matching_and_update(query).map(|census| Cow::Owned(census.into_owned()))
-    })?;
+    let mut target = [check::file(&op.cwd, &path.to_string_lossy())];
+    let source = CensusSource::Index(registry);
+    let judged = check::judge(mesh, Some(me), &mut target, HardLinkPolicy::Ignore, source)?;
     let (budget, now) = (SearchBudget::new(STEPS), clock::now());
     let own = me.reservations.iter().filter(|reservation| reservation.binds(now));
     let mut own = own.flat_map(|reservation| resolved_patterns(me, reservation));

@@ -15,8 +15,8 @@ use crate::domain::hook::ToolUse;
 use crate::domain::pattern::{NormalPath, Pattern};
 use crate::domain::{Agent, AgentName, Notice, PeerText};
 use crate::ops::error::CommandError;
-use crate::ops::reservations::check::{self, HardLinkPolicy};
-use crate::store::{RegistryQuery, StampsBefore, resolved_patterns};
+use crate::ops::reservations::check::{self, CensusSource, HardLinkPolicy};
+use crate::store::{RepositoryPlaces, StampsBefore, resolved_patterns};
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, paths};
 
@@ -82,9 +82,9 @@ fn last_sign(run: &HookRun<'_>, holder: &AgentName) -> Result<Option<Timestamp>,
 
 /// Changes reported by the harness itself.
 fn of_harness(run: &HookRun<'_>, changed: &[String]) -> Result<Vec<(String, Arc<Agent>)>, CommandError> {
-    let targets: Vec<_> = changed.iter().map(|path| check::file(run.cwd(), path)).collect();
-    let look = |near: &RegistryQuery<'_>| run.registry.matching(near);
-    let judged = check::judge(run.mesh, run.me.as_ref(), &targets, HardLinkPolicy::Ignore, look)?;
+    let mut targets: Vec<_> = changed.iter().map(|path| check::file(run.cwd(), path)).collect();
+    let source = CensusSource::Index(&run.registry);
+    let judged = check::judge(run.mesh, run.me.as_ref(), &mut targets, HardLinkPolicy::Ignore, source)?;
     let held = changed.iter().zip(judged.holdings);
     Ok(held.filter_map(|(path, holding)| Some((path.clone(), holding?.holder))).collect())
 }
@@ -120,6 +120,7 @@ struct Watch {
 fn watched(run: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
     let now = clock::now();
     let place = run.place();
+    let places = RepositoryPlaces::at_hook(run.mesh);
     let mut watched = Vec::new();
     for record in run.mesh.registry().census()?.records {
         let is_mine = run.me.as_ref().is_some_and(|me| me.is_same_agent(&record.agent));
@@ -128,7 +129,8 @@ fn watched(run: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
         }
         let agent = Arc::new(record.agent);
         for reservation in agent.reservations.iter().filter(|reservation| reservation.binds(now)) {
-            let here = resolved_patterns(&agent, reservation)
+            let seen = places.seen_from(place.root(), reservation);
+            let here = resolved_patterns(&agent, seen.as_ref().unwrap_or(reservation))
                 .into_iter()
                 .filter(|pattern| place.is_near(pattern.head()));
             watched.extend(here.map(|pattern| {

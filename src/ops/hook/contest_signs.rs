@@ -7,7 +7,7 @@ use crate::domain::pattern::SearchBudget;
 use crate::domain::{Agent, ChangeTarget, Conflict, ContestMark};
 use crate::ops::agents::identity;
 use crate::ops::error::CommandError;
-use crate::store::{ContestEnd, resolved_patterns};
+use crate::store::{ContestEnd, RepositoryPlaces, resolved_patterns};
 
 use super::{HookRun, LOCK_TIMEOUT};
 
@@ -28,6 +28,7 @@ impl HookRun<'_> {
     ) -> Result<SignOutcome, CommandError> {
         let mut outcome = Ok(SignOutcome::Given);
         let Some(me) = &self.me else { return outcome };
+        let places = RepositoryPlaces::at_hook(self.mesh);
         for held in &me.reservations {
             let Some(mark) = &held.contest else { continue };
             let patterns = resolved_patterns(me, held);
@@ -35,8 +36,17 @@ impl HookRun<'_> {
             let is_hit = |target: &ChangeTarget| {
                 patterns.iter().any(|pattern| target.hit_by(pattern, &budget) != Conflict::None)
             };
+            let is_hit_elsewhere = |target: &ChangeTarget| {
+                held.reach.repository().is_some() && {
+                    let mut target = target.clone();
+                    places.add_to(&mut target);
+                    is_hit(&target)
+                }
+            };
             let mut targets = targets.clone();
-            if targets.any(is_hit) && !identity::is_called_by_another(self.op, &self.registry, me) {
+            if targets.any(|target| is_hit(target) || is_hit_elsewhere(target))
+                && !identity::is_called_by_another(self.op, &self.registry, me)
+            {
                 match self.give_sign(me, mark) {
                     Ok(SignOutcome::Given) => {}
                     other => outcome = outcome.and(other),

@@ -14,7 +14,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::person_required;
 use crate::ops::reservations::reserve::PatternBase;
-use crate::store::{Mesh, Registration, SessionState, resolved_patterns};
+use crate::store::{Mesh, Registration, RepositoryPlaces, SessionState, resolved_patterns};
 use crate::sys::{clock, process};
 
 use super::{AnswerFn, HookCall, HookRun, knowledge};
@@ -139,7 +139,7 @@ fn introduction(op: &Op, mesh: &Mesh, call: &HookCall, me: &Agent) -> Result<Str
     let is_other = |record: &Registration| record.agent.session != me.session && record.is_live();
     let others: Vec<Agent> =
         mesh.registry().census()?.records.into_iter().filter(is_other).map(|record| record.agent).collect();
-    let held = held_here(op, &others);
+    let held = held_here(op, mesh, &others);
     let near = nearby(op, mesh, &others).unwrap_or_else(|error| {
         super::note_trouble(op, mesh, call, &error);
         Vec::new()
@@ -208,16 +208,21 @@ fn describe(ctx: &Context, other: &Agent) -> String {
 }
 
 /// What others have reserved in this work tree.
-fn held_here(ctx: &Context, others: &[Agent]) -> Vec<String> {
-    let now = clock::now();
+fn held_here(ctx: &Context, mesh: &Mesh, others: &[Agent]) -> Vec<String> {
+    let (now, places) = (clock::now(), RepositoryPlaces::at_hook(mesh));
     let place = PatternBase::here(ctx);
     let mut held = Vec::new();
     for other in others {
         let here = other.reservations.iter().filter(|reservation| reservation.binds(now));
         let here = here.filter(|reservation| {
-            resolved_patterns(other, reservation).iter().any(|pattern| place.is_near(pattern.head()))
+            let seen = places.seen_from(place.root(), reservation);
+            let patterns = resolved_patterns(other, seen.as_ref().unwrap_or(reservation));
+            patterns.iter().any(|pattern| place.is_near(pattern.head()))
         });
-        held.extend(here.map(|here| format!("{} ({})", quote_code(&here.pattern), other.name)));
+        held.extend(here.map(|here| {
+            let reach = if here.reach.repository().is_some() { ", in every work tree" } else { "" };
+            format!("{} ({}{reach})", quote_code(&here.pattern), other.name)
+        }));
     }
     held
 }

@@ -11,15 +11,15 @@ use std::borrow::Cow;
 
 use crate::domain::hook::{HookAnswer, ToolUse};
 use crate::domain::pattern::SearchBudget;
-use crate::domain::{Conflict, EventKind, PathWait, quote_code, quote_sentence};
+use crate::domain::{Conflict, EventKind, PathWait, ReservationReach, quote_code, quote_sentence};
 use crate::ops::agents::identity::RecognisedAgent;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::rendered_message::format_age;
-use crate::ops::reservations::check::{self, HardLinkPolicy};
+use crate::ops::reservations::check::{self, CensusSource, HardLinkPolicy};
 use crate::ops::reservations::holdings::Holding;
 use crate::ops::reservations::reserve::PatternBase;
 use crate::ops::reservations::waiting;
-use crate::store::{Census, Registration, RegistryQuery, StoreError, resolved_patterns};
+use crate::store::{Registration, resolved_patterns};
 use crate::sys::clock;
 
 use super::contest_signs::SignOutcome;
@@ -44,11 +44,10 @@ impl HookRun<'_> {
         recognised: RecognisedAgent,
         say: &mut AnswerFn<'_>,
     ) -> Result<(), CommandError> {
-        let plan = ToolPlan::of(self.op, tool);
-        let look = |near: &RegistryQuery<'_>| self.registry.matching_and_update(near);
-        let mut judgement = self.judge(&plan, look)?;
+        let mut plan = ToolPlan::of(self.op, tool);
+        let mut judgement = self.judge(&mut plan, CensusSource::Index(&self.registry))?;
         if judgement.refused.is_none()
-            && let Err(error) = self.sign(&plan, &mut judgement)
+            && let Err(error) = self.sign(&mut plan, &mut judgement)
         {
             judgement.doubts.push(format!("a contest of your path could not be answered: {}", error.message));
         }
@@ -71,7 +70,7 @@ impl HookRun<'_> {
     /// Shows those who contest a path of the agent's that it is in use, before the tool may run: that counts even if this
     /// hook is killed then. If the agent has lost a path meanwhile, judges again by all registrations, because what was
     /// passed on may not be written down.
-    fn sign(&mut self, plan: &ToolPlan, judgement: &mut Judgement) -> Result<(), CommandError> {
+    fn sign(&mut self, plan: &mut ToolPlan, judgement: &mut Judgement) -> Result<(), CommandError> {
         /// A sign comes too late again only if a whole contest has passed in between.
         const LOOKS: usize = 3;
         for _ in 0..LOOKS {
@@ -84,7 +83,7 @@ impl HookRun<'_> {
                 |known: &&Registration| self.me.as_ref().is_some_and(|me| known.agent.is_same_session(me));
             let own = census.records.iter().find(is_own).map(|record| record.agent.clone());
             self.me = own.or_else(|| self.me.take());
-            *judgement = self.judge(plan, |_| Ok(Cow::Owned(census)))?;
+            *judgement = self.judge(plan, CensusSource::Known(Cow::Owned(census)))?;
             if judgement.refused.is_some() {
                 break;
             }
@@ -93,17 +92,16 @@ impl HookRun<'_> {
     }
 
     /// Finds out which change is refused. Takes no lock.
-    fn judge<'s>(
-        &self,
-        plan: &ToolPlan,
-        look: impl FnOnce(&RegistryQuery<'_>) -> Result<Cow<'s, Census>, StoreError>,
-    ) -> Result<Judgement, CommandError> {
+    fn judge(&self, plan: &mut ToolPlan, source: CensusSource<'_>) -> Result<Judgement, CommandError> {
         let unread = plan.unread.clone().into_iter();
         if plan.changes.is_empty() {
             return Ok(Judgement { doubts: unread.collect(), ..Judgement::default() });
         }
-        let targets: Vec<_> = plan.changes.iter().map(|change| change.target.clone()).collect();
-        let judged = check::judge(self.mesh, self.me.as_ref(), &targets, HardLinkPolicy::Include, look)?;
+        let mut targets: Vec<_> = plan.changes.iter().map(|change| change.target.clone()).collect();
+        let judged =
+            check::judge(self.mesh, self.me.as_ref(), &mut targets, HardLinkPolicy::Include, source)?;
+        // With the names that they have in their repositories, if these were needed.
+        plan.changes.iter_mut().zip(targets).for_each(|(change, target)| change.target = target);
         let place = self.place();
         let mut doubts = judged.doubts(|number| plan.changes[number].shown(place));
         doubts.extend(unread);
@@ -198,6 +196,7 @@ fn wait_for(change: &PlannedChange, holding: &Holding, place: &PatternBase) -> P
         is_literal: literal,
         holder: holder.name.to_string(),
         since: clock::now(),
+        reach: ReservationReach::WorkTree,
     }
 }
 
@@ -221,7 +220,11 @@ fn refusal(
     let reason = reservation.reason.as_deref().filter(|reason| !reason.trim().is_empty());
     let reason = reason.map_or(String::new(), |reason| format!(", who says: {}", quote_sentence(reason)));
     let pattern = quote_code(&reservation.pattern);
-    let since = format_age(reservation.since, clock::now());
+    let reach = match reservation.reach {
+        ReservationReach::WorkTree => "",
+        ReservationReach::Repository(_) => ", in every work tree of this repository",
+    };
+    let since = format!("{}{reach}", format_age(reservation.since, clock::now()));
     let is_above =
         resolved_patterns(holder, reservation).iter().any(|pattern| change.lies_above(pattern.head()));
     let what = match change.by.as_deref() {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::domain::pattern::SearchBudget;
 use crate::domain::{Agent, ChangeTarget};
-use crate::store::{Census, Mesh, RegistryQuery, StoreError, UnreadableFile};
+use crate::store::{Census, IndexedRegistry, Mesh, RegistryQuery, RepositoryPlaces, UnreadableFile};
 use crate::sys::files::FileId;
 use crate::sys::{clock, paths};
 
@@ -50,12 +50,13 @@ pub(in crate::ops) fn for_caller(
     targets: Vec<(String, ChangeTarget)>,
     names: HardLinkPolicy,
 ) -> Result<(Vec<PathVerdict>, CheckResult), CommandError> {
-    let (paths, targets): (Vec<String>, Vec<ChangeTarget>) = targets.into_iter().unzip();
+    let (paths, mut targets): (Vec<String>, Vec<ChangeTarget>) = targets.into_iter().unzip();
     let mut judged = CheckResult::default();
     if let Some(mesh) = op.mesh()? {
         let roster = Roster::read(&mesh)?;
         let me = identity::caller_if_certain(op, &mesh, roster.census());
-        judged = judge(&mesh, me.as_ref(), &targets, names, |_| Ok(Cow::Borrowed(roster.census())))?;
+        let source = CensusSource::Known(Cow::Borrowed(roster.census()));
+        judged = judge(&mesh, me.as_ref(), &mut targets, names, source)?;
     } else {
         op.note_absent_mesh();
     }
@@ -73,6 +74,14 @@ pub(in crate::ops) enum HardLinkPolicy {
     Include,
 }
 
+/// The registrations that targets are compared with.
+pub(in crate::ops) enum CensusSource<'s> {
+    /// All of them.
+    Known(Cow<'s, Census>),
+    /// Those that the index finds near the targets, at a hook. If the index is out of date, its new content is kept.
+    Index(&'s IndexedRegistry<'s>),
+}
+
 /// The result of [`judge`].
 #[derive(Default)]
 pub(in crate::ops) struct CheckResult {
@@ -82,6 +91,8 @@ pub(in crate::ops) struct CheckResult {
     pub(in crate::ops) unreadable: Vec<UnreadableFile>,
     /// The first target that has other names, if more is reserved than could be compared with it.
     pub(in crate::ops) uncompared: Option<usize>,
+    /// Why it is not known which repository a target belongs to, if git failed.
+    unplaced: Option<String>,
     /// Why it was compared with nothing, if that failed.
     failure: Option<String>,
 }
@@ -92,6 +103,7 @@ impl CheckResult {
         let unknown =
             |file: &UnreadableFile| format!("cannot tell what `{}` reserves: {}", file.path, file.reason);
         let mut doubts: Vec<String> = self.unreadable.iter().map(unknown).collect();
+        doubts.extend(self.unplaced.clone());
         if let Some(number) = self.uncompared {
             let name = name(number);
             let why = match &self.failure {
@@ -104,22 +116,45 @@ impl CheckResult {
     }
 }
 
-/// Decides about each of the targets, by the registrations that `look` returns.
-pub(in crate::ops) fn judge<'s>(
+/// Decides about each of the targets. If somebody holds something in every work tree of a repository, the targets get
+/// the names that they have in theirs.
+pub(in crate::ops) fn judge(
     mesh: &Mesh,
     me: Option<&Agent>,
-    targets: &[ChangeTarget],
+    targets: &mut [ChangeTarget],
     names: HardLinkPolicy,
-    look: impl FnOnce(&RegistryQuery<'_>) -> Result<Cow<'s, Census>, StoreError>,
+    source: CensusSource<'_>,
 ) -> Result<CheckResult, CommandError> {
-    let heads = targets.iter().flat_map(ChangeTarget::heads).collect();
-    let roster = Roster::of(mesh, look(&RegistryQuery { heads, ..RegistryQuery::default() })?);
+    let (places, is_mentioned, index) = match &source {
+        CensusSource::Known(_) => (RepositoryPlaces::new(mesh), false, None),
+        CensusSource::Index(registry) => {
+            (RepositoryPlaces::at_hook(mesh), registry.mentions_repository(), Some(*registry))
+        }
+    };
+    if is_mentioned {
+        targets.iter_mut().for_each(|target| places.add_to(target));
+    }
+    let census = match source {
+        CensusSource::Known(census) => census,
+        CensusSource::Index(registry) => {
+            let heads = targets.iter().flat_map(ChangeTarget::heads).collect();
+            registry.matching_and_update(&RegistryQuery { heads, ..RegistryQuery::default() })?
+        }
+    };
+    let roster = Roster::of(mesh, census);
+    // The index does not know agents that have just been written.
+    if !is_mentioned && roster.has_repository_reservation() {
+        targets.iter_mut().for_each(|target| places.add_to(target));
+    }
+    if let Some(index) = index {
+        index.keep_repositories(places.take_learned());
+    }
     let others = roster.others(me);
     let budget = SearchBudget::new(STEPS);
     let judge = |target: &ChangeTarget| others.first(|pattern| target.hit_by(pattern, &budget));
     let holdings = targets.iter().map(judge).collect();
-    let mut judged =
-        CheckResult { holdings, unreadable: roster.unknown().to_vec(), ..CheckResult::default() };
+    let (unreadable, unplaced) = (roster.unknown().to_vec(), places.failure());
+    let mut judged = CheckResult { holdings, unreadable, unplaced, ..CheckResult::default() };
     if names == HardLinkPolicy::Include {
         compare_links(mesh, me, targets, &mut judged);
     }
@@ -197,9 +232,9 @@ mod tests {
         std::fs::write(&registry, "").unwrap();
         std::fs::write(dir.path().join("a"), "").unwrap();
         std::fs::hard_link(dir.path().join("a"), dir.path().join("b")).unwrap();
-        let targets = [file(dir.path(), "free"), file(dir.path(), "a")];
-        let judged =
-            judge(&mesh, None, &targets, HardLinkPolicy::Include, |_| Ok(Cow::Borrowed(&census))).unwrap();
+        let mut targets = [file(dir.path(), "free"), file(dir.path(), "a")];
+        let source = CensusSource::Known(Cow::Borrowed(&census));
+        let judged = judge(&mesh, None, &mut targets, HardLinkPolicy::Include, source).unwrap();
         assert_eq!(judged.holdings.len(), 2);
         let doubts = judged.doubts(|number| number.to_string());
         assert!(doubts.len() == 1 && doubts[0].contains("`1` has other names"), "{doubts:?}");

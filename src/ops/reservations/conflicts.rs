@@ -11,8 +11,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::domain::pattern::{LetterCase, Pattern, SearchBudget};
-use crate::domain::{Agent, Conflict, Reservation, TaskRef};
-use crate::store::{Registration, resolved_patterns};
+use crate::domain::{Agent, Conflict, Reservation, ReservationReach, TaskRef};
+use crate::store::{Mesh, Registration, RepositoryPlaces, resolved_patterns};
 
 use super::holdings::Holding;
 use crate::ops::agents::roster::Roster;
@@ -24,9 +24,12 @@ pub(in crate::ops) const STEPS_UNDER_LOCK: usize = 1_000_000;
 
 /// What an agent wants, and the comparisons made so far.
 #[derive(Debug)]
-pub(in crate::ops) struct WantedReservations {
+pub(in crate::ops) struct WantedReservations<'m> {
     pub(in crate::ops) reservations: Vec<Reservation>,
     patterns: Vec<Vec<Pattern>>,
+    /// How the patterns are called in their repositories, for comparing them with what others hold there.
+    in_repositories: OnceCell<Vec<Vec<Pattern>>>,
+    places: RepositoryPlaces<'m>,
     known: RefCell<HashMap<ReservationKey, Hits>>,
 }
 
@@ -41,22 +44,25 @@ struct ReservationKey {
     head: Option<String>,
     literal: bool,
     case: LetterCase,
+    reach: ReservationReach,
     foreign: bool,
 }
 
 impl ReservationKey {
     fn new(holder: &Agent, reservation: &Reservation) -> Self {
-        let Reservation { pattern, root, head, is_literal: literal, case, .. } = reservation.clone();
+        let Reservation { pattern, root, head, is_literal: literal, case, reach, .. } = reservation.clone();
         let place = root.unwrap_or_else(|| holder.cwd.clone());
-        Self { pattern, place, head, literal, case, foreign: holder.is_foreign() }
+        Self { pattern, place, head, literal, case, reach, foreign: holder.is_foreign() }
     }
 }
 
-impl WantedReservations {
+impl<'m> WantedReservations<'m> {
     /// `cwd` is that of the agent that wants them.
-    pub(in crate::ops) fn new(reservations: Vec<Reservation>, cwd: &str) -> Self {
+    pub(in crate::ops) fn new(mesh: &'m Mesh, reservations: Vec<Reservation>, cwd: &str) -> Self {
         let patterns = reservations.iter().map(|reservation| reservation.patterns(cwd)).collect();
-        Self { reservations, patterns, known: RefCell::default() }
+        let places = RepositoryPlaces::new(mesh);
+        let (in_repositories, known) = (OnceCell::new(), RefCell::default());
+        Self { reservations, patterns, in_repositories, places, known }
     }
 
     /// The same, taken with that task.
@@ -102,12 +108,28 @@ impl WantedReservations {
         conflicts.into_iter().map(|(index, holding)| (&self.reservations[index], holding)).collect()
     }
 
+    /// Why it is not known which repository something belongs to, if git failed. Saves what git said otherwise.
+    pub(in crate::ops) fn end_comparison(&self) -> Option<String> {
+        self.places.save();
+        self.places.failure()
+    }
+
+    /// The patterns of each.
+    pub(in crate::ops) fn patterns(&self) -> impl Iterator<Item = &[Pattern]> {
+        self.patterns.iter().map(Vec::as_slice)
+    }
+
     /// The first pattern of each: as written, without links resolved.
     pub(in crate::ops) fn as_read(&self) -> impl Iterator<Item = (&Reservation, &Pattern)> {
         self.reservations
             .iter()
             .zip(&self.patterns)
             .filter_map(|(wanted, patterns)| Some((wanted, patterns.first()?)))
+    }
+
+    fn in_repositories(&self) -> &[Vec<Pattern>] {
+        let all = || self.patterns.iter().map(|patterns| self.places.patterns(patterns)).collect();
+        self.in_repositories.get_or_init(all)
     }
 
     /// Which of the wanted reservations conflict with this one.
@@ -117,8 +139,23 @@ impl WantedReservations {
             return Rc::clone(known);
         }
         let theirs = resolved_patterns(holder, held);
-        let hit = |mine: &Vec<Pattern>| Conflict::of(mine, &theirs, budget);
-        let all = self.patterns.iter().map(hit).enumerate();
+        let shared = OnceCell::new();
+        let hit = |(index, mine): (usize, &Vec<Pattern>)| {
+            let here = Conflict::of(mine, &theirs, budget);
+            let elsewhere = match (&self.reservations[index].reach, &held.reach) {
+                _ if here == Conflict::Certain => Conflict::None,
+                (ReservationReach::WorkTree, ReservationReach::WorkTree) => Conflict::None,
+                (ReservationReach::WorkTree, ReservationReach::Repository(_)) => {
+                    Conflict::of(&self.in_repositories()[index], &theirs, budget)
+                }
+                (ReservationReach::Repository(_), _) => {
+                    let theirs = shared.get_or_init(|| self.places.patterns(&theirs));
+                    Conflict::of(mine, theirs, budget)
+                }
+            };
+            (index, here.max(elsewhere))
+        };
+        let all = self.patterns.iter().enumerate().map(hit);
         let hits: Hits = all.filter(|(_, hit)| *hit != Conflict::None).collect();
         self.known.borrow_mut().insert(key, Rc::clone(&hits));
         hits

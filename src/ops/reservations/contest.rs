@@ -14,7 +14,7 @@ use crate::domain::{
     Agent, Contest, ContestId, ContestMark, EventKind, Importance, MachineTime, Notice, PathWait, PeerText,
     Reservation,
 };
-use crate::store::{LockedMesh, Mesh, StagedChange};
+use crate::store::{LockedMesh, Mesh, RepositoryPlaces, StagedChange};
 use crate::sys::{clock, process, random};
 
 use super::contest_target::{ContestState, check_contestable, contests_of, find_target, state};
@@ -56,7 +56,7 @@ pub fn contest(op: &Op, text: &str, why: Option<&str>) -> Result<ContestOutcome,
     let now = clock::now();
     let me = locked.own_record(&caller)?.agent;
     let roster = Roster::locked(&mesh, &locked)?;
-    let holding = find_target(&roster, Some(&me), &wanted, None, now)?;
+    let holding = find_target(&RepositoryPlaces::new(&mesh), &roster, Some(&me), &wanted, None, now)?;
     check_contestable(&holding.holder, Some(&me))?;
     let machine_time = process::uptime().ok_or_else(no_clock)?;
     let timeout = op.settings.contest_timeout();
@@ -169,8 +169,8 @@ fn stage(
 
 /// The contester is told when the path is free, however its contest ends.
 fn wait_for(contest: &Contest, now: Timestamp) -> PathWait {
-    let Reservation { pattern, root, is_literal, .. } = contest.wanted.clone();
-    PathWait { pattern, named: None, root, is_literal, holder: contest.holder.clone(), since: now }
+    let Reservation { pattern, root, is_literal, reach, .. } = contest.wanted.clone();
+    PathWait { pattern, named: None, root, is_literal, holder: contest.holder.clone(), since: now, reach }
 }
 
 fn tell_holder(

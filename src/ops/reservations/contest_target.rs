@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::domain::pattern::{Pattern, SearchBudget};
+use crate::domain::pattern::{NormalPath, Pattern, SearchBudget};
 use crate::domain::{
-    Agent, AgentName, Conflict, Contest, ContestMark, MachineTime, Reservation, quote_code, shell_word,
+    Agent, AgentName, Conflict, Contest, ContestMark, MachineTime, Reservation, is_repository_path,
+    quote_code, shell_word,
 };
-use crate::store::{Mesh, Registration, StoreError, resolved_patterns};
+use crate::store::{Mesh, Registration, RepositoryPlaces, StoreError, resolved_patterns};
 use crate::sys::{clock, paths};
 
 use super::conflicts::STEPS_UNDER_LOCK;
@@ -24,13 +25,14 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 /// The reservation of a live agent that is `wanted`, or else that `wanted` is inside of. It must be only one: the holder
 /// loses it whole. With `from`, only that agent's count.
 pub(super) fn find_target(
+    places: &RepositoryPlaces<'_>,
     roster: &Roster<'_>,
     me: Option<&Agent>,
     wanted: &Reservation,
     from: Option<&Agent>,
     now: Timestamp,
 ) -> Result<Holding, CommandError> {
-    let own = wanted.patterns("/");
+    let own = patterns_here(places, roster, wanted);
     let is_meant = |record: &&Registration| {
         let agent = &record.agent;
         me.is_none_or(|me| !me.is_same_agent(agent)) && from.is_none_or(|from| from.is_same_agent(agent))
@@ -49,14 +51,33 @@ pub(super) fn find_target(
             }
         }
     }
-    if found.iter().any(|one| is_same_place(&one.reservation, wanted)) {
-        found.retain(|one| is_same_place(&one.reservation, wanted));
+    let is_named = |one: &Holding| is_named_by(places, &one.reservation, wanted);
+    if found.iter().any(is_named) {
+        found.retain(is_named);
     }
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),
         (Some(last), false) => Err(ambiguous(wanted, found.iter().chain([&last]))),
         (None, _) => Err(no_target(roster, me, wanted, &own, from, now)),
     }
+}
+
+/// The patterns of what is wanted, in their repositories too if somebody holds something there.
+fn patterns_here(places: &RepositoryPlaces<'_>, roster: &Roster<'_>, wanted: &Reservation) -> Vec<Pattern> {
+    let mut patterns = wanted.patterns("/");
+    if roster.has_repository_reservation() {
+        patterns.extend(places.patterns(&patterns));
+    }
+    patterns
+}
+
+/// Whether the reservation is the wanted one itself: written alike at the same place, or in another work tree of the
+/// repository that it binds in.
+fn is_named_by(places: &RepositoryPlaces<'_>, held: &Reservation, wanted: &Reservation) -> bool {
+    let root = NormalPath::absolute(wanted.root.as_deref().unwrap_or("/"));
+    let seen = places.seen_from(&root, held);
+    let held = Reservation { reach: wanted.reach.clone(), ..seen.as_ref().unwrap_or(held).clone() };
+    is_same_place(&held, wanted)
 }
 
 /// Whether `me` may contest what `holder` has. A caller that is not known counts as an agent.
@@ -86,22 +107,38 @@ pub(super) fn check_agent(holder: &Agent) -> Result<(), CommandError> {
 }
 
 /// The reservations in this project that `me` may contest, as `contest` reads them here.
-pub(in crate::ops) fn targets_here(ctx: &Context, roster: &Roster<'_>, me: Option<&Agent>) -> Vec<String> {
+pub(in crate::ops) fn targets_here(
+    ctx: &Context,
+    mesh: &Mesh,
+    roster: &Roster<'_>,
+    me: Option<&Agent>,
+) -> Vec<String> {
     let (now, place) = (clock::now(), PatternBase::here(ctx));
+    let places = RepositoryPlaces::new(mesh);
     let is_other = |record: &&Registration| me.is_none_or(|me| !me.is_same_agent(&record.agent));
     let others = roster.records().filter(is_other).filter(|record| record.is_live());
     let others = others.filter(|record| check_contestable(&record.agent, me).is_ok());
     let held = others.flat_map(|record| record.agent.reservations.iter().map(|held| (&record.agent, held)));
     let binding = held.filter(|(_, held)| held.binds(now));
-    binding.filter_map(|(holder, held)| written_here(ctx, &place, holder, held)).collect()
+    binding.filter_map(|(holder, held)| written_here(ctx, &place, &places, holder, held)).collect()
 }
 
 /// What to type here for this reservation; `None` if it is elsewhere, or if `contest` would read the text otherwise, as
 /// that of a file called `[id].tsx` that is gone.
-fn written_here(ctx: &Context, place: &PatternBase, holder: &Agent, held: &Reservation) -> Option<String> {
+fn written_here(
+    ctx: &Context,
+    place: &PatternBase,
+    places: &RepositoryPlaces<'_>,
+    holder: &Agent,
+    held: &Reservation,
+) -> Option<String> {
     let cwd = paths::resolve(&ctx.cwd);
+    let seen = places.seen_from(place.root(), held);
+    let held = seen.as_ref().unwrap_or(held);
     let patterns = resolved_patterns(holder, held);
-    let near = patterns.iter().filter(|pattern| place.is_near(pattern.head()));
+    let is_here =
+        |pattern: &&Pattern| place.is_near(pattern.head()) && !is_repository_path(pattern.head().as_str());
+    let near = patterns.iter().filter(is_here);
     let mut texts = near.map(|pattern| {
         let text = pattern.written_from(&cwd);
         // Neither an option nor the home directory.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::domain::pattern::Pattern;
-use crate::domain::{Agent, Conflict, Reservation};
-use crate::store::{Registration, resolved_patterns};
+use crate::domain::{Agent, Conflict, Reservation, ReservationReach};
+use crate::store::{Registration, RepositoryPlaces, resolved_patterns};
 
 /// A reservation and its holder.
 #[derive(Clone, Debug)]
@@ -25,6 +25,14 @@ impl Holding {
         match self.is_assumed {
             true => "; the patterns are too complex to compare, so they count as overlapping",
             false => "",
+        }
+    }
+
+    /// The remark to add if it binds in every work tree of its repository, and so here.
+    pub fn reach_text(&self) -> &'static str {
+        match self.reservation.reach {
+            ReservationReach::WorkTree => "",
+            ReservationReach::Repository(_) => " in every work tree of this repository",
         }
     }
 }
@@ -54,6 +62,17 @@ impl<'a> OtherReservations<'a> {
             Other { record, holds, holder: OnceCell::new() }
         };
         Self(records.into_iter().filter(is_other).map(other).collect())
+    }
+
+    /// Adds how everything is called in its repository: for one who wants something in every work tree, and so must not
+    /// get what others hold in any of them.
+    pub(in crate::ops) fn in_repositories(mut self, places: &RepositoryPlaces<'_>) -> Self {
+        for (_, patterns) in self.0.iter_mut().flat_map(|other| &mut other.holds) {
+            let mut shared = places.patterns(patterns);
+            shared.retain(|pattern| !patterns.contains(pattern));
+            patterns.extend(shared);
+        }
+        self
     }
 
     /// Calls `show` with each pattern, and a function that returns its holder if that is alive.

@@ -10,6 +10,7 @@ mod hard_links;
 pub(super) mod holdings;
 pub(super) mod list;
 pub(super) mod release;
+pub(super) mod repository_reach;
 pub(super) mod reserve;
 pub(super) mod rules;
 mod settle_contests;

@@ -1,7 +1,9 @@
 //! `msg release`: gives up paths, and tells those who were refused.
 
+use crate::domain::pattern::NormalPath;
 use crate::domain::{AgentName, EventKind, PathWait, Reservation};
 use crate::ops::reservations::reserve::BroadPatterns;
+use crate::store::RepositoryPlaces;
 use crate::sys::clock;
 
 use super::reserve::PatternBase;
@@ -19,25 +21,38 @@ pub struct ReleaseOutcome {
     pub withdrawn: Vec<Reservation>,
 }
 
+/// Which reservations are given up.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ReleaseScope {
+    /// Wherever they bind.
+    All,
+    /// Only those that bind in every work tree.
+    Repository,
+}
+
 /// Gives up the named reservations and contests, or all. If one of them is not the caller's, nothing changes.
-pub fn release(op: &Op, patterns: &[String]) -> Result<ReleaseOutcome, CommandError> {
+pub fn release(op: &Op, patterns: &[String], scope: ReleaseScope) -> Result<ReleaseOutcome, CommandError> {
     let (mesh, caller) = identity::own_caller(op)?;
     let mut locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
     let mut released: Vec<Reservation> = Vec::new();
     let mut withdrawn: Vec<Reservation> = Vec::new();
+    let is_meant = |held: &&Reservation| scope == ReleaseScope::All || held.reach.repository().is_some();
+    let own: Vec<Reservation> = me.reservations.iter().filter(is_meant).cloned().collect();
     let contested: Vec<Reservation> = me.contests.iter().map(|contest| contest.wanted.clone()).collect();
+    let contested: Vec<Reservation> = contested.into_iter().filter(|wish| is_meant(&wish)).collect();
+    let places = RepositoryPlaces::new(&mesh);
     for text in patterns {
-        let mine = meant(op, &me.reservations, text);
-        let wishes = meant(op, &contested, text);
+        let mine = meant(op, &places, &own, text);
+        let wishes = meant(op, &places, &contested, text);
         if mine.is_empty() && wishes.is_empty() {
-            return Err(not_held(text, &me.reservations));
+            return Err(not_held(text, &own));
         }
         withdrawn.extend(wishes);
         released.extend(mine.into_iter().filter(|held| !released.contains(held)).collect::<Vec<_>>());
     }
     if patterns.is_empty() {
-        released = me.reservations.clone();
+        released = own;
         withdrawn = contested;
     }
     if !released.is_empty() || !withdrawn.is_empty() {
@@ -63,12 +78,17 @@ pub fn release(op: &Op, patterns: &[String]) -> Result<ReleaseOutcome, CommandEr
     Ok(ReleaseOutcome { holder: me.name, reservations: released, withdrawn })
 }
 
-/// The caller's reservations that the text refers to: as listed, or as read from here.
-fn meant(ctx: &Context, held: &[Reservation], text: &str) -> Vec<Reservation> {
+/// The caller's reservations that the text refers to: as listed, or as read from here. One that binds in every work tree
+/// is read from any of them.
+fn meant(ctx: &Context, places: &RepositoryPlaces<'_>, held: &[Reservation], text: &str) -> Vec<Reservation> {
     let drafted = PatternBase::here(ctx).draft(ctx, text, BroadPatterns::Accept).ok();
     let same = |text: &str, other: &str| text.trim_end_matches('/') == other.trim_end_matches('/');
     let is_here = |held: &&Reservation| {
-        drafted.as_ref().is_some_and(|draft| draft.root == held.root && same(&draft.pattern, &held.pattern))
+        drafted.as_ref().is_some_and(|draft| {
+            let root = NormalPath::absolute(draft.root.as_deref().unwrap_or("/"));
+            same(&draft.pattern, &held.pattern)
+                && (draft.root == held.root || places.seen_from(&root, held).is_some())
+        })
     };
     let here: Vec<Reservation> = held.iter().filter(is_here).cloned().collect();
     if !here.is_empty() {

@@ -6,7 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{NormalPath, Pattern, PatternError, SearchBudget, has_wildcard, literal_head};
 use crate::domain::{
-    Agent, AgentName, Conflict, EventKind, PathWait, Reservation, quote_code, quote_sentence,
+    Agent, AgentName, Conflict, EventKind, PathWait, Reservation, ReservationReach, quote_code,
+    quote_sentence,
 };
 use crate::store::{Mesh, StagedChange, iso};
 use crate::sys::git::WorkTree;
@@ -16,6 +17,7 @@ use super::conflicts::{STEPS_UNDER_LOCK, WantedReservations};
 use super::contest_answers;
 use super::expired::drop_expired;
 use super::holdings::Holding;
+use super::repository_reach::{RequestedReach, with_reach};
 use super::rules::{drop_waits_for, is_same_place};
 use super::waiting;
 use crate::ops::agents::roster::Roster;
@@ -47,6 +49,7 @@ pub struct ReserveRequest {
     /// How long it is wanted; `None`: as long as the agent lives.
     pub ttl: Option<SignedDuration>,
     pub broad: BroadPatterns,
+    pub reach: RequestedReach,
 }
 
 #[derive(Clone, Debug)]
@@ -61,7 +64,8 @@ pub fn reserve(op: &Op, request: &ReserveRequest) -> Result<ReserveOutcome, Comm
     let now = clock::now();
     let wanted = drafts(op, request, now)?;
     let (mesh, caller, roster) = identity::own_caller_and_others(op)?;
-    let wanted = WantedReservations::new(wanted, &caller.cwd);
+    let wanted = with_reach(op, &mesh, wanted, request.reach)?;
+    let wanted = WantedReservations::new(&mesh, wanted, &caller.cwd);
     wanted.compare(&roster, &caller, now);
     let mut locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
@@ -100,9 +104,12 @@ pub(in crate::ops) fn drafts(
 ) -> Result<Vec<Reservation>, CommandError> {
     let place = PatternBase::here(ctx);
     let reason = reason(request.reason.as_deref())?;
+    // What leaves the repository is refused by `with_reach`, whatever else is allowed.
+    let broad =
+        if request.reach == RequestedReach::Repository { BroadPatterns::Accept } else { request.broad };
     let mut wanted: Vec<Reservation> = Vec::new();
     for text in &request.patterns {
-        let reservation = place.draft(ctx, text, request.broad)?;
+        let reservation = place.draft(ctx, text, broad)?;
         let expires_at = request.ttl.map(|ttl| now + ttl);
         let is_same =
             |other: &Reservation| other.pattern == reservation.pattern && other.head == reservation.head;
@@ -130,7 +137,10 @@ impl GrantedReservations {
     }
 
     /// Warns about reservations in other work trees. That needs no lock, and reads their directories.
-    pub(in crate::ops) fn tell_of_work_trees(&self, op: &Op, wanted: &WantedReservations) {
+    pub(in crate::ops) fn tell_of_work_trees(&self, op: &Op, wanted: &WantedReservations<'_>) {
+        if let Some(failure) = wanted.end_comparison() {
+            op.warn(failure);
+        }
         if let Some(roster) = &self.roster {
             PatternBase::here(op).tell_of_work_trees(op, roster, &self.agent, wanted);
         }
@@ -144,7 +154,7 @@ pub(in crate::ops) fn take(
     mesh: &Mesh,
     change: &mut StagedChange<'_>,
     me: &Agent,
-    wanted: &WantedReservations,
+    wanted: &WantedReservations<'_>,
     now: Timestamp,
 ) -> Result<GrantedReservations, CommandError> {
     let roster = Roster::locked(mesh, change.locked())?;
@@ -172,7 +182,7 @@ fn answer_contests(
     change: &mut StagedChange<'_>,
     roster: &Roster<'_>,
     me: &Agent,
-    wanted: &WantedReservations,
+    wanted: &WantedReservations<'_>,
 ) -> Result<(), CommandError> {
     let Some(now) = process::uptime().filter(|_| me.reservations.iter().any(|held| held.contest.is_some()))
     else {
@@ -181,9 +191,7 @@ fn answer_contests(
     let budget = SearchBudget::new(STEPS_UNDER_LOCK);
     let is_meant = |held: &Reservation| {
         let held = held.patterns(&me.cwd);
-        let meets =
-            |mine: &Pattern| Conflict::of(std::slice::from_ref(mine), &held, &budget) != Conflict::None;
-        wanted.as_read().any(|(_, mine)| meets(mine))
+        wanted.patterns().any(|mine| Conflict::of(mine, &held, &budget) != Conflict::None)
     };
     for contester in roster.live().filter(|agent| contest_answers::is_owed_answer(agent, me)) {
         contest_answers::stage_answer(op, change, me, contester, is_meant, &now)?;
@@ -192,15 +200,9 @@ fn answer_contests(
 }
 
 fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> PathWait {
-    let Reservation { pattern, root, is_literal: literal, .. } = wanted.clone();
-    PathWait {
-        pattern,
-        named: None,
-        root,
-        is_literal: literal,
-        holder: holding.holder.name.to_string(),
-        since: now,
-    }
+    let Reservation { pattern, root, is_literal, reach, .. } = wanted.clone();
+    let holder = holding.holder.name.to_string();
+    PathWait { pattern, named: None, root, is_literal, holder, since: now, reach }
 }
 
 /// Adds the reservations to the registration. Those already held are renewed and keep their age; expired ones are
@@ -270,7 +272,7 @@ pub(super) fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> 
     let text = format!("{}{more}", describe_conflict(whole.unwrap_or(&wanted.pattern), first, now));
     let rows = conflicts.iter().map(|(wanted, holding)| {
         let theirs = &holding.reservation;
-        [
+        let mut row = [
             ("pattern", Some(theirs.pattern.clone())),
             ("wanted", Some(wanted.pattern.clone())),
             ("holder", Some(holding.holder.name.to_string())),
@@ -280,7 +282,12 @@ pub(super) fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> 
             ("expiresAt", theirs.expires_at.map(iso)),
         ]
         .map(|(name, text)| (name, text.map(ErrorDetail::Text)))
-        .to_vec()
+        .to_vec();
+        if let Some(commit) = theirs.reach.repository() {
+            let keys = [("reach", "repository"), ("repository", commit.as_str())];
+            row.extend(keys.map(|(name, text)| (name, Some(ErrorDetail::Text(text.to_string())))));
+        }
+        row
     });
     let rows = ErrorDetail::Rows(rows.collect());
     let mut error = CommandError::new(CommandErrorKind::Reserved, text)
@@ -295,7 +302,8 @@ pub(in crate::ops) fn describe_conflict(wanted: &str, holding: &Holding, now: Ti
     let reason =
         reservation.reason.as_deref().map_or(String::new(), |reason| format!(": {}", quote_sentence(reason)));
     let pattern = quote_code(&reservation.pattern);
-    let held = format!("{} holds {pattern} ({})", holder.name, format_age(reservation.since, now));
+    let age = format_age(reservation.since, now);
+    let held = format!("{} holds {pattern}{} ({age})", holder.name, holding.reach_text());
     let caveat = holding.caveat();
     let prefix = reservation.pattern.trim_end_matches('/');
     let is_inside = |rest: &str| rest.is_empty() || rest.starts_with('/');
@@ -401,6 +409,7 @@ impl PatternBase {
             expires_at: None,
             task: None,
             contest: None,
+            reach: ReservationReach::WorkTree,
         })
     }
 
@@ -434,7 +443,7 @@ impl PatternBase {
 
     /// Warns about the same path in another work tree of the repository: other files, but the changes will have to be
     /// merged.
-    fn tell_of_work_trees(&self, op: &Op, roster: &Roster<'_>, me: &Agent, wanted: &WantedReservations) {
+    fn tell_of_work_trees(&self, op: &Op, roster: &Roster<'_>, me: &Agent, wanted: &WantedReservations<'_>) {
         let now = clock::now();
         let Some(common) = self.tree.as_ref().and_then(WorkTree::repository) else { return };
         let budget = SearchBudget::new(STEPS_UNDER_LOCK);

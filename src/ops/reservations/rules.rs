@@ -25,7 +25,7 @@ pub(in crate::ops) fn restore_reservations(
     let is_held = |held: &Reservation| held.binds(now) && held.task.as_ref().is_none_or(has);
     let held: Vec<Reservation> = held.into_iter().filter(is_held).collect();
     let roster = Roster::of(mesh, Cow::Borrowed(census));
-    let wanted = WantedReservations::new(held, &agent.cwd);
+    let wanted = WantedReservations::new(mesh, held, &agent.cwd);
     let taken = wanted.conflicts(&roster, agent, now);
     // If something can't be read, take nothing back.
     let is_taken = |held: &&Reservation| {
@@ -41,7 +41,7 @@ pub(in crate::ops) fn drop_waits_for(agent: &mut Agent, held: &[Reservation]) {
     let patterns: Vec<Pattern> = held.iter().flat_map(|held| held.patterns(&agent.cwd)).collect();
     let Agent { cwd, waits_for, contests, .. } = agent;
     let has = |wanted: &Pattern| patterns.iter().any(|pattern| covers_all_of(pattern, wanted));
-    waits_for.retain(|wait| !has(&wait.read(cwd)));
+    waits_for.retain(|wait| !wait.patterns(cwd).iter().all(has));
     contests.retain(|contest| !contest.wanted.patterns(cwd).first().is_some_and(has));
 }
 
@@ -57,13 +57,13 @@ pub(in crate::ops) fn contains(pattern: &Pattern, other: &Pattern) -> bool {
     is_same || pattern.is_literal() && pattern.covers(other.head())
 }
 
-/// Whether they are the same pattern at the same place. A path that has become a directory since differs only by its
-/// slash.
+/// Whether they are the same pattern at the same place, with the same reach. A path that has become a directory since
+/// differs only by its slash.
 pub(super) fn is_same_place(a: &Reservation, b: &Reservation) -> bool {
     let is_path = |one: &Reservation| one.is_literal || !has_wildcard(&one.pattern);
     let same = match is_path(a) && is_path(b) {
         true => a.pattern.trim_end_matches('/') == b.pattern.trim_end_matches('/'),
         false => a.pattern == b.pattern,
     };
-    same && a.root == b.root && a.is_literal == b.is_literal
+    same && a.root == b.root && a.is_literal == b.is_literal && a.reach == b.reach
 }

@@ -13,7 +13,7 @@ use crate::domain::{
     Agent, AgentName, Contest, EventKind, Liveness, MachineTime, Notice, PeerText, Reservation,
     format_duration, quote_code, shell_word,
 };
-use crate::store::{ContestEnd, LockedMesh, Mesh, resolved_patterns};
+use crate::store::{ContestEnd, LockedMesh, Mesh, RepositoryPlaces, resolved_patterns};
 use crate::sys::{clock, process};
 
 use super::conflicts::WantedReservations;
@@ -58,16 +58,17 @@ pub fn release_from(op: &Op, text: &str, from: &AgentName) -> Result<TakeOverOut
     let roster = Roster::locked(&mesh, &locked)?;
     let holder = holder(&roster, from)?;
     check_holder(holder)?;
+    let places = RepositoryPlaces::new(&mesh);
     match taker {
         Taker::Person(name) => {
-            let lost = find_target(&roster, None, &wanted, Some(holder), clock::now())?;
+            let lost = find_target(&places, &roster, None, &wanted, Some(holder), clock::now())?;
             release_by_person(op, &mesh, &mut locked, &name, lost)
         }
         Taker::Contester(me) => {
             let me = locked.own_record(&me)?.agent;
             check_agent(holder)?;
             check_alive(holder)?;
-            let lost = find_target(&roster, Some(&me), &wanted, Some(holder), clock::now())?;
+            let lost = find_target(&places, &roster, Some(&me), &wanted, Some(holder), clock::now())?;
             let attempt = Attempt { op, mesh: &mesh, roster: &roster, me: &me, lost: &lost };
             let contest = attempt.check(&mut locked)?;
             let gained = attempt.gained(&contest, wanted)?;
@@ -218,7 +219,7 @@ impl Attempt<'_> {
     fn gained(&self, contest: &Contest, wanted: Reservation) -> Result<Reservation, CommandError> {
         let now = clock::now();
         let wanted = Reservation { reason: contest.wanted.reason.clone(), since: now, ..wanted };
-        let wanted = WantedReservations::new(vec![wanted], &self.me.cwd);
+        let wanted = WantedReservations::new(self.mesh, vec![wanted], &self.me.cwd);
         let is_lost = |holding: &Holding| {
             holding.holder.is_same_agent(&self.lost.holder) && self.is_lost(&holding.reservation)
         };

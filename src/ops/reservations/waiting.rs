@@ -14,10 +14,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::domain::pattern::{NormalPath, Pattern, SearchBudget};
-use crate::domain::{Agent, Conflict, Importance, Notice, PathWait, PeerText, TaskRef, TaskWait, quote_code};
+use crate::domain::pattern::{Pattern, SearchBudget};
+use crate::domain::{
+    Agent, Conflict, Importance, Notice, PathWait, PeerText, ReservationReach, TaskRef, TaskWait, quote_code,
+};
 use crate::store::{
-    Census, Claim, Claims, Completions, LockedMesh, Mesh, Registration, RegistryQuery, StagedChange,
+    Census, Claim, Claims, Completions, LockedMesh, Mesh, Registration, RegistryQuery, RepositoryPlaces,
+    StagedChange,
 };
 use crate::sys::{clock, paths};
 
@@ -104,18 +107,35 @@ pub(in crate::ops) fn forget_task(op: &Op, change: &mut StagedChange<'_>, agent:
 }
 
 fn same(a: &PathWait, b: &PathWait) -> bool {
-    (&a.pattern, &a.named, &a.root, a.is_literal) == (&b.pattern, &b.named, &b.root, b.is_literal)
+    let place = |wait: &PathWait| (wait.pattern.clone(), wait.named.clone(), wait.root.clone());
+    place(a) == place(b) && a.is_literal == b.is_literal && a.reach == b.reach
 }
 
 /// Agents that may hold something the agent waits for, and perhaps others.
 fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
-    let both = |wait: &PathWait| {
-        let read = wait.read(&agent.cwd);
-        [read.head().clone(), paths::resolve(Path::new(read.head().as_str()))]
-    };
-    let heads: Vec<NormalPath> = agent.waits_for.iter().flat_map(both).collect();
-    let near = RegistryQuery { heads: heads.iter().collect(), ..RegistryQuery::default() };
-    Ok(mesh.registry().indexed()?.matching(&near)?.into_owned())
+    // The index does not know what is in the way of somebody who wants it in every work tree.
+    if agent.waits_for.iter().any(|wait| wait.reach.repository().is_some()) {
+        return Ok(mesh.registry().census()?);
+    }
+    let registry = mesh.registry().indexed()?;
+    let mut wanted: Vec<Pattern> = agent.waits_for.iter().flat_map(|wait| spelled(agent, wait)).collect();
+    if registry.mentions_repository() {
+        wanted.extend(RepositoryPlaces::at_hook(mesh).patterns(&wanted));
+    }
+    let near =
+        RegistryQuery { heads: wanted.iter().map(Pattern::head).collect(), ..RegistryQuery::default() };
+    Ok(registry.matching(&near)?.into_owned())
+}
+
+/// What the agent waits for: as written, and where links lead now.
+fn spelled(agent: &Agent, wait: &PathWait) -> Vec<Pattern> {
+    let mut patterns = wait.patterns(&agent.cwd);
+    let read = wait.read(&agent.cwd);
+    let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
+    if led != read {
+        patterns.push(led);
+    }
+    patterns
 }
 
 /// All reservations and claims, read once for all who wait.
@@ -123,6 +143,9 @@ struct HeldSnapshot<'c> {
     mesh: &'c Mesh,
     census: &'c Census,
     others: OnceCell<OtherReservations<'c>>,
+    /// The same, as they are in their repositories too.
+    others_in_repositories: OnceCell<OtherReservations<'c>>,
+    places: RepositoryPlaces<'c>,
     tasks: OnceCell<(Claims, Completions)>,
     spellings: Spellings,
     /// Past this limit, what can't be compared counts as held.
@@ -131,9 +154,16 @@ struct HeldSnapshot<'c> {
 
 impl<'c> HeldSnapshot<'c> {
     fn new(mesh: &'c Mesh, census: &'c Census) -> Self {
-        let (others, tasks) = (OnceCell::new(), OnceCell::new());
-        let (spellings, budget) = (Spellings::default(), SearchBudget::new(STEPS_UNDER_LOCK));
-        Self { mesh, census, others, tasks, spellings, budget }
+        Self {
+            mesh,
+            census,
+            others: OnceCell::new(),
+            others_in_repositories: OnceCell::new(),
+            places: RepositoryPlaces::at_hook(mesh),
+            tasks: OnceCell::new(),
+            spellings: Spellings::default(),
+            budget: SearchBudget::new(STEPS_UNDER_LOCK),
+        }
     }
 
     fn tasks(&self) -> Result<&(Claims, Completions), CommandError> {
@@ -145,14 +175,22 @@ impl<'c> HeldSnapshot<'c> {
     }
 
     fn in_the_way(&self, agent: &Agent, wait: &PathWait) -> Vec<Holding> {
-        let read = wait.read(&agent.cwd);
-        let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
-        let both = if led == read { vec![read] } else { vec![read, led] };
-        let hit = |theirs: &Pattern| Conflict::of(&both, std::slice::from_ref(theirs), &self.budget);
+        let mut wanted = spelled(agent, wait);
+        if self.census.has_repository_reservation() {
+            let shared = self.places.patterns(&wanted);
+            wanted.extend(shared);
+        }
+        let hit = |theirs: &Pattern| Conflict::of(&wanted, std::slice::from_ref(theirs), &self.budget);
         let others = || {
             OtherReservations::new(self.census.records.iter().chain(self.census.odd()), None, clock::now())
         };
-        self.others.get_or_init(others).in_the_way_of(agent, hit)
+        let others = match wait.reach {
+            ReservationReach::WorkTree => self.others.get_or_init(others),
+            ReservationReach::Repository(_) => {
+                self.others_in_repositories.get_or_init(|| others().in_repositories(&self.places))
+            }
+        };
+        others.in_the_way_of(agent, hit)
     }
 
     /// What the agent waits for and nobody holds any more.

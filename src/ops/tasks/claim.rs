@@ -62,7 +62,7 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<ClaimOutcome, CommandErr
     let paths = reserve::drafts(op, &paths_wanted, clock::now())?;
     let (mesh, caller, roster) = identity::own_caller_and_others(op)?;
     let place = SpecRef::find(op, request.spec.as_deref(), Some(&caller))?;
-    let wanted = WantedReservations::new(paths, &caller.cwd);
+    let wanted = WantedReservations::new(&mesh, paths, &caller.cwd);
     if !request.reserve.is_empty() {
         wanted.compare(&roster, &caller, clock::now());
     }

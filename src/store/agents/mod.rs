@@ -9,6 +9,8 @@ pub(super) mod presence;
 pub(super) mod pruning;
 pub(super) mod registry;
 pub(super) mod registry_index;
+pub(super) mod repository_places;
+pub(super) mod repository_records;
 pub(super) mod resolved_patterns;
 pub(super) mod session_hash;
 pub(super) mod sessions;

@@ -109,6 +109,11 @@ impl Census {
             || self.unreadable.iter().any(|file| file.stem == name.as_str())
     }
 
+    /// Whether somebody holds something in every work tree of a repository.
+    pub fn has_repository_reservation(&self) -> bool {
+        self.records.iter().any(|record| record.agent.holds_in_repository())
+    }
+
     /// What could be read of odd registrations.
     pub fn odd(&self) -> impl Iterator<Item = &Registration> {
         self.unreadable.iter().filter_map(|file| file.told.as_deref())

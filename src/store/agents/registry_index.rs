@@ -13,8 +13,9 @@ use std::cell::{OnceCell, RefCell};
 use std::time::{Duration, SystemTime};
 
 use super::registry::{self, Census, Registration};
+use super::repository_records::RepositoryRecord;
 use crate::domain::pattern::NormalPath;
-use crate::domain::{Agent, SessionId};
+use crate::domain::{Agent, SessionId, mentions_repository};
 use crate::store::error::StoreError;
 use crate::store::handles::Registry;
 use crate::store::mesh::Mesh;
@@ -81,6 +82,7 @@ impl<'m> Registry<'m> {
             text,
             all: OnceCell::new(),
             learned: RefCell::default(),
+            repositories: RefCell::default(),
         })
     }
 }
@@ -97,6 +99,8 @@ pub struct IndexedRegistry<'m> {
     all: OnceCell<Census>,
     /// The new content of the index, if it is out of date.
     learned: RefCell<Option<String>>,
+    /// What git said about repositories, to be saved with the index.
+    repositories: RefCell<Vec<RepositoryRecord>>,
 }
 
 impl IndexedRegistry<'_> {
@@ -123,8 +127,20 @@ impl IndexedRegistry<'_> {
         Ok(Cow::Owned(census))
     }
 
-    /// Writes the index if a query has shown that it is out of date. Takes no lock.
+    /// Whether an agent that the index knows holds something in every work tree of a repository. Agents that it does not
+    /// know are read by every query.
+    pub fn mentions_repository(&self) -> bool {
+        mentions_repository(&self.text)
+    }
+
+    /// Keeps what git said for [`Self::update_index`].
+    pub fn keep_repositories(&self, records: Vec<RepositoryRecord>) {
+        self.repositories.borrow_mut().extend(records);
+    }
+
+    /// Writes the index if a query has shown that it is out of date, and what git said about repositories. Takes no lock.
     pub fn update_index(&self) {
+        self.repositories.take().iter().for_each(|record| self.mesh.repositories().save(record));
         if let Some(text) = self.learned.take() {
             // The index only saves time, so errors are ignored.
             drop(self.mesh.files.replace(&self.mesh.layout.index(), text.as_bytes()));

@@ -13,7 +13,7 @@ use super::process::recorded;
 use super::registration::ReservationKeys;
 use super::surrogates;
 use crate::domain::pattern::LetterCase;
-use crate::domain::{ActivityCounts, Agent, AgentName, Reservation, SessionId};
+use crate::domain::{ActivityCounts, Agent, AgentName, Reservation, ReservationReach, SessionId};
 
 /// Reads what it can from an odd registration of pi-messenger; `stem` is its file name without the extension. `None`:
 /// it is a damaged one of ours, or names no process.
@@ -81,6 +81,7 @@ fn reservation(entry: &Value, since: Timestamp) -> Option<Reservation> {
         case: LetterCase::Matters,
         task: None,
         contest: None,
+        reach: ReservationReach::WorkTree,
     })
 }
 

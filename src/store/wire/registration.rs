@@ -142,6 +142,26 @@ mod tests {
     }
 
     #[test]
+    fn where_a_reservation_binds_is_kept_and_taken_away() {
+        use crate::domain::ReservationReach;
+        let mut document: Map<String, Value> = serde_json::from_str(PI).unwrap();
+        let commit = "3890d112605d372894a6fab37e3f056c89ad692c";
+        document["reservations"][0]["repository"] = commit.into();
+        let mut agent = parse_value(&document).unwrap();
+        let reach = agent.reservations[0].reach.clone();
+        assert_eq!(reach.repository().map(|commit| commit.as_str()), Some(commit));
+        let mut copy = document.clone();
+        overlay(&mut copy, &agent);
+        assert_eq!(copy, document);
+        agent.reservations[0].reach = ReservationReach::WorkTree;
+        overlay(&mut copy, &agent);
+        assert!(copy["reservations"][0].get("repository").is_none());
+        document["reservations"][0]["repository"] = "not a commit".into();
+        let odd = parse_value(&document).unwrap();
+        assert_eq!(odd.reservations[0].reach, ReservationReach::WorkTree, "it binds where it was made");
+    }
+
+    #[test]
     fn laying_over_changes_nothing_by_itself() {
         let agent = parse(PI.as_bytes()).unwrap();
         let document: Map<String, Value> = serde_json::from_str(PI).unwrap();

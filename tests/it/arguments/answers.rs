@@ -50,6 +50,7 @@ fn a_missing_argument_is_answered_with_examples() {
       msg reserve src/auth/ --reason "new login"
       msg reserve 'src/**/*.sql' Cargo.toml
       msg reserve docs/ --ttl 30m          for half an hour
+      msg reserve --repo Cargo.lock        in every work tree of this repository
       msg reserve src/auth/                again: renews it
     hint: run `msg reserve --help` for all options
 

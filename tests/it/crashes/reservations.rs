@@ -90,6 +90,28 @@ fn reserving() {
     });
 }
 
+/// Where the repository began is written too.
+#[test]
+fn reserving_in_every_work_tree() {
+    let command = ["reserve", "--repo", "lib/", "test/", "--reason", "both", "--as", "Alice"];
+    let scene = scene();
+    for args in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "one"]] {
+        let mut git = std::process::Command::new("git");
+        git.arg("-C").arg(scene.env.work()).args(["-c", "user.name=J", "-c", "user.email=j@example.org"]);
+        assert!(git.args(args).status().unwrap().success());
+    }
+    scene.sweep(&Sweep {
+        command: &command,
+        recovery: &command,
+        codes: &[0],
+        settled: &|env| {
+            assert_eq!(patterns(env, "Alice"), ["src/", "lib/", "test/"]);
+            let registration = env.registration("Alice");
+            assert!(registration["reservations"][1]["repository"].is_string(), "{registration}");
+        },
+    });
+}
+
 #[test]
 fn renewing() {
     let command = ["reserve", "src/", "--reason", "new", "--as", "Alice"];

@@ -221,7 +221,10 @@ fn what_is_covered_is_what_a_slow_look_says() {
         let root = fs::canonicalize(dir.path()).unwrap().join("deep/down/here");
         fs::create_dir_all(&root).unwrap();
         let cwd = case.make(&root);
-        ops::run(context(&env, "Alice", &cwd), |op| ops::release(op, &[])).into_parts().0.unwrap();
+        ops::run(context(&env, "Alice", &cwd), |op| ops::release(op, &[], ops::ReleaseScope::All))
+            .into_parts()
+            .0
+            .unwrap();
         let mut references = Vec::new();
         for pattern in &case.patterns {
             let text = pattern.typed(&root);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::{AgentName, escape_invisible};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::reservations::json as reservation_json;
-use crate::ops::{self, CommandError, Op, ReleaseOutcome, TakeOverOutcome};
+use crate::ops::{self, CommandError, Op, ReleaseOutcome, ReleaseScope, TakeOverOutcome};
 
 /// Release paths; agents that were refused are notified
 ///
@@ -26,11 +26,15 @@ pub(in crate::faces::cli) struct ReleaseArgs {
     /// Take it from this agent
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
+    /// Only what you reserved with `--repo`
+    #[arg(long, conflicts_with = "from")]
+    repo: bool,
 }
 
 pub(super) fn run(op: &Op, args: ReleaseArgs) -> Result<CommandOutput, CommandError> {
+    let scope = if args.repo { ReleaseScope::Repository } else { ReleaseScope::All };
     match (args.from, args.patterns.as_slice()) {
-        (None, patterns) => Ok(ReleaseReport(ops::release(op, patterns)?).into()),
+        (None, patterns) => Ok(ReleaseReport(ops::release(op, patterns, scope)?).into()),
         (Some(from), [pattern]) => {
             Ok(TakeOverReport(ops::release_from(op, pattern, &AgentName::new(from)?)?).into())
         }

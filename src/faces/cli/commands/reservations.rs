@@ -56,12 +56,13 @@ impl Report for ReservationsReport {
                 table.row(vec![TableCell::plain(&escape_invisible(&reservation.pattern))]);
                 continue;
             }
-            let root = reservation.root.as_deref().unwrap_or(&holder.cwd);
+            let root = self.home.shorten(reservation.root.as_deref().unwrap_or(&holder.cwd));
+            let place = format!("{root}{}", reservation.reach_note());
             table.row(vec![
                 TableCell::styled(&escape_invisible(&reservation.pattern), style::bold),
                 TableCell::plain(if self.mine { "" } else { holder.name.as_str() }),
                 TableCell::plain(&agent_text::duration(now, reservation.since)),
-                TableCell::plain(&escape_invisible(&self.home.shorten(root))),
+                TableCell::plain(&escape_invisible(&place)),
                 TableCell::plain(&until(reservation, now).unwrap_or_default()),
                 TableCell::plain(&escape_invisible(&why(reservation, contests))),
             ]);

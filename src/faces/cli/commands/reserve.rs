@@ -5,21 +5,23 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::escape_invisible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::reservations::{json as reservation_json, until};
-use crate::ops::{self, BroadPatterns, CommandError, Op, ReserveOutcome, ReserveRequest};
+use crate::faces::cli::reservations::{json as reservation_json, reach, until};
+use crate::ops::{self, BroadPatterns, CommandError, Op, RequestedReach, ReserveOutcome, ReserveRequest};
 use crate::sys::clock;
 
 /// Reserve paths so that other agents can't edit them
 ///
 /// A path covers itself and everything beneath it; in a glob `*` stops at `/` and `**` does not. Patterns are relative
-/// to the current directory and count in this git work tree. All are granted or none. You hold them until you release
-/// them, leave or end.
+/// to the current directory and count in this git work tree; with `--repo` they count in every work tree and clone of
+/// the repository on this machine, which are recognised by its first commit. All are granted or none. You hold them
+/// until you release them, leave or end.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg reserve src/auth/ --reason \"new login\"
   msg reserve 'src/**/*.sql' Cargo.toml
   msg reserve docs/ --ttl 30m          for half an hour
+  msg reserve --repo Cargo.lock        in every work tree of this repository
   msg reserve src/auth/                again: renews it")]
 pub(in crate::faces::cli) struct ReserveArgs {
     /// Paths or globs, relative to the current directory
@@ -34,12 +36,16 @@ pub(in crate::faces::cli) struct ReserveArgs {
     /// Allow paths outside this work tree
     #[arg(long)]
     force_broad: bool,
+    /// In every work tree and clone of this repository on this machine
+    #[arg(long, conflicts_with = "force_broad")]
+    repo: bool,
 }
 
 pub(super) fn run(op: &Op, args: ReserveArgs) -> Result<CommandOutput, CommandError> {
     let ttl = args.ttl.as_deref().map(ops::parse_time_to_live).transpose()?;
     let broad = if args.force_broad { BroadPatterns::Accept } else { BroadPatterns::Refuse };
-    let request = ReserveRequest { patterns: args.patterns, reason: args.reason, ttl, broad };
+    let reach = if args.repo { RequestedReach::Repository } else { RequestedReach::WorkTree };
+    let request = ReserveRequest { patterns: args.patterns, reason: args.reason, ttl, broad, reach };
     Ok(ReserveReport(ops::reserve(op, &request)?).into())
 }
 
@@ -60,7 +66,8 @@ impl Report for ReserveReport {
         let now = clock::now();
         for reservation in &self.0.reservations {
             let until = until(reservation, now).map_or(String::new(), |until| format!(" {until}"));
-            page.line(format!("{} is yours{until}.", style::bold(&escape_invisible(&reservation.pattern))));
+            let pattern = style::bold(&escape_invisible(&reservation.pattern));
+            page.line(format!("{pattern} is yours{}{until}.", reach(reservation)));
         }
     }
 

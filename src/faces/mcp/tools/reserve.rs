@@ -4,11 +4,12 @@ use rmcp::model::Tool;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::{AgentName, quote_code, quote_sentence};
+use crate::domain::{AgentName, Reservation, quote_code, quote_sentence};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::{
-    self, BroadPatterns, CommandError, CommandErrorKind, HolderScope, Holding, Op, ReserveRequest,
+    self, BroadPatterns, CommandError, CommandErrorKind, HolderScope, Holding, Op, ReleaseScope,
+    RequestedReach, ReserveRequest,
 };
 
 use super::{as_agent, describe, needed};
@@ -30,6 +31,7 @@ pub(super) fn tool() -> Tool {
             "from": { "type": "string", "description": "the holder" },
             "ttl": { "type": "string", "description": "such as 30m" },
             "force_broad": { "type": "boolean", "description": "also outside of this work tree" },
+            "repo": { "type": "boolean", "description": "in all its work trees and clones" },
         }),
     )
 }
@@ -43,6 +45,7 @@ pub(in crate::faces::mcp) struct ReserveToolArgs {
     from: Option<String>,
     ttl: Option<String>,
     force_broad: Option<bool>,
+    repo: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -63,7 +66,8 @@ pub(super) fn run(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandE
         Action::Contest => contest(op, args),
         Action::Release => {
             let paths = args.paths.unwrap_or_default();
-            let released = as_agent(op, |op| ops::release(op, &paths))?;
+            let scope = if args.repo == Some(true) { ReleaseScope::Repository } else { ReleaseScope::All };
+            let released = as_agent(op, |op| ops::release(op, &paths, scope))?;
             let holder = released.holder.as_str();
             let mut lines: Vec<String> = released
                 .reservations
@@ -99,10 +103,15 @@ fn reserve(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
             Some(true) => BroadPatterns::Accept,
             Some(false) | None => BroadPatterns::Refuse,
         },
+        reach: match args.repo {
+            Some(true) => RequestedReach::Repository,
+            Some(false) | None => RequestedReach::WorkTree,
+        },
     };
     let granted = as_agent(op, |op| ops::reserve(op, &request))?;
     let holder = granted.holder.as_str();
-    let lines = granted.reservations.iter().map(|taken| format!("{} is yours", quote_code(&taken.pattern)));
+    let line = |taken: &Reservation| format!("{} is yours{}", quote_code(&taken.pattern), taken.reach_note());
+    let lines = granted.reservations.iter().map(line);
     let taken = granted.reservations.iter().map(|taken| json::reservation(taken, holder));
     Ok(ToolAnswer::lines(lines).with("reservations", taken.collect::<Vec<_>>()))
 }
@@ -150,7 +159,8 @@ fn list(op: &Op) -> Result<ToolAnswer, CommandError> {
     let line = |Holding { holder, reservation, .. }: &Holding| {
         let reason =
             reservation.reason.as_deref().map_or(String::new(), |text| format!(": {}", quote_sentence(text)));
-        format!("{} holds {}{reason}", holder.name, quote_code(&reservation.pattern))
+        let (pattern, reach) = (quote_code(&reservation.pattern), reservation.reach_note());
+        format!("{} holds {pattern}{reach}{reason}", holder.name)
     };
     let mut lines: Vec<String> = holdings.iter().map(line).collect();
     if lines.is_empty() {

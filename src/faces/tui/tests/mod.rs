@@ -87,6 +87,7 @@ fn world() -> MeshSnapshot {
     };
     let hold = |pattern: &str, refused: &[&str]| ReservationItem {
         pattern: pattern.to_string(),
+        reach_note: "",
         holder: "SwiftRaven".to_string(),
         since: ago(12),
         reason: Some("new login flow".to_string()),

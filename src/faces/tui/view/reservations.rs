@@ -48,8 +48,7 @@ impl Widths {
         let longest = |text: fn(&ReservationItem) -> String| {
             all.iter().map(|hold| text(hold).width()).max().unwrap_or(0)
         };
-        let pattern =
-            longest(|hold| escape_invisible(&hold.pattern).into_owned()).clamp(6, (width * 2 / 5).max(6));
+        let pattern = longest(path).clamp(6, (width * 2 / 5).max(6));
         let holder = longest(|hold| escape_invisible(&hold.holder).into_owned()).clamp(6, (width / 4).max(6));
         let refused = match longest(refused) {
             0 => 0,
@@ -59,6 +58,10 @@ impl Widths {
         let why = width.saturating_sub(pattern + holder + refused + AGE + gaps * GAP.len());
         Self { pattern, holder, refused, why }
     }
+}
+
+fn path(hold: &ReservationItem) -> String {
+    format!("{}{}", escape_invisible(&hold.pattern), hold.reach_note)
 }
 
 fn refused(hold: &ReservationItem) -> String {
@@ -79,7 +82,7 @@ fn line(hold: &ReservationItem, widths: &Widths, state: &ChatState, theme: Theme
         }
     };
     let mut spans = vec![
-        Span::styled(fit(&escape_invisible(&hold.pattern), widths.pattern), theme.strong()),
+        Span::styled(fit(&path(hold), widths.pattern), theme.strong()),
         Span::raw(GAP),
         Span::styled(fit(&escape_invisible(&hold.holder), widths.holder), theme.theirs()),
         Span::raw(GAP),

@@ -8,6 +8,7 @@
 
 use crate::domain::pattern::{Pattern, SearchBudget};
 use crate::domain::{Conflict, Contest, ContestId, Reservation};
+use crate::store::agents::repository_places::RepositoryPlaces;
 use crate::store::agents::resolved_patterns::resolved_patterns;
 use crate::store::mesh::Mesh;
 use crate::sys::clock;
@@ -39,9 +40,11 @@ pub(super) fn pass_on(mesh: &Mesh, census: &mut Census) {
     for (number, contest) in free {
         let record = &census.records[number];
         let wanted = Reservation { contest: None, ..contest.wanted };
-        let has_place = |held: &Reservation| (&held.pattern, &held.root) == (&wanted.pattern, &wanted.root);
+        let has_place = |held: &Reservation| {
+            (&held.pattern, &held.root, &held.reach) == (&wanted.pattern, &wanted.root, &wanted.reach)
+        };
         let is_own = record.agent.reservations.iter().any(has_place);
-        if !is_own && record.is_live() && is_free(census, number, &wanted, &budget) {
+        if !is_own && record.is_live() && is_free(mesh, census, number, &wanted, &budget) {
             census.records[number].agent.reservations.push(wanted);
         }
     }
@@ -57,9 +60,12 @@ fn is_held(census: &Census, id: &ContestId) -> bool {
 }
 
 /// Whether no other live agent holds a part of it.
-fn is_free(census: &Census, number: usize, wanted: &Reservation, budget: &SearchBudget) -> bool {
+fn is_free(mesh: &Mesh, census: &Census, number: usize, wanted: &Reservation, budget: &SearchBudget) -> bool {
     let now = clock::now();
-    let own = wanted.patterns(&census.records[number].agent.cwd);
+    let mut own = wanted.patterns(&census.records[number].agent.cwd);
+    if census.has_repository_reservation() {
+        own.extend(RepositoryPlaces::new(mesh).patterns(&own));
+    }
     let meets = |theirs: &[Pattern]| Conflict::of(&own, theirs, budget) != Conflict::None;
     let is_in_the_way = |record: &Registration| {
         let mut binding = record.agent.reservations.iter().filter(|held| held.binds(now));

@@ -6,7 +6,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::pattern::LetterCase;
-use crate::domain::{Contest, ContestId, ContestMark, MachineTime, PathWait, Reservation, TaskRef, TaskWait};
+use crate::domain::{
+    Contest, ContestId, ContestMark, MachineTime, PathWait, Reservation, ReservationReach, RootCommit,
+    TaskRef, TaskWait,
+};
 use crate::store::wire::time;
 
 #[derive(Deserialize, Serialize)]
@@ -31,6 +34,18 @@ pub(in crate::store::wire) struct ReservationKeys {
     task: Option<TaskKeys>,
     #[serde(skip_serializing_if = "Option::is_none")]
     contested: Option<MarkKeys>,
+    /// The first commit of the repository, if it binds in all of its work trees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repository: Option<String>,
+}
+
+fn reach_of(repository: Option<String>) -> ReservationReach {
+    let commit = repository.and_then(|commit| RootCommit::new(&commit));
+    commit.map_or(ReservationReach::WorkTree, ReservationReach::Repository)
+}
+
+fn repository_of(reach: &ReservationReach) -> Option<String> {
+    reach.repository().map(|commit| commit.as_str().to_string())
 }
 
 #[derive(Deserialize, Serialize)]
@@ -91,6 +106,8 @@ pub(super) struct WaitKeys {
     holder: String,
     #[serde(with = "time")]
     since: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repository: Option<String>,
 }
 
 impl From<ReservationKeys> for Reservation {
@@ -106,12 +123,14 @@ impl From<ReservationKeys> for Reservation {
             ignore_case,
             task,
             contested,
+            repository,
         } = keys;
         let literal = literal == Some(true);
         let case = if ignore_case == Some(true) { LetterCase::Ignored } else { LetterCase::Matters };
         let task = task.map(|TaskKeys { spec, id }| TaskRef { spec, id });
         let contest = contested.and_then(MarkKeys::read);
-        Self { pattern, reason, since, root, expires_at, head, is_literal: literal, case, task, contest }
+        let (is_literal, reach) = (literal, reach_of(repository));
+        Self { pattern, reason, since, root, expires_at, head, is_literal, case, task, contest, reach }
     }
 }
 
@@ -128,26 +147,42 @@ impl From<Reservation> for ReservationKeys {
             case,
             task,
             contest,
+            reach,
         } = reservation;
         let literal = literal.then_some(true);
         let ignore_case = (case == LetterCase::Ignored).then_some(true);
         let task = task.map(|TaskRef { spec, id }| TaskKeys { spec, id });
         let contested = contest.as_ref().map(MarkKeys::of);
-        Self { pattern, reason, since, root, expires_at, head, literal, ignore_case, task, contested }
+        let repository = repository_of(&reach);
+        Self {
+            pattern,
+            reason,
+            since,
+            root,
+            expires_at,
+            head,
+            literal,
+            ignore_case,
+            task,
+            contested,
+            repository,
+        }
     }
 }
 
 impl From<WaitKeys> for PathWait {
     fn from(keys: WaitKeys) -> Self {
-        let WaitKeys { pattern, named, root, literal, holder, since } = keys;
-        Self { pattern, named, root, is_literal: literal == Some(true), holder, since }
+        let WaitKeys { pattern, named, root, literal, holder, since, repository } = keys;
+        let (is_literal, reach) = (literal == Some(true), reach_of(repository));
+        Self { pattern, named, root, is_literal, holder, since, reach }
     }
 }
 
 impl From<PathWait> for WaitKeys {
     fn from(wait: PathWait) -> Self {
-        let PathWait { pattern, named, root, is_literal: literal, holder, since } = wait;
-        Self { pattern, named, root, literal: literal.then_some(true), holder, since }
+        let PathWait { pattern, named, root, is_literal, holder, since, reach } = wait;
+        let (literal, repository) = (is_literal.then_some(true), repository_of(&reach));
+        Self { pattern, named, root, literal, holder, since, repository }
     }
 }
 

@@ -1,0 +1,96 @@
+//! `--repo`: reserves paths in every work tree and clone of the repository on this machine.
+//!
+//! The repository is recognised by its first commit, and a path in it by its place below the root of a work tree. So
+//! neither depends on where the work tree is.
+
+use crate::domain::pattern::NormalPath;
+use crate::domain::{Reservation, ReservationReach, RootCommit, quote_code};
+use crate::store::Mesh;
+use crate::sys::git::{RepositoryStart, WorkTree, is_in_bare_repository};
+
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+
+/// How long git may take to say where the repository began.
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
+
+/// Where a reservation is wanted.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum RequestedReach {
+    /// Where the command runs.
+    #[default]
+    WorkTree,
+    /// In every work tree and clone of the repository.
+    Repository,
+}
+
+/// The reservations with the reach that is wanted. All of them were drafted here.
+pub(in crate::ops) fn with_reach(
+    op: &Op,
+    mesh: &Mesh,
+    drafts: Vec<Reservation>,
+    reach: RequestedReach,
+) -> Result<Vec<Reservation>, CommandError> {
+    if reach == RequestedReach::WorkTree {
+        return Ok(drafts);
+    }
+    let reach = ReservationReach::Repository(repository_here(op, mesh)?);
+    let widened = |draft: Reservation| {
+        check_inside(op, &draft)?;
+        Ok(Reservation { reach: reach.clone(), ..draft })
+    };
+    drafts.into_iter().map(widened).collect()
+}
+
+/// The first commit of the repository that the command runs in.
+fn repository_here(op: &Op, mesh: &Mesh) -> Result<RootCommit, CommandError> {
+    let here = op.home.shorten(&op.cwd.to_string_lossy());
+    let refused = |text: String| {
+        CommandError::new(CommandErrorKind::NoRepository, text)
+            .hint("without `--repo` it is reserved in this directory alone")
+    };
+    let Some(tree) = WorkTree::containing(&op.cwd) else {
+        return Err(refused(match is_in_bare_repository(&op.cwd) {
+            true => format!("`{here}` is in a bare repository, which has no files: run it in a work tree"),
+            false => format!("`{here}` is not in a git repository, so `--repo` can't be used here"),
+        }));
+    };
+    let root = op.home.shorten(&tree.root.to_string_lossy());
+    match mesh.repositories().start(&tree, LIMIT) {
+        Ok((RepositoryStart::At(commit), record)) => {
+            record.iter().for_each(|record| mesh.repositories().save(record));
+            let text = format!("git says that `{root}` began with `{commit}`");
+            RootCommit::new(&commit).ok_or_else(|| CommandError::new(CommandErrorKind::Bug, text))
+        }
+        Ok((RepositoryStart::NoCommit, _)) => {
+            Err(refused(format!("`{root}` has no commit yet, so its clones could not be recognised")))
+        }
+        Ok((RepositoryStart::Shallow, _)) => Err(refused(format!(
+            "`{root}` is a shallow clone without its first commit, so its other clones can't be recognised"
+        ))
+        .hint("`git fetch --unshallow` gets the whole history")),
+        Err(error) => {
+            let text = format!("git does not say where the history of `{root}` begins: {error}");
+            Err(CommandError::new(CommandErrorKind::Io, text)
+                .hint("try again; see what `git status` says there"))
+        }
+    }
+}
+
+/// Refuses patterns that leave the work tree: elsewhere they would be at no certain place.
+fn check_inside(op: &Op, draft: &Reservation) -> Result<(), CommandError> {
+    let root = NormalPath::absolute(draft.root.as_deref().unwrap_or("/"));
+    let is_outside = |head: &NormalPath| !head.is_within(&root);
+    let own = Reservation { reach: ReservationReach::WorkTree, ..draft.clone() };
+    let Some(outside) = own.patterns("/").into_iter().find(|pattern| is_outside(pattern.head())) else {
+        return Ok(());
+    };
+    let (pattern, root) = (quote_code(&draft.pattern), op.home.shorten(root.as_str()));
+    let leads = match outside.head().as_str() == own.pattern || own.head.is_none() {
+        true => String::new(),
+        false => format!(", which leads to `{}`,", op.home.shorten(outside.head().as_str())),
+    };
+    let text =
+        format!("{pattern}{leads} is outside of `{root}`: `--repo` reserves only what is in the repository");
+    Err(CommandError::new(CommandErrorKind::TooBroad, text).hint("without `--repo`, add `--force-broad`"))
+}
