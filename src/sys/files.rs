@@ -21,6 +21,7 @@ mod read;
 mod scratch;
 #[cfg(test)]
 mod tests;
+mod trees;
 mod walk;
 
 use std::fs::Metadata;
@@ -56,6 +57,7 @@ pub use read::{
     stamps,
 };
 pub use scratch::{Scratch, create_new_dir};
+pub use trees::{copy_new, copy_with_time, create_shared_dir, remove_tree, sweep_directories};
 pub use walk::Walk;
 
 use read::absent_is_none;

@@ -10,6 +10,7 @@ mod read_only;
 mod reading_command;
 mod repository;
 mod root_commit;
+pub mod run_tree;
 mod shared_root;
 mod user_name;
 mod work_state;

@@ -53,7 +53,7 @@ pub use plan::{FindDuplicate, KnowledgePlan, PlanContext, link, plan};
 pub use record::{Confirmation, Record};
 pub use record_id::{MAX_RECORD_NAME, RecordId, RecordName, RecordNameError};
 pub use row::{Publication, RecordState, TableValue, full_text, index_row, record_marks, section_row, table};
-pub use secret_scan::{FoundSecret, find_secret};
+pub use secret_scan::{FoundSecret, find_known_secret, find_secret};
 pub use snapshot::KnowledgeSnapshot;
 pub use statement::{Origin, RelationEnds, Statement};
 pub use timeline::{KnowledgeEvent, KnowledgeEventKind, snapshot_as_of, snapshot_of_retired, timeline};

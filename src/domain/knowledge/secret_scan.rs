@@ -69,8 +69,26 @@ pub struct FoundSecret {
     pub start: String,
 }
 
+/// What counts as a secret.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum SecretScope {
+    /// Also what only looks random.
+    Any,
+    /// Only what has the form of a known kind of key, or a name that says so.
+    Known,
+}
+
 /// The first secret in a text.
 pub fn find_secret(text: &str) -> Option<FoundSecret> {
+    find_in_scope(text, SecretScope::Any)
+}
+
+/// The first secret of a known form. Random text does not count: lock files and test data are full of checksums.
+pub fn find_known_secret(text: &str) -> Option<FoundSecret> {
+    find_in_scope(text, SecretScope::Known)
+}
+
+fn find_in_scope(text: &str, scope: SecretScope) -> Option<FoundSecret> {
     let found = |what: &'static str, line: usize, secret: &str| FoundSecret {
         what,
         line: line + 1,
@@ -100,6 +118,9 @@ pub fn find_secret(text: &str) -> Option<FoundSecret> {
             }
             if let Some(at) = WEBHOOKS.iter().find_map(|start| chunk.find(start)) {
                 return Some(found("the URL of a webhook", number, &chunk[at..]));
+            }
+            if scope == SecretScope::Known {
+                continue;
             }
             if let Some(run) = runs(chunk).find(|run| is_random(run)) {
                 return Some(found("what looks like a key", number, run));

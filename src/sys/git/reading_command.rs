@@ -44,12 +44,18 @@ const REMOVED: [&str; 22] = [
     "GIT_ATTR_SOURCE",
 ];
 
-/// `git`, at that directory. The caller adds the command, and a time limit.
-pub(super) fn reading_command(root: &Path) -> Command {
+/// `git` without the variables with which a caller's git works elsewhere.
+pub(super) fn own_command() -> Command {
     let mut command = Command::new("git");
     for variable in REMOVED {
         command.env_remove(variable);
     }
+    command
+}
+
+/// `git`, at that directory. The caller adds the command, and a time limit.
+pub(super) fn reading_command(root: &Path) -> Command {
+    let mut command = own_command();
     command.envs([
         ("LC_ALL", "C"),
         ("GIT_OPTIONAL_LOCKS", "0"),
