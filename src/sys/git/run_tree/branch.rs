@@ -43,6 +43,7 @@ impl RunTree {
         if let (Some(there), true) = (&there, is_of_tip)
             && branched.as_ref() == Some(there)
         {
+            repository.drop_ref(&self.refs.branching())?;
             let onto = repository.git().line(&["rev-parse", "--verify", &format!("{there}^")])?;
             return Ok(RunBranch::At { commit: there.clone(), onto });
         }

@@ -14,8 +14,8 @@ use glob::{MatchOptions, Pattern, glob_with};
 
 use super::error::RunTreeError;
 use super::git_call::GitCaller;
+use super::left_out::LeftOutFile;
 use super::repository::RunRepository;
-use super::snapshot::TreeSnapshot;
 use super::status_entry::path_of;
 use crate::sys::files::{self, FileStamp, Published};
 
@@ -73,13 +73,13 @@ impl WantedFiles {
 pub(super) fn bring_files(
     repository: &RunRepository,
     to: &Path,
-    snapshot: &TreeSnapshot,
+    left_out: &[LeftOutFile],
     wanted: &WantedFiles,
     manifest: &Path,
 ) -> Result<Vec<BroughtFile>, RunTreeError> {
     let from = repository.root();
     let mut bringer = Bringer { from, to, brought: Vec::new() };
-    for file in snapshot.left_out.iter().filter(|file| file.reason.is_copyable()) {
+    for file in left_out.iter().filter(|file| file.reason.is_copyable()) {
         bringer.copy(&file.path)?;
     }
     for path in included(&repository.git(), from)? {

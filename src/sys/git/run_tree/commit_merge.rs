@@ -41,6 +41,15 @@ impl RunTree {
                     is_resumed: true,
                 }));
             }
+            // Only the record that it is merged was missing.
+            let parent = repository.object_at(&format!("{head}^"))?;
+            if parent == Some(interrupted.ours)
+                && repository.tree_of(&head)? == repository.tree_of(&interrupted.result)?
+            {
+                let _own = self.lock()?;
+                self.finish_merge(&interrupted.tip)?;
+                return Ok(MergePreview::AlreadyMerged);
+            }
             return self.prepare_merge();
         }
         let tip = self.tip()?;
@@ -89,7 +98,8 @@ impl RunTree {
         let git = repository.git();
         // After a crash, the index may have the result already.
         if git.line_or_none(&["diff-index", "--cached", "--quiet", &commit, "--"])?.is_none() {
-            git.ask(&["read-tree", "-m", &head, &commit])?;
+            // `-i`: the files are written already.
+            git.ask(&["read-tree", "-m", "-i", &head, &commit])?;
         }
         let reason = format!("ravenry: merge of run {}", self.refs.id());
         git.with_reflogs().ask(&["update-ref", "-m", &reason, "HEAD", &commit, &head])?;

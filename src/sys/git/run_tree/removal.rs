@@ -60,9 +60,9 @@ impl RunTree {
         files::remove_tree(&removed)?;
         if let Some(admin) = admin {
             files::remove_tree(&admin)?;
-            // git has this directory only while there is a linked work tree.
-            files::remove_dir(&self.repository.common_dir().join("worktrees"))?;
         }
+        // git has this directory only while there is a linked work tree.
+        files::remove_dir(&self.repository.common_dir().join("worktrees"))?;
         Ok(())
     }
 }

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::*;
+use crate::domain::sha256;
 
 /// A repository of a person, and directories of ours outside of it.
 struct Scene {
@@ -83,18 +84,24 @@ impl Scene {
         std::fs::read_to_string(self.repo().join(path)).unwrap()
     }
 
-    /// Files of the person, and all of git's directory that is theirs: content, mode and time.
-    fn person(&self) -> BTreeMap<PathBuf, (Vec<u8>, u32, i64)> {
+    /// Files of the person, and all of git's directory that is theirs: a hash of the content, mode and time.
+    fn person(&self) -> BTreeMap<PathBuf, (String, u32, i64)> {
         let mut all = BTreeMap::new();
         for path in files_below(&self.repo()) {
             let name = path.strip_prefix(self.repo()).unwrap().to_path_buf();
-            let ours = [".git/objects", ".git/refs/ravenry", ".git/refs/heads/ravenry", ".git/worktrees"];
+            let ours = [
+                ".git/objects",
+                ".git/refs/ravenry",
+                ".git/refs/heads/ravenry",
+                ".git/worktrees",
+                ".git/hooks",
+            ];
             if ours.iter().any(|ours| name.starts_with(ours)) {
                 continue;
             }
             let metadata = path.symlink_metadata().unwrap();
             let time = metadata.mtime() * 1_000_000_000 + metadata.mtime_nsec();
-            all.insert(name, (content(&path), metadata.mode(), time));
+            all.insert(name, (sha256(&content(&path))[..12].to_string(), metadata.mode(), time));
         }
         all
     }

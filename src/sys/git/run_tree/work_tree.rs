@@ -80,8 +80,8 @@ impl RunTree {
     pub fn create(&self, snapshot: &TreeSnapshot, wanted: &WantedFiles) -> Result<MadeTree, RunTreeError> {
         wanted.check()?;
         let path = self.path();
-        let _own = self.lock()?;
         self.require_outside()?;
+        let _own = self.lock()?;
         let is_ready = self.repository.object_at(&self.refs.ready())?.is_some();
         let [base, tip] = [self.refs.base(), self.refs.tip()].map(|name| self.repository.object_at(&name));
         let (base, tip) = (base?, tip?);
@@ -89,8 +89,8 @@ impl RunTree {
             return Err(RunTreeError::Exists(self.refs.id().to_string()));
         }
         self.clear()?;
-        let made = self.check_out(snapshot).and_then(|()| {
-            let brought = bring_files(&self.repository, &path, snapshot, wanted, &self.manifest())?;
+        let made = self.hold(snapshot).and_then(|()| self.check_out(&snapshot.commit)).and_then(|()| {
+            let brought = bring_files(&self.repository, &path, &snapshot.left_out, wanted, &self.manifest())?;
             self.repository.set_ref(&self.refs.ready(), &snapshot.commit)?;
             Ok(MadeTree { path, base: snapshot.commit.clone(), brought })
         });
@@ -101,10 +101,35 @@ impl RunTree {
         made
     }
 
-    fn check_out(&self, snapshot: &TreeSnapshot) -> Result<(), RunTreeError> {
+    /// Makes the work tree of a run again, at its tip, if the directory is gone, with the files that were saved apart.
+    pub fn reopen(&self, wanted: &WantedFiles) -> Result<MadeTree, RunTreeError> {
+        wanted.check()?;
+        let _own = self.lock()?;
+        let (base, tip, path) = (self.base()?, self.tip()?, self.path());
+        let is_ready = self.repository.object_at(&self.refs.ready())?.is_some();
+        if is_ready && files::link_metadata(&path)?.is_some() {
+            return Ok(MadeTree { path, base, brought: Vec::new() });
+        }
+        // Without this ref, a work tree that is not complete is not taken for the worker's.
+        self.repository.drop_ref(&self.refs.ready())?;
+        self.remove_directory()?;
+        self.check_out(&tip)?;
+        if let Some(saved) = self.repository.object_at(&self.refs.saved())? {
+            self.write_tree_into(&saved, &path)?;
+        }
+        let left_out = self.repository.snapshot()?.left_out;
+        let brought = bring_files(&self.repository, &path, &left_out, wanted, &self.manifest())?;
+        self.repository.set_ref(&self.refs.ready(), &base)?;
+        Ok(MadeTree { path, base, brought })
+    }
+
+    fn hold(&self, snapshot: &TreeSnapshot) -> Result<(), RunTreeError> {
         let base = &snapshot.commit;
         let create = [self.refs.base(), self.refs.tip()].map(|name| format!("create {name} {base}"));
-        self.repository.change_refs(&create)?;
+        self.repository.change_refs(&create)
+    }
+
+    fn check_out(&self, base: &str) -> Result<(), RunTreeError> {
         let path = self.path();
         let _lock = self.repository.lock()?;
         let args =
@@ -124,9 +149,7 @@ impl RunTree {
     }
 
     fn require_outside(&self) -> Result<(), RunTreeError> {
-        files::create_dir(&self.place)?;
-        let place = std::fs::canonicalize(&self.place).map_err(RunTreeError::NotRun)?;
-        let root = std::fs::canonicalize(self.repository.root()).map_err(RunTreeError::NotRun)?;
+        let (place, root) = (paths::follow(&self.place), paths::follow(self.repository.root()));
         let is_inside = place.starts_with(root) || place.starts_with(self.repository.common_dir());
         if is_inside { Err(RunTreeError::Inside(self.path())) } else { Ok(()) }
     }

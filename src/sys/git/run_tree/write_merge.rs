@@ -76,10 +76,15 @@ impl RunTree {
     /// Writes a tree into a directory that is not there yet, for checks of a merge before it is written.
     pub fn export_tree(&self, tree: &str, to: &Path) -> Result<(), RunTreeError> {
         files::create_new_dir(to)?;
+        self.write_tree_into(tree, to)
+    }
+
+    /// Writes the files of a tree that are not there.
+    pub(super) fn write_tree_into(&self, tree: &str, to: &Path) -> Result<(), RunTreeError> {
         let index = PrivateIndex::empty(self.repository.state())?;
         let git = index.caller(&self.repository.git());
         git.ask(&["read-tree", "--reset", tree])?;
-        let args = ["checkout-index", "-a", "-f", "--ignore-skip-worktree-bits"];
+        let args = ["checkout-index", "-a", "-q", "--ignore-skip-worktree-bits"];
         git.feed(&[&args.map(OsStr::new)[..], &[&prefix_of(to)]].concat(), Vec::new()).map(drop)
     }
 

@@ -64,7 +64,7 @@ fn a_merge_writes_files_and_leaves_index_and_head() {
     // A rename on the person's side is followed.
     let before = git_files(&scene);
     let prepared = prepared(&tree);
-    assert_eq!(scene.person().get(Path::new("theirs")).unwrap().0, b"1\n", "nothing is touched yet");
+    assert_eq!(scene.text("theirs"), "1\n", "nothing is touched yet");
     let exported = scene.dir.join("exported");
     tree.export_tree(&prepared.tree, &exported).unwrap();
     assert_eq!(std::fs::read(exported.join("both")).unwrap(), b"ONE\n2\n3\n4\n5\n6\nSEVEN\n");

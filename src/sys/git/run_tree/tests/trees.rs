@@ -127,6 +127,32 @@ fn a_directory_goes_only_when_everything_in_it_is_saved() {
 }
 
 #[test]
+fn a_run_goes_on_where_it_was() {
+    let scene = Scene::new(&[("a", "1\n"), ("b", "1\n")]);
+    scene.put("b", "not committed\n");
+    scene.put(".env", "KEY=1\n");
+    let tree = scene.run("r1");
+    put(&tree.path().join("a"), b"2\n");
+    put(&tree.path().join("key.pem"), b"x");
+    let closed = tree.close("work").unwrap();
+    let there = tree.reopen(&WantedFiles::default()).unwrap();
+    assert_eq!(there.brought, [], "the directory is still there");
+    tree.free(&closed).unwrap();
+    let before = scene.person();
+    let made = tree.reopen(&WantedFiles::default()).unwrap();
+    assert_eq!(scene.person(), before);
+    for (file, text) in [("a", "2\n"), ("b", "not committed\n"), (".env", "KEY=1\n"), ("key.pem", "x")] {
+        assert_eq!(std::fs::read_to_string(made.path.join(file)).unwrap(), text);
+    }
+    let again = tree.close("work").unwrap();
+    assert_eq!((&again.tip, again.saved.len()), (&closed.tip, 1));
+    put(&made.path.join("c"), b"more\n");
+    let more = tree.close("work").unwrap();
+    assert_eq!(scene.names(&more.tip), ["a", "b", "c"]);
+    assert_eq!(scene.git(&["rev-parse", &format!("{}^", more.tip)]), closed.base);
+}
+
+#[test]
 fn a_fingerprint_tells_what_changed() {
     let scene = Scene::new(&[("a", "1\n"), ("b", "1\n"), (".gitignore", "ignored\n")]);
     scene.put("dirty\nname", "1\n");
