@@ -1,20 +1,13 @@
-//! Parses durations as people type them.
+//! Parses durations that are values of options.
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Span, SpanRelativeTo};
-
+use crate::domain::duration_from_text;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// Parses `90` (seconds), `90s`, `10m`, `2h` or `1d` as the value of that option.
 pub fn parse_duration(text: &str, option: &str) -> Result<Duration, CommandError> {
-    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let span = || -> Option<Duration> {
-        let span = text.parse::<Span>().ok()?;
-        let length: SignedDuration = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
-        Duration::try_from(length).ok()
-    };
-    seconds.or_else(span).ok_or_else(|| {
+    duration_from_text(text).ok_or_else(|| {
         let text = format!("invalid duration `{}` for `{option}`", text.escape_debug());
         CommandError::new(CommandErrorKind::InvalidValue, text)
             .hint("expected for example 90s, 10m, 2h or 1d")

@@ -12,6 +12,8 @@ pub mod undo;
 #[cfg(test)]
 mod tests;
 
+use super::text_position::TextPosition;
+
 /// Why a file cannot be edited, and where in it. Lines and columns count from one.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{reason} (line {line}, column {column})")]
@@ -24,13 +26,8 @@ pub struct EditError {
 impl EditError {
     /// A refusal at a byte offset in the text.
     fn at(text: &str, offset: usize, reason: impl Into<String>) -> Self {
-        let before = text.get(..offset.min(text.len())).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Self {
-            reason: reason.into(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-        }
+        let TextPosition { line, column } = TextPosition::of(text, offset);
+        Self { reason: reason.into(), line, column }
     }
 }
 
