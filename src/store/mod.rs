@@ -26,6 +26,7 @@ mod staged_change;
 mod tasks;
 mod watch_target;
 mod wire;
+mod workers;
 
 pub use agents::activity_log::{LockedActivityLog, is_rewrite_due};
 pub use agents::contest_tokens::ContestEnd;
@@ -89,3 +90,6 @@ pub use tasks::swarm_lock::{SwarmLock, SwarmLockState};
 pub use watch_target::WatchTarget;
 pub use wire::event::parse as parse_event;
 pub use wire::time::iso;
+pub use workers::probe_cache::{ProbeCache, ProbeRecord, ProbedHarness, ProbedServer};
+pub use workers::trust_records::{TrustKind, TrustRecords, TrustVerdict};
+pub use workers::worker_files;

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows what a mesh is.
 
+pub mod bounded_run;
 pub mod children;
 pub mod clock;
 pub mod detached;
@@ -11,6 +12,7 @@ pub mod files;
 pub mod filesystem;
 pub mod flock;
 pub mod git;
+pub mod http;
 pub mod outline;
 pub mod panics;
 pub mod paths;

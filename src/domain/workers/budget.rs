@@ -1,50 +1,17 @@
-//! Budgets of workers: money and tokens. Money is a whole number of millionths of a dollar, so that sums are exact.
+//! Budgets of workers: money and tokens, exactly as they are written.
 
 use std::fmt;
+
+use crate::domain::runs::MicroUsd;
 
 /// The most decimal places of an amount of money.
 const DECIMALS: usize = 6;
 const MICROS: u64 = 1_000_000;
+/// The most micro-dollars or tokens.
+const MOST: u64 = 1_000_000_000 * MICROS;
 
 /// What a budget must look like.
 const EXPECTED: &str = "expected for example 2.50usd, 200ktok or 2.50usd,1.5mtok";
-
-/// An amount of money, in millionths of a US dollar.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct MicroUsd(u64);
-
-impl MicroUsd {
-    pub const fn new(micros: u64) -> Self {
-        Self(micros)
-    }
-
-    pub const fn micros(self) -> u64 {
-        self.0
-    }
-
-    pub fn checked_add(self, other: Self) -> Option<Self> {
-        self.0.checked_add(other.0).map(Self)
-    }
-
-    /// The difference, or nothing if `other` is more.
-    pub fn saturating_sub(self, other: Self) -> Self {
-        Self(self.0.saturating_sub(other.0))
-    }
-
-    /// Parses dollars such as `2`, `2.5` or `0.000001`, exactly.
-    pub fn parse(text: &str) -> Result<Self, BudgetError> {
-        scaled(text, MICROS).map(Self)
-    }
-}
-
-impl fmt::Display for MicroUsd {
-    /// With at least two decimal places: `2.50`, `0.000125`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fraction = format!("{:0DECIMALS$}", self.0 % MICROS);
-        let shown = fraction.trim_end_matches('0');
-        write!(f, "{}.{shown:0<2}", self.0 / MICROS)
-    }
-}
 
 /// What a worker may use up. `None`: no limit of that kind.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -70,6 +37,11 @@ pub enum BudgetError {
 }
 
 impl Budget {
+    /// Dollars such as `2`, `2.5` or `0.000001`, more than 0. Nothing is rounded or cut.
+    pub(super) fn parse_usd(text: &str) -> Result<MicroUsd, BudgetError> {
+        scaled(text, MICROS).map(MicroUsd::from_micros)
+    }
+
     /// Whether it limits nothing.
     pub fn is_unlimited(&self) -> bool {
         self.usd.is_none() && self.tokens.is_none()
@@ -83,7 +55,7 @@ impl Budget {
             let unit_of = |unit: &str| lower.strip_suffix(unit).map(str::trim_end);
             let twice = || BudgetError::Twice(shown(text));
             if let Some(number) = unit_of("usd") {
-                let usd = MicroUsd::parse(number).map_err(|error| error.about(part))?;
+                let usd = Self::parse_usd(number).map_err(|error| error.about(part))?;
                 if budget.usd.replace(usd).is_some() {
                     return Err(twice());
                 }
@@ -112,7 +84,12 @@ impl fmt::Display for Budget {
             tokens if tokens % 1_000 == 0 => format!("{}ktok", tokens / 1_000),
             tokens => format!("{tokens}tok"),
         };
-        let parts = [self.usd.map(|usd| format!("{usd}usd")), self.tokens.map(tokens)];
+        let usd = |usd: MicroUsd| {
+            let fraction = format!("{:0DECIMALS$}", usd.micros() % MICROS);
+            let shown = fraction.trim_end_matches('0');
+            format!("{}.{shown:0<2}usd", usd.micros() / MICROS)
+        };
+        let parts = [self.usd.map(usd), self.tokens.map(tokens)];
         f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(","))
     }
 }
@@ -146,8 +123,8 @@ fn scaled(text: &str, size: u64) -> Result<u64, BudgetError> {
     let digits = format!("{whole}{fraction:0<places$}");
     // Only digits are left, so it can only be too large.
     let number = digits.parse::<u64>().map_err(|_| BudgetError::TooLarge(shown(text)))?;
-    // Larger numbers could not be written into a database or added up.
-    if number > i64::MAX as u64 {
+    // Nobody has a larger budget, and sums of such numbers don't overflow.
+    if number > MOST {
         return Err(BudgetError::TooLarge(shown(text)));
     }
     if number == 0 { Err(BudgetError::Nothing) } else { Ok(number) }
@@ -185,9 +162,8 @@ mod tests {
     /// A float would make 0.30000000000000004 of it.
     #[test]
     fn money_is_exact() {
-        let sum = ["0.1", "0.2"].map(|text| MicroUsd::parse(text).unwrap());
-        assert_eq!(sum[0].checked_add(sum[1]), MicroUsd::parse("0.3").ok());
-        assert_eq!(MicroUsd::new(u64::MAX).checked_add(MicroUsd::new(1)), None);
+        let [one, two] = ["0.1", "0.2"].map(|text| Budget::parse_usd(text).unwrap());
+        assert_eq!(Ok(one.saturating_add(two)), Budget::parse_usd("0.3"));
     }
 
     #[test]
@@ -215,7 +191,7 @@ mod tests {
             "1usd,2usd",
             "1tok,1ktok",
             "99999999999999999999usd",
-            "9223372036855usd",
+            "1000000001usd",
             "1 usd usd",
             "１usd",
             "1\u{1b}usd",

@@ -11,7 +11,7 @@ mod version;
 mod workers_file;
 mod worktree_setup;
 
-pub use budget::{Budget, BudgetError, MicroUsd};
+pub use budget::{Budget, BudgetError};
 pub use merge::{MergedWorkers, RestrictedKeys, WorkersLayer, merge_workers};
 pub use profile::{
     DialogAnswer, Instructions, Isolation, Profile, ProfileOrigin, ProfileValue, Triage, WorkerProgram,

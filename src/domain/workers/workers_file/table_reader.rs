@@ -7,7 +7,8 @@ use std::time::Duration;
 use toml_edit::{Item, TableLike, Value};
 
 use super::{WorkersFileProblem, kind_of, with_article};
-use crate::domain::workers::budget::{Budget, MicroUsd};
+use crate::domain::runs::MicroUsd;
+use crate::domain::workers::budget::Budget;
 use crate::domain::workers::profile::{
     DialogAnswer, Instructions, Isolation, ProfileOrigin, ProfileValue, Triage,
 };
@@ -249,7 +250,7 @@ impl<'a> TableReader<'a> {
             }
             _ => None,
         };
-        match digits.map(|digits| MicroUsd::parse(digits.trim_start_matches('+'))) {
+        match digits.map(|digits| Budget::parse_usd(digits.trim_start_matches('+'))) {
             Some(Ok(usd)) => Some(usd),
             _ => self.not_one_of(
                 "usd",

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::*;
+use crate::domain::runs::MicroUsd;
 use crate::domain::workers::{
-    Budget, DialogAnswer, Instructions, Isolation, MicroUsd, Profile, RestrictedKeys, Triage, WorkerProgram,
+    Budget, DialogAnswer, Instructions, Isolation, Profile, RestrictedKeys, Triage, WorkerProgram,
     WorkersLayer, merge_workers, shipped_profiles,
 };
 
@@ -60,7 +61,7 @@ review = "fixer"
     assert_eq!(profile.model.as_deref(), Some("large"));
     assert_eq!(profile.instructions, Some(Instructions::Text("Fix it.\nAll of it.".to_string())));
     assert_eq!(profile.timeout, Some(Duration::from_secs(5_400)));
-    let budget = Budget { usd: Some(MicroUsd::new(2_500_000)), tokens: Some(200_000) };
+    let budget = Budget { usd: Some(MicroUsd::from_micros(2_500_000)), tokens: Some(200_000) };
     assert_eq!(profile.budget, budget);
     assert_eq!((profile.isolation, profile.retries), (Isolation::Worktree, 2));
     assert_eq!(profile.env.get("LANG").map(String::as_str), Some("C"));
