@@ -8,6 +8,7 @@ mod batch_fields;
 pub(super) mod overlap;
 pub(super) mod query;
 pub(super) mod record;
+pub(super) mod run;
 
 use std::time::Duration;
 

@@ -1,14 +1,16 @@
 //! The interfaces of `msg`: command line, hooks, MCP server and terminal chat. Each translates its input into ops and
 //! their results into its output; none imports another.
 //!
-//! In the code such an interface is called a *face*. `json` is what those that speak JSON share. `background` is called
-//! by `msg` itself.
+//! In the code such an interface is called a *face*. `json` is what those that speak JSON share. `background`,
+//! `keeper` and `supervisor` are called by `msg` itself.
 
 mod background;
 pub mod cli;
 pub mod hook;
 mod json;
+mod keeper;
 pub mod mcp;
+mod supervisor;
 pub mod tui;
 
 use std::ffi::OsString;
@@ -23,6 +25,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     if let Some(call) = background::recognise(&args) {
         return background::run(call);
+    }
+    if let Some(call) = keeper::recognise(&args) {
+        return keeper::run(call);
+    }
+    if let Some(call) = supervisor::recognise(&args) {
+        return supervisor::run(call);
     }
     match mcp::recognise(&args) {
         Some(globals) => mcp::run(globals),

@@ -21,6 +21,7 @@ pub mod overview;
 mod person_required;
 pub mod reservations;
 mod runner;
+pub mod runs;
 pub mod selftest;
 pub mod setup;
 mod statusline;
@@ -52,7 +53,7 @@ pub use messages::send::{
 pub use messages::stored_messages::{HistoryEntry, InboxReport, history, inbox, owed_acks, show};
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};
 pub use moment::parse_moment;
-pub use person_required::readable_text_file;
+pub use person_required::{inside_harness, readable_text_file};
 pub use reservations::check::{PathVerdict, check, conflict_error};
 pub use reservations::contest::{ContestOutcome, contest};
 pub use reservations::contest_target::ContestState;

@@ -43,6 +43,11 @@ pub(super) fn harness() -> Option<SurroundingHarness> {
     harness::supported().find_map(told).filter(|_| !ancestry.is_complete)
 }
 
+/// Whether a harness is among the ancestors of this command.
+pub fn inside_harness() -> bool {
+    harness().is_some()
+}
+
 impl SurroundingHarness {
     /// The error for a command that needs a person. A person whom only a variable makes look like a model learns how to
     /// do without it.

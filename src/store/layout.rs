@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::agents::grave_id::GraveId;
 use super::agents::session_hash::session_hash;
 use crate::domain::awareness::RepositoryId;
+use crate::domain::runs::RunId;
 use crate::domain::{AgentName, ContestMark, SessionId};
 
 /// The directory of a mesh.
@@ -19,6 +20,7 @@ pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "gra
 /// Files and directories that may be added later.
 pub(super) const LATER: [&str; 15] = [
     "awareness",
+    "runs",
     "mesh.lock",
     "swarm.lock",
     "claims.json",
@@ -120,6 +122,11 @@ impl Layout {
 
     pub(super) fn grave(&self, grave: &GraveId) -> PathBuf {
         self.root.join("graves").join(grave.as_str())
+    }
+
+    /// The directory of a run.
+    pub(super) fn run(&self, id: &RunId) -> PathBuf {
+        self.root.join("runs").join(id.as_str())
     }
 
     pub(super) fn claims(&self) -> PathBuf {

@@ -21,6 +21,7 @@ mod mesh;
 mod messages;
 mod quarantine;
 mod retrying_read;
+mod runs;
 mod setup;
 mod staged_change;
 mod tasks;
@@ -50,7 +51,7 @@ pub use feed::{EventBatch, FeedPosition, ProjectFeedPosition, ProjectFeeds};
 pub use fingerprint::Fingerprint;
 pub use handles::{
     ActivityLogs, Archive, AwarenessFiles, ContestTokens, FeedLog, GraveRecords, HookStates, Inboxes,
-    Outboxes, PresenceFiles, Registry, RepositoryRecords, SessionRecords, SessionStates, TaskRecords, Upkeep,
+    Outboxes, PresenceFiles, Registry, RepositoryRecords, RunLedger, SessionRecords, SessionStates, TaskRecords, Upkeep,
 };
 pub use hooks::hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange};
 pub use hooks::knowledge_marks::{AskMoment, KnowledgeMark, KnowledgeMarks, OfferedRecord};
@@ -78,6 +79,9 @@ pub use messages::orphans::OwnerlessInbox;
 pub use messages::outbox::{Outbox, Posted};
 pub use messages::unread_reports::UnreadReport;
 pub use retrying_read::limit_read_retries;
+pub use runs::ledger::{LedgerList, StopOrder, StopUrgency};
+pub use runs::order::{OrderedProgram, RunOrder};
+pub use runs::slots::{HeldSlot, RunSlots};
 pub use setup::config_files;
 pub use setup::installs::{
     InstallRecord, InstallRecords, InstallsLock, OriginalFile, OriginalOutline, RestoredFile, WrittenFile,

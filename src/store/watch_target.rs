@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::error::StoreError;
 use super::feed::ProjectFeeds;
 use super::mesh::Mesh;
+use crate::domain::runs::RunId;
 use crate::domain::{Agent, AgentName};
 use crate::sys::watch::{DirWatch, Interest, WatchError};
 
@@ -21,6 +22,8 @@ pub enum WatchTarget<'a> {
     Recipients(&'a [AgentName]),
     /// The files that [`Mesh::fingerprint`] looks at.
     Fingerprint(Option<&'a Agent>),
+    /// The files of a run.
+    Run(&'a RunId),
     /// What is recorded of agents' headings, and the mesh's feed.
     Awareness,
     /// The mesh's feed, and that of the project.
@@ -72,6 +75,7 @@ impl Mesh {
                 let inboxes = names.into_iter().map(|name| layout.inbox(name));
                 [layout.root().to_path_buf(), layout.registry()].into_iter().chain(inboxes).collect()
             }
+            WatchTarget::Run(id) => vec![layout.run(id)],
             WatchTarget::Awareness => {
                 // Until there are both, watch the parent directory.
                 let dirs = [layout.directory("awareness"), layout.feed()];

@@ -30,18 +30,28 @@ pub fn start(args: &[OsString]) -> io::Result<()> {
     if switch.as_deref() == Some("off") {
         return Ok(());
     }
+    let mut child = command(args)?.spawn()?;
+    if switch.as_deref() == Some("wait") {
+        return child.wait().map(drop);
+    }
+    reap(child);
+    Ok(())
+}
+
+/// Starts this program with these arguments, as [`start`] does, but not for a background job: whoever starts it counts
+/// on it.
+pub fn start_needed(args: &[OsString]) -> io::Result<()> {
+    command(args)?.spawn().map(reap)
+}
+
+fn command(args: &[OsString]) -> io::Result<Command> {
     let mut command = Command::new(program::own()?);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for (variable, _) in std::env::vars_os().filter(|(variable, _)| is_left_out(variable)) {
         command.env_remove(variable);
     }
     command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
-    let mut child = command.spawn()?;
-    if switch.as_deref() == Some("wait") {
-        return child.wait().map(drop);
-    }
-    reap(child);
-    Ok(())
+    Ok(command)
 }
 
 /// Whether a detached process goes without the variable.
@@ -67,8 +77,14 @@ fn reap(mut child: Child) {
 /// Descriptors that we opened close by themselves at `exec`. But a harness may have left some of its own open in our
 /// starter, and wait until they are closed.
 pub fn detach() -> io::Result<()> {
-    nix::unistd::setsid()?;
     setpriority_process(None, NICE)?;
+    leave_session()
+}
+
+/// Gives this process a session of its own, and leaves behind what it inherited: the working directory, and open files
+/// other than the standard streams.
+pub fn leave_session() -> io::Result<()> {
+    nix::unistd::setsid()?;
     std::env::set_current_dir("/")?;
     for descriptor in open_descriptors()?.into_iter().filter(|descriptor| *descriptor >= FIRST_OTHER) {
         // The one that listed them is closed already.

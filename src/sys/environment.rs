@@ -9,6 +9,11 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// All variables of this process.
+pub fn all() -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+    std::env::vars_os().collect()
+}
+
 /// The user's home directory, and the XDG base directories.
 #[derive(Clone, Debug)]
 pub struct Home {

@@ -10,6 +10,7 @@
 //! link that somebody put there.
 
 mod append;
+mod bounded_log;
 mod foreign_files;
 mod lines;
 mod locked_line_file;
@@ -40,6 +41,7 @@ use super::test_switches::{self, step};
 use super::{clock, process};
 
 pub use append::append_line;
+pub use bounded_log::BoundedLog;
 pub use foreign_files::{
     destination, is_of_another, link, make_room, missing_above, publish_beside, publish_link, put_back,
     read_link, read_only, remove_through, replace_beside, replace_with_link, sweep_beside, sweep_in,

@@ -13,6 +13,7 @@ pub mod filesystem;
 pub mod flock;
 pub mod git;
 pub mod http;
+pub mod keeper;
 pub mod outline;
 pub mod panics;
 pub mod paths;

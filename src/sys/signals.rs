@@ -37,6 +37,13 @@ impl StopRequest {
         Ok(stop)
     }
 
+    /// Handles SIGINT alone: whoever wants this process ended by SIGTERM gets that.
+    pub fn listen_to_interrupt() -> io::Result<Self> {
+        let (stop, asker) = Self::manual();
+        on_signals(&[SIGINT], move || asker.trigger())?;
+        Ok(stop)
+    }
+
     /// Handles SIGHUP as well: for a command that has to clean up even if its terminal is closed.
     pub fn listen_with_hangup() -> io::Result<Self> {
         let (stop, asker) = Self::manual();

@@ -40,6 +40,7 @@ mod picture;
 mod presence;
 mod registry;
 mod reservations;
+mod runs;
 mod safety;
 mod scripted_model;
 mod selftest;

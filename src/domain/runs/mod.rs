@@ -1,7 +1,17 @@
 //! Runs: one life of one worker on one task, what it used, and how it ended.
 
+mod id;
+mod line_cutter;
 mod money;
+mod outcome;
+mod run;
+mod state;
 mod usage;
 
+pub use id::{RunId, RunIdError};
+pub use line_cutter::LineCutter;
 pub use money::{MicroUsd, MoneyError};
+pub use outcome::{RunEvidence, judge_end};
+pub use run::{Run, RunParent};
+pub use state::RunState;
 pub use usage::{Cost, Usage};

@@ -55,6 +55,10 @@ Keep what you learned:
   record       Record a batch of knowledge from a JSON file
   knowledge    List, show, confirm, retire and publish what was recorded, and look after it
 
+Start workers:
+  run          Start a worker on a task, and follow it
+  runs         List runs of workers, and look at one
+
 Look around:
   tui          See who is here and talk to them, on one screen
   agents       List the agents here and what they are doing

@@ -43,7 +43,10 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::TooMany
         | CommandErrorKind::UnknownAgent
         | CommandErrorKind::UnknownMessage
-        | CommandErrorKind::UnknownRecord => 1,
+        | CommandErrorKind::UnknownRecord
+        | CommandErrorKind::UnknownRun
+        | CommandErrorKind::Gate
+        | CommandErrorKind::RunFailed => 1,
         CommandErrorKind::Empty
         | CommandErrorKind::InvalidName
         | CommandErrorKind::InvalidPattern

@@ -251,6 +251,16 @@ impl Ui {
         self.show(&format!("\r{bar} {done:>2} of {of}  {name:<12}"));
     }
 
+    /// Shows what goes on, on one line that the next call replaces, to a person at a terminal. An empty text removes it.
+    pub(super) fn progress_line(&self, text: &str) {
+        if !self.shows_progress() {
+            return;
+        }
+        let width = crossterm::terminal::size().map_or(80, |(width, _)| usize::from(width));
+        let text: String = text.chars().take(width.saturating_sub(1)).collect();
+        self.show(&format!("\r\x1b[K{}", style::dim(&text)));
+    }
+
     /// Removes the progress bar.
     pub(super) fn end_progress(&self) {
         if self.shows_progress() {

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use crate::domain::hook::SessionEnd;
+use crate::domain::runs::RunId;
 use crate::domain::{Agent, Liveness, quote_code};
 use crate::ops::agents::identity;
 use crate::ops::agents::join::{JoinRequest, join};
@@ -15,6 +16,8 @@ use crate::ops::error::CommandError;
 use crate::ops::person_required;
 use crate::ops::reservations::reserve::PatternBase;
 use crate::store::{Mesh, Registration, RepositoryPlaces, SessionState, resolved_patterns};
+use crate::ops::runs::RUN_VARIABLE;
+use crate::sys::environment::variable;
 use crate::sys::{clock, process};
 
 use super::{AnswerFn, HookCall, HookRun, knowledge};
@@ -62,6 +65,9 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
         None => None,
     };
     let Some(mesh) = op.mesh()? else { return Ok(()) };
+    if let (Some(me), Some(run)) = (&me, own_run(op)?) {
+        mesh.runs().name_worker(&run, &me.name)?;
+    }
     let text = match &me {
         Some(me) => greeting(op, &mesh, call, me)?,
         None => None,
@@ -114,7 +120,16 @@ fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
         let left = known.left.is_some() && process::liveness(&known.last.agent.process) != Liveness::Gone;
         return Ok(known.evicted.is_none() && !left);
     }
-    Ok(ctx.settings.registers_in(&ctx.cwd.to_string_lossy(), &ctx.home.home.to_string_lossy()))
+    let is_worker = own_run(ctx)?.is_some();
+    Ok(is_worker || ctx.settings.registers_in(&ctx.cwd.to_string_lossy(), &ctx.home.home.to_string_lossy()))
+}
+
+/// The run that goes on here, if this session is its worker.
+fn own_run(ctx: &Context) -> Result<Option<RunId>, CommandError> {
+    let Some(id) = variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok()) else { return Ok(None) };
+    let Some(mesh) = ctx.mesh()? else { return Ok(None) };
+    let run = mesh.runs().get(&id)?;
+    Ok(run.filter(|run| !run.state.is_final()).map(|run| run.id))
 }
 
 /// What the agent is told first, if its user wants that.

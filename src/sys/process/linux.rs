@@ -75,6 +75,17 @@ pub(super) fn first_environment(pid: Pid) -> Option<Vec<u8>> {
     fs::read(format!("/proc/{pid}/environ")).ok()
 }
 
+/// Every process that can be seen.
+pub(super) fn pids() -> Vec<Pid> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter_map(|name| Pid::new(name.parse().ok()?).ok()).collect()
+}
+
+pub(super) fn parent(pid: Pid) -> Option<Pid> {
+    Pid::new(read_stat(pid)?.parent).ok()
+}
+
 pub(super) fn owner(pid: Pid) -> Option<u32> {
     fs::metadata(format!("/proc/{pid}")).ok().map(|metadata| metadata.uid())
 }

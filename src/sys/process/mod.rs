@@ -151,6 +151,27 @@ pub fn was_started_with(pid: Pid, name: &str, value: &str) -> bool {
         .is_some_and(|all| all.split(|&byte| byte == 0).any(|one| one == wanted.as_bytes()))
 }
 
+/// The processes of this user that were started with that variable set to that value. Where variables of processes
+/// can't be read, none are found.
+pub fn started_with(name: &str, value: &str) -> Vec<Pid> {
+    imp::pids().into_iter().filter(|pid| was_started_with(*pid, name, value)).collect()
+}
+
+/// The children of a process, their children, and so on.
+pub fn descendants(ancestor: Pid) -> Vec<Pid> {
+    let parents: Vec<(Pid, Pid)> =
+        imp::pids().into_iter().filter_map(|pid| Some((pid, imp::parent(pid)?))).collect();
+    let mut found = vec![ancestor];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied() {
+        let children = parents.iter().filter(|(pid, of)| *of == parent && !found.contains(pid));
+        let children: Vec<Pid> = children.map(|(pid, _)| *pid).collect();
+        found.extend(children);
+        next += 1;
+    }
+    found.split_off(1)
+}
+
 /// The user id that `pid` runs as.
 pub fn owner(pid: Pid) -> Option<u32> {
     imp::owner(pid)

@@ -87,6 +87,18 @@ pub(super) fn is_stopped(pid: Pid) -> bool {
     fields(pid, "state=").is_some_and(|state| state.trim_start().starts_with('T'))
 }
 
+/// Every process.
+#[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
+pub(super) fn pids() -> Vec<Pid> {
+    let list = output("ps", &["-A", "-o", "pid="]).unwrap_or_default();
+    list.lines().filter_map(|line| Pid::new(line.trim().parse().ok()?).ok()).collect()
+}
+
+#[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
+pub(super) fn parent(pid: Pid) -> Option<Pid> {
+    Pid::new(fields(pid, "ppid=")?.trim().parse().ok()?).ok()
+}
+
 pub(super) fn owner(pid: Pid) -> Option<u32> {
     fields(pid, "uid=")?.trim().parse().ok()
 }

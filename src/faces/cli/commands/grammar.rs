@@ -92,6 +92,8 @@ commands! {
     Learn(learn::LearnArgs) = "learn";
     Record(record::RecordArgs) = "record";
     Knowledge(knowledge::KnowledgeArgs) = "knowledge";
+    Run(run::RunArgs) = "run";
+    Runs(runs::RunsArgs) = "runs";
     Tui(tui::TuiArgs) = "tui";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
     Topics(topics::TopicsArgs) = "topics";

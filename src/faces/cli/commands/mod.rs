@@ -37,6 +37,8 @@ pub(super) mod rename;
 pub(super) mod reply;
 pub(super) mod reservations;
 pub(super) mod reserve;
+pub(super) mod run;
+pub(super) mod runs;
 pub(super) mod selftest;
 pub(super) mod send;
 pub(super) mod set_status;
@@ -139,6 +141,8 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Learn(args) => call.in_context(|op| learn::run(op, args)),
         Command::Record(args) => call.in_context(|op| record::run(op, args)),
         Command::Knowledge(args) => call.in_context(|op| knowledge::run(op, args, call.ui)),
+        Command::Run(args) => call.in_context(|op| run::run(op, args, call.ui)),
+        Command::Runs(args) => call.in_context(|op| runs::run(op, args, call.ui)),
         Command::Send(args) => call.in_context(|op| send::run(op, args)),
         Command::Broadcast(args) => call.in_context(|op| broadcast::run(op, args)),
         Command::Reply(args) => call.in_context(|op| reply::run(op, args)),

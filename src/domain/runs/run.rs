@@ -1,0 +1,77 @@
+//! A run: one life of one worker on one task, as the ledger has it.
+
+use jiff::Timestamp;
+
+use super::id::RunId;
+use super::state::RunState;
+use super::usage::{Cost, Usage};
+use crate::domain::{AgentName, RecordedProcess, SessionId};
+
+/// What is known of a run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub id: RunId,
+    pub state: RunState,
+    /// The process that owns it: its supervisor, and before that who asked for it.
+    pub owner: RecordedProcess,
+    pub task: String,
+    pub profile: String,
+    /// The harness that its worker runs in; `None` if it is a command.
+    pub harness: Option<String>,
+    pub version: Option<String>,
+    pub model: Option<String>,
+    /// Its worker, once it has joined.
+    pub agent: Option<AgentName>,
+    pub parent: RunParent,
+    /// How many runs are above it.
+    pub depth: usize,
+    /// Where its worker works.
+    pub root: String,
+    pub session: Option<SessionId>,
+    pub queued_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    /// What it does now, in a few words.
+    pub doing: Option<String>,
+    /// Its worker's last words, or the beginning of them.
+    pub result: Option<String>,
+    /// Why it ended as it did, or what it waits for: a sentence.
+    pub reason: Option<String>,
+    pub usage: Usage,
+    pub cost: Cost,
+    /// Until when it waits, if it knows.
+    pub until: Option<Timestamp>,
+    /// The smallest number that no other run on this machine has at the same time.
+    pub slot: Option<u32>,
+    /// The hash of the profile and the task.
+    pub prompt: String,
+}
+
+/// Who asked for a run, and is told how it ends.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct RunParent {
+    /// `None`: a person who has not joined.
+    pub agent: Option<AgentName>,
+    /// The session of that agent, because a name may go to another.
+    pub session: Option<SessionId>,
+    /// The run whose worker it is.
+    pub run: Option<RunId>,
+}
+
+impl Run {
+    /// How its state is to be called in a sentence: `done`, `over budget`.
+    pub fn outcome(&self) -> String {
+        self.state.name().replace('_', " ")
+    }
+
+    /// The first line of its task, at most `most` characters.
+    pub fn title(&self, most: usize) -> String {
+        let line = self.task.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let mut title: String = line.chars().take(most).collect();
+        if line.chars().count() > most || self.task.trim().lines().count() > 1 {
+            title = title.chars().take(most.saturating_sub(1)).collect();
+            title.push('…');
+        }
+        title
+    }
+}

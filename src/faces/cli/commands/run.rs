@@ -1,0 +1,192 @@
+//! `msg run`: starts a worker and follows it.
+
+use std::time::Duration;
+
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::domain::runs::{Run, RunState};
+use crate::domain::workers::Budget;
+use crate::domain::{AgentName, escape_invisible, escape_invisible_line, format_duration};
+use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
+use crate::faces::cli::text_arg::TextArgs;
+use crate::faces::json;
+use crate::ops::runs::follow::{FollowEnd, follow};
+use crate::ops::runs::plan::{RunRequest, plan};
+use crate::ops::runs::start::start;
+use crate::ops::runs::stop::stop;
+use crate::ops::{self, CommandError, CommandErrorKind, Op, inside_harness};
+use crate::store::StopUrgency;
+use crate::sys::clock;
+use crate::sys::files::FileError;
+use crate::sys::signals::StopRequest;
+
+/// How long a run is followed inside a harness, whose model would only wait.
+const FOLLOWED_IN_HARNESS: Duration = Duration::from_secs(90);
+
+/// Start a worker on a task, and follow it
+///
+/// A profile says what kind of worker: `msg workers` lists them. The run goes on if this command is killed; Ctrl-C
+/// stops it. Inside a harness this command returns after 90 seconds, and the end comes as mail.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  msg run scout 'Where are sessions refreshed?'
+  msg run claude 'Fix the failing test in src/auth' --timeout 20m
+  msg run reviewer --file review.md --detach
+  git diff | msg run reviewer -
+  msg run scout 'List the TODOs' --json | jq -r .run.result")]
+pub(in crate::faces::cli) struct RunArgs {
+    /// A profile, or a harness
+    #[arg(value_name = "PROFILE")]
+    profile: String,
+    #[command(flatten)]
+    task: TextArgs,
+    /// Return at once; the end comes as mail, and `msg runs` shows it
+    #[arg(long)]
+    detach: bool,
+    /// End the worker after this long: 90 (seconds), 90s, 10m, 2h
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    timeout: Option<String>,
+    /// End the worker when it has used more than this: 2.50usd, 200ktok
+    #[arg(long, value_name = "BUDGET")]
+    budget: Option<String>,
+    /// The name that the worker gets
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
+    let budget = args.budget.as_deref().map(Budget::parse).transpose();
+    let budget =
+        budget.map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, error.to_string()))?;
+    let request = RunRequest {
+        profile: args.profile,
+        task: args.task.read()?.unwrap_or_default(),
+        name: args.name.map(AgentName::new).transpose()?,
+        timeout: args.timeout.as_deref().map(|text| ops::parse_duration(text, "--timeout")).transpose()?,
+        budget: budget.unwrap_or_default(),
+    };
+    let run = start(op, plan(op, request)?)?;
+    if args.detach {
+        return Ok(RunReport(run).into());
+    }
+    let interrupt = StopRequest::listen_to_interrupt().map_err(FileError::from)?;
+    let limit = inside_harness().then_some(FOLLOWED_IN_HARNESS);
+    let mut line = ProgressLine::new(ui);
+    let end = follow(op, &run.id, limit, &interrupt, |run| line.show(run))?;
+    let end = match end {
+        FollowEnd::Stopped(run) => {
+            line.say(&run, "is being stopped");
+            stop(op, run.id.as_str(), StopUrgency::Now)?;
+            let (never, _asker) = StopRequest::manual();
+            follow(op, &run.id, None, &never, |run| line.show(run))?
+        }
+        end => end,
+    };
+    line.end();
+    Ok(match end {
+        FollowEnd::Ended(run) | FollowEnd::Stopped(run) => {
+            let error = error_of(&run);
+            CommandOutput { report: Some(Box::new(RunReport(run))), error }
+        }
+        FollowEnd::GoesOn(run) => RunReport(run).into(),
+    })
+}
+
+/// The error of a run that did not get done.
+pub(super) fn error_of(run: &Run) -> Option<CommandError> {
+    if run.state == RunState::Done || !run.state.is_final() {
+        return None;
+    }
+    let reason =
+        run.reason.as_deref().map_or_else(String::new, |reason| format!(": {}", escape_invisible(reason)));
+    let error = CommandError::new(
+        CommandErrorKind::RunFailed,
+        format!("run {} is {}{reason}", run.id, run.outcome()),
+    );
+    Some(error.hint(format!("`msg runs log {}` shows what the worker printed", run.id)))
+}
+
+/// One line for a person at a terminal that says what a run does.
+pub(super) struct ProgressLine<'a> {
+    ui: &'a Ui,
+}
+
+impl<'a> ProgressLine<'a> {
+    pub(super) fn new(ui: &'a Ui) -> Self {
+        Self { ui }
+    }
+
+    pub(super) fn show(&mut self, run: &Run) {
+        let doing = run.doing.as_deref().unwrap_or(run.state.name());
+        self.say(run, doing);
+    }
+
+    fn say(&mut self, run: &Run, doing: &str) {
+        let mut parts = vec![format!("{} {}", run.profile, run.id), escape_invisible_line(doing)];
+        parts.push(took(run, clock::now()));
+        parts.extend(used(run));
+        self.ui.progress_line(&parts.join(" · "));
+    }
+
+    pub(super) fn end(&mut self) {
+        self.ui.progress_line("");
+    }
+}
+
+/// How long it has taken: `12 s`, `3 min`.
+pub(super) fn took(run: &Run, now: Timestamp) -> String {
+    let since = run.started_at.unwrap_or(run.queued_at);
+    format_duration(run.ended_at.unwrap_or(now).duration_since(since))
+}
+
+/// What it used, as far as that is known: `12.3k tokens`, `$0.02`.
+pub(super) fn used(run: &Run) -> Vec<String> {
+    let tokens = run.usage.tokens().map(|tokens| match tokens {
+        0..1_000 => format!("{tokens} tokens"),
+        1_000..1_000_000 => format!("{}.{}k tokens", tokens / 1_000, tokens % 1_000 / 100),
+        _ => format!("{}.{:02}M tokens", tokens / 1_000_000, tokens % 1_000_000 / 10_000),
+    });
+    tokens.into_iter().chain(run.cost.amount().map(|amount| amount.to_string())).collect()
+}
+
+/// A run as it is now.
+pub(super) struct RunReport(pub(super) Run);
+
+impl Report for RunReport {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([("run".to_string(), json::run::run(&self.0))])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let run = &self.0;
+        if page.is_quiet {
+            let answer = run.result.as_deref().unwrap_or(run.id.as_str());
+            return page.line(escape_invisible(answer));
+        }
+        if !run.state.is_final() {
+            page.line(format!(
+                "Run {} is {}: {}",
+                style::bold(run.id.as_str()),
+                run.state.name(),
+                run.title(60)
+            ));
+            page.line(format!(
+                "Its end comes as mail. `msg runs show {}` shows it, `msg runs stop {}` stops it.",
+                run.id, run.id
+            ));
+            return;
+        }
+        if let Some(result) = run.result.as_deref().filter(|result| !result.is_empty()) {
+            page.line(escape_invisible(result));
+        }
+        let mut parts = vec![format!("run {}", run.id), run.outcome(), took(run, clock::now())];
+        parts.extend(used(run));
+        if run.state == RunState::Done {
+            parts.extend(run.reason.clone());
+        }
+        page.line(style::dim(&format!("— {}", parts.join(" · "))));
+    }
+}

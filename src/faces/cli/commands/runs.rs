@@ -1,0 +1,211 @@
+//! `msg runs`: the ledger of runs, and what can be done with one.
+
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value};
+
+use crate::domain::escape_invisible;
+use crate::domain::runs::{Run, RunState};
+use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
+use crate::faces::cli::table::{Table, TableCell};
+use crate::faces::json;
+use crate::ops::runs::follow::follow;
+use crate::ops::runs::list::{RunScope, find, runs};
+use crate::ops::runs::log::{WorkerLog, log};
+use crate::ops::runs::stop::stop;
+use crate::ops::{CommandError, Op, format_age};
+use crate::store::StopUrgency;
+use crate::sys::clock;
+use crate::sys::files::FileError;
+use crate::sys::signals::StopRequest;
+
+use super::run::{ProgressLine, RunReport, took, used};
+
+/// List runs of workers, and look at one
+///
+/// Those that need you come first: a question that is open, or a run that did not get done.
+#[derive(Args, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  msg runs
+  msg runs --all --json | jq '.runs[] | select(.state == \"failed\")'
+  msg runs show k3f9xa
+  msg runs log k3f9xa
+  msg runs stop k3f9xa --now"
+)]
+pub(in crate::faces::cli) struct RunsArgs {
+    #[command(subcommand)]
+    action: Option<RunsAction>,
+    /// Also those that ended long ago
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum RunsAction {
+    /// Show one run in full
+    Show {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Wait for its end
+        #[arg(long)]
+        follow: bool,
+    },
+    /// Show what its worker printed
+    Log {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Its standard error instead
+        #[arg(long)]
+        errors: bool,
+    },
+    /// Stop it: its worker is told to wrap up, and ended after 30 seconds
+    Stop {
+        /// Its id, or the beginning of it
+        id: String,
+        /// End the worker at once
+        #[arg(long)]
+        now: bool,
+    },
+}
+
+pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
+    match args.action {
+        None => {
+            let scope = if args.all { RunScope::All } else { RunScope::Recent };
+            Ok(RunList(runs(op, scope)?).into())
+        }
+        Some(RunsAction::Show { id, follow: false }) => Ok(RunPage(find(op, &id)?).into()),
+        Some(RunsAction::Show { id, follow: true }) => {
+            let run = find(op, &id)?;
+            let stop = StopRequest::listen_to_interrupt().map_err(FileError::from)?;
+            let mut line = ProgressLine::new(ui);
+            follow(op, &run.id, None, &stop, |run| line.show(run))?;
+            line.end();
+            Ok(RunPage(find(op, run.id.as_str())?).into())
+        }
+        Some(RunsAction::Log { id, errors }) => {
+            let which = if errors { WorkerLog::Errors } else { WorkerLog::Output };
+            Ok(LogReport(log(op, &id, which)?).into())
+        }
+        Some(RunsAction::Stop { id, now }) => {
+            let urgency = if now { StopUrgency::Now } else { StopUrgency::WrapUp };
+            Ok(RunReport(stop(op, &id, urgency)?).into())
+        }
+    }
+}
+
+struct RunList(Vec<Run>);
+
+impl RunList {
+    /// Those that need somebody first, then those that go on, then the rest; in each, the newest first.
+    fn sorted(&self) -> Vec<&Run> {
+        let rank = |run: &&Run| match run.state {
+            RunState::Waiting => 0,
+            state if !state.is_final() => 1,
+            _ => 2,
+        };
+        let mut sorted: Vec<&Run> = self.0.iter().collect();
+        sorted.sort_by_key(rank);
+        sorted
+    }
+}
+
+impl Report for RunList {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([("runs".to_string(), self.0.iter().map(json::run::run).collect())])
+    }
+
+    fn text(&self, page: &mut Page) {
+        if page.is_quiet {
+            return self.sorted().into_iter().for_each(|run| page.line(run.id.as_str()));
+        }
+        if self.0.is_empty() {
+            page.line("No runs yet. `msg run scout TASK` starts one.");
+            return;
+        }
+        let mut table = Table::default();
+        for run in self.sorted() {
+            let state = match run.state {
+                RunState::Done => TableCell::styled(&run.outcome(), style::good),
+                state if state.needs_attention() => TableCell::styled(&run.outcome(), style::warn),
+                _ => TableCell::plain(&run.outcome()),
+            };
+            let age = format!("{} ago", format_age(run.queued_at, clock::now()));
+            let mut last = vec![took(run, clock::now())];
+            last.extend(used(run));
+            table.row(vec![
+                TableCell::styled(run.id.as_str(), style::bold),
+                state,
+                TableCell::plain(&escape_invisible(&run.profile)),
+                TableCell::plain(&escape_invisible(&run.title(48))),
+                TableCell::plain(&age),
+                TableCell::plain(&last.join(", ")),
+            ]);
+        }
+        table.lines().into_iter().for_each(|line| page.line(line));
+    }
+}
+
+/// One run in full.
+struct RunPage(Run);
+
+impl Report for RunPage {
+    fn json(&self) -> Map<String, Value> {
+        RunReport(self.0.clone()).json()
+    }
+
+    fn text(&self, page: &mut Page) {
+        let run = &self.0;
+        if page.is_quiet {
+            return page.line(run.state.name());
+        }
+        page.line(format!("{} {}", style::bold(run.id.as_str()), run.outcome()));
+        let line = |page: &mut Page, name: &str, text: Option<String>| {
+            if let Some(text) = text {
+                page.line(format!("  {name:<10} {}", escape_invisible(&text)));
+            }
+        };
+        let program = match (&run.harness, &run.version) {
+            (Some(harness), Some(version)) => Some(format!("{harness} {version}")),
+            (harness, _) => harness.clone(),
+        };
+        line(page, "why", run.reason.clone());
+        line(page, "profile", Some(run.profile.clone()));
+        line(page, "harness", program);
+        line(page, "model", run.model.clone());
+        line(page, "worker", run.agent.as_ref().map(ToString::to_string));
+        line(
+            page,
+            "parent",
+            Some(run.parent.agent.as_ref().map_or_else(|| "a person".to_string(), ToString::to_string)),
+        );
+        line(page, "in", Some(run.root.clone()));
+        line(page, "session", run.session.as_ref().map(ToString::to_string));
+        line(page, "started", run.started_at.map(|at| format!("{} ago", format_age(at, clock::now()))));
+        line(page, "took", run.started_at.map(|_| took(run, clock::now())));
+        line(page, "doing", run.doing.clone());
+        line(page, "used", Some(used(run).join(", ")).filter(|used| !used.is_empty()));
+        page.line("");
+        page.line(style::dim("Task:"));
+        page.line(escape_invisible(run.task.trim_end()));
+        if let Some(result) = run.result.as_deref().filter(|result| !result.is_empty()) {
+            page.line("");
+            page.line(style::dim("Result:"));
+            page.line(escape_invisible(result));
+        }
+    }
+}
+
+struct LogReport(String);
+
+impl Report for LogReport {
+    fn json(&self) -> Map<String, Value> {
+        Map::from_iter([("log".to_string(), Value::String(self.0.clone()))])
+    }
+
+    fn text(&self, page: &mut Page) {
+        page.line(escape_invisible(self.0.trim_end_matches('\n')));
+    }
+}

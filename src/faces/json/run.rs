@@ -1,0 +1,47 @@
+//! Runs in JSON.
+
+use serde_json::{Value, json};
+
+use crate::domain::runs::{Run, Usage};
+use crate::store::iso;
+
+/// A run, as the ledger has it.
+pub(in crate::faces) fn run(run: &Run) -> Value {
+    let Usage { input, output, cache_read, cache_write, turns } = run.usage;
+    let is_nothing_known = run.usage == Usage::default();
+    let usage = json!({
+        "input": input,
+        "output": output,
+        "cacheRead": cache_read,
+        "cacheWrite": cache_write,
+        "turns": turns,
+    });
+    json!({
+        "id": run.id.as_str(),
+        "state": run.state.name(),
+        "supervisorPid": run.owner.pid().get(),
+        "task": run.task,
+        "profile": run.profile,
+        "harness": run.harness,
+        "version": run.version,
+        "model": run.model,
+        "agent": run.agent.as_ref().map(ToString::to_string),
+        "parent": run.parent.agent.as_ref().map(ToString::to_string),
+        "parentRun": run.parent.run.as_ref().map(ToString::to_string),
+        "root": run.root,
+        "session": run.session.as_ref().map(ToString::to_string),
+        "queuedAt": iso(run.queued_at),
+        "startedAt": run.started_at.map(iso),
+        "endedAt": run.ended_at.map(iso),
+        "doing": run.doing,
+        "result": run.result,
+        "reason": run.reason,
+        "usage": if is_nothing_known { Value::Null } else { usage },
+        "costUsd": run.cost.amount().map(|amount| amount.dollars()),
+        "costIs": run.cost.name(),
+        "branch": null,
+        "changed": null,
+        "question": null,
+        "until": run.until.map(iso),
+    })
+}

@@ -1,0 +1,63 @@
+//! Following a run: whoever follows only watches the ledger, and may be killed without harm to the run.
+
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{after, never, select};
+
+use crate::domain::runs::{Run, RunId, RunState};
+use crate::store::WatchTarget;
+use crate::sys::signals::StopRequest;
+
+use super::list::as_it_is;
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+
+/// How often to look although nothing changed: no file reports a death.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Why following ended.
+#[derive(Debug)]
+pub enum FollowEnd {
+    /// The run has ended.
+    Ended(Run),
+    /// The time is over, or a question is open. The run goes on.
+    GoesOn(Run),
+    /// We were asked to stop.
+    Stopped(Run),
+}
+
+/// Follows a run until its end, for `limit` at most. `show` gets it whenever it changed, and about every second.
+pub fn follow(
+    op: &Op,
+    id: &RunId,
+    limit: Option<Duration>,
+    stop: &StopRequest,
+    mut show: impl FnMut(&Run),
+) -> Result<FollowEnd, CommandError> {
+    let gone = || CommandError::new(CommandErrorKind::UnknownRun, format!("run {id} is gone"));
+    let mesh = op.mesh()?.ok_or_else(gone)?;
+    let until = limit.map(|limit| Instant::now() + limit);
+    // The watch comes before the first look, so that nothing is missed in between.
+    let watch = mesh.watch(WatchTarget::Run(id))?;
+    let silence = never();
+    loop {
+        let run = as_it_is(&mesh, mesh.runs().get(id)?.ok_or_else(gone)?);
+        if run.state.is_final() {
+            return Ok(FollowEnd::Ended(run));
+        }
+        if stop.is_requested() {
+            return Ok(FollowEnd::Stopped(run));
+        }
+        let is_over = until.is_some_and(|until| until <= Instant::now());
+        if is_over || limit.is_some() && run.state == RunState::Waiting {
+            return Ok(FollowEnd::GoesOn(run));
+        }
+        show(&run);
+        let left = until.map_or(TICK, |until| until.saturating_duration_since(Instant::now()).min(TICK));
+        select! {
+            recv(watch.as_ref().map_or(&silence, |watch| watch.hints())) -> _ => {}
+            recv(stop.wake()) -> _ => {}
+            recv(after(left)) -> _ => {}
+        }
+    }
+}

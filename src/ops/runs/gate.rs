@@ -1,0 +1,41 @@
+//! Gates: what every task has to pass before a worker is started for it, in this order.
+
+use crate::ops::error::{CommandError, CommandErrorKind};
+
+/// A gate. The order of the variants is the order in which they are asked.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Gate {
+    /// How deep runs may be nested, and how many a run may start.
+    Depth,
+    /// There has to be a task.
+    Task,
+    /// The profile has to exist.
+    Profile,
+    /// What the project says about it has to be trusted by a person.
+    Trust,
+    /// The harness has to be installed and able to do what the profile promises.
+    Harness,
+    /// Nobody else may hold what the run wants to reserve.
+    Reserved,
+    /// The same task with the same profile must not fail again and again.
+    Loop,
+}
+
+impl Gate {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Depth => "depth",
+            Self::Task => "task",
+            Self::Profile => "profile",
+            Self::Trust => "trust",
+            Self::Harness => "harness",
+            Self::Reserved => "reserved",
+            Self::Loop => "loop",
+        }
+    }
+
+    /// The refusal, with a sentence for people.
+    pub fn refuse(self, sentence: impl Into<String>) -> CommandError {
+        CommandError::new(CommandErrorKind::Gate, sentence).fact("gate", self.name())
+    }
+}

@@ -1,0 +1,80 @@
+//! The ledger as it is shown. Listing changes nothing.
+
+use crate::domain::Liveness;
+use crate::domain::runs::{Run, RunId, RunState};
+use crate::store::Mesh;
+
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+
+/// How many of those that have ended are shown if not all are asked for.
+const MOST_ENDED: usize = 10;
+
+/// Which runs are listed.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum RunScope {
+    /// Those that go on, and the latest that have ended.
+    #[default]
+    Recent,
+    All,
+}
+
+/// The runs, newest first.
+pub fn runs(op: &Op, scope: RunScope) -> Result<Vec<Run>, CommandError> {
+    let Some(mesh) = op.mesh()? else {
+        op.note_absent_mesh();
+        return Ok(Vec::new());
+    };
+    let list = mesh.runs().list()?;
+    for (path, reason) in list.damaged {
+        op.warn(format!("a run can't be read: `{}`: {reason}", path.display()));
+    }
+    let mut runs: Vec<Run> = list.runs.into_iter().map(|run| as_it_is(&mesh, run)).collect();
+    if scope == RunScope::Recent {
+        let mut ended = 0;
+        runs.retain(|run| {
+            ended += usize::from(run.state.is_final());
+            !run.state.is_final() || ended <= MOST_ENDED
+        });
+    }
+    Ok(runs)
+}
+
+/// The run that `id` names, by its id or the beginning of it.
+pub fn find(op: &Op, id: &str) -> Result<Run, CommandError> {
+    let unknown = || {
+        let text = format!("there is no run `{}`", id.escape_debug());
+        CommandError::new(CommandErrorKind::UnknownRun, text).hint("`msg runs --all` lists them")
+    };
+    let mesh = op.mesh()?.ok_or_else(unknown)?;
+    if let Ok(whole) = RunId::new(id)
+        && let Some(run) = mesh.runs().get(&whole)?
+    {
+        return Ok(as_it_is(&mesh, run));
+    }
+    let start = id.to_ascii_lowercase();
+    let mut runs = mesh.runs().list()?.runs;
+    runs.retain(|run| !start.is_empty() && run.id.as_str().starts_with(&start));
+    match runs.len() {
+        0 => Err(unknown()),
+        1 => runs.pop().map(|run| as_it_is(&mesh, run)).ok_or_else(unknown),
+        count => {
+            let ids = runs.iter().map(|run| run.id.to_string()).collect();
+            let text = format!("`{}` may be one of {count} runs", id.escape_debug());
+            Err(CommandError::new(CommandErrorKind::UnknownRun, text).facts("candidates", ids))
+        }
+    }
+}
+
+/// The run with what follows from a supervisor that is provably dead, and with its worker's name.
+pub(super) fn as_it_is(mesh: &Mesh, mut run: Run) -> Run {
+    if !run.state.is_final() && mesh.runs().owner_liveness(&run) == Liveness::Gone {
+        run.reason = Some(format!("its supervisor died while it was {}", run.outcome()));
+        run.state = RunState::Interrupted;
+    }
+    if run.agent.is_none() {
+        // If it can't be read, nobody has joined as far as we know.
+        run.agent = mesh.runs().worker(&run.id).ok().flatten();
+    }
+    run
+}

@@ -1,0 +1,26 @@
+//! `msg runs log`: what a worker printed.
+
+use super::list::find;
+use crate::ops::effects::Op;
+use crate::ops::error::CommandError;
+
+/// Which output of a worker.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WorkerLog {
+    Output,
+    Errors,
+}
+
+/// What the worker printed so far; a mark says where something was left out.
+pub fn log(op: &Op, id: &str, which: WorkerLog) -> Result<String, CommandError> {
+    let run = find(op, id)?;
+    let name = match which {
+        WorkerLog::Output => "output",
+        WorkerLog::Errors => "errors",
+    };
+    let content = match op.mesh()? {
+        Some(mesh) => mesh.runs().read(&run.id, name)?,
+        None => None,
+    };
+    Ok(String::from_utf8_lossy(&content.unwrap_or_default()).into_owned())
+}

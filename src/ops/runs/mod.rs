@@ -1,0 +1,26 @@
+//! Runs: starting workers, watching over them, and telling how they end.
+//!
+//! `start` checks the gates, writes the run into the ledger and starts its supervisor, a process of its own. The
+//! supervisor (`supervise`) waits for a slot, starts the worker behind a keeper, reads what it prints, and judges how
+//! it ended. `follow` only watches the ledger: whoever follows a run may be killed without harm to it.
+
+mod command_usage;
+pub mod follow;
+pub mod gate;
+pub mod list;
+pub mod log;
+pub mod plan;
+pub mod start;
+pub mod stop;
+pub mod supervise;
+mod telling;
+mod turn;
+mod worker_call;
+mod worker_output;
+
+/// The variable that tells a worker which run it is.
+pub const RUN_VARIABLE: &str = "MSG_RUN";
+/// The variable with the number of the slot.
+const SLOT_VARIABLE: &str = "RAVENRY_SLOT";
+/// The variable with the file to which a command may write what it used.
+const USAGE_VARIABLE: &str = "MSG_USAGE";

@@ -1,0 +1,197 @@
+//! Starting a run: it is written into the ledger, and its supervisor is started.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use jiff::SignedDuration;
+
+use crate::domain::runs::{Cost, Run, RunId, RunParent, RunState, Usage};
+use crate::domain::{RecordedProcess, sha256};
+use crate::store::{Mesh, RunOrder};
+use crate::sys::environment::variable;
+use crate::sys::{clock, detached, process};
+
+use super::RUN_VARIABLE;
+use super::gate::Gate;
+use crate::ops::agents::identity;
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+
+/// The command that a supervisor runs: `msg --mesh MESH supervise RUN DIR`. It is not in the help: only `msg` calls it.
+const COMMAND: &str = "supervise";
+/// How many runs may be above a run, and how many a tree of runs may have.
+const MOST_DEPTH: usize = 3;
+const MOST_DESCENDANTS: usize = 64;
+/// How often the same task may fail with the same profile, and in which time.
+const MOST_FAILURES: usize = 5;
+const FAILURE_WINDOW: SignedDuration = SignedDuration::from_mins(10);
+
+/// A run that is to be started.
+#[derive(Clone, Debug)]
+pub struct NewRun {
+    pub task: String,
+    pub profile: String,
+    pub harness: Option<String>,
+    pub version: Option<String>,
+    /// Where its worker works.
+    pub root: PathBuf,
+    pub order: RunOrder,
+}
+
+/// A supervisor's own call of this program.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SupervisorCall {
+    pub mesh: String,
+    pub run: RunId,
+    /// The directory whose settings apply.
+    pub dir: PathBuf,
+}
+
+impl SupervisorCall {
+    fn to_args(&self) -> Vec<OsString> {
+        let words = ["--mesh", &self.mesh, COMMAND, self.run.as_str()].map(OsString::from);
+        words.into_iter().chain([self.dir.clone().into_os_string()]).collect()
+    }
+
+    /// The call that such arguments name; `None` if they are others.
+    pub fn from_args(args: &[OsString]) -> Option<Self> {
+        let [flag, mesh, command, run, dir] = args else { return None };
+        let is_call = flag == "--mesh" && command == COMMAND;
+        let run = RunId::new(run.to_str()?).ok()?;
+        is_call.then_some(Self { mesh: mesh.to_str()?.to_string(), run, dir: dir.into() })
+    }
+}
+
+/// Starts a run, if the gates that don't wait say yes.
+pub fn start(op: &Op, new: NewRun) -> Result<Run, CommandError> {
+    let mesh = op.create_mesh()?;
+    let parent = parent(op, &mesh)?;
+    let prompt = prompt_hash(&new);
+    let depth = check_depth(&mesh, &parent)?;
+    check_task(&new)?;
+    check_loop(&mesh, &prompt, &new)?;
+    let own = process::identify(process::own_pid())
+        .ok_or_else(|| CommandError::new(CommandErrorKind::Io, "this process can't be examined"))?;
+    let id = mesh.runs().make()?;
+    let run = Run {
+        id: id.clone(),
+        state: RunState::Queued,
+        owner: RecordedProcess::Pinned(own),
+        task: new.task,
+        profile: new.profile,
+        harness: new.harness,
+        version: new.version,
+        model: new.order.model.clone(),
+        agent: None,
+        parent,
+        depth,
+        root: new.root.to_string_lossy().into_owned(),
+        session: None,
+        queued_at: clock::now(),
+        started_at: None,
+        ended_at: None,
+        doing: None,
+        result: None,
+        reason: None,
+        usage: Usage::default(),
+        cost: Cost::Unknown,
+        until: None,
+        slot: None,
+        prompt,
+    };
+    mesh.runs().write(&id, "task", run.task.as_bytes())?;
+    mesh.runs().put_order(&id, &new.order)?;
+    mesh.runs().put(&run)?;
+    let call = SupervisorCall { mesh: op.location.to_string(), run: id, dir: op.cwd.clone() };
+    detached::start_needed(&call.to_args()).map_err(|error| {
+        let text = format!("the supervisor of the run could not be started: {error}");
+        CommandError::new(CommandErrorKind::Io, text)
+    })?;
+    Ok(run)
+}
+
+/// Who asks for the run: an agent, or a person.
+fn parent(op: &Op, mesh: &Rc<Mesh>) -> Result<RunParent, CommandError> {
+    let run = variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok());
+    match identity::caller(op) {
+        Ok((_, caller)) => {
+            let (agent, session) = (Some(caller.agent.name), Some(caller.agent.session));
+            Ok(RunParent { agent, session, run })
+        }
+        Err(error) if error.kind == CommandErrorKind::NotJoined && op.acting_as.is_none() => {
+            // A worker whose hooks have not joined yet is known by its run.
+            let agent = run.as_ref().map(|run| mesh.runs().worker(run)).transpose()?.flatten();
+            Ok(RunParent { agent, session: None, run })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The hash by which the same task with the same profile is recognised.
+fn prompt_hash(new: &NewRun) -> String {
+    sha256(format!("{}\0{}", new.profile, new.task).as_bytes())
+}
+
+fn check_depth(mesh: &Mesh, parent: &RunParent) -> Result<usize, CommandError> {
+    let Some(above) = &parent.run else { return Ok(0) };
+    let list = mesh.runs().list()?;
+    let find = |id: &RunId| list.runs.iter().find(|run| run.id == *id);
+    let Some(above) = find(above) else { return Ok(0) };
+    let depth = above.depth + 1;
+    if depth > MOST_DEPTH {
+        let text =
+            format!("this would be a worker of a worker, {depth} deep; at most {MOST_DEPTH} are allowed");
+        return Err(Gate::Depth.refuse(text).hint("do the task yourself, or send it to your parent"));
+    }
+    let mut root = above;
+    while let Some(next) = root.parent.run.as_ref().and_then(find) {
+        root = next;
+    }
+    let is_below = |run: &&Run| {
+        let mut next = run.parent.run.as_ref().and_then(find);
+        while let Some(above) = next {
+            if above.id == root.id {
+                return true;
+            }
+            next = above.parent.run.as_ref().and_then(find);
+        }
+        false
+    };
+    let descendants = list.runs.iter().filter(is_below).count();
+    if descendants >= MOST_DESCENDANTS {
+        let text = format!(
+            "run {} has started {descendants} runs in all; at most {MOST_DESCENDANTS} are allowed",
+            root.id
+        );
+        return Err(Gate::Depth.refuse(text).hint("a person can start further ones"));
+    }
+    Ok(depth)
+}
+
+fn check_task(new: &NewRun) -> Result<(), CommandError> {
+    if new.task.trim().is_empty() {
+        return Err(Gate::Task
+            .refuse("the task is empty")
+            .hint("say what the worker is to do: `msg run scout \"…\"`"));
+    }
+    if new.task.contains('\0') {
+        return Err(Gate::Task.refuse("the task has a zero byte in it, which no program can be given"));
+    }
+    Ok(())
+}
+
+fn check_loop(mesh: &Mesh, prompt: &str, new: &NewRun) -> Result<(), CommandError> {
+    let since = clock::now() - FAILURE_WINDOW;
+    let list = mesh.runs().list()?;
+    let is_same = |run: &&Run| run.prompt == prompt && run.ended_at.is_some_and(|at| at >= since);
+    let failures = list.runs.iter().filter(is_same).filter(|run| run.state.is_failure()).count();
+    if failures < MOST_FAILURES {
+        return Ok(());
+    }
+    let text = format!(
+        "this task has failed {failures} times in ten minutes with the profile `{}`: the same again would not help",
+        new.profile
+    );
+    Err(Gate::Loop.refuse(text).hint("`msg runs` shows why they failed; change the task, or wait"))
+}

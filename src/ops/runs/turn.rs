@@ -1,0 +1,55 @@
+//! Waiting for a slot: the oldest queued run goes first.
+
+use std::time::Duration;
+
+use crossbeam_channel::{after, select};
+
+use crate::domain::Liveness;
+use crate::domain::runs::{Run, RunState};
+use crate::domain::settings::Settings;
+use crate::store::{HeldSlot, Mesh, RunSlots, StopOrder};
+
+use crate::ops::effects::Op;
+use crate::ops::error::CommandError;
+
+/// How often a run in the queue looks whether it is its turn. A slot is a lock, whose end raises no event.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How the wait for a slot ended.
+#[derive(Debug)]
+pub(super) enum TurnOutcome {
+    Slot(HeldSlot),
+    Stopped(StopOrder),
+}
+
+/// How many workers may run at once.
+fn most_at_once(_settings: &Settings) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    u32::try_from(2 * cores).unwrap_or(u32::MAX).max(4)
+}
+
+/// Waits until there is a slot and no older run waits for one.
+pub(super) fn wait_for_slot(op: &Op, mesh: &Mesh, run: &Run) -> Result<TurnOutcome, CommandError> {
+    let slots = RunSlots::of(&op.home);
+    let most = most_at_once(&op.settings);
+    loop {
+        if let Some(order) = mesh.runs().stop_order(&run.id)? {
+            return Ok(TurnOutcome::Stopped(order));
+        }
+        if !has_older_in_queue(mesh, run)?
+            && let Some(slot) = slots.try_take(most)?
+        {
+            return Ok(TurnOutcome::Slot(slot));
+        }
+        select! {
+            recv(after(LOOK)) -> _ => {}
+        }
+    }
+}
+
+fn has_older_in_queue(mesh: &Mesh, run: &Run) -> Result<bool, CommandError> {
+    let is_before = |other: &&Run| (other.queued_at, &other.id) < (run.queued_at, &run.id);
+    let list = mesh.runs().list()?;
+    let mut queued = list.runs.iter().filter(|other| other.state == RunState::Queued).filter(is_before);
+    Ok(queued.any(|other| mesh.runs().owner_liveness(other) != Liveness::Gone))
+}

@@ -1,0 +1,149 @@
+//! The command line and the environment of a worker.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::domain::SessionId;
+use crate::domain::runs::{MicroUsd, Run};
+use crate::harness::worker::{
+    WorkerAccess, WorkerAdapter, WorkerCall, WorkerOrder, WorkerReader, WorkerSession,
+};
+use crate::harness::{self, MsgProgram, SUPPORTED};
+use crate::store::{OrderedProgram, RunOrder};
+use crate::sys::{environment, program, test_switches};
+
+use super::{RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE};
+use crate::ops::error::{CommandError, CommandErrorKind};
+
+/// How a worker is started, and who understands it.
+#[derive(Debug)]
+pub(super) struct WorkerLaunch {
+    pub(super) program: PathBuf,
+    pub(super) args: Vec<OsString>,
+    pub(super) env: Vec<(OsString, OsString)>,
+    /// Files to be written first.
+    pub(super) files: Vec<(PathBuf, String)>,
+    /// The file with its standard input.
+    pub(super) input: Option<PathBuf>,
+    pub(super) session: Option<SessionId>,
+    /// `None`: a command, whose output is the result.
+    pub(super) reader: Option<Box<dyn WorkerReader>>,
+    pub(super) permission_mode: Option<String>,
+    pub(super) dialogs: Vec<&'static str>,
+}
+
+/// The adapter of a harness that can be a worker.
+pub(super) fn adapter(name: &str) -> Option<&'static dyn WorkerAdapter> {
+    harness::support(harness::parse(name)?)?.worker()
+}
+
+/// The launch that the order asks for. `dir` is the run's own directory.
+pub(super) fn launch(
+    run: &Run,
+    order: &RunOrder,
+    mesh: &str,
+    dir: &Path,
+) -> Result<WorkerLaunch, CommandError> {
+    let mut launch = match &order.program {
+        OrderedProgram::Command(words) => command(run, words, dir)?,
+        OrderedProgram::Harness { name, path } => of_harness(run, order, (name, path), dir)?,
+    };
+    launch.env.extend(order.env.iter().map(|(name, value)| (name.into(), value.into())));
+    launch.env.push((RUN_VARIABLE.into(), run.id.as_str().into()));
+    launch.env.push(("MSG_MESH".into(), mesh.into()));
+    launch.env.extend(order.name.iter().map(|name| ("MSG_AGENT".into(), name.into())));
+    launch.env.extend(run.slot.map(|slot| (SLOT_VARIABLE.into(), slot.to_string().into())));
+    let mut all = inherited();
+    // A later value replaces an earlier one.
+    for (name, value) in launch.env {
+        all.retain(|(known, _)| *known != name);
+        all.push((name, value));
+    }
+    launch.env = all;
+    Ok(launch)
+}
+
+fn command(run: &Run, words: &[String], dir: &Path) -> Result<WorkerLaunch, CommandError> {
+    let (name, args) = words.split_first().ok_or_else(|| not_found("", &run.profile))?;
+    let found =
+        if name.contains('/') { Some(Path::new(&run.root).join(name)) } else { program::on_path(name) };
+    let program =
+        found.filter(|path| program::is_program(path)).ok_or_else(|| not_found(name, &run.profile))?;
+    let task = |arg: &String| OsString::from(arg.replace("{task}", &run.task));
+    let usage = dir.join("usage.json");
+    Ok(WorkerLaunch {
+        program,
+        args: args.iter().map(task).collect(),
+        env: vec![(USAGE_VARIABLE.into(), usage.into())],
+        files: Vec::new(),
+        input: Some(dir.join("task")),
+        session: None,
+        reader: None,
+        permission_mode: None,
+        dialogs: Vec::new(),
+    })
+}
+
+fn not_found(name: &str, profile: &str) -> CommandError {
+    let text = format!("the program `{name}` of the profile `{profile}` was not found");
+    CommandError::new(CommandErrorKind::InvalidValue, text)
+        .hint("put it on the PATH, or give its absolute path in `workers.toml`")
+}
+
+fn of_harness(
+    run: &Run,
+    order: &RunOrder,
+    (name, path): (&str, &str),
+    dir: &Path,
+) -> Result<WorkerLaunch, CommandError> {
+    let unknown = || {
+        let text = format!("{name} can't be started as a worker");
+        CommandError::new(CommandErrorKind::InvalidValue, text).hint("`msg workers` lists those that can")
+    };
+    let adapter = adapter(name).ok_or_else(unknown)?;
+    let fresh = SessionId::new(uuid::Uuid::new_v4().to_string())?;
+    let resumed = order.resumes.clone().map(SessionId::new).transpose()?;
+    let hooks = MsgProgram::At(
+        program::own()
+            .map_err(|error| CommandError::new(CommandErrorKind::Io, error.to_string()))?
+            .to_string_lossy()
+            .into_owned(),
+    );
+    let wanted = WorkerOrder {
+        task: &run.task,
+        instructions: order.instructions.as_deref(),
+        model: order.model.as_deref(),
+        access: if order.is_to_write { WorkerAccess::Edits } else { WorkerAccess::Reads },
+        tools: &order.tools,
+        args: &order.args,
+        session: resumed.as_ref().map_or(WorkerSession::New(&fresh), WorkerSession::Resumed),
+        root: Path::new(&run.root),
+        scratch: &dir.join("scratch"),
+        hooks: &hooks,
+        budget: order.most_micros.map(MicroUsd::from_micros),
+    };
+    let call = adapter
+        .call(&wanted)
+        .map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, format!("{name}: {error}")))?;
+    let WorkerCall { args, env, files, session, permission_mode, dialogs } = call;
+    Ok(WorkerLaunch {
+        program: PathBuf::from(path),
+        args,
+        env: env.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+        files,
+        input: None,
+        session: session.or(resumed),
+        reader: Some(adapter.reader()),
+        permission_mode: Some(permission_mode),
+        dialogs,
+    })
+}
+
+/// Our own variables, without those that say which agent, session or run we are.
+fn inherited() -> Vec<(OsString, OsString)> {
+    let ours = [RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE, "MSG_AGENT", "PI_AGENT_NAME"];
+    let of_one_process = [test_switches::CRASH_AT, test_switches::STOP_AT];
+    let of_harnesses = SUPPORTED.iter().flat_map(|harness| harness.session_variables());
+    let left_out: Vec<&str> = ours.into_iter().chain(of_one_process).chain(of_harnesses.copied()).collect();
+    environment::all().into_iter().filter(|(name, _)| !left_out.iter().any(|out| name == *out)).collect()
+}

@@ -1,0 +1,144 @@
+//! Reading and writing the ledger. Each run has a directory, and each of its files one writer at a time, so two hundred
+//! runs at once never touch one file.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::run_file;
+use crate::domain::runs::{Run, RunId};
+use crate::domain::{AgentName, Liveness};
+use crate::store::error::StoreError;
+use crate::store::handles::RunLedger;
+use crate::store::wire::pretty;
+use crate::sys::files::{self, Published};
+use crate::sys::{process, random};
+
+/// A request to stop a run.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StopOrder {
+    /// Who wants that, in a few words.
+    pub by: String,
+    pub urgency: StopUrgency,
+}
+
+/// How a run is stopped.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StopUrgency {
+    /// It is told to wrap up first.
+    WrapUp,
+    Now,
+}
+
+/// The runs of a ledger that could be read, and the files that could not.
+#[derive(Debug, Default)]
+pub struct LedgerList {
+    /// The newest first.
+    pub runs: Vec<Run>,
+    /// Paths, and why.
+    pub damaged: Vec<(PathBuf, String)>,
+}
+
+impl RunLedger<'_> {
+    /// The directory of a run.
+    pub fn dir(self, id: &RunId) -> PathBuf {
+        self.mesh.layout.run(id)
+    }
+
+    /// Makes the directory of a new run, under an id that no other has.
+    pub fn make(self) -> Result<RunId, StoreError> {
+        self.mesh.tighten()?;
+        files::create_dir(&self.mesh.layout.directory("runs"))?;
+        loop {
+            let id = RunId::from_random(random::number());
+            let dir = self.dir(&id);
+            match files::create_new_dir(&dir) {
+                Ok(()) => {
+                    files::create_dir(&dir.join("scratch"))?;
+                    return Ok(id);
+                }
+                Err(_) if files::exists(&dir)? => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Writes what is known of a run, in one step.
+    pub fn put(self, run: &Run) -> Result<(), StoreError> {
+        Ok(self.mesh.files.replace(&self.dir(&run.id).join("run.json"), &run_file::bytes(run))?)
+    }
+
+    /// What is recorded of a run; `None` if there is none.
+    pub fn get(self, id: &RunId) -> Result<Option<Run>, StoreError> {
+        let path = self.dir(id).join("run.json");
+        let Some(content) = files::read(&path)? else { return Ok(None) };
+        let run = run_file::parse(&content);
+        run.map(Some).map_err(|error| StoreError::Corrupt { path, reason: error.to_string() })
+    }
+
+    /// Every run. Nothing is changed.
+    pub fn list(self) -> Result<LedgerList, StoreError> {
+        let mut list = LedgerList::default();
+        let names = files::list(&self.mesh.layout.directory("runs"))?;
+        for id in names.iter().filter_map(|name| RunId::new(name).ok()) {
+            match self.get(&id) {
+                Ok(Some(run)) => list.runs.push(run),
+                // It is being made, or whoever made it died before it was a run.
+                Ok(None) => {}
+                Err(StoreError::Corrupt { path, reason }) => list.damaged.push((path, reason)),
+                Err(error) => return Err(error),
+            }
+        }
+        list.runs.sort_by(|a, b| b.queued_at.cmp(&a.queued_at).then_with(|| a.id.cmp(&b.id)));
+        Ok(list)
+    }
+
+    /// Whether the process that owns the run is alive.
+    pub fn owner_liveness(self, run: &Run) -> Liveness {
+        process::liveness(&run.owner)
+    }
+
+    /// Writes a file of a run, in one step.
+    pub fn write(self, id: &RunId, name: &str, content: &[u8]) -> Result<(), StoreError> {
+        Ok(self.mesh.files.replace(&self.dir(id).join(name), content)?)
+    }
+
+    /// A file of a run.
+    pub fn read(self, id: &RunId, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(files::read_large(&self.dir(id).join(name))?)
+    }
+
+    /// Asks the supervisor to stop. A later request replaces an earlier one.
+    pub fn ask_to_stop(self, id: &RunId, order: &StopOrder) -> Result<(), StoreError> {
+        self.write(id, "stop", &pretty(order))
+    }
+
+    /// The request to stop, if there is one. What can't be read counts as one that is urgent.
+    pub fn stop_order(self, id: &RunId) -> Result<Option<StopOrder>, StoreError> {
+        let Some(content) = files::read(&self.dir(id).join("stop"))? else { return Ok(None) };
+        let unreadable = || StopOrder { by: "somebody".to_string(), urgency: StopUrgency::Now };
+        Ok(Some(serde_json::from_slice(&content).unwrap_or_else(|_| unreadable())))
+    }
+
+    /// Records which agent its worker is, by a hook of that worker. `false`: there is no such run.
+    pub fn name_worker(self, id: &RunId, agent: &AgentName) -> Result<bool, StoreError> {
+        if !files::exists(&self.dir(id))? {
+            return Ok(false);
+        }
+        self.write(id, "agent", agent.as_str().as_bytes())?;
+        Ok(true)
+    }
+
+    /// The agent that its worker is, if it has joined.
+    pub fn worker(self, id: &RunId) -> Result<Option<AgentName>, StoreError> {
+        let content = files::read(&self.dir(id).join("agent"))?;
+        Ok(content.and_then(|content| AgentName::new(String::from_utf8(content).ok()?).ok()))
+    }
+
+    /// Publishes a file that only the first of several writers creates. `false`: it is there.
+    pub fn publish(self, path: &Path, content: &[u8]) -> Result<bool, StoreError> {
+        Ok(self.mesh.files.publish(path, content)? == Published::Done)
+    }
+}

@@ -1,0 +1,17 @@
+//! `runs/`: the ledger, a directory for each run.
+//!
+//! ```text
+//! runs/<id>/run.json   what is known of it; only its owner writes it
+//! runs/<id>/order.json what its supervisor has to do
+//! runs/<id>/task       the text of its task
+//! runs/<id>/stop       a request to stop it
+//! runs/<id>/agent      the name of its worker, written by the worker's hook
+//! runs/<id>/output     what its worker printed, with a mark where something was cut
+//! runs/<id>/errors     the same of its standard error
+//! runs/<id>/scratch/   files that belong to its worker's command line
+//! ```
+
+pub mod ledger;
+pub mod order;
+mod run_file;
+pub mod slots;

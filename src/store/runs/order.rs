@@ -1,0 +1,59 @@
+//! `order.json`: what the supervisor of a run has to do, written by whoever asked for the run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::runs::RunId;
+use crate::store::error::StoreError;
+use crate::store::handles::RunLedger;
+use crate::store::wire::pretty;
+
+/// What a supervisor has to do.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunOrder {
+    pub program: OrderedProgram,
+    pub instructions: Option<String>,
+    pub model: Option<String>,
+    /// Whether its worker is to change files.
+    pub is_to_write: bool,
+    pub tools: Vec<String>,
+    pub args: Vec<String>,
+    /// Variables of the profile.
+    pub env: Vec<(String, String)>,
+    pub timeout_seconds: Option<u64>,
+    /// The name that its worker is to have.
+    pub name: Option<String>,
+    /// The session that is to be continued.
+    pub resumes: Option<String>,
+    /// The most that it may cost, in millionths of a dollar.
+    pub most_micros: Option<u64>,
+    pub most_tokens: Option<u64>,
+    /// Patterns that are reserved for its worker.
+    pub reserve: Vec<String>,
+}
+
+/// The program of a worker.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum OrderedProgram {
+    /// These words; the task is its standard input.
+    Command(Vec<String>),
+    Harness {
+        name: String,
+        /// Its executable.
+        path: String,
+    },
+}
+
+impl RunLedger<'_> {
+    pub fn put_order(self, id: &RunId, order: &RunOrder) -> Result<(), StoreError> {
+        self.write(id, "order.json", &pretty(order))
+    }
+
+    pub fn order(self, id: &RunId) -> Result<RunOrder, StoreError> {
+        let path = self.dir(id).join("order.json");
+        let content = self.read(id, "order.json")?.unwrap_or_default();
+        let order = serde_json::from_slice(&content);
+        order.map_err(|error| StoreError::Corrupt { path, reason: error.to_string() })
+    }
+}

@@ -1,0 +1,192 @@
+//! The format of `run.json`.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::runs::{Cost, MicroUsd, Run, RunId, RunParent, RunState, Usage};
+use crate::domain::{AgentName, SessionId};
+use crate::store::wire::process::{ProcessKey, recorded};
+use crate::store::wire::{pretty, time};
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RunKeys {
+    id: String,
+    state: String,
+    pid: i64,
+    process: Option<ProcessKey>,
+    task: String,
+    profile: String,
+    harness: Option<String>,
+    version: Option<String>,
+    model: Option<String>,
+    agent: Option<String>,
+    parent: Option<String>,
+    parent_session: Option<String>,
+    parent_run: Option<String>,
+    #[serde(default)]
+    depth: usize,
+    root: String,
+    session: Option<String>,
+    #[serde(with = "time")]
+    queued_at: Timestamp,
+    #[serde(with = "time::option", default)]
+    started_at: Option<Timestamp>,
+    #[serde(with = "time::option", default)]
+    ended_at: Option<Timestamp>,
+    doing: Option<String>,
+    result: Option<String>,
+    reason: Option<String>,
+    #[serde(default)]
+    usage: UsageKeys,
+    cost_micros: Option<u64>,
+    cost_is: Option<String>,
+    #[serde(with = "time::option", default)]
+    until: Option<Timestamp>,
+    slot: Option<u32>,
+    #[serde(default)]
+    prompt: String,
+}
+
+#[derive(Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+struct UsageKeys {
+    input: Option<u64>,
+    output: Option<u64>,
+    cache_read: Option<u64>,
+    cache_write: Option<u64>,
+    turns: Option<u64>,
+}
+
+/// The content of the file.
+pub(super) fn bytes(run: &Run) -> Vec<u8> {
+    let Usage { input, output, cache_read, cache_write, turns } = run.usage;
+    pretty(&RunKeys {
+        id: run.id.to_string(),
+        state: run.state.name().to_string(),
+        pid: run.owner.pid().get().into(),
+        process: ProcessKey::of(&run.owner),
+        task: run.task.clone(),
+        profile: run.profile.clone(),
+        harness: run.harness.clone(),
+        version: run.version.clone(),
+        model: run.model.clone(),
+        agent: run.agent.as_ref().map(ToString::to_string),
+        parent: run.parent.agent.as_ref().map(ToString::to_string),
+        parent_session: run.parent.session.as_ref().map(ToString::to_string),
+        parent_run: run.parent.run.as_ref().map(ToString::to_string),
+        depth: run.depth,
+        root: run.root.clone(),
+        session: run.session.as_ref().map(ToString::to_string),
+        queued_at: run.queued_at,
+        started_at: run.started_at,
+        ended_at: run.ended_at,
+        doing: run.doing.clone(),
+        result: run.result.clone(),
+        reason: run.reason.clone(),
+        usage: UsageKeys { input, output, cache_read, cache_write, turns },
+        cost_micros: run.cost.amount().map(MicroUsd::micros),
+        cost_is: Some(run.cost.name().to_string()),
+        until: run.until,
+        slot: run.slot,
+        prompt: run.prompt.clone(),
+    })
+}
+
+/// Why a file is not the record of a run.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RunFileError {
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    #[error("{0}")]
+    Id(#[from] crate::domain::runs::RunIdError),
+    #[error("`{}` is no state of a run", .0.escape_debug())]
+    State(String),
+    #[error("{0}")]
+    Pid(#[from] crate::domain::process::PidError),
+    #[error("{0}")]
+    Name(#[from] crate::domain::NameError),
+    #[error("{0}")]
+    Session(#[from] crate::domain::SessionIdError),
+}
+
+/// The run that the file describes.
+pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
+    let keys: RunKeys = serde_json::from_slice(content)?;
+    let UsageKeys { input, output, cache_read, cache_write, turns } = keys.usage;
+    let session = |id: Option<String>| id.map(SessionId::new).transpose();
+    let agent = |name: Option<String>| name.map(AgentName::new).transpose();
+    let amount = keys.cost_micros.map(MicroUsd::from_micros);
+    Ok(Run {
+        id: RunId::new(&keys.id)?,
+        state: RunState::of_record(&keys.state).ok_or(RunFileError::State(keys.state))?,
+        owner: recorded(keys.pid, keys.process, None)?,
+        task: keys.task,
+        profile: keys.profile,
+        harness: keys.harness,
+        version: keys.version,
+        model: keys.model,
+        agent: agent(keys.agent)?,
+        parent: RunParent {
+            agent: agent(keys.parent)?,
+            session: session(keys.parent_session)?,
+            run: keys.parent_run.as_deref().map(RunId::new).transpose()?,
+        },
+        depth: keys.depth,
+        root: keys.root,
+        session: session(keys.session)?,
+        queued_at: keys.queued_at,
+        started_at: keys.started_at,
+        ended_at: keys.ended_at,
+        doing: keys.doing,
+        result: keys.result,
+        reason: keys.reason,
+        usage: Usage { input, output, cache_read, cache_write, turns },
+        cost: match (keys.cost_is.as_deref(), amount) {
+            (Some("computed"), Some(amount)) => Cost::Computed(amount),
+            (_, Some(amount)) => Cost::Reported(amount),
+            (_, None) => Cost::Unknown,
+        },
+        until: keys.until,
+        slot: keys.slot,
+        prompt: keys.prompt,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::process;
+
+    #[test]
+    fn a_record_reads_back_as_it_was() {
+        let run = Run {
+            id: RunId::from_random(7),
+            state: RunState::Running,
+            owner: crate::domain::RecordedProcess::Pinned(process::identify(process::own_pid()).unwrap()),
+            task: "line one\nline \"two\" 🐦".to_string(),
+            profile: "scout".to_string(),
+            harness: Some("x".to_string()),
+            version: None,
+            model: None,
+            agent: Some(AgentName::new("SwiftRaven").unwrap()),
+            parent: RunParent { run: Some(RunId::from_random(8)), ..RunParent::default() },
+            depth: 1,
+            root: "/a b".to_string(),
+            session: Some(SessionId::new("s").unwrap()),
+            queued_at: Timestamp::from_millisecond(1_794_700_676_113).unwrap(),
+            started_at: None,
+            ended_at: None,
+            doing: None,
+            result: None,
+            reason: None,
+            usage: Usage { input: Some(0), ..Usage::default() },
+            cost: Cost::Computed(MicroUsd::from_micros(7)),
+            until: None,
+            slot: Some(0),
+            prompt: "0".to_string(),
+        };
+        let read = parse(&bytes(&run)).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{run:?}"));
+    }
+}

@@ -1,0 +1,169 @@
+//! A program that must not outlive the process that watches it.
+//!
+//! ```text
+//! supervisor ── keeper ── program ── whatever it starts
+//! ```
+//!
+//! The keeper is our own binary, in a session of its own. Its standard input is one end of a pair of sockets, and the
+//! supervisor has the other: if the supervisor ends, however it ends, the keeper reads the end of file, and ends the
+//! program with everything that the program started. On Linux it adopts those whose parent has ended, so it finds all
+//! of them. If the keeper itself is killed, the kernel kills the program.
+//!
+//! `kept` is the supervisor's side, `keep` the keeper's, and `launch` what runs between the keeper and the program.
+
+mod descendants;
+pub mod keep;
+pub mod kept;
+pub mod launch;
+
+use std::ffi::OsString;
+
+use crate::domain::Pid;
+
+/// The command of the process that keeps a program: `msg keeper [--input FILE] -- PROGRAM ARG…`. Only `msg` calls it.
+const KEEPER: &str = "keeper";
+/// The command of the process that becomes the program: `msg keeper-launch KEEPER-PID -- PROGRAM ARG…`.
+const LAUNCHER: &str = "keeper-launch";
+
+/// A call of this program by itself.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum KeeperCall {
+    Keep { input: Option<OsString>, program: Vec<OsString> },
+    Launch { keeper: Pid, program: Vec<OsString> },
+}
+
+impl KeeperCall {
+    /// The call that such arguments name, without the program's own name; `None` if they are others.
+    pub fn from_args(args: &[OsString]) -> Option<Self> {
+        match args {
+            [command, rest @ ..] if command == KEEPER => {
+                let (input, rest) = match rest {
+                    [flag, file, rest @ ..] if flag == "--input" => (Some(file.clone()), rest),
+                    rest => (None, rest),
+                };
+                Some(Self::Keep { input, program: program_of(rest)? })
+            }
+            [command, keeper, rest @ ..] if command == LAUNCHER => {
+                let keeper = Pid::new(keeper.to_str()?.parse().ok()?).ok()?;
+                Some(Self::Launch { keeper, program: program_of(rest)? })
+            }
+            _ => None,
+        }
+    }
+
+    fn to_args(&self) -> Vec<OsString> {
+        let (mut args, program): (Vec<OsString>, _) = match self {
+            Self::Keep { input: None, program } => (vec![KEEPER.into()], program),
+            Self::Keep { input: Some(file), program } => {
+                (vec![KEEPER.into(), "--input".into(), file.clone()], program)
+            }
+            Self::Launch { keeper, program } => (vec![LAUNCHER.into(), keeper.to_string().into()], program),
+        };
+        args.push("--".into());
+        args.extend(program.iter().cloned());
+        args
+    }
+}
+
+fn program_of(rest: &[OsString]) -> Option<Vec<OsString>> {
+    match rest {
+        [separator, program @ ..] if separator == "--" && !program.is_empty() => Some(program.to_vec()),
+        _ => None,
+    }
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum KeptExit {
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// What the keeper tells the supervisor, a line each.
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum KeeperReport {
+    Started(Pid),
+    Ended(KeptExit),
+    /// Nothing of it is left.
+    Clean,
+}
+
+impl KeeperReport {
+    fn line(&self) -> String {
+        match self {
+            Self::Started(pid) => format!("started {pid}\n"),
+            Self::Ended(KeptExit::Code(code)) => format!("exit {code}\n"),
+            Self::Ended(KeptExit::Signal(signal)) => format!("signal {signal}\n"),
+            Self::Clean => "clean\n".to_string(),
+        }
+    }
+
+    fn of_line(line: &str) -> Option<Self> {
+        match line.trim_end().split_once(' ') {
+            Some(("started", pid)) => Some(Self::Started(Pid::new(pid.parse().ok()?).ok()?)),
+            Some(("exit", code)) => Some(Self::Ended(KeptExit::Code(code.parse().ok()?))),
+            Some(("signal", signal)) => Some(Self::Ended(KeptExit::Signal(signal.parse().ok()?))),
+            None if line.trim_end() == "clean" => Some(Self::Clean),
+            _ => None,
+        }
+    }
+}
+
+/// What the supervisor tells the keeper, a byte each.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum KeeperOrder {
+    /// Ask everything to end: SIGTERM.
+    Terminate,
+    Kill,
+}
+
+impl KeeperOrder {
+    fn byte(self) -> u8 {
+        match self {
+            Self::Terminate => b't',
+            Self::Kill => b'k',
+        }
+    }
+
+    fn of_byte(byte: u8) -> Option<Self> {
+        [Self::Terminate, Self::Kill].into_iter().find(|order| order.byte() == byte)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_what_its_arguments_say() {
+        let program: Vec<OsString> = ["sh", "--", "-c", ""].map(OsString::from).to_vec();
+        let keeper = Pid::new(7).unwrap();
+        for call in [
+            KeeperCall::Keep { input: None, program: program.clone() },
+            KeeperCall::Keep { input: Some("--".into()), program: program.clone() },
+            KeeperCall::Launch { keeper, program },
+        ] {
+            assert_eq!(KeeperCall::from_args(&call.to_args()), Some(call));
+        }
+        for others in
+            [&["keeper"][..], &["keeper", "--"], &["keeper-launch", "x", "--", "sh"], &["run", "--", "sh"]]
+        {
+            let others: Vec<OsString> = others.iter().map(OsString::from).collect();
+            assert_eq!(KeeperCall::from_args(&others), None);
+        }
+    }
+
+    #[test]
+    fn a_report_is_what_its_line_says() {
+        for report in [
+            KeeperReport::Started(Pid::new(7).unwrap()),
+            KeeperReport::Ended(KeptExit::Code(3)),
+            KeeperReport::Ended(KeptExit::Signal(9)),
+            KeeperReport::Clean,
+        ] {
+            assert_eq!(KeeperReport::of_line(&report.line()), Some(report));
+        }
+        assert_eq!(KeeperReport::of_line("started\n"), None);
+    }
+}

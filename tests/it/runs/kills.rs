@@ -1,0 +1,147 @@
+//! Worker, keeper and supervisor are killed at many moments: nothing of a run is left, and the ledger says what became
+//! of it.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{SIGKILL, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::{left_of, script, shown, with_profiles};
+use crate::support::environment::{TestEnvironment, rounds, wait_until};
+
+/// A worker that starts others, one of them in a session of its own.
+const FAMILY: &str = "setsid sh -c 'sleep 1000; :' & sh -c 'sleep 1000; :' & echo begun; cat; sleep 1000";
+
+fn pid_of(run: &Value) -> i32 {
+    i32::try_from(run["supervisorPid"].as_i64().unwrap()).unwrap()
+}
+
+/// The processes whose command line has these words in a row.
+fn processes(words: &[&str]) -> Vec<i32> {
+    let wanted: Vec<u8> = words.join("\0").into_bytes();
+    let pids =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid: &i32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.windows(wanted.len()).any(|part| part == wanted)
+    })
+    .collect()
+}
+
+/// Which process of a run is killed.
+#[derive(Clone, Copy, Debug)]
+enum Victim {
+    Supervisor,
+    Keeper,
+    Worker,
+}
+
+/// The process, if it is there yet.
+fn find(env: &TestEnvironment, id: &str, victim: Victim) -> Option<i32> {
+    let task = env.mesh().join(format!("runs/{id}/task"));
+    match victim {
+        Victim::Supervisor => processes(&["supervise", id]).first().copied(),
+        Victim::Keeper => processes(&["keeper", "--input", task.to_str().unwrap()]).first().copied(),
+        Victim::Worker => {
+            let all = processes(&["-c", FAMILY]);
+            let is_sh =
+                |pid: &&i32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| !exe.ends_with("msg"));
+            let is_its = |pid: &&i32| left_of(id).contains(&pid.to_string());
+            all.iter().filter(is_sh).find(is_its).copied()
+        }
+    }
+}
+
+/// Kills that process of a run after it has lived for a while, and checks what is left.
+#[track_caller]
+fn kill_one(env: &TestEnvironment, victim: Victim, lives: Duration) {
+    let id = super::detached(env, "family", "x");
+    let mut pid = None;
+    wait_until("it is there", || {
+        pid = find(env, &id, victim);
+        pid.is_some()
+    });
+    // Not a wait for a state: each round is to hit another moment.
+    std::thread::sleep(lives);
+    kill(Pid::from_raw(pid.unwrap()), SIGKILL).ok();
+    wait_until(&format!("nothing is left after {victim:?} was killed after {lives:?}"), || {
+        match victim {
+            // What is left is ended by the keeper.
+            Victim::Supervisor => left_of(&id).is_empty(),
+            _ => left_of(&id).is_empty() && shown(env, &id)["endedAt"].is_string(),
+        }
+    });
+    let state = shown(env, &id)["state"].as_str().unwrap().to_string();
+    let expected: &[&str] = match victim {
+        Victim::Supervisor => &["interrupted"],
+        Victim::Keeper | Victim::Worker => &["failed"],
+    };
+    assert!(expected.contains(&state.as_str()), "{victim:?} killed after {lives:?}: {state}");
+}
+
+#[test]
+fn a_killed_supervisor_leaves_nothing_behind() {
+    let env = with_profiles(&script("family", FAMILY));
+    for round in 0..rounds(30) {
+        kill_one(&env, Victim::Supervisor, Duration::from_millis(round as u64 * 2));
+    }
+}
+
+#[test]
+fn a_killed_keeper_leaves_nothing_behind() {
+    let env = with_profiles(&script("family", FAMILY));
+    for round in 0..rounds(30) {
+        kill_one(&env, Victim::Keeper, Duration::from_millis(round as u64 * 2));
+    }
+}
+
+#[test]
+fn a_killed_worker_has_failed() {
+    let env = with_profiles(&script("family", FAMILY));
+    for round in 0..rounds(30) {
+        kill_one(&env, Victim::Worker, Duration::from_millis(round as u64 * 2));
+    }
+}
+
+#[test]
+fn a_run_of_an_earlier_boot_was_interrupted() {
+    let env = with_profiles(&script("family", FAMILY));
+    let id = super::detached(&env, "family", "x");
+    super::wait_for_state(&env, &id, "running");
+    let pid = pid_of(&shown(&env, &id));
+    kill(Pid::from_raw(pid), SIGKILL).unwrap();
+    wait_until("nothing is left", || left_of(&id).is_empty());
+    // The machine was started again, and another process has the pid of the supervisor.
+    let path = env.mesh().join(format!("runs/{id}/run.json"));
+    let mut run: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let stand_in = env.host();
+    run["pid"] = stand_in.into();
+    run["process"]["bootId"] = "00000000-0000-0000-0000-000000000000".into();
+    fs::write(&path, run.to_string()).unwrap();
+    assert_eq!(shown(&env, &id)["state"], "interrupted");
+}
+
+#[test]
+fn whoever_starts_a_run_and_is_killed_leaves_a_run_or_none() {
+    let env = with_profiles(&script("quick", "cat"));
+    for round in 0..rounds(30) {
+        let mut starter = Command::new(env!("CARGO_BIN_EXE_msg"));
+        starter
+            .args(["run", "quick", "x"])
+            .env_clear()
+            .envs(env.msg().get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let mut starter =
+            starter.current_dir(env.work()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(round as u64));
+        starter.kill().unwrap();
+        starter.wait().unwrap();
+    }
+    wait_until("every run has ended", || {
+        let runs = env.ok(&["runs", "--all"])["runs"].clone();
+        let ended = |run: &Value| ["done", "interrupted"].contains(&run["state"].as_str().unwrap());
+        runs.as_array().unwrap().iter().all(ended)
+    });
+}

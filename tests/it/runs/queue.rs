@@ -1,0 +1,54 @@
+//! Slots: how many workers run at once, and who is next.
+
+use std::fs;
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
+use super::{detached, script, shown, wait_for_state, with_profiles};
+use crate::support::environment::{rounds, wait_until};
+
+#[test]
+fn each_run_has_its_own_result_and_slots_are_never_exceeded() {
+    // Each worker notes which slot it has, and that it is alone in it.
+    let env = with_profiles(&script(
+        "counts",
+        "mkdir slot-$RAVENRY_SLOT && cat && rmdir slot-$RAVENRY_SLOT || echo \"slot $RAVENRY_SLOT is shared\"",
+    ));
+    let tasks: Vec<String> = (0..rounds(200)).map(|number| format!("task {number}")).collect();
+    let ids: Vec<String> = tasks.iter().map(|task| detached(&env, "counts", task)).collect();
+    for (id, task) in ids.iter().zip(&tasks) {
+        assert_eq!(wait_for_state(&env, id, "done")["result"], task.as_str());
+    }
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let slots = fs::read_dir(env.home().join(".local/state/ravenry/slots")).unwrap().count();
+    assert!(slots <= (2 * cores).max(4), "{slots}");
+}
+
+#[test]
+fn the_oldest_in_the_queue_is_next_and_a_killed_one_is_passed_over() {
+    let env = with_profiles(&[script("holds", "read x < go; echo over"), script("quick", "cat")].concat());
+    mkfifo(&env.work().join("go"), Mode::S_IRWXU).unwrap();
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let holding: Vec<String> =
+        (0..(2 * cores).max(4)).map(|n| detached(&env, "holds", &n.to_string())).collect();
+    holding.iter().for_each(|id| drop(wait_for_state(&env, id, "running")));
+    let [killed, stopped, second, third] = ["a", "b", "c", "d"].map(|task| detached(&env, "quick", task));
+    let supervisor = || shown(&env, &killed)["supervisorPid"].as_i64().unwrap();
+    let is_supervisor = |pid: i64| {
+        fs::read(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|line| line.windows(9).any(|part| part == b"supervise"))
+    };
+    wait_until("it has a supervisor", || is_supervisor(supervisor()));
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(supervisor()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::SIGKILL).unwrap();
+    env.ok(&["runs", "stop", &stopped]);
+    wait_for_state(&env, &stopped, "stopped");
+    for id in [&second, &third] {
+        assert_eq!(shown(&env, id)["state"], "queued");
+    }
+    fs::write(env.work().join("go"), "go\n".repeat(holding.len())).unwrap();
+    let [second, third] = [second, third].map(|id| wait_for_state(&env, &id, "done"));
+    assert!(second["startedAt"].as_str() <= third["startedAt"].as_str());
+    assert_eq!(shown(&env, &killed)["state"], "interrupted");
+}
