@@ -101,6 +101,7 @@ kinds! {
     UnknownRun = "unknown_run",
     UnknownTask = "unknown_task",
     UnsafeMesh = "unsafe_mesh",
+    Untrusted = "untrusted",
     Usage = "usage",
 }
 

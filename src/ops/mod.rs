@@ -28,6 +28,7 @@ mod statusline;
 pub mod tasks;
 pub mod wake;
 pub mod watcher;
+pub mod workers;
 
 pub use agents::evict::{EvictOutcome, EvictPolicy, evict};
 pub use agents::identity::{Caller, caller, whoami};

@@ -18,7 +18,7 @@ pub(super) struct Layout {
 pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "graves", "presence", "tmp"];
 
 /// Files and directories that may be added later.
-pub(super) const LATER: [&str; 15] = [
+pub(super) const LATER: [&str; 16] = [
     "awareness",
     "runs",
     "mesh.lock",

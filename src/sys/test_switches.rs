@@ -29,6 +29,8 @@ pub const PANIC_ON_KEY: &str = "MSG_TEST_PANIC_ON_KEY";
 pub const FLOCK: &str = "MSG_TEST_FLOCK";
 /// Milliseconds that `watch --exec` waits after a message's first failure, instead of a second.
 pub const RETRY_MS: &str = "MSG_TEST_RETRY_MS";
+/// Milliseconds that a program may take to tell its version, instead of seconds.
+pub const VERSION_MS: &str = "MSG_TEST_VERSION_MS";
 /// Milliseconds after which the terminal chat reads again what agents are heading for, instead of seconds.
 pub const LOOK_MS: &str = "MSG_TEST_LOOK_MS";
 /// If set, hooks have no time limit, so that a test can see what they would wait for.

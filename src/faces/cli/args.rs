@@ -55,9 +55,10 @@ Keep what you learned:
   record       Record a batch of knowledge from a JSON file
   knowledge    List, show, confirm, retire and publish what was recorded, and look after it
 
-Start workers:
+Let others work for you:
   run          Start a worker on a task, and follow it
   runs         List runs of workers, and look at one
+  workers      List the kinds of workers, and the harnesses and local models for them
 
 Look around:
   tui          See who is here and talk to them, on one screen

@@ -46,7 +46,8 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::UnknownRecord
         | CommandErrorKind::UnknownRun
         | CommandErrorKind::Gate
-        | CommandErrorKind::RunFailed => 1,
+        | CommandErrorKind::RunFailed
+        | CommandErrorKind::Untrusted => 1,
         CommandErrorKind::Empty
         | CommandErrorKind::InvalidName
         | CommandErrorKind::InvalidPattern

@@ -20,10 +20,13 @@ pub enum JobKind {
     KnowledgeIndex,
     /// Finds files that agents changed in different work trees and that can't be merged.
     WorktreeConflicts,
+    /// Asks harnesses for their versions, and local model servers for their models.
+    Workers,
 }
 
 impl JobKind {
-    const ALL: [Self; 4] = [Self::Probe, Self::Counts, Self::KnowledgeIndex, Self::WorktreeConflicts];
+    const ALL: [Self; 5] =
+        [Self::Probe, Self::Counts, Self::KnowledgeIndex, Self::WorktreeConflicts, Self::Workers];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -31,6 +34,7 @@ impl JobKind {
             Self::Counts => "counts",
             Self::KnowledgeIndex => "knowledge-index",
             Self::WorktreeConflicts => "worktree-conflicts",
+            Self::Workers => "workers",
         }
     }
 

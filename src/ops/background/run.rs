@@ -8,6 +8,7 @@ use crate::ops::awareness::{count, worktree_conflicts};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::knowledge::offers;
+use crate::ops::workers;
 
 use super::job::JobKind;
 
@@ -17,6 +18,7 @@ pub fn run(op: &Op, kind: JobKind) -> Result<(), CommandError> {
         JobKind::Counts => count::count(op),
         JobKind::KnowledgeIndex => offers::renew_index(op),
         JobKind::WorktreeConflicts => worktree_conflicts::find(op),
+        JobKind::Workers => workers::refresh(op),
         JobKind::Probe => show_to_test(&op.cwd).map_err(|error| {
             CommandError::new(CommandErrorKind::Io, format!("the test can't be reached: {error}"))
         }),

@@ -11,6 +11,7 @@ use crate::store::error::StoreError;
 use crate::store::wire::pretty;
 use crate::sys::environment::Home;
 use crate::sys::files::{self, FileError, FileStamp, Files};
+use crate::sys::flock::FileLock;
 
 const FORMAT: u64 = 1;
 
@@ -71,6 +72,15 @@ impl ProbeCache {
         let bytes = files::read_note(&self.path).ok()??;
         let record: ProbeRecord = serde_json::from_slice(&bytes).ok()?;
         (record.format == FORMAT).then_some(record)
+    }
+
+    /// The right to ask for everybody; `None` if somebody asks already.
+    pub fn try_lock(&self) -> Result<Option<FileLock>, StoreError> {
+        let dir = self.path.parent().unwrap_or(&self.path);
+        if !files::exists(dir)? {
+            files::create_dir(dir)?;
+        }
+        Ok(FileLock::try_acquire(&dir.join("workers.lock"))?)
     }
 
     pub fn keep(&self, record: &ProbeRecord) -> Result<(), StoreError> {

@@ -94,6 +94,7 @@ commands! {
     Knowledge(knowledge::KnowledgeArgs) = "knowledge";
     Run(run::RunArgs) = "run";
     Runs(runs::RunsArgs) = "runs";
+    Workers(workers::WorkersArgs) = "workers";
     Tui(tui::TuiArgs) = "tui";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];
     Topics(topics::TopicsArgs) = "topics";

@@ -56,6 +56,7 @@ pub(super) mod waiter;
 pub(super) mod watch;
 pub(super) mod whoami;
 pub(super) mod whois;
+pub(super) mod workers;
 
 use std::cell::RefCell;
 
@@ -143,6 +144,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Knowledge(args) => call.in_context(|op| knowledge::run(op, args, call.ui)),
         Command::Run(args) => call.in_context(|op| run::run(op, args, call.ui)),
         Command::Runs(args) => call.in_context(|op| runs::run(op, args, call.ui)),
+        Command::Workers(args) => call.in_context(|op| workers::run(op, args, call.ui)),
         Command::Send(args) => call.in_context(|op| send::run(op, args)),
         Command::Broadcast(args) => call.in_context(|op| broadcast::run(op, args)),
         Command::Reply(args) => call.in_context(|op| reply::run(op, args)),
