@@ -41,6 +41,9 @@
 //!   `store::knowledge::person_id`;
 //! - configuration files: `store::setup::config_files`; `last-good.json` next to the user's configuration:
 //!   `store::setup::last_good`;
+//! - `workers.toml`, the user's and a project's: `store::workers::worker_files`, which only reads; `ravenry-trust/` in the
+//!   user's state directory: `store::workers::trust_records`; `workers.json` in the cache directory:
+//!   `store::workers::probe_cache`;
 //! - git's pre-commit hook: `ops::setup::guard`;
 //! - settings of harnesses: `ops::setup::install`. `store::setup::installs` records in `ravenry-installs/`, next to the
 //!   mesh, what `install` found and wrote there;

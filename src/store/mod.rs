@@ -51,7 +51,8 @@ pub use feed::{EventBatch, FeedPosition, ProjectFeedPosition, ProjectFeeds};
 pub use fingerprint::Fingerprint;
 pub use handles::{
     ActivityLogs, Archive, AwarenessFiles, ContestTokens, FeedLog, GraveRecords, HookStates, Inboxes,
-    Outboxes, PresenceFiles, Registry, RepositoryRecords, RunLedger, SessionRecords, SessionStates, TaskRecords, Upkeep,
+    Outboxes, PresenceFiles, Registry, RepositoryRecords, RunLedger, SessionRecords, SessionStates,
+    TaskRecords, Upkeep,
 };
 pub use hooks::hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange};
 pub use hooks::knowledge_marks::{AskMoment, KnowledgeMark, KnowledgeMarks, OfferedRecord};

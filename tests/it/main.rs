@@ -54,3 +54,4 @@ mod tui;
 mod waiting;
 mod watching;
 mod work_done;
+mod workers;

@@ -15,8 +15,8 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::person_required;
 use crate::ops::reservations::reserve::PatternBase;
-use crate::store::{Mesh, Registration, RepositoryPlaces, SessionState, resolved_patterns};
 use crate::ops::runs::RUN_VARIABLE;
+use crate::store::{Mesh, Registration, RepositoryPlaces, SessionState, resolved_patterns};
 use crate::sys::environment::variable;
 use crate::sys::{clock, process};
 

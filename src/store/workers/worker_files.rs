@@ -3,6 +3,9 @@
 //!
 //! What the project's file says about programs and permissions counts only after a person trusted it.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -146,8 +149,7 @@ impl LoadedWorkers {
         self.profiles.iter().find(|profile| profile.name == name)
     }
 
-    /// The project's file, if this profile can't be run before a person trusted it. `in_worktree` is about runs that
-    /// get a worktree of their own.
+    /// The project's file, if this profile can't be run there before a person trusted it.
     pub fn untrusted_for(&self, profile: &Profile, place: RunPlace) -> Option<&UntrustedFile> {
         let needs_worktree = place == RunPlace::OwnWorktree && !self.untrusted_worktree.is_empty();
         match &self.trust {

@@ -67,12 +67,16 @@ pub(super) fn run(op: &Op, args: WorkersArgs, ui: &Ui) -> Result<CommandOutput, 
         false => workers::workers(op, ProbeMode::Cached)?,
     };
     let error = workers::problems_error(&report.loaded);
-    Ok(CommandOutput { report: Some(Box::new(WorkersPage { report, home: op.home.clone() })), error })
+    let page = WorkersPage { report, home: op.home.clone(), cwd: op.folder(), was_asked_now: args.probe };
+    Ok(CommandOutput { report: Some(Box::new(page)), error })
 }
 
 struct WorkersPage {
     report: WorkersReport,
     home: Home,
+    cwd: String,
+    /// Then its age is of no interest.
+    was_asked_now: bool,
 }
 
 impl Report for WorkersPage {
@@ -117,18 +121,18 @@ fn profile_row(runnable: &RunnableProfile, page: &Page) -> Vec<TableCell> {
     if page.is_terminal && runs.chars().count() > LONGEST_COMMAND {
         runs = runs.chars().take(LONGEST_COMMAND - 1).chain(['…']).collect();
     }
-    let notes = notes(profile);
-    let notes = match profile.needs_trust() {
-        true => TableCell::styled("needs trust", style::warn),
-        false => TableCell::plain(&notes),
+    let untrusted: Vec<&str> = profile.untrusted.iter().map(|key| key.name()).collect();
+    let runs = match profile.needs_trust() {
+        true => TableCell::styled(&format!("needs trust: {}", untrusted.join(", ")), style::warn),
+        false => TableCell::plain(&escape_invisible(&runs)),
     };
     let origins: Vec<&str> = profile.described_in.iter().map(|origin| origin.name()).collect();
     let is_shipped = profile.described_in == [ProfileOrigin::Shipped];
     let from = if is_shipped { style::dim } else { str::to_string };
     vec![
         TableCell::styled(&profile.name, style::bold),
-        TableCell::plain(&escape_invisible(&runs)),
-        notes,
+        runs,
+        TableCell::plain(&escape_invisible(&notes(profile))),
         TableCell::styled(&origins.join(" + "), from),
     ]
 }
@@ -220,33 +224,38 @@ impl WorkersPage {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         for problem in &self.report.loaded.problems {
-            let text = self.home.shorten(&problem.to_string());
+            let text = self.shown(&problem.to_string());
             remarks.push(format!("{} {}", style::bad("problem:"), escape_invisible(&text)));
         }
         if let FileTrust::Untrusted(file) = &self.report.loaded.trust {
             let what =
                 if file.was_trusted_before { "changed since it was trusted" } else { "is not trusted" };
             let keys: Vec<String> = file.keys.iter().map(ToString::to_string).collect();
-            let path = self.home.shorten(&file.path.to_string_lossy());
-            remarks.push(format!(
-                "{} {} {what}, so these keys do not count: {}.",
-                style::warn("trust:"),
-                escape_invisible(&path),
-                escape_invisible(&keys.join(", "))
-            ));
-            remarks.push("  A person who has read it can run `msg workers trust`.".to_string());
+            let path = self.shown(&file.path.to_string_lossy());
+            let trust = style::warn("trust:");
+            let path = escape_invisible(&path);
+            remarks.push(format!("{trust} {path} {what}, so these keys do not count:"));
+            remarks.push(format!("       {}", escape_invisible(&keys.join(", "))));
+            remarks.push("       A person who has read it can run `msg workers trust`.".to_string());
         }
         let asked = match (self.report.asked_at, self.report.is_being_refreshed) {
+            _ if self.was_asked_now => return remarks,
             (Some(at), is_refreshed) => {
                 let age = format_age(at, clock::now());
-                let again = if is_refreshed { " They are asked again in the background." } else { "" };
-                format!("Versions and models as of {age} ago.{again} To ask now: msg workers --probe")
+                let again = if is_refreshed { "; they are being asked again" } else { "" };
+                format!("Versions and models as of {age} ago{again}. To ask now: msg workers --probe")
             }
             (None, _) => {
-                "Versions and models are asked in the background. To ask now: msg workers --probe".to_string()
+                "Versions and models are being asked. To wait for them: msg workers --probe".to_string()
             }
         };
         remarks.push(style::dim(&asked));
         remarks
+    }
+
+    /// A text that begins with a path: relative to the working directory if it is below it.
+    fn shown(&self, text: &str) -> String {
+        let below = text.strip_prefix(self.cwd.as_str()).and_then(|rest| rest.strip_prefix('/'));
+        below.map_or_else(|| self.home.shorten(text), str::to_string)
     }
 }
