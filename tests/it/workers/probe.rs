@@ -61,7 +61,7 @@ fn programs_of_every_kind() {
     fs::set_permissions(&plain, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
     program(&env, "copilot", "echo something went wrong >&2; exit 3");
     fs::create_dir(env.home().join("bin/pi")).unwrap();
-    put(&env.home().join("bin/qwen"), "\u{0}not a program");
+    put(&env.home().join("bin/qwen"), "#!/no/such/interpreter\n");
     fs::set_permissions(env.home().join("bin/qwen"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();
     let ended = end(msg(&env).args(["workers", "--probe", "--json"]).env(VERSION_MS, "2000"));
@@ -194,7 +194,7 @@ fn it_fits_on_a_terminal() {
     for wanted in [
         "Profiles",
         "needs trust: command",
-        "codex, a-model-with-a-long-name",
+        "codex, a-model-with-a-long-na…",
         "~/bin/claude",
         "12.34.567-beta.1",
     ] {
