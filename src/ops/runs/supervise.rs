@@ -239,7 +239,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
     }
 
     fn run(mut self) -> Result<RunFinish, CommandError> {
-        let (mut lines, mut news) = (self.output.lines.clone(), self.output.news.clone());
+        let (mut lines, news) = (self.output.lines.clone(), self.output.news.clone());
         let mut has_lost_keeper = false;
         loop {
             self.look_for_stop()?;
@@ -256,7 +256,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
                 recv(news) -> one => match one {
                     Ok(KeptNews::Started(pid)) => self.started(pid)?,
                     Ok(KeptNews::Ended(exit)) => self.exit = Some(exit),
-                    Ok(KeptNews::Clean) => { news = never(); break; }
+                    Ok(KeptNews::Clean) => break,
                     Ok(KeptNews::KeeperGone) | Err(_) => { has_lost_keeper = true; break; }
                 },
                 recv(hints) -> _ => {}

@@ -133,7 +133,7 @@ fn of_harness(
         files,
         input: None,
         session: session.or(resumed),
-        reader: Some(adapter.reader()),
+        reader: Some(adapter.reader(Path::new(&run.root))),
         permission_mode: Some(permission_mode),
         dialogs,
     })
@@ -143,7 +143,10 @@ fn of_harness(
 fn inherited() -> Vec<(OsString, OsString)> {
     let ours = [RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE, "MSG_AGENT", "PI_AGENT_NAME"];
     let of_one_process = [test_switches::CRASH_AT, test_switches::STOP_AT];
-    let of_harnesses = SUPPORTED.iter().flat_map(|harness| harness.session_variables());
-    let left_out: Vec<&str> = ours.into_iter().chain(of_one_process).chain(of_harnesses.copied()).collect();
+    let sessions = SUPPORTED.iter().flat_map(|harness| harness.session_variables());
+    let foreign =
+        SUPPORTED.iter().filter_map(|harness| harness.worker()).flat_map(WorkerAdapter::foreign_variables);
+    let of_harnesses = sessions.chain(foreign).copied();
+    let left_out: Vec<&str> = ours.into_iter().chain(of_one_process).chain(of_harnesses).collect();
     environment::all().into_iter().filter(|(name, _)| !left_out.iter().any(|out| name == *out)).collect()
 }
