@@ -1,19 +1,22 @@
 //! From what was asked for to a run that can be started: which profile, which program, with which limits.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::workers::{Budget, Isolation, Profile, WorkerProgram};
 use crate::domain::{AgentName, Harness, suggestions};
-use crate::harness::{self, HarnessSupport, SUPPORTED};
+use crate::harness::worker::{WorkerAdapter, WorkerHooks};
+use crate::harness::{self, HarnessSupport};
 use crate::store::worker_files::{self, LoadedWorkers, RunPlace};
-use crate::store::{OrderedProgram, RunOrder};
-use crate::sys::program;
+use crate::store::{OrderedProgram, ProbeCache, RunOrder};
 
 use super::gate::Gate;
 use super::start::NewRun;
+use crate::ops::context::Context;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::error::CommandError;
+use crate::ops::setup::install;
+use crate::ops::workers::{first_installed, harness_program, problems_error, untrusted_error};
 
 /// What somebody asked for.
 #[derive(Clone, Debug, Default)]
@@ -32,36 +35,30 @@ const MOST_ARGUMENT: usize = 100_000;
 /// The run that was asked for, if there is such a profile and its program is there.
 pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
     let loaded = worker_files::load(&op.home, &op.cwd);
-    if !loaded.problems.is_empty() {
-        let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
-        let text = format!("`workers.toml` can't be used:\n{}", problems.join("\n"));
-        return Err(CommandError::new(CommandErrorKind::BadConfig, text).facts("problems", problems));
+    if let Some(error) = problems_error(&loaded) {
+        return Err(error);
     }
     loaded.warnings.iter().for_each(|warning| op.warn(warning));
     let profile = profile(&loaded, &request.profile)?;
     if let Some(untrusted) = loaded.untrusted_for(&profile, RunPlace::ParentTree) {
-        let text = format!(
-            "the profile `{}` is changed by `{}`, which nobody has trusted{}",
-            profile.name,
-            untrusted.path.display(),
-            if untrusted.was_trusted_before { " since it changed" } else { "" },
-        );
-        return Err(Gate::Trust
-            .refuse(text)
-            .hint("a person can look at it and trust it: `msg workers trust`")
-            .fact("diff", untrusted.diff.clone()));
-    }
-    let (program, harness) = program_of(&profile)?;
-    if harness.is_some() && request.task.len() > MOST_ARGUMENT {
-        let size = request.task.len();
-        let text =
-            format!("the task has {size} bytes; a harness takes at most {MOST_ARGUMENT} as an argument");
-        return Err(Gate::Task.refuse(text).hint("write it to a file, and let the task name that file"));
+        return Err(untrusted_error(untrusted));
     }
     if profile.isolation == Isolation::Worktree {
-        let text =
-            format!("the profile `{}` works in a worktree of its own, which is not built yet", profile.name);
-        return Err(Gate::Profile.refuse(text).hint("set `isolation = \"none\"` in `workers.toml`"));
+        let text = format!(
+            "`{}` works in a worktree of its own, and this version of msg makes none yet",
+            profile.name
+        );
+        let hint = format!(
+            "to let it work in your tree: `[{}]` and `isolation = \"none\"` in `workers.toml`",
+            profile.name
+        );
+        return Err(Gate::Profile.refuse(text).hint(hint));
+    }
+    let (program, harness, version) = program_of(op, &profile)?;
+    if harness.is_some() && request.task.len() > MOST_ARGUMENT {
+        let size = request.task.len();
+        let text = format!("the task has {size} bytes, and a harness takes at most {MOST_ARGUMENT}");
+        return Err(Gate::Task.refuse(text).hint("write it to a file, and let the task name that file"));
     }
     let budget = request.budget;
     let order = RunOrder {
@@ -77,16 +74,9 @@ pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
         resumes: None,
         most_micros: budget.usd.or(profile.budget.usd).map(|amount| amount.micros()),
         most_tokens: budget.tokens.or(profile.budget.tokens),
-        reserve: Vec::new(),
     };
-    Ok(NewRun {
-        task: request.task,
-        profile: profile.name,
-        harness: harness.map(|harness| harness.name().to_string()),
-        version: None,
-        root: op.cwd.clone(),
-        order,
-    })
+    let harness = harness.map(|harness| harness.name().to_string());
+    Ok(NewRun { task: request.task, profile: profile.name, harness, version, root: op.cwd.clone(), order })
 }
 
 /// The profile with that name, or one for the harness with that name.
@@ -109,31 +99,62 @@ fn profile(loaded: &LoadedWorkers, name: &str) -> Result<Profile, CommandError> 
     Err(error.hint("`msg workers` lists the profiles; yours go into `workers.toml`"))
 }
 
-fn program_of(profile: &Profile) -> Result<(OrderedProgram, Option<Harness>), CommandError> {
-    let found = |support: &&'static dyn HarnessSupport| -> Option<(Harness, PathBuf)> {
-        support.worker()?;
-        Some((support.id(), program::on_path(support.id().name())?))
-    };
+/// The program, and for a harness which one and its version, if that is known.
+type ChosenProgram = (OrderedProgram, Option<Harness>, Option<String>);
+
+fn program_of(op: &Op, profile: &Profile) -> Result<ChosenProgram, CommandError> {
     let (harness, path) = match &profile.program {
-        WorkerProgram::Command(words) => return Ok((OrderedProgram::Command(words.clone()), None)),
-        WorkerProgram::Harness(harness) => {
-            let support = harness::support(*harness).filter(|it| it.worker().is_some());
-            let unable = || Gate::Harness.refuse(format!("{harness} can't be started as a worker"));
-            let support = support.ok_or_else(unable)?;
-            found(&support).ok_or_else(|| {
-                let text =
-                    format!("{} is not installed: there is no `{harness}` on the PATH", support.title());
+        WorkerProgram::Command(words) => return Ok((OrderedProgram::Command(words.clone()), None, None)),
+        WorkerProgram::Harness(harness) => (*harness, harness_program(*harness)),
+        WorkerProgram::FirstInstalled => {
+            let (harness, path) = first_installed().ok_or_else(|| {
                 Gate::Harness
-                    .refuse(text)
-                    .hint("install it, or choose another profile: `msg workers` lists them")
-            })?
+                    .refuse("no harness that can be a worker is on the PATH")
+                    .hint("install one, or give the profile a `command` in `workers.toml`")
+            })?;
+            (harness, Some(path))
         }
-        WorkerProgram::FirstInstalled => SUPPORTED.iter().find_map(found).ok_or_else(|| {
-            Gate::Harness
-                .refuse("no harness that can be a worker is on the PATH")
-                .hint("`msg workers` lists those that can; or set `command` in `workers.toml`")
-        })?,
     };
-    let name = harness.name().to_string();
-    Ok((OrderedProgram::Harness { name, path: path.to_string_lossy().into_owned() }, Some(harness)))
+    let unable = || Gate::Harness.refuse(format!("{harness} can't be started as a worker"));
+    let support = harness::support(harness).ok_or_else(unable)?;
+    let adapter = support.worker().ok_or_else(unable)?;
+    let path = path.ok_or_else(|| {
+        let text = format!("{} is not installed: there is no `{harness}` on the PATH", support.title());
+        Gate::Harness.refuse(text).hint("install it, or choose another profile: `msg workers` lists them")
+    })?;
+    check_hooks(op, support, adapter)?;
+    let version = known_version(op, harness, &path);
+    if let Some(version) = version.as_deref().filter(|version| !adapter.is_known(version)) {
+        op.warn(format!("{} {version} was not tested as a worker: it is tried", support.title()));
+    }
+    let program = OrderedProgram::Harness {
+        name: harness.name().to_string(),
+        path: path.to_string_lossy().into_owned(),
+    };
+    Ok((program, Some(harness), version))
+}
+
+/// A worker without our hooks would be no agent: it would neither be seen nor kept out of what others have reserved.
+fn check_hooks(
+    ctx: &Context,
+    support: &dyn HarnessSupport,
+    adapter: &dyn WorkerAdapter,
+) -> Result<(), CommandError> {
+    let harness = support.id();
+    let is_installed =
+        || install::overview(ctx).iter().any(|state| state.harness == harness && state.is_installed);
+    if adapter.hooks() == WorkerHooks::Given || is_installed() {
+        return Ok(());
+    }
+    let text = format!("{} needs our hooks to be a worker, and they are not installed", support.title());
+    Err(Gate::Harness.refuse(text).hint(format!("`msg install {harness}` installs them")))
+}
+
+/// The version that the program had when it was last asked, if it is still the same file.
+fn known_version(ctx: &Context, harness: Harness, path: &Path) -> Option<String> {
+    let record = ProbeCache::of(&ctx.home).load()?;
+    let probed = record.harnesses.into_iter().find(|probed| probed.name == harness.name())?;
+    let is_same =
+        || crate::sys::files::metadata(path).ok().flatten().map(|now| crate::sys::files::FileStamp::of(&now));
+    (probed.path == *path && is_same() == Some(probed.stamp)).then_some(probed.version)?
 }

@@ -9,11 +9,12 @@ use jiff::SignedDuration;
 use crate::domain::runs::{Cost, Run, RunId, RunParent, RunState, Usage};
 use crate::domain::{RecordedProcess, sha256};
 use crate::store::{Mesh, RunOrder};
-use crate::sys::environment::variable;
-use crate::sys::{clock, detached, process};
+use crate::sys::environment::{self, variable};
+use crate::sys::{clock, detached, process, random};
 
 use super::RUN_VARIABLE;
 use super::gate::Gate;
+use super::worker_call;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -66,22 +67,66 @@ impl SupervisorCall {
 /// Starts a run, if the gates that don't wait say yes.
 pub fn start(op: &Op, new: NewRun) -> Result<Run, CommandError> {
     let mesh = op.create_mesh()?;
-    let parent = parent(op, &mesh)?;
-    let prompt = prompt_hash(&new);
-    let depth = check_depth(&mesh, &parent)?;
-    check_task(&new)?;
-    check_loop(&mesh, &prompt, &new)?;
+    let mut run = draft(op, &mesh, &new)?;
+    let id = mesh.runs().make()?;
+    run.id = id.clone();
+    mesh.runs().write(&id, "task", run.task.as_bytes())?;
+    mesh.runs().put_order(&id, &new.order)?;
+    mesh.runs().put(&run)?;
+    let call = SupervisorCall { mesh: op.location.to_string(), run: id, dir: op.cwd.clone() };
+    detached::start_needed(&call.to_args()).map_err(|error| {
+        let text = format!("the supervisor of the run could not be started: {error}");
+        CommandError::new(CommandErrorKind::Io, text)
+    })?;
+    Ok(run)
+}
+
+/// What would be started, and how.
+#[derive(Debug)]
+pub struct DryRun {
+    pub run: Run,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Variables that are set for it, beyond those of this process.
+    pub env: Vec<(OsString, OsString)>,
+    /// The permission mode in the harness's own words; `None` for a command, which has none.
+    pub permission_mode: Option<String>,
+    /// Dialogs that may come up nevertheless.
+    pub dialogs: Vec<&'static str>,
+}
+
+/// Asks the gates as [`start`] does, and starts nothing.
+pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
+    let mesh = op.create_mesh()?;
+    let run = draft(op, &mesh, new)?;
+    let launch = worker_call::launch(&run, &new.order, &op.location.to_string(), &mesh.runs().dir(&run.id))?;
+    let ours = environment::all();
+    Ok(DryRun {
+        run,
+        command: std::iter::once(launch.program.into_os_string()).chain(launch.args).collect(),
+        env: launch.env.into_iter().filter(|variable| !ours.contains(variable)).collect(),
+        permission_mode: launch.permission_mode,
+        dialogs: launch.dialogs,
+    })
+}
+
+/// The run as it will be written first, if the gates that don't wait say yes.
+fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
+    let parent = parent(op, mesh)?;
+    let prompt = prompt_hash(new);
+    let depth = check_depth(mesh, &parent)?;
+    check_task(new)?;
+    check_loop(mesh, &prompt, new)?;
     let own = process::identify(process::own_pid())
         .ok_or_else(|| CommandError::new(CommandErrorKind::Io, "this process can't be examined"))?;
-    let id = mesh.runs().make()?;
-    let run = Run {
-        id: id.clone(),
+    Ok(Run {
+        id: RunId::from_random(random::number()),
         state: RunState::Queued,
         owner: RecordedProcess::Pinned(own),
-        task: new.task,
-        profile: new.profile,
-        harness: new.harness,
-        version: new.version,
+        task: new.task.clone(),
+        profile: new.profile.clone(),
+        harness: new.harness.clone(),
+        version: new.version.clone(),
         model: new.order.model.clone(),
         agent: None,
         parent,
@@ -99,16 +144,7 @@ pub fn start(op: &Op, new: NewRun) -> Result<Run, CommandError> {
         until: None,
         slot: None,
         prompt,
-    };
-    mesh.runs().write(&id, "task", run.task.as_bytes())?;
-    mesh.runs().put_order(&id, &new.order)?;
-    mesh.runs().put(&run)?;
-    let call = SupervisorCall { mesh: op.location.to_string(), run: id, dir: op.cwd.clone() };
-    detached::start_needed(&call.to_args()).map_err(|error| {
-        let text = format!("the supervisor of the run could not be started: {error}");
-        CommandError::new(CommandErrorKind::Io, text)
-    })?;
-    Ok(run)
+    })
 }
 
 /// Who asks for the run: an agent, or a person.

@@ -28,8 +28,6 @@ pub struct RunOrder {
     /// The most that it may cost, in millionths of a dollar.
     pub most_micros: Option<u64>,
     pub most_tokens: Option<u64>,
-    /// Patterns that are reserved for its worker.
-    pub reserve: Vec<String>,
 }
 
 /// The program of a worker.

@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 
 use crate::domain::runs::{Run, RunState};
 use crate::domain::workers::Budget;
-use crate::domain::{AgentName, escape_invisible, escape_invisible_line, format_duration};
+use crate::domain::{AgentName, escape_invisible, escape_invisible_line, format_duration, shell_word};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::text_arg::TextArgs;
 use crate::faces::json;
 use crate::ops::runs::follow::{FollowEnd, follow};
 use crate::ops::runs::plan::{RunRequest, plan};
-use crate::ops::runs::start::start;
+use crate::ops::runs::start::{DryRun, dry_run, start};
 use crate::ops::runs::stop::stop;
 use crate::ops::{self, CommandError, CommandErrorKind, Op, inside_harness};
 use crate::store::StopUrgency;
@@ -52,6 +52,9 @@ pub(in crate::faces::cli) struct RunArgs {
     /// End the worker when it has used more than this: 2.50usd, 200ktok
     #[arg(long, value_name = "BUDGET")]
     budget: Option<String>,
+    /// Only show what would be started: the command line, the permission mode and the environment
+    #[arg(long, conflicts_with = "detach")]
+    dry_run: bool,
     /// The name that the worker gets
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -68,7 +71,11 @@ pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, Comm
         timeout: args.timeout.as_deref().map(|text| ops::parse_duration(text, "--timeout")).transpose()?,
         budget: budget.unwrap_or_default(),
     };
-    let run = start(op, plan(op, request)?)?;
+    let new = plan(op, request)?;
+    if args.dry_run {
+        return Ok(DryRunReport(dry_run(op, &new)?).into());
+    }
+    let run = start(op, new)?;
     if args.detach {
         return Ok(RunReport(run).into());
     }
@@ -150,6 +157,61 @@ pub(super) fn used(run: &Run) -> Vec<String> {
         _ => format!("{}.{:02}M tokens", tokens / 1_000_000, tokens % 1_000_000 / 10_000),
     });
     tokens.into_iter().chain(run.cost.amount().map(|amount| amount.to_string())).collect()
+}
+
+/// What would be started.
+struct DryRunReport(DryRun);
+
+impl DryRunReport {
+    /// The program with its arguments, as a shell would read them.
+    fn command_line(&self) -> String {
+        let words = self.0.command.iter().map(|word| shell_word(&word.to_string_lossy()).into_owned());
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Report for DryRunReport {
+    fn json(&self) -> Map<String, Value> {
+        let DryRun { run, command, env, permission_mode, dialogs } = &self.0;
+        let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+        let env: Map<String, Value> = env
+            .iter()
+            .map(|(name, value)| (name.to_string_lossy().into(), value.to_string_lossy().into()))
+            .collect();
+        Map::from_iter([
+            ("dryRun".to_string(), true.into()),
+            ("profile".to_string(), run.profile.clone().into()),
+            ("harness".to_string(), run.harness.clone().into()),
+            ("version".to_string(), run.version.clone().into()),
+            ("root".to_string(), run.root.clone().into()),
+            ("command".to_string(), words.into()),
+            ("env".to_string(), env.into()),
+            ("permissionMode".to_string(), permission_mode.clone().into()),
+            ("dialogs".to_string(), dialogs.clone().into()),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        page.line(escape_invisible(&self.command_line()));
+        if page.is_quiet {
+            return;
+        }
+        let DryRun { run, env, permission_mode, dialogs, .. } = &self.0;
+        let line = |page: &mut Page, name: &str, text: &str| {
+            page.line(format!("  {name:<12} {}", escape_invisible(text)))
+        };
+        line(page, "in", &run.root);
+        line(
+            page,
+            "permissions",
+            permission_mode.as_deref().unwrap_or("those of this process: it is a command"),
+        );
+        for (name, value) in env {
+            line(page, "sets", &format!("{}={}", name.to_string_lossy(), value.to_string_lossy()));
+        }
+        dialogs.iter().for_each(|dialog| line(page, "may ask", dialog));
+        page.line(style::dim("Every gate says yes. Nothing was started."));
+    }
 }
 
 /// A run as it is now.
