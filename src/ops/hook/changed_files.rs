@@ -120,7 +120,7 @@ struct Watch {
 fn watched(run: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
     let now = clock::now();
     let place = run.place();
-    let places = RepositoryPlaces::at_hook(run.mesh);
+    let places = RepositoryPlaces::quick(run.mesh);
     let mut watched = Vec::new();
     for record in run.mesh.registry().census()?.records {
         let is_mine = run.me.as_ref().is_some_and(|me| me.is_same_agent(&record.agent));

@@ -28,7 +28,7 @@ impl HookRun<'_> {
     ) -> Result<SignOutcome, CommandError> {
         let mut outcome = Ok(SignOutcome::Given);
         let Some(me) = &self.me else { return outcome };
-        let places = RepositoryPlaces::at_hook(self.mesh);
+        let places = RepositoryPlaces::quick(self.mesh);
         for held in &me.reservations {
             let Some(mark) = &held.contest else { continue };
             let patterns = resolved_patterns(me, held);

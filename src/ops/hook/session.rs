@@ -224,7 +224,7 @@ fn describe(ctx: &Context, other: &Agent) -> String {
 
 /// What others have reserved in this work tree.
 fn held_here(ctx: &Context, mesh: &Mesh, others: &[Agent]) -> Vec<String> {
-    let (now, places) = (clock::now(), RepositoryPlaces::at_hook(mesh));
+    let (now, places) = (clock::now(), RepositoryPlaces::quick(mesh));
     let place = PatternBase::here(ctx);
     let mut held = Vec::new();
     for other in others {

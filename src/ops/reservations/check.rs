@@ -128,7 +128,7 @@ pub(in crate::ops) fn judge(
     let (places, is_mentioned, index) = match &source {
         CensusSource::Known(_) => (RepositoryPlaces::new(mesh), false, None),
         CensusSource::Index(registry) => {
-            (RepositoryPlaces::at_hook(mesh), registry.mentions_repository(), Some(*registry))
+            (RepositoryPlaces::quick(mesh), registry.mentions_repository(), Some(*registry))
         }
     };
     if is_mentioned {

@@ -89,6 +89,7 @@ impl<'m> WantedReservations<'m> {
         now: Timestamp,
     ) -> Vec<(&Reservation, Holding)> {
         let budget = SearchBudget::new(STEPS_UNDER_LOCK);
+        self.places.be_quick();
         let mut conflicts = Vec::new();
         for record in others(roster, me) {
             // Check whether a holder is alive only if there is a conflict.

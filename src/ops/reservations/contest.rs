@@ -56,7 +56,7 @@ pub fn contest(op: &Op, text: &str, why: Option<&str>) -> Result<ContestOutcome,
     let now = clock::now();
     let me = locked.own_record(&caller)?.agent;
     let roster = Roster::locked(&mesh, &locked)?;
-    let holding = find_target(&RepositoryPlaces::new(&mesh), &roster, Some(&me), &wanted, None, now)?;
+    let holding = find_target(&RepositoryPlaces::quick(&mesh), &roster, Some(&me), &wanted, None, now)?;
     check_contestable(&holding.holder, Some(&me))?;
     let machine_time = process::uptime().ok_or_else(no_clock)?;
     let timeout = op.settings.contest_timeout();

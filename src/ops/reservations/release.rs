@@ -41,7 +41,7 @@ pub fn release(op: &Op, patterns: &[String], scope: ReleaseScope) -> Result<Rele
     let own: Vec<Reservation> = me.reservations.iter().filter(is_meant).cloned().collect();
     let contested: Vec<Reservation> = me.contests.iter().map(|contest| contest.wanted.clone()).collect();
     let contested: Vec<Reservation> = contested.into_iter().filter(|wish| is_meant(&wish)).collect();
-    let places = RepositoryPlaces::new(&mesh);
+    let places = RepositoryPlaces::quick(&mesh);
     for text in patterns {
         let mine = meant(op, &places, &own, text);
         let wishes = meant(op, &places, &contested, text);

@@ -58,7 +58,7 @@ pub fn release_from(op: &Op, text: &str, from: &AgentName) -> Result<TakeOverOut
     let roster = Roster::locked(&mesh, &locked)?;
     let holder = holder(&roster, from)?;
     check_holder(holder)?;
-    let places = RepositoryPlaces::new(&mesh);
+    let places = RepositoryPlaces::quick(&mesh);
     match taker {
         Taker::Person(name) => {
             let lost = find_target(&places, &roster, None, &wanted, Some(holder), clock::now())?;

@@ -120,7 +120,7 @@ fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
     let registry = mesh.registry().indexed()?;
     let mut wanted: Vec<Pattern> = agent.waits_for.iter().flat_map(|wait| spelled(agent, wait)).collect();
     if registry.mentions_repository() {
-        wanted.extend(RepositoryPlaces::at_hook(mesh).patterns(&wanted));
+        wanted.extend(RepositoryPlaces::quick(mesh).patterns(&wanted));
     }
     let near =
         RegistryQuery { heads: wanted.iter().map(Pattern::head).collect(), ..RegistryQuery::default() };
@@ -159,7 +159,7 @@ impl<'c> HeldSnapshot<'c> {
             census,
             others: OnceCell::new(),
             others_in_repositories: OnceCell::new(),
-            places: RepositoryPlaces::at_hook(mesh),
+            places: RepositoryPlaces::quick(mesh),
             tasks: OnceCell::new(),
             spellings: Spellings::default(),
             budget: SearchBudget::new(STEPS_UNDER_LOCK),
@@ -415,5 +415,7 @@ fn notice(freed: &[PathWait]) -> Notice {
     let (is_free, it) = if freed.len() == 1 { (" is free: ", "it") } else { (" are free: ", "them") };
     let no_longer = if holders.len() == 1 { " no longer holds " } else { " no longer hold " };
     let notice = Notice::new().codes(&patterns).say(is_free).names(&holders).say(no_longer).say(it);
-    notice.say(". To have ").say(it).say(" to yourself: msg reserve ").own_arguments(own, "PATH")
+    let is_everywhere = freed.iter().all(|wait| wait.reach.repository().is_some());
+    let command = if is_everywhere { "msg reserve --repo " } else { "msg reserve " };
+    notice.say(". To have ").say(it).say(" to yourself: ").say(command).own_arguments(own, "PATH")
 }

@@ -5,7 +5,7 @@
 //! work tree and to the one whose directory it is in. Where a repository began is asked only if somebody holds such a
 //! reservation, or wants one.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -17,8 +17,8 @@ use crate::store::agents::repository_records::RepositoryRecord;
 use crate::store::mesh::Mesh;
 use crate::sys::git::{RepositoryStart, WorkTree};
 
-/// How long git may take to say where a repository began: at a hook, and for a command.
-const LIMIT_AT_HOOK: Duration = Duration::from_millis(400);
+/// How long git may take to say where a repository began: at a hook or with a lock held, and otherwise.
+const QUICK_LIMIT: Duration = Duration::from_millis(400);
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// A work tree of a repository that is recognised.
@@ -32,7 +32,7 @@ struct TreePlace {
 #[derive(Debug)]
 pub struct RepositoryPlaces<'m> {
     mesh: &'m Mesh,
-    limit: Duration,
+    limit: Cell<Duration>,
     trees: RefCell<HashMap<PathBuf, Rc<[Rc<TreePlace>]>>>,
     failure: RefCell<Option<String>>,
     /// What git said about repositories that were not recorded.
@@ -43,12 +43,19 @@ impl<'m> RepositoryPlaces<'m> {
     /// For a command that may take a while.
     pub fn new(mesh: &'m Mesh) -> Self {
         let (trees, failure, learned) = (RefCell::default(), RefCell::default(), RefCell::default());
-        Self { mesh, limit: LIMIT, trees, failure, learned }
+        Self { mesh, limit: Cell::new(LIMIT), trees, failure, learned }
     }
 
-    /// For a hook.
-    pub fn at_hook(mesh: &'m Mesh) -> Self {
-        Self { limit: LIMIT_AT_HOOK, ..Self::new(mesh) }
+    /// For a hook, and for what is done with a lock held.
+    pub fn quick(mesh: &'m Mesh) -> Self {
+        let places = Self::new(mesh);
+        places.be_quick();
+        places
+    }
+
+    /// From now on git may take only as long as at a hook: a lock is held.
+    pub fn be_quick(&self) {
+        self.limit.set(QUICK_LIMIT);
     }
 
     /// Adds how the target is called in its repositories.
@@ -126,7 +133,7 @@ impl<'m> RepositoryPlaces<'m> {
 
     fn rooted_at(&self, dir: &Path) -> Option<TreePlace> {
         let tree = WorkTree::rooted_at(dir)?;
-        let commit = match self.mesh.repositories().start(&tree, self.limit) {
+        let commit = match self.mesh.repositories().start(&tree, self.limit.get()) {
             Ok((RepositoryStart::At(commit), record)) => {
                 self.learned.borrow_mut().extend(record);
                 RootCommit::new(&commit)?

@@ -284,7 +284,8 @@ fn whoever_was_refused_is_told_when_it_is_free() {
     places.refused(&places.main, "Bob", &["--repo", FILE]);
     assert_eq!(places.read("Bob"), "", "it is still held");
     places.env.kill(host);
-    wait_until("Bob is told", || places.read("Bob").contains("Carol no longer holds it"));
+    let says = "Carol no longer holds it. To have it to yourself: msg reserve --repo src/a.rs";
+    wait_until("Bob is told", || places.read("Bob").contains(says));
     places.reserve(&places.main, "Bob", &["--repo", FILE]);
     assert!(places.env.registration("Bob").get("waitsFor").is_none(), "it has what it waited for");
 }

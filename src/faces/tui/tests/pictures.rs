@@ -98,3 +98,16 @@ fn without_colour_nothing_is_coloured() {
         assert!(buffer.content.iter().all(is_plain), "{tab}");
     }
 }
+
+#[test]
+fn a_reservation_in_every_work_tree_says_so() {
+    let mut world = world();
+    world.holds[0].reach_note = " (every work tree)";
+    let shown = format!("{} (every work tree)", world.holds[0].pattern);
+    let mut state = full(120, 40);
+    state.hear(ChatUpdate::World(Box::new(world)));
+    go(&mut state, "Reservations");
+    let picture = picture(&state);
+    assert_eq!(picture.matches("(every work tree)").count(), 1, "{picture}");
+    assert!(picture.contains(&shown), "{picture}");
+}

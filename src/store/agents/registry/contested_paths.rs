@@ -64,7 +64,7 @@ fn is_free(mesh: &Mesh, census: &Census, number: usize, wanted: &Reservation, bu
     let now = clock::now();
     let mut own = wanted.patterns(&census.records[number].agent.cwd);
     if census.has_repository_reservation() {
-        own.extend(RepositoryPlaces::new(mesh).patterns(&own));
+        own.extend(RepositoryPlaces::quick(mesh).patterns(&own));
     }
     let meets = |theirs: &[Pattern]| Conflict::of(&own, theirs, budget) != Conflict::None;
     let is_in_the_way = |record: &Registration| {
