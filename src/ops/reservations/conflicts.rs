@@ -79,6 +79,7 @@ impl<'m> WantedReservations<'m> {
                 self.hits(&record.agent, held, &budget);
             }
         }
+        self.places.save();
     }
 
     /// The wanted reservations that conflict, each with what it conflicts with.
