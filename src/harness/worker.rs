@@ -53,6 +53,12 @@ pub trait WorkerAdapter: Sync {
     /// would be taken for the worker's own.
     fn foreign_variables(&self) -> &'static [&'static str];
 
+    /// Variables with general names that it sets for its children, such as `GIT_CONFIG_GLOBAL`. They are to be removed only
+    /// if this harness is the parent's: others have them from their user.
+    fn replaced_variables(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// What the usage and the cost of a resumed session count.
     fn counts(&self) -> WorkerCounts {
         WorkerCounts { usage: CountedSpan::Run, cost: CountedSpan::Run }
@@ -115,6 +121,10 @@ pub struct WorkerOrder<'a> {
     pub session: WorkerSession<'a>,
     /// Where it works.
     pub root: &'a Path,
+    /// The person's tree that it works for, also if it works in a worktree of that. What the person trusts is trusted by
+    /// this path.
+    pub project: &'a Path,
+    pub home: &'a Home,
     /// A private directory of the run, for files that belong to the call.
     pub scratch: &'a Path,
     pub hooks: &'a MsgProgram,

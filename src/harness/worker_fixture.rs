@@ -1,6 +1,7 @@
 //! What the tests of the worker adapters share: recorded outputs of the real clients, and an order to start from.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use proptest::prelude::*;
 
@@ -9,9 +10,16 @@ use super::worker::{
 };
 use super::{MsgProgram, SUPPORTED};
 use crate::domain::SessionId;
+use crate::sys::environment::Home;
 
 pub(in crate::harness) const SESSION: &str = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 static PROGRAM: MsgProgram = MsgProgram::OnPath;
+
+/// A home in which nothing is trusted.
+static HOME: LazyLock<Home> = LazyLock::new(|| {
+    let at = |name: &str| PathBuf::from("/nowhere").join(name);
+    Home { home: at(""), config: at("c"), state: at("s"), cache: at("k") }
+});
 
 fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/workers")
@@ -56,6 +64,8 @@ pub(in crate::harness) fn order<'a>(task: &'a str, session: &'a SessionId) -> Wo
         args: &[],
         session: WorkerSession::New(session),
         root: Path::new("/w"),
+        project: Path::new("/w"),
+        home: &HOME,
         scratch: Path::new("/run"),
         hooks: &PROGRAM,
         budget: None,

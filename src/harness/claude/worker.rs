@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::domain::runs::{Cost, Usage};
+use crate::harness::install::directory_from;
 use crate::harness::worker::{
     CountedSpan, LoginState, PermissionQuestions, UnsupportedOrder, WorkerAccess, WorkerAdapter, WorkerCall,
     WorkerCounts, WorkerEnd, WorkerEvent, WorkerExit, WorkerFailure, WorkerHooks, WorkerOrder, WorkerReader,
@@ -24,6 +25,8 @@ use super::install;
 const RECORDED: &[&str] = &["2.1.325"];
 /// All that a worker has that only reads. Without a shell, no permission of its user lets it write.
 const READERS: &[&str] = &["Read", "Glob", "Grep", "ToolSearch"];
+/// With it, instructions in added directories are read.
+const ADDED_INSTRUCTIONS: &str = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD";
 const WRITERS: &[&str] = &["Edit", "Write", "NotebookEdit", "Bash"];
 
 pub(super) struct ClaudeWorker;
@@ -93,14 +96,22 @@ impl WorkerAdapter for ClaudeWorker {
         if let Some(budget) = order.budget {
             option("--max-budget-usd", &budget.dollars().to_string());
         }
+        let mut env = Vec::new();
+        let mut permission_mode = mode.to_string();
+        if !is_trusted(order.home, order.project) {
+            args.extend([OsString::from("--setting-sources=user"), joined("--add-dir=", order.root)]);
+            env.push((ADDED_INSTRUCTIONS.to_string(), "1".into()));
+            permission_mode.push_str(", without the settings of the project");
+        }
         args.extend(["--settings".into(), settings.clone().into_os_string()]);
         args.extend(order.args.iter().map(OsString::from));
         args.extend([OsString::from("--"), literal(order.task).into()]);
         Ok(WorkerCall {
             args,
+            env,
             files: vec![(settings, content)],
             session: Some(session.1.clone()),
-            permission_mode: mode.to_string(),
+            permission_mode,
             ..WorkerCall::default()
         })
     }
@@ -130,9 +141,31 @@ impl WorkerAdapter for ClaudeWorker {
         ]
     }
 
+    fn replaced_variables(&self) -> &'static [&'static str] {
+        &["COREPACK_ENABLE_AUTO_PIN", "GIT_EDITOR", "NoDefaultCurrentDirectoryInExePath"]
+    }
+
     fn counts(&self) -> WorkerCounts {
         WorkerCounts { usage: CountedSpan::Run, cost: CountedSpan::Session }
     }
+}
+
+/// Whether the person has trusted this folder, or one above, in Claude Code. Without a terminal it runs the hooks of any
+/// project, so a clone could run what it likes. The instructions of the project are read nevertheless.
+fn is_trusted(home: &Home, project: &Path) -> bool {
+    let state = directory_from(install::DIRECTORY).unwrap_or_else(|| home.home.clone()).join(".claude.json");
+    let state = std::fs::read_to_string(state).ok().as_deref().and_then(object);
+    project.ancestors().filter_map(Path::to_str).any(|folder| {
+        let accepted =
+            state.as_ref().and_then(|state| at(state, &["projects", folder, "hasTrustDialogAccepted"]));
+        accepted.and_then(Value::as_bool) == Some(true)
+    })
+}
+
+fn joined(flag: &str, path: &Path) -> OsString {
+    let mut word = OsString::from(flag);
+    word.push(path);
+    word
 }
 
 /// Adds the tools that the worker has, and says its permission mode.

@@ -90,6 +90,8 @@ fn a_worker_that_reads_has_no_tool_that_writes() {
             "dontAsk",
             "--session-id",
             SESSION,
+            "--setting-sources=user",
+            "--add-dir=/w",
             "--settings",
             "/run/claude-settings.json",
             "--",
@@ -139,6 +141,8 @@ fn everything_that_is_ordered_is_in_the_command_line() {
             "opus",
             "--max-budget-usd",
             "2.5",
+            "--setting-sources=user",
+            "--add-dir=/w",
             "--settings",
             "/run/claude-settings.json",
             "--effort",
@@ -181,4 +185,23 @@ fn a_login_is_seen_in_variables_and_files() {
     assert_eq!(login(""), LoginState::Unknown);
     std::fs::write(at(".claude/.credentials.json"), r#"{"claudeAiOauth":{"accessToken":"x"}}"#).unwrap();
     assert_eq!(login(""), LoginState::LoggedIn);
+}
+
+#[test]
+fn settings_of_a_project_count_only_if_the_person_trusts_it() {
+    use crate::sys::environment::Home;
+    let session = session();
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let home = Home { home: at(""), config: at("c"), state: at("s"), cache: at("k") };
+    let is_limited = |project: &str| {
+        let mut wanted = order("look", &session);
+        (wanted.home, wanted.project) = (&home, std::path::Path::new(project));
+        let call = ClaudeWorker.call(&wanted).unwrap();
+        words(&call).contains(&"--setting-sources=user")
+    };
+    assert!(is_limited("/w"));
+    std::fs::write(at(".claude.json"), r#"{"projects":{"/w":{"hasTrustDialogAccepted":true},"/x":{}}}"#)
+        .unwrap();
+    assert_eq!(["/w", "/w/below", "/wider", "/x"].map(is_limited), [false, false, true, true]);
 }

@@ -82,7 +82,8 @@ impl WorkerAdapter for CodexWorker {
             args.push("resume".into());
         }
         args.extend(["--json", "--skip-git-repo-check"].map(OsString::from));
-        if let Some(instructions) = order.instructions {
+        // A resumed session keeps those that it began with.
+        if let (Some(instructions), WorkerSession::New(_)) = (order.instructions, order.session) {
             // A JSON string is a TOML string.
             args.extend(["-c".into(), format!("developer_instructions={}", quoted(instructions)).into()]);
         }
@@ -124,6 +125,10 @@ impl WorkerAdapter for CodexWorker {
         ]
     }
 
+    fn replaced_variables(&self) -> &'static [&'static str] {
+        &["COLORTERM", "GH_PAGER", "GIT_PAGER", "LC_ALL", "LC_CTYPE", "NO_COLOR", "PAGER"]
+    }
+
     fn counts(&self) -> WorkerCounts {
         WorkerCounts { usage: CountedSpan::Session, cost: CountedSpan::Run }
     }
@@ -146,7 +151,7 @@ impl WorkerReader for CodexReader {
             "item.completed" => {
                 match text(&value, &["item", "type"]) {
                     Some("agent_message") => {
-                        self.tally.said(text(&value, &["item", "text"]).unwrap_or_default())
+                        self.tally.said(text(&value, &["item", "text"]).unwrap_or_default());
                     }
                     Some("file_change" | "command_execution" | "mcp_tool_call") => self.has_used_tools = true,
                     _ => {}

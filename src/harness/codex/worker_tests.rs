@@ -93,8 +93,6 @@ fn everything_that_is_ordered_is_in_the_command_line() {
             "resume",
             "--json",
             "--skip-git-repo-check",
-            "-c",
-            "developer_instructions=\"Be \\\"brief\\\".\\nPlease.\"",
             "--model",
             "gpt-5.5",
             SESSION,
@@ -102,6 +100,10 @@ fn everything_that_is_ordered_is_in_the_command_line() {
             "go on"
         ]
     );
+    wanted.session = WorkerSession::New(&session);
+    let call = CodexWorker.call(&wanted).unwrap();
+    assert_eq!(words(&call)[7..9], ["-c", "developer_instructions=\"Be \\\"brief\\\".\\nPlease.\""]);
+
     let tools = ["x".to_string()];
     wanted.tools = &tools;
     assert!(CodexWorker.call(&wanted).unwrap_err().to_string().contains("leave out `tools`"));

@@ -102,6 +102,17 @@ impl WorkerAdapter for CopilotWorker {
         ]
     }
 
+    fn replaced_variables(&self) -> &'static [&'static str] {
+        &[
+            "GIT_OPTIONAL_LOCKS",
+            "GIT_ASKPASS",
+            "GIT_CONFIG_COUNT",
+            "GIT_TERMINAL_PROMPT",
+            "SSH_ASKPASS",
+            "GCM_INTERACTIVE",
+        ]
+    }
+
     fn counts(&self) -> WorkerCounts {
         WorkerCounts { usage: CountedSpan::Session, cost: CountedSpan::Run }
     }

@@ -108,6 +108,24 @@ impl WorkerAdapter for GeminiWorker {
             "GEMINI_SESSION_ID",
         ]
     }
+
+    fn replaced_variables(&self) -> &'static [&'static str] {
+        &[
+            "DBUS_SESSION_BUS_ADDRESS",
+            "DISPLAY",
+            "GH_PROMPT_DISABLED",
+            "GIT_CONFIG_GLOBAL",
+            "GIT_CONFIG_NOSYSTEM",
+            "GIT_CONFIG_SYSTEM",
+            "GIT_PAGER",
+            "PAGER",
+            "GIT_ASKPASS",
+            "GIT_CONFIG_COUNT",
+            "GIT_TERMINAL_PROMPT",
+            "SSH_ASKPASS",
+            "GCM_INTERACTIVE",
+        ]
+    }
 }
 
 /// The approval mode and the rules of a policy file. Without a terminal, a tool that no rule allows is not there.

@@ -335,3 +335,13 @@ test("a waiter does not keep OpenCode from ending", async () => {
   // The real one ends when it sees that OpenCode is gone.
   for (const pid of await until(async () => (await msg.waiters()).length && msg.waiters())) process.kill(pid, "SIGKILL")
 })
+
+test("an installed copy leaves the process to one that is given", async () => {
+  process.env.OPENCODE_CONFIG_CONTENT = '{"plugin":["file:///run/ravenry-given.js"]}'
+  try {
+    assert.deepEqual((await plugin({})).hooks, {})
+  } finally {
+    delete process.env.OPENCODE_CONFIG_CONTENT
+  }
+  assert.notDeepEqual((await plugin({})).hooks, {})
+})

@@ -237,3 +237,14 @@ test("what msg left behind does not keep pi from ending", async () => {
     await handlers.tool_call({ toolName: "bash", toolCallId: "c", input: { command: "ls" } }, ctx)
   `)
 })
+
+test("an installed copy leaves the process to one that is given", async () => {
+  const before = process.argv
+  process.argv = ["node", "pi", "-e", "/run/ravenry-given.ts"]
+  try {
+    assert.deepEqual((await extension("/bin/true")).events, [])
+  } finally {
+    process.argv = before
+  }
+  assert.notDeepEqual((await extension("/bin/true")).events, [])
+})
