@@ -6,11 +6,13 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 
 use super::worker::{
-    WorkerAccess, WorkerAdapter, WorkerCall, WorkerEnd, WorkerEvent, WorkerExit, WorkerOrder, WorkerSession,
+    LoginState, WorkerAccess, WorkerAdapter, WorkerCall, WorkerEnd, WorkerEvent, WorkerExit, WorkerOrder,
+    WorkerSession,
 };
 use super::{MsgProgram, SUPPORTED};
 use crate::domain::SessionId;
 use crate::sys::environment::Home;
+use crate::sys::files;
 
 pub(in crate::harness) const SESSION: &str = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 static PROGRAM: MsgProgram = MsgProgram::OnPath;
@@ -42,11 +44,37 @@ pub(in crate::harness) fn replay(
 
 /// What it does, in its own words.
 pub(in crate::harness) fn doings(events: &[WorkerEvent]) -> Vec<&str> {
-    let words = |event| match event {
-        &WorkerEvent::Doing(ref words) => Some(words.as_str()),
-        _ => None,
-    };
-    events.iter().filter_map(words).collect()
+    let mut doings = Vec::new();
+    for event in events {
+        if let WorkerEvent::Doing(words) = event {
+            doings.push(words.as_str());
+        }
+    }
+    doings
+}
+
+/// A home with these files.
+pub(in crate::harness) fn home(files: &[(&str, &str)]) -> (tempfile::TempDir, Home) {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    for (name, content) in files {
+        let path = at(name);
+        files::create_dir(path.parent().unwrap()).unwrap();
+        assert!(matches!(files::create_empty(&path).unwrap(), files::Published::Done));
+        files::overwrite(&path, content.as_bytes()).unwrap();
+    }
+    let home = Home { home: at(""), config: at(".config"), state: at("s"), cache: at("k") };
+    (dir, home)
+}
+
+/// Whether its user seems to be logged in, with one variable and these files.
+pub(in crate::harness) fn login(
+    adapter: &dyn WorkerAdapter,
+    set: &str,
+    files: &[(&str, &str)],
+) -> LoginState {
+    let (_dir, home) = home(files);
+    adapter.login(&home, &|name| (name == set).then(|| "x".to_string()))
 }
 
 pub(in crate::harness) fn session() -> SessionId {

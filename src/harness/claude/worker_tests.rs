@@ -1,8 +1,9 @@
 use crate::domain::runs::{Cost, MicroUsd, Usage};
 use crate::harness::worker::{
-    WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
+    LoginState, WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
 };
-use crate::harness::worker_fixture::{SESSION, doings, order, replay, session, words};
+use crate::harness::worker_fixture::{SESSION, doings, home, login, order, replay, session, words};
+use crate::sys::environment::Home;
 
 use super::worker::ClaudeWorker;
 
@@ -169,39 +170,29 @@ fn it_gets_the_hooks_that_install_writes_and_one_that_asks() {
 
 #[test]
 fn a_login_is_seen_in_variables_and_files() {
-    use crate::harness::worker::LoginState;
-    use crate::sys::environment::Home;
-    let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| dir.path().join(name);
-    let home = Home { home: at(""), config: at("c"), state: at("s"), cache: at("k") };
-    let login =
-        |set: &'static str| ClaudeWorker.login(&home, &move |name| (name == set).then(|| "x".to_string()));
     let none = if cfg!(target_os = "macos") { LoginState::Unknown } else { LoginState::LoggedOut };
-    assert_eq!(login(""), none);
-    assert_eq!(login("ANTHROPIC_API_KEY"), LoginState::LoggedIn);
-    assert_eq!(login("CLAUDE_CODE_USE_BEDROCK"), LoginState::Unknown);
-    std::fs::create_dir(at(".claude")).unwrap();
-    std::fs::write(at(".claude/settings.json"), r#"{"apiKeyHelper":"x"}"#).unwrap();
-    assert_eq!(login(""), LoginState::Unknown);
-    std::fs::write(at(".claude/.credentials.json"), r#"{"claudeAiOauth":{"accessToken":"x"}}"#).unwrap();
-    assert_eq!(login(""), LoginState::LoggedIn);
+    assert_eq!(login(&ClaudeWorker, "", &[]), none);
+    assert_eq!(login(&ClaudeWorker, "ANTHROPIC_API_KEY", &[]), LoginState::LoggedIn);
+    assert_eq!(login(&ClaudeWorker, "CLAUDE_CODE_USE_BEDROCK", &[]), LoginState::Unknown);
+    let helper = (".claude/settings.json", r#"{"apiKeyHelper":"x"}"#);
+    assert_eq!(login(&ClaudeWorker, "", &[helper]), LoginState::Unknown);
+    let account = (".claude/.credentials.json", r#"{"claudeAiOauth":{"accessToken":"x"}}"#);
+    assert_eq!(login(&ClaudeWorker, "", &[account]), LoginState::LoggedIn);
 }
 
 #[test]
 fn settings_of_a_project_count_only_if_the_person_trusts_it() {
-    use crate::sys::environment::Home;
     let session = session();
-    let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| dir.path().join(name);
-    let home = Home { home: at(""), config: at("c"), state: at("s"), cache: at("k") };
-    let is_limited = |project: &str| {
+    let (_none, nothing) = home(&[]);
+    let trusted = r#"{"projects":{"/w":{"hasTrustDialogAccepted":true},"/x":{}}}"#;
+    let (_dir, trusting) = home(&[(".claude.json", trusted)]);
+    let is_limited = |home: &Home, project: &str| {
         let mut wanted = order("look", &session);
-        (wanted.home, wanted.project) = (&home, std::path::Path::new(project));
+        (wanted.home, wanted.project) = (home, std::path::Path::new(project));
         let call = ClaudeWorker.call(&wanted).unwrap();
         words(&call).contains(&"--setting-sources=user")
     };
-    assert!(is_limited("/w"));
-    std::fs::write(at(".claude.json"), r#"{"projects":{"/w":{"hasTrustDialogAccepted":true},"/x":{}}}"#)
-        .unwrap();
-    assert_eq!(["/w", "/w/below", "/wider", "/x"].map(is_limited), [false, false, true, true]);
+    assert!(is_limited(&nothing, "/w"));
+    let folders = ["/w", "/w/below", "/wider", "/x"];
+    assert_eq!(folders.map(|folder| is_limited(&trusting, folder)), [false, false, true, true]);
 }

@@ -3,9 +3,9 @@ use jiff::tz::TimeZone;
 
 use crate::domain::runs::Usage;
 use crate::harness::worker::{
-    WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
+    LoginState, WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
 };
-use crate::harness::worker_fixture::{SESSION, doings, order, replay, session, words};
+use crate::harness::worker_fixture::{SESSION, doings, login, order, replay, session, words};
 
 use super::worker::{CodexWorker, until_in};
 
@@ -107,4 +107,22 @@ fn everything_that_is_ordered_is_in_the_command_line() {
     let tools = ["x".to_string()];
     wanted.tools = &tools;
     assert!(CodexWorker.call(&wanted).unwrap_err().to_string().contains("leave out `tools`"));
+}
+
+#[test]
+fn a_login_is_seen_in_variables_and_files() {
+    assert_eq!(login(&CodexWorker, "", &[]), LoginState::LoggedOut);
+    assert_eq!(login(&CodexWorker, "CODEX_API_KEY", &[]), LoginState::LoggedIn);
+    assert_eq!(
+        login(&CodexWorker, "", &[(".codex/auth.json", r#"{"tokens":{"access_token":"x"}}"#)]),
+        LoginState::LoggedIn
+    );
+    assert_eq!(
+        login(&CodexWorker, "", &[(".codex/auth.json", r#"{"OPENAI_API_KEY":null}"#)]),
+        LoginState::LoggedOut
+    );
+    assert_eq!(
+        login(&CodexWorker, "", &[(".codex/config.toml", "model_provider = \"x\"")]),
+        LoginState::Unknown
+    );
 }

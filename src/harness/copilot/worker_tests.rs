@@ -1,8 +1,8 @@
 use crate::domain::runs::Usage;
 use crate::harness::worker::{
-    WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
+    LoginState, WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
 };
-use crate::harness::worker_fixture::{SESSION, doings, order, replay, session, words};
+use crate::harness::worker_fixture::{SESSION, doings, login, order, replay, session, words};
 
 use super::worker::CopilotWorker;
 
@@ -88,5 +88,20 @@ fn everything_that_is_ordered_is_in_the_command_line() {
             "gpt-5.4",
             "--prompt=Be brief.\n\nTask: go on"
         ]
+    );
+}
+
+#[test]
+fn a_login_is_seen_in_variables_and_files() {
+    assert_eq!(login(&CopilotWorker, "", &[]), LoginState::LoggedOut);
+    assert_eq!(login(&CopilotWorker, "GH_TOKEN", &[]), LoginState::LoggedIn);
+    assert_eq!(login(&CopilotWorker, "COPILOT_PROVIDER_BASE_URL", &[]), LoginState::Unknown);
+    assert_eq!(
+        login(&CopilotWorker, "", &[(".copilot/config.json", r#"{"loggedInUsers":[]}"#)]),
+        LoginState::LoggedIn
+    );
+    assert_eq!(
+        login(&CopilotWorker, "", &[(".config/gh/hosts.yml", "github.com:\n    user: x\n")]),
+        LoginState::Unknown
     );
 }

@@ -1,8 +1,8 @@
 use crate::domain::runs::Usage;
 use crate::harness::worker::{
-    WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
+    LoginState, WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
 };
-use crate::harness::worker_fixture::{SESSION, doings, order, replay, session, words};
+use crate::harness::worker_fixture::{SESSION, doings, login, order, replay, session, words};
 
 use super::worker::GeminiWorker;
 
@@ -68,4 +68,23 @@ fn everything_that_is_ordered_is_in_the_command_line() {
     assert_eq!(words(&call)[4..7], ["auto_edit", policy[0], policy[1]]);
     assert_eq!(words(&call)[7..], end);
     assert!(call.files[0].1.contains("decision = \"allow\"\npriority = 1\n"));
+}
+
+#[test]
+fn a_login_is_seen_in_variables_and_files() {
+    assert_eq!(login(&GeminiWorker, "", &[]), LoginState::LoggedOut);
+    assert_eq!(login(&GeminiWorker, "GEMINI_API_KEY", &[]), LoginState::LoggedIn);
+    assert_eq!(login(&GeminiWorker, "GOOGLE_GENAI_USE_VERTEXAI", &[]), LoginState::Unknown);
+    assert_eq!(
+        login(&GeminiWorker, "", &[(".gemini/oauth_creds.json", r#"{"access_token":"x"}"#)]),
+        LoginState::LoggedIn
+    );
+    assert_eq!(
+        login(
+            &GeminiWorker,
+            "",
+            &[(".gemini/settings.json", r#"{"security":{"auth":{"selectedType":"x"}}}"#)]
+        ),
+        LoginState::Unknown
+    );
 }

@@ -1,8 +1,8 @@
 use crate::domain::runs::{Cost, MicroUsd, Usage};
 use crate::harness::worker::{
-    WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
+    LoginState, WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
 };
-use crate::harness::worker_fixture::{SESSION, doings, order, replay, session, words};
+use crate::harness::worker_fixture::{SESSION, doings, login, order, replay, session, words};
 
 use super::worker::OpenCodeWorker;
 
@@ -81,4 +81,14 @@ fn the_rule_for_everything_comes_first() {
     let call = OpenCodeWorker.call(&order("look", &session)).unwrap();
     let text = call.env[0].1.to_str().unwrap();
     assert!(text.find("\"*\"").unwrap() < text.find("\"bash\"").unwrap());
+}
+
+#[test]
+fn a_login_is_seen_in_variables_and_files() {
+    assert_eq!(login(&OpenCodeWorker, "", &[]), LoginState::Unknown);
+    assert_eq!(login(&OpenCodeWorker, "OPENAI_API_KEY", &[]), LoginState::LoggedIn);
+    assert_eq!(
+        login(&OpenCodeWorker, "", &[(".local/share/opencode/auth.json", r#"{"anthropic":{}}"#)]),
+        LoginState::LoggedIn
+    );
 }

@@ -1,8 +1,8 @@
 use crate::domain::runs::{Cost, MicroUsd, Usage};
 use crate::harness::worker::{
-    WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
+    LoginState, WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
 };
-use crate::harness::worker_fixture::{SESSION, doings, order, replay, session, words};
+use crate::harness::worker_fixture::{SESSION, doings, login, order, replay, session, words};
 
 use super::worker::PiWorker;
 
@@ -100,4 +100,13 @@ fn the_extension_that_is_given_knows_it() {
     assert!(path.ends_with("ravenry-given.ts") && text.contains("endsWith(\"/ravenry-given.ts\")"));
     assert!(text.contains("const IS_GIVEN = true") && text.contains("const MSG = \"msg\""));
     assert!(super::install::EXTENSION.contains("const IS_GIVEN = false"));
+}
+
+#[test]
+fn a_login_is_seen_in_variables_and_files() {
+    assert_eq!(login(&PiWorker, "", &[]), LoginState::LoggedOut);
+    assert_eq!(login(&PiWorker, "OPENAI_API_KEY", &[]), LoginState::LoggedIn);
+    assert_eq!(login(&PiWorker, "", &[(".pi/agent/auth.json", r#"{"anthropic":{}}"#)]), LoginState::LoggedIn);
+    assert_eq!(login(&PiWorker, "", &[(".pi/agent/auth.json", "{}")]), LoginState::LoggedOut);
+    assert_eq!(login(&PiWorker, "", &[(".pi/agent/models.json", "{}")]), LoginState::Unknown);
 }
