@@ -47,6 +47,9 @@
 //! - git's pre-commit hook: `ops::setup::guard`;
 //! - settings of harnesses: `ops::setup::install`. `store::setup::installs` records in `ravenry-installs/`, next to the
 //!   mesh, what `install` found and wrote there;
+//! - in the directory that is given for runs: `run-<id>/` (a work tree), `run-<id>.files`, `run-<id>.lock`:
+//!   `sys::git::run_tree::RunTree`; `git-locks/` and `git-tmp/`: `sys::git::run_tree::RunRepository`. In a repository, the refs
+//!   `refs/ravenry/…` and branches `ravenry/run-<id>`: `sys::git::run_tree::RunRefs`;
 //! - `.msg-selftest.<process>` next to the mesh, while `selftest` runs: the scratch directory of `sys::files`.
 
 pub mod domain;

@@ -41,6 +41,7 @@ mod presence;
 mod registry;
 mod reservations;
 mod runs;
+mod run_trees;
 mod safety;
 mod scripted_model;
 mod selftest;

@@ -70,7 +70,6 @@ impl RunTree {
     }
 
     /// The tree of the work on top of `HEAD`; if that conflicts, on top of what was `HEAD` when the run started.
-    #[expect(clippy::type_complexity, reason = "a conflict is not an error of ours")]
     fn replay(
         &self,
         base: &str,

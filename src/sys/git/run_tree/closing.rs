@@ -12,7 +12,7 @@ use super::error::RunTreeError;
 use super::git_call::GitCaller;
 use super::left_out::{LeftOutFile, LeftOutReason};
 use super::private_index::PrivateIndex;
-use super::record_tree::{RecordedTree, add_files, record_tree};
+use super::record_tree::{RecordedTree, add_files, indexed, record_tree};
 use super::work_tree::RunTree;
 use crate::sys::files;
 
@@ -75,13 +75,23 @@ impl RunTree {
             None => PrivateIndex::empty(self.repository.state())?,
         };
         let git = index.caller(&git);
-        // The worker's index only saves git from reading unchanged files. It may be damaged.
+        // What the worker added counts, even if it is ignored. Else its index only saves git from reading unchanged
+        // files. It may be damaged.
+        let added = indexed(&git).unwrap_or_default();
         if git.ask(&["read-tree", "--reset", base]).is_err() {
             index.clear()?;
             git.ask(&["read-tree", "--reset", base])?;
         }
+        let known = indexed(&git)?;
+        let mut wanted = Vec::new();
+        for file in added.difference(&known) {
+            let there = files::link_metadata(&path.join(file))?;
+            if there.is_some_and(|there| there.is_file() || there.is_symlink()) {
+                wanted.push(file.clone());
+            }
+        }
         let manifest = BroughtManifest::read(&self.manifest())?;
-        record_tree(&git, &path, &|file| manifest.has_unchanged(file, &path, person))
+        record_tree(&git, &path, &wanted, &|file| manifest.has_unchanged(file, &path, person))
     }
 
     /// Holds what the worker committed by itself, so that nothing of it is lost with the directory.

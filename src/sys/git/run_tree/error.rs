@@ -46,6 +46,8 @@ pub enum RunTreeError {
         .path.display()
     )]
     ChangedWhileWriting { path: PathBuf, written: usize },
+    #[error("{source}; {written} files of the merge were written: run the merge again to finish it")]
+    HalfWritten { written: usize, source: Box<Self> },
     #[error("the work tree is not clean ({}): commit these changes, or merge without a commit", listed(.0))]
     NotClean(Vec<PathBuf>),
     #[error("HEAD is detached: check out a branch, or merge without a commit")]

@@ -59,7 +59,8 @@ fn has_only(root: &Path, dir: &Path, removed: &BTreeSet<&Path>) -> Result<bool, 
         let entry = entry.map_err(files::FileError::from)?;
         let path = dir.join(entry.file_name());
         let is_dir = entry.file_type().map_err(files::FileError::from)?.is_dir();
-        if !removed.contains(path.as_path()) && !(is_dir && has_only(root, &path, removed)?) {
+        let goes = removed.contains(path.as_path()) || is_dir && has_only(root, &path, removed)?;
+        if !goes {
             return Ok(false);
         }
     }

@@ -176,8 +176,9 @@ impl GitCaller {
 /// The error of a command that failed.
 pub(super) fn failed(args: &[&OsStr], answer: &GitAnswer) -> RunTreeError {
     let said = answer.said.trim();
-    if said.contains("No space left on device") || said.contains("Disk quota exceeded") {
-        return RunTreeError::DiskFull(first_line(said));
+    let is_full = |line: &&str| line.contains("No space left on device") || line.contains("quota exceeded");
+    if let Some(line) = said.lines().find(is_full) {
+        return RunTreeError::DiskFull(first_line(line));
     }
     let said = if said.is_empty() { format!("it ended with {:?}", answer.code) } else { first_line(said) };
     RunTreeError::Failed { command: name_of(args), said }

@@ -3,6 +3,7 @@
 //! The index says what is tracked. Working files that differ from it are put into it, and so are new files that are
 //! neither ignored, nor large, nor look like secrets.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -20,18 +21,22 @@ pub(super) struct RecordedTree {
     pub(super) left_out: Vec<LeftOutFile>,
 }
 
-/// Records the work tree at `root`. `git` works there, with a private index. Files for which `is_known` is true are
-/// new to git but not news: they are neither recorded nor told.
+/// Records the work tree at `root`. `git` works there, with a private index. `wanted` are files to record even if they
+/// are ignored. Files for which `is_known` is true are new to git but not news: they are neither recorded nor told.
 pub(super) fn record_tree(
     git: &GitCaller,
     root: &Path,
+    wanted: &[PathBuf],
     is_known: &dyn Fn(&Path) -> Result<bool, RunTreeError>,
 ) -> Result<RecordedTree, RunTreeError> {
     reveal_hidden(git, root)?;
     let mut left_out = Vec::new();
     let mut changed = Vec::new();
     let mut removed = Vec::new();
-    for entry in StatusEntry::all(git)? {
+    let mut entries = StatusEntry::all(git)?;
+    let listed: BTreeSet<PathBuf> = entries.iter().filter_map(StatusEntry::untracked).cloned().collect();
+    entries.extend(wanted.iter().filter(|path| !listed.contains(*path)).cloned().map(StatusEntry::Untracked));
+    for entry in entries {
         match entry {
             StatusEntry::Changed(path) => changed.push(path),
             StatusEntry::Deleted(path) => removed.push((path, None)),
@@ -72,6 +77,12 @@ pub(super) fn add_files(git: &GitCaller, paths: &[PathBuf]) -> Result<(), RunTre
     // `--remove`: a file may have gone since it was listed. `--replace`: it may be where a directory was.
     git.feed(&["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], joined(paths))?;
     Ok(())
+}
+
+/// The paths in the index.
+pub(super) fn indexed(git: &GitCaller) -> Result<BTreeSet<PathBuf>, RunTreeError> {
+    let listed = git.ask(&["ls-files", "-z"])?;
+    Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(path_of).collect())
 }
 
 /// Clears the marks by which git does not look at a working file, if there is one.

@@ -21,7 +21,7 @@ impl RunRepository {
     pub fn snapshot(&self) -> Result<TreeSnapshot, RunTreeError> {
         let head = self.head()?;
         let index = self.index()?;
-        let recorded = record_tree(&index.caller(&self.git()), self.root(), &|_| Ok(false))?;
+        let recorded = record_tree(&index.caller(&self.git()), self.root(), &[], &|_| Ok(false))?;
         let commit = self.own_commit(&recorded.tree, &[&head], "ravenry: snapshot of the work tree\n")?;
         Ok(TreeSnapshot { commit, tree: recorded.tree, head, left_out: recorded.left_out })
     }

@@ -43,6 +43,14 @@ impl StatusEntry {
         ];
         parse(&git.ask(&STATUS)?)
     }
+
+    /// The path, if git does not track it.
+    pub(super) fn untracked(&self) -> Option<&PathBuf> {
+        match self {
+            Self::Untracked(path) | Self::Repository(path) => Some(path),
+            _ => None,
+        }
+    }
 }
 
 pub(super) fn parse(output: &[u8]) -> Result<Vec<StatusEntry>, RunTreeError> {

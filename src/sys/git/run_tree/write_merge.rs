@@ -62,7 +62,13 @@ impl RunTree {
             if known != Some(&stamp(root, &change.path)?) && !is_made_by_us(changes, &change.path) {
                 return Err(RunTreeError::ChangedWhileWriting { path: change.path.clone(), written });
             }
-            write(root, &index.staging(), change)?;
+            if let Err(error) = write(root, &index.staging(), change) {
+                if written == 0 && !prepared.is_resumed {
+                    repository.drop_ref(&self.refs.merging())?;
+                    return Err(error);
+                }
+                return Err(RunTreeError::HalfWritten { written, source: Box::new(error) });
+            }
         }
         Ok(())
     }
@@ -112,7 +118,7 @@ impl RunTree {
     fn require_unchanged(&self, prepared: &PreparedMerge) -> Result<(), RunTreeError> {
         let repository = &self.repository;
         let index = repository.index()?;
-        let now = record_tree(&index.caller(&repository.git()), repository.root(), &|_| Ok(false))?;
+        let now = record_tree(&index.caller(&repository.git()), repository.root(), &[], &|_| Ok(false))?;
         let since = changes_between(&repository.git(), &prepared.ours, &now.tree)?;
         let is_touched = |path: &Path| prepared.changes.iter().any(|change| change.path == path);
         let mut changed: Vec<PathBuf> =

@@ -64,6 +64,21 @@ fn commits_of_its_own() {
 }
 
 #[test]
+fn ignored_files_that_the_worker_added() {
+    let scene = Scene::new(&[("a", "1\n"), (".gitignore", "dist/\n")]);
+    let tree = scene.run("r1");
+    for file in ["dist/committed", "dist/staged", "dist/key.pem", "dist/left"] {
+        put(&tree.path().join(file), b"x\n");
+    }
+    git_at(&tree.path(), &["add", "-f", "dist/committed", "dist/key.pem"]);
+    git_at(&tree.path(), &["commit", "-q", "-m", "own"]);
+    git_at(&tree.path(), &["add", "-f", "dist/staged"]);
+    let closed = tree.close("work").unwrap();
+    assert_eq!(scene.names(&closed.tip), [".gitignore", "a", "dist/committed", "dist/staged"]);
+    assert_eq!(scene.names(&tree.refs().saved()), ["dist/key.pem"]);
+}
+
+#[test]
 fn a_branch_of_its_own() {
     assert_closes(|path| {
         git_at(path, &["checkout", "-q", "-b", "topic"]);
@@ -228,7 +243,7 @@ fn a_branch_is_replayed_onto_what_is_head_now() {
     // Somebody else moved it: it stays, also when the run is discarded.
     scene.git(&["update-ref", "refs/heads/ravenry/run-r1", &head]);
     put(&tree.path().join("b"), b"y\n");
-    assert_eq!(tree.close("work").unwrap().branch, RunBranch::Moved(head.clone()));
+    assert_eq!(tree.close("work").unwrap().branch, RunBranch::Moved(head));
     assert_eq!(tree.discard().unwrap().kept_branch.as_deref(), Some("ravenry/run-r1"));
     assert_eq!(scene.refs(), ["refs/heads/main", "refs/heads/ravenry/run-r1"]);
 }

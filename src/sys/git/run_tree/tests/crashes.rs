@@ -57,8 +57,10 @@ fn dies(scene: &Scene, task: &str, step: usize) -> bool {
 /// Sweeps through all steps. `check` is called after each death, before and after the task was done again.
 fn sweep(build: impl Fn() -> Scene, task: &str, between: impl Fn(&Scene), check: impl Fn(&Scene)) {
     let mut step = 1;
+    let scene = build();
+    let kept = scene.dir.with_extension("kept");
+    copy(&scene.dir, &kept);
     loop {
-        let scene = build();
         let before = scene.person();
         let is_dead = dies(&scene, task, step);
         if is_dead {
@@ -74,8 +76,15 @@ fn sweep(build: impl Fn() -> Scene, task: &str, between: impl Fn(&Scene), check:
             break;
         }
         step += 1;
+        std::fs::remove_dir_all(&scene.dir).unwrap();
+        copy(&kept, &scene.dir);
     }
+    std::fs::remove_dir_all(kept).unwrap();
     assert!(step > 5, "{task}: only {step} steps");
+}
+
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
 }
 
 /// A run whose worker is done.
