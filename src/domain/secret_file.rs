@@ -1,7 +1,7 @@
 //! Whether a file looks like one that holds a secret, by its name and its content.
 //!
 //! Such a file is never put into a git object unasked. A file of program text is judged by keys of a known form only:
-//! a line such as `password = "Hunter22"` in a test is not a reason to leave the test out.
+//! a password in a test is not a reason to leave the test out.
 
 use std::path::Path;
 

@@ -30,18 +30,17 @@ pub fn copy_new(from: &Path, to: &Path) -> Result<Published, FileError> {
     Ok(Published::Done)
 }
 
-/// Copies a file with its modification time, which is part of what git's index means. `false`: there is none.
-pub fn copy_with_time(from: &Path, to: &Path) -> Result<bool, FileError> {
+/// Copies a file, if there is one, with its modification time, which is part of what git's index means.
+pub fn copy_with_time(from: &Path, to: &Path) -> Result<(), FileError> {
     let Some(mut source) = absent_is_none(fs::OpenOptions::new().read(true).open(from))? else {
-        return Ok(false);
+        return Ok(());
     };
     let modified = source.metadata()?.modified()?;
     step();
     let mut target =
         fs::OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(to)?;
     io::copy(source.file_mut(), target.file_mut()).map_err(|error| named(&error, "cannot copy", from))?;
-    target.set_modified(modified)?;
-    Ok(true)
+    Ok(target.set_modified(modified)?)
 }
 
 /// Creates a directory with the usual mode of this user's files, unlike a directory of ours.
@@ -52,16 +51,11 @@ pub fn create_shared_dir(path: &Path) -> Result<(), FileError> {
 }
 
 /// Removes a directory and all that is in it, also what is in directories without write permission. Links are removed,
-/// never followed. `false`: there was nothing.
-pub fn remove_tree(path: &Path) -> Result<bool, FileError> {
-    let Some(there) = link_metadata(path)? else { return Ok(false) };
+/// never followed. It is fine if there is nothing.
+pub fn remove_tree(path: &Path) -> Result<(), FileError> {
+    let Some(there) = link_metadata(path)? else { return Ok(()) };
     step();
-    if there.is_dir() {
-        remove_directory(path, &there)?;
-    } else {
-        super::remove(path)?;
-    }
-    Ok(true)
+    if there.is_dir() { remove_directory(path, &there) } else { super::remove(path).map(drop) }
 }
 
 fn remove_directory(path: &Path, there: &Metadata) -> Result<(), FileError> {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use ravenry::domain::knowledge::find_secret;
 
 /// Files that contain made-up secrets, because they test that secrets are found.
-const WITH_SECRETS: [&str; 4] = [
+const WITH_SECRETS: [&str; 5] = [
+    "src/domain/secret_file.rs",
     "src/domain/awareness/secrets.rs",
     "src/domain/knowledge/page/tests.rs",
     "src/domain/knowledge/plan/tests.rs",

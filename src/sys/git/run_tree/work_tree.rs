@@ -136,7 +136,32 @@ impl RunTree {
             [OsStr::new("worktree"), "add".as_ref(), "--detach".as_ref(), "-f".as_ref(), "-q".as_ref()];
         let args = [&args[..], &[path.as_os_str(), base.as_ref()]].concat();
         let answer = self.repository.git().answer(&args, Vec::new())?;
-        if answer.code == Some(0) { Ok(()) } else { Err(failed(&args, &answer)) }
+        match failed(&args, &answer) {
+            _ if answer.code == Some(0) => Ok(()),
+            RunTreeError::Failed { said, .. } if self.lacks_room(base)? => Err(RunTreeError::DiskFull(said)),
+            error => Err(error),
+        }
+    }
+
+    /// Whether the files of a commit need more room than there is. git does not say why it could not write a file.
+    fn lacks_room(&self, commit: &str) -> Result<bool, RunTreeError> {
+        /// The least room that a file takes.
+        const BLOCK: u64 = 4096;
+        // `<mode> <type> <object> <size>`, a tab, and the path.
+        let listed = match self.repository.git().ask(&["ls-tree", "-r", "-z", "-l", commit]) {
+            // There is no such commit, so that is what is wrong.
+            Err(RunTreeError::Failed { .. }) => return Ok(false),
+            listed => listed?,
+        };
+        let size = |line: &[u8]| {
+            let about = line.split(|byte| *byte == b'\t').next().unwrap_or_default();
+            let size = String::from_utf8_lossy(about).split_whitespace().nth(3)?.parse::<u64>().ok()?;
+            Some(size.next_multiple_of(BLOCK))
+        };
+        let needed: u64 = listed.split(|byte| *byte == 0).filter_map(size).sum();
+        let room =
+            nix::sys::statvfs::statvfs(&self.place).map_err(|errno| RunTreeError::NotRun(errno.into()))?;
+        Ok(needed > room.blocks_available() as u64 * room.fragment_size() as u64)
     }
 
     /// Removes what is left of an attempt to make the work tree.
