@@ -20,5 +20,9 @@ pub fn get(url: &str, limit: Duration) -> Result<String, HttpError> {
         .user_agent("msg")
         .build();
     let mut answer = ureq::Agent::new_with_config(config).get(url).call()?;
+    // Without redirects, an answer that names another place is not an error to it.
+    if !answer.status().is_success() {
+        return Err(ureq::Error::StatusCode(answer.status().as_u16()).into());
+    }
     Ok(answer.body_mut().with_config().limit(LONGEST).lossy_utf8(true).read_to_string()?)
 }

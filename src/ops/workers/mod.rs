@@ -10,4 +10,4 @@ mod trust;
 pub use discovery::{FoundHarness, first_installed, harness_program};
 pub use list::{ProbeMode, RunnableProfile, WorkersReport, problems_error, workers};
 pub(super) use probe::refresh;
-pub use trust::{TrustOutcome, TrustSubject, revoke_trust, trust, trust_subject, untrusted_error};
+pub use trust::{TrustOutcome, TrustSubject, revoke_trust, trust, trust_subject};

@@ -2,7 +2,7 @@
 
 use crate::domain::shell_word;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::error::CommandError;
 use crate::ops::person_required;
 use crate::store::TrustKind;
 use crate::store::worker_files::{self, FileTrust, LoadedWorkers, PROJECT_FILE, UntrustedFile};
@@ -66,22 +66,6 @@ pub fn revoke_trust(op: &Op) -> Result<TrustOutcome, CommandError> {
         Some(_) => TrustOutcome::Revoked,
         None => TrustOutcome::WasNotTrusted,
     })
-}
-
-/// The error of the gate `trust`: this run needs what nobody trusted.
-pub fn untrusted_error(file: &UntrustedFile) -> CommandError {
-    let keys: Vec<String> = file.keys.iter().map(ToString::to_string).collect();
-    let what = match file.was_trusted_before {
-        true => "has changed since a person trusted it",
-        false => "was not trusted by a person",
-    };
-    let text = format!("`{}` {what}: {}", file.path.display(), keys.join(", "));
-    CommandError::new(CommandErrorKind::Untrusted, text)
-        .hint("a person who has read it can run `msg workers trust`")
-        .fact("gate", "trust")
-        .fact("file", file.path.display().to_string())
-        .facts("keys", keys)
-        .fact("diff", file.diff.clone())
 }
 
 fn needs_person(loaded: &LoadedWorkers, flags: &str) -> Result<(), CommandError> {

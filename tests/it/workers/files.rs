@@ -90,7 +90,7 @@ fn what_is_no_file_of_ours() {
         fs::remove_file(&file).unwrap();
         fs::write(&file, "").unwrap();
         env.ok(&["workers"]);
-        fs::set_permissions(&file, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
         // Root may read everything.
         if fs::read(&file).is_err() {
             check("it can't be read");
