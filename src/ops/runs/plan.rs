@@ -7,7 +7,7 @@ use crate::domain::workers::{Budget, Isolation, Profile, WorkerProgram};
 use crate::domain::{AgentName, Harness, suggestions};
 use crate::harness::worker::{WorkerAdapter, WorkerHooks};
 use crate::harness::{self, HarnessSupport};
-use crate::store::worker_files::{self, LoadedWorkers, RunPlace};
+use crate::store::worker_files::{self, LoadedWorkers, RunPlace, UntrustedFile};
 use crate::store::{OrderedProgram, ProbeCache, RunOrder};
 
 use super::gate::Gate;
@@ -16,7 +16,7 @@ use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::setup::install;
-use crate::ops::workers::{first_installed, harness_program, problems_error, untrusted_error};
+use crate::ops::workers::{first_installed, harness_program, problems_error};
 
 /// What somebody asked for.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +77,18 @@ pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
     };
     let harness = harness.map(|harness| harness.name().to_string());
     Ok(NewRun { task: request.task, profile: profile.name, harness, version, root: op.cwd.clone(), order })
+}
+
+/// The refusal of a run that needs what nobody trusted.
+fn untrusted_error(file: &UntrustedFile) -> CommandError {
+    let keys: Vec<String> = file.keys.iter().map(ToString::to_string).collect();
+    let what = match file.was_trusted_before {
+        true => "has changed since a person trusted it",
+        false => "was not trusted by a person",
+    };
+    let text = format!("`{}` {what}: {}", file.path.display(), keys.join(", "));
+    let error = Gate::Trust.refuse(text).hint("a person who has read it can run `msg workers trust`");
+    error.fact("file", file.path.display().to_string()).facts("keys", keys).fact("diff", file.diff.clone())
 }
 
 /// The profile with that name, or one for the harness with that name.

@@ -99,7 +99,12 @@ pub struct DryRun {
 pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
     let mesh = op.create_mesh()?;
     let run = draft(op, &mesh, new)?;
-    let launch = worker_call::launch(&run, &new.order, &op.location.to_string(), &mesh.runs().dir(&run.id))?;
+    let launch = worker_call::launch(
+        &run,
+        &new.order,
+        (&op.home, &op.location.to_string()),
+        &mesh.runs().dir(&run.id),
+    )?;
     let ours = environment::all();
     Ok(DryRun {
         run,

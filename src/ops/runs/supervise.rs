@@ -108,7 +108,12 @@ impl Supervisor<'_> {
             }
         }
         let dir = self.mesh.runs().dir(&self.run.id);
-        let launch = worker_call::launch(&self.run, &self.order, &self.op.location.to_string(), &dir)?;
+        let launch = worker_call::launch(
+            &self.run,
+            &self.order,
+            (&self.op.home, &self.op.location.to_string()),
+            &dir,
+        )?;
         for (path, content) in &launch.files {
             files::replace_beside(path, content.as_bytes(), 0o600)?;
         }

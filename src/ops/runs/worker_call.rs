@@ -10,7 +10,8 @@ use crate::harness::worker::{
 };
 use crate::harness::{self, MsgProgram, SUPPORTED};
 use crate::store::{OrderedProgram, RunOrder};
-use crate::sys::{environment, program, test_switches};
+use crate::sys::environment::{self, Home};
+use crate::sys::{program, test_switches};
 
 use super::{RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE};
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -41,12 +42,12 @@ pub(super) fn adapter(name: &str) -> Option<&'static dyn WorkerAdapter> {
 pub(super) fn launch(
     run: &Run,
     order: &RunOrder,
-    mesh: &str,
+    (home, mesh): (&Home, &str),
     dir: &Path,
 ) -> Result<WorkerLaunch, CommandError> {
     let mut launch = match &order.program {
         OrderedProgram::Command(words) => command(run, words, dir)?,
-        OrderedProgram::Harness { name, path } => of_harness(run, order, (name, path), dir)?,
+        OrderedProgram::Harness { name, path } => of_harness(run, order, (name, path), (home, dir))?,
     };
     launch.env.extend(order.env.iter().map(|(name, value)| (name.into(), value.into())));
     launch.env.push((RUN_VARIABLE.into(), run.id.as_str().into()));
@@ -94,7 +95,7 @@ fn of_harness(
     run: &Run,
     order: &RunOrder,
     (name, path): (&str, &str),
-    dir: &Path,
+    (home, dir): (&Home, &Path),
 ) -> Result<WorkerLaunch, CommandError> {
     let unknown = || {
         let text = format!("{name} can't be started as a worker");
@@ -118,6 +119,8 @@ fn of_harness(
         args: &order.args,
         session: resumed.as_ref().map_or(WorkerSession::New(&fresh), WorkerSession::Resumed),
         root: Path::new(&run.root),
+        project: Path::new(&run.root),
+        home,
         scratch: &dir.join("scratch"),
         hooks: &hooks,
         budget: order.most_micros.map(MicroUsd::from_micros),
