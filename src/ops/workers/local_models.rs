@@ -158,9 +158,8 @@ mod tests {
 
     #[test]
     fn servers_tell_their_models() {
-        let ollama =
-            r#"{"models": [{"name": "llama3:8b", "size": 1}, {"name": ""}, {"name": 5}, {"name": "qwen"}]}"#;
-        assert_eq!(models(200, ollama, ListFormat::Ollama), Some(vec!["llama3:8b".into(), "qwen".into()]));
+        let ollama = r#"{"models": [{"name": "llama3:8b", "size": 1}, {"name": ""}, {"name": 5}, {"name": "mistral"}]}"#;
+        assert_eq!(models(200, ollama, ListFormat::Ollama), Some(vec!["llama3:8b".into(), "mistral".into()]));
         let other = r#"{"object": "list", "data": [{"id": "gpt-oss-20b"}]}"#;
         assert_eq!(models(200, other, ListFormat::OpenAi), Some(vec!["gpt-oss-20b".into()]));
         assert_eq!(models(200, r#"{"data": []}"#, ListFormat::OpenAi), Some(Vec::new()));
