@@ -1,3 +1,5 @@
+//! What the adapter of Codex asks for, and what it makes of recorded outputs.
+
 use jiff::civil::date;
 use jiff::tz::TimeZone;
 

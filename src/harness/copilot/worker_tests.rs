@@ -1,3 +1,5 @@
+//! What the adapter of Copilot CLI asks for, and what it makes of recorded outputs.
+
 use crate::domain::runs::Usage;
 use crate::harness::worker::{
     LoginState, WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,

@@ -1,3 +1,5 @@
+//! What the adapter of OpenCode asks for, and what it makes of recorded outputs.
+
 use crate::domain::runs::{Cost, MicroUsd, Usage};
 use crate::harness::worker::{
     LoginState, WorkerAccess, WorkerAdapter, WorkerEnd, WorkerEvent, WorkerFailure, WorkerSession,
