@@ -124,7 +124,7 @@ pub(super) fn number(value: &Value, path: &[&str]) -> Option<u64> {
 
 /// The amount in dollars at this path of members.
 pub(super) fn dollars(value: &Value, path: &[&str]) -> Option<MicroUsd> {
-    MicroUsd::from_number(at(value, path)?.as_number()?)
+    MicroUsd::from_dollars(at(value, path)?.as_f64()?)
 }
 
 pub(super) fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {

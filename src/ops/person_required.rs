@@ -44,7 +44,7 @@ pub(super) fn harness() -> Option<SurroundingHarness> {
 }
 
 /// Whether a harness is among the ancestors of this command.
-pub fn inside_harness() -> bool {
+pub fn is_inside_harness() -> bool {
     harness().is_some()
 }
 

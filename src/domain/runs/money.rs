@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use serde_json::Number;
-
 /// Millionths of a US dollar.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct MicroUsd(u64);
@@ -44,9 +42,11 @@ impl MicroUsd {
         Ok(Self(dollars * MILLION + micros))
     }
 
-    /// The number that a program reported, to the nearest millionth. `None` if it is not an amount.
-    pub fn from_number(number: &Number) -> Option<Self> {
-        let dollars = number.as_f64().filter(|dollars| (0.0..=MAX_DOLLARS as f64).contains(dollars))?;
+    /// The number of dollars that a program reported, to the nearest millionth. `None` if it is not an amount.
+    pub fn from_dollars(dollars: f64) -> Option<Self> {
+        if !(0.0..=MAX_DOLLARS as f64).contains(&dollars) {
+            return None;
+        }
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -100,11 +100,11 @@ mod tests {
 
     #[test]
     fn what_was_reported_is_rounded_to_a_millionth() {
-        let reported = |text: &str| MicroUsd::from_number(&serde_json::from_str(text).unwrap());
-        assert_eq!(reported("0.00024400000000000002"), Some(MicroUsd(244)));
-        assert_eq!(reported("12"), Some(MicroUsd(12_000_000)));
-        assert_eq!(reported("-0.1"), None);
-        assert_eq!(reported("1e300"), None);
+        assert_eq!(MicroUsd::from_dollars(0.000_244_000_000_000_000_02), Some(MicroUsd(244)));
+        assert_eq!(MicroUsd::from_dollars(12.0), Some(MicroUsd(12_000_000)));
+        for wrong in [-0.1, 1e300, f64::NAN, f64::INFINITY] {
+            assert_eq!(MicroUsd::from_dollars(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

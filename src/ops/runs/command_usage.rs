@@ -23,7 +23,7 @@ fn parse(content: &[u8]) -> (Usage, Cost) {
         cache_write: count("cacheWrite"),
         turns: count("turns"),
     };
-    let cost = told["costUsd"].as_number().and_then(MicroUsd::from_number);
+    let cost = told["costUsd"].as_f64().and_then(MicroUsd::from_dollars);
     (usage, cost.map_or(Cost::Unknown, Cost::Reported))
 }
 

@@ -362,13 +362,13 @@ impl<'s, 'a> Watcher<'s, 'a> {
 
     fn started(&mut self, pid: Pid) -> Result<(), CommandError> {
         if self.reader.is_none() {
-            self.register(pid);
+            self.enrol(pid);
         }
         self.supervisor.set_state(RunState::Running)
     }
 
     /// A command has no hooks that would join, so we do it. Without a name in the mesh it works all the same.
-    fn register(&mut self, pid: Pid) {
+    fn enrol(&mut self, pid: Pid) {
         let run = &mut self.supervisor.run;
         let request = JoinRequest {
             name: self.supervisor.order.name.clone().and_then(|name| AgentName::new(name).ok()),

@@ -1,7 +1,7 @@
 //! Reading and writing the ledger. Each run has a directory, and each of its files one writer at a time, so two hundred
 //! runs at once never touch one file.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::domain::{AgentName, Liveness};
 use crate::store::error::StoreError;
 use crate::store::handles::RunLedger;
 use crate::store::wire::pretty;
-use crate::sys::files::{self, Published};
+use crate::sys::files;
 use crate::sys::{process, random};
 
 /// A request to stop a run.
@@ -122,23 +122,14 @@ impl RunLedger<'_> {
         Ok(Some(serde_json::from_slice(&content).unwrap_or_else(|_| unreadable())))
     }
 
-    /// Records which agent its worker is, by a hook of that worker. `false`: there is no such run.
-    pub fn name_worker(self, id: &RunId, agent: &AgentName) -> Result<bool, StoreError> {
-        if !files::exists(&self.dir(id))? {
-            return Ok(false);
-        }
-        self.write(id, "agent", agent.as_str().as_bytes())?;
-        Ok(true)
+    /// Records which agent its worker is, by a hook of that worker.
+    pub fn name_worker(self, id: &RunId, agent: &AgentName) -> Result<(), StoreError> {
+        self.write(id, "agent", agent.as_str().as_bytes())
     }
 
     /// The agent that its worker is, if it has joined.
     pub fn worker(self, id: &RunId) -> Result<Option<AgentName>, StoreError> {
         let content = files::read(&self.dir(id).join("agent"))?;
         Ok(content.and_then(|content| AgentName::new(String::from_utf8(content).ok()?).ok()))
-    }
-
-    /// Publishes a file that only the first of several writers creates. `false`: it is there.
-    pub fn publish(self, path: &Path, content: &[u8]) -> Result<bool, StoreError> {
-        Ok(self.mesh.files.publish(path, content)? == Published::Done)
     }
 }

@@ -16,7 +16,7 @@ use crate::ops::runs::follow::{FollowEnd, follow};
 use crate::ops::runs::plan::{RunRequest, plan};
 use crate::ops::runs::start::{DryRun, dry_run, start};
 use crate::ops::runs::stop::stop;
-use crate::ops::{self, CommandError, CommandErrorKind, Op, inside_harness};
+use crate::ops::{self, CommandError, CommandErrorKind, Op, is_inside_harness};
 use crate::store::StopUrgency;
 use crate::sys::clock;
 use crate::sys::files::FileError;
@@ -33,7 +33,7 @@ const FOLLOWED_IN_HARNESS: Duration = Duration::from_secs(90);
 #[command(after_help = "\
 Examples:
   msg run scout 'Where are sessions refreshed?'
-  msg run claude 'Fix the failing test in src/auth' --timeout 20m
+  msg run scout 'Which tests cover src/auth?' --timeout 5m --budget 50ktok
   msg run reviewer --file review.md --detach
   git diff | msg run reviewer -
   msg run scout 'List the TODOs' --json | jq -r .run.result")]
@@ -80,7 +80,7 @@ pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, Comm
         return Ok(RunReport(run).into());
     }
     let interrupt = StopRequest::listen_to_interrupt().map_err(FileError::from)?;
-    let limit = inside_harness().then_some(FOLLOWED_IN_HARNESS);
+    let limit = is_inside_harness().then_some(FOLLOWED_IN_HARNESS);
     let mut line = ProgressLine::new(ui);
     let end = follow(op, &run.id, limit, &interrupt, |run| line.show(run))?;
     let end = match end {
