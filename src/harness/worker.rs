@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::domain::SessionId;
 use crate::domain::runs::{Cost, MicroUsd, Usage};
+use crate::domain::workers::version_in;
 use crate::sys::environment::Home;
 
 use super::MsgProgram;
@@ -19,16 +20,7 @@ pub trait WorkerAdapter: Sync {
 
     /// The version in what `PROGRAM --version` prints.
     fn version_in(&self, printed: &str) -> Option<String> {
-        let is_version = |word: &&str| {
-            let mut parts = word.split('.');
-            parts.clone().count() >= 2
-                && parts
-                    .by_ref()
-                    .take(2)
-                    .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
-        };
-        let words = printed.split(|letter: char| letter.is_whitespace() || matches!(letter, '(' | ')' | ','));
-        words.map(|word| word.trim_start_matches('v')).find(is_version).map(str::to_string)
+        version_in(printed)
     }
 
     /// Whether its user seems to be logged in, by files and variables alone: nothing is started and nobody is asked.

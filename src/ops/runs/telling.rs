@@ -43,7 +43,7 @@ fn parent(mesh: &Mesh, parent: &RunParent) -> Result<Option<Arc<Agent>>, Command
 fn end_notice(run: &Run) -> Notice {
     let mut notice = Notice::new().say("Run ").code(&PeerText::new(run.id.as_str())).say(" (");
     notice = notice.code(&PeerText::new(&run.profile)).say(": ");
-    notice = notice.quote(&PeerText::new(&run.title(80))).say(") has ended: ");
+    notice = notice.quote(&PeerText::new(run.title(80))).say(") has ended: ");
     notice = notice.code(&PeerText::new(run.state.name()));
     if let Some(reason) = &run.reason {
         notice = notice.say(", ").quote(&PeerText::new(reason));
@@ -52,7 +52,7 @@ fn end_notice(run: &Run) -> Notice {
     if let Some(tokens) = run.usage.tokens() {
         notice = notice.say(" It used ").number(usize::try_from(tokens).unwrap_or(usize::MAX)).say(" tokens");
         if let Some(amount) = run.cost.amount() {
-            notice = notice.say(" and cost ").code(&PeerText::new(&amount.to_string()));
+            notice = notice.say(" and cost ").code(&PeerText::new(amount.to_string()));
         }
         notice = notice.say(".");
     }

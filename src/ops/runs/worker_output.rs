@@ -67,7 +67,7 @@ impl WorkerOutput {
             Ok(String::from_utf8_lossy(&last).into_owned())
         })?;
         let (news_sender, news) = bounded(4);
-        small_thread(move || report(&mut || end.next(), &news_sender))?;
+        small_thread(move || report(&mut || end.wait(), &news_sender))?;
         Ok(Self { lines, news, errors, output })
     }
 

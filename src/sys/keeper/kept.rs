@@ -96,7 +96,7 @@ impl KeptProgram {
 
 impl KeptReports {
     /// Waits for the next report.
-    pub fn next(&mut self) -> KeptNews {
+    pub fn wait(&mut self) -> KeptNews {
         let mut line = String::new();
         loop {
             line.clear();

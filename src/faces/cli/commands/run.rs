@@ -198,7 +198,7 @@ impl Report for DryRunReport {
         }
         let DryRun { run, env, permission_mode, dialogs, .. } = &self.0;
         let line = |page: &mut Page, name: &str, text: &str| {
-            page.line(format!("  {name:<12} {}", escape_invisible(text)))
+            page.line(format!("  {name:<12} {}", escape_invisible(text)));
         };
         line(page, "in", &run.root);
         line(
