@@ -13,8 +13,11 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::setpriority_process;
 
-use super::{program, test_switches};
+use super::{process, program, test_switches};
+use crate::domain::Pid;
 
+/// The variable by which supervisors are known.
+pub const SUPERVISOR_VARIABLE: &str = "MSG_SUPERVISOR";
 /// The lowest priority.
 const NICE: i32 = 19;
 /// The descriptors from here on are not standard streams.
@@ -38,10 +41,23 @@ pub fn start(args: &[OsString]) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts this program with these arguments, as [`start`] does, but not for a background job: whoever starts it counts
-/// on it.
-pub fn start_needed(args: &[OsString]) -> io::Result<()> {
-    command(args)?.spawn().map(reap)
+/// Starts this program with these arguments as the supervisor of a run. It is marked as one, and what its starter is
+/// says nothing about it. Only variables about one repository are left out.
+pub fn start_supervisor(args: &[OsString], left_out: &[&str]) -> io::Result<Child> {
+    let mut command = Command::new(program::own()?);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    for (variable, _) in std::env::vars_os().filter(|(variable, _)| is_of_one_repository(variable)) {
+        command.env_remove(variable);
+    }
+    for variable in left_out {
+        command.env_remove(variable);
+    }
+    command.env(SUPERVISOR_VARIABLE, "1").spawn()
+}
+
+/// Whether this process is the supervisor of a run. It outlives whatever started it.
+pub fn is_supervisor(pid: Pid) -> bool {
+    process::was_started_with(pid, SUPERVISOR_VARIABLE, "1")
 }
 
 fn command(args: &[OsString]) -> io::Result<Command> {
@@ -52,6 +68,16 @@ fn command(args: &[OsString]) -> io::Result<Command> {
     }
     command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
     Ok(command)
+}
+
+/// Whether a variable of git names a repository, or was set for one command.
+fn is_of_one_repository(variable: &OsStr) -> bool {
+    let names =
+        ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"];
+    let more =
+        ["GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG_PARAMETERS", "GIT_EDITOR"];
+    let of_one_process = [test_switches::CRASH_AT, test_switches::STOP_AT, test_switches::PROBE];
+    names.into_iter().chain(more).chain(of_one_process).any(|name| variable == name)
 }
 
 /// Whether a detached process goes without the variable.
@@ -65,7 +91,7 @@ fn is_left_out(variable: &OsStr) -> bool {
 
 /// Waits for the child in a thread, so that a process that lives on has no zombie. If we end first, the system reaps
 /// it.
-fn reap(mut child: Child) {
+pub fn reap(mut child: Child) {
     let wait = move || drop(child.wait());
     // Without a thread there is a zombie until we end.
     drop(std::thread::Builder::new().name("reaper".to_string()).stack_size(64 * 1024).spawn(wait));

@@ -68,7 +68,12 @@ pub fn find(op: &Op, id: &str) -> Result<Run, CommandError> {
 
 /// The run with what follows from a supervisor that is provably dead, and with its worker's name.
 pub(super) fn as_it_is(mesh: &Mesh, mut run: Run) -> Run {
-    if !run.state.is_final() && mesh.runs().owner_liveness(&run) == Liveness::Gone {
+    let is_dead = |run: &Run| !run.state.is_final() && mesh.runs().owner_liveness(run) == Liveness::Gone;
+    if is_dead(&run) {
+        // It may have ended in order since it was read.
+        run = mesh.runs().get(&run.id).ok().flatten().unwrap_or(run);
+    }
+    if is_dead(&run) {
         run.reason = Some(format!("its supervisor died while it was {}", run.outcome()));
         run.state = RunState::Interrupted;
     }

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Duration;
 
 use jiff::SignedDuration;
 
 use crate::domain::runs::{Cost, Run, RunId, RunParent, RunState, Usage};
-use crate::domain::{RecordedProcess, sha256};
+use crate::domain::{MAX_TEXT, RecordedProcess, sha256};
 use crate::store::{Mesh, RunOrder};
 use crate::sys::environment::{self, variable};
 use crate::sys::{clock, detached, process, random};
@@ -72,13 +73,27 @@ pub fn start(op: &Op, new: NewRun) -> Result<Run, CommandError> {
     run.id = id.clone();
     mesh.runs().write(&id, "task", run.task.as_bytes())?;
     mesh.runs().put_order(&id, &new.order)?;
-    mesh.runs().put(&run)?;
-    let call = SupervisorCall { mesh: op.location.to_string(), run: id, dir: op.cwd.clone() };
-    detached::start_needed(&call.to_args()).map_err(|error| {
-        let text = format!("the supervisor of the run could not be started: {error}");
-        CommandError::new(CommandErrorKind::Io, text)
-    })?;
-    Ok(run)
+    mesh.runs().put_draft(&run)?;
+    let call = SupervisorCall { mesh: op.location.to_string(), run: id.clone(), dir: op.cwd.clone() };
+    let not_started = |why: String| {
+        let text = format!("the supervisor of the run could not be started: {why}");
+        CommandError::new(CommandErrorKind::Io, text).hint("`msg doctor` may say more")
+    };
+    let started = detached::start_supervisor(&call.to_args(), &[RUN_VARIABLE, "MSG_AGENT"]);
+    let mut supervisor = started.map_err(|error| not_started(error.to_string()))?;
+    // It is a run as soon as its supervisor has written it. From then on we may be killed.
+    loop {
+        if let Some(run) = mesh.runs().get(&id)? {
+            detached::reap(supervisor);
+            return Ok(run);
+        }
+        if let Some(status) = supervisor.try_wait().map_err(|error| not_started(error.to_string()))?
+            && mesh.runs().get(&id)?.is_none()
+        {
+            return Err(not_started(status.to_string()));
+        }
+        clock::pause(Duration::from_micros(500));
+    }
 }
 
 /// What would be started, and how.
@@ -215,6 +230,10 @@ fn check_task(new: &NewRun) -> Result<(), CommandError> {
         return Err(Gate::Task
             .refuse("the task is empty")
             .hint("say what the worker is to do: `msg run scout \"…\"`"));
+    }
+    if new.task.len() > MAX_TEXT {
+        let text = format!("the task has {} bytes; at most {MAX_TEXT} are allowed", new.task.len());
+        return Err(Gate::Task.refuse(text).hint("write it to a file, and let the task name that file"));
     }
     if new.task.contains('\0') {
         return Err(Gate::Task.refuse("the task has a zero byte in it, which no program can be given"));

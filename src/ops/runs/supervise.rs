@@ -12,6 +12,7 @@ use crate::domain::{Agent, AgentName, Harness, Pid, RecordedProcess, SessionId};
 use crate::harness::worker::{WorkerEnd, WorkerEvent, WorkerExit, WorkerFailure, WorkerReader};
 use crate::store::{HeldSlot, Mesh, RunOrder, StopOrder, StopUrgency, WatchTarget};
 use crate::sys::keeper::KeptExit;
+use crate::sys::keeper::descendants::own_descendants;
 use crate::sys::keeper::kept::{KeptCall, KeptNews, KeptProgram};
 use crate::sys::watch::DirWatch;
 use crate::sys::{clock, files, process};
@@ -33,13 +34,16 @@ const WRAP_UP: Duration = Duration::from_secs(30);
 const WRITE_PAUSE: Duration = Duration::from_millis(300);
 /// How much of a worker's last words the ledger keeps.
 const MOST_RESULT: usize = 256 * 1024;
+/// How long leftovers of a worker may take to end after SIGKILL, and its output to be closed.
+const END_LIMIT: Duration = Duration::from_secs(10);
+/// How often it looks although nothing happened.
+const TICK: Duration = Duration::from_secs(1);
 
 /// Supervises the run until its end. Whatever happens, the run gets a final state.
 pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
     let gone = || CommandError::new(CommandErrorKind::Io, "the mesh is gone");
     let mesh = op.mesh()?.ok_or_else(gone)?;
-    let unknown = || CommandError::new(CommandErrorKind::InvalidValue, format!("there is no run {id}"));
-    let mut run = mesh.runs().get(id)?.ok_or_else(unknown)?;
+    let mut run = mesh.runs().draft(id)?;
     run.owner = RecordedProcess::Pinned(process::identify(process::own_pid()).ok_or_else(gone)?);
     mesh.runs().put(&run)?;
     adopt_orphans();
@@ -121,8 +125,8 @@ impl Supervisor<'_> {
         self.run.session = launch.session.clone();
         self.run.started_at = Some(clock::now());
         self.set_state(RunState::Starting)?;
-        let watch = self.mesh.watch(WatchTarget::Run(&self.run.id))?;
-        let watch = watch.map_err(|error| CommandError::new(CommandErrorKind::Io, error.to_string()))?;
+        // Without a watch it looks every second.
+        let watch = self.mesh.watch(WatchTarget::Run(&self.run.id))?.ok();
         let call = KeptCall {
             program: &launch.program,
             args: &launch.args,
@@ -134,8 +138,9 @@ impl Supervisor<'_> {
         let (program, kept) = started.map_err(|error| {
             CommandError::new(CommandErrorKind::Io, format!("the worker could not be started: {error}"))
         })?;
-        let output = WorkerOutput::read(kept, &dir)
-            .map_err(|error| CommandError::new(CommandErrorKind::Io, error.to_string()))?;
+        let output = WorkerOutput::read(kept, &dir).map_err(|error| {
+            CommandError::new(CommandErrorKind::Io, format!("its output can't be kept: {error}"))
+        })?;
         Watcher::new(self, program, output, watch, launch).run()
     }
 
@@ -152,7 +157,8 @@ impl Supervisor<'_> {
         if let Some((usage, cost)) = usage {
             (self.run.usage, self.run.cost) = (usage, cost);
         }
-        self.run.agent = self.mesh.runs().worker(&self.run.id)?.or(self.run.agent.take());
+        // A name that can't be read must not keep the run from its end.
+        self.run.agent = self.mesh.runs().worker(&self.run.id).ok().flatten().or(self.run.agent.take());
         self.run.reason = reason;
         self.run.result = result.map(|text| cut(text, MOST_RESULT));
         self.run.ended_at = Some(clock::now());
@@ -180,23 +186,22 @@ fn cut(mut text: String, most: usize) -> String {
     text
 }
 
-/// Ends whatever still carries the id of the run. After an orderly end there is nothing.
-pub(super) fn end_leftovers(id: &RunId) -> Vec<Pid> {
-    let mut found = Vec::new();
-    loop {
+/// Ends whatever still carries the id of the run, and what its keeper left to us. After an orderly end there is nothing.
+/// What can't be ended in time is named by nobody but the system.
+fn end_leftovers(id: &RunId) {
+    let until = Instant::now() + END_LIMIT;
+    while Instant::now() < until {
         let own = process::own_pid();
-        let left: Vec<Pid> = process::started_with(RUN_VARIABLE, id.as_str());
+        let mut left: Vec<Pid> = process::started_with(RUN_VARIABLE, id.as_str());
+        left.extend(own_descendants());
         let left: Vec<Pid> =
             left.into_iter().filter(|pid| *pid != own && process::identify(*pid).is_some()).collect();
         if left.is_empty() {
-            return found;
+            return;
         }
         for pid in left {
             // It may have just ended.
             let _ = kill(nix::unistd::Pid::from_raw(pid.get()), Signal::SIGKILL);
-            if !found.contains(&pid) {
-                found.push(pid);
-            }
         }
         clock::pause(Duration::from_millis(2));
     }
@@ -207,7 +212,7 @@ struct Watcher<'s, 'a> {
     supervisor: &'s mut Supervisor<'a>,
     program: KeptProgram,
     output: WorkerOutput,
-    watch: DirWatch,
+    watch: Option<DirWatch>,
     reader: Option<Box<dyn WorkerReader>>,
     /// What a command printed: its result.
     printed: String,
@@ -224,7 +229,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
         supervisor: &'s mut Supervisor<'a>,
         program: KeptProgram,
         output: WorkerOutput,
-        watch: DirWatch,
+        watch: Option<DirWatch>,
         launch: WorkerLaunch,
     ) -> Self {
         let timeout = supervisor.order.timeout_seconds.map(Duration::from_secs);
@@ -249,10 +254,10 @@ impl<'s, 'a> Watcher<'s, 'a> {
         loop {
             self.look_for_stop()?;
             self.act_when_due()?;
-            let due = self
-                .next_due()
-                .map_or_else(never, |due| after(due.saturating_duration_since(Instant::now())));
-            let hints = self.watch.hints().clone();
+            let due = after(
+                self.next_due().map_or(TICK, |due| due.saturating_duration_since(Instant::now()).min(TICK)),
+            );
+            let hints = self.watch.as_ref().map_or_else(never, |watch| watch.hints().clone());
             select! {
                 recv(lines) -> line => match line {
                     Ok(line) => self.line(&line)?,
@@ -277,9 +282,9 @@ impl<'s, 'a> Watcher<'s, 'a> {
 
     /// The lines that were printed before the end.
     fn drain(&mut self) -> Result<(), CommandError> {
-        let lines = self.output.lines.clone();
-        // Everything that could hold the pipe open has ended, so this ends, too.
-        while let Ok(line) = lines.recv() {
+        let (lines, until) = (self.output.lines.clone(), Instant::now() + END_LIMIT);
+        // Everything that could hold the pipe open has ended, unless it could not be found.
+        while let Ok(line) = lines.recv_deadline(until) {
             self.line(&line)?;
         }
         Ok(())
@@ -295,7 +300,10 @@ impl<'s, 'a> Watcher<'s, 'a> {
 
     fn act_when_due(&mut self) -> Result<(), CommandError> {
         let now = Instant::now();
-        if self.ending.is_none() && self.deadline.is_some_and(|deadline| deadline <= now) {
+        if self.ending.is_none()
+            && self.exit.is_none()
+            && self.deadline.is_some_and(|deadline| deadline <= now)
+        {
             let seconds = self.supervisor.order.timeout_seconds.unwrap_or_default();
             self.end_worker(RunState::Timeout, format!("it took more than {seconds} s"), now);
         }
@@ -307,14 +315,10 @@ impl<'s, 'a> Watcher<'s, 'a> {
             drop(self.program.terminate());
         }
         if self.is_unwritten && self.written_at + WRITE_PAUSE <= now {
-            self.write()?;
+            // If that fails, it is tried again: a worker must not end because its progress can't be written.
+            self.is_unwritten = self.supervisor.mesh.runs().put(&self.supervisor.run).is_err();
+            self.written_at = now;
         }
-        Ok(())
-    }
-
-    fn write(&mut self) -> Result<(), CommandError> {
-        self.supervisor.mesh.runs().put(&self.supervisor.run)?;
-        (self.written_at, self.is_unwritten) = (Instant::now(), false);
         Ok(())
     }
 
@@ -327,6 +331,10 @@ impl<'s, 'a> Watcher<'s, 'a> {
     }
 
     fn look_for_stop(&mut self) -> Result<(), CommandError> {
+        // What has ended by itself is not stopped.
+        if self.exit.is_some() {
+            return Ok(());
+        }
         let Some(StopOrder { by, urgency }) =
             self.supervisor.mesh.runs().stop_order(&self.supervisor.run.id)?
         else {
@@ -421,17 +429,17 @@ impl<'s, 'a> Watcher<'s, 'a> {
     }
 
     fn check_budget(&mut self) {
-        let (run, order) = (&self.supervisor.run, &self.supervisor.order);
-        let cost = run.cost.amount().map(|amount| amount.micros());
-        let is_over = |used: Option<u64>, most: Option<u64>| matches!((used, most), (Some(used), Some(most)) if used > most);
-        if is_over(cost, order.most_micros) || is_over(run.usage.tokens(), order.most_tokens) {
-            self.end_worker(RunState::OverBudget, "it used more than its budget".to_string(), Instant::now());
+        let run = &self.supervisor.run;
+        if is_over(&self.supervisor.order, run.usage, run.cost) {
+            self.end_worker(RunState::OverBudget, OVER_BUDGET.to_string(), Instant::now());
         }
     }
 
     fn finish(mut self, has_lost_keeper: bool) -> Result<RunFinish, CommandError> {
-        let errors = self.output.finish();
-        let errors = errors.map_err(|error| CommandError::new(CommandErrorKind::Io, error.to_string()))?;
+        let (errors, troubles) = self.output.finish(Instant::now() + END_LIMIT);
+        for trouble in troubles {
+            self.supervisor.op.warn(format!("what the worker printed was not kept: {trouble}"));
+        }
         self.program.reap().map_err(|error| CommandError::new(CommandErrorKind::Io, error.to_string()))?;
         let dir = self.supervisor.mesh.runs().dir(&self.supervisor.run.id);
         let exit = match self.exit {
@@ -452,6 +460,14 @@ impl<'s, 'a> Watcher<'s, 'a> {
             let reason = Some("its keeper was killed, and the worker with it".to_string());
             return Ok(RunFinish { state: Some(RunState::Failed), reason, result: end.result, usage });
         }
+        if let Some(reason) = over_budget(&self.supervisor.order, &end) {
+            return Ok(RunFinish {
+                state: Some(RunState::OverBudget),
+                reason: Some(reason),
+                result: end.result,
+                usage,
+            });
+        }
         let evidence = RunEvidence {
             result: end.result.clone(),
             failure: end.failure.as_ref().map(ToString::to_string),
@@ -461,6 +477,23 @@ impl<'s, 'a> Watcher<'s, 'a> {
         };
         let (state, reason) = judge_end(&evidence);
         Ok(RunFinish { state: Some(state), reason, result: end.result, usage })
+    }
+}
+
+/// What is said of a run that used too much.
+const OVER_BUDGET: &str = "it used more than its budget";
+
+/// Whether that is more than the order allows. What is not reported can't be checked.
+fn is_over(order: &RunOrder, usage: Usage, cost: Cost) -> bool {
+    let is_more = |used: Option<u64>, most: Option<u64>| matches!((used, most), (Some(used), Some(most)) if used > most);
+    is_more(cost.amount().map(|amount| amount.micros()), order.most_micros)
+        || is_more(usage.tokens(), order.most_tokens)
+}
+
+fn over_budget(order: &RunOrder, end: &WorkerEnd) -> Option<String> {
+    match &end.failure {
+        Some(failure @ WorkerFailure::OverBudget(_)) => Some(failure.to_string()),
+        _ => is_over(order, end.usage, end.cost).then(|| OVER_BUDGET.to_string()),
     }
 }
 

@@ -36,8 +36,12 @@ pub(super) fn wait_for_slot(op: &Op, mesh: &Mesh, run: &Run) -> Result<TurnOutco
         if let Some(order) = mesh.runs().stop_order(&run.id)? {
             return Ok(TurnOutcome::Stopped(order));
         }
-        if !has_older_in_queue(mesh, run)?
-            && let Some(slot) = slots.try_take(most)?
+        if let Some(slot) = borrow_from_parent(mesh, &slots, run, most)? {
+            return Ok(TurnOutcome::Slot(slot));
+        }
+        // The ledger is read only if there is a slot: it may be long.
+        if let Some(slot) = slots.try_take(most)?
+            && !has_older_in_queue(mesh, run)?
         {
             return Ok(TurnOutcome::Slot(slot));
         }
@@ -45,6 +49,20 @@ pub(super) fn wait_for_slot(op: &Op, mesh: &Mesh, run: &Run) -> Result<TurnOutco
             recv(after(LOOK)) -> _ => {}
         }
     }
+}
+
+/// A run lends its slot to one run that its worker started: the worker may be waiting for it, and all slots may be taken
+/// by such.
+fn borrow_from_parent(
+    mesh: &Mesh,
+    slots: &RunSlots,
+    run: &Run,
+    most: u32,
+) -> Result<Option<HeldSlot>, CommandError> {
+    let Some(parent) = &run.parent.run else { return Ok(None) };
+    let Some(lender) = mesh.runs().get(parent)? else { return Ok(None) };
+    let goes_on = !lender.state.is_final() && mesh.runs().owner_liveness(&lender) != Liveness::Gone;
+    Ok(if goes_on { slots.try_borrow(parent, most)? } else { None })
 }
 
 fn has_older_in_queue(mesh: &Mesh, run: &Run) -> Result<bool, CommandError> {

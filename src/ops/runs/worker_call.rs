@@ -10,6 +10,7 @@ use crate::harness::worker::{
 };
 use crate::harness::{self, MsgProgram, SUPPORTED};
 use crate::store::{OrderedProgram, RunOrder};
+use crate::sys::detached::SUPERVISOR_VARIABLE;
 use crate::sys::environment::{self, Home};
 use crate::sys::{program, test_switches};
 
@@ -144,7 +145,8 @@ fn of_harness(
 
 /// Our own variables, without those that say which agent, session or run we are.
 fn inherited() -> Vec<(OsString, OsString)> {
-    let ours = [RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE, "MSG_AGENT", "PI_AGENT_NAME"];
+    let ours =
+        [RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE, "MSG_AGENT", "PI_AGENT_NAME", SUPERVISOR_VARIABLE];
     let of_one_process = [test_switches::CRASH_AT, test_switches::STOP_AT];
     let sessions = SUPPORTED.iter().flat_map(|harness| harness.session_variables());
     let foreign =

@@ -70,6 +70,18 @@ impl RunLedger<'_> {
         Ok(self.mesh.files.replace(&self.dir(&run.id).join("run.json"), &run_file::bytes(run))?)
     }
 
+    /// Writes what its supervisor begins with. Until that has written it as its own, it is no run.
+    pub fn put_draft(self, run: &Run) -> Result<(), StoreError> {
+        self.write(&run.id, "draft.json", &run_file::bytes(run))
+    }
+
+    /// What its supervisor begins with.
+    pub fn draft(self, id: &RunId) -> Result<Run, StoreError> {
+        let path = self.dir(id).join("draft.json");
+        let content = files::read(&path)?.unwrap_or_default();
+        run_file::parse(&content).map_err(|error| StoreError::Corrupt { path, reason: error.to_string() })
+    }
+
     /// What is recorded of a run; `None` if there is none.
     pub fn get(self, id: &RunId) -> Result<Option<Run>, StoreError> {
         let path = self.dir(id).join("run.json");
@@ -88,7 +100,8 @@ impl RunLedger<'_> {
                 // It is being made, or whoever made it died before it was a run.
                 Ok(None) => {}
                 Err(StoreError::Corrupt { path, reason }) => list.damaged.push((path, reason)),
-                Err(error) => return Err(error),
+                // One file must not hide all others.
+                Err(error) => list.damaged.push((self.dir(&id), error.to_string())),
             }
         }
         list.runs.sort_by(|a, b| b.queued_at.cmp(&a.queued_at).then_with(|| a.id.cmp(&b.id)));

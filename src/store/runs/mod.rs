@@ -1,7 +1,8 @@
 //! `runs/`: the ledger, a directory for each run.
 //!
 //! ```text
-//! runs/<id>/run.json   what is known of it; only its owner writes it
+//! runs/<id>/draft.json what its supervisor begins with
+//! runs/<id>/run.json   what is known of it; only its supervisor writes it
 //! runs/<id>/order.json what its supervisor has to do
 //! runs/<id>/task       the text of its task
 //! runs/<id>/stop       a request to stop it

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::domain::runs::RunId;
 use crate::store::error::StoreError;
 use crate::sys::environment::Home;
 use crate::sys::files;
@@ -18,7 +19,7 @@ pub struct RunSlots {
 pub struct HeldSlot {
     /// The smallest number that was free.
     pub number: u32,
-    _lock: FileLock,
+    _locks: Vec<FileLock>,
 }
 
 impl RunSlots {
@@ -35,7 +36,24 @@ impl RunSlots {
         files::create_dir(&self.dir)?;
         for number in 0..most {
             if let Some(lock) = FileLock::try_acquire(&self.dir.join(format!("{number}.lock")))? {
-                return Ok(Some(HeldSlot { number, _lock: lock }));
+                return Ok(Some(HeldSlot { number, _locks: vec![lock] }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl RunSlots {
+    /// Takes the slot that a run lends to one of those that its worker started; `None` if it is lent already. The number
+    /// is one that no other run has, from `most` on.
+    pub fn try_borrow(&self, lender: &RunId, most: u32) -> Result<Option<HeldSlot>, StoreError> {
+        files::create_dir(&self.dir)?;
+        let Some(lent) = FileLock::try_acquire(&self.dir.join(format!("{lender}.lent")))? else {
+            return Ok(None);
+        };
+        for number in most.. {
+            if let Some(lock) = FileLock::try_acquire(&self.dir.join(format!("{number}.lock")))? {
+                return Ok(Some(HeldSlot { number, _locks: vec![lent, lock] }));
             }
         }
         Ok(None)
@@ -56,5 +74,11 @@ mod tests {
         assert!(take().is_none());
         drop(second);
         assert_eq!(take().unwrap().number, 1);
+        let lender = RunId::from_random(7);
+        let lent = slots.try_borrow(&lender, 3).unwrap().unwrap();
+        assert_eq!(lent.number, 3);
+        assert!(slots.try_borrow(&lender, 3).unwrap().is_none(), "it is lent to one at a time");
+        drop(lent);
+        assert!(slots.try_borrow(&lender, 3).unwrap().is_some());
     }
 }

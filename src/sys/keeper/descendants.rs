@@ -3,13 +3,29 @@
 use nix::sys::signal::{Signal, kill, killpg};
 
 use crate::domain::Pid;
-use crate::sys::process;
+use crate::sys::{detached, process};
+
+/// Every descendant of this process that is alive, but for supervisors of other runs and what they started: those
+/// belong to nobody but themselves.
+pub fn own_descendants() -> Vec<Pid> {
+    let is_alive = |pid: &Pid| process::identify(*pid).is_some();
+    process::descendants_but(process::own_pid(), detached::is_supervisor)
+        .into_iter()
+        .filter(is_alive)
+        .collect()
+}
 
 /// Signals the group of `leader` and every descendant of ours. One that has just ended is no failure.
-pub(super) fn signal_all(leader: Pid, signal: Signal) {
-    // A group whose leader was reaped may still have members; its number is not reused while it has.
-    let _ = killpg(nix::unistd::Pid::from_raw(leader.get()), signal);
-    for pid in process::descendants(process::own_pid()) {
+pub(super) fn signal_all(leader: Option<Pid>, signal: Signal) {
+    if let Some(leader) = leader {
+        let _ = killpg(nix::unistd::Pid::from_raw(leader.get()), signal);
+    }
+    signal_descendants(signal);
+}
+
+/// Signals every descendant of ours.
+pub fn signal_descendants(signal: Signal) {
+    for pid in own_descendants() {
         let _ = kill(nix::unistd::Pid::from_raw(pid.get()), signal);
     }
 }

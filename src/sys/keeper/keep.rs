@@ -14,7 +14,7 @@ use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, wait};
 
-use super::descendants::signal_all;
+use super::descendants::{own_descendants, signal_all};
 use super::{KeeperCall, KeeperOrder, KeeperReport, KeptExit};
 use crate::domain::Pid;
 use crate::sys::{process, program};
@@ -47,7 +47,7 @@ pub fn keep(input: Option<&OsStr>, program: &[OsString]) -> io::Result<()> {
     let reaper = sender.clone();
     thread::Builder::new().stack_size(64 * 1024).spawn(move || reap(&reaper))?;
     thread::Builder::new().stack_size(64 * 1024).spawn(move || listen(&mut listener, &sender))?;
-    Keeper { supervisor: Some(supervisor), worker, news }.run()
+    Keeper { supervisor: Some(supervisor), worker, has_ended: false, news }.run()
 }
 
 fn start(input: Option<&OsStr>, program: &[OsString]) -> io::Result<Pid> {
@@ -102,6 +102,8 @@ struct Keeper {
     /// `None`: it is gone.
     supervisor: Option<UnixStream>,
     worker: Pid,
+    /// Whether the program itself has ended. Its number may be another's from then on.
+    has_ended: bool,
     news: Receiver<News>,
 }
 
@@ -123,6 +125,7 @@ impl Keeper {
                     self.ask_to_end(&mut kill_at);
                 }
                 Ok(News::Reaped(pid, exit)) if pid == self.worker => {
+                    self.has_ended = true;
                     self.report(&KeeperReport::Ended(exit));
                     self.ask_to_end(&mut kill_at);
                 }
@@ -133,15 +136,25 @@ impl Keeper {
                 }
             }
             if kill_at.is_some_and(|at| at <= Instant::now()) {
-                signal_all(self.worker, Signal::SIGKILL);
+                signal_all(self.group(), Signal::SIGKILL);
+            }
+            // Supervisors of other runs may be our children, too. They live on without us.
+            if self.has_ended && own_descendants().is_empty() {
+                self.report(&KeeperReport::Clean);
+                return Ok(());
             }
         }
+    }
+
+    /// The process group of the program, as long as its number is certainly its own.
+    fn group(&self) -> Option<Pid> {
+        (!self.has_ended).then_some(self.worker)
     }
 
     /// Asks everything to end, and sets the time from which it is killed. Asked again, that time stays.
     fn ask_to_end(&self, kill_at: &mut Option<Instant>) {
         if kill_at.is_none() {
-            signal_all(self.worker, Signal::SIGTERM);
+            signal_all(self.group(), Signal::SIGTERM);
             *kill_at = Some(Instant::now() + GRACE);
         }
     }

@@ -11,7 +11,7 @@
 //!
 //! `kept` is the supervisor's side, `keep` the keeper's, and `launch` what runs between the keeper and the program.
 
-mod descendants;
+pub mod descendants;
 pub mod keep;
 pub mod kept;
 pub mod launch;

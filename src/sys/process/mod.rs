@@ -157,14 +157,15 @@ pub fn started_with(name: &str, value: &str) -> Vec<Pid> {
     imp::pids().into_iter().filter(|pid| was_started_with(*pid, name, value)).collect()
 }
 
-/// The children of a process, their children, and so on.
-pub fn descendants(ancestor: Pid) -> Vec<Pid> {
+/// The children of a process, their children, and so on, without those that are left out and theirs.
+pub fn descendants_but(ancestor: Pid, is_left_out: impl Fn(Pid) -> bool) -> Vec<Pid> {
     let parents: Vec<(Pid, Pid)> =
         imp::pids().into_iter().filter_map(|pid| Some((pid, imp::parent(pid)?))).collect();
     let mut found = vec![ancestor];
     let mut next = 0;
     while let Some(parent) = found.get(next).copied() {
-        let children = parents.iter().filter(|(pid, of)| *of == parent && !found.contains(pid));
+        let children =
+            parents.iter().filter(|(pid, of)| *of == parent && !found.contains(pid) && !is_left_out(*pid));
         let children: Vec<Pid> = children.map(|(pid, _)| *pid).collect();
         found.extend(children);
         next += 1;

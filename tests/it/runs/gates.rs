@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{script, with_profiles};
+use super::{path_with_msg, script, with_profiles};
 use crate::support::environment::TestEnvironment;
 
 #[track_caller]
@@ -21,6 +21,20 @@ fn a_task_is_not_empty() {
     for task in ["", "  \n\t"] {
         assert_eq!(refused_by(&env, &["run", "echo", task]), ("task".into(), "the task is empty".into()));
     }
+}
+
+#[test]
+fn a_task_is_not_endless() {
+    let env = with_profiles(&script("echo", "cat"));
+    let file = env.work().join("task");
+    std::fs::write(&file, "x".repeat(1024 * 1024 + 1)).unwrap();
+    let (gate, message) = refused_by(&env, &["run", "echo", "--file", file.to_str().unwrap()]);
+    assert_eq!(
+        (gate.as_str(), message.as_str()),
+        ("task", "the task has 1048577 bytes; at most 1048576 are allowed")
+    );
+    std::fs::write(&file, "x".repeat(1024 * 1024)).unwrap();
+    env.ok(&["run", "echo", "--file", file.to_str().unwrap()]);
 }
 
 #[test]
@@ -57,9 +71,8 @@ fn what_fails_again_and_again_is_not_tried_again() {
 fn workers_of_workers_go_only_so_deep() {
     let deeper = r#"cat >/dev/null; msg run deeper x --json --color never || true"#;
     let env = with_profiles(&script("deeper", deeper));
-    let path = std::path::Path::new(env!("CARGO_BIN_EXE_msg")).parent().unwrap();
-    let path = format!("{}:{}", path.display(), std::env::var("PATH").unwrap());
-    let answer = env.run_with(&["run", "deeper", "x", "--json"], &[("PATH", &path)]).expect_code(0).json();
+    let answer =
+        env.run_with(&["run", "deeper", "x", "--json"], &[("PATH", &path_with_msg())]).expect_code(0).json();
     assert!(answer["run"]["result"].as_str().unwrap().contains("this would be a worker of a worker, 4 deep"));
     assert_eq!(env.ok(&["runs", "--all"])["runs"].as_array().unwrap().len(), 4);
 }

@@ -14,10 +14,21 @@ use crate::support::environment::{TestEnvironment, end, wait_until};
 /// An environment with these profiles of the user.
 pub fn with_profiles(profiles: &str) -> TestEnvironment {
     let env = TestEnvironment::new();
+    put_profiles(&env, profiles);
+    env
+}
+
+/// Gives the user these profiles.
+pub fn put_profiles(env: &TestEnvironment, profiles: &str) {
     let dir = env.home().join(".config/ravenry");
     fs::create_dir_all(&dir).unwrap();
     fs::write(dir.join("workers.toml"), profiles).unwrap();
-    env
+}
+
+/// The PATH with `msg` on it, for workers that call it.
+pub fn path_with_msg() -> String {
+    let dir = std::path::Path::new(env!("CARGO_BIN_EXE_msg")).parent().unwrap();
+    format!("{}:{}", dir.display(), std::env::var("PATH").unwrap())
 }
 
 /// A profile that runs a shell script.

@@ -5,7 +5,7 @@ use std::fs;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use super::{detached, script, shown, wait_for_state, with_profiles};
+use super::{detached, path_with_msg, script, shown, wait_for_state, with_profiles};
 use crate::support::environment::{rounds, wait_until};
 
 #[test]
@@ -51,4 +51,44 @@ fn the_oldest_in_the_queue_is_next_and_a_killed_one_is_passed_over() {
     let [second, third] = [second, third].map(|id| wait_for_state(&env, &id, "done"));
     assert!(second["startedAt"].as_str() <= third["startedAt"].as_str());
     assert_eq!(shown(&env, &killed)["state"], "interrupted");
+}
+
+#[test]
+fn a_run_lends_its_slot_to_a_run_of_its_worker() {
+    let outer = "cat >/dev/null; msg run inner x -q";
+    let env =
+        with_profiles(&[script("outer", outer), script("inner", "cat >/dev/null; echo inside")].concat());
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let path = path_with_msg();
+    // More than there are slots, and each waits for another one.
+    let ids: Vec<String> = (0..(2 * cores).max(4) + 2)
+        .map(|number| {
+            let args = ["run", "outer", &number.to_string(), "--detach", "--json"];
+            let answer = env.run_with(&args, &[("PATH", &path)]).expect_code(0).json();
+            answer["run"]["id"].as_str().unwrap().to_string()
+        })
+        .collect();
+    for id in ids {
+        assert_eq!(wait_for_state(&env, &id, "done")["result"], "inside");
+    }
+}
+
+#[test]
+fn a_run_of_a_worker_lives_on_when_that_has_ended_and_the_parent_above_is_told() {
+    let outer = "cat >/dev/null; msg run inner x --detach -q";
+    let env = with_profiles(&[script("outer", outer), script("inner", "read x < go; echo inside")].concat());
+    mkfifo(&env.work().join("go"), Mode::S_IRWXU).unwrap();
+    env.join("Robin");
+    let args = ["run", "outer", "look", "--as", "Robin", "--json"];
+    let answer = env.run_with(&args, &[("PATH", &path_with_msg())]).expect_code(0).json();
+    let inner = answer["run"]["result"].as_str().unwrap().to_string();
+    assert_eq!(wait_for_state(&env, &inner, "running")["parentRun"], answer["run"]["id"]);
+    fs::write(env.work().join("go"), "go\n").unwrap();
+    assert_eq!(wait_for_state(&env, &inner, "done")["result"], "inside");
+    let mut told = 0;
+    wait_until("the parent above was told", || {
+        let mail = env.ok(&["read", "--as", "Robin"])["messages"].clone();
+        told += mail.as_array().unwrap().len();
+        told == 2
+    });
 }

@@ -75,18 +75,22 @@ pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, Comm
     if args.dry_run {
         return Ok(DryRunReport(dry_run(op, &new)?).into());
     }
+    let interrupt = StopRequest::listen_to_interrupt().map_err(FileError::from)?;
     let run = start(op, new)?;
     if args.detach {
         return Ok(RunReport(run).into());
     }
-    let interrupt = StopRequest::listen_to_interrupt().map_err(FileError::from)?;
     let limit = is_inside_harness().then_some(FOLLOWED_IN_HARNESS);
     let mut line = ProgressLine::new(ui);
     let end = follow(op, &run.id, limit, &interrupt, |run| line.show(run))?;
     let end = match end {
         FollowEnd::Stopped(run) => {
             line.say(&run, "is being stopped");
-            stop(op, run.id.as_str(), StopUrgency::Now)?;
+            match stop(op, run.id.as_str(), StopUrgency::Now) {
+                // It has just ended by itself.
+                Err(error) if error.kind == CommandErrorKind::NotRunning => {}
+                stopped => drop(stopped?),
+            }
             let (never, _asker) = StopRequest::manual();
             follow(op, &run.id, None, &never, |run| line.show(run))?
         }
