@@ -4,7 +4,8 @@
 //! supervisor (`supervise`) waits for a slot, starts the worker behind a keeper, reads what it prints, and judges how
 //! it ended. `follow` only watches the ledger: whoever follows a run may be killed without harm to it.
 
-mod command_usage;
+mod budget;
+mod command_end;
 pub mod follow;
 pub mod gate;
 pub mod list;

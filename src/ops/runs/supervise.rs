@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 
 use crate::domain::runs::{Cost, Run, RunEvidence, RunId, RunState, Usage, judge_end};
 use crate::domain::{Agent, AgentName, Harness, Pid, RecordedProcess, SessionId};
-use crate::harness::worker::{WorkerEnd, WorkerEvent, WorkerExit, WorkerFailure, WorkerReader};
+use crate::harness::worker::{WorkerEvent, WorkerExit, WorkerReader};
 use crate::store::{HeldSlot, Mesh, RunOrder, StopOrder, StopUrgency, WatchTarget};
 use crate::sys::keeper::KeptExit;
 use crate::sys::keeper::descendants::own_descendants;
@@ -18,6 +18,8 @@ use crate::sys::watch::DirWatch;
 use crate::sys::{clock, files, process};
 
 use super::RUN_VARIABLE;
+use super::budget::{OVER_BUDGET, is_over, over_budget};
+use super::command_end;
 use super::telling;
 use super::turn::{TurnOutcome, wait_for_slot};
 use super::worker_call::{self, WorkerLaunch};
@@ -449,7 +451,9 @@ impl<'s, 'a> Watcher<'s, 'a> {
         };
         let end = match self.reader.take() {
             Some(reader) => reader.end(exit, &errors, &dir.join("scratch")),
-            None => command_end(std::mem::take(&mut self.printed), exit, &errors, &dir.join("usage.json")),
+            None => {
+                command_end::read(std::mem::take(&mut self.printed), exit, &errors, &dir.join("usage.json"))
+            }
         };
         let usage = Some((end.usage, end.cost));
         if let Some(ending) = self.ending.take() {
@@ -478,40 +482,4 @@ impl<'s, 'a> Watcher<'s, 'a> {
         let (state, reason) = judge_end(&evidence);
         Ok(RunFinish { state: Some(state), reason, result: end.result, usage })
     }
-}
-
-/// What is said of a run that used too much.
-const OVER_BUDGET: &str = "it used more than its budget";
-
-/// Whether that is more than the order allows. What is not reported can't be checked.
-fn is_over(order: &RunOrder, usage: Usage, cost: Cost) -> bool {
-    let is_more = |used: Option<u64>, most: Option<u64>| matches!((used, most), (Some(used), Some(most)) if used > most);
-    is_more(cost.amount().map(|amount| amount.micros()), order.most_micros)
-        || is_more(usage.tokens(), order.most_tokens)
-}
-
-fn over_budget(order: &RunOrder, end: &WorkerEnd) -> Option<String> {
-    match &end.failure {
-        Some(failure @ WorkerFailure::OverBudget(_)) => Some(failure.to_string()),
-        _ => is_over(order, end.usage, end.cost).then(|| OVER_BUDGET.to_string()),
-    }
-}
-
-/// How a command ended: its output is the result, and its exit code says whether it failed.
-fn command_end(printed: String, exit: WorkerExit, errors: &str, usage: &std::path::Path) -> WorkerEnd {
-    let last = errors.lines().rev().find(|line| !line.trim().is_empty()).map(str::trim);
-    let said = last.map_or_else(String::new, |last| format!(": {last}"));
-    let failure = match exit {
-        WorkerExit::Code(0) => None,
-        WorkerExit::Code(code) => Some(WorkerFailure::Other(format!("it ended with exit code {code}{said}"))),
-        WorkerExit::Signal(signal) => {
-            Some(WorkerFailure::Other(format!("it was ended by {}{said}", signal_name(signal))))
-        }
-    };
-    let (usage, cost) = super::command_usage::read(usage);
-    WorkerEnd { result: Some(printed.trim_end().to_string()), usage, cost, failure, denied: None }
-}
-
-fn signal_name(signal: i32) -> String {
-    Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |signal| signal.as_str().to_string())
 }

@@ -1,14 +1,36 @@
-//! What a command used, by the file that it may write: `{"usage": {"input": 1, …}, "costUsd": 0.02}`.
+//! How a worker that is a command ended. What it used is in the file that it may write: `{"usage": {"input": 1, …},
+//! "costUsd": 0.02}`.
 
 use std::path::Path;
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::domain::runs::{Cost, MicroUsd, Usage};
+use crate::harness::worker::{WorkerEnd, WorkerExit, WorkerFailure};
 use crate::sys::files;
 
+/// How a command ended: its output is the result, and its exit code says whether it failed.
+pub(super) fn read(printed: String, exit: WorkerExit, errors: &str, usage: &Path) -> WorkerEnd {
+    let last = errors.lines().rev().find(|line| !line.trim().is_empty()).map(str::trim);
+    let said = last.map_or_else(String::new, |last| format!(": {last}"));
+    let failure = match exit {
+        WorkerExit::Code(0) => None,
+        WorkerExit::Code(code) => Some(WorkerFailure::Other(format!("it ended with exit code {code}{said}"))),
+        WorkerExit::Signal(signal) => {
+            Some(WorkerFailure::Other(format!("it was ended by {}{said}", signal_name(signal))))
+        }
+    };
+    let (usage, cost) = used(usage);
+    WorkerEnd { result: Some(printed.trim_end().to_string()), usage, cost, failure, denied: None }
+}
+
+fn signal_name(signal: i32) -> String {
+    Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |signal| signal.as_str().to_string())
+}
+
 /// What the file says. What it does not say, or says wrongly, is unknown.
-pub(super) fn read(path: &Path) -> (Usage, Cost) {
+fn used(path: &Path) -> (Usage, Cost) {
     let content = files::read(path).ok().flatten().unwrap_or_default();
     parse(&content)
 }
