@@ -70,8 +70,9 @@ pub fn find(op: &Op, id: &str) -> Result<Run, CommandError> {
 pub(super) fn as_it_is(mesh: &Mesh, mut run: Run) -> Run {
     let is_dead = |run: &Run| !run.state.is_final() && mesh.runs().owner_liveness(run) == Liveness::Gone;
     if is_dead(&run) {
-        // It may have ended in order since it was read.
-        run = mesh.runs().get(&run.id).ok().flatten().unwrap_or(run);
+        // It may have ended in order since it was read. If that can't be told, it is shown as it was.
+        let Ok(Some(again)) = mesh.runs().get(&run.id) else { return run };
+        run = again;
     }
     if is_dead(&run) {
         run.reason = Some(format!("its supervisor died while it was {}", run.outcome()));

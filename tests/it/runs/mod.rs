@@ -166,7 +166,11 @@ fn a_worker_has_a_name_while_it_works_and_its_parent_is_told_of_its_end() {
     fs::write(env.work().join("go"), "go\n").unwrap();
     let run = wait_for_state(&env, id, "done");
     assert_eq!((&run["agent"], &run["parent"]), (&json!("Helper"), &json!("Robin")));
-    let mail = env.ok(&["read", "--as", "Robin"])["messages"][0].clone();
+    let mut mail = Value::Null;
+    wait_until("its parent is told", || {
+        mail = env.ok(&["read", "--as", "Robin"])["messages"][0].clone();
+        mail.is_object()
+    });
     let text = mail["text"].as_str().unwrap();
     assert!(text.starts_with(&format!("Run `{id}` (`asked`: “look”) has ended: `done`.")), "{text}");
     assert!(text.contains("Its last words:\n"), "{text}");
