@@ -103,14 +103,19 @@ pub fn reap(mut child: Child) {
 /// Descriptors that we opened close by themselves at `exec`. But a harness may have left some of its own open in our
 /// starter, and wait until they are closed.
 pub fn detach() -> io::Result<()> {
+    nix::unistd::setsid()?;
     setpriority_process(None, NICE)?;
-    leave_session()
+    leave_inherited()
 }
 
-/// Gives this process a session of its own, and leaves behind what it inherited: the working directory, and open files
-/// other than the standard streams.
+/// Gives this process a session of its own, and leaves behind what it inherited.
 pub fn leave_session() -> io::Result<()> {
     nix::unistd::setsid()?;
+    leave_inherited()
+}
+
+/// Leaves the working directory, and closes every file but the standard streams.
+fn leave_inherited() -> io::Result<()> {
     std::env::set_current_dir("/")?;
     for descriptor in open_descriptors()?.into_iter().filter(|descriptor| *descriptor >= FIRST_OTHER) {
         // The one that listed them is closed already.

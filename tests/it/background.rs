@@ -19,7 +19,12 @@ use crate::support::hook_fixture::in_shell;
 use crate::support::mcp_client::Client;
 
 /// The directory in which the job shows itself.
-struct Probe(PathBuf);
+struct Probe {
+    dir: PathBuf,
+    /// Open for as long as the test runs: what a job writes is lost if the last reader goes away, and a child of another
+    /// test may be one for a moment.
+    said: File,
+}
 
 impl Probe {
     fn new(env: &TestEnvironment) -> Self {
@@ -28,18 +33,19 @@ impl Probe {
         for pipe in ["said", "go"] {
             mkfifo(&dir.join(pipe), Mode::S_IRWXU).unwrap();
         }
-        Self(dir)
+        let said = File::options().read(true).custom_flags(O_NONBLOCK).open(dir.join("said")).unwrap();
+        Self { dir, said }
     }
 
     /// A command from which the job follows.
     fn follows<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        command.env_remove(test_switches::BACKGROUND).env(test_switches::PROBE, &self.0)
+        command.env_remove(test_switches::BACKGROUND).env(test_switches::PROBE, &self.dir)
     }
 
     /// Waits until the job runs; returns its pid.
     #[track_caller]
     fn pid(&self) -> u32 {
-        let mut pipe = File::options().read(true).custom_flags(O_NONBLOCK).open(self.0.join("said")).unwrap();
+        let mut pipe = &self.said;
         let mut said = String::new();
         wait_until("the job runs", || {
             if let Err(error) = pipe.read_to_string(&mut said) {
@@ -52,7 +58,7 @@ impl Probe {
 
     /// Lets the job end.
     fn end(&self) {
-        drop(File::options().write(true).open(self.0.join("go")).unwrap());
+        drop(File::options().write(true).open(self.dir.join("go")).unwrap());
     }
 }
 
