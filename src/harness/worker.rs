@@ -92,7 +92,7 @@ pub enum WorkerHooks {
 /// How permission questions of a worker are answered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PermissionQuestions {
-    /// They go to the parent as mail, and wait for its answer.
+    /// A hook of ours could answer them. Until it does, they are refused.
     Asked,
     /// The policy is fixed at the start, and anything else is refused.
     Fixed,

@@ -113,6 +113,17 @@ mod tests {
         !stat.is_empty() && !stat.contains(") Z ")
     }
 
+    /// Waits until the process whose number was printed has ended.
+    #[track_caller]
+    fn wait_for_end(printed: &[u8]) {
+        let child: i32 = std::str::from_utf8(printed).unwrap().trim().parse().unwrap();
+        let give_up = Instant::now() + LONG;
+        while is_alive(child) {
+            assert!(Instant::now() < give_up, "{child} is alive");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     #[test]
     fn a_short_answer() {
         let answer = run("echo out; echo err >&2; exit 3", LONG);
@@ -123,24 +134,14 @@ mod tests {
     fn one_that_hangs_is_ended_with_its_children() {
         let answer = run("sleep 1000 & echo $!; wait", Duration::from_millis(300));
         assert_eq!(answer.end, RunEnd::TooSlow);
-        let child: i32 = String::from_utf8(answer.output).unwrap().trim().parse().unwrap();
-        let give_up = Instant::now() + LONG;
-        while is_alive(child) {
-            assert!(Instant::now() < give_up, "{child} is alive");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_for_end(&answer.output);
     }
 
     #[test]
     fn what_it_leaves_behind_is_ended() {
         let answer = run("sleep 1000 & echo $!", LONG);
         assert_eq!(answer.end, RunEnd::Exited(Some(0)));
-        let child: i32 = String::from_utf8(answer.output).unwrap().trim().parse().unwrap();
-        let give_up = Instant::now() + LONG;
-        while is_alive(child) {
-            assert!(Instant::now() < give_up, "{child} is alive");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_for_end(&answer.output);
     }
 
     #[test]
