@@ -12,6 +12,9 @@ use crate::support::environment::{TestEnvironment, rounds};
 /// Any two of them have `src/a.rs` in common.
 const PATTERNS: [&str; 6] = ["src/", "src/a.rs", "**/*.rs", ".", "src/*", "{src,lib}/a.rs"];
 
+/// A race that one has won so many times is none.
+const MOST_ROUNDS: usize = 100;
+
 /// Agents, each in one of the work trees, with its host.
 struct Race {
     env: TestEnvironment,
@@ -94,7 +97,9 @@ impl Race {
 fn of_all_who_want_it_everywhere_one_gets_it() {
     let mut race = Race::new(12);
     let mut winners = std::collections::BTreeSet::new();
-    for round in 0..rounds(24) {
+    let mut round = 0;
+    // On a busy machine one may win a few times in a row: it goes on until another one does.
+    while round < rounds(24) || (winners.len() < 2 && round < MOST_ROUNDS) {
         let ends = race.run(round, &["--repo"], |_| false);
         let won: Vec<usize> = (0..ends.len()).filter(|number| ends[*number] == Some(0)).collect();
         assert_eq!(
@@ -118,6 +123,7 @@ fn of_all_who_want_it_everywhere_one_gets_it() {
             }
         }
         assert_eq!(race.held_in(&race.places[3]), None, "round {round}");
+        round += 1;
     }
     assert!(winners.len() > 1, "always the same one won, so that was no race: {winners:?}");
 }
