@@ -27,6 +27,12 @@ pub struct Run {
     pub depth: usize,
     /// Where its worker works.
     pub root: String,
+    /// The tree that it works for, if it works in a work tree of its own.
+    pub project: Option<String>,
+    /// The branch with its work.
+    pub branch: Option<String>,
+    /// What it has changed, as paths of the repository, if that is known.
+    pub changed: Option<Vec<String>>,
     pub session: Option<SessionId>,
     pub queued_at: Timestamp,
     pub started_at: Option<Timestamp>,

@@ -29,6 +29,7 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         "parent": run.parent.agent.as_ref().map(ToString::to_string),
         "parentRun": run.parent.run.as_ref().map(ToString::to_string),
         "root": run.root,
+        "project": run.project,
         "session": run.session.as_ref().map(ToString::to_string),
         "queuedAt": iso(run.queued_at),
         "startedAt": run.started_at.map(iso),
@@ -39,8 +40,8 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         "usage": if is_nothing_known { Value::Null } else { usage },
         "costUsd": run.cost.amount().map(|amount| amount.dollars()),
         "costIs": run.cost.name(),
-        "branch": null,
-        "changed": null,
+        "branch": run.branch,
+        "changed": run.changed,
         "question": null,
         "until": run.until.map(iso),
     })

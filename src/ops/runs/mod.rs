@@ -14,8 +14,10 @@ pub mod plan;
 pub mod start;
 pub mod stop;
 pub mod supervise;
+mod supervisor;
 mod telling;
 mod turn;
+mod watch_worker;
 mod worker_call;
 mod worker_output;
 

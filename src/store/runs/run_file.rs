@@ -27,6 +27,12 @@ struct RunKeys {
     #[serde(default)]
     depth: usize,
     root: String,
+    #[serde(default)]
+    project: Option<String>,
+    #[serde(default)]
+    branch: Option<String>,
+    #[serde(default)]
+    changed: Option<Vec<String>>,
     session: Option<String>,
     #[serde(with = "time")]
     queued_at: Timestamp,
@@ -77,6 +83,9 @@ pub(super) fn bytes(run: &Run) -> Vec<u8> {
         parent_run: run.parent.run.as_ref().map(ToString::to_string),
         depth: run.depth,
         root: run.root.clone(),
+        project: run.project.clone(),
+        branch: run.branch.clone(),
+        changed: run.changed.clone(),
         session: run.session.as_ref().map(ToString::to_string),
         queued_at: run.queued_at,
         started_at: run.started_at,
@@ -134,6 +143,9 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
         },
         depth: keys.depth,
         root: keys.root,
+        project: keys.project,
+        branch: keys.branch,
+        changed: keys.changed,
         session: session(keys.session)?,
         queued_at: keys.queued_at,
         started_at: keys.started_at,
@@ -173,6 +185,9 @@ mod tests {
             parent: RunParent { run: Some(RunId::from_random(8)), ..RunParent::default() },
             depth: 1,
             root: "/a b".to_string(),
+            project: Some("/a".to_string()),
+            branch: Some("ravenry/run-7".to_string()),
+            changed: Some(vec!["src/a.rs".to_string()]),
             session: Some(SessionId::new("s").unwrap()),
             queued_at: Timestamp::from_millisecond(1_794_700_676_113).unwrap(),
             started_at: None,

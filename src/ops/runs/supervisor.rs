@@ -1,0 +1,116 @@
+//! What the supervisor of a run has in hand, and how it writes the end of the run.
+
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+
+use crate::domain::runs::{Cost, Run, RunId, RunState, Usage};
+use crate::domain::{Agent, Pid};
+use crate::store::{HeldSlot, Mesh, RunOrder};
+use crate::sys::keeper::descendants::own_descendants;
+use crate::sys::{clock, process};
+
+use super::RUN_VARIABLE;
+use super::telling;
+use crate::ops::agents::leave::leave_as;
+use crate::ops::effects::Op;
+use crate::ops::error::CommandError;
+
+/// How much of a worker's last words the ledger keeps.
+pub(super) const MOST_RESULT: usize = 256 * 1024;
+/// How long leftovers of a worker may take to end after SIGKILL, and its output to be closed.
+pub(super) const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// How a run ended.
+#[derive(Debug, Default)]
+pub(super) struct RunFinish {
+    pub(super) state: Option<RunState>,
+    pub(super) reason: Option<String>,
+    pub(super) result: Option<String>,
+    pub(super) usage: Option<(Usage, Cost)>,
+}
+
+impl RunFinish {
+    pub(super) fn new(state: RunState, reason: impl Into<String>) -> Self {
+        Self { state: Some(state), reason: Some(reason.into()), ..Self::default() }
+    }
+
+    pub(super) fn failed(reason: impl Into<String>) -> Self {
+        Self::new(RunState::Failed, reason)
+    }
+}
+
+/// The supervisor of one run.
+pub(super) struct Supervisor<'a> {
+    pub(super) op: &'a Op,
+    pub(super) mesh: &'a Mesh,
+    pub(super) run: Run,
+    pub(super) order: RunOrder,
+    pub(super) slot: Option<HeldSlot>,
+    /// The worker as an agent, if we registered it ourselves.
+    pub(super) worker: Option<Agent>,
+}
+
+impl Supervisor<'_> {
+    pub(super) fn set_state(&mut self, state: RunState) -> Result<(), CommandError> {
+        debug_assert!(self.run.state.may_become(state), "{:?} → {state:?}", self.run.state);
+        self.run.state = state;
+        Ok(self.mesh.runs().put(&self.run)?)
+    }
+
+    /// Writes the final state, once, and tells the parent.
+    pub(super) fn end(mut self, finish: RunFinish) -> Result<(), CommandError> {
+        end_leftovers(&self.run.id);
+        let RunFinish { state, reason, result, usage } = finish;
+        if let Some((usage, cost)) = usage {
+            (self.run.usage, self.run.cost) = (usage, cost);
+        }
+        // A name that can't be read must not keep the run from its end.
+        self.run.agent = self.mesh.runs().worker(&self.run.id).ok().flatten().or(self.run.agent.take());
+        self.run.reason = reason;
+        self.run.result = result.map(|text| cut(text, MOST_RESULT));
+        self.run.ended_at = Some(clock::now());
+        self.run.doing = None;
+        self.run.until = None;
+        self.set_state(state.unwrap_or(RunState::Failed))?;
+        // The slot is free before the parent is told: it may want the next one.
+        self.slot = None;
+        if let Some(worker) = self.worker.take()
+            && let Err(error) = leave_as(self.op, self.mesh, &worker)
+        {
+            self.op.warn(format!("{} could not leave: {error}", worker.name));
+        }
+        telling::tell_end(self.op, self.mesh, &self.run)
+    }
+}
+
+fn cut(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        let left_out = text.len() - end;
+        text.truncate(end);
+        text.push_str(&format!("\n[… {left_out} bytes were left out here …]"));
+    }
+    text
+}
+
+/// Ends whatever still carries the id of the run, and what its keeper left to us. After an orderly end there is nothing.
+/// What can't be ended in time is named by nobody but the system.
+pub(super) fn end_leftovers(id: &RunId) {
+    let until = Instant::now() + END_LIMIT;
+    while Instant::now() < until {
+        let own = process::own_pid();
+        let mut left: Vec<Pid> = process::started_with(RUN_VARIABLE, id.as_str());
+        left.extend(own_descendants());
+        let left: Vec<Pid> =
+            left.into_iter().filter(|pid| *pid != own && process::identify(*pid).is_some()).collect();
+        if left.is_empty() {
+            return;
+        }
+        for pid in left {
+            // It may have just ended.
+            let _ = kill(nix::unistd::Pid::from_raw(pid.get()), Signal::SIGKILL);
+        }
+        clock::pause(Duration::from_millis(2));
+    }
+}
