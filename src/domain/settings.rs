@@ -145,6 +145,9 @@ settings! {
         "seconds that the holder of a contested path has to answer before the contester may take it"
     "lockTimeout", User => lock_timeout: BoundedNumber<0, 3600> = BoundedNumber(10.0);
         "seconds to wait for a lock of the mesh"
+    // The user's only: it is about the user's machine, whatever the project.
+    "slots", User => slots: BoundedNumber<0, 1000> = BoundedNumber(0.0);
+        "how many workers run at once on this machine; 0: twice the number of cores, and at least 4"
     "graveDays", User => grave_days: BoundedNumber<1, 36_500> = BoundedNumber(30.0);
         "days for which a session that is gone is remembered; its unread mail stays longer"
 }
@@ -293,6 +296,11 @@ impl Settings {
 
     pub fn lock_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.lock_timeout.0)
+    }
+
+    /// How many workers run at once on this machine; `None`: as many as its cores suggest.
+    pub fn slots(&self) -> Option<u32> {
+        Some(self.slots.0 as u32).filter(|slots| *slots > 0)
     }
 
     pub fn grave_days(&self) -> u32 {

@@ -9,6 +9,7 @@ pub(super) mod overlap;
 pub(super) mod query;
 pub(super) mod record;
 pub(super) mod run;
+pub(super) mod task_lines;
 pub(super) mod worker;
 
 use std::time::Duration;

@@ -80,6 +80,7 @@ pub use messages::orphans::OwnerlessInbox;
 pub use messages::outbox::{Outbox, Posted};
 pub use messages::unread_reports::UnreadReport;
 pub use retrying_read::limit_read_retries;
+pub use runs::admission::{AdmissionLock, BatchTaskRecord, RunRefusal};
 pub use runs::ledger::{LedgerList, StopOrder, StopUrgency};
 pub use runs::order::{OrderedProgram, RunOrder};
 pub use runs::slots::{HeldSlot, RunSlots};

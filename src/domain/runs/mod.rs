@@ -1,5 +1,6 @@
 //! Runs: one life of one worker on one task, what it used, and how it ended.
 
+mod batch;
 mod id;
 mod line_cutter;
 mod money;
@@ -8,6 +9,7 @@ mod run;
 mod state;
 mod usage;
 
+pub use batch::{BatchKind, BatchLine, BatchPlan, TaskLineProblem};
 pub use id::{RunId, RunIdError};
 pub use line_cutter::LineCutter;
 pub use money::{MicroUsd, MoneyError};

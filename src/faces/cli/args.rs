@@ -57,6 +57,8 @@ Keep what you learned:
 
 Let others work for you:
   run          Start a worker on a task, and follow it
+  batch        Start a worker for each task of a list
+  chain        Start workers one after the other, each with the result of the one before
   runs         List runs of workers, and look at one
   workers      List the kinds of workers, and the harnesses and local models for them
 

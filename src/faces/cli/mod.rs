@@ -14,6 +14,7 @@ mod global_args;
 mod hyphens;
 mod messages;
 mod output;
+mod progress_block;
 mod reservations;
 mod table;
 mod text_arg;

@@ -268,7 +268,14 @@ impl Ui {
         }
     }
 
-    fn shows_progress(&self) -> bool {
+    /// Tells of one change of a long command: a line of its own, on standard output.
+    pub(super) fn progress_change(&self, line: &str) {
+        if !self.quiet && !self.json {
+            self.say(&format!("{line}\n"));
+        }
+    }
+
+    pub(super) fn shows_progress(&self) -> bool {
         !self.json && !self.quiet && io::stderr().is_terminal()
     }
 

@@ -4,6 +4,8 @@
 //! supervisor (`supervise`) waits for a slot, starts the worker behind a keeper, reads what it prints, and judges how
 //! it ended. `follow` only watches the ledger: whoever follows a run may be killed without harm to it.
 
+mod admission;
+pub mod batch;
 mod budget;
 mod command_end;
 pub mod follow;

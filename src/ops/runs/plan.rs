@@ -74,6 +74,7 @@ pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
         resumes: None,
         most_micros: budget.usd.or(profile.budget.usd).map(|amount| amount.micros()),
         most_tokens: budget.tokens.or(profile.budget.tokens),
+        batch_task: None,
     };
     let harness = harness.map(|harness| harness.name().to_string());
     Ok(NewRun { task: request.task, profile: profile.name, harness, version, root: op.cwd.clone(), order })

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 
 use crate::domain::runs::{Cost, Run, RunId, RunParent, RunState, Usage};
 use crate::domain::{MAX_TEXT, RecordedProcess, sha256};
-use crate::store::{Mesh, RunOrder};
+use crate::store::{Mesh, RunOrder, RunRefusal};
 use crate::sys::environment::{self, variable};
 use crate::sys::{clock, detached, process, random};
 
@@ -65,8 +65,23 @@ impl SupervisorCall {
     }
 }
 
+/// What was started.
+#[derive(Debug)]
+pub(super) enum StartedRun {
+    New(Run),
+    /// This one does the same task of a batch already.
+    Other(Run),
+}
+
 /// Starts a run, if the gates that don't wait say yes.
 pub fn start(op: &Op, new: NewRun) -> Result<Run, CommandError> {
+    match start_once(op, new)? {
+        StartedRun::New(run) | StartedRun::Other(run) => Ok(run),
+    }
+}
+
+/// Starts a run, unless another does the same task of a batch.
+pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandError> {
     let mesh = op.create_mesh()?;
     let mut run = draft(op, &mesh, &new)?;
     let id = mesh.runs().make()?;
@@ -85,14 +100,30 @@ pub fn start(op: &Op, new: NewRun) -> Result<Run, CommandError> {
     loop {
         if let Some(run) = mesh.runs().get(&id)? {
             detached::reap(supervisor);
-            return Ok(run);
+            return Ok(StartedRun::New(run));
         }
         if let Some(status) = supervisor.try_wait().map_err(|error| not_started(error.to_string()))?
             && mesh.runs().get(&id)?.is_none()
         {
-            return Err(not_started(status.to_string()));
+            let refusal = mesh.runs().refusal(&id)?;
+            mesh.runs().remove_refused(&id)?;
+            return match refusal {
+                Some(refusal) => instead(&mesh, refusal),
+                None => Err(not_started(status.to_string())),
+            };
         }
         clock::pause(Duration::from_micros(500));
+    }
+}
+
+/// What there is instead of the run, by what its supervisor recorded.
+fn instead(mesh: &Mesh, refusal: RunRefusal) -> Result<StartedRun, CommandError> {
+    match refusal {
+        RunRefusal::DoneBy(id) => {
+            let gone = || CommandError::new(CommandErrorKind::UnknownRun, format!("run {id} is gone"));
+            let other = RunId::new(&id).map_err(|_| gone())?;
+            Ok(StartedRun::Other(mesh.runs().get(&other)?.ok_or_else(gone)?))
+        }
     }
 }
 
@@ -228,7 +259,7 @@ fn check_depth(mesh: &Mesh, parent: &RunParent) -> Result<usize, CommandError> {
     Ok(depth)
 }
 
-fn check_task(new: &NewRun) -> Result<(), CommandError> {
+pub(super) fn check_task(new: &NewRun) -> Result<(), CommandError> {
     if new.task.trim().is_empty() {
         return Err(Gate::Task
             .refuse("the task is empty")

@@ -8,6 +8,7 @@ use crate::store::WatchTarget;
 use crate::sys::keeper::kept::{KeptCall, KeptProgram};
 use crate::sys::{clock, files, process};
 
+use super::admission::{Admission, admit};
 use super::supervisor::{RunFinish, Supervisor};
 use super::turn::{TurnOutcome, wait_for_slot};
 use super::watch_worker::Watcher;
@@ -21,10 +22,13 @@ pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
     let gone = || CommandError::new(CommandErrorKind::Io, "the mesh is gone");
     let mesh = op.mesh()?.ok_or_else(gone)?;
     let mut run = mesh.runs().draft(id)?;
-    run.owner = RecordedProcess::Pinned(process::identify(process::own_pid()).ok_or_else(gone)?);
-    mesh.runs().put(&run)?;
-    adopt_orphans();
+    let own = RecordedProcess::Pinned(process::identify(process::own_pid()).ok_or_else(gone)?);
+    let starter = std::mem::replace(&mut run.owner, own);
     let order = mesh.runs().order(id)?;
+    if admit(&mesh, &run, &order, starter)? == Admission::Refused {
+        return Ok(());
+    }
+    adopt_orphans();
     let mut supervisor = Supervisor { op, mesh: &mesh, run, order, slot: None, worker: None };
     let finish = supervisor.work().unwrap_or_else(|error| RunFinish::failed(error.message));
     supervisor.end(finish)

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 
 use crate::domain::runs::{Cost, Run, RunId, RunState, Usage};
-use crate::domain::{Agent, Pid};
+use crate::domain::{Agent, MAX_TEXT, Pid};
 use crate::store::{HeldSlot, Mesh, RunOrder};
 use crate::sys::keeper::descendants::own_descendants;
 use crate::sys::{clock, process};
@@ -17,7 +17,9 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
 /// How much of a worker's last words the ledger keeps.
-pub(super) const MOST_RESULT: usize = 256 * 1024;
+const MOST_RESULT: usize = 256 * 1024;
+/// How much of them is kept at all. A longer text can't be the task of the next run.
+pub(super) const MOST_WHOLE_RESULT: usize = 2 * MAX_TEXT;
 /// How long leftovers of a worker may take to end after SIGKILL, and its output to be closed.
 pub(super) const END_LIMIT: Duration = Duration::from_secs(10);
 
@@ -68,6 +70,12 @@ impl Supervisor<'_> {
         // A name that can't be read must not keep the run from its end.
         self.run.agent = self.mesh.runs().worker(&self.run.id).ok().flatten().or(self.run.agent.take());
         self.run.reason = reason;
+        if let Some(whole) = result.as_deref().filter(|text| text.len() > MOST_RESULT) {
+            let whole = cut(whole.to_string(), MOST_WHOLE_RESULT);
+            if let Err(error) = self.mesh.runs().write(&self.run.id, "result", whole.as_bytes()) {
+                self.op.warn(format!("only the beginning of the result is kept: {error}"));
+            }
+        }
         self.run.result = result.map(|text| cut(text, MOST_RESULT));
         self.run.ended_at = Some(clock::now());
         self.run.doing = None;

@@ -22,8 +22,11 @@ pub(super) enum TurnOutcome {
     Stopped(StopOrder),
 }
 
-/// How many workers may run at once.
-fn most_at_once(_settings: &Settings) -> u32 {
+/// How many workers may run at once on this machine.
+pub(super) fn most_at_once(settings: &Settings) -> u32 {
+    if let Some(slots) = settings.slots() {
+        return slots;
+    }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     u32::try_from(2 * cores).unwrap_or(u32::MAX).max(4)
 }

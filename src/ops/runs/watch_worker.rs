@@ -15,7 +15,7 @@ use crate::sys::watch::DirWatch;
 
 use super::budget::{OVER_BUDGET, is_over, over_budget};
 use super::command_end;
-use super::supervisor::{END_LIMIT, MOST_RESULT, RunFinish, Supervisor, end_leftovers};
+use super::supervisor::{END_LIMIT, MOST_WHOLE_RESULT, RunFinish, Supervisor, end_leftovers};
 use super::telling;
 use super::worker_call::WorkerLaunch;
 use super::worker_output::WorkerOutput;
@@ -232,7 +232,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
 
     fn line(&mut self, line: &str) -> Result<(), CommandError> {
         let Some(reader) = &mut self.reader else {
-            if self.printed.len() < 2 * MOST_RESULT {
+            if self.printed.len() < MOST_WHOLE_RESULT {
                 self.printed.push_str(line);
                 self.printed.push('\n');
             }

@@ -123,6 +123,12 @@ impl RunLedger<'_> {
         Ok(files::read_large(&self.dir(id).join(name))?)
     }
 
+    /// A worker's last words, also those that are too long for `run.json`.
+    pub fn whole_result(self, run: &Run) -> Result<Option<String>, StoreError> {
+        let whole = self.read(&run.id, "result")?.and_then(|content| String::from_utf8(content).ok());
+        Ok(whole.or_else(|| run.result.clone()))
+    }
+
     /// Asks the supervisor to stop. A later request replaces an earlier one.
     pub fn ask_to_stop(self, id: &RunId, order: &StopOrder) -> Result<(), StoreError> {
         self.write(id, "stop", &pretty(order))

@@ -10,8 +10,10 @@
 //! runs/<id>/output     what its worker printed, with a mark where something was cut
 //! runs/<id>/errors     the same of its standard error
 //! runs/<id>/scratch/   files that belong to its worker's command line
+//! runs/<id>/result     its worker's last words, if the ledger has only the beginning of them
 //! ```
 
+pub mod admission;
 pub mod ledger;
 pub mod order;
 mod run_file;

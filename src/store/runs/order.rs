@@ -28,6 +28,9 @@ pub struct RunOrder {
     /// The most that it may cost, in millionths of a dollar.
     pub most_micros: Option<u64>,
     pub most_tokens: Option<u64>,
+    /// The task of a batch that it does, by a hash.
+    #[serde(default)]
+    pub batch_task: Option<String>,
 }
 
 /// The program of a worker.

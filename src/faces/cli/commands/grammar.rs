@@ -93,6 +93,8 @@ commands! {
     Record(record::RecordArgs) = "record";
     Knowledge(knowledge::KnowledgeArgs) = "knowledge";
     Run(run::RunArgs) = "run";
+    Batch(batch::BatchArgs) = "batch";
+    Chain(batch::ChainArgs) = "chain";
     Runs(runs::RunsArgs) = "runs";
     Workers(workers::WorkersArgs) = "workers";
     Tui(tui::TuiArgs) = "tui";

@@ -2,6 +2,7 @@
 
 pub(super) mod ack;
 pub(super) mod agents;
+pub(super) mod batch;
 pub(super) mod brief;
 pub(super) mod broadcast;
 pub(super) mod check;
@@ -143,6 +144,8 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Record(args) => call.in_context(|op| record::run(op, args)),
         Command::Knowledge(args) => call.in_context(|op| knowledge::run(op, args, call.ui)),
         Command::Run(args) => call.in_context(|op| run::run(op, args, call.ui)),
+        Command::Batch(args) => call.in_context(|op| batch::run(op, args, call.ui)),
+        Command::Chain(args) => call.in_context(|op| batch::run_chain(op, args, call.ui)),
         Command::Runs(args) => call.in_context(|op| runs::run(op, args, call.ui)),
         Command::Workers(args) => call.in_context(|op| workers::run(op, args, call.ui)),
         Command::Send(args) => call.in_context(|op| send::run(op, args)),

@@ -23,7 +23,7 @@ use crate::sys::files::FileError;
 use crate::sys::signals::StopRequest;
 
 /// How long a run is followed inside a harness, whose model would only wait.
-const FOLLOWED_IN_HARNESS: Duration = Duration::from_secs(90);
+pub(super) const FOLLOWED_IN_HARNESS: Duration = Duration::from_secs(90);
 
 /// Start a worker on a task, and follow it
 ///
