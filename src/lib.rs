@@ -25,6 +25,7 @@
 //! | `presence/<Name>.stuck`, `presence/.looked` | `store::agents::stuck_reports` |
 //! | `index` | `store::agents::registry_index` |
 //! | `repositories/<repository>` | `store::agents::repository_records` |
+//! | `modes/<repository>` | `store::runs::modes` |
 //! | `hooks/`, `trouble.jsonl` | `store::hooks::hook_state`; activity of a session and its waiter: `store::hooks::session_states`; what it was offered: `store::hooks::knowledge_marks` |
 //! | `contests/<id>.<round>` | `store::agents::contest_tokens` |
 //! | `claims.json` | `store::tasks::claims`; changes: `store::staged_change` |

@@ -25,6 +25,7 @@ mod peer_text;
 mod presence;
 pub mod process;
 mod process_traits;
+mod project_mode;
 mod reservation;
 mod reservation_reach;
 pub mod runs;
@@ -58,6 +59,7 @@ pub use peer_text::{PeerText, QUOTE_PREFIX, escape_invisible_line, quote_code, q
 pub use presence::{Presence, PresenceFacts, format_duration};
 pub use process::{Liveness, Pid, PidScope, ProcessIdentity, RecordedProcess};
 pub use process_traits::{ProcessTraits, ProgramNames};
+pub use project_mode::ProjectMode;
 pub use reservation::{ChangeTarget, Conflict, PathWait, Reservation, TaskRef, TaskWait};
 pub use reservation_reach::{ReservationReach, RootCommit, is_repository_path, mentions_repository};
 pub use secret_file::secret_in_file;

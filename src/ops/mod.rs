@@ -15,6 +15,7 @@ pub mod hook;
 pub mod knowledge;
 mod live_values;
 pub mod messages;
+mod mode;
 mod moment;
 mod notices;
 pub mod overview;
@@ -53,6 +54,7 @@ pub use messages::send::{
 };
 pub use messages::stored_messages::{HistoryEntry, InboxReport, history, inbox, owed_acks, show};
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};
+pub use mode::{CurrentMode, mode, set_mode};
 pub use moment::parse_moment;
 pub use person_required::{is_inside_harness, readable_text_file};
 pub use reservations::check::{PathVerdict, check, conflict_error};

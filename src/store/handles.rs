@@ -52,6 +52,8 @@ handles! {
     awareness: AwarenessFiles,
     /// Where repositories began, as git said: `repositories/`.
     repositories: RepositoryRecords,
+    /// What agents may do in each repository: `modes/`.
+    modes: ModeRecords,
     /// Runs of workers: `runs/`.
     runs: RunLedger,
     /// What `doctor` and housekeeping look at.

@@ -18,9 +18,10 @@ pub(super) struct Layout {
 pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "graves", "presence", "tmp"];
 
 /// Files and directories that may be added later.
-pub(super) const LATER: [&str; 16] = [
+pub(super) const LATER: [&str; 17] = [
     "awareness",
     "runs",
+    "modes",
     "mesh.lock",
     "swarm.lock",
     "claims.json",
@@ -201,6 +202,14 @@ impl Layout {
 
     pub(super) fn repositories(&self) -> PathBuf {
         self.root.join("repositories")
+    }
+
+    pub(super) fn modes(&self) -> PathBuf {
+        self.root.join("modes")
+    }
+
+    pub(super) fn mode(&self, repository: &RepositoryId) -> PathBuf {
+        self.modes().join(repository.as_str())
     }
 
     pub(super) fn tmp(&self) -> PathBuf {

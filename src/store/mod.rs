@@ -51,8 +51,8 @@ pub use feed::{EventBatch, FeedPosition, ProjectFeedPosition, ProjectFeeds};
 pub use fingerprint::Fingerprint;
 pub use handles::{
     ActivityLogs, Archive, AwarenessFiles, ContestTokens, FeedLog, GraveRecords, HookStates, Inboxes,
-    Outboxes, PresenceFiles, Registry, RepositoryRecords, RunLedger, SessionRecords, SessionStates,
-    TaskRecords, Upkeep,
+    ModeRecords, Outboxes, PresenceFiles, Registry, RepositoryRecords, RunLedger, SessionRecords,
+    SessionStates, TaskRecords, Upkeep,
 };
 pub use hooks::hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange};
 pub use hooks::knowledge_marks::{AskMoment, KnowledgeMark, KnowledgeMarks, OfferedRecord};
@@ -82,6 +82,7 @@ pub use messages::unread_reports::UnreadReport;
 pub use retrying_read::limit_read_retries;
 pub use runs::admission::{AdmissionLock, BatchTaskRecord, RunRefusal};
 pub use runs::ledger::{LedgerList, StopOrder, StopUrgency};
+pub use runs::modes::RecordedMode;
 pub use runs::order::{OrderedProgram, RunOrder};
 pub use runs::slots::{HeldSlot, RunSlots};
 pub use setup::config_files;

@@ -9,6 +9,7 @@ mod awareness;
 mod changed_files;
 mod contest_signs;
 mod knowledge;
+mod limits;
 mod mail;
 mod planned_changes;
 mod record_activity;

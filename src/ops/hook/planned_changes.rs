@@ -1,6 +1,6 @@
 //! Predicts which paths a tool call will change: those that it edits and those that its shell command writes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::domain::hook::ToolUse;
 use crate::domain::pattern::{NormalPath, Pattern, has_wildcard};
@@ -120,6 +120,21 @@ impl PlannedChange {
     pub(super) fn lies_above(&self, path: &NormalPath) -> bool {
         let own = NormalPath::absolute(&self.path);
         !self.is_pattern && *path != own && path.is_within(&own)
+    }
+
+    /// The place that is changed, where links lead: the file, or the directory in which a pattern begins.
+    pub(super) fn place(&self) -> PathBuf {
+        let path = Path::new(&self.path);
+        if self.is_pattern {
+            let fixed = self.path.find(['*', '?', '[', '{', '\\']).unwrap_or(self.path.len());
+            let end = self.path[..fixed].rfind('/').unwrap_or(0);
+            return paths::follow(Path::new(&self.path[..end]));
+        }
+        match (path.parent(), path.file_name()) {
+            // Removing a link does not change what it leads to.
+            (Some(parent), Some(name)) if self.removes => paths::follow(parent).join(name),
+            _ => paths::follow(path),
+        }
     }
 
     /// The path as it is shown to people here.

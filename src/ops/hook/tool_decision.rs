@@ -1,4 +1,5 @@
-//! Decides whether a tool call may go ahead, by the reservations of other agents (PreToolUse).
+//! Decides whether a tool call may go ahead (PreToolUse): by the mode of the repository, and by the reservations of
+//! other agents.
 //!
 //! The decision comes first. It needs only registrations that can be read, and takes no lock, unless somebody is just
 //! taking a contested path from the agent (`contest_signs`). Housekeeping, mail and notes come after it and can't undo it. A refusal is said before anything is written, so it holds whatever fails or
@@ -23,6 +24,7 @@ use crate::store::{Registration, resolved_patterns};
 use crate::sys::clock;
 
 use super::contest_signs::SignOutcome;
+use super::limits::PlainRefusal;
 use super::planned_changes::{PlannedChange, ToolPlan};
 use super::{AnswerFn, HookRun, LOCK_TIMEOUT, changed_files};
 
@@ -45,7 +47,18 @@ impl HookRun<'_> {
         say: &mut AnswerFn<'_>,
     ) -> Result<(), CommandError> {
         let mut plan = ToolPlan::of(self.op, tool);
+        let (refusal, doubt) = match self.forbidden(&plan) {
+            Ok(refusal) => (refusal, None),
+            Err(error) => {
+                (None, Some(format!("the mode of the repository can't be read: {}", error.message)))
+            }
+        };
+        if let Some(refusal) = refusal {
+            self.refuse_plainly(&refusal, recognised, say);
+            return Ok(());
+        }
         let mut judgement = self.judge(&mut plan, CensusSource::Index(&self.registry))?;
+        judgement.doubts.extend(doubt);
         if judgement.refused.is_none()
             && let Err(error) = self.sign(&mut plan, &mut judgement)
         {
@@ -138,6 +151,25 @@ impl HookRun<'_> {
         }
         if let Some(me) = &self.me {
             self.op.feed(EventKind::Refused, &me.name, Some(&shown), None);
+        }
+    }
+
+    /// Refuses what no reservation is the reason for.
+    fn refuse_plainly(
+        &mut self,
+        refusal: &PlainRefusal,
+        recognised: RecognisedAgent,
+        say: &mut AnswerFn<'_>,
+    ) {
+        say(&HookAnswer::Deny(refusal.text.clone()));
+        self.registry.update_index();
+        self.settle(recognised);
+        self.record_presence();
+        if self.is_forged() {
+            return;
+        }
+        if let Some(me) = &self.me {
+            self.op.feed(EventKind::Refused, &me.name, Some(&refusal.shown), None);
         }
     }
 

@@ -5,6 +5,8 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 /// A gate. The order of the variants is the order in which they are asked.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Gate {
+    /// What agents may do in this repository now.
+    Mode,
     /// How deep runs may be nested, and how many a run may start.
     Depth,
     /// There has to be a task.
@@ -24,6 +26,7 @@ pub enum Gate {
 impl Gate {
     pub fn name(self) -> &'static str {
         match self {
+            Self::Mode => "mode",
             Self::Depth => "depth",
             Self::Task => "task",
             Self::Profile => "profile",

@@ -6,6 +6,7 @@ use crate::store::config_files::{self, ConfigScope};
 
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::mode;
 use crate::ops::person_required;
 
 /// A value and where it comes from.
@@ -32,7 +33,7 @@ pub fn set(
     name: &str,
     text: &str,
 ) -> Result<(SettingEntry, String), CommandError> {
-    person_required::required(|| line(&["set", name, text], scope))?;
+    allow(ctx, scope, || line(&["set", name, text], scope))?;
     let key = find_key(name).map_err(|_| unknown(name))?;
     refuse_for_project(scope, key)?;
     let text = if name == "mesh" { absolute(ctx, text) } else { text.to_string() };
@@ -43,7 +44,7 @@ pub fn set(
 }
 
 pub fn unset(ctx: &Context, scope: ConfigScope, name: &str) -> Result<(SettingEntry, String), CommandError> {
-    person_required::required(|| line(&["unset", name], scope))?;
+    allow(ctx, scope, || line(&["unset", name], scope))?;
     find_key(name).map_err(|_| unknown(name))?;
     let file = config_files::unset(&ctx.home, &ctx.cwd, scope, name)?;
     Ok((reloaded(ctx, name)?, file))
@@ -65,6 +66,14 @@ pub fn keeps_sessions_out(ctx: &Context) -> Option<(&'static str, SettingSource)
         let source = here.get(key).ok()?.1;
         (user.get(key).ok()?.1 != source).then(|| (key, source.clone()))
     })
+}
+
+/// Settings are for people to change; those of a project also for agents, in mode `admin`.
+fn allow(ctx: &Context, scope: ConfigScope, line: impl FnOnce() -> String) -> Result<(), CommandError> {
+    match scope {
+        ConfigScope::Project => mode::require_person_or_admin(ctx, line),
+        ConfigScope::User => person_required::required(line),
+    }
 }
 
 /// The command as a person types it.

@@ -1,4 +1,4 @@
-//! `runs/`: the ledger, a directory for each run.
+//! `runs/`: the ledger, a directory for each run; and `modes/`, what agents may do in each repository.
 //!
 //! ```text
 //! runs/<id>/draft.json what its supervisor begins with
@@ -15,6 +15,7 @@
 
 pub mod admission;
 pub mod ledger;
+pub mod modes;
 pub mod order;
 mod run_file;
 pub mod slots;

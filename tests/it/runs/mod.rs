@@ -3,6 +3,7 @@
 mod batch;
 mod gates;
 mod kills;
+mod modes;
 mod queue;
 
 use std::fs;

@@ -29,6 +29,7 @@ pub(super) mod knowledge;
 pub(super) mod learn;
 pub(super) mod leave;
 pub(super) mod mcp;
+pub(super) mod mode;
 pub(super) mod overlaps;
 pub(super) mod read;
 pub(super) mod receipt;
@@ -147,6 +148,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Batch(args) => call.in_context(|op| batch::run(op, args, call.ui)),
         Command::Chain(args) => call.in_context(|op| batch::run_chain(op, args, call.ui)),
         Command::Runs(args) => call.in_context(|op| runs::run(op, args, call.ui)),
+        Command::Mode(args) => call.in_context(|op| mode::run(op, args)),
         Command::Workers(args) => call.in_context(|op| workers::run(op, args, call.ui)),
         Command::Send(args) => call.in_context(|op| send::run(op, args)),
         Command::Broadcast(args) => call.in_context(|op| broadcast::run(op, args)),

@@ -1,0 +1,174 @@
+//! `msg mode`: what agents may do in a repository.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use ravenry::domain::hook::HookAnswer;
+use serde_json::{Value, json};
+
+use super::{script, with_profiles};
+use crate::support::environment::{TestEnvironment, end};
+use crate::support::hook_call::Call;
+use crate::support::hook_fixture::in_shell;
+
+fn git(dir: &Path, args: &[&str]) {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(dir).args(["-c", "user.name=J", "-c", "user.email=j@example.org"]).args(args);
+    let output = git.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A repository in the working directory, with a linked work tree beside it.
+fn with_repository() -> (TestEnvironment, std::path::PathBuf) {
+    let reads = format!("{}readonly = true\n", script("reads", "cat"));
+    let env = with_profiles(&[reads, script("writes", "cat")].concat());
+    git(&env.work(), &["init", "-q"]);
+    fs::write(env.work().join("a.txt"), "a\n").unwrap();
+    git(&env.work(), &["add", "."]);
+    git(&env.work(), &["commit", "-q", "-m", "one"]);
+    let linked = env.path().join("linked");
+    git(&env.work(), &["worktree", "add", "-q", linked.to_str().unwrap()]);
+    (env, linked)
+}
+
+fn edit(env: &TestEnvironment, path: &Path) -> HookAnswer {
+    let call = Call::new(env, "claude/PreToolUse-Edit", "s").with("/tool_input/file_path", json!(path));
+    call.answer(env)
+}
+
+#[track_caller]
+fn refused(answer: HookAnswer) -> String {
+    match answer {
+        HookAnswer::Deny(text) => text,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn it_is_kept_per_repository() {
+    let (env, linked) = with_repository();
+    assert_eq!(env.ok(&["mode"]), json!({"ok": true, "mode": "build", "since": null}));
+    assert_eq!(env.ok(&["mode", "plan"])["mode"], "plan");
+    fs::create_dir(linked.join("deep")).unwrap();
+    let mode = |dir: &Path| end(env.msg().args(["mode", "-q"]).current_dir(dir)).expect_code(0).stdout;
+    assert_eq!(mode(&linked.join("deep")), "plan\n");
+    assert_eq!(mode(&env.home()), "build\n", "another folder");
+    assert_eq!(env.ok(&["mode", "build"])["since"], Value::Null);
+    assert_eq!(mode(&linked), "build\n");
+    assert_eq!(env.fails(2, &["mode", "party"]), "usage");
+}
+
+#[test]
+fn a_folder_without_a_repository_has_one_too() {
+    let env = TestEnvironment::new();
+    env.ok(&["mode", "review"]);
+    fs::create_dir_all(env.work().join("deep")).unwrap();
+    assert!(refused(edit(&env, &env.work().join("deep/new.txt"))).contains("`review`"));
+    assert_eq!(edit(&env, &env.home().join("notes.txt")), HookAnswer::Silence);
+}
+
+#[test]
+fn only_a_person_sets_it() {
+    let (env, _) = with_repository();
+    for args in [&["mode", "plan", "--json"][..], &["mode", "build", "--as", "Robin", "--json"]] {
+        let mut msg = env.msg();
+        msg.args(args);
+        let ended = end(&mut in_shell("\"$@\"", "claude", &msg)).expect_code(1);
+        assert_eq!(ended.kind(), "in_harness", "{ended}");
+    }
+    let mut msg = env.msg();
+    let shown = end(&mut in_shell("\"$@\"", "claude", msg.args(["mode", "--json"]))).expect_code(0);
+    assert_eq!(shown.json()["mode"], "build");
+}
+
+#[test]
+fn no_agent_edits_in_any_work_tree() {
+    let (env, linked) = with_repository();
+    let inside = [env.work().join("a.txt"), linked.join("a.txt"), linked.join("new/file.txt")];
+    for path in &inside {
+        assert_eq!(edit(&env, path), HookAnswer::Silence, "no mode is set");
+    }
+    assert!(!env.mesh().join("modes").exists());
+    for mode in ["plan", "review", "admin"] {
+        env.ok(&["mode", mode]);
+        for path in &inside {
+            let text = refused(edit(&env, path));
+            assert!(
+                text.contains(&format!("in mode `{mode}`")) && text.contains("`msg mode build`"),
+                "{text}"
+            );
+        }
+        let writes = Call::bash(&env, "PreToolUse", "s", "echo x > a.txt").answer(&env);
+        assert!(refused(writes).contains("`a.txt`"));
+        let switches = Call::bash(&env, "PreToolUse", "s", "git switch other").answer(&env);
+        refused(switches);
+        for command in ["cargo test", "git log", "echo x > /tmp/elsewhere"] {
+            assert_eq!(
+                Call::bash(&env, "PreToolUse", "s", command).answer(&env),
+                HookAnswer::Silence,
+                "{command}"
+            );
+        }
+    }
+    env.ok(&["mode", "build"]);
+    assert_eq!(edit(&env, &inside[0]), HookAnswer::Silence);
+}
+
+#[test]
+fn in_admin_agents_change_settings_and_profiles_and_nothing_else() {
+    let (env, _) = with_repository();
+    let set = || {
+        let mut msg = env.msg();
+        msg.args(["config", "set", "strict", "true", "--project", "--json"]);
+        end(&mut in_shell("\"$@\"", "claude", &msg))
+    };
+    assert_eq!(set().expect_code(1).kind(), "in_harness");
+    env.ok(&["mode", "admin"]);
+    set().expect_code(0);
+    let mut msg = env.msg();
+    msg.args(["config", "set", "strict", "true", "--json"]);
+    assert_eq!(end(&mut in_shell("\"$@\"", "claude", &msg)).expect_code(1).kind(), "in_harness");
+    for name in ["workers.toml", "config.json"] {
+        assert_eq!(edit(&env, &env.work().join(".ravenry").join(name)), HookAnswer::Silence);
+    }
+    refused(edit(&env, &env.work().join("workers.toml")));
+    env.ok(&["mode", "review"]);
+    refused(edit(&env, &env.work().join(".ravenry/workers.toml")));
+}
+
+#[test]
+fn runs_pass_the_gate_of_the_mode() {
+    let (env, linked) = with_repository();
+    let gate = |profile: &str, dir: &Path| {
+        let ended = end(env.msg().args(["run", profile, "x", "--json"]).current_dir(dir));
+        let answer = ended.json();
+        (answer["error"]["gate"].clone(), answer["error"]["mode"].clone())
+    };
+    let open = (Value::Null, Value::Null);
+    for (mode, reads, writes) in [
+        ("build", open.clone(), open.clone()),
+        ("plan", (json!("mode"), json!("plan")), (json!("mode"), json!("plan"))),
+        ("review", open.clone(), (json!("mode"), json!("review"))),
+        ("admin", open, (json!("mode"), json!("admin"))),
+    ] {
+        env.ok(&["mode", mode]);
+        assert_eq!(gate("reads", &env.work()), reads, "{mode}");
+        assert_eq!(gate("writes", &linked), writes, "{mode}");
+    }
+}
+
+#[test]
+fn a_damaged_record_is_told_and_counts_as_none() {
+    let (env, _) = with_repository();
+    env.ok(&["mode", "plan"]);
+    let record = fs::read_dir(env.mesh().join("modes")).unwrap().next().unwrap().unwrap().path();
+    fs::write(&record, "{").unwrap();
+    let ended = env.run(&["mode", "--json"]).expect_code(0);
+    assert_eq!(ended.json()["mode"], "build");
+    assert!(ended.stderr.contains("the mode can't be read"), "{ended}");
+    assert_eq!(edit(&env, &env.work().join("a.txt")), HookAnswer::Silence);
+    assert!(env.run(&["doctor"]).stdout.contains("the mode of the repository can't be read"));
+    env.ok(&["mode", "plan"]);
+    refused(edit(&env, &env.work().join("a.txt")));
+}
