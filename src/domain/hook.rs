@@ -82,6 +82,8 @@ pub struct ToolUse {
     pub reads: Vec<String>,
     /// The command line that it passes to a shell.
     pub command: Option<String>,
+    /// When permission is asked for: what it is to do, in the words of the harness.
+    pub asked: Option<String>,
     /// Afterwards: files that the harness saw the command change, if it reports them.
     pub changed: Option<Vec<String>>,
     /// Afterwards: how long it ran, in milliseconds, if the harness reports it.

@@ -143,6 +143,9 @@ settings! {
     // The user's only: a project must not shorten the time that other agents have.
     "contestTimeout", User => contest_timeout: BoundedNumber<1, 604_800> = BoundedNumber(120.0);
         "seconds that the holder of a contested path has to answer before the contester may take it"
+    // The user's only: a project must not decide how long a question of its workers waits.
+    "questionTimeout", User => question_timeout: BoundedNumber<1, 80_000> = BoundedNumber(1800.0);
+        "seconds that the parent of a worker has to answer its permission question before it counts as refused"
     "lockTimeout", User => lock_timeout: BoundedNumber<0, 3600> = BoundedNumber(10.0);
         "seconds to wait for a lock of the mesh"
     // The user's only: it is about the user's machine, whatever the project.
@@ -287,6 +290,11 @@ impl Settings {
     /// How long the holder of a contested path has to answer.
     pub fn contest_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.contest_timeout.0)
+    }
+
+    /// How long a permission question of a worker waits for an answer.
+    pub fn question_timeout(&self) -> SignedDuration {
+        SignedDuration::from_secs_f64(self.question_timeout.0)
     }
 
     /// How many events the feed keeps; 0: it is off.

@@ -92,7 +92,7 @@ pub enum WorkerHooks {
 /// How permission questions of a worker are answered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PermissionQuestions {
-    /// A hook of ours could answer them. Until it does, they are refused.
+    /// A hook of ours asks the parent of the run, and waits for the answer.
     Asked,
     /// The policy is fixed at the start, and anything else is refused.
     Fixed,

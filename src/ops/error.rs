@@ -67,6 +67,7 @@ kinds! {
     NoProjectSettings = "no_project_settings",
     NotAMesh = "not_a_mesh",
     NotAllInstalled = "not_all_installed",
+    NoQuestion = "no_question",
     NoRepository = "no_repository",
     NotAllPublished = "not_all_published",
     NotAllSent = "not_all_sent",

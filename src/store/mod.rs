@@ -84,6 +84,8 @@ pub use runs::admission::{AdmissionLock, BatchTaskRecord, RunRefusal};
 pub use runs::ledger::{LedgerList, StopOrder, StopUrgency};
 pub use runs::modes::RecordedMode;
 pub use runs::order::{OrderedProgram, RunOrder};
+pub use runs::outside::OutsideChange;
+pub use runs::questions::{AskedQuestion, QuestionAnswer};
 pub use runs::slots::{HeldSlot, RunSlots};
 pub use setup::config_files;
 pub use setup::installs::{

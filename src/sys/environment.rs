@@ -71,6 +71,11 @@ pub fn host_name() -> String {
     nix::unistd::gethostname().map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())
 }
 
+/// The directory for temporary files that the environment names.
+pub fn temporary_dir() -> PathBuf {
+    std::env::temp_dir()
+}
+
 /// The working directory. Fails if it has been removed.
 pub fn cwd() -> std::io::Result<PathBuf> {
     std::env::current_dir()

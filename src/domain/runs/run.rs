@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::id::RunId;
+use super::question::RunQuestion;
 use super::state::RunState;
 use super::usage::{Cost, Usage};
 use crate::domain::{AgentName, RecordedProcess, SessionId};
@@ -33,6 +34,10 @@ pub struct Run {
     pub branch: Option<String>,
     /// What it has changed, as paths of the repository, if that is known.
     pub changed: Option<Vec<String>>,
+    /// Files of that tree that changed while its commands ran, by them or by somebody else.
+    pub outside: Vec<String>,
+    /// The question that its worker waits for an answer to.
+    pub question: Option<RunQuestion>,
     pub session: Option<SessionId>,
     pub queued_at: Timestamp,
     pub started_at: Option<Timestamp>,

@@ -60,6 +60,7 @@ Let others work for you:
   batch        Start a worker for each task of a list
   chain        Start workers one after the other, each with the result of the one before
   runs         List runs of workers, and look at one
+  tell         Answer the permission question of a worker
   mode         Show or set what agents may do in this repository
   workers      List the kinds of workers, and the harnesses and local models for them
 

@@ -30,6 +30,7 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::InvalidBatch
         | CommandErrorKind::NameTaken
         | CommandErrorKind::NoNameLeft
+        | CommandErrorKind::NoQuestion
         | CommandErrorKind::NotAllPublished
         | CommandErrorKind::NotAllSent
         | CommandErrorKind::NotChecked

@@ -6,7 +6,8 @@
 //!
 //! Time is limited everywhere: standard input is waited for with a limit, a lock for 300 ms, and a thread ends the
 //! process successfully after `LIMIT`. A hook before a tool waits for nothing, so it has no such thread unless a
-//! timeout must become a refusal; `alarm` is the last resort.
+//! timeout must become a refusal; `alarm` is the last resort. Only a permission question of a worker waits without these
+//! limits: for its answer, which has a limit of its own.
 
 mod waiter;
 mod wake_process;
@@ -26,6 +27,7 @@ use crate::harness::hook_codec::DecodeError;
 use crate::harness::{self, hook_codec};
 use crate::ops::hook::{
     HookCall, hook, hook_context, is_about_to_change, log_hook_failure, report_broken_config,
+    waits_for_answer,
 };
 use crate::ops::{self, CommandError, CommandErrorKind, Context, GlobalOptions, HandoverOutcome, Op};
 use crate::sys::stdin::StdinError;
@@ -167,6 +169,10 @@ fn answer(arguments: Arguments) -> Result<(), HookFailure> {
     if call.event.moment == HookMoment::Other {
         return Ok(());
     }
+    let waits = waits_for_answer(&call);
+    if waits {
+        signals::end_never();
+    }
     let ctx = hook_context(&globals, &call)?;
     let may_refuse = ctx.settings.strict && may_change(&ctx, &call);
     let responder = Arc::new(HookResponder {
@@ -176,8 +182,8 @@ fn answer(arguments: Arguments) -> Result<(), HookFailure> {
         is_decided: AtomicBool::default(),
         spoken: Mutex::default(),
     });
-    let _deadline =
-        needs_deadline(&call, may_refuse).then(|| Watchdog::start(LIMIT, last_words(&globals, &responder)));
+    let _deadline = (!waits && needs_deadline(&call, may_refuse))
+        .then(|| Watchdog::start(LIMIT, last_words(&globals, &responder)));
     let mut say = |answer: &HookAnswer| responder.say(answer);
     let work = |op: &Op| {
         let decided = std::panic::catch_unwind(AssertUnwindSafe(|| {

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::runs::{Run, Usage};
+use crate::domain::runs::{Run, RunQuestion, Usage};
+use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::store::iso;
 
 /// A run, as the ledger has it.
@@ -42,7 +43,9 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         "costIs": run.cost.name(),
         "branch": run.branch,
         "changed": run.changed,
-        "question": null,
+        "outside": run.outside,
+        "question": run.question.as_ref().map(RunQuestion::line),
+        "answerWith": run.question.as_ref().map(|question| answer_command(run, question, AnswerChoice::Allow)),
         "until": run.until.map(iso),
     })
 }

@@ -16,7 +16,9 @@ fn what_it_is_answered() {
     }
     check_answers(ID, "PreToolUse", [DENY, None, None]);
     check_answers(ID, "Stop", [None, None, Some(&nested_context("Stop"))]);
-    check_no_answers(ID, &[&carriers[..], &["PreToolUse", "Stop"]].concat());
+    let forbidden = r#"{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"\"R\""}}}"#;
+    check_answers(ID, "PermissionRequest", [Some(forbidden), None, None]);
+    check_no_answers(ID, &[&carriers[..], &["PreToolUse", "Stop", "PermissionRequest"]].concat());
 }
 
 #[test]
@@ -34,6 +36,18 @@ fn what_its_tools_touch() {
     }
     // A tool with a `command` field that is not a shell runs no command.
     check_command(ID, "PreToolUse", r#"{"tool_name":"Agent","tool_input":{"command":"ls"}}"#, None);
+}
+
+#[test]
+fn what_it_asks_for() {
+    let asked = |input: &str| tool(ID, "PermissionRequest", input).asked;
+    let command = r#"{"tool_name":"Bash","tool_input":{"command":"rm -r build"}}"#;
+    assert_eq!(asked(command).as_deref(), Some("rm -r build"));
+    let edit = r#"{"tool_name":"Edit","tool_input":{"file_path":"/a"}}"#;
+    assert_eq!(asked(edit).as_deref(), Some("/a"));
+    let other = r#"{"tool_name":"WebFetch","tool_input":{"url":"https://x"}}"#;
+    assert_eq!(asked(other).as_deref(), Some(r#"{"url":"https://x"}"#));
+    assert_eq!(tool(ID, "PreToolUse", command).asked, None);
 }
 
 #[test]

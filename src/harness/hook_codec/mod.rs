@@ -39,7 +39,7 @@ pub fn encode(harness: Harness, event: &str, answer: &HookAnswer) -> Option<Stri
     let said = match answer {
         HookAnswer::Deny(reason) if accepted.deny() => codec.deny(event, reason),
         HookAnswer::Context(text) if accepted.context() => codec.context(event, text),
-        HookAnswer::Allow if accepted == AcceptedAnswers::Allow => codec.allow()?,
+        HookAnswer::Allow if accepted.allow() => codec.allow()?,
         HookAnswer::GoOn(text) if accepted.go_on() => codec.go_on(event, text),
         HookAnswer::Silence
         | HookAnswer::Deny(_)
@@ -139,6 +139,7 @@ pub trait HookCodec: Sync {
 pub enum AcceptedAnswers {
     Nothing,
     Allow,
+    AllowOrDeny,
     Deny,
     DenyOrContext,
     Context,
@@ -147,8 +148,12 @@ pub enum AcceptedAnswers {
 }
 
 impl AcceptedAnswers {
+    fn allow(self) -> bool {
+        matches!(self, Self::Allow | Self::AllowOrDeny)
+    }
+
     fn deny(self) -> bool {
-        matches!(self, Self::Deny | Self::DenyOrContext)
+        matches!(self, Self::Deny | Self::DenyOrContext | Self::AllowOrDeny)
     }
 
     fn context(self) -> bool {

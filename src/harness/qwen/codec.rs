@@ -1,12 +1,12 @@
 //! Codec of Qwen Code, whose hooks are Claude Code's, with the tools of Gemini CLI.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::domain::hook::{HookEvent, HookMoment, PermissionMode, ToolOutcome, ToolUse};
 use crate::harness::hook_codec::claude_payload::ClaudePayload;
 use crate::harness::hook_codec::tool_input::{ToolInput, ToolTouches};
 use crate::harness::hook_codec::tool_outcome::{self, ToolReport};
-use crate::harness::hook_codec::{AcceptedAnswers, DecodeError, HookCodec, lenient_json};
+use crate::harness::hook_codec::{AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json};
 
 /// The modes in which some or all tools run without asking.
 const UNASKED: [&str; 3] = ["auto_edit", "auto", "yolo"];
@@ -58,8 +58,7 @@ impl HookCodec for QwenCodec {
     }
 
     fn allow(&self) -> Option<Value> {
-        let decision = json!({ "behavior": "allow" });
-        Some(json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": decision } }))
+        Some(answers::permit())
     }
 }
 

@@ -8,9 +8,13 @@
 mod awareness;
 mod changed_files;
 mod contest_signs;
+mod fence;
 mod knowledge;
 mod limits;
 mod mail;
+mod parent_tree;
+mod permission;
+mod plain_refusal;
 mod planned_changes;
 mod record_activity;
 mod session;
@@ -21,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
-use crate::domain::{Agent, Harness, SessionId, escape_invisible};
+use crate::domain::{Agent, Harness, Notice, SessionId, escape_invisible};
 use crate::ops::agents::identity::{self, RecognisedAgent};
 use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::effects::Op;
@@ -33,6 +37,7 @@ use crate::ops::reservations::waiting;
 use crate::store::{HookFailure, IndexedRegistry, Mesh, SessionState, SubagentChange};
 use crate::sys::clock;
 
+pub use permission::waits_for_answer;
 use planned_changes::ToolPlan;
 
 /// Time limit for a lock while a harness waits for the hook.
@@ -67,10 +72,7 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
         return session::start(op, call, say);
     }
     if let HookMoment::AskingLeave(tool) = &call.event.moment {
-        if tool.command.as_deref().is_some_and(planned_changes::is_ours) {
-            say(&HookAnswer::Allow);
-        }
-        return Ok(());
+        return permission::answer(op, call, tool, say);
     }
     let Some(mesh) = op.mesh()? else { return Ok(()) };
     let registry = mesh.registry().indexed()?;
@@ -228,16 +230,21 @@ impl HookRun<'_> {
     fn after(&self, tool: &ToolUse, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
         self.note_turn_of_wake()?;
         self.give_signs_afterwards(tool)?;
-        let mut changed = changed_files::compare(self, tool)?;
+        let mut changed: Vec<Notice> = changed_files::compare(self, tool)?.into_iter().collect();
+        changed.extend(self.compare_parent_tree(tool).unwrap_or_else(|error| {
+            self.leave_trouble(&error);
+            None
+        }));
         // If nothing can be said now, send a notice, which is delivered as soon as something can be said.
         if self.call.max_answer_chars.is_none()
-            && let (Some(notice), Some(me)) = (&changed, self.me.as_ref().filter(|me| !me.is_foreign()))
+            && let Some(me) = self.me.as_ref().filter(|me| !me.is_foreign())
         {
-            self.op.notify(me.clone(), notice.clone(), format!("could not tell {}", me.name));
-            changed = None;
+            for notice in changed.drain(..) {
+                self.op.notify(me.clone(), notice, format!("could not tell {}", me.name));
+            }
         }
-        let changed = changed.map(|notice| notice.text().to_string());
-        self.hand_over(joined(changed.into_iter().chain(self.knowledge_after(tool))), say)
+        let changed = changed.iter().map(|notice| notice.text().to_string());
+        self.hand_over(joined(changed.chain(self.knowledge_after(tool))), say)
     }
 
     /// Signs for what a tool has changed: the hook before it may not have known.

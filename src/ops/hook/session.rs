@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use crate::domain::hook::SessionEnd;
-use crate::domain::runs::RunId;
+use crate::domain::runs::{Run, RunId};
 use crate::domain::{Agent, Liveness, quote_code};
 use crate::ops::agents::identity;
 use crate::ops::agents::join::{JoinRequest, join};
@@ -66,7 +66,7 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
     };
     let Some(mesh) = op.mesh()? else { return Ok(()) };
     if let (Some(me), Some(run)) = (&me, own_run(op)?) {
-        mesh.runs().name_worker(&run, &me.name)?;
+        mesh.runs().name_worker(&run.id, &me.name)?;
     }
     let text = match &me {
         Some(me) => greeting(op, &mesh, call, me)?,
@@ -125,11 +125,11 @@ fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
 }
 
 /// The run that goes on here, if this session is its worker.
-fn own_run(ctx: &Context) -> Result<Option<RunId>, CommandError> {
+pub(super) fn own_run(ctx: &Context) -> Result<Option<Run>, CommandError> {
     let Some(id) = variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok()) else { return Ok(None) };
     let Some(mesh) = ctx.mesh()? else { return Ok(None) };
     let run = mesh.runs().get(&id)?;
-    Ok(run.filter(|run| !run.state.is_final()).map(|run| run.id))
+    Ok(run.filter(|run| !run.state.is_final()))
 }
 
 /// What the agent is told first, if its user wants that.

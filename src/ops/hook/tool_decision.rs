@@ -24,7 +24,7 @@ use crate::store::{Registration, resolved_patterns};
 use crate::sys::clock;
 
 use super::contest_signs::SignOutcome;
-use super::limits::PlainRefusal;
+use super::plain_refusal::PlainRefusal;
 use super::planned_changes::{PlannedChange, ToolPlan};
 use super::{AnswerFn, HookRun, LOCK_TIMEOUT, changed_files};
 
@@ -47,11 +47,15 @@ impl HookRun<'_> {
         say: &mut AnswerFn<'_>,
     ) -> Result<(), CommandError> {
         let mut plan = ToolPlan::of(self.op, tool);
-        let (refusal, doubt) = match self.forbidden(&plan) {
+        let (refusal, doubt) = match self.forbidden(tool, &plan) {
             Ok(refusal) => (refusal, None),
-            Err(error) => {
-                (None, Some(format!("the mode of the repository can't be read: {}", error.message)))
-            }
+            Err(error) => (
+                None,
+                Some(format!(
+                    "the mode of the repository or the record of the run can't be read: {}",
+                    error.message
+                )),
+            ),
         };
         if let Some(refusal) = refusal {
             self.refuse_plainly(&refusal, recognised, say);
@@ -194,7 +198,12 @@ impl HookRun<'_> {
         }
         let is_watched = plan.is_opaque || judgement.has_uncompared;
         let noted = if is_watched { changed_files::note(self, tool) } else { Ok(()) };
-        let results = [noted, self.hand_over(None, say), self.record_tool_start(tool, &plan.runs)];
+        let results = [
+            noted,
+            self.note_parent_tree(tool, plan),
+            self.hand_over(None, say),
+            self.record_tool_start(tool, &plan.runs),
+        ];
         for error in results.into_iter().filter_map(Result::err) {
             self.leave_trouble(&error);
         }

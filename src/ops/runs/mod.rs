@@ -5,6 +5,7 @@
 //! it ended. `follow` only watches the ledger: whoever follows a run may be killed without harm to it.
 
 mod admission;
+pub mod ask;
 pub mod batch;
 mod budget;
 mod command_end;
@@ -17,8 +18,10 @@ pub mod start;
 pub mod stop;
 pub mod supervise;
 mod supervisor;
+pub mod tell;
 mod telling;
 mod turn;
+mod watch_question;
 mod watch_worker;
 mod worker_call;
 mod worker_output;

@@ -188,6 +188,8 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
         project: None,
         branch: None,
         changed: None,
+        outside: Vec::new(),
+        question: None,
         session: None,
         queued_at: clock::now(),
         started_at: None,

@@ -29,7 +29,8 @@ pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
         return Ok(());
     }
     adopt_orphans();
-    let mut supervisor = Supervisor { op, mesh: &mesh, run, order, slot: None, worker: None };
+    let mut supervisor =
+        Supervisor { op, mesh: &mesh, run, order, slot: None, worker: None, parent_tree: None };
     let finish = supervisor.work().unwrap_or_else(|error| RunFinish::failed(error.message));
     supervisor.end(finish)
 }
@@ -67,6 +68,7 @@ impl Supervisor<'_> {
         self.run.session = launch.session.clone();
         self.run.started_at = Some(clock::now());
         self.set_state(RunState::Starting)?;
+        self.remember_parent_tree();
         // Without a watch it looks every second.
         let watch = self.mesh.watch(WatchTarget::Run(&self.run.id))?.ok();
         let call = KeptCall {

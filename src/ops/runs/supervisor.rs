@@ -1,5 +1,6 @@
 //! What the supervisor of a run has in hand, and how it writes the end of the run.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -7,6 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use crate::domain::runs::{Cost, Run, RunId, RunState, Usage};
 use crate::domain::{Agent, MAX_TEXT, Pid};
 use crate::store::{HeldSlot, Mesh, RunOrder};
+use crate::sys::git::run_tree::{ParentChange, TreeFingerprint};
 use crate::sys::keeper::descendants::own_descendants;
 use crate::sys::{clock, process};
 
@@ -20,6 +22,8 @@ use crate::ops::error::CommandError;
 const MOST_RESULT: usize = 256 * 1024;
 /// How much of them is kept at all. A longer text can't be the task of the next run.
 pub(super) const MOST_WHOLE_RESULT: usize = 2 * MAX_TEXT;
+/// How many files outside of its tree the ledger keeps.
+const MOST_OUTSIDE: usize = 100;
 /// How long leftovers of a worker may take to end after SIGKILL, and its output to be closed.
 pub(super) const END_LIMIT: Duration = Duration::from_secs(10);
 
@@ -51,6 +55,8 @@ pub(super) struct Supervisor<'a> {
     pub(super) slot: Option<HeldSlot>,
     /// The worker as an agent, if we registered it ourselves.
     pub(super) worker: Option<Agent>,
+    /// The tree that the run works for, as it was when the worker started.
+    pub(super) parent_tree: Option<TreeFingerprint>,
 }
 
 impl Supervisor<'_> {
@@ -80,6 +86,8 @@ impl Supervisor<'_> {
         self.run.ended_at = Some(clock::now());
         self.run.doing = None;
         self.run.until = None;
+        self.run.question = None;
+        self.note_outside();
         self.set_state(state.unwrap_or(RunState::Failed))?;
         // The slot is free before the parent is told: it may want the next one.
         self.slot = None;
@@ -89,6 +97,44 @@ impl Supervisor<'_> {
             self.op.warn(format!("{} could not leave: {error}", worker.name));
         }
         telling::tell_end(self.op, self.mesh, &self.run)
+    }
+}
+
+impl Supervisor<'_> {
+    /// Takes over which files changed in the tree that the run works for, by what the worker's hooks saw. A worker without
+    /// hooks, or one whose hooks would take too long for it, is judged by that tree at the beginning and at the end.
+    fn note_outside(&mut self) {
+        let mut files: Vec<String> = match self.mesh.runs().outside_changes(&self.run.id) {
+            Ok(changes) => changes.into_iter().flat_map(|change| change.files).collect(),
+            Err(error) => {
+                self.op.warn(format!("what run {} changed outside can't be read: {error}", self.run.id));
+                Vec::new()
+            }
+        };
+        let has_hooks = self.run.harness.is_some()
+            && !self.mesh.runs().is_parent_tree_slow(&self.run.id).unwrap_or_default();
+        if let (Some(before), Some(project), false) = (&self.parent_tree, &self.run.project, has_hooks) {
+            match TreeFingerprint::of(Path::new(project)) {
+                Ok(now) => files.extend(now.changes_since(before).into_iter().map(|change| match change {
+                    ParentChange::Head => "HEAD".to_string(),
+                    ParentChange::File(path) => path.to_string_lossy().into_owned(),
+                })),
+                Err(error) => self.op.warn(format!("`{project}` can't be compared: {error}")),
+            }
+        }
+        files.sort();
+        files.dedup();
+        files.truncate(MOST_OUTSIDE);
+        self.run.outside = files;
+    }
+
+    /// Remembers what the tree that the run works for looks like, if it is another than its own.
+    pub(super) fn remember_parent_tree(&mut self) {
+        let Some(project) = &self.run.project else { return };
+        match TreeFingerprint::of(Path::new(project)) {
+            Ok(print) => self.parent_tree = Some(print),
+            Err(error) => self.op.warn(format!("`{project}` can't be compared at the end: {error}")),
+        }
     }
 }
 

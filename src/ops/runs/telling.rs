@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::domain::runs::{Run, RunParent};
+use crate::domain::runs::{Run, RunParent, RunQuestion};
 use crate::domain::{Agent, Notice, PeerText};
-use crate::store::Mesh;
+use crate::store::{Census, Mesh};
+
+use super::tell::{AnswerChoice, above, answer_command};
 
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
 /// How much of a worker's last words is told.
 const MOST_WORDS: usize = 4_000;
+
+/// How many files outside of its tree are told.
+const MOST_OUTSIDE: usize = 10;
 
 /// Tells the parent; if it is gone, its own parent. If nobody is left, the ledger has it.
 pub(super) fn tell_end(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
@@ -19,23 +24,69 @@ pub(super) fn tell_end(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandErr
     Ok(())
 }
 
+/// Tells the question of a run to the nearest live agent, from `parent` on upwards. Returns who is above that one.
+pub(super) fn tell_question(
+    op: &Op,
+    mesh: &Mesh,
+    run: &Run,
+    parent: &RunParent,
+) -> Result<Option<RunParent>, CommandError> {
+    let Some(question) = &run.question else { return Ok(None) };
+    let census = mesh.registry().census()?;
+    let mut next = Some(parent.clone());
+    while let Some(parent) = next {
+        if let Some(agent) = live(&census, &parent) {
+            let failure = format!("{} was not told of the question of run {}", agent.name, run.id);
+            op.notify(agent, question_notice(run, question), failure);
+            return above(mesh, &parent);
+        }
+        next = above(mesh, &parent)?;
+    }
+    Ok(None)
+}
+
+fn question_notice(run: &Run, question: &RunQuestion) -> Notice {
+    let command = |choice| PeerText::new(answer_command(run, question, choice));
+    let minutes = question.until.duration_since(question.since).as_mins().max(1);
+    Notice::new()
+        .say("Run ")
+        .code(&PeerText::new(run.id.as_str()))
+        .say(" (")
+        .code(&PeerText::new(&run.profile))
+        .say(": ")
+        .quote(&PeerText::new(run.title(80)))
+        .say(") waits for your answer. Its worker wants to use ")
+        .code(&PeerText::new(&question.tool))
+        .say(":")
+        .quoted_lines(&PeerText::new(&question.text))
+        .say("\nTo allow it: ")
+        .code(&command(AnswerChoice::Allow))
+        .say("; to refuse it: ")
+        .code(&command(AnswerChoice::Deny))
+        .say(". Without an answer it is refused ")
+        .number(usize::try_from(minutes).unwrap_or(usize::MAX))
+        .say(" min after it was asked.")
+}
+
+/// The agent that this parent is, if it is alive.
+fn live(census: &Census, parent: &RunParent) -> Option<Arc<Agent>> {
+    let found = census.records.iter().find(|record| {
+        record.is_live()
+            && (parent.session.as_ref() == Some(&record.agent.session)
+                || parent.session.is_none() && parent.agent.as_ref() == Some(&record.agent.name))
+    });
+    found.map(|found| Arc::new(found.agent.clone()))
+}
+
 /// The live agent that is to be told.
 fn parent(mesh: &Mesh, parent: &RunParent) -> Result<Option<Arc<Agent>>, CommandError> {
     let census = mesh.registry().census()?;
     let mut next = Some(parent.clone());
     while let Some(parent) = next {
-        let found = census.records.iter().find(|record| {
-            record.is_live()
-                && (parent.session.as_ref() == Some(&record.agent.session)
-                    || parent.session.is_none() && parent.agent.as_ref() == Some(&record.agent.name))
-        });
-        if let Some(found) = found {
-            return Ok(Some(Arc::new(found.agent.clone())));
+        if let Some(found) = live(&census, &parent) {
+            return Ok(Some(found));
         }
-        next = match &parent.run {
-            Some(run) => mesh.runs().get(run)?.map(|run| run.parent),
-            None => None,
-        };
+        next = above(mesh, &parent)?;
     }
     Ok(None)
 }
@@ -49,6 +100,16 @@ fn end_notice(run: &Run) -> Notice {
         notice = notice.say(", ").quote(&PeerText::new(reason));
     }
     notice = notice.say(".");
+    if !run.outside.is_empty() {
+        let shown: Vec<PeerText> = run.outside.iter().take(MOST_OUTSIDE).map(PeerText::new).collect();
+        notice =
+            notice.say(" Changed in your tree while it worked, by it or by somebody else: ").codes(&shown);
+        let more = run.outside.len().saturating_sub(MOST_OUTSIDE);
+        if more > 0 {
+            notice = notice.say(" and ").number(more).say(" more");
+        }
+        notice = notice.say(".");
+    }
     if let Some(tokens) = run.usage.tokens() {
         notice = notice.say(" It used ").number(usize::try_from(tokens).unwrap_or(usize::MAX)).say(" tokens");
         if let Some(amount) = run.cost.amount() {

@@ -17,6 +17,7 @@ use super::budget::{OVER_BUDGET, is_over, over_budget};
 use super::command_end;
 use super::supervisor::{END_LIMIT, MOST_WHOLE_RESULT, RunFinish, Supervisor, end_leftovers};
 use super::telling;
+use super::watch_question::QuestionWatch;
 use super::worker_call::WorkerLaunch;
 use super::worker_output::WorkerOutput;
 use crate::ops::agents::join::{JoinRequest, join};
@@ -55,6 +56,7 @@ pub(super) struct Watcher<'s, 'a> {
     /// When what is new was last written, if something is not yet.
     written_at: Instant,
     is_unwritten: bool,
+    questions: QuestionWatch,
 }
 
 impl<'s, 'a> Watcher<'s, 'a> {
@@ -78,6 +80,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
             exit: None,
             written_at: Instant::now(),
             is_unwritten: false,
+            questions: QuestionWatch::default(),
         }
     }
 
@@ -86,6 +89,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
         let mut has_lost_keeper = false;
         loop {
             self.look_for_stop()?;
+            self.questions.look(self.supervisor)?;
             self.act_when_due()?;
             let due = after(
                 self.next_due().map_or(TICK, |due| due.saturating_duration_since(Instant::now()).min(TICK)),
@@ -110,6 +114,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
             end_leftovers(&self.supervisor.run.id);
         }
         self.drain()?;
+        self.questions.end(self.supervisor)?;
         self.finish(has_lost_keeper)
     }
 
@@ -306,11 +311,16 @@ impl<'s, 'a> Watcher<'s, 'a> {
         let evidence = RunEvidence {
             result: end.result.clone(),
             failure: end.failure.as_ref().map(ToString::to_string),
-            denied: end.denied,
+            // A refusal by an answer is a decision, and the worker was told of it.
+            denied: end.denied.filter(|_| !self.questions.is_last_denied),
             has_changed: None,
             is_to_write: self.supervisor.order.is_to_write,
         };
-        let (state, reason) = judge_end(&evidence);
+        let (mut state, mut reason) = judge_end(&evidence);
+        if let Some(question) = self.questions.unanswered.filter(|_| state != RunState::Failed) {
+            (state, reason) =
+                (RunState::Denied, Some(format!("nobody answered its question in time: {question}")));
+        }
         Ok(RunFinish { state: Some(state), reason, result: end.result, usage })
     }
 }

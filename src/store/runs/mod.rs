@@ -9,6 +9,8 @@
 //! runs/<id>/agent      the name of its worker, written by the worker's hook
 //! runs/<id>/output     what its worker printed, with a mark where something was cut
 //! runs/<id>/errors     the same of its standard error
+//! runs/<id>/question-<number>.json, answer-<number>.json, asking.lock   see `questions`
+//! runs/<id>/outside.jsonl, tree-<call>, tree-slow                       see `outside`
 //! runs/<id>/scratch/   files that belong to its worker's command line
 //! runs/<id>/result     its worker's last words, if the ledger has only the beginning of them
 //! ```
@@ -17,5 +19,7 @@ pub mod admission;
 pub mod ledger;
 pub mod modes;
 pub mod order;
+pub mod outside;
+pub mod questions;
 mod run_file;
 pub mod slots;

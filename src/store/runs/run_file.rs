@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::questions::QuestionKeys;
 use crate::domain::runs::{Cost, MicroUsd, Run, RunId, RunParent, RunState, Usage};
 use crate::domain::{AgentName, SessionId};
 use crate::store::wire::process::{ProcessKey, recorded};
@@ -33,6 +34,10 @@ struct RunKeys {
     branch: Option<String>,
     #[serde(default)]
     changed: Option<Vec<String>>,
+    #[serde(default)]
+    outside: Vec<String>,
+    #[serde(default)]
+    question: Option<QuestionKeys>,
     session: Option<String>,
     #[serde(with = "time")]
     queued_at: Timestamp,
@@ -86,6 +91,8 @@ pub(super) fn bytes(run: &Run) -> Vec<u8> {
         project: run.project.clone(),
         branch: run.branch.clone(),
         changed: run.changed.clone(),
+        outside: run.outside.clone(),
+        question: run.question.as_ref().map(QuestionKeys::of),
         session: run.session.as_ref().map(ToString::to_string),
         queued_at: run.queued_at,
         started_at: run.started_at,
@@ -146,6 +153,8 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
         project: keys.project,
         branch: keys.branch,
         changed: keys.changed,
+        outside: keys.outside,
+        question: keys.question.map(QuestionKeys::question),
         session: session(keys.session)?,
         queued_at: keys.queued_at,
         started_at: keys.started_at,
@@ -188,6 +197,8 @@ mod tests {
             project: Some("/a".to_string()),
             branch: Some("ravenry/run-7".to_string()),
             changed: Some(vec!["src/a.rs".to_string()]),
+            outside: vec!["src/b.rs".to_string()],
+            question: None,
             session: Some(SessionId::new("s").unwrap()),
             queued_at: Timestamp::from_millisecond(1_794_700_676_113).unwrap(),
             started_at: None,

@@ -1,9 +1,11 @@
 //! Runs of workers that are commands: what is promised about them whatever the harness.
 
 mod batch;
+mod fence;
 mod gates;
 mod kills;
 mod modes;
+mod questions;
 mod queue;
 
 use std::fs;

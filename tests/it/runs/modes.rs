@@ -56,7 +56,7 @@ fn it_is_kept_per_repository() {
     assert_eq!(mode(&env.home()), "build\n", "another folder");
     assert_eq!(env.ok(&["mode", "build"])["since"], Value::Null);
     assert_eq!(mode(&linked), "build\n");
-    assert_eq!(env.fails(2, &["mode", "party"]), "usage");
+    assert_eq!(env.fails(2, &["mode", "party"]), "invalid_value");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn in_admin_agents_change_settings_and_profiles_and_nothing_else() {
     let (env, _) = with_repository();
     let set = || {
         let mut msg = env.msg();
-        msg.args(["config", "set", "strict", "true", "--project", "--json"]);
+        msg.args(["config", "set", "stuckThreshold", "60", "--project", "--json"]);
         end(&mut in_shell("\"$@\"", "claude", &msg))
     };
     assert_eq!(set().expect_code(1).kind(), "in_harness");
@@ -168,7 +168,11 @@ fn a_damaged_record_is_told_and_counts_as_none() {
     assert_eq!(ended.json()["mode"], "build");
     assert!(ended.stderr.contains("the mode can't be read"), "{ended}");
     assert_eq!(edit(&env, &env.work().join("a.txt")), HookAnswer::Silence);
-    assert!(env.run(&["doctor"]).stdout.contains("the mode of the repository can't be read"));
+    assert!(
+        env.run(&["doctor"])
+            .stdout
+            .contains("the mode of the repository or the record of the run can't be read")
+    );
     env.ok(&["mode", "plan"]);
     refused(edit(&env, &env.work().join("a.txt")));
 }

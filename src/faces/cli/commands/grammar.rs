@@ -96,6 +96,7 @@ commands! {
     Batch(batch::BatchArgs) = "batch";
     Chain(batch::ChainArgs) = "chain";
     Runs(runs::RunsArgs) = "runs";
+    Tell(tell::TellArgs) = "tell";
     Mode(mode::ModeArgs) = "mode";
     Workers(workers::WorkersArgs) = "workers";
     Tui(tui::TuiArgs) = "tui";

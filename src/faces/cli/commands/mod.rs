@@ -31,6 +31,7 @@ pub(super) mod leave;
 pub(super) mod mcp;
 pub(super) mod mode;
 pub(super) mod overlaps;
+mod question_prompt;
 pub(super) mod read;
 pub(super) mod receipt;
 pub(super) mod record;
@@ -49,6 +50,7 @@ pub(super) mod spec;
 pub(super) mod statusline;
 pub(super) mod suggest;
 pub(super) mod tasks;
+pub(super) mod tell;
 pub(super) mod topics;
 pub(super) mod tui;
 pub(super) mod unclaim;
@@ -148,6 +150,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Batch(args) => call.in_context(|op| batch::run(op, args, call.ui)),
         Command::Chain(args) => call.in_context(|op| batch::run_chain(op, args, call.ui)),
         Command::Runs(args) => call.in_context(|op| runs::run(op, args, call.ui)),
+        Command::Tell(args) => call.in_context(|op| tell::run(op, args)),
         Command::Mode(args) => call.in_context(|op| mode::run(op, args)),
         Command::Workers(args) => call.in_context(|op| workers::run(op, args, call.ui)),
         Command::Send(args) => call.in_context(|op| send::run(op, args)),

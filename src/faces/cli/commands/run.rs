@@ -16,11 +16,14 @@ use crate::ops::runs::follow::{FollowEnd, follow};
 use crate::ops::runs::plan::{RunRequest, plan};
 use crate::ops::runs::start::{DryRun, dry_run, start};
 use crate::ops::runs::stop::stop;
+use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::ops::{self, CommandError, CommandErrorKind, Op, is_inside_harness};
 use crate::store::StopUrgency;
 use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::StopRequest;
+
+use super::question_prompt::{PromptState, QuestionPrompt};
 
 /// How long a run is followed inside a harness, whose model would only wait.
 pub(super) const FOLLOWED_IN_HARNESS: Duration = Duration::from_secs(90);
@@ -82,7 +85,12 @@ pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, Comm
     }
     let limit = is_inside_harness().then_some(FOLLOWED_IN_HARNESS);
     let mut line = ProgressLine::new(ui);
-    let end = follow(op, &run.id, limit, &interrupt, |run| line.show(run))?;
+    let mut prompt = QuestionPrompt::new(op, ui);
+    let end = follow(op, &run.id, limit, &interrupt, |run| {
+        if prompt.show(run) == PromptState::Silent {
+            line.show(run);
+        }
+    })?;
     let end = match end {
         FollowEnd::Stopped(run) => {
             line.say(&run, "is being stopped");
@@ -239,6 +247,12 @@ impl Report for RunReport {
                 run.state.name(),
                 run.title(60)
             ));
+            if let Some(question) = &run.question {
+                page.line(format!("It asks whether it may use {}", escape_invisible(&question.line())));
+                for choice in AnswerChoice::ALL {
+                    page.line(format!("  {}", answer_command(run, question, choice)));
+                }
+            }
             page.line(format!(
                 "Its end comes as mail. `msg runs show {}` shows it, `msg runs stop {}` stops it.",
                 run.id, run.id

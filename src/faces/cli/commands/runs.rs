@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
 
 use crate::domain::escape_invisible;
-use crate::domain::runs::{Run, RunState};
+use crate::domain::runs::{Run, RunQuestion, RunState};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json;
@@ -12,6 +12,7 @@ use crate::ops::runs::follow::follow;
 use crate::ops::runs::list::{RunScope, find, runs};
 use crate::ops::runs::log::{WorkerLog, log};
 use crate::ops::runs::stop::stop;
+use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::ops::{CommandError, Op, format_age};
 use crate::store::StopUrgency;
 use crate::sys::clock;
@@ -135,6 +136,9 @@ impl Report for RunList {
             let age = format!("{} ago", format_age(run.queued_at, clock::now()));
             let mut last = vec![took(run, clock::now())];
             last.extend(used(run));
+            last.extend(
+                run.question.as_ref().map(|question| format!("asks: {}", escape_invisible(&question.line()))),
+            );
             table.row(vec![
                 TableCell::styled(run.id.as_str(), style::bold),
                 state,
@@ -185,7 +189,16 @@ impl Report for RunPage {
         line(page, "session", run.session.as_ref().map(ToString::to_string));
         line(page, "started", run.started_at.map(|at| format!("{} ago", format_age(at, clock::now()))));
         line(page, "took", run.started_at.map(|_| took(run, clock::now())));
+        line(page, "asks", run.question.as_ref().map(RunQuestion::line));
+        let answer = |question| answer_command(run, question, AnswerChoice::Allow);
+        line(page, "answer", run.question.as_ref().map(answer));
         line(page, "doing", run.doing.clone());
+        let outside = Some(run.outside.join(", ")).filter(|outside| !outside.is_empty());
+        line(
+            page,
+            "outside",
+            outside.map(|files| format!("changed while it worked, by it or by others: {files}")),
+        );
         line(page, "used", Some(used(run).join(", ")).filter(|used| !used.is_empty()));
         page.line("");
         page.line(style::dim("Task:"));

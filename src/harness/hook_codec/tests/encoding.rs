@@ -8,14 +8,14 @@ use crate::domain::hook::HookAnswer;
 use crate::harness::{claude, codex, copilot, qwen, supported};
 
 #[test]
-fn two_ask_whether_their_user_must_be_asked() {
+fn some_ask_whether_their_user_must_be_asked() {
     const NESTED: &str =
         r#"{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}"#;
     for harness in supported() {
         for event in EVENTS {
             let expected = match (harness, event) {
                 (copilot::ID, "permissionRequest") => Some(r#"{"behavior":"allow"}"#),
-                (qwen::ID, "PermissionRequest") => Some(NESTED),
+                (claude::ID | qwen::ID, "PermissionRequest") => Some(NESTED),
                 _ => None,
             };
             assert_eq!(encode(harness, event, &HookAnswer::Allow).as_deref(), expected, "{harness} {event}");

@@ -1,0 +1,163 @@
+//! `msg tell`: answers the permission question of a worker. Its parent may, those above that one, and people.
+
+use crate::domain::AgentName;
+use crate::domain::runs::{QuestionOutcome, Run, RunId, RunParent, RunQuestion, RunState};
+use crate::store::{Mesh, QuestionAnswer};
+use crate::sys::clock;
+use crate::sys::environment::variable;
+use crate::sys::files::Published;
+
+use super::RUN_VARIABLE;
+use super::list::{as_it_is, find};
+use crate::ops::agents::identity;
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::person_required;
+
+/// An answer to the question of a worker.
+#[derive(Clone, Debug)]
+pub struct AnswerRequest {
+    /// A run, or its worker.
+    pub name: String,
+    pub choice: AnswerChoice,
+    /// The number of the question, if only that one is to be answered.
+    pub number: Option<u32>,
+    /// What the worker is told.
+    pub text: Option<String>,
+}
+
+/// What is answered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AnswerChoice {
+    Allow,
+    Deny,
+}
+
+impl AnswerChoice {
+    pub const ALL: [Self; 2] = [Self::Allow, Self::Deny];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+        }
+    }
+
+    /// The choice with that name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.name() == name)
+    }
+
+    fn outcome(self) -> QuestionOutcome {
+        match self {
+            Self::Allow => QuestionOutcome::Allowed,
+            Self::Deny => QuestionOutcome::Denied,
+        }
+    }
+}
+
+/// The command that answers a question.
+pub fn answer_command(run: &Run, question: &RunQuestion, choice: AnswerChoice) -> String {
+    let number = match question.number {
+        1 => String::new(),
+        // An answer that comes late must not be taken for one to another question.
+        number => format!(" --question {number}"),
+    };
+    format!("msg tell {} --answer {}{number}", run.id, choice.name())
+}
+
+/// Answers the question that is open. Returns the run and the question.
+pub fn answer(op: &Op, request: &AnswerRequest) -> Result<(Run, RunQuestion), CommandError> {
+    let run = find_worker(op, &request.name)?;
+    let mesh = op.mesh()?.ok_or_else(|| no_question(&run, "is not waiting for an answer"))?;
+    let by = answering(op, &mesh, &run)?;
+    if run.state.is_final() {
+        let text = format!("run {} has ended: {}", run.id, run.outcome());
+        return Err(CommandError::new(CommandErrorKind::NotRunning, text).fact("state", run.state.name()));
+    }
+    let number = mesh.runs().last_question(&run.id)?;
+    let asked = mesh.runs().question(&run.id, number)?;
+    let Some(asked) = asked else { return Err(no_question(&run, "is not waiting for an answer")) };
+    let is_open = mesh.runs().question_answer(&run.id, number)?.is_none();
+    match request.number {
+        Some(wanted) if wanted != number || !is_open => {
+            return Err(no_question(&run, &format!("no longer asks question {wanted}")));
+        }
+        None if !is_open => return Err(no_question(&run, "is not waiting for an answer")),
+        _ => {}
+    }
+    let given = QuestionAnswer {
+        outcome: request.choice.outcome(),
+        by,
+        at: clock::now(),
+        text: request.text.clone().filter(|text| !text.trim().is_empty()),
+    };
+    match mesh.runs().settle_question(&run.id, number, &given)? {
+        (_, Published::Done) => Ok((run, asked.question)),
+        (counts, Published::Exists) => {
+            let what = format!("was answered already: {} by {}", counts.outcome.name(), counts.by);
+            Err(no_question(&run, &what))
+        }
+    }
+}
+
+fn no_question(run: &Run, what: &str) -> CommandError {
+    let error = CommandError::new(CommandErrorKind::NoQuestion, format!("run {} {what}", run.id));
+    error.hint("`msg runs` lists those that wait for an answer first")
+}
+
+/// The run with that id, or the one that goes on with a worker of that name.
+fn find_worker(op: &Op, name: &str) -> Result<Run, CommandError> {
+    let by_id = find(op, name);
+    let is_unknown = matches!(&by_id, Err(error) if error.kind == CommandErrorKind::UnknownRun);
+    if let (true, Ok(worker), Some(mesh)) = (is_unknown, AgentName::new(name), op.mesh()?) {
+        let runs = mesh.runs().list()?.runs.into_iter().map(|run| as_it_is(&mesh, run));
+        let mut its = runs.filter(|run| !run.state.is_final() && run.agent.as_ref() == Some(&worker));
+        if let Some(run) = its.next() {
+            return Ok(run);
+        }
+    }
+    by_id
+}
+
+/// Who answers, if that one may: a person, the parent of the run, or who is above that.
+fn answering(op: &Op, mesh: &Mesh, run: &Run) -> Result<String, CommandError> {
+    let own_run = variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok());
+    let caller = identity::caller(op);
+    let is_agent = own_run.is_some() || person_required::harness().is_some();
+    if !is_agent {
+        return Ok(
+            caller.map_or_else(|_| "a person".to_string(), |(_, caller)| caller.agent.name.to_string())
+        );
+    }
+    let caller = caller.ok().map(|(_, caller)| caller.agent);
+    let mut next = Some(run.parent.clone());
+    while let Some(parent) = next {
+        let is_session = |session| caller.as_ref().is_some_and(|caller| caller.session == session);
+        let is_named =
+            || parent.agent.is_some() && caller.as_ref().map(|caller| &caller.name) == parent.agent.as_ref();
+        let is_caller = match parent.session.clone() {
+            Some(session) => is_session(session),
+            None => is_named(),
+        };
+        if is_caller || parent.run.is_some() && parent.run == own_run {
+            return Ok(caller.map_or_else(|| "its parent".to_string(), |caller| caller.name.to_string()));
+        }
+        next = above(mesh, &parent)?;
+    }
+    let text = format!("only the parent of run {} and people may answer its question", run.id);
+    Err(CommandError::new(CommandErrorKind::NotYours, text).hint("ask its parent, or a person"))
+}
+
+/// Who is above that parent: the parent of the run whose worker it is.
+pub(super) fn above(mesh: &Mesh, parent: &RunParent) -> Result<Option<RunParent>, CommandError> {
+    match &parent.run {
+        Some(run) => Ok(mesh.runs().get(run)?.map(|run| run.parent)),
+        None => Ok(None),
+    }
+}
+
+/// Whether it waits for an answer.
+pub fn is_waiting(run: &Run) -> bool {
+    run.state == RunState::Waiting && run.question.is_some()
+}

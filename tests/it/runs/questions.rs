@@ -1,0 +1,289 @@
+//! Permission questions of workers are mail. The worker is a stand-in for a harness whose hook asks.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+use nix::sys::signal::{SIGKILL, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use super::{left_of, path_with_msg, put_profiles, shown, wait_for_state};
+use crate::support::environment::{TestEnvironment, end, wait_until};
+use crate::support::hook_fixture::in_shell;
+
+/// Calls its hook once for each question, and tells what it was answered.
+const STAND_IN: &str = r#"#!/bin/sh
+for what in $QUESTIONS; do
+  answer=$(printf '{"session_id":"s","cwd":"%s","tool_name":"Bash","tool_input":{"command":"rm -r %s"}}' "$PWD" "$what" |
+    msg hook claude PermissionRequest)
+  case "$answer" in
+    *'"behavior":"allow"'*) said="$said $what:allowed" ;;
+    *'"behavior":"deny"'*) said="$said $what:denied"; echo "$answer" >&2 ;;
+    *) said="$said $what:silent" ;;
+  esac
+done
+printf '{"type":"result","subtype":"success","is_error":false,"result":"answers:%s"}\n' "$said"
+"#;
+
+struct Asking {
+    env: TestEnvironment,
+    path: String,
+}
+
+impl Asking {
+    /// An environment in which a worker asks these questions, for so many seconds each.
+    fn new(seconds: &str) -> Self {
+        let env = TestEnvironment::new();
+        let bin = env.home().join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        let program = bin.join("claude");
+        fs::write(&program, STAND_IN).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        put_profiles(&env, "[asker]\nharness = \"claude\"\n");
+        env.ok(&["config", "set", "questionTimeout", seconds]);
+        Self { path: format!("{}:{}", bin.display(), path_with_msg()), env }
+    }
+
+    fn start(&self, questions: &str, flags: &[&str]) -> String {
+        let args = [&["run", "asker", "clean up", "--detach", "--json"], flags].concat();
+        let variables = [("PATH", self.path.as_str()), ("QUESTIONS", questions)];
+        let answer = self.env.run_with(&args, &variables).expect_code(0).json();
+        answer["run"]["id"].as_str().unwrap().to_string()
+    }
+
+    /// Waits until that question is open.
+    fn asked(&self, id: &str, what: &str) -> Value {
+        let mut run = Value::Null;
+        wait_until(&format!("{what} is asked"), || {
+            run = shown(&self.env, id);
+            run["state"] == "waiting" && run["question"] == format!("Bash: rm -r {what}")
+        });
+        run
+    }
+
+    fn outcome(&self, id: &str, number: u32) -> Value {
+        let path = self.env.mesh().join(format!("runs/{id}/answer-{number}.json"));
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    /// The process of the hook that waits.
+    fn hook(&self, id: &str) -> i32 {
+        let path = self.env.mesh().join(format!("runs/{id}/question-1.json"));
+        let question: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        question["pid"].as_i64().unwrap().try_into().unwrap()
+    }
+}
+
+#[test]
+fn an_answer_reaches_the_worker_and_is_kept() {
+    let asking = Asking::new("3600");
+    let env = &asking.env;
+    env.join("Robin");
+    let id = asking.start("build docs", &["--as", "Robin"]);
+    let run = asking.asked(&id, "build");
+    assert_eq!(run["answerWith"], format!("msg tell {id} --answer allow"));
+    assert!(run["until"].is_string());
+    assert_eq!(env.ok(&["runs"])["runs"][0]["state"], "waiting");
+    let mut text = String::new();
+    wait_until("the parent is asked", || {
+        let mail = env.ok(&["read", "--as", "Robin"]);
+        text = mail["messages"][0]["text"].as_str().unwrap_or_default().to_string();
+        !text.is_empty()
+    });
+    assert!(text.contains("wants to use `Bash`:\n") && text.contains("rm -r build"), "{text}");
+    assert!(text.contains(&format!("`msg tell {id} --answer allow`")), "{text}");
+    let told = env.ok(&["tell", &id, "--answer", "allow", "--as", "Robin"]);
+    let expected = json!({"run": id, "question": "Bash: rm -r build", "number": 1, "answer": "allow"});
+    assert_eq!(told["told"], expected);
+    let run = asking.asked(&id, "docs");
+    assert_eq!(run["answerWith"], format!("msg tell {id} --answer allow --question 2"));
+    env.ok(&["tell", &id, "--answer", "deny", "--question", "2", "not the docs"]);
+    let run = wait_for_state(env, &id, "done");
+    assert_eq!(run["result"], "answers: build:allowed docs:denied");
+    assert_eq!((&run["question"], &run["until"]), (&Value::Null, &Value::Null));
+    assert!(env.ok(&["runs", "log", &id, "--errors"])["log"].as_str().unwrap().contains("not the docs"));
+    let [first, second] = [1, 2].map(|number| asking.outcome(&id, number));
+    assert_eq!((&first["outcome"], &first["by"]), (&json!("allowed"), &json!("Robin")));
+    assert_eq!((&second["outcome"], &second["by"]), (&json!("denied"), &json!("a person")));
+    assert!(second["at"].is_string());
+    assert_eq!(env.fails(1, &["tell", &id, "--answer", "allow"]), "not_running");
+}
+
+#[test]
+fn who_follows_inside_a_harness_returns_with_the_question() {
+    let asking = Asking::new("3600");
+    let mut msg = asking.env.msg();
+    msg.args(["run", "asker", "clean up", "--json"]);
+    msg.env("PATH", &asking.path).env("QUESTIONS", "build");
+    let ended = end(&mut in_shell("\"$@\"", "codex", &msg)).expect_code(0);
+    let run = ended.json()["run"].clone();
+    assert_eq!((&run["state"], &run["question"]), (&json!("waiting"), &json!("Bash: rm -r build")));
+    let id = run["id"].as_str().unwrap();
+    asking.env.ok(&["tell", id, "--answer", "allow"]);
+    wait_for_state(&asking.env, id, "done");
+}
+
+#[test]
+fn who_follows_elsewhere_is_told_the_command() {
+    let asking = Asking::new("3600");
+    let mut msg = asking.env.msg();
+    msg.args(["run", "asker", "clean up"]).env("PATH", &asking.path).env("QUESTIONS", "build");
+    let follower = msg.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut id = String::new();
+    wait_until("it waits", || {
+        let runs = asking.env.ok(&["runs"])["runs"].clone();
+        id = runs[0]["id"].as_str().unwrap_or_default().to_string();
+        runs[0]["state"] == "waiting"
+    });
+    let list = asking.env.run(&["runs"]).expect_code(0).stdout;
+    assert!(list.contains("asks: Bash: rm -r build"), "{list}");
+    // The follower has seen it at the latest when it sees the end.
+    asking.env.ok(&["tell", &id, "--answer", "allow"]);
+    let output = follower.wait_with_output().unwrap();
+    assert!(output.status.success());
+}
+
+#[test]
+fn without_an_answer_it_is_refused_and_the_run_is_denied() {
+    let asking = Asking::new("1");
+    let id = asking.start("build", &[]);
+    let run = wait_for_state(&asking.env, &id, "denied");
+    assert_eq!(run["reason"], "nobody answered its question in time: Bash: rm -r build");
+    assert_eq!(run["result"], "answers: build:denied");
+    assert_eq!(asking.outcome(&id, 1)["outcome"], "unanswered");
+}
+
+#[test]
+fn only_the_parent_and_people_may_answer() {
+    let asking = Asking::new("3600");
+    let env = &asking.env;
+    env.join("Robin");
+    env.join("Mallory");
+    let id = asking.start("build", &["--as", "Robin"]);
+    asking.asked(&id, "build");
+    let tell = |agent: &str| {
+        let mut msg = env.msg();
+        msg.args(["tell", &id, "--answer", "allow", "--as", agent, "--json"]);
+        end(&mut in_shell("\"$@\"", "codex", &msg))
+    };
+    assert_eq!(tell("Mallory").expect_code(1).kind(), "not_yours");
+    // The worker itself, whatever it calls itself.
+    let own = env.run_with(&["tell", &id, "--answer", "allow", "--json"], &[("MSG_RUN", &id)]);
+    assert_eq!(own.expect_code(1).kind(), "not_yours");
+    assert_eq!(shown(env, &id)["state"], "waiting");
+    tell("Robin").expect_code(0);
+    assert_eq!(wait_for_state(env, &id, "done")["result"], "answers: build:allowed");
+}
+
+#[test]
+fn an_answer_to_another_question_is_not_taken() {
+    let asking = Asking::new("3600");
+    let env = &asking.env;
+    let id = asking.start("build docs", &[]);
+    asking.asked(&id, "build");
+    assert_eq!(env.fails(1, &["tell", &id, "--answer", "allow", "--question", "2"]), "no_question");
+    // Of many answers at once, one counts.
+    let answers: Vec<_> = (0..8)
+        .map(|number| {
+            let choice = if number % 2 == 0 { "allow" } else { "deny" };
+            let mut msg = env.msg();
+            msg.args(["tell", &id, "--answer", choice, "--question", "1", "--json"]);
+            (choice, msg.stdout(Stdio::piped()).spawn().unwrap())
+        })
+        .collect();
+    let mut taken = Vec::new();
+    for (choice, child) in answers {
+        if child.wait_with_output().unwrap().status.success() {
+            taken.push(choice);
+        }
+    }
+    assert_eq!(taken.len(), 1, "{taken:?}");
+    asking.asked(&id, "docs");
+    assert_eq!(env.fails(1, &["tell", &id, "--answer", "allow", "--question", "1"]), "no_question");
+    env.ok(&["tell", &id, "--answer", "allow"]);
+    let said = if taken == ["allow"] { "allowed" } else { "denied" };
+    assert_eq!(wait_for_state(env, &id, "done")["result"], format!("answers: build:{said} docs:allowed"));
+}
+
+#[test]
+fn a_killed_hook_withdraws_its_question() {
+    let asking = Asking::new("3600");
+    let id = asking.start("build docs", &[]);
+    asking.asked(&id, "build");
+    kill(Pid::from_raw(asking.hook(&id)), SIGKILL).unwrap();
+    asking.asked(&id, "docs");
+    assert_eq!(asking.outcome(&id, 1)["outcome"], "withdrawn");
+    asking.env.ok(&["tell", &id, "--answer", "allow"]);
+    assert_eq!(wait_for_state(&asking.env, &id, "done")["result"], "answers: build:silent docs:allowed");
+}
+
+#[test]
+fn a_killed_supervisor_leaves_no_hook_and_no_question() {
+    let asking = Asking::new("3600");
+    let id = asking.start("build", &[]);
+    let run = asking.asked(&id, "build");
+    let supervisor = run["supervisorPid"].as_i64().unwrap();
+    kill(Pid::from_raw(supervisor.try_into().unwrap()), SIGKILL).unwrap();
+    let run = wait_for_state(&asking.env, &id, "interrupted");
+    assert_eq!(run["reason"], "its supervisor died while it was waiting");
+    wait_until("nothing is left", || left_of(&id).is_empty());
+    assert_eq!(asking.env.fails(1, &["tell", &id, "--answer", "allow"]), "not_running");
+}
+
+#[test]
+fn a_run_that_waits_can_be_stopped() {
+    let asking = Asking::new("3600");
+    let id = asking.start("build", &[]);
+    asking.asked(&id, "build");
+    asking.env.ok(&["runs", "stop", &id, "--now"]);
+    wait_for_state(&asking.env, &id, "stopped");
+    assert!(left_of(&id).is_empty());
+    assert_eq!(asking.outcome(&id, 1)["outcome"], "withdrawn");
+}
+
+#[test]
+fn a_worker_that_does_not_answer_is_passed_over() {
+    let asking = Asking::new("20");
+    let env = &asking.env;
+    let deeper = super::script(
+        "middle",
+        "cat >/dev/null; msg run asker 'clean up' --detach -q; read x < \"$HOME/go\"; echo over",
+    );
+    put_profiles(env, &["[asker]\nharness = \"claude\"\n", &deeper].concat());
+    nix::unistd::mkfifo(&env.home().join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    env.join("Robin");
+    let args = ["run", "middle", "x", "--detach", "--json", "--as", "Robin", "--name", "Middle"];
+    let variables = [("PATH", asking.path.as_str()), ("QUESTIONS", "build")];
+    let middle = env.run_with(&args, &variables).expect_code(0).json()["run"]["id"].clone();
+    let mut id = String::new();
+    wait_until("it asks", || {
+        let runs = env.ok(&["runs"])["runs"].clone();
+        let asker = runs.as_array().unwrap().iter().find(|run| run["state"] == "waiting").cloned();
+        id = asker.as_ref().and_then(|run| run["id"].as_str()).unwrap_or_default().to_string();
+        asker.is_some_and(|run| run["parentRun"] == middle)
+    });
+    let asked = |name: &str| {
+        let mail = env.ok(&["inbox", "--as", name])["messages"].clone();
+        mail.as_array()
+            .unwrap()
+            .iter()
+            .any(|message| message["text"].as_str().unwrap().contains("rm -r build"))
+    };
+    wait_until("its parent is asked first", || asked("Middle"));
+    wait_until("whoever is above is asked", || asked("Robin"));
+    env.ok(&["tell", &id, "--answer", "allow", "--as", "Robin"]);
+    wait_for_state(env, &id, "done");
+    fs::write(env.home().join("go"), "go\n").unwrap();
+    wait_for_state(env, middle.as_str().unwrap(), "done");
+}
+
+#[test]
+fn nobody_else_waits() {
+    // Without a run, the harness asks its user as ever.
+    let asking = Asking::new("3600");
+    let mut msg = asking.env.msg();
+    msg.args(["hook", "claude", "PermissionRequest"]);
+    let input = br#"{"session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}"#;
+    assert_eq!(crate::support::hook_fixture::feed(&mut msg, input).stdout, "");
+}
