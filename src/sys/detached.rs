@@ -44,7 +44,7 @@ pub fn start(args: &[OsString]) -> io::Result<()> {
 /// Starts this program with these arguments as the supervisor of a run. It is marked as one, and what its starter is
 /// says nothing about it. Only variables about one repository are left out.
 pub fn start_supervisor(args: &[OsString], left_out: &[&str]) -> io::Result<Child> {
-    let mut command = Command::new(program::own()?);
+    let mut command = Command::new(program::to_start()?);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for (variable, _) in std::env::vars_os().filter(|(variable, _)| is_of_one_repository(variable)) {
         command.env_remove(variable);
@@ -61,7 +61,7 @@ pub fn is_supervisor(pid: Pid) -> bool {
 }
 
 fn command(args: &[OsString]) -> io::Result<Command> {
-    let mut command = Command::new(program::own()?);
+    let mut command = Command::new(program::to_start()?);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for (variable, _) in std::env::vars_os().filter(|(variable, _)| is_left_out(variable)) {
         command.env_remove(variable);

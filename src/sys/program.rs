@@ -1,5 +1,6 @@
 //! Finds executables (this one, and those on `PATH`) and runs them with a time limit.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -13,9 +14,36 @@ use nix::sys::signal::{Signal, kill};
 use super::environment::variable;
 use crate::domain::Pid;
 
-/// The file that this process runs, with links resolved.
+/// On Linux: the file that this process runs, even if it has no name any more.
+const RUNNING: &str = "/proc/self/exe";
+/// What Linux appends to the path of a file that was removed or replaced.
+const REMOVED: &str = " (deleted)";
+
+/// The file that this process runs, with links resolved. If it was replaced since, nothing is at that path.
 pub fn own() -> io::Result<PathBuf> {
     std::env::current_exe()
+}
+
+/// A path by which this very program can be started, also if its file was replaced or removed since: an upgrade must not
+/// end what is at work.
+pub fn to_start() -> io::Result<PathBuf> {
+    let own = own()?;
+    let running = Path::new(RUNNING);
+    Ok(if is_same(&own, running) || !running.exists() { own } else { running.to_path_buf() })
+}
+
+/// A path to this program for settings that others read later. If the file was replaced, it is that of the new one.
+pub fn to_record() -> io::Result<PathBuf> {
+    let own = own()?;
+    if is_program(&own) {
+        return Ok(own);
+    }
+    let replaced = own.to_str().and_then(|path| path.strip_suffix(REMOVED)).map(PathBuf::from);
+    let others = [replaced, called_as(), on_path("msg")].into_iter().flatten();
+    others
+        .into_iter()
+        .find(|path| is_program(path))
+        .ok_or_else(|| io::Error::other(format!("this program is gone: {} was removed", own.display())))
 }
 
 /// The path by which this process was started; `None` if it was only a name.
@@ -69,9 +97,14 @@ pub fn variables_of(pid: Pid, names: &[&str]) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Becomes another program in that directory. Returns only if that fails.
+pub fn become_program(program: &Path, args: &[OsString], dir: &Path) -> io::Error {
+    Command::new(program).args(args).current_dir(dir).exec()
+}
+
 /// Starts this program as a separate process. Nobody waits for it, and it inherits no input or output of ours.
 pub fn start_apart(args: &[String], dir: &Path) -> io::Result<()> {
-    let mut command = Command::new(own()?);
+    let mut command = Command::new(to_start()?);
     command.args(args).current_dir(dir).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map(drop)

@@ -25,7 +25,13 @@ pub(super) fn signal_all(leader: Option<Pid>, signal: Signal) {
 
 /// Signals every descendant of ours.
 pub fn signal_descendants(signal: Signal) {
-    for pid in own_descendants() {
+    own_descendants().into_iter().for_each(|pid| signal_one(pid, signal));
+}
+
+/// Signals a process that was found a moment ago. One that has just ended is no failure. One that is just being started
+/// may become the supervisor of another run, which belongs to nobody but itself: it is left until the next look.
+pub fn signal_one(pid: Pid, signal: Signal) {
+    if !process::is_being_started(pid) && !detached::is_supervisor(pid) {
         let _ = kill(nix::unistd::Pid::from_raw(pid.get()), signal);
     }
 }

@@ -56,7 +56,7 @@ fn start(input: Option<&OsStr>, program: &[OsString]) -> io::Result<Pid> {
         Some(file) => Stdio::from(File::open(file)?),
         None => Stdio::null(),
     };
-    let child = Command::new(program::own()?).args(call.to_args()).stdin(input).spawn()?;
+    let child = Command::new(program::to_start()?).args(call.to_args()).stdin(input).spawn()?;
     Pid::new(child.id().into()).map_err(io::Error::other)
 }
 

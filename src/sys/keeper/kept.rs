@@ -64,7 +64,7 @@ impl KeptProgram {
         let (ours, theirs) = UnixStream::pair()?;
         let (stdout, out) = io::pipe()?;
         let (stderr, err) = io::pipe()?;
-        let mut command = Command::new(program::own()?);
+        let mut command = Command::new(program::to_start()?);
         command.args(keep.to_args()).env_clear().envs(call.env.iter().cloned()).current_dir(call.dir);
         command.stdin(OwnedFd::from(theirs)).stdout(out).stderr(err);
         let keeper = command.spawn()?;

@@ -144,6 +144,12 @@ pub fn is_stopped(pid: Pid) -> bool {
     imp::is_stopped(pid)
 }
 
+/// Whether it is between `fork` and the end of `exec`, when it has neither arguments nor variables yet. `false` if
+/// unknown.
+pub fn is_being_started(pid: Pid) -> bool {
+    imp::details(pid).is_some_and(|details| !details.is_zombie && details.look.args.is_empty())
+}
+
 /// Whether the process was started with that variable set to that value. `false` if unknown.
 pub fn was_started_with(pid: Pid, name: &str, value: &str) -> bool {
     let wanted = format!("{name}={value}");

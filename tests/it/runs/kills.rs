@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::{SIGKILL, kill};
-use nix::unistd::Pid;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
 use serde_json::Value;
 
 use super::{left_of, put_profiles, script, shown, with_profiles};
@@ -121,6 +122,31 @@ fn a_killed_worker_has_failed() {
     for round in 0..rounds(30) {
         kill_one(&env, Victim::Worker, Duration::from_millis(round as u64 * 2));
     }
+}
+
+#[test]
+fn a_run_goes_on_without_its_follower() {
+    let env = with_profiles(&script("waits", "read x < go; cat"));
+    mkfifo(&env.work().join("go"), Mode::S_IRWXU).unwrap();
+    let mut killed = 0;
+    for round in 0..rounds(30) {
+        let mut follower = env.msg();
+        follower.args(["run", "waits", &round.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut follower = follower.spawn().unwrap();
+        let mut id = String::new();
+        wait_until("there is a run", || {
+            let runs = env.ok(&["runs", "--all"])["runs"].clone();
+            id = runs[0]["id"].as_str().unwrap_or_default().to_string();
+            runs.as_array().unwrap().len() == round + 1
+        });
+        // Not a wait for a state: each round is to hit another moment.
+        std::thread::sleep(Duration::from_millis(round as u64 * 2));
+        follower.kill().unwrap();
+        killed += usize::from(!follower.wait().unwrap().success());
+        fs::write(env.work().join("go"), "go\n").unwrap();
+        assert_eq!(super::wait_for_state(&env, &id, "done")["result"], round.to_string());
+    }
+    assert_eq!(killed, rounds(30));
 }
 
 #[test]
