@@ -33,6 +33,8 @@ pub enum PermissionMode {
     #[default]
     Asks,
     Bypasses,
+    /// It only reads, and plans what to do.
+    Plans,
 }
 
 /// How a session ends.

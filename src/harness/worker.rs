@@ -2,9 +2,11 @@
 //! prints, and the ways in which it fails.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use nix::sys::signal::Signal;
 
 use crate::domain::SessionId;
 use crate::domain::runs::{Cost, MicroUsd, Usage};
@@ -177,6 +179,19 @@ pub enum WorkerExit {
     Code(i32),
     /// By this signal.
     Signal(i32),
+}
+
+/// `exit code 3`, `SIGKILL`.
+impl fmt::Display for WorkerExit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => match Signal::try_from(*signal) {
+                Ok(signal) => f.write_str(signal.as_str()),
+                Err(_) => write!(f, "signal {signal}"),
+            },
+        }
+    }
 }
 
 /// What a line of output says.

@@ -140,7 +140,7 @@ fn a_worker_that_says_nothing_has_failed_and_used_nothing_that_is_known() {
     for adapter in adapters() {
         let end = adapter.reader(Path::new("/w")).end(WorkerExit::Signal(9), "", Path::new("/nowhere"));
         let failure = end.failure.unwrap().to_string();
-        assert_eq!(failure, "signal 9 ended it");
+        assert_eq!(failure, "it was ended by SIGKILL");
         assert_eq!((end.usage, end.cost, end.result), Default::default());
     }
 }

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use crate::domain::runs::{Cost, MicroUsd, Usage};
 
-use super::worker::{UnsupportedOrder, WorkerEnd, WorkerEvent, WorkerExit, WorkerFailure, WorkerOrder};
+use super::worker::{
+    UnsupportedOrder, WorkerEnd, WorkerEvent, WorkerExit, WorkerFailure, WorkerOrder, WorkerSession,
+};
 
 /// Longest text about what a worker does now, in characters.
 const MAX_DOING: usize = 80;
@@ -269,11 +271,13 @@ fn failure_in(exit: WorkerExit, errors: &str) -> WorkerFailure {
         return WorkerFailure::RefusedFlag(flag);
     }
     let last = last_error(errors);
+    // What it said before has nothing to do with that.
+    if let WorkerExit::Signal(_) = exit {
+        let said = if last.is_empty() { last } else { format!("; before that it said: {last}") };
+        return WorkerFailure::Other(format!("it was ended by {exit}{said}"));
+    }
     if last.is_empty() {
-        return WorkerFailure::Other(match exit {
-            WorkerExit::Code(code) => format!("it exited with {code} and said nothing"),
-            WorkerExit::Signal(signal) => format!("signal {signal} ended it"),
-        });
+        return WorkerFailure::Other(format!("it ended with {exit} and said nothing"));
     }
     match failure(None, errors) {
         WorkerFailure::Other(_) => WorkerFailure::Other(last),
@@ -341,7 +345,9 @@ pub(super) fn literal(task: &str) -> String {
 
 /// The instructions before the task, for harnesses to whose system text nothing can be added.
 pub(super) fn with_instructions(order: &WorkerOrder<'_>) -> String {
-    match order.instructions {
+    // A session that is continued has them.
+    let instructions = order.instructions.filter(|_| matches!(order.session, WorkerSession::New(_)));
+    match instructions {
         Some(instructions) => format!("{}\n\nTask: {}", literal(instructions), order.task),
         None => literal(order.task),
     }

@@ -1,4 +1,4 @@
-//! What a shell completes arguments with: agents, reserved patterns and open predictions, as they are now.
+//! What a shell completes arguments with: agents, reserved patterns, open predictions and runs, as they are now.
 
 use super::agents::identity;
 use super::agents::roster::Roster;
@@ -16,6 +16,8 @@ pub enum LiveValue {
     Reservations,
     /// The ids of open predictions in this repository.
     Predictions,
+    /// The ids of runs, newest first.
+    Runs,
 }
 
 /// The values there are now. It changes nothing, and is not a sign of life of the caller.
@@ -24,6 +26,9 @@ pub fn live_values(op: &Op, kind: LiveValue) -> Result<Vec<String>, CommandError
     if kind == LiveValue::Predictions {
         let all = mesh.awareness().predictions(&WorkPlace::of(&op.cwd).repository)?;
         return Ok(all.into_iter().filter(|one| one.end.is_none()).map(|one| one.id).collect());
+    }
+    if kind == LiveValue::Runs {
+        return Ok(mesh.runs().list()?.runs.into_iter().map(|run| run.id.to_string()).collect());
     }
     let roster = Roster::read(&mesh)?;
     let mut values: Vec<String> = match kind {

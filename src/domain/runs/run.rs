@@ -39,6 +39,8 @@ pub struct Run {
     /// The question that its worker waits for an answer to.
     pub question: Option<RunQuestion>,
     pub session: Option<SessionId>,
+    /// The run that it repeats or continues.
+    pub earlier: Option<EarlierRun>,
     pub queued_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
@@ -56,6 +58,23 @@ pub struct Run {
     pub slot: Option<u32>,
     /// The hash of the profile and the task.
     pub prompt: String,
+}
+
+/// How a run follows another.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum EarlierRun {
+    /// It has the same task, and begins anew.
+    Retried(RunId),
+    /// It goes on in the same session.
+    Resumed(RunId),
+}
+
+impl EarlierRun {
+    pub fn id(&self) -> &RunId {
+        match self {
+            Self::Retried(id) | Self::Resumed(id) => id,
+        }
+    }
 }
 
 /// Who asked for a run, and is told how it ends.

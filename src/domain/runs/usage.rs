@@ -29,6 +29,19 @@ impl Usage {
         }
     }
 
+    /// What is more than in `before`, where both are known. A part that is not reported stays unknown.
+    pub fn since(self, before: Self) -> Self {
+        let more =
+            |all: Option<u64>, before: Option<u64>| all.map(|all| all.saturating_sub(before.unwrap_or(0)));
+        Self {
+            input: more(self.input, before.input),
+            output: more(self.output, before.output),
+            cache_read: more(self.cache_read, before.cache_read),
+            cache_write: more(self.cache_write, before.cache_write),
+            turns: more(self.turns, before.turns),
+        }
+    }
+
     /// All tokens that count against a budget: read, written and put into the cache, but not read from there. `None`
     /// if none are reported.
     pub fn tokens(self) -> Option<u64> {
@@ -57,6 +70,15 @@ impl Cost {
         }
     }
 
+    /// The same without what was paid before. What is unknown stays unknown.
+    pub fn since(self, before: MicroUsd) -> Self {
+        match self {
+            Self::Reported(amount) => Self::Reported(amount.saturating_sub(before)),
+            Self::Computed(amount) => Self::Computed(amount.saturating_sub(before)),
+            Self::Unknown => Self::Unknown,
+        }
+    }
+
     /// What the amount rests on: `reported`, `computed` or `unknown`.
     pub fn name(self) -> &'static str {
         match self {
@@ -70,6 +92,17 @@ impl Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_used_before_is_taken_off_and_never_below_zero() {
+        let all = Usage { input: Some(120), output: Some(3), cache_read: Some(9), ..Usage::default() };
+        let before = Usage { input: Some(100), output: Some(5), turns: Some(2), ..Usage::default() };
+        let rest = Usage { input: Some(20), output: Some(0), cache_read: Some(9), ..Usage::default() };
+        assert_eq!(all.since(before), rest);
+        let cost = Cost::Reported(MicroUsd::from_micros(7)).since(MicroUsd::from_micros(3));
+        assert_eq!(cost, Cost::Reported(MicroUsd::from_micros(4)));
+        assert_eq!(Cost::Unknown.since(MicroUsd::from_micros(3)), Cost::Unknown);
+    }
 
     #[test]
     fn what_nobody_reports_stays_unknown() {

@@ -228,6 +228,11 @@ impl Ui {
         self.json
     }
 
+    /// Whether a person reads the output and can type.
+    pub(super) fn is_with_person(&self) -> bool {
+        !self.json && io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+
     /// Whether a person reads the output.
     pub(super) fn is_terminal(&self) -> bool {
         io::stdout().is_terminal()

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::runs::{Run, RunQuestion, Usage};
+use crate::domain::runs::{EarlierRun, Run, RunQuestion, Usage};
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::store::iso;
 
@@ -17,6 +17,11 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         "cacheWrite": cache_write,
         "turns": turns,
     });
+    let (retries, resumes) = match &run.earlier {
+        Some(EarlierRun::Retried(id)) => (Some(id.as_str()), None),
+        Some(EarlierRun::Resumed(id)) => (None, Some(id.as_str())),
+        None => (None, None),
+    };
     json!({
         "id": run.id.as_str(),
         "state": run.state.name(),
@@ -31,6 +36,8 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         "parentRun": run.parent.run.as_ref().map(ToString::to_string),
         "root": run.root,
         "project": run.project,
+        "retries": retries,
+        "resumes": resumes,
         "session": run.session.as_ref().map(ToString::to_string),
         "queuedAt": iso(run.queued_at),
         "startedAt": run.started_at.map(iso),

@@ -10,6 +10,8 @@ use crate::domain::hook::{HookEvent, HookMoment, PermissionMode, SessionEnd, Too
 
 /// The mode in which the user is not asked for permission.
 const BYPASS_PERMISSIONS: &str = "bypassPermissions";
+/// The mode in which it only reads.
+const PLAN: &str = "plan";
 
 /// Gemini CLI's response text if its model said nothing.
 const NOTHING: [&str; 2] = ["", "[no response text]"];
@@ -102,6 +104,7 @@ impl ClaudePayload {
             is_silent: self.prompt_response.0.as_deref().is_some_and(|said| NOTHING.contains(&said.trim())),
             permissions: match self.permission_mode.0.as_deref() {
                 Some(BYPASS_PERMISSIONS) => PermissionMode::Bypasses,
+                Some(PLAN) => PermissionMode::Plans,
                 _ => PermissionMode::Asks,
             },
             cwd: self.cwd.0,

@@ -18,6 +18,7 @@ impl HookCodec for QwenCodec {
         let mut payload: ClaudePayload = lenient_json::object(input)?;
         let permissions = match payload.mode() {
             Some(mode) if UNASKED.contains(&mode) => PermissionMode::Bypasses,
+            Some("plan") => PermissionMode::Plans,
             _ => PermissionMode::Asks,
         };
         let decoded = match event {

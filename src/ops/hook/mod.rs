@@ -80,6 +80,12 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
     let (me, place) = (recognised.agent.clone(), OnceCell::new());
     let mut run = HookRun { op, mesh: &mesh, registry, me, call, place };
     if let HookMoment::BeforeTool(tool) = &call.event.moment {
+        // Its user may have approved a plan in the middle of a turn.
+        if tool.command.is_some()
+            && let Err(error) = run.record_permission_mode()
+        {
+            run.leave_trouble(&error);
+        }
         return run.before(tool, recognised, say);
     }
     if matches!(call.event.moment, HookMoment::SessionEnded(_)) && run.is_of_earlier_session()? {
@@ -271,6 +277,15 @@ impl HookRun<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    fn record_permission_mode(&self) -> Result<(), CommandError> {
+        let session =
+            self.call.event.session.as_ref().filter(|_| !self.call.event.in_subagent && self.me.is_some());
+        if let Some(session) = session {
+            self.mesh.session_states().set_permission_mode(session, self.call.event.permissions)?;
+        }
+        Ok(())
     }
 
     fn prompted(&self, prompt: &str, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::domain::runs::{Cost, MicroUsd, Usage};
@@ -16,17 +15,11 @@ pub(super) fn read(printed: String, exit: WorkerExit, errors: &str, usage: &Path
     let said = last.map_or_else(String::new, |last| format!(": {last}"));
     let failure = match exit {
         WorkerExit::Code(0) => None,
-        WorkerExit::Code(code) => Some(WorkerFailure::Other(format!("it ended with exit code {code}{said}"))),
-        WorkerExit::Signal(signal) => {
-            Some(WorkerFailure::Other(format!("it was ended by {}{said}", signal_name(signal))))
-        }
+        WorkerExit::Code(_) => Some(WorkerFailure::Other(format!("it ended with {exit}{said}"))),
+        WorkerExit::Signal(_) => Some(WorkerFailure::Other(format!("it was ended by {exit}{said}"))),
     };
     let (usage, cost) = used(usage);
     WorkerEnd { result: Some(printed.trim_end().to_string()), usage, cost, failure, denied: None }
-}
-
-fn signal_name(signal: i32) -> String {
-    Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |signal| signal.as_str().to_string())
 }
 
 /// What the file says. What it does not say, or says wrongly, is unknown.

@@ -5,6 +5,7 @@
 //! it ended. `follow` only watches the ledger: whoever follows a run may be killed without harm to it.
 
 mod admission;
+pub mod again;
 pub mod ask;
 pub mod batch;
 mod budget;
@@ -13,7 +14,10 @@ pub mod follow;
 pub mod gate;
 pub mod list;
 pub mod log;
+pub mod open;
+mod parent_access;
 pub mod plan;
+mod session_spending;
 pub mod start;
 pub mod stop;
 pub mod supervise;

@@ -1,10 +1,10 @@
 //! From what was asked for to a run that can be started: which profile, which program, with which limits.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::workers::{Budget, Isolation, Profile, WorkerProgram};
-use crate::domain::{AgentName, Harness, suggestions};
+use crate::domain::{AgentName, Harness, SessionId, suggestions};
 use crate::harness::worker::{WorkerAdapter, WorkerHooks};
 use crate::harness::{self, HarnessSupport};
 use crate::store::worker_files::{self, LoadedWorkers, RunPlace, UntrustedFile};
@@ -12,6 +12,7 @@ use crate::store::{OrderedProgram, ProbeCache, RunOrder};
 
 use super::gate::Gate;
 use super::start::NewRun;
+use super::worker_call;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -27,6 +28,10 @@ pub struct RunRequest {
     pub name: Option<AgentName>,
     pub timeout: Option<Duration>,
     pub budget: Budget,
+    /// Where it works; `None`: here.
+    pub root: Option<PathBuf>,
+    /// The harness that has the session to be continued, and that session.
+    pub resumes: Option<(Harness, SessionId)>,
 }
 
 /// The longest task that a harness takes as an argument. The system's own limit is 128 KiB.
@@ -34,7 +39,8 @@ const MOST_ARGUMENT: usize = 100_000;
 
 /// The run that was asked for, if there is such a profile and its program is there.
 pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
-    let loaded = worker_files::load(&op.home, &op.cwd);
+    let root = request.root.unwrap_or_else(|| op.cwd.clone());
+    let loaded = worker_files::load(&op.home, &root);
     if let Some(error) = problems_error(&loaded) {
         return Err(error);
     }
@@ -54,7 +60,8 @@ pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
         );
         return Err(Gate::Profile.refuse(text).hint(hint));
     }
-    let (program, harness, version) = program_of(op, &profile)?;
+    let (program, harness, version) =
+        program_of(op, &profile, request.resumes.as_ref().map(|(harness, _)| *harness))?;
     if harness.is_some() && request.task.len() > MOST_ARGUMENT {
         let size = request.task.len();
         let text = format!("the task has {size} bytes, and a harness takes at most {MOST_ARGUMENT}");
@@ -71,13 +78,14 @@ pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
         env: profile.env.clone().into_iter().collect(),
         timeout_seconds: request.timeout.or(profile.timeout).map(|timeout| timeout.as_secs().max(1)),
         name: request.name.map(|name| name.to_string()),
-        resumes: None,
+        resumes: request.resumes.map(|(_, session)| session.to_string()),
         most_micros: budget.usd.or(profile.budget.usd).map(|amount| amount.micros()),
         most_tokens: budget.tokens.or(profile.budget.tokens),
         batch_task: None,
+        left_out: worker_call::variables_of_parent(),
     };
     let harness = harness.map(|harness| harness.name().to_string());
-    Ok(NewRun { task: request.task, profile: profile.name, harness, version, root: op.cwd.clone(), order })
+    Ok(NewRun { task: request.task, profile: profile.name, harness, version, root, earlier: None, order })
 }
 
 /// The refusal of a run that needs what nobody trusted.
@@ -115,18 +123,27 @@ fn profile(loaded: &LoadedWorkers, name: &str) -> Result<Profile, CommandError> 
 /// The program, and for a harness which one and its version, if that is known.
 type ChosenProgram = (OrderedProgram, Option<Harness>, Option<String>);
 
-fn program_of(op: &Op, profile: &Profile) -> Result<ChosenProgram, CommandError> {
-    let (harness, path) = match &profile.program {
-        WorkerProgram::Command(words) => return Ok((OrderedProgram::Command(words.clone()), None, None)),
-        WorkerProgram::Harness(harness) => (*harness, harness_program(*harness)),
-        WorkerProgram::FirstInstalled => {
-            let (harness, path) = first_installed().ok_or_else(|| {
-                Gate::Harness
-                    .refuse("no harness that can be a worker is on the PATH")
-                    .hint("install one, or give the profile a `command` in `workers.toml`")
-            })?;
-            (harness, Some(path))
+/// The program of the profile. A session that is continued belongs to one harness.
+fn program_of(op: &Op, profile: &Profile, wanted: Option<Harness>) -> Result<ChosenProgram, CommandError> {
+    let (harness, path) = match (&profile.program, wanted) {
+        (WorkerProgram::FirstInstalled, Some(harness)) => (harness, harness_program(harness)),
+        (program, Some(wanted)) if *program != WorkerProgram::Harness(wanted) => {
+            let text =
+                format!("the session is one of {wanted}, and `{}` is another program now", profile.name);
+            return Err(Gate::Profile.refuse(text).hint("`msg runs retry` begins anew"));
         }
+        (program, _) => match program {
+            WorkerProgram::Command(words) => return Ok((OrderedProgram::Command(words.clone()), None, None)),
+            WorkerProgram::Harness(harness) => (*harness, harness_program(*harness)),
+            WorkerProgram::FirstInstalled => {
+                let (harness, path) = first_installed().ok_or_else(|| {
+                    Gate::Harness
+                        .refuse("no harness that can be a worker is on the PATH")
+                        .hint("install one, or give the profile a `command` in `workers.toml`")
+                })?;
+                (harness, Some(path))
+            }
+        },
     };
     let unable = || Gate::Harness.refuse(format!("{harness} can't be started as a worker"));
     let support = harness::support(harness).ok_or_else(unable)?;

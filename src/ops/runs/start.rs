@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use crate::domain::runs::{Cost, Run, RunId, RunParent, RunState, Usage};
-use crate::domain::{MAX_TEXT, RecordedProcess, sha256};
+use crate::domain::runs::{Cost, EarlierRun, Run, RunId, RunParent, RunState, Usage};
+use crate::domain::{MAX_TEXT, RecordedProcess, SessionId, sha256};
 use crate::store::{Mesh, RunOrder, RunRefusal};
 use crate::sys::environment::{self, variable};
 use crate::sys::{clock, detached, process, random};
 
 use super::RUN_VARIABLE;
 use super::gate::Gate;
+use super::parent_access;
 use super::worker_call;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
@@ -39,6 +40,8 @@ pub struct NewRun {
     pub version: Option<String>,
     /// Where its worker works.
     pub root: PathBuf,
+    /// The run that it repeats or continues.
+    pub earlier: Option<EarlierRun>,
     pub order: RunOrder,
 }
 
@@ -90,7 +93,7 @@ pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandErro
     mesh.runs().write(&id, "task", run.task.as_bytes())?;
     mesh.runs().put_order(&id, &new.order)?;
     mesh.runs().put_draft(&run)?;
-    let call = SupervisorCall { mesh: op.location.to_string(), run: id.clone(), dir: op.cwd.clone() };
+    let call = SupervisorCall { mesh: op.location.to_string(), run: id.clone(), dir: new.root };
     let not_started = |why: String| {
         let text = format!("the supervisor of the run could not be started: {why}");
         CommandError::new(CommandErrorKind::Io, text).hint("`msg doctor` may say more")
@@ -169,6 +172,7 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
     check_mode(op, mesh, new)?;
     let depth = check_depth(mesh, &parent)?;
     check_task(new)?;
+    parent_access::check(mesh, &parent, new)?;
     check_loop(mesh, &prompt, new)?;
     let own = process::identify(process::own_pid())
         .ok_or_else(|| CommandError::new(CommandErrorKind::Io, "this process can't be examined"))?;
@@ -190,7 +194,9 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
         changed: None,
         outside: Vec::new(),
         question: None,
-        session: None,
+        // Known from now on, so that nobody else continues it at the same time.
+        session: new.order.resumes.clone().map(SessionId::new).transpose()?,
+        earlier: new.earlier.clone(),
         queued_at: clock::now(),
         started_at: None,
         ended_at: None,

@@ -9,6 +9,7 @@ use crate::sys::keeper::kept::{KeptCall, KeptProgram};
 use crate::sys::{clock, files, process};
 
 use super::admission::{Admission, admit};
+use super::session_spending::SessionSpending;
 use super::supervisor::{RunFinish, Supervisor};
 use super::turn::{TurnOutcome, wait_for_slot};
 use super::watch_worker::Watcher;
@@ -25,12 +26,13 @@ pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
     let own = RecordedProcess::Pinned(process::identify(process::own_pid()).ok_or_else(gone)?);
     let starter = std::mem::replace(&mut run.owner, own);
     let order = mesh.runs().order(id)?;
+    let spent = SessionSpending::before(&mesh, &run, &order)?;
     if admit(&mesh, &run, &order, starter)? == Admission::Refused {
         return Ok(());
     }
     adopt_orphans();
     let mut supervisor =
-        Supervisor { op, mesh: &mesh, run, order, slot: None, worker: None, parent_tree: None };
+        Supervisor { op, mesh: &mesh, run, order, spent, slot: None, worker: None, parent_tree: None };
     let finish = supervisor.work().unwrap_or_else(|error| RunFinish::failed(error.message));
     supervisor.end(finish)
 }

@@ -3,16 +3,17 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 
 use crate::domain::runs::{Cost, Run, RunId, RunState, Usage};
 use crate::domain::{Agent, MAX_TEXT, Pid};
 use crate::store::{HeldSlot, Mesh, RunOrder};
 use crate::sys::git::run_tree::{ParentChange, TreeFingerprint};
-use crate::sys::keeper::descendants::own_descendants;
+use crate::sys::keeper::descendants::{own_descendants, signal_one};
 use crate::sys::{clock, process};
 
 use super::RUN_VARIABLE;
+use super::session_spending::SessionSpending;
 use super::telling;
 use crate::ops::agents::leave::leave_as;
 use crate::ops::effects::Op;
@@ -52,6 +53,8 @@ pub(super) struct Supervisor<'a> {
     pub(super) mesh: &'a Mesh,
     pub(super) run: Run,
     pub(super) order: RunOrder,
+    /// What earlier runs of the session used, if its harness counts that, too.
+    pub(super) spent: SessionSpending,
     pub(super) slot: Option<HeldSlot>,
     /// The worker as an agent, if we registered it ourselves.
     pub(super) worker: Option<Agent>,
@@ -162,8 +165,7 @@ pub(super) fn end_leftovers(id: &RunId) {
             return;
         }
         for pid in left {
-            // It may have just ended.
-            let _ = kill(nix::unistd::Pid::from_raw(pid.get()), Signal::SIGKILL);
+            signal_one(pid, Signal::SIGKILL);
         }
         clock::pause(Duration::from_millis(2));
     }

@@ -256,7 +256,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
             WorkerEvent::Model(model) => run.model = Some(model),
             WorkerEvent::Doing(what) => run.doing = Some(what),
             WorkerEvent::Used(usage, cost) => {
-                (run.usage, run.cost) = (usage, cost);
+                (run.usage, run.cost) = self.supervisor.spent.taken_off(usage, cost);
                 self.check_budget();
             }
             WorkerEvent::Denied(_) => {}
@@ -285,12 +285,13 @@ impl<'s, 'a> Watcher<'s, 'a> {
             Some(KeptExit::Signal(signal)) => WorkerExit::Signal(signal),
             None => WorkerExit::Signal(Signal::SIGKILL as i32),
         };
-        let end = match self.reader.take() {
+        let mut end = match self.reader.take() {
             Some(reader) => reader.end(exit, &errors, &dir.join("scratch")),
             None => {
                 command_end::read(std::mem::take(&mut self.printed), exit, &errors, &dir.join("usage.json"))
             }
         };
+        (end.usage, end.cost) = self.supervisor.spent.taken_off(end.usage, end.cost);
         let usage = Some((end.usage, end.cost));
         if let Some(ending) = self.ending.take() {
             let (state, reason) = (Some(ending.state), Some(ending.reason));

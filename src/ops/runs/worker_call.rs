@@ -8,7 +8,7 @@ use crate::domain::runs::{MicroUsd, Run};
 use crate::harness::worker::{
     WorkerAccess, WorkerAdapter, WorkerCall, WorkerOrder, WorkerReader, WorkerSession,
 };
-use crate::harness::{self, MsgProgram, SUPPORTED};
+use crate::harness::{self, MsgProgram, SUPPORTED, ancestry};
 use crate::store::{OrderedProgram, RunOrder};
 use crate::sys::detached::SUPERVISOR_VARIABLE;
 use crate::sys::environment::{self, Home};
@@ -56,6 +56,7 @@ pub(super) fn launch(
     launch.env.extend(order.name.iter().map(|name| ("MSG_AGENT".into(), name.into())));
     launch.env.extend(run.slot.map(|slot| (SLOT_VARIABLE.into(), slot.to_string().into())));
     let mut all = inherited();
+    all.retain(|(name, _)| !order.left_out.iter().any(|out| name == out.as_str()));
     // A later value replaces an earlier one.
     for (name, value) in launch.env {
         all.retain(|(known, _)| *known != name);
@@ -106,7 +107,7 @@ fn of_harness(
     let fresh = SessionId::new(uuid::Uuid::new_v4().to_string())?;
     let resumed = order.resumes.clone().map(SessionId::new).transpose()?;
     let hooks = MsgProgram::At(
-        program::own()
+        program::to_record()
             .map_err(|error| CommandError::new(CommandErrorKind::Io, error.to_string()))?
             .to_string_lossy()
             .into_owned(),
@@ -141,6 +142,14 @@ fn of_harness(
         permission_mode: Some(permission_mode),
         dialogs,
     })
+}
+
+/// The variables that the harness around this command sets for its commands. Elsewhere the same names are the user's own.
+pub(super) fn variables_of_parent() -> Vec<String> {
+    let Some(harness) = ancestry::nearest_harness(&ancestry::ancestors()) else { return Vec::new() };
+    let adapter = harness::support(harness.harness).and_then(|support| support.worker());
+    let names = adapter.map_or(&[][..], WorkerAdapter::replaced_variables);
+    names.iter().map(ToString::to_string).collect()
 }
 
 /// Our own variables, without those that say which agent, session or run we are.

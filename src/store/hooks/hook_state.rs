@@ -141,7 +141,8 @@ impl HookStates<'_> {
         }
         for name in files::list(&self.mesh.layout.hooks())? {
             // The state of a session stays valid as long as the session, which may last for weeks.
-            let kinds = ["working", "resting", "roused", "unasked", "waiter", "server", "knowledge"];
+            let kinds =
+                ["working", "resting", "roused", "unasked", "planning", "waiter", "server", "knowledge"];
             let lasts = kinds.iter().any(|kind| name.ends_with(kind));
             let limit = if lasts { older_than * SESSIONS_LAST } else { older_than };
             let path = self.mesh.layout.hooks().join(name);

@@ -5,6 +5,7 @@
 //! hooks/<session>.resting   it is idle and waits for its user
 //! hooks/<session>.roused    somebody is waking it
 //! hooks/<session>.unasked   at its last hook it was in a mode that acts without asking the user for permission
+//! hooks/<session>.planning  at its last hook it was in a mode that only reads
 //! hooks/<session>.waiter    the process that waits for mail while the session is idle
 //! hooks/<session>.server    a server of ours among the session's own processes, which can wake it, too
 //! hooks/<session>.ping      a request to the waiter to show that it works; it answers by renaming this file to `pong`
@@ -31,6 +32,10 @@ use crate::sys::{clock, process};
 
 /// How long a session may take from being woken to its turn. A harness may look for prompts every ten seconds only.
 const WAKE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The modes that have a mark of their own. Without one, the session asks.
+const MARKED_MODES: [(PermissionMode, &str); 2] =
+    [(PermissionMode::Bypasses, "unasked"), (PermissionMode::Plans, "planning")];
 
 /// What a session is doing, as reported by its hooks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -126,23 +131,29 @@ impl SessionStates<'_> {
         Ok(metadata.map(|metadata| FileStamp::of(&metadata).newest()))
     }
 
-    /// Records whether the session acts without asking the user for permission.
+    /// Records whether the session acts without asking the user for permission, or only reads.
     pub fn set_permission_mode(self, session: &SessionId, mode: PermissionMode) -> Result<(), StoreError> {
-        let mark = self.mesh.hooks().file(session, "unasked");
-        match (mode, files::exists(&mark)?) {
-            (PermissionMode::Bypasses, false) => {
-                self.mesh.hooks().make_dir()?;
-                files::touch(&mark)?;
+        for (of, name) in MARKED_MODES {
+            let mark = self.mesh.hooks().file(session, name);
+            match (mode == of, files::exists(&mark)?) {
+                (true, false) => {
+                    self.mesh.hooks().make_dir()?;
+                    files::touch(&mark)?;
+                }
+                (false, true) => _ = files::remove(&mark)?,
+                _ => {}
             }
-            (PermissionMode::Asks, true) => _ = files::remove(&mark)?,
-            _ => {}
         }
         Ok(())
     }
 
     pub fn permission_mode(self, session: &SessionId) -> Result<PermissionMode, StoreError> {
-        let bypasses = files::exists(&self.mesh.hooks().file(session, "unasked"))?;
-        Ok(if bypasses { PermissionMode::Bypasses } else { PermissionMode::Asks })
+        for (mode, name) in MARKED_MODES {
+            if files::exists(&self.mesh.hooks().file(session, name))? {
+                return Ok(mode);
+            }
+        }
+        Ok(PermissionMode::Asks)
     }
 
     /// Claims the right to wake an idle session. `false`: it is not idle, or another process was first.

@@ -12,6 +12,7 @@ use crate::store::error::StoreError;
 use crate::store::handles::RunLedger;
 use crate::store::wire::pretty;
 use crate::sys::files;
+use crate::sys::flock::FileLock;
 use crate::sys::{process, random};
 
 /// A request to stop a run.
@@ -139,6 +140,12 @@ impl RunLedger<'_> {
         let Some(content) = files::read(&self.dir(id).join("stop"))? else { return Ok(None) };
         let unreadable = || StopOrder { by: "somebody".to_string(), urgency: StopUrgency::Now };
         Ok(Some(serde_json::from_slice(&content).unwrap_or_else(|_| unreadable())))
+    }
+
+    /// Waits for the right to continue sessions of runs, until it is dropped. It is taken before any other lock.
+    pub fn lock_resuming(self) -> Result<FileLock, StoreError> {
+        let dir = self.mesh.layout.directory("runs");
+        Ok(FileLock::acquire(&dir.join("resume.lock"), self.mesh.options.lock_timeout)?)
     }
 
     /// Records which agent its worker is, by a hook of that worker.

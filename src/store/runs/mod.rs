@@ -13,6 +13,7 @@
 //! runs/<id>/outside.jsonl, tree-<call>, tree-slow                       see `outside`
 //! runs/<id>/scratch/   files that belong to its worker's command line
 //! runs/<id>/result     its worker's last words, if the ledger has only the beginning of them
+//! runs/resume.lock     held while a session is being continued
 //! ```
 
 pub mod admission;

@@ -31,6 +31,9 @@ pub struct RunOrder {
     /// The task of a batch that it does, by a hash.
     #[serde(default)]
     pub batch_task: Option<String>,
+    /// Variables that the worker must not inherit, because the harness of its parent set them for its own commands.
+    #[serde(default)]
+    pub left_out: Vec<String>,
 }
 
 /// The program of a worker.

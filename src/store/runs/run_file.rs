@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::questions::QuestionKeys;
-use crate::domain::runs::{Cost, MicroUsd, Run, RunId, RunParent, RunState, Usage};
+use crate::domain::runs::{Cost, EarlierRun, MicroUsd, Run, RunId, RunParent, RunState, Usage};
 use crate::domain::{AgentName, SessionId};
 use crate::store::wire::process::{ProcessKey, recorded};
 use crate::store::wire::{pretty, time};
@@ -39,6 +39,10 @@ struct RunKeys {
     #[serde(default)]
     question: Option<QuestionKeys>,
     session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retries: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resumes: Option<String>,
     #[serde(with = "time")]
     queued_at: Timestamp,
     #[serde(with = "time::option", default)]
@@ -94,6 +98,14 @@ pub(super) fn bytes(run: &Run) -> Vec<u8> {
         outside: run.outside.clone(),
         question: run.question.as_ref().map(QuestionKeys::of),
         session: run.session.as_ref().map(ToString::to_string),
+        retries: match &run.earlier {
+            Some(EarlierRun::Retried(id)) => Some(id.to_string()),
+            _ => None,
+        },
+        resumes: match &run.earlier {
+            Some(EarlierRun::Resumed(id)) => Some(id.to_string()),
+            _ => None,
+        },
         queued_at: run.queued_at,
         started_at: run.started_at,
         ended_at: run.ended_at,
@@ -156,6 +168,11 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
         outside: keys.outside,
         question: keys.question.map(QuestionKeys::question),
         session: session(keys.session)?,
+        earlier: match (keys.retries.as_deref(), keys.resumes.as_deref()) {
+            (_, Some(id)) => Some(EarlierRun::Resumed(RunId::new(id)?)),
+            (Some(id), None) => Some(EarlierRun::Retried(RunId::new(id)?)),
+            (None, None) => None,
+        },
         queued_at: keys.queued_at,
         started_at: keys.started_at,
         ended_at: keys.ended_at,
@@ -200,6 +217,7 @@ mod tests {
             outside: vec!["src/b.rs".to_string()],
             question: None,
             session: Some(SessionId::new("s").unwrap()),
+            earlier: Some(EarlierRun::Resumed(RunId::from_random(9))),
             queued_at: Timestamp::from_millisecond(1_794_700_676_113).unwrap(),
             started_at: None,
             ended_at: None,

@@ -1,5 +1,6 @@
 //! Runs of workers that are commands: what is promised about them whatever the harness.
 
+mod again;
 mod batch;
 mod fence;
 mod gates;

@@ -12,7 +12,7 @@ use crate::ops::{self, CommandError, LiveValue, Op};
 
 /// Print completions for your shell
 ///
-/// In bash, fish and zsh, names of agents, patterns that others have reserved and ids of predictions are completed, too.
+/// In bash, fish and zsh, names of agents, patterns that others have reserved and ids of predictions and runs are completed, too.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -33,6 +33,7 @@ enum ValueKind {
     Agents,
     Reservations,
     Predictions,
+    Runs,
 }
 
 impl CompletionsArgs {
@@ -51,6 +52,7 @@ pub(super) fn run_values(op: &Op, args: CompletionsArgs) -> Result<CommandOutput
         Some(ValueKind::Agents) | None => LiveValue::Agents,
         Some(ValueKind::Reservations) => LiveValue::Reservations,
         Some(ValueKind::Predictions) => LiveValue::Predictions,
+        Some(ValueKind::Runs) => LiveValue::Runs,
     };
     Ok(Values(ops::live_values(op, kind)?).into())
 }

@@ -73,45 +73,71 @@ pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, Comm
         name: args.name.map(AgentName::new).transpose()?,
         timeout: args.timeout.as_deref().map(|text| ops::parse_duration(text, "--timeout")).transpose()?,
         budget: budget.unwrap_or_default(),
+        ..RunRequest::default()
     };
     let new = plan(op, request)?;
     if args.dry_run {
         return Ok(DryRunReport(dry_run(op, &new)?).into());
     }
-    let interrupt = StopRequest::listen_to_interrupt().map_err(FileError::from)?;
-    let run = start(op, new)?;
-    if args.detach {
-        return Ok(RunReport(run).into());
+    let follower = RunFollower::new(ui, if args.detach { Following::Detached } else { Following::ToItsEnd })?;
+    follower.follow(op, start(op, new)?)
+}
+
+/// Whether whoever starts a run waits for its end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Following {
+    Detached,
+    ToItsEnd,
+}
+
+/// Follows a run that was just started. It listens to Ctrl-C from the beginning.
+pub(super) struct RunFollower<'a> {
+    ui: &'a Ui,
+    following: Following,
+    interrupt: StopRequest,
+}
+
+impl<'a> RunFollower<'a> {
+    /// To be made before the run is started.
+    pub(super) fn new(ui: &'a Ui, following: Following) -> Result<Self, CommandError> {
+        let interrupt = StopRequest::listen_to_interrupt().map_err(FileError::from)?;
+        Ok(Self { ui, following, interrupt })
     }
-    let limit = is_inside_harness().then_some(FOLLOWED_IN_HARNESS);
-    let mut line = ProgressLine::new(ui);
-    let mut prompt = QuestionPrompt::new(op, ui);
-    let end = follow(op, &run.id, limit, &interrupt, |run| {
-        if prompt.show(run) == PromptState::Silent {
-            line.show(run);
+
+    pub(super) fn follow(self, op: &Op, run: Run) -> Result<CommandOutput, CommandError> {
+        if self.following == Following::Detached {
+            return Ok(RunReport(run).into());
         }
-    })?;
-    let end = match end {
-        FollowEnd::Stopped(run) => {
-            line.say(&run, "is being stopped");
-            match stop(op, run.id.as_str(), StopUrgency::Now) {
-                // It has just ended by itself.
-                Err(error) if error.kind == CommandErrorKind::NotRunning => {}
-                stopped => drop(stopped?),
+        let limit = is_inside_harness().then_some(FOLLOWED_IN_HARNESS);
+        let mut line = ProgressLine::new(self.ui);
+        let mut prompt = QuestionPrompt::new(op, self.ui);
+        let end = follow(op, &run.id, limit, &self.interrupt, |run| {
+            if prompt.show(run) == PromptState::Silent {
+                line.show(run);
             }
-            let (never, _asker) = StopRequest::manual();
-            follow(op, &run.id, None, &never, |run| line.show(run))?
-        }
-        end => end,
-    };
-    line.end();
-    Ok(match end {
-        FollowEnd::Ended(run) | FollowEnd::Stopped(run) => {
-            let error = error_of(&run);
-            CommandOutput { report: Some(Box::new(RunReport(run))), error }
-        }
-        FollowEnd::GoesOn(run) => RunReport(run).into(),
-    })
+        })?;
+        let end = match end {
+            FollowEnd::Stopped(run) => {
+                line.say(&run, "is being stopped");
+                match stop(op, run.id.as_str(), StopUrgency::Now) {
+                    // It has just ended by itself.
+                    Err(error) if error.kind == CommandErrorKind::NotRunning => {}
+                    stopped => drop(stopped?),
+                }
+                let (never, _asker) = StopRequest::manual();
+                follow(op, &run.id, None, &never, |run| line.show(run))?
+            }
+            end => end,
+        };
+        line.end();
+        Ok(match end {
+            FollowEnd::Ended(run) | FollowEnd::Stopped(run) => {
+                let error = error_of(&run);
+                CommandOutput { report: Some(Box::new(RunReport(run))), error }
+            }
+            FollowEnd::GoesOn(run) => RunReport(run).into(),
+        })
+    }
 }
 
 /// The error of a run that did not get done.

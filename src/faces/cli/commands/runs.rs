@@ -1,25 +1,29 @@
 //! `msg runs`: the ledger of runs, and what can be done with one.
 
-use clap::{Args, Subcommand};
-use serde_json::{Map, Value};
+use std::ffi::OsString;
 
-use crate::domain::escape_invisible;
-use crate::domain::runs::{Run, RunQuestion, RunState};
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
+
+use crate::domain::runs::{EarlierRun, Run, RunQuestion, RunState};
+use crate::domain::{escape_invisible, shell_word};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json;
+use crate::ops::runs::again::{ResumedRuns, resume, resume_all, retry};
 use crate::ops::runs::follow::follow;
 use crate::ops::runs::list::{RunScope, find, runs};
 use crate::ops::runs::log::{WorkerLog, log};
+use crate::ops::runs::open::{OpenedSession, open};
 use crate::ops::runs::stop::stop;
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
-use crate::ops::{CommandError, Op, format_age};
+use crate::ops::{CommandError, CommandErrorKind, Op, format_age, is_inside_harness};
 use crate::store::StopUrgency;
-use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::StopRequest;
+use crate::sys::{clock, program};
 
-use super::run::{ProgressLine, RunReport, took, used};
+use super::run::{Following, ProgressLine, RunFollower, RunReport, took, used};
 
 /// List runs of workers, and look at one
 ///
@@ -33,7 +37,11 @@ Examples:
   msg runs --all --json | jq '.runs[] | select(.state == \"failed\")'
   msg runs show k3f9xa
   msg runs log k3f9xa
-  msg runs stop k3f9xa --now"
+  msg runs stop k3f9xa --now
+  msg runs retry k3f9xa
+  msg runs resume k3f9xa 'Use the second one'
+  msg runs resume --all
+  msg runs open k3f9xa"
 )]
 pub(in crate::faces::cli) struct RunsArgs {
     #[command(subcommand)]
@@ -60,6 +68,37 @@ enum RunsAction {
         /// Its standard error instead
         #[arg(long)]
         errors: bool,
+    },
+    /// Start a new run with the same task and profile
+    Retry {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Return at once; the end comes as mail
+        #[arg(long)]
+        detach: bool,
+    },
+    /// Continue its session with a new run
+    Resume {
+        /// Its id, or the beginning of it
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        id: Option<String>,
+        /// What the worker is told; without it, to go on
+        #[arg(value_name = "TEXT")]
+        text: Option<String>,
+        /// Every run that was interrupted, for example by a restart of the machine
+        #[arg(long)]
+        all: bool,
+        /// Return at once; the end comes as mail
+        #[arg(long)]
+        detach: bool,
+    },
+    /// Continue its session yourself, in its harness
+    Open {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Only print the command
+        #[arg(long)]
+        print: bool,
     },
     /// Stop it: its worker is told to wrap up, and ended after 30 seconds
     Stop {
@@ -90,10 +129,92 @@ pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, Com
             let which = if errors { WorkerLog::Errors } else { WorkerLog::Output };
             Ok(LogReport(log(op, &id, which)?).into())
         }
+        Some(RunsAction::Retry { id, detach }) => {
+            let following = if detach { Following::Detached } else { Following::ToItsEnd };
+            let follower = RunFollower::new(ui, following)?;
+            follower.follow(op, retry(op, &id)?)
+        }
+        Some(RunsAction::Resume { id: Some(id), text, detach, .. }) => {
+            let following = if detach { Following::Detached } else { Following::ToItsEnd };
+            let follower = RunFollower::new(ui, following)?;
+            follower.follow(op, resume(op, &id, text.as_deref())?)
+        }
+        Some(RunsAction::Resume { id: None, .. }) => Ok(ResumedReport(resume_all(op)?).into()),
+        Some(RunsAction::Open { id, print }) => {
+            let opened = open(op, &id)?;
+            let may_become = !print && ui.is_with_person() && !is_inside_harness();
+            if may_become {
+                // Returns only if that fails.
+                let error = program::become_program(&opened.program, &opened.args, &opened.dir);
+                let text = format!("`{}` could not be started: {error}", opened.program.display());
+                return Err(CommandError::new(CommandErrorKind::Io, text));
+            }
+            Ok(OpenReport(opened).into())
+        }
         Some(RunsAction::Stop { id, now }) => {
             let urgency = if now { StopUrgency::Now } else { StopUrgency::WrapUp };
             Ok(RunReport(stop(op, &id, urgency)?).into())
         }
+    }
+}
+
+struct ResumedReport(ResumedRuns);
+
+impl Report for ResumedReport {
+    fn json(&self) -> Map<String, Value> {
+        let left = self.0.left.iter().map(|(id, why)| json!({ "id": id.as_str(), "reason": why }));
+        Map::from_iter([
+            ("runs".to_string(), self.0.runs.iter().map(json::run::run).collect()),
+            ("left".to_string(), left.collect()),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        if page.is_quiet {
+            return self.0.runs.iter().for_each(|run| page.line(run.id.as_str()));
+        }
+        if self.0.runs.is_empty() && self.0.left.is_empty() {
+            page.line("No run was interrupted.");
+        }
+        for run in &self.0.runs {
+            let earlier = run.earlier.as_ref().map_or("", |earlier| earlier.id().as_str());
+            let line = format!(
+                "Run {} goes on for {earlier}: {}",
+                style::bold(run.id.as_str()),
+                escape_invisible(&run.title(60))
+            );
+            page.line(line);
+        }
+        for (id, why) in &self.0.left {
+            page.line(format!("Run {} was left: {}", style::bold(id.as_str()), escape_invisible(why)));
+        }
+    }
+}
+
+struct OpenReport(OpenedSession);
+
+impl Report for OpenReport {
+    fn json(&self) -> Map<String, Value> {
+        let words: Vec<_> = self.words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        Map::from_iter([
+            ("command".to_string(), words.into()),
+            ("dir".to_string(), self.0.dir.to_string_lossy().into()),
+            ("run".to_string(), json::run::run(&self.0.run)),
+        ])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let quoted = |word: &OsString| shell_word(&word.to_string_lossy()).into_owned();
+        let line: Vec<String> = self.words().iter().map(quoted).collect();
+        let dir = shell_word(&self.0.dir.to_string_lossy()).into_owned();
+        page.line(escape_invisible(&format!("cd {dir} && {}", line.join(" "))));
+    }
+}
+
+impl OpenReport {
+    fn words(&self) -> Vec<OsString> {
+        let program = self.0.program.clone().into_os_string();
+        std::iter::once(program).chain(self.0.args.iter().cloned()).collect()
     }
 }
 
@@ -185,6 +306,13 @@ impl Report for RunPage {
             "parent",
             Some(run.parent.agent.as_ref().map_or_else(|| "a person".to_string(), ToString::to_string)),
         );
+        let earlier = run.earlier.as_ref().map(|earlier| match earlier {
+            EarlierRun::Retried(id) => ("retries", id.to_string()),
+            EarlierRun::Resumed(id) => ("resumes", id.to_string()),
+        });
+        if let Some((name, id)) = earlier {
+            line(page, name, Some(id));
+        }
         line(page, "in", Some(run.root.clone()));
         line(page, "session", run.session.as_ref().map(ToString::to_string));
         line(page, "started", run.started_at.map(|at| format!("{} ago", format_age(at, clock::now()))));

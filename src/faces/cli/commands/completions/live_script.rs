@@ -37,7 +37,11 @@ const fn option(command: &'static str, id: &'static str, long: &'static str) -> 
     LiveArgument { command, subcommand: None, id, values: "agents", place: ArgumentPlace::Option(long) }
 }
 
-const LIVE: [LiveArgument; 11] = [
+const fn of_run(subcommand: &'static str) -> LiveArgument {
+    LiveArgument { subcommand: Some(subcommand), ..first("runs", "id", "runs") }
+}
+
+const LIVE: [LiveArgument; 17] = [
     first("topics", "name", "agents"),
     first("brief", "name", "agents"),
     first("whois", "name", "agents"),
@@ -47,15 +51,22 @@ const LIVE: [LiveArgument; 11] = [
     first("contest", "pattern", "reservations"),
     LiveArgument { place: ArgumentPlace::After(1), ..first("handoff", "name", "agents") },
     LiveArgument { subcommand: Some("dismiss"), ..first("overlaps", "id", "predictions") },
+    of_run("show"),
+    of_run("log"),
+    of_run("stop"),
+    of_run("retry"),
+    of_run("resume"),
+    of_run("open"),
     option("release", "from", "--from"),
     option("delegate", "to", "--to"),
 ];
 
 /// What is looked up: the hint that marks it, and what the generators write for that hint in zsh and fish.
-const MARKS: [(&str, ValueHint, &str, &str); 3] = [
+const MARKS: [(&str, ValueHint, &str, &str); 4] = [
     ("agents", ValueHint::Username, ":_users", "__fish_complete_users"),
     ("reservations", ValueHint::Hostname, ":_hosts", "__fish_print_hostnames"),
     ("predictions", ValueHint::Url, ":_urls", "__fish_complete_urls"),
+    ("runs", ValueHint::EmailAddress, ":_email_addresses", "__fish_complete_email_addresses"),
 ];
 
 pub(super) fn script(shell: Shell) -> String {

@@ -1,0 +1,144 @@
+//! `msg runs retry` and `msg runs resume`: a run that has ended is begun anew, or its session is continued.
+//!
+//! Both start a new run, and every gate is asked again: the profile counts as it is now, with the limits that were asked
+//! for then.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::domain::runs::{EarlierRun, MicroUsd, Run, RunId, RunState};
+use crate::domain::workers::Budget;
+use crate::domain::{AgentName, Harness, SessionId};
+use crate::harness;
+use crate::store::{Mesh, RunOrder};
+
+use super::gate::Gate;
+use super::list::{as_it_is, find};
+use super::plan::{RunRequest, plan};
+use super::start::{NewRun, start};
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+
+/// What a worker is told whose run was cut short, and one that had ended.
+const GO_ON_INTERRUPTED: &str = "You were interrupted in the middle of your work. Look at what is done already, and \
+                                 then go on with your task until it is done.";
+const GO_ON: &str = "Go on with your task until it is done.";
+
+/// The runs that were continued, and those that were not.
+#[derive(Debug, Default)]
+pub struct ResumedRuns {
+    pub runs: Vec<Run>,
+    /// Ids, and why.
+    pub left: Vec<(RunId, String)>,
+}
+
+/// Starts a new run with the task and the profile of one that has ended.
+pub fn retry(op: &Op, id: &str) -> Result<Run, CommandError> {
+    let run = ended(find(op, id)?)?;
+    let mesh = mesh(op)?;
+    start(op, retried(op, &mesh, &run)?)
+}
+
+/// Continues the session of a run that has ended, with this text.
+pub fn resume(op: &Op, id: &str, text: Option<&str>) -> Result<Run, CommandError> {
+    let run = ended(find(op, id)?)?;
+    let mesh = mesh(op)?;
+    // Held until the new run is in the ledger, so that one session is not continued by two.
+    let _turn = mesh.runs().lock_resuming()?;
+    start_resumed(op, &mesh, &run, text)
+}
+
+/// Continues every interrupted run that nobody has continued or begun anew.
+pub fn resume_all(op: &Op) -> Result<ResumedRuns, CommandError> {
+    let mut all = ResumedRuns::default();
+    let Some(mesh) = op.mesh()? else { return Ok(all) };
+    let _turn = mesh.runs().lock_resuming()?;
+    let list: Vec<Run> = mesh.runs().list()?.runs.into_iter().map(|run| as_it_is(&mesh, run)).collect();
+    let has_follower =
+        |run: &Run| list.iter().any(|other| other.earlier.as_ref().is_some_and(|it| *it.id() == run.id));
+    // The oldest goes first, as in the queue.
+    for run in list.iter().rev().filter(|run| run.state == RunState::Interrupted && !has_follower(run)) {
+        match start_resumed(op, &mesh, run, None) {
+            Ok(resumed) => all.runs.push(resumed),
+            Err(error) => all.left.push((run.id.clone(), error.message)),
+        }
+    }
+    Ok(all)
+}
+
+fn mesh(op: &Op) -> Result<std::rc::Rc<Mesh>, CommandError> {
+    op.mesh()?.ok_or_else(|| CommandError::new(CommandErrorKind::Io, "the mesh is gone"))
+}
+
+/// The run, if it has ended.
+pub(super) fn ended(run: Run) -> Result<Run, CommandError> {
+    if run.state.is_final() {
+        return Ok(run);
+    }
+    let text = format!("run {} goes on: it is {}", run.id, run.outcome());
+    let error = CommandError::new(CommandErrorKind::AtWork, text).fact("state", run.state.name());
+    Err(error.hint(format!("`msg runs stop {}` stops it", run.id)))
+}
+
+/// The session that can be continued, with its harness.
+pub(super) fn session(run: &Run) -> Result<(Harness, SessionId), CommandError> {
+    let refusal = |why: &str| {
+        let text = format!("run {} can't be continued: {why}", run.id);
+        CommandError::new(CommandErrorKind::InvalidValue, text)
+            .hint(format!("`msg runs retry {}` begins anew", run.id))
+    };
+    let harness = run.harness.as_deref().ok_or_else(|| refusal("a command has no session"))?;
+    let harness = harness::parse(harness).ok_or_else(|| refusal("its harness is not known"))?;
+    let session = run.session.clone().ok_or_else(|| refusal("it ended before it had a session"))?;
+    Ok((harness, session))
+}
+
+fn start_resumed(op: &Op, mesh: &Mesh, run: &Run, text: Option<&str>) -> Result<Run, CommandError> {
+    // What was interrupted before its worker began has nothing to go on with.
+    if run.state == RunState::Interrupted && run.started_at.is_none() {
+        return start(op, retried(op, mesh, run)?);
+    }
+    let (harness, session) = session(run)?;
+    let list = mesh.runs().list()?.runs.into_iter().map(|run| as_it_is(mesh, run));
+    let goes_on = |other: &Run| !other.state.is_final() && other.session.as_ref() == Some(&session);
+    if let Some(other) = list.into_iter().find(goes_on) {
+        let text = format!("run {} continues this session already", other.id);
+        return Err(CommandError::new(CommandErrorKind::AtWork, text).fact("run", other.id.to_string()));
+    }
+    let usual = if run.state == RunState::Interrupted { GO_ON_INTERRUPTED } else { GO_ON };
+    let order = mesh.runs().order(&run.id)?;
+    let mut request = request(run, &order)?;
+    request.task = text.filter(|text| !text.trim().is_empty()).unwrap_or(usual).to_string();
+    request.resumes = Some((harness, session));
+    let new = plan(op, request)?;
+    start(op, NewRun { earlier: Some(EarlierRun::Resumed(run.id.clone())), ..new })
+}
+
+fn retried(op: &Op, mesh: &Mesh, run: &Run) -> Result<NewRun, CommandError> {
+    let order = mesh.runs().order(&run.id)?;
+    let new = plan(op, request(run, &order)?)?;
+    Ok(NewRun { earlier: Some(EarlierRun::Retried(run.id.clone())), ..new })
+}
+
+/// What was asked for then.
+fn request(run: &Run, order: &RunOrder) -> Result<RunRequest, CommandError> {
+    Ok(RunRequest {
+        profile: run.profile.clone(),
+        task: run.task.clone(),
+        name: order.name.clone().map(AgentName::new).transpose()?,
+        timeout: order.timeout_seconds.map(Duration::from_secs),
+        budget: Budget { usd: order.most_micros.map(MicroUsd::from_micros), tokens: order.most_tokens },
+        root: Some(root(run)?),
+        resumes: None,
+    })
+}
+
+/// Where it worked, if that is still there.
+pub(super) fn root(run: &Run) -> Result<PathBuf, CommandError> {
+    let root = PathBuf::from(&run.root);
+    if Path::is_dir(&root) {
+        return Ok(root);
+    }
+    let text = format!("the directory of run {} is gone: `{}`", run.id, run.root);
+    Err(Gate::Task.refuse(text).hint("start a new run where the work is to be done: `msg run`"))
+}

@@ -1,0 +1,36 @@
+//! A worker may do no more than its parent: whoever only reads starts only readers.
+//!
+//! What a parent may do is known in two cases. A worker of ours has an order, and other harnesses tell in their hooks
+//! whether they are in a mode that only plans. Whether a parent would have asked its user before an edit is not compared:
+//! its user was asked about `msg run` itself.
+
+use crate::domain::hook::PermissionMode;
+use crate::domain::runs::RunParent;
+use crate::store::Mesh;
+
+use super::gate::Gate;
+use super::start::NewRun;
+use crate::ops::error::CommandError;
+
+/// Refuses a writer whose parent only reads.
+pub(super) fn check(mesh: &Mesh, parent: &RunParent, new: &NewRun) -> Result<(), CommandError> {
+    if !new.order.is_to_write {
+        return Ok(());
+    }
+    let refusal = |why: String| {
+        let text = format!("`{}` changes files, and {why}", new.profile);
+        Gate::Harness.refuse(text).hint("choose a profile that only reads: `msg workers` lists them")
+    };
+    if let Some(run) = &parent.run
+        && mesh.runs().get(run)?.is_some()
+        && !mesh.runs().order(run)?.is_to_write
+    {
+        return Err(refusal(format!("you are the worker of run {run}, which only reads")));
+    }
+    if let Some(session) = &parent.session
+        && mesh.session_states().permission_mode(session)? == PermissionMode::Plans
+    {
+        return Err(refusal("you are in a mode that only plans".to_string()));
+    }
+    Ok(())
+}
