@@ -49,6 +49,15 @@ fn step() -> Step {
 }
 
 #[test]
+fn a_request_can_be_refused() {
+    let server = Server::start();
+    server.play("", [Step::refuse(429, json!({ "error": "too many" })), Step::say("now")]);
+    let refused: Value = serde_json::from_str(&ask(&server, "/v1/messages", &turn(false))).unwrap();
+    assert_eq!(refused, json!({ "error": "too many" }));
+    assert!(ask(&server, "/v1/messages", &turn(false)).contains("now"));
+}
+
+#[test]
 fn each_api_says_it_in_one_piece() {
     let check = |path: &str, places: [&str; 3]| {
         let server = Server::start();

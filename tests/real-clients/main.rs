@@ -1,12 +1,12 @@
 //! Runs the real clients against a scripted model, with `msg` installed as a user would install it.
 //!
 //! ```text
-//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]
+//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [workers] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]
 //! ```
 //!
 //! `tests/real-clients/install` installs the clients; it is called first, and fetches only what is missing. A client
-//! that cannot be installed is *not run*, and reported as such. There are six parts: `inspector`, `headless`,
-//! `awareness` with two clients at a time, `knowledge`, and `waking` and `interrupting` in a terminal; without
+//! that cannot be installed is *not run*, and reported as such. There are seven parts: `inspector`, `headless`,
+//! `workers` (all of it with `RAVENRY_ALL_WORKERS=1`), `awareness` with two clients at a time, `knowledge`, and `waking` and `interrupting` in a terminal; without
 //! arguments all of them run. `--soak` is a part of its own.
 //! `--keep` keeps the folders in which clients were run.
 #![allow(
@@ -33,6 +33,7 @@ mod scene;
 mod trial;
 mod wait;
 mod waking;
+mod workers;
 
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ use report::Report;
 use scene::Scene;
 use trial::{Peer, Trial};
 
-const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]";
+const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [workers] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]";
 
 /// A client that the script installs, and its folder.
 struct Installed {
@@ -66,7 +67,13 @@ fn main() -> ExitCode {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--keep" => keep = true,
-            "headless" | "awareness" | "knowledge" | "waking" | "interrupting" | inspector::NAME => {
+            "headless"
+            | "workers"
+            | "awareness"
+            | "knowledge"
+            | "waking"
+            | "interrupting"
+            | inspector::NAME => {
                 parts.push(arg);
             }
             "--soak" => {
@@ -149,6 +156,10 @@ fn main() -> ExitCode {
         if soak.is_none() && is_wanted("headless") {
             report.client(client.name(), &known.version);
             try_out(&mut report, &|trial, report| trial.go(report));
+        }
+        if soak.is_none() && is_wanted("workers") && workers::can_be_tried(client) {
+            report.client(&format!("{}, workers", client.name()), &known.version);
+            try_out(&mut report, &|trial, report| workers::go(trial, report));
         }
         if soak.is_none() && is_wanted("awareness") {
             let name = format!("{}, awareness", client.name());

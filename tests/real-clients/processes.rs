@@ -19,9 +19,23 @@ impl Process {
 
     /// Its resident memory, in KiB.
     pub fn resident(&self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    fn status(&self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
         line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or_default()
+    }
+
+    /// The most that it ever had in memory, in KiB.
+    pub fn most_resident(&self) -> u64 {
+        self.status("VmHWM:")
+    }
+
+    /// Its parent.
+    pub fn parent(&self) -> Option<i32> {
+        i32::try_from(self.status("PPid:")).ok()
     }
 
     /// Whether it has ended, reaped or not. An ending process has no environment any more.
@@ -38,7 +52,12 @@ impl Process {
 
 /// All processes that were started with that home. Zombies are left out, because their environment is gone.
 pub fn of(home: &Path) -> Vec<Process> {
-    let variable = format!("HOME={}", home.display());
+    started_with("HOME", &home.display().to_string())
+}
+
+/// All processes that were started with that variable.
+pub fn started_with(name: &str, value: &str) -> Vec<Process> {
+    let variable = format!("{name}={value}");
     let pids = fs::read_dir("/proc").unwrap().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let is_of = |pid: &i32| {

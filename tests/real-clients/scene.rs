@@ -195,6 +195,19 @@ impl Scene {
         running.end(code)
     }
 
+    /// Waits for its end.
+    pub fn wait_for(&self, mut running: Running) -> Ended {
+        let give_up = Instant::now() + LIMIT;
+        let code = loop {
+            match running.child.try_wait().unwrap() {
+                Some(status) => break status.code(),
+                None if Instant::now() > give_up => break None,
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        running.end(code)
+    }
+
     /// Starts it as the leader of a process group.
     pub fn start(&self, command: &mut Command) -> Running {
         // Several may run at once, each with its own output files.

@@ -33,6 +33,14 @@ impl Client for Claude {
         command.args(["--permission-mode", mode]);
     }
 
+    fn worker_variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[("CLAUDE_CODE_MAX_RETRIES", "0")]
+    }
+
+    fn tells_cost(&self) -> bool {
+        true
+    }
+
     fn converse(&self, command: &mut Command, url: &str) -> Option<Conversation> {
         be_alone(command, url);
         command.args(["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]);

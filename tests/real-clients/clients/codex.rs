@@ -33,6 +33,13 @@ impl Client for Codex {
         command.arg(prompt);
     }
 
+    fn set_up_worker(&self, scene: &Scene, _url: &str) {
+        let file = ".codex/config.toml";
+        let config = std::fs::read_to_string(scene.home().join(file)).expect("it was set up");
+        // The last table is that of the provider.
+        scene.write(file, &format!("{config}request_max_retries = 0\nstream_max_retries = 0\n"));
+    }
+
     fn resume(&self, command: &mut Command, url: &str, prompt: &str, leave: Leave) {
         self.start(command, url, "resume", leave);
         command.args(["--last", prompt]);

@@ -42,6 +42,19 @@ impl Client for Gemini {
         ]);
     }
 
+    fn set_up_worker(&self, scene: &Scene, _url: &str) {
+        let file = ".gemini/settings.json";
+        let settings = std::fs::read_to_string(scene.home().join(file)).expect("it was set up");
+        scene.write(
+            file,
+            &settings.replace("\"enableAutoUpdate\"", "\"maxAttempts\": 1, \"enableAutoUpdate\""),
+        );
+    }
+
+    fn worker_model(&self) -> Option<&'static str> {
+        Some("gemini-2.5-pro")
+    }
+
     fn resume(&self, command: &mut Command, url: &str, prompt: &str, leave: Leave) {
         self.start(command, url, prompt, leave);
         command.args(["--resume", "latest"]);

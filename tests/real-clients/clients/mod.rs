@@ -71,6 +71,29 @@ pub trait Client: Sync {
         command.arg("--continue");
     }
 
+    /// Changes its settings so that it asks its model only once, and knows what that costs.
+    fn set_up_worker(&self, _scene: &Scene, _url: &str) {}
+
+    /// Variables with which it asks its model only once.
+    fn worker_variables(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// The model that a worker has to be told.
+    fn worker_model(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a worker reports what it cost.
+    fn tells_cost(&self) -> bool {
+        false
+    }
+
+    /// Whether it waits without an end when its model's server says that it is at its limit.
+    fn waits_at_limits(&self) -> bool {
+        false
+    }
+
     /// Whether a resumed session still has what hooks told its model.
     fn keeps_hook_text(&self) -> bool {
         true

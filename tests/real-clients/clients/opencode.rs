@@ -43,6 +43,22 @@ impl Client for Opencode {
         command.arg(prompt);
     }
 
+    fn set_up_worker(&self, scene: &Scene, _url: &str) {
+        let file = ".config/opencode/opencode.json";
+        let config = std::fs::read_to_string(scene.home().join(file)).expect("it was set up");
+        let mut config: serde_json::Value = serde_json::from_str(&config).expect("JSON");
+        config["provider"]["fake"]["models"]["fake-model"]["cost"] = json!({ "input": 3, "output": 15 });
+        scene.write(file, &format!("{config:#}\n"));
+    }
+
+    fn tells_cost(&self) -> bool {
+        true
+    }
+
+    fn waits_at_limits(&self) -> bool {
+        true
+    }
+
     fn serve(&self, command: &mut Command) -> bool {
         be_alone(command);
         command.args(["serve", "--hostname", "127.0.0.1", "--port", "0"]);

@@ -31,6 +31,24 @@ impl Client for Pi {
         command.args(["--mode", "json", "-p", "--model", "fake/fake-model", prompt]);
     }
 
+    fn set_up_worker(&self, scene: &Scene, _url: &str) {
+        scene.write(".pi/agent/settings.json", &json!({ "retry": { "enabled": false } }).to_string());
+        let file = ".pi/agent/models.json";
+        let models = std::fs::read_to_string(scene.home().join(file)).expect("it was set up");
+        let mut models: serde_json::Value = serde_json::from_str(&models).expect("JSON");
+        models["providers"]["fake"]["models"][0]["cost"] =
+            json!({ "input": 3, "output": 15, "cacheRead": 0, "cacheWrite": 0 });
+        scene.write(file, &models.to_string());
+    }
+
+    fn tells_cost(&self) -> bool {
+        true
+    }
+
+    fn worker_model(&self) -> Option<&'static str> {
+        Some("fake/fake-model")
+    }
+
     fn converse(&self, command: &mut Command, _url: &str) -> Option<Conversation> {
         be_alone(command);
         command.args(["--mode", "rpc", "--model", "fake/fake-model"]);

@@ -32,6 +32,7 @@ pub struct Step {
     delay: Duration,
     wait_for: Option<PathBuf>,
     meanwhile: Option<Action>,
+    refusal: Option<(u16, Value)>,
 }
 
 /// What happens elsewhere during a request.
@@ -59,6 +60,11 @@ impl Step {
     /// The model calls a tool.
     pub fn call(call: Call) -> Self {
         Self { calls: vec![call], ..Self::default() }
+    }
+
+    /// The model's server refuses the request with this status.
+    pub fn refuse(status: u16, body: Value) -> Self {
+        Self { refusal: Some((status, body)), ..Self::default() }
     }
 
     pub fn and_call(mut self, call: Call) -> Self {
@@ -177,12 +183,16 @@ fn answer(mut http: tiny_http::Request, script: &Mutex<Script>) {
     let step = script.lock().unwrap_or_else(PoisonError::into_inner).take(&mut request);
     let response = match request.api {
         Some(api) if request.method == "POST" => {
-            let Step { text, calls, delay, wait_for, meanwhile } = step;
+            let Step { text, calls, delay, wait_for, meanwhile, refusal } = step;
             if let Some(meanwhile) = meanwhile {
                 meanwhile(&request);
             }
             std::thread::sleep(delay);
             wait_until_there(wait_for);
+            if let Some((status, body)) = refusal {
+                drop(http.respond(response(status, "application/json", body.to_string())));
+                return;
+            }
             let id = format!("{:x}", uuid::Uuid::new_v4().as_u128() >> 80);
             let (kind, body) = api.answer(&request, text.as_deref(), &calls, &id);
             response(200, kind, body)

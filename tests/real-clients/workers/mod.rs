@@ -1,0 +1,31 @@
+//! Clients as workers: `msg run` starts each without a terminal, against the scripted model.
+//!
+//! The smoke set is an edit with its result and what it used. With `RAVENRY_ALL_WORKERS=1` the rest is tried, too: a
+//! session that is continued, and everything that can go wrong.
+
+mod checks;
+mod stage;
+mod troubles;
+
+use crate::clients::Client;
+use crate::report::Report;
+use crate::trial::Trial;
+
+/// With this variable, everything is tried.
+const ALL: &str = "RAVENRY_ALL_WORKERS";
+
+/// Whether `msg` can start the client as a worker.
+pub fn can_be_tried(client: &dyn Client) -> bool {
+    let harness = ravenry::harness::parse(client.name()).and_then(ravenry::harness::support);
+    harness.is_some_and(|harness| harness.worker().is_some())
+}
+
+pub fn go(trial: &Trial<'_>, report: &mut Report) {
+    let stage = stage::Stage::new(trial);
+    checks::edits(&stage, report);
+    if std::env::var_os(ALL).is_some_and(|value| !value.is_empty()) {
+        checks::is_continued(&stage, report);
+        checks::only_reads(&stage, report);
+        troubles::all(&stage, report);
+    }
+}
