@@ -9,16 +9,12 @@ use crate::domain::runs::RunParent;
 use crate::store::Mesh;
 
 use super::gate::Gate;
-use super::start::NewRun;
 use crate::ops::error::CommandError;
 
-/// Refuses a writer whose parent only reads.
-pub(super) fn check(mesh: &Mesh, parent: &RunParent, new: &NewRun) -> Result<(), CommandError> {
-    if !new.order.is_to_write {
-        return Ok(());
-    }
+/// Refuses a profile that writes if the parent only reads.
+pub(super) fn check_writer(mesh: &Mesh, parent: &RunParent, profile: &str) -> Result<(), CommandError> {
     let refusal = |why: String| {
-        let text = format!("`{}` changes files, and {why}", new.profile);
+        let text = format!("`{profile}` changes files, and {why}");
         Gate::Harness.refuse(text).hint("choose a profile that only reads: `msg workers` lists them")
     };
     if let Some(run) = &parent.run

@@ -172,7 +172,9 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
     check_mode(op, mesh, new)?;
     let depth = check_depth(mesh, &parent)?;
     check_task(new)?;
-    parent_access::check(mesh, &parent, new)?;
+    if new.order.is_to_write {
+        parent_access::check_writer(mesh, &parent, &new.profile)?;
+    }
     check_loop(mesh, &prompt, new)?;
     let own = process::identify(process::own_pid())
         .ok_or_else(|| CommandError::new(CommandErrorKind::Io, "this process can't be examined"))?;
