@@ -29,7 +29,7 @@ use crate::ops::reservations::waiting;
 use crate::ops::setup::install;
 use crate::ops::wake::{self, WakeDescription};
 
-use machine::{inotify, permissions};
+use machine::{git, inotify, permissions};
 
 const REPAIR: &str = "run `msg doctor --repair`";
 
@@ -58,6 +58,7 @@ pub fn doctor(op: &Op, errors: Vec<CommandError>, mode: DoctorMode) -> Vec<Healt
         Err(error) => checks.push(HealthCheck::failed("permissions", error)),
     }
     checks.extend(install::checks(op, mode));
+    checks.push(git(op));
     checks.push(inotify());
     checks
 }

@@ -83,10 +83,11 @@ pub use retrying_read::limit_read_retries;
 pub use runs::admission::{AdmissionLock, BatchTaskRecord, RunRefusal};
 pub use runs::ledger::{LedgerList, StopOrder, StopUrgency};
 pub use runs::modes::RecordedMode;
-pub use runs::order::{OrderedProgram, RunOrder};
+pub use runs::order::{OrderedProgram, RunOrder, WorktreeOrder};
 pub use runs::outside::OutsideChange;
 pub use runs::questions::{AskedQuestion, QuestionAnswer};
 pub use runs::slots::{HeldSlot, RunSlots};
+pub use runs::work_record::{WorkRecord, WorkStage};
 pub use setup::config_files;
 pub use setup::installs::{
     InstallRecord, InstallRecords, InstallsLock, OriginalFile, OriginalOutline, RestoredFile, WrittenFile,

@@ -38,6 +38,8 @@ pub struct Run {
     pub outside: Vec<String>,
     /// The question that its worker waits for an answer to.
     pub question: Option<RunQuestion>,
+    /// New files that are kept apart from its work, each with the reason: large ones, and such as look like secrets.
+    pub saved: Vec<String>,
     pub session: Option<SessionId>,
     /// The run that it repeats or continues.
     pub earlier: Option<EarlierRun>,

@@ -18,6 +18,12 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::AmbiguousMessage
         | CommandErrorKind::AmbiguousPattern
         | CommandErrorKind::AtWork
+        | CommandErrorKind::ChangedMeanwhile
+        | CommandErrorKind::Conflict
+        | CommandErrorKind::NoWork
+        | CommandErrorKind::NotClean
+        | CommandErrorKind::NotSaved
+        | CommandErrorKind::NotVerified
         | CommandErrorKind::TooEarly
         | CommandErrorKind::NotContested
         | CommandErrorKind::NotFirst
@@ -65,6 +71,7 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::NoHost
         | CommandErrorKind::NotJoined => 3,
         CommandErrorKind::BadConfig
+        | CommandErrorKind::OldGit
         | CommandErrorKind::BrokenPromise
         | CommandErrorKind::Corrupt
         | CommandErrorKind::DiskFull

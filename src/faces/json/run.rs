@@ -50,6 +50,7 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         "costIs": run.cost.name(),
         "branch": run.branch,
         "changed": run.changed,
+        "saved": run.saved,
         "outside": run.outside,
         "question": run.question.as_ref().map(RunQuestion::line),
         "answerWith": run.question.as_ref().map(|question| answer_command(run, question, AnswerChoice::Allow)),

@@ -1,8 +1,9 @@
-//! `doctor` checks of the machine: who may open the mesh directory, and the kernel's inotify limits.
+//! `doctor` checks of the machine: who may open the mesh directory, the version of git, and the kernel's inotify limits.
 
 use crate::ops::effects::Op;
 use crate::ops::health_check::{DoctorMode, HealthCheck};
 use crate::store::Mesh;
+use crate::sys::git::run_tree::{RunTreeError, merging_git};
 
 pub(super) fn permissions(op: &Op, mesh: &Mesh, mode: DoctorMode) -> HealthCheck {
     const NAME: &str = "permissions";
@@ -25,6 +26,30 @@ pub(super) fn permissions(op: &Op, mesh: &Mesh, mode: DoctorMode) -> HealthCheck
             )
         }
     }
+}
+
+/// Checks whether git can merge the work of runs.
+pub(super) fn git(op: &Op) -> HealthCheck {
+    const NAME: &str = "git";
+    match merging_git() {
+        Ok(version) => HealthCheck::ok(NAME, format!("{version} can merge the work of runs")),
+        // Until there is such work, nothing is wrong.
+        Err(RunTreeError::OldGit { found }) if !has_work(op) => {
+            HealthCheck::ok(NAME, format!("{found}; `msg runs merge` needs 2.40 or newer"))
+        }
+        Err(RunTreeError::OldGit { found }) => HealthCheck::warn(
+            NAME,
+            format!("git {found} can't merge the work of runs (`msg runs merge`)"),
+            "install git 2.40 or newer",
+        ),
+        Err(error) if has_work(op) => HealthCheck::warn(NAME, error.to_string(), "install git 2.40 or newer"),
+        Err(_) => HealthCheck::ok(NAME, "not found; worktrees of runs need it"),
+    }
+}
+
+/// Whether a run had a worktree. What can't be read is told by other checks.
+fn has_work(op: &Op) -> bool {
+    op.mesh().ok().flatten().is_some_and(|mesh| mesh.runs().has_work().unwrap_or(false))
 }
 
 /// Checks the inotify limits: `watch` needs one watch and one instance; harnesses and editors use up thousands.

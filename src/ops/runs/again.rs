@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::runs::{EarlierRun, MicroUsd, Run, RunId, RunState};
-use crate::domain::workers::Budget;
+use crate::domain::workers::{Budget, Isolation};
 use crate::domain::{AgentName, Harness, SessionId};
 use crate::harness;
 use crate::store::{Mesh, RunOrder};
@@ -110,6 +110,8 @@ fn start_resumed(op: &Op, mesh: &Mesh, run: &Run, text: Option<&str>) -> Result<
     let mut request = request(run, &order)?;
     request.task = text.filter(|text| !text.trim().is_empty()).unwrap_or(usual).to_string();
     request.resumes = Some((harness, session));
+    // Its worktree is made again, with all that it left.
+    request.continues = order.worktree.as_ref().map(|_| run.id.clone());
     let new = plan(op, request)?;
     start(op, NewRun { earlier: Some(EarlierRun::Resumed(run.id.clone())), ..new })
 }
@@ -128,9 +130,23 @@ fn request(run: &Run, order: &RunOrder) -> Result<RunRequest, CommandError> {
         name: order.name.clone().map(AgentName::new).transpose()?,
         timeout: order.timeout_seconds.map(Duration::from_secs),
         budget: Budget { usd: order.most_micros.map(MicroUsd::from_micros), tokens: order.most_tokens },
-        root: Some(root(run)?),
+        root: Some(place(run)?),
         resumes: None,
+        isolation: order.worktree.as_ref().map(|_| Isolation::Worktree),
+        continues: None,
     })
+}
+
+/// The tree that it worked for, if that is still there.
+fn place(run: &Run) -> Result<PathBuf, CommandError> {
+    match &run.project {
+        None => root(run),
+        Some(project) if Path::is_dir(Path::new(project)) => Ok(PathBuf::from(project)),
+        Some(project) => {
+            let text = format!("the tree that run {} worked for is gone: `{project}`", run.id);
+            Err(Gate::Task.refuse(text).hint("start a new run where the work is to be done: `msg run`"))
+        }
+    }
 }
 
 /// Where it worked, if that is still there.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{after, select};
 
 use crate::domain::runs::{BatchKind, BatchLine, BatchPlan, Run, RunState, TaskLineProblem};
+use crate::domain::workers::Isolation;
 use crate::domain::{Liveness, sha256};
 use crate::store::{Mesh, OrderedProgram, StopUrgency};
 use crate::sys::git::WorkTree;
@@ -156,12 +157,6 @@ fn check_line(op: &Op, line: &BatchLine) -> Result<(), TaskLineProblem> {
         let hint = Some("give the line a `profile`, or the command `--profile`".to_string());
         return Err(TaskLineProblem { hint, ..TaskLineProblem::new(line.line, "it names no profile") });
     }
-    if line.has_worktree == Some(true) {
-        return Err(TaskLineProblem::new(
-            line.line,
-            "this version of msg makes no worktrees for a batch yet",
-        ));
-    }
     if !line.reserve.is_empty() {
         return Err(TaskLineProblem::new(line.line, "this version of msg reserves nothing for a batch yet"));
     }
@@ -170,7 +165,11 @@ fn check_line(op: &Op, line: &BatchLine) -> Result<(), TaskLineProblem> {
 }
 
 fn request_of(line: &BatchLine, task: String) -> RunRequest {
-    RunRequest { profile: line.profile.clone().unwrap_or_default(), task, ..RunRequest::default() }
+    let isolation = line.has_worktree.map(|has_worktree| match has_worktree {
+        true => Isolation::Worktree,
+        false => Isolation::None,
+    });
+    RunRequest { profile: line.profile.clone().unwrap_or_default(), task, isolation, ..RunRequest::default() }
 }
 
 fn problems_error(kind: BatchKind, mut problems: Vec<TaskLineProblem>) -> CommandError {

@@ -1,5 +1,7 @@
 //! The ledger as it is shown. Listing changes nothing.
 
+use std::path::Path;
+
 use crate::domain::Liveness;
 use crate::domain::runs::{Run, RunId, RunState};
 use crate::store::Mesh;
@@ -77,6 +79,14 @@ pub(super) fn as_it_is(mesh: &Mesh, mut run: Run) -> Run {
     if is_dead(&run) {
         run.reason = Some(format!("its supervisor died while it was {}", run.outcome()));
         run.state = RunState::Interrupted;
+        // What can't be read is told when the work is saved.
+        if let Ok(Some(work)) = mesh.runs().work(&run.id) {
+            run.root = Path::new(&work.place).join(format!("run-{}", work.tree)).display().to_string();
+            run.project = Some(work.project);
+            if work.tip.is_some() {
+                (run.branch, run.changed, run.saved) = (work.branch, Some(work.changed), work.saved);
+            }
+        }
     }
     if run.agent.is_none() {
         // If it can't be read, nobody has joined as far as we know.

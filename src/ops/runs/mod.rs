@@ -10,23 +10,33 @@ pub mod ask;
 pub mod batch;
 mod budget;
 mod command_end;
+pub mod diff;
+pub mod discard;
+mod ended_work;
 pub mod follow;
 pub mod gate;
+pub mod gc;
 pub mod list;
 pub mod log;
+pub mod merge;
 pub mod open;
+mod own_worktree;
 mod parent_access;
 pub mod plan;
+pub mod pr;
 mod session_spending;
+pub(in crate::ops) mod settle;
 pub mod start;
 pub mod stop;
 pub mod supervise;
 mod supervisor;
 pub mod tell;
 mod telling;
+mod tree_error;
 mod turn;
 mod watch_question;
 mod watch_worker;
+pub(in crate::ops) mod work;
 mod worker_call;
 mod worker_output;
 
@@ -34,5 +44,7 @@ mod worker_output;
 pub const RUN_VARIABLE: &str = "MSG_RUN";
 /// The variable with the number of the slot.
 const SLOT_VARIABLE: &str = "RAVENRY_SLOT";
+/// The variable with the tree that a run works for, if it works in a worktree of its own.
+const PROJECT_VARIABLE: &str = "RAVENRY_PROJECT";
 /// The variable with the file to which a command may write what it used.
 const USAGE_VARIABLE: &str = "MSG_USAGE";

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 
 use crate::domain::runs::Run;
 use crate::harness;
-use crate::store::OrderedProgram;
+use crate::store::{Mesh, OrderedProgram};
 use crate::sys::program;
 
 use super::again::{ended, root, session};
 use super::gate::Gate;
 use super::list::find;
+use super::settle::settle;
+use super::work::RunWork;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::workers::harness_program;
@@ -29,8 +31,11 @@ pub struct OpenedSession {
 pub fn open(op: &Op, id: &str) -> Result<OpenedSession, CommandError> {
     let run = ended(find(op, id)?)?;
     let (harness, session) = session(&run)?;
-    let dir = root(&run)?;
     let mesh = op.mesh()?.ok_or_else(|| CommandError::new(CommandErrorKind::Io, "the mesh is gone"))?;
+    let dir = match run.project {
+        None => root(&run)?,
+        Some(_) => reopen(op, &mesh, &run)?,
+    };
     let then = match mesh.runs().order(&run.id)?.program {
         OrderedProgram::Harness { path, .. } => {
             Some(PathBuf::from(path)).filter(|path| program::is_program(path))
@@ -44,4 +49,13 @@ pub fn open(op: &Op, id: &str) -> Result<OpenedSession, CommandError> {
         return Err(Gate::Harness.refuse(text).hint("install it again, or put it on the PATH"));
     };
     Ok(OpenedSession { args: adapter.interactive(session.as_str()), run, program, dir })
+}
+
+/// The worktree of a run, made again if it is gone. What is done there is saved by the next command about its work.
+fn reopen(op: &Op, mesh: &Mesh, run: &Run) -> Result<PathBuf, CommandError> {
+    settle(op, mesh)?;
+    let _lock = mesh.runs().lock_work()?;
+    let none = || CommandError::new(CommandErrorKind::NoWork, format!("run {} has no worktree", run.id));
+    let mut work = RunWork::load(op, mesh, &run.id)?.ok_or_else(none)?;
+    work.reopen(&mesh.runs().order(&run.id)?.worktree.unwrap_or_default())
 }

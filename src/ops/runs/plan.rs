@@ -3,15 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::workers::{Budget, Isolation, Profile, WorkerProgram};
+use crate::domain::runs::RunId;
+use crate::domain::workers::{Budget, Isolation, Profile, WorkerProgram, WorktreeSetup};
 use crate::domain::{AgentName, Harness, SessionId, suggestions};
 use crate::harness::worker::{WorkerAdapter, WorkerHooks};
 use crate::harness::{self, HarnessSupport};
 use crate::store::worker_files::{self, LoadedWorkers, RunPlace, UntrustedFile};
-use crate::store::{OrderedProgram, ProbeCache, RunOrder};
+use crate::store::{OrderedProgram, ProbeCache, RunOrder, WorktreeOrder};
+use crate::sys::git::run_tree::WantedFiles;
 
 use super::gate::Gate;
 use super::start::NewRun;
+use super::work;
 use super::worker_call;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
@@ -32,6 +35,10 @@ pub struct RunRequest {
     pub root: Option<PathBuf>,
     /// The harness that has the session to be continued, and that session.
     pub resumes: Option<(Harness, SessionId)>,
+    /// Where it works; `None`: where the profile says.
+    pub isolation: Option<Isolation>,
+    /// The run whose worktree is continued.
+    pub continues: Option<RunId>,
 }
 
 /// The longest task that a harness takes as an argument. The system's own limit is 128 KiB.
@@ -46,20 +53,15 @@ pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
     }
     loaded.warnings.iter().for_each(|warning| op.warn(warning));
     let profile = profile(&loaded, &request.profile)?;
-    if let Some(untrusted) = loaded.untrusted_for(&profile, RunPlace::ParentTree) {
+    let has_worktree = request.isolation.unwrap_or(profile.isolation) == Isolation::Worktree;
+    let place = if has_worktree { RunPlace::OwnWorktree } else { RunPlace::ParentTree };
+    if let Some(untrusted) = loaded.untrusted_for(&profile, place) {
         return Err(untrusted_error(untrusted));
     }
-    if profile.isolation == Isolation::Worktree {
-        let text = format!(
-            "`{}` works in a worktree of its own, and this version of msg makes none yet",
-            profile.name
-        );
-        let hint = format!(
-            "to let it work in your tree: `[{}]` and `isolation = \"none\"` in `workers.toml`",
-            profile.name
-        );
-        return Err(Gate::Profile.refuse(text).hint(hint));
-    }
+    let worktree = match has_worktree {
+        true => Some(worktree_order(op, &root, &loaded, request.continues.as_ref())?),
+        false => None,
+    };
     let (program, harness, version) =
         program_of(op, &profile, request.resumes.as_ref().map(|(harness, _)| *harness))?;
     if harness.is_some() && request.task.len() > MOST_ARGUMENT {
@@ -83,9 +85,29 @@ pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
         most_tokens: budget.tokens.or(profile.budget.tokens),
         batch_task: None,
         left_out: worker_call::variables_of_parent(),
+        worktree,
     };
     let harness = harness.map(|harness| harness.name().to_string());
     Ok(NewRun { task: request.task, profile: profile.name, harness, version, root, earlier: None, order })
+}
+
+/// What a worktree here needs, if there can be one.
+fn worktree_order(
+    op: &Op,
+    root: &Path,
+    loaded: &LoadedWorkers,
+    continues: Option<&RunId>,
+) -> Result<WorktreeOrder, CommandError> {
+    let repository = work::repository(&op.home, root)?;
+    let WorktreeSetup { copy, link, setup, teardown } = loaded.worktree.clone();
+    WantedFiles { copy: copy.clone(), link: link.clone() }.check()?;
+    if setup.is_empty() && crate::sys::files::exists(&repository.root().join(".gitmodules"))? {
+        op.warn(
+            "the submodules of this repository are empty directories in a worktree; \
+             `[worktree] setup = \"git submodule update --init\"` in `workers.toml` fills them",
+        );
+    }
+    Ok(WorktreeOrder { continues: continues.map(ToString::to_string), copy, link, setup, teardown })
 }
 
 /// The refusal of a run that needs what nobody trusted.

@@ -16,6 +16,7 @@ use crate::sys::{clock, detached, process, random};
 use super::RUN_VARIABLE;
 use super::gate::Gate;
 use super::parent_access;
+use super::settle::settle;
 use super::worker_call;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
@@ -87,6 +88,7 @@ pub fn start(op: &Op, new: NewRun) -> Result<Run, CommandError> {
 /// Starts a run, unless another does the same task of a batch.
 pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandError> {
     let mesh = op.create_mesh()?;
+    settle(op, &mesh)?;
     let mut run = draft(op, &mesh, &new)?;
     let id = mesh.runs().make()?;
     run.id = id.clone();
@@ -196,6 +198,7 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
         changed: None,
         outside: Vec::new(),
         question: None,
+        saved: Vec::new(),
         // Known from now on, so that nobody else continues it at the same time.
         session: new.order.resumes.clone().map(SessionId::new).transpose()?,
         earlier: new.earlier.clone(),

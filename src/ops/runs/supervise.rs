@@ -31,8 +31,17 @@ pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
         return Ok(());
     }
     adopt_orphans();
-    let mut supervisor =
-        Supervisor { op, mesh: &mesh, run, order, spent, slot: None, worker: None, parent_tree: None };
+    let mut supervisor = Supervisor {
+        op,
+        mesh: &mesh,
+        run,
+        order,
+        spent,
+        slot: None,
+        worker: None,
+        parent_tree: None,
+        work: None,
+    };
     let finish = supervisor.work().unwrap_or_else(|error| RunFinish::failed(error.message));
     supervisor.end(finish)
 }
@@ -56,6 +65,11 @@ impl Supervisor<'_> {
                 self.slot = Some(slot);
             }
         }
+        self.run.started_at = Some(clock::now());
+        self.set_state(RunState::Starting)?;
+        if let Some(finish) = self.make_worktree()? {
+            return Ok(finish);
+        }
         let dir = self.mesh.runs().dir(&self.run.id);
         let launch = worker_call::launch(
             &self.run,
@@ -68,8 +82,7 @@ impl Supervisor<'_> {
         }
         // The session is written down before the start, so that a run that is cut short can be resumed.
         self.run.session = launch.session.clone();
-        self.run.started_at = Some(clock::now());
-        self.set_state(RunState::Starting)?;
+        self.mesh.runs().put(&self.run)?;
         self.remember_parent_tree();
         // Without a watch it looks every second.
         let watch = self.mesh.watch(WatchTarget::Run(&self.run.id))?.ok();

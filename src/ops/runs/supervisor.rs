@@ -15,7 +15,7 @@ use crate::sys::{clock, process};
 use super::RUN_VARIABLE;
 use super::session_spending::SessionSpending;
 use super::telling;
-use crate::ops::agents::leave::leave_as;
+use super::work::RunWork;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
@@ -60,6 +60,8 @@ pub(super) struct Supervisor<'a> {
     pub(super) worker: Option<Agent>,
     /// The tree that the run works for, as it was when the worker started.
     pub(super) parent_tree: Option<TreeFingerprint>,
+    /// Its own worktree.
+    pub(super) work: Option<RunWork<'a>>,
 }
 
 impl Supervisor<'_> {
@@ -70,8 +72,10 @@ impl Supervisor<'_> {
     }
 
     /// Writes the final state, once, and tells the parent.
-    pub(super) fn end(mut self, finish: RunFinish) -> Result<(), CommandError> {
+    pub(super) fn end(mut self, mut finish: RunFinish) -> Result<(), CommandError> {
         end_leftovers(&self.run.id);
+        self.let_worker_leave();
+        self.put_work_away(&mut finish);
         let RunFinish { state, reason, result, usage } = finish;
         if let Some((usage, cost)) = usage {
             (self.run.usage, self.run.cost) = (usage, cost);
@@ -94,11 +98,6 @@ impl Supervisor<'_> {
         self.set_state(state.unwrap_or(RunState::Failed))?;
         // The slot is free before the parent is told: it may want the next one.
         self.slot = None;
-        if let Some(worker) = self.worker.take()
-            && let Err(error) = leave_as(self.op, self.mesh, &worker)
-        {
-            self.op.warn(format!("{} could not leave: {error}", worker.name));
-        }
         telling::tell_end(self.op, self.mesh, &self.run)
     }
 }

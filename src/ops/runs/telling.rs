@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::runs::{Run, RunParent, RunQuestion};
 use crate::domain::{Agent, Notice, PeerText};
-use crate::store::{Census, Mesh};
+use crate::store::{Census, Mesh, WorkRecord};
 
 use super::tell::{AnswerChoice, above, answer_command};
 
@@ -13,6 +13,8 @@ use crate::ops::error::CommandError;
 
 /// How much of a worker's last words is told.
 const MOST_WORDS: usize = 4_000;
+/// How many paths are told.
+const MOST_PATHS: usize = 10;
 
 /// How many files outside of its tree are told.
 const MOST_OUTSIDE: usize = 10;
@@ -20,7 +22,13 @@ const MOST_OUTSIDE: usize = 10;
 /// Tells the parent; if it is gone, its own parent. If nobody is left, the ledger has it.
 pub(super) fn tell_end(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
     let Some(parent) = parent(mesh, &run.parent)? else { return Ok(()) };
-    op.notify(parent, end_notice(run), format!("the parent of run {} was not told of its end", run.id));
+    // What can't be read is not told; the ledger has it.
+    let work = mesh.runs().work(&run.id).ok().flatten();
+    op.notify(
+        parent,
+        end_notice(run, work.as_ref()),
+        format!("the parent of run {} was not told of its end", run.id),
+    );
     Ok(())
 }
 
@@ -91,7 +99,7 @@ fn parent(mesh: &Mesh, parent: &RunParent) -> Result<Option<Arc<Agent>>, Command
     Ok(None)
 }
 
-fn end_notice(run: &Run) -> Notice {
+fn end_notice(run: &Run, work: Option<&WorkRecord>) -> Notice {
     let mut notice = Notice::new().say("Run ").code(&PeerText::new(run.id.as_str())).say(" (");
     notice = notice.code(&PeerText::new(&run.profile)).say(": ");
     notice = notice.quote(&PeerText::new(run.title(80))).say(") has ended: ");
@@ -117,6 +125,9 @@ fn end_notice(run: &Run) -> Notice {
         }
         notice = notice.say(".");
     }
+    if let Some(work) = work.filter(|work| work.tip.is_some()) {
+        notice = tell_work(notice, run, work);
+    }
     if let Some(result) = run.result.as_deref().filter(|result| !result.trim().is_empty()) {
         let words: String = result.trim().chars().take(MOST_WORDS).collect();
         let is_cut = words.len() < result.trim().len();
@@ -124,6 +135,45 @@ fn end_notice(run: &Run) -> Notice {
         if is_cut {
             notice = notice.say("\n(Cut here. `msg runs show` with the run's id has the whole.)");
         }
+    }
+    notice
+}
+
+/// What became of the work in its worktree, and how to go on.
+fn tell_work(mut notice: Notice, run: &Run, work: &WorkRecord) -> Notice {
+    if work.changed_count == 0 {
+        notice = notice.say(" It changed no file.");
+    } else {
+        let shown: Vec<PeerText> = work.changed.iter().take(MOST_PATHS).map(PeerText::new).collect();
+        notice = notice.say(" It changed ").codes(&shown);
+        match work.changed_count - shown.len() {
+            0 => {}
+            more => notice = notice.say(" and ").number(more).say(" more files"),
+        }
+        if let Some(branch) = &work.branch {
+            notice = notice.say(", on the branch ").code(&PeerText::new(branch));
+        }
+        if let Some(note) = &work.branch_note {
+            notice = notice.say(" (").quote(&PeerText::new(note)).say(")");
+        }
+        let command = |what: &str| PeerText::new(format!("msg runs {what} {}", run.id));
+        notice =
+            notice.say(". Nothing of it is in your tree yet: ").code(&command("diff")).say(" shows it, ");
+        notice = notice.code(&command("merge")).say(" brings it there, ");
+        notice = notice.code(&command("discard")).say(" gives it up.");
+    }
+    if !work.saved.is_empty() {
+        let saved: Vec<PeerText> = work.saved.iter().take(MOST_PATHS).map(PeerText::new).collect();
+        notice = notice.say(" Saved apart, and never merged or pushed: ").codes(&saved);
+        match work.saved.len() - saved.len() {
+            0 => {}
+            more => notice = notice.say(" and ").number(more).say(" more"),
+        }
+        notice = notice.say(".");
+    }
+    if let Some(kept) = &work.kept {
+        notice = notice.say(" Its directory stays, because ").quote(&PeerText::new(kept));
+        notice = notice.say(": ").code(&PeerText::new(&run.root)).say(".");
     }
     notice
 }

@@ -21,8 +21,9 @@ use super::watch_question::QuestionWatch;
 use super::worker_call::WorkerLaunch;
 use super::worker_output::WorkerOutput;
 use crate::ops::agents::join::{JoinRequest, join};
+use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::runner::carry_out;
+use crate::ops::runner::{self, carry_out};
 
 /// How long a worker that is stopped has to wrap up.
 const WRAP_UP: Duration = Duration::from_secs(30);
@@ -224,11 +225,20 @@ impl<'s, 'a> Watcher<'s, 'a> {
             model: run.model.clone(),
             ..JoinRequest::default()
         };
-        match join(self.supervisor.op, &request) {
+        let joined = match run.project {
+            None => join(self.supervisor.op, &request).inspect(|_| drop(carry_out(self.supervisor.op))),
+            // Its folder is its worktree.
+            Some(_) => {
+                let mesh = Some(self.supervisor.op.location.to_string());
+                let cwd = Some(run.root.clone().into());
+                let ctx = Context::new(GlobalOptions { mesh, cwd, ..GlobalOptions::default() });
+                ctx.and_then(|ctx| runner::run(ctx, |op| join(op, &request)).into_parts().0)
+            }
+        };
+        match joined {
             Ok(joined) => {
                 run.agent = Some(joined.profile.agent.name.clone());
                 self.supervisor.worker = Some(joined.profile.agent);
-                carry_out(self.supervisor.op);
             }
             // A command may have ended by now.
             Err(error) => tracing::debug!("the worker did not join: {error}"),
@@ -309,12 +319,13 @@ impl<'s, 'a> Watcher<'s, 'a> {
                 usage,
             });
         }
+        self.supervisor.commit_work();
         let evidence = RunEvidence {
             result: end.result.clone(),
             failure: end.failure.as_ref().map(ToString::to_string),
             // A refusal by an answer is a decision, and the worker was told of it.
             denied: end.denied.filter(|_| !self.questions.is_last_denied),
-            has_changed: None,
+            has_changed: self.supervisor.has_changed(),
             is_to_write: self.supervisor.order.is_to_write,
         };
         let (mut state, mut reason) = judge_end(&evidence);

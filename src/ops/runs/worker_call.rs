@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::domain::SessionId;
-use crate::domain::runs::{MicroUsd, Run};
+use crate::domain::runs::{MicroUsd, Run, RunId};
 use crate::harness::worker::{
     WorkerAccess, WorkerAdapter, WorkerCall, WorkerOrder, WorkerReader, WorkerSession,
 };
@@ -14,7 +14,7 @@ use crate::sys::detached::SUPERVISOR_VARIABLE;
 use crate::sys::environment::{self, Home};
 use crate::sys::{program, test_switches};
 
-use super::{RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE};
+use super::{PROJECT_VARIABLE, RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE};
 use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// How a worker is started, and who understands it.
@@ -54,6 +54,7 @@ pub(super) fn launch(
     launch.env.push((RUN_VARIABLE.into(), run.id.as_str().into()));
     launch.env.push(("MSG_MESH".into(), mesh.into()));
     launch.env.extend(order.name.iter().map(|name| ("MSG_AGENT".into(), name.into())));
+    launch.env.extend(run.project.iter().map(|project| (PROJECT_VARIABLE.into(), project.into())));
     launch.env.extend(run.slot.map(|slot| (SLOT_VARIABLE.into(), slot.to_string().into())));
     let mut all = inherited();
     all.retain(|(name, _)| !order.left_out.iter().any(|out| name == out.as_str()));
@@ -121,7 +122,7 @@ fn of_harness(
         args: &order.args,
         session: resumed.as_ref().map_or(WorkerSession::New(&fresh), WorkerSession::Resumed),
         root: Path::new(&run.root),
-        project: Path::new(&run.root),
+        project: Path::new(run.project.as_ref().unwrap_or(&run.root)),
         home,
         scratch: &dir.join("scratch"),
         hooks: &hooks,
@@ -152,10 +153,32 @@ pub(super) fn variables_of_parent() -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
+/// The environment of a command that sets a worktree up or tears it down: ours, and what it has to know.
+pub(super) fn setup_environment(
+    id: &RunId,
+    slot: Option<u32>,
+    mesh: &str,
+    project: &str,
+) -> Vec<(OsString, OsString)> {
+    let mut env = inherited();
+    let own = [(RUN_VARIABLE, id.as_str()), ("MSG_MESH", mesh), (PROJECT_VARIABLE, project)];
+    env.retain(|(name, _)| !own.iter().any(|(known, _)| name == known));
+    env.extend(own.map(|(name, value)| (name.into(), value.into())));
+    env.extend(slot.map(|slot| (SLOT_VARIABLE.into(), slot.to_string().into())));
+    env
+}
+
 /// Our own variables, without those that say which agent, session or run we are.
 fn inherited() -> Vec<(OsString, OsString)> {
-    let ours =
-        [RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE, "MSG_AGENT", "PI_AGENT_NAME", SUPERVISOR_VARIABLE];
+    let ours = [
+        RUN_VARIABLE,
+        SLOT_VARIABLE,
+        PROJECT_VARIABLE,
+        USAGE_VARIABLE,
+        "MSG_AGENT",
+        "PI_AGENT_NAME",
+        SUPERVISOR_VARIABLE,
+    ];
     let of_one_process = [test_switches::CRASH_AT, test_switches::STOP_AT];
     let sessions = SUPPORTED.iter().flat_map(|harness| harness.session_variables());
     let foreign =

@@ -6,6 +6,9 @@
 //! runs/<id>/order.json what its supervisor has to do
 //! runs/<id>/task       the text of its task
 //! runs/<id>/stop       a request to stop it
+//! runs/<id>/work.json  its worktree, and what became of the work in it
+//! runs/<id>/setup, teardown  what the commands of its worktree printed
+//! runs/<id>/settled    there once nothing is left to be saved of it after its supervisor died
 //! runs/<id>/agent      the name of its worker, written by the worker's hook
 //! runs/<id>/output     what its worker printed, with a mark where something was cut
 //! runs/<id>/errors     the same of its standard error
@@ -24,3 +27,4 @@ pub mod outside;
 pub mod questions;
 mod run_file;
 pub mod slots;
+pub mod work_record;

@@ -31,9 +31,26 @@ pub struct RunOrder {
     /// The task of a batch that it does, by a hash.
     #[serde(default)]
     pub batch_task: Option<String>,
+    /// What its own worktree needs; `None` if it works in the tree of its parent.
+    #[serde(default)]
+    pub worktree: Option<WorktreeOrder>,
     /// Variables that the worker must not inherit, because the harness of its parent set them for its own commands.
     #[serde(default)]
     pub left_out: Vec<String>,
+}
+
+/// What the worktree of a run needs.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WorktreeOrder {
+    /// The run whose worktree is continued; `None` for a new one.
+    pub continues: Option<String>,
+    /// Patterns of files to copy and to link to.
+    pub copy: Vec<String>,
+    pub link: Vec<String>,
+    /// Shell command lines.
+    pub setup: Vec<String>,
+    pub teardown: Vec<String>,
 }
 
 /// The program of a worker.

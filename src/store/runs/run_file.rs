@@ -35,6 +35,8 @@ struct RunKeys {
     #[serde(default)]
     changed: Option<Vec<String>>,
     #[serde(default)]
+    saved: Vec<String>,
+    #[serde(default)]
     outside: Vec<String>,
     #[serde(default)]
     question: Option<QuestionKeys>,
@@ -95,6 +97,7 @@ pub(super) fn bytes(run: &Run) -> Vec<u8> {
         project: run.project.clone(),
         branch: run.branch.clone(),
         changed: run.changed.clone(),
+        saved: run.saved.clone(),
         outside: run.outside.clone(),
         question: run.question.as_ref().map(QuestionKeys::of),
         session: run.session.as_ref().map(ToString::to_string),
@@ -165,6 +168,7 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
         project: keys.project,
         branch: keys.branch,
         changed: keys.changed,
+        saved: keys.saved,
         outside: keys.outside,
         question: keys.question.map(QuestionKeys::question),
         session: session(keys.session)?,
@@ -214,6 +218,7 @@ mod tests {
             project: Some("/a".to_string()),
             branch: Some("ravenry/run-7".to_string()),
             changed: Some(vec!["src/a.rs".to_string()]),
+            saved: vec![".env (a secret)".to_string()],
             outside: vec!["src/b.rs".to_string()],
             question: None,
             session: Some(SessionId::new("s").unwrap()),

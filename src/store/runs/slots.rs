@@ -44,6 +44,13 @@ impl RunSlots {
 }
 
 impl RunSlots {
+    /// Takes the slot with this number; `None` if another has it.
+    pub fn try_number(&self, number: u32) -> Result<Option<HeldSlot>, StoreError> {
+        files::create_dir(&self.dir)?;
+        let lock = FileLock::try_acquire(&self.dir.join(format!("{number}.lock")))?;
+        Ok(lock.map(|lock| HeldSlot { number, _locks: vec![lock] }))
+    }
+
     /// Takes the slot that a run lends to one of those that its worker started; `None` if it is lent already. The number
     /// is one that no other run has, from `most` on.
     pub fn try_borrow(&self, lender: &RunId, most: u32) -> Result<Option<HeldSlot>, StoreError> {
@@ -74,6 +81,8 @@ mod tests {
         assert!(take().is_none());
         drop(second);
         assert_eq!(take().unwrap().number, 1);
+        assert!(slots.try_number(2).unwrap().is_none());
+        assert_eq!(slots.try_number(1).unwrap().unwrap().number, 1);
         let lender = RunId::from_random(7);
         let lent = slots.try_borrow(&lender, 3).unwrap().unwrap();
         assert_eq!(lent.number, 3);

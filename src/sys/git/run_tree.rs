@@ -5,14 +5,13 @@
 //! plumbing, with an index of our own: the person's index, stash, `HEAD`, configuration and files are not touched, but
 //! for the files that a merge writes.
 //!
-//! The order is: [`RunRepository::open`], [`RunRepository::snapshot`], [`RunTree::create`], [`run_commands`] for the
-//! setup, the worker, [`RunTree::close`], then [`RunTree::prepare_merge`] and [`RunTree::write_merge`] or
+//! The order is: [`RunRepository::open`], [`RunRepository::snapshot`], [`RunTree::create`], the setup, the
+//! worker, [`RunTree::close`], then [`RunTree::prepare_merge`] and [`RunTree::write_merge`] or
 //! [`RunTree::commit_merge`], or [`RunTree::discard`]. Every step can be repeated after a crash at any moment.
 
 mod branch;
 mod brought_files;
 mod closing;
-mod commands;
 mod commit_merge;
 mod error;
 mod file_writer;
@@ -35,13 +34,12 @@ mod write_merge;
 pub use branch::RunBranch;
 pub use brought_files::{BroughtFile, BroughtHow, WantedFiles};
 pub use closing::ClosedTree;
-pub use commands::{CommandsEnd, SetupCommands, run_commands};
 pub use error::RunTreeError;
 pub use fingerprint::{ParentChange, TreeFingerprint};
 pub use left_out::{LeftOutFile, LeftOutReason};
 pub use merge::{MergePreview, PreparedMerge};
 pub use removal::DiscardedRun;
-pub use repository::RunRepository;
+pub use repository::{RunRepository, merging_git};
 pub use run_refs::RunRefs;
 pub use snapshot::TreeSnapshot;
 pub use three_way::MergeConflict;

@@ -9,8 +9,10 @@
 //! program with everything that the program started. On Linux it adopts those whose parent has ended, so it finds all
 //! of them. If the keeper itself is killed, the kernel kills the program.
 //!
-//! `kept` is the supervisor's side, `keep` the keeper's, and `launch` what runs between the keeper and the program.
+//! `kept` is the supervisor's side, `keep` the keeper's, and `launch` what runs between the keeper and the program;
+//! `commands` keeps shell commands.
 
+pub mod commands;
 pub mod descendants;
 pub mod keep;
 pub mod kept;
@@ -19,6 +21,7 @@ pub mod launch;
 use std::ffi::OsString;
 
 use crate::domain::Pid;
+use crate::sys::process;
 
 /// The command of the process that keeps a program: `msg keeper [--input FILE] -- PROGRAM ARG…`. Only `msg` calls it.
 const KEEPER: &str = "keeper";
@@ -63,6 +66,11 @@ impl KeeperCall {
         args.extend(program.iter().cloned());
         args
     }
+}
+
+/// Whether the process is a keeper.
+pub fn is_keeper(pid: Pid) -> bool {
+    process::details(pid).is_some_and(|details| details.look.args.get(1).is_some_and(|word| word == KEEPER))
 }
 
 fn program_of(rest: &[OsString]) -> Option<Vec<OsString>> {

@@ -36,7 +36,7 @@ fn pid_of(run: &Value) -> i32 {
 }
 
 /// The processes whose command line has these words in a row.
-fn processes(words: &[&str]) -> Vec<i32> {
+pub fn processes(words: &[&str]) -> Vec<i32> {
     let wanted: Vec<u8> = words.join("\0").into_bytes();
     let pids =
         fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -49,7 +49,7 @@ fn processes(words: &[&str]) -> Vec<i32> {
 
 /// Which process of a run is killed.
 #[derive(Clone, Copy, Debug)]
-enum Victim {
+pub enum Victim {
     Supervisor,
     Keeper,
     Worker,

@@ -8,6 +8,7 @@ mod kills;
 mod modes;
 mod questions;
 mod queue;
+mod worktrees;
 
 use std::fs;
 use std::process::{Child, Stdio};

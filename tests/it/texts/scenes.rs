@@ -201,11 +201,12 @@ fn configuring() {
 }
 
 /// Replaces what depends on the machine that the tests run on.
-const MACHINE: [(&str, &str); 5] = [
+const MACHINE: [(&str, &str); 6] = [
     (r"(?m)^ok +", "ok    "),
     (r"(?m)^warn +", "warn  "),
     (r"(?m)^fail +", "fail  "),
     (r"(?m)^\w+ +(file system +).*$", "ok    $1[KIND]"),
+    (r"(?m)^\w+ +(git +).*$", "ok    $1[VERSION]"),
     (r"(?m)^\w+ +(inotify +).*$", "ok    $1[LIMITS]"),
 ];
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::domain::runs::{Run, RunState};
-use crate::domain::workers::Budget;
+use crate::domain::workers::{Budget, Isolation};
 use crate::domain::{AgentName, escape_invisible, escape_invisible_line, format_duration, shell_word};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::text_arg::TextArgs;
@@ -38,6 +38,7 @@ Examples:
   msg run scout 'Where are sessions refreshed?'
   msg run scout 'Which tests cover src/auth?' --timeout 5m --budget 50ktok
   msg run reviewer --file review.md --detach
+  msg run builder 'Make the tests of src/auth pass' --worktree
   git diff | msg run reviewer -
   msg run scout 'List the TODOs' --json | jq -r .run.result")]
 pub(in crate::faces::cli) struct RunArgs {
@@ -46,6 +47,9 @@ pub(in crate::faces::cli) struct RunArgs {
     profile: String,
     #[command(flatten)]
     task: TextArgs,
+    /// Let it work in a git worktree of its own, which starts as this tree is now; `msg runs merge` brings its work back
+    #[arg(long)]
+    worktree: bool,
     /// Return at once; the end comes as mail, and `msg runs` shows it
     #[arg(long)]
     detach: bool,
@@ -73,6 +77,7 @@ pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, Comm
         name: args.name.map(AgentName::new).transpose()?,
         timeout: args.timeout.as_deref().map(|text| ops::parse_duration(text, "--timeout")).transpose()?,
         budget: budget.unwrap_or_default(),
+        isolation: args.worktree.then_some(Isolation::Worktree),
         ..RunRequest::default()
     };
     let new = plan(op, request)?;
@@ -294,5 +299,14 @@ impl Report for RunReport {
             parts.extend(run.reason.clone());
         }
         page.line(style::dim(&format!("— {}", parts.join(" · "))));
+        if let Some(changed) = run.changed.as_deref().filter(|changed| !changed.is_empty()) {
+            let count = changed.len();
+            let files = if count == 1 { "1 file".to_string() } else { format!("{count} files") };
+            let where_to = run.branch.as_ref().map_or_else(String::new, |branch| format!(" on {branch}"));
+            page.line(style::dim(&format!(
+                "  it changed {files}{where_to}: `msg runs diff {}` shows them, `msg runs merge {}` merges them",
+                run.id, run.id
+            )));
+        }
     }
 }

@@ -11,10 +11,15 @@ use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json;
 use crate::ops::runs::again::{ResumedRuns, resume, resume_all, retry};
+use crate::ops::runs::diff::diff;
+use crate::ops::runs::discard::discard;
 use crate::ops::runs::follow::follow;
+use crate::ops::runs::gc::{GcMode, gc};
 use crate::ops::runs::list::{RunScope, find, runs};
 use crate::ops::runs::log::{WorkerLog, log};
+use crate::ops::runs::merge::{MergeTarget, merge};
 use crate::ops::runs::open::{OpenedSession, open};
+use crate::ops::runs::pr::{PullRequestMode, pull_request};
 use crate::ops::runs::stop::stop;
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::ops::{CommandError, CommandErrorKind, Op, format_age, is_inside_harness};
@@ -24,6 +29,7 @@ use crate::sys::signals::StopRequest;
 use crate::sys::{clock, program};
 
 use super::run::{Following, ProgressLine, RunFollower, RunReport, took, used};
+use super::runs_work::{DiffReport, DiffView, GcReport};
 
 /// List runs of workers, and look at one
 ///
@@ -41,7 +47,10 @@ Examples:
   msg runs retry k3f9xa
   msg runs resume k3f9xa 'Use the second one'
   msg runs resume --all
-  msg runs open k3f9xa"
+  msg runs open k3f9xa
+  msg runs diff k3f9xa --stat
+  msg runs merge k3f9xa --verify 'cargo test'
+  msg runs gc --dry-run"
 )]
 pub(in crate::faces::cli) struct RunsArgs {
     #[command(subcommand)]
@@ -108,6 +117,44 @@ enum RunsAction {
         #[arg(long)]
         now: bool,
     },
+    /// Show what it changed in its worktree
+    Diff {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Only the files, and how many lines of each
+        #[arg(long)]
+        stat: bool,
+    },
+    /// Bring its work into your tree, as uncommitted changes
+    Merge {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Commit it on the branch that is checked out; the tree must be clean
+        #[arg(long)]
+        commit: bool,
+        /// First run this in a directory with the merged files; if it fails, nothing is merged
+        #[arg(long, value_name = "COMMAND")]
+        verify: Option<String>,
+    },
+    /// Print the commands that push its branch and open a pull request
+    Pr {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Run them
+        #[arg(long)]
+        push: bool,
+    },
+    /// Give up its work: its branch and its worktree
+    Discard {
+        /// Its id, or the beginning of it
+        id: String,
+    },
+    /// Save work of interrupted runs, remove worktrees and branches that nobody needs, and say why
+    Gc {
+        /// Only say what would be done
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
@@ -154,6 +201,23 @@ pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, Com
         Some(RunsAction::Stop { id, now }) => {
             let urgency = if now { StopUrgency::Now } else { StopUrgency::WrapUp };
             Ok(RunReport(stop(op, &id, urgency)?).into())
+        }
+        Some(RunsAction::Diff { id, stat }) => {
+            let view = if stat { DiffView::Files } else { DiffView::Text };
+            Ok(DiffReport { diff: diff(op, &id)?, view }.into())
+        }
+        Some(RunsAction::Merge { id, commit, verify }) => {
+            let target = if commit { MergeTarget::Commit } else { MergeTarget::WorkTree };
+            Ok(merge(op, &id, target, verify.as_deref())?.into())
+        }
+        Some(RunsAction::Pr { id, push }) => {
+            let mode = if push { PullRequestMode::Push } else { PullRequestMode::Print };
+            Ok(pull_request(op, &id, mode)?.into())
+        }
+        Some(RunsAction::Discard { id }) => Ok(discard(op, &id)?.into()),
+        Some(RunsAction::Gc { dry_run }) => {
+            let mode = if dry_run { GcMode::DryRun } else { GcMode::Do };
+            Ok(GcReport { steps: gc(op, mode)?, mode }.into())
         }
     }
 }
@@ -314,6 +378,10 @@ impl Report for RunPage {
             line(page, name, Some(id));
         }
         line(page, "in", Some(run.root.clone()));
+        line(page, "for", run.project.clone());
+        line(page, "branch", run.branch.clone());
+        line(page, "changed", run.changed.as_deref().and_then(changed_text));
+        line(page, "saved", Some(run.saved.join(", ")).filter(|saved| !saved.is_empty()));
         line(page, "session", run.session.as_ref().map(ToString::to_string));
         line(page, "started", run.started_at.map(|at| format!("{} ago", format_age(at, clock::now()))));
         line(page, "took", run.started_at.map(|_| took(run, clock::now())));
@@ -336,6 +404,17 @@ impl Report for RunPage {
             page.line(style::dim("Result:"));
             page.line(escape_invisible(result));
         }
+    }
+}
+
+/// The first of the changed files, and how many there are.
+pub(super) fn changed_text(changed: &[String]) -> Option<String> {
+    const SHOWN: usize = 8;
+    let shown = changed.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match changed.len() {
+        0 => Some("no file".to_string()),
+        count if count > SHOWN => Some(format!("{shown} and {} more", count - SHOWN)),
+        _ => Some(shown),
     }
 }
 

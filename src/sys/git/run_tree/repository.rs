@@ -97,13 +97,14 @@ impl RunRepository {
         head.ok_or_else(|| RunTreeError::NoCommits(self.root.clone()))
     }
 
+    /// The names of the remotes.
+    pub fn remotes(&self) -> Result<Vec<String>, RunTreeError> {
+        Ok(self.git().line(&["remote"])?.lines().map(str::to_string).collect())
+    }
+
     /// An error if this git is older than 2.40.
     pub fn require_merging_git(&self) -> Result<(), RunTreeError> {
-        let text = self.git().line(&["version"])?;
-        let found = text.trim_start_matches("git version ").to_string();
-        let mut numbers = found.split('.').map(|number| number.parse::<u32>().unwrap_or_default());
-        let version = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
-        if version < MERGING_GIT { Err(RunTreeError::OldGit { found }) } else { Ok(()) }
+        merging_git().map(drop)
     }
 
     /// Keeps others of ours from adding and removing work trees of the repository. The lock is in our own directory.
@@ -175,6 +176,15 @@ impl RunRepository {
         }
         Ok(git)
     }
+}
+
+/// The version of git; an error if it is older than 2.40.
+pub fn merging_git() -> Result<String, RunTreeError> {
+    let text = GitCaller::at(Path::new("/")).line(&["version"])?;
+    let found = text.trim_start_matches("git version ").to_string();
+    let mut numbers = found.split('.').map(|number| number.parse::<u32>().unwrap_or_default());
+    let version = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+    if version < MERGING_GIT { Err(RunTreeError::OldGit { found }) } else { Ok(found) }
 }
 
 fn commit_tree(git: &GitCaller, tree: &str, parents: &[&str], message: &str) -> Result<String, RunTreeError> {

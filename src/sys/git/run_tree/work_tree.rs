@@ -123,6 +123,12 @@ impl RunTree {
         Ok(MadeTree { path, base, brought })
     }
 
+    /// Brings into another directory the files that git would not put there.
+    pub fn bring_into(&self, dir: &Path, wanted: &WantedFiles) -> Result<(), RunTreeError> {
+        let left_out = self.repository.snapshot()?.left_out;
+        bring_files(&self.repository, dir, &left_out, wanted, &dir.with_extension("files")).map(drop)
+    }
+
     fn hold(&self, snapshot: &TreeSnapshot) -> Result<(), RunTreeError> {
         let base = &snapshot.commit;
         let create = [self.refs.base(), self.refs.tip()].map(|name| format!("create {name} {base}"));

@@ -1,6 +1,4 @@
-//! Making and removing work trees, fingerprints, and setup commands.
-
-use std::time::Duration;
+//! Making and removing work trees, and fingerprints.
 
 use super::*;
 
@@ -174,49 +172,4 @@ fn a_fingerprint_tells_what_changed() {
     scene.commit("second");
     let told = since();
     assert!(told.contains(&ParentChange::Head), "{told:?}");
-}
-
-#[test]
-fn setup_commands_run_until_one_fails() {
-    let dir = tempfile::tempdir().unwrap();
-    let log = dir.path().join("log");
-    let run = |commands: &[&str], limit: u64| {
-        let commands: Vec<String> = commands.iter().map(ToString::to_string).collect();
-        let environment = [("RAVENRY_SLOT".to_string(), "3".into())];
-        let setup = SetupCommands {
-            dir: dir.path(),
-            commands: &commands,
-            environment: &environment,
-            log: &log,
-            limit: Duration::from_secs(limit),
-        };
-        (run_commands(&setup).unwrap(), std::fs::read_to_string(&log).unwrap())
-    };
-    let (end, text) = run(&["echo $RAVENRY_SLOT; echo err >&2", "echo two > made"], 60);
-    assert_eq!(
-        (end, text.as_str()),
-        (CommandsEnd::Done, "$ echo $RAVENRY_SLOT; echo err >&2\n3\nerr\n$ echo two > made\n")
-    );
-    assert!(dir.path().join("made").exists());
-    let (end, text) = run(&["echo why; exit 7", "touch never"], 60);
-    let failed = CommandsEnd::Failed {
-        command: "echo why; exit 7".to_string(),
-        how: "exit code 7".to_string(),
-        tail: "why\n".to_string(),
-    };
-    assert_eq!(end, failed);
-    assert!(text.ends_with("[exit code 7]\n") && !dir.path().join("never").exists());
-    // What is left in the background is ended with it.
-    let (end, _) = run(&["sleep 600 & echo $! > pid"], 60);
-    assert_eq!(end, CommandsEnd::Done);
-    let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap();
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
-    let (end, _) = run(&["echo begun; sleep 600"], 1);
-    assert!(
-        matches!(end, CommandsEnd::Failed { how, tail, .. } if how == "ended after 1 s" && tail == "begun\n")
-    );
-    let (end, text) = run(&["yes x | head -c 9000000"], 60);
-    assert_eq!(end, CommandsEnd::Done);
-    assert!(text.len() < 5_000_000 && text.ends_with("[cut: there was more output]\n"));
 }

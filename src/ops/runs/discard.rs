@@ -1,0 +1,43 @@
+//! `msg runs discard`: gives up the work of a run.
+
+use crate::domain::runs::Run;
+use crate::store::WorkStage;
+
+use super::ended_work::ended_work;
+use super::merge::find_nothing;
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+
+/// What was given up.
+#[derive(Debug)]
+pub struct DiscardReport {
+    pub run: Run,
+    /// The commit with the work. git keeps it for a while.
+    pub tip: Option<String>,
+    /// The branch that stays, because somebody moved it.
+    pub kept_branch: Option<String>,
+}
+
+/// Gives up the work of the run that `id` names.
+pub fn discard(op: &Op, id: &str) -> Result<DiscardReport, CommandError> {
+    let mesh = op.mesh()?.ok_or_else(|| find_nothing(id))?;
+    let mut ended = ended_work(op, &mesh, id, "discard")?;
+    if let Some(name) = ended.work.agent_inside()? {
+        let text = format!("{name} is in the worktree of run {}", ended.run.id);
+        let hint = format!("ask it to leave: `msg send {name} \"…\"`");
+        return Err(CommandError::new(CommandErrorKind::AtWork, text).hint(hint));
+    }
+    if let Some(other) = ended.work.used_by(&ended.run.id)? {
+        let text = format!("run {other} goes on with the work of run {}", ended.run.id);
+        return Err(CommandError::new(CommandErrorKind::AtWork, text).hint("wait for its end, or stop it"));
+    }
+    let discarded = ended.work.tree.discard()?;
+    ended.work.record.stage = WorkStage::Discarded;
+    ended.work.record.kept = None;
+    if discarded.kept_branch.is_none() {
+        ended.work.record.branch = None;
+    }
+    ended.work.put()?;
+    let tip = ended.work.record.tip.clone();
+    Ok(DiscardReport { run: ended.run, tip, kept_branch: discarded.kept_branch })
+}

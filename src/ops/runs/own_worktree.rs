@@ -1,0 +1,84 @@
+//! What a supervisor does about the worktree of its run: before the worker starts, and after it has ended.
+
+use crate::domain::runs::RunState;
+
+use super::supervisor::{RunFinish, Supervisor};
+use super::work::RunWork;
+use crate::ops::agents::leave::leave_as;
+use crate::ops::error::CommandError;
+
+impl Supervisor<'_> {
+    /// Makes the worktree, if the run is to have one. An end of the run if it can't be used.
+    pub(super) fn make_worktree(&mut self) -> Result<Option<RunFinish>, CommandError> {
+        let Some(order) = self.order.worktree.clone() else { return Ok(None) };
+        self.do_now("making its worktree")?;
+        let work = RunWork::make(self.op, self.mesh, &self.run, &order)?;
+        self.run.root = work.tree.path().to_string_lossy().into_owned();
+        self.run.project = Some(work.record.project.clone());
+        let work = self.work.insert(work);
+        self.run.doing = (!order.setup.is_empty()).then(|| "setting its worktree up".to_string());
+        self.mesh.runs().put(&self.run)?;
+        let (ledger, id) = (self.mesh.runs(), self.run.id.clone());
+        // If that can't be read, the worker is stopped a moment later.
+        let stop_order = || ledger.stop_order(&id).ok().flatten();
+        let failed = work.set_up(&self.run, &order, &|| stop_order().is_some())?;
+        self.run.doing = None;
+        Ok(failed.map(|failed| match stop_order() {
+            Some(order) => RunFinish::new(RunState::Stopped, format!("stopped by {}", order.by)),
+            None => RunFinish::failed(failed),
+        }))
+    }
+
+    /// Commits what the worker, which has ended, left.
+    pub(super) fn commit_work(&mut self) {
+        if let Some(work) = &mut self.work {
+            // If that fails, it is tried again at the end.
+            drop(work.close(&self.run));
+        }
+    }
+
+    /// Whether the worker changed something; `None` if that is not known.
+    pub(super) fn has_changed(&self) -> Option<bool> {
+        self.work.as_ref()?.is_changed()
+    }
+
+    /// Commits the work, however the run ended, and frees the directory.
+    pub(super) fn put_work_away(&mut self, finish: &mut RunFinish) {
+        let Some(mut work) = self.work.take() else { return };
+        // Whoever looks does not see it; that is no reason not to save the work.
+        drop(self.do_now("saving its work"));
+        if let Err(error) = work.close(&self.run) {
+            let place = work.tree.path();
+            let why = format!("its work could not be committed, and is in `{}`: {error}", place.display());
+            finish.reason = Some(match finish.reason.take() {
+                Some(reason) => format!("{reason}; {why}"),
+                None => why,
+            });
+            if matches!(finish.state, Some(RunState::Done | RunState::Empty | RunState::Asks)) {
+                finish.state = Some(RunState::Failed);
+            }
+            return;
+        }
+        let teardown = self.order.worktree.clone().unwrap_or_default().teardown;
+        if let Err(error) = work.free(&self.run, &teardown, self.run.slot) {
+            self.op.warn(format!("the worktree of run {} was not removed: {error}", self.run.id));
+        }
+        self.run.branch = work.record.branch.clone();
+        self.run.changed = Some(work.record.changed.clone());
+        self.run.saved = work.record.saved.clone();
+    }
+
+    /// A worker that we registered leaves.
+    pub(super) fn let_worker_leave(&mut self) {
+        if let Some(worker) = self.worker.take()
+            && let Err(error) = leave_as(self.op, self.mesh, &worker)
+        {
+            self.op.warn(format!("{} could not leave: {error}", worker.name));
+        }
+    }
+
+    fn do_now(&mut self, what: &str) -> Result<(), CommandError> {
+        self.run.doing = Some(what.to_string());
+        Ok(self.mesh.runs().put(&self.run)?)
+    }
+}

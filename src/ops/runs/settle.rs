@@ -1,0 +1,92 @@
+//! Settling runs whose supervisor died: processes that are left of them are ended, and their work is committed and
+//! their directories are freed. Every command that changes runs does this first. The runs stay `interrupted`.
+
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+
+use crate::domain::runs::{Run, RunId};
+use crate::domain::{Liveness, Pid};
+use crate::store::{Mesh, WorkStage};
+use crate::sys::keeper::is_keeper;
+use crate::sys::{clock, process};
+
+use super::RUN_VARIABLE;
+use super::work::RunWork;
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+
+/// How long processes may take to end after SIGKILL.
+const END_LIMIT: Duration = Duration::from_secs(10);
+/// How long a keeper may take to end what it kept: it waits five seconds after SIGTERM.
+const KEEPER_LIMIT: Duration = Duration::from_secs(8);
+
+/// Settles every run of the mesh that needs it, one process at a time. What can't be settled is told, and tried again by
+/// the next command.
+pub(in crate::ops) fn settle(op: &Op, mesh: &Mesh) -> Result<(), CommandError> {
+    if unsettled(mesh)?.is_empty() {
+        return Ok(());
+    }
+    let _lock = mesh.runs().lock_work()?;
+    for run in unsettled(mesh)? {
+        if let Err(error) = settle_one(op, mesh, &run) {
+            op.warn(format!("the work of run {} could not be saved yet: {}", run.id, error.message));
+        }
+    }
+    Ok(())
+}
+
+/// The runs whose supervisor died and of which something may be left.
+fn unsettled(mesh: &Mesh) -> Result<Vec<Run>, CommandError> {
+    let ledger = mesh.runs();
+    let mut found = Vec::new();
+    for run in ledger.list()?.runs {
+        let is_dead = |run: &Run| !run.state.is_final() && ledger.owner_liveness(run) == Liveness::Gone;
+        if !is_dead(&run) || ledger.is_settled(&run.id)? {
+            continue;
+        }
+        // It may have ended in order since it was read.
+        if let Some(again) = ledger.get(&run.id)?.filter(is_dead) {
+            found.push(again);
+        }
+    }
+    Ok(found)
+}
+
+fn settle_one(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
+    end_carriers(&run.id)?;
+    if let Some(mut work) = RunWork::load(op, mesh, &run.id)?
+        && work.record.stage != WorkStage::Discarded
+    {
+        work.close(run)?;
+        let teardown = mesh.runs().order(&run.id)?.worktree.unwrap_or_default().teardown;
+        work.free_after_death(run, &teardown)?;
+    }
+    Ok(mesh.runs().mark_settled(&run.id)?)
+}
+
+/// Ends the processes that carry the id of a run.
+fn end_carriers(id: &RunId) -> Result<(), CommandError> {
+    let keeper_until = Instant::now() + KEEPER_LIMIT;
+    let until = keeper_until + END_LIMIT;
+    loop {
+        let own = process::own_pid();
+        let mut left: Vec<Pid> = process::started_with(RUN_VARIABLE, id.as_str());
+        left.retain(|pid| *pid != own && process::identify(*pid).is_some());
+        let Some(first) = left.first() else { return Ok(()) };
+        if Instant::now() >= until {
+            let text = format!("process {first} of run {id} does not end");
+            return Err(CommandError::new(CommandErrorKind::StillAlive, text).hint("end it, then try again"));
+        }
+        // A keeper finds more than we do, and is about to end it.
+        if Instant::now() < keeper_until && left.iter().any(|pid| is_keeper(*pid)) {
+            clock::pause(Duration::from_millis(2));
+            continue;
+        }
+        for pid in left {
+            // It may have just ended.
+            let _ = kill(nix::unistd::Pid::from_raw(pid.get()), Signal::SIGKILL);
+        }
+        clock::pause(Duration::from_millis(2));
+    }
+}
