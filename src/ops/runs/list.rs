@@ -69,16 +69,13 @@ pub fn find(op: &Op, id: &str) -> Result<Run, CommandError> {
 }
 
 /// The run with what follows from a supervisor that is provably dead, and with its worker's name.
-pub(super) fn as_it_is(mesh: &Mesh, mut run: Run) -> Run {
-    let is_dead = |run: &Run| !run.state.is_final() && mesh.runs().owner_liveness(run) == Liveness::Gone;
-    if is_dead(&run) {
-        // It may have ended in order since it was read. If that can't be told, it is shown as it was.
-        let Ok(Some(again)) = mesh.runs().get(&run.id) else { return run };
-        run = again;
-    }
-    if is_dead(&run) {
+pub(super) fn as_it_is(mesh: &Mesh, run: Run) -> Run {
+    let is_dead = |run: &Run| mesh.runs().owner_liveness(run) == Liveness::Gone;
+    let read_again = |run: &Run| mesh.runs().get(&run.id).ok().flatten();
+    let (mut run, state) = judged(run, |run| run.state, is_dead, read_again);
+    if state == RunState::Interrupted {
         run.reason = Some(format!("its supervisor died while it was {}", run.outcome()));
-        run.state = RunState::Interrupted;
+        run.state = state;
         // What can't be read is told when the work is saved.
         if let Ok(Some(work)) = mesh.runs().work(&run.id) {
             run.root = Path::new(&work.place).join(format!("run-{}", work.tree)).display().to_string();
@@ -93,4 +90,38 @@ pub(super) fn as_it_is(mesh: &Mesh, mut run: Run) -> Run {
         run.agent = mesh.runs().worker(&run.id).ok().flatten();
     }
     run
+}
+
+/// The run and its state: interrupted if its supervisor died before it wrote an end. Only what is read after the death
+/// counts: a supervisor that ends in order writes the end first, so what was read before proves nothing. If it can't be
+/// read again, it is shown as it was.
+fn judged<R>(
+    run: R,
+    state: impl Fn(&R) -> RunState,
+    is_owner_dead: impl FnOnce(&R) -> bool,
+    read_again: impl FnOnce(&R) -> Option<R>,
+) -> (R, RunState) {
+    let before = state(&run);
+    if before.is_final() || !is_owner_dead(&run) {
+        return (run, before);
+    }
+    let Some(again) = read_again(&run) else { return (run, before) };
+    let now = state(&again);
+    (again, if now.is_final() { now } else { RunState::Interrupted })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_read_after_the_death_of_a_supervisor_counts() {
+        let dead = |again: Option<RunState>| judged(RunState::Running, |run| *run, |_| true, |_| again).1;
+        assert_eq!(dead(Some(RunState::Running)), RunState::Interrupted);
+        assert_eq!(dead(Some(RunState::Failed)), RunState::Failed, "it has ended in order meanwhile");
+        assert_eq!(dead(None), RunState::Running, "nobody can tell");
+        // It is looked at once: one that dies later may have written its end before.
+        let lives = judged(RunState::Running, |run| *run, |_| false, |_| panic!("it is not read again"));
+        assert_eq!(lives.1, RunState::Running);
+    }
 }
