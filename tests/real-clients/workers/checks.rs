@@ -1,18 +1,25 @@
 //! What a worker does when all goes well.
 
+use std::time::Duration;
+
+use ravenry::harness::worker::PermissionQuestions;
 use serde_json::Value;
 
 use super::stage::{SAID, Stage};
 use crate::model::Step;
 use crate::processes;
 use crate::report::Report;
-use crate::scene::{FREE, NEW, OLD};
+use crate::scene::{Ended, FREE, NEW, OLD};
 use crate::trial::run::{Checked, ensure};
+use crate::wait;
 
 const EDITS: &str = "`msg run` lets it edit a file, and has its result and what it used";
 const CONTINUED: &str = "its session is continued, and only what is new is counted";
+const ASKS: &str = "what it may not do, it asks its parent";
 const READS: &str = "a worker that only reads changes nothing";
 
+/// How long a client may take to get to its question.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// What every answer of the model reports.
 const TOKENS_IN: u64 = 100;
 const TOKENS_OUT: u64 = 10;
@@ -94,6 +101,59 @@ pub fn is_continued(stage: &Stage<'_>, report: &mut Report) {
             ensure(is_less, || format!("it cost {} after {before:?}", run["costUsd"]))
         });
     report.check(stage.trial.client.name(), CONTINUED, checked, &|| stage.evidence(&again));
+}
+
+/// A worker asks its parent about what it may not do, and the answer counts.
+pub fn asks(stage: &Stage<'_>, report: &mut Report) {
+    let name = stage.trial.client.name();
+    let adapter =
+        ravenry::harness::parse(name).and_then(ravenry::harness::support).and_then(|it| it.worker());
+    if adapter.is_none_or(|adapter| adapter.questions() == PermissionQuestions::Fixed) {
+        return report.skip(ASKS, "its policy is fixed at the start");
+    }
+    let checked = answered(stage, "allow", |made, run| {
+        is_in(run, "done").and_then(|()| ensure(made, || "what was allowed was not done".to_string()))
+    });
+    let checked = checked.and_then(|()| {
+        answered(stage, "deny", |made, run| {
+            ensure(run["endedAt"].is_string() && !made, || format!("{} after a no: {run}", run["state"]))
+        })
+    });
+    let none = Ended { code: None, stdout: String::new(), stderr: String::new() };
+    report.check(name, ASKS, checked, &|| stage.evidence(&none));
+}
+
+/// Answers the question of a worker, and checks whether what it asked about was done.
+fn answered(stage: &Stage<'_>, choice: &str, check: impl Fn(bool, &Value) -> Checked) -> Checked {
+    let made = stage.trial.scene.repo().join("made");
+    drop(std::fs::remove_file(&made));
+    let writes = stage.trial.client.shell("python3 -c 'open(\"made\", \"w\")'");
+    let steps = vec![Step::call(writes), Step::say("I tried.")];
+    let running = stage.start(steps, &["run", "asks", choice, "--timeout", "300"]);
+    let show = |args: &[&str]| -> Value {
+        serde_json::from_str(&stage.trial.scene.run(&mut stage.msg(args)).stdout).unwrap_or_default()
+    };
+    let waits = || {
+        let newest = show(&["runs"])["runs"][0].clone();
+        (newest["state"] == "waiting" && newest["task"] == choice).then_some(newest)
+    };
+    let asked = wait::until("it asks its parent", PATIENCE, waits);
+    let told = asked.and_then(|run| {
+        let text = run["question"].to_string();
+        ensure(text.contains("made"), || format!("it asks {text}"))?;
+        let id = run["id"].as_str().unwrap_or_default().to_string();
+        let answer = show(&["tell", &id, "--answer", choice]);
+        ensure(answer["ok"] == true, || answer.to_string())
+    });
+    let ended = match told {
+        Ok(()) => stage.trial.scene.wait_for(running),
+        Err(wrong) => {
+            let so_far = running.end(None);
+            return Err(format!("{wrong}: {so_far:?}"));
+        }
+    };
+    let answer: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
+    check(made.exists(), &answer["run"]).and_then(|()| nothing_left(stage, &answer["run"]))
 }
 
 pub fn only_reads(stage: &Stage<'_>, report: &mut Report) {

@@ -26,6 +26,7 @@ pub fn go(trial: &Trial<'_>, report: &mut Report) {
     if std::env::var_os(ALL).is_some_and(|value| !value.is_empty()) {
         checks::is_continued(&stage, report);
         checks::only_reads(&stage, report);
+        checks::asks(&stage, report);
         troubles::all(&stage, report);
     }
 }

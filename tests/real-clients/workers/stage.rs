@@ -45,6 +45,7 @@ impl<'a> Stage<'a> {
         let profiles = [
             profile("edits", ""),
             profile("reads", "readonly = true\n"),
+            profile("asks", "tools = [\"Edit\"]\n"),
             profile("strange", "args = [\"--no-such-option-of-anybody\"]\n"),
         ];
         scene.write(".config/ravenry/workers.toml", &profiles.concat());
