@@ -61,6 +61,15 @@ fn names_patterns_and_ids_are_offered() {
     assert_eq!(options, ["--domains"], "the rest is as before");
 }
 
+#[test]
+fn ids_of_runs_are_offered() {
+    let env = crate::runs::with_profiles(&crate::runs::script("echo", "cat"));
+    let run = env.ok(&["run", "echo", "x"])["run"]["id"].as_str().unwrap().to_string();
+    for command in ["show", "log", "stop", "retry", "resume", "open", "diff", "merge", "pr", "discard"] {
+        assert_eq!(offered(&env, &["msg", "runs", command, &run[..2]]), [run.as_str()], "{command}");
+    }
+}
+
 /// What was completed before is on the line with its quotes.
 #[test]
 fn a_quoted_word_is_completed_further() {

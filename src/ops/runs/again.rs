@@ -94,8 +94,9 @@ pub(super) fn session(run: &Run) -> Result<(Harness, SessionId), CommandError> {
 }
 
 fn start_resumed(op: &Op, mesh: &Mesh, run: &Run, text: Option<&str>) -> Result<Run, CommandError> {
-    // What was interrupted before its worker began has nothing to go on with.
-    if run.state == RunState::Interrupted && run.started_at.is_none() {
+    // What was interrupted before its worker said anything has nothing to go on with.
+    let has_begun = run.started_at.is_some() && (run.session.is_some() || run.harness.is_none());
+    if run.state == RunState::Interrupted && !has_begun {
         return start(op, retried(op, mesh, run)?);
     }
     let (harness, session) = session(run)?;

@@ -41,7 +41,7 @@ const fn of_run(subcommand: &'static str) -> LiveArgument {
     LiveArgument { subcommand: Some(subcommand), ..first("runs", "id", "runs") }
 }
 
-const LIVE: [LiveArgument; 17] = [
+const LIVE: [LiveArgument; 21] = [
     first("topics", "name", "agents"),
     first("brief", "name", "agents"),
     first("whois", "name", "agents"),
@@ -57,6 +57,10 @@ const LIVE: [LiveArgument; 17] = [
     of_run("retry"),
     of_run("resume"),
     of_run("open"),
+    of_run("diff"),
+    of_run("merge"),
+    of_run("pr"),
+    of_run("discard"),
     option("release", "from", "--from"),
     option("delegate", "to", "--to"),
 ];
