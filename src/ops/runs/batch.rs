@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{after, select};
 
-use crate::domain::runs::{BatchKind, BatchLine, BatchPlan, Run, RunState, TaskLineProblem};
+use crate::domain::runs::{BatchKind, BatchLine, BatchPlan, Run, RunQuestion, RunState, TaskLineProblem};
 use crate::domain::workers::Isolation;
 use crate::domain::{Liveness, sha256};
 use crate::store::{Mesh, OrderedProgram, StopUrgency};
@@ -22,6 +22,7 @@ use super::list::as_it_is;
 use super::plan::{RunRequest, plan};
 use super::start::{NewRun, StartedRun, check_task, start_once};
 use super::stop::stop;
+use super::tell::is_waiting;
 use super::turn::most_at_once;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
@@ -62,6 +63,15 @@ pub struct BatchTask {
     pub is_from_before: bool,
     /// Whether its run is stopped with this batch.
     is_ours: bool,
+    /// The hash by which it is known, once it was begun.
+    key: Option<String>,
+}
+
+impl BatchTask {
+    /// A task without a run of this batch.
+    fn without_run(state: BatchTaskState) -> Self {
+        Self { state, is_from_before: false, is_ours: false, key: None }
+    }
 }
 
 /// Where a task of a batch is.
@@ -73,7 +83,7 @@ pub enum BatchTaskState {
     Ended(Run),
     /// It was not started, and will not be: why.
     Skipped(String),
-    /// A gate said no.
+    /// A gate said no, or its run could not be started, followed or stopped.
     Refused(CommandError),
 }
 
@@ -92,6 +102,12 @@ impl BatchTaskState {
             Self::Live(run) | Self::Ended(run) => Some(run),
             Self::Pending | Self::Skipped(_) | Self::Refused(_) => None,
         }
+    }
+
+    /// The question that its worker waits for an answer to, and its run.
+    pub fn question(&self) -> Option<(&Run, &RunQuestion)> {
+        let Self::Live(run) = self else { return None };
+        Some((run, run.question.as_ref().filter(|_| is_waiting(run))?))
     }
 
     /// A word for it: the state of its run, `pending`, `skipped` or `refused`.
@@ -207,19 +223,19 @@ pub fn run_batch(
 ) -> Result<(Vec<BatchTask>, BatchEnd), CommandError> {
     let mesh = op.create_mesh()?;
     let until = limit.map(|limit| Instant::now() + limit);
-    let fresh = || BatchTask { state: BatchTaskState::Pending, is_from_before: false, is_ours: false };
+    let fresh = || BatchTask::without_run(BatchTaskState::Pending);
     let mut engine = BatchEngine { op, mesh: &mesh, batch, tasks: Vec::new() };
     engine.tasks.resize_with(batch.plan.lines.len(), fresh);
     let mut pause = FIRST_LOOK;
     let mut is_stopping = false;
     loop {
-        let mut has_changed = engine.look()?;
+        let mut has_changed = engine.look();
         if request.is_requested() && !is_stopping {
             is_stopping = true;
-            engine.stop()?;
+            engine.stop();
         }
         if !is_stopping {
-            has_changed |= engine.advance(request)?;
+            has_changed |= engine.advance(request);
         }
         show(&engine.tasks);
         if engine.tasks.iter().all(|task| task.state.is_settled()) {
@@ -249,22 +265,30 @@ struct BatchEngine<'a> {
 
 impl BatchEngine<'_> {
     /// Looks what became of the runs that go on. Returns whether something changed.
-    fn look(&mut self) -> Result<bool, CommandError> {
+    fn look(&mut self) -> bool {
         let mut has_changed = false;
         for task in &mut self.tasks {
             let BatchTaskState::Live(run) = &task.state else { continue };
             let gone = || CommandError::new(CommandErrorKind::UnknownRun, format!("run {} is gone", run.id));
-            let now = as_it_is(self.mesh, self.mesh.runs().get(&run.id)?.ok_or_else(gone)?);
-            has_changed |= now.state != run.state;
-            task.state =
-                if now.state.is_final() { BatchTaskState::Ended(now) } else { BatchTaskState::Live(now) };
+            let found = self.mesh.runs().get(&run.id).map_err(CommandError::from);
+            let now = found.and_then(|found| found.ok_or_else(gone));
+            let next = match now.map(|now| as_it_is(self.mesh, now)) {
+                Ok(now) if now.state.is_final() => BatchTaskState::Ended(now),
+                Ok(now) => BatchTaskState::Live(now),
+                // The others are followed all the same.
+                Err(error) => BatchTaskState::Refused(error),
+            };
+            has_changed |= next.name() != task.state.name();
+            task.state = next;
         }
-        Ok(has_changed)
+        has_changed
     }
 
     /// Starts what can be started, and passes over what can't be any more. Returns whether something changed.
-    fn advance(&mut self, request: &StopRequest) -> Result<bool, CommandError> {
+    fn advance(&mut self, request: &StopRequest) -> bool {
         let mut has_changed = false;
+        let is_live = |task: &BatchTask| matches!(task.state, BatchTaskState::Live(_));
+        let mut live = self.tasks.iter().filter(|task| is_live(task)).count();
         for place in 0..self.tasks.len() {
             if !matches!(self.tasks[place].state, BatchTaskState::Pending) {
                 continue;
@@ -281,14 +305,17 @@ impl BatchEngine<'_> {
                 has_changed = true;
                 continue;
             }
-            let live = self.tasks.iter().filter(|task| matches!(task.state, BatchTaskState::Live(_))).count();
             let is_ready = needs.iter().all(|need| self.tasks[*need].state.is_done());
             if is_ready && live < self.batch.jobs && !request.is_requested() {
-                self.tasks[place] = self.begin(place)?;
+                // What stands in the way of one task may not stand in the way of the next.
+                let begun = self.begin(place);
+                self.tasks[place] =
+                    begun.unwrap_or_else(|error| BatchTask::without_run(BatchTaskState::Refused(error)));
+                live += usize::from(is_live(&self.tasks[place]));
                 has_changed = true;
             }
         }
-        Ok(has_changed)
+        has_changed
     }
 
     /// Starts a task, or finds the run that does it.
@@ -297,33 +324,23 @@ impl BatchEngine<'_> {
         let results = results.collect::<Result<Vec<String>, CommandError>>()?;
         let results: Vec<&str> = results.iter().map(String::as_str).collect();
         let text = self.batch.plan.text(place, &results);
-        let begun = plan(self.op, request_of(&self.batch.plan.lines[place], text)).and_then(|mut new| {
-            let key = self.batch.key(place, &new);
-            let known = doing(self.mesh, &key)?;
-            new.order.batch_task = Some(key.clone());
-            let started = match known {
-                Some(run) => StartedRun::Other(run),
-                None => start_once(self.op, new)?,
-            };
-            Ok((started, key))
-        });
-        let (started, key) = match begun {
-            Ok(started) => started,
-            Err(error) if error.kind == CommandErrorKind::Gate => {
-                let state = BatchTaskState::Refused(error);
-                return Ok(BatchTask { state, is_from_before: false, is_ours: false });
-            }
-            Err(error) => return Err(error),
+        let mut new = plan(self.op, request_of(&self.batch.plan.lines[place], text))?;
+        let needed = self.batch.plan.needs(place).iter().filter_map(|need| self.tasks[*need].key.as_deref());
+        let key = self.batch.key(place, &new, &needed.collect::<String>());
+        new.order.batch_task = Some(key.clone());
+        let started = match doing(self.mesh, &key)? {
+            Some(run) => StartedRun::Other(run),
+            None => start_once(self.op, new)?,
         };
         let is_from_before = matches!(started, StartedRun::Other(_));
         let (StartedRun::New(run) | StartedRun::Other(run)) = started;
-        // A run whose batch is dead is ours from now on.
+        // A run whose batch is dead is ours from now on. What can't be read is left to whoever it belongs to.
         let is_ours = !is_from_before || {
-            let record = self.mesh.runs().batch_task(&key)?;
+            let record = self.mesh.runs().batch_task(&key).ok().flatten();
             record.is_some_and(|record| process::liveness(&record.starter) == Liveness::Gone)
         };
         let state = if run.state.is_final() { BatchTaskState::Ended(run) } else { BatchTaskState::Live(run) };
-        Ok(BatchTask { state, is_from_before, is_ours })
+        Ok(BatchTask { state, is_from_before, is_ours, key: Some(key) })
     }
 
     fn result_of(&self, place: usize) -> Result<String, CommandError> {
@@ -331,15 +348,19 @@ impl BatchEngine<'_> {
         Ok(self.mesh.runs().whole_result(run)?.unwrap_or_default())
     }
 
-    /// Stops our runs. Those of another batch go on, and are not waited for.
-    fn stop(&mut self) -> Result<(), CommandError> {
+    /// Stops our runs. Those of another batch go on, and so does what can't be stopped; they are not waited for.
+    fn stop(&mut self) {
         for task in &mut self.tasks {
             match &task.state {
                 BatchTaskState::Live(run) if task.is_ours => {
                     match stop(self.op, run.id.as_str(), StopUrgency::Now) {
+                        Ok(_) => {}
                         // It has just ended by itself.
                         Err(error) if error.kind == CommandErrorKind::NotRunning => {}
-                        stopped => drop(stopped?),
+                        Err(mut error) => {
+                            error.message = format!("run {} can't be stopped: {}", run.id, error.message);
+                            task.state = BatchTaskState::Refused(error);
+                        }
                     }
                 }
                 BatchTaskState::Live(run) => {
@@ -352,14 +373,14 @@ impl BatchEngine<'_> {
                 _ => {}
             }
         }
-        Ok(())
     }
 }
 
 impl Batch {
     /// The hash by which a task is known when the batch is started again: where it is done, on which commit, by what
-    /// kind of worker, and the text.
-    fn key(&self, place: usize, new: &NewRun) -> String {
+    /// kind of worker, after which others (`needed` has their hashes), and the text before and after values were put in.
+    fn key(&self, place: usize, new: &NewRun, needed: &str) -> String {
+        let line = &self.plan.lines[place];
         let order = &new.order;
         let program = match &order.program {
             OrderedProgram::Command(words) => words.join("\0"),
@@ -378,6 +399,11 @@ impl Batch {
             order.tools.join("\0"),
             order.args.join("\0"),
             env.join("\0"),
+            order.worktree.is_some().to_string(),
+            needed.to_string(),
+            line.input.is_some().to_string(),
+            line.input.clone().unwrap_or_default(),
+            line.task.clone(),
             new.task.clone(),
         ];
         // Each part has a hash of its own, so that no two lists of parts look the same.

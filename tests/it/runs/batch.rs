@@ -157,6 +157,80 @@ fn a_chain_stops_at_the_first_failure_and_goes_on_from_there() {
     assert_eq!(fs::read_to_string(env.work().join("order")).unwrap(), "a\nb\nb\nc\n");
 }
 
+#[test]
+fn equal_steps_and_tasks_are_done_as_often_as_they_are_there() {
+    let env = with_profiles(&script("count", "cat >> order; echo >> order; wc -l < order"));
+    tasks(&env, "steps", &plain(&["review", "fix", "review"]));
+    let first = batch(&env, 0, &["chain", "steps", "--profile", "count"]).json();
+    assert_eq!(fs::read_to_string(env.work().join("order")).unwrap(), "review\nfix\nreview\n");
+    assert_eq!(column(&first, "result"), ["1", "2", "3"]);
+    let again = batch(&env, 0, &["chain", "steps", "--profile", "count"]).json();
+    assert_eq!(column(&again, "id"), column(&first, "id"));
+    assert_eq!(column(&again, "fromBefore"), [true, true, true]);
+    let lines = [json!({"task": "$INPUT", "input": "x"}), json!({"task": "x"}), json!({"task": "x"})];
+    tasks(&env, "list", &lines.map(|line| line.to_string()));
+    let answer = batch(&env, 0, &["batch", "list", "--profile", "count", "--jobs", "1"]).json();
+    assert_eq!(column(&answer, "result"), ["4", "5", "6"]);
+}
+
+#[test]
+fn what_one_task_meets_does_not_end_the_batch() {
+    let env = TestEnvironment::new();
+    let file = env.home().join(".config/ravenry/workers.toml");
+    // Somebody is in the middle of editing the profiles when the second task is begun.
+    let profiles = script("edits", &format!("read task; echo '[' >> '{}'; echo did $task", file.display()));
+    super::put_profiles(&env, &profiles);
+    tasks(&env, "list", &plain(&["a", "b"]));
+    let ended = batch(&env, 1, &["batch", "list", "--profile", "edits", "--jobs", "1"]);
+    assert_eq!(ended.kind(), "run_failed");
+    let answer = ended.json();
+    assert_eq!(column(&answer, "state"), ["done", "refused"]);
+    assert_eq!(answer["runs"][0]["result"], "did a");
+    assert!(answer["runs"][1]["error"]["kind"].is_string(), "{answer}");
+    super::put_profiles(&env, &profiles);
+    let answer = batch(&env, 0, &["batch", "list", "--profile", "edits", "--jobs", "1"]).json();
+    assert_eq!(column(&answer, "fromBefore"), [true, false]);
+}
+
+#[test]
+fn a_run_that_cannot_be_stopped_or_read_does_not_keep_the_others_from_it() {
+    let env = with_profiles(&script("slow", "cat; sleep 1000"));
+    tasks(&env, "list", &plain(&["a", "b", "c"]));
+    let interrupted = start_batch(&env, "list", "slow", "3");
+    wait_until("all are being done", || {
+        all_runs(&env).iter().filter(|run| run["state"] == "running").count() == 3
+    });
+    let runs = all_runs(&env);
+    let of_task = |task: &str| runs.iter().find(|run| run["task"] == task).unwrap();
+    let supervisor =
+        |task: &str| Pid::from_raw(i32::try_from(of_task(task)["supervisorPid"].as_i64().unwrap()).unwrap());
+    let dir = |task: &str| env.mesh().join("runs").join(of_task(task)["id"].as_str().unwrap());
+    // Their supervisors see and write nothing meanwhile.
+    kill(supervisor("a"), Signal::SIGSTOP).unwrap();
+    kill(supervisor("b"), Signal::SIGSTOP).unwrap();
+    fs::create_dir(dir("a").join("stop")).unwrap();
+    let record = fs::read(dir("b").join("run.json")).unwrap();
+    fs::write(dir("b").join("run.json"), "{").unwrap();
+    signal(&interrupted, SIGINT);
+    let output = interrupted.wait_with_output().unwrap();
+    fs::remove_dir(dir("a").join("stop")).unwrap();
+    fs::write(dir("b").join("run.json"), record).unwrap();
+    kill(supervisor("a"), Signal::SIGCONT).unwrap();
+    kill(supervisor("b"), Signal::SIGCONT).unwrap();
+    for task in ["a", "b"] {
+        env.ok(&["runs", "stop", of_task(task)["id"].as_str().unwrap(), "--now"]);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(column(&answer, "state"), ["refused", "refused", "stopped"], "{answer}");
+    let why = answer["runs"][0]["reason"].as_str().unwrap();
+    assert!(
+        why.starts_with(&format!("run {} can't be stopped: ", of_task("a")["id"].as_str().unwrap())),
+        "{why}"
+    );
+}
+
 fn start_batch(env: &TestEnvironment, file: &str, profile: &str, jobs: &str) -> Child {
     let args = ["batch", file, "--profile", profile, "--jobs", jobs, "--json"];
     env.msg().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()

@@ -145,6 +145,39 @@ fn who_follows_elsewhere_is_told_the_command() {
 }
 
 #[test]
+fn who_started_a_batch_is_told_the_question_and_the_commands() {
+    let asking = Asking::new("3600");
+    let env = &asking.env;
+    fs::write(env.work().join("list"), "clean up\n").unwrap();
+    let mut msg = env.msg();
+    msg.args(["batch", "list", "--profile", "asker"]).env("PATH", &asking.path).env("QUESTIONS", "build");
+    let told = env.path().join("told");
+    let follower = msg.stdout(Stdio::piped()).stderr(fs::File::create(&told).unwrap()).spawn().unwrap();
+    let mut run = Value::Null;
+    wait_until("it waits", || {
+        run = env.ok(&["runs"])["runs"][0].clone();
+        run["state"] == "waiting"
+    });
+    let id = run["id"].as_str().unwrap().to_string();
+    let expected =
+        [format!("run {id} asks whether it may use Bash: rm -r build"), text_of(&run["answerWith"])];
+    let text = || fs::read_to_string(&told).unwrap();
+    wait_until("the person is told", || expected.iter().all(|line| text().contains(line)));
+    // Inside a harness it returns, with both.
+    let ended = end(&mut in_shell("\"$@\"", "codex", &msg)).expect_code(0);
+    for line in &expected {
+        assert!(ended.stdout.to_lowercase().contains(&line.to_lowercase()), "{line}: {ended}");
+    }
+    env.ok(&["tell", &id, "--answer", "allow", "--question", "1"]);
+    assert!(follower.wait_with_output().unwrap().status.success());
+    assert_eq!(text().matches("asks whether").count(), 1, "it is told once");
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().unwrap().to_string()
+}
+
+#[test]
 fn without_an_answer_it_is_refused_and_the_run_is_denied() {
     let asking = Asking::new("1");
     let id = asking.start("build", &[]);

@@ -11,6 +11,7 @@ use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::progress_block::{ProgressBlock, bar};
 use crate::faces::json;
 use crate::ops::runs::batch::{Batch, BatchEnd, BatchRequest, BatchTask, BatchTaskState, check, run_batch};
+use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::ops::{CommandError, CommandErrorKind, Op, is_inside_harness, readable_text_file};
 use crate::sys::clock;
 use crate::sys::files::FileError;
@@ -136,12 +137,14 @@ struct BatchProgress<'a> {
     block: ProgressBlock<'a>,
     /// The states that were told.
     told: Vec<&'static str>,
+    /// The number of each task's question that was told last.
+    asked: Vec<u32>,
 }
 
 impl<'a> BatchProgress<'a> {
     fn new(ui: &'a Ui, batch: &'a Batch) -> Self {
-        let told = vec!["pending"; batch.plan.lines.len()];
-        Self { ui, batch, block: ProgressBlock::new(ui), told }
+        let count = batch.plan.lines.len();
+        Self { ui, batch, block: ProgressBlock::new(ui), told: vec!["pending"; count], asked: vec![0; count] }
     }
 
     fn show(&mut self, tasks: &[BatchTask]) {
@@ -153,6 +156,7 @@ impl<'a> BatchProgress<'a> {
                 self.block.clear();
                 self.ui.progress_change(&self.line(place, task));
             }
+            self.tell_question(place, task);
         }
         let settled = tasks.iter().filter(|task| task.state.is_settled()).count();
         let live = |task: &BatchTask| matches!(task.state, BatchTaskState::Live(_));
@@ -160,6 +164,22 @@ impl<'a> BatchProgress<'a> {
         let workers = tasks.iter().enumerate().filter(|(_, task)| live(task));
         lines.extend(workers.map(|(place, task)| format!("  {}", self.line(place, task))));
         self.block.draw(&lines);
+    }
+
+    /// Tells a new question of a worker, and how to answer it. A person who started the batch gets no mail.
+    fn tell_question(&mut self, place: usize, task: &BatchTask) {
+        let Some((run, question)) = task.state.question() else { return };
+        if std::mem::replace(&mut self.asked[place], question.number) == question.number {
+            return;
+        }
+        let commands = AnswerChoice::ALL.map(|choice| format!("  {}", answer_command(run, question, choice)));
+        self.block.clear();
+        self.ui.note(&format!(
+            "run {} asks whether it may use {}\n{}",
+            run.id,
+            question.line(),
+            commands.join("\n")
+        ));
     }
 
     /// One task on one line.
@@ -265,6 +285,13 @@ impl Report for BatchReport {
             return;
         }
         page.line(style::dim(&format!("— {}", self.summary())));
+        for (run, question) in self.tasks.iter().filter_map(|task| task.state.question()) {
+            let line = escape_invisible_line(&question.line());
+            page.line(format!("Run {} asks whether it may use {line}", style::bold(run.id.as_str())));
+            for choice in AnswerChoice::ALL {
+                page.line(format!("  {}", answer_command(run, question, choice)));
+            }
+        }
         match self.end {
             BatchEnd::GoesOn => {
                 page.line("Their ends come as mail. Run the same command again to go on with the rest.");
