@@ -6,6 +6,7 @@ use crate::domain::runs::{Run, RunState};
 use crate::store::{BatchTaskRecord, Mesh, RunOrder, RunRefusal};
 
 use super::list::as_it_is;
+use super::settle::end_carriers;
 use crate::ops::error::CommandError;
 
 /// What became of a request.
@@ -28,7 +29,10 @@ pub(super) fn admit(
         mesh.runs().put(run)?;
         return Ok(Admission::Run);
     };
+    // Without the lock first: it may take seconds, and others want to be admitted.
+    end_interrupted(mesh, key)?;
     let lock = mesh.runs().lock_admission()?;
+    end_interrupted(mesh, key)?;
     if let Some(other) = doing(mesh, key)? {
         mesh.runs().put_refusal(&run.id, &RunRefusal::DoneBy(other.id.to_string()))?;
         return Ok(Admission::Refused);
@@ -41,8 +45,20 @@ pub(super) fn admit(
 
 /// The run that does this task of a batch, or has done it.
 pub(super) fn doing(mesh: &Mesh, key: &str) -> Result<Option<Run>, CommandError> {
+    let run = last_of(mesh, key)?;
+    Ok(run.filter(|run| run.state == RunState::Done || !run.state.is_final()))
+}
+
+/// Waits until nothing is left of a worker that did this task and whose supervisor died: nobody does it meanwhile.
+fn end_interrupted(mesh: &Mesh, key: &str) -> Result<(), CommandError> {
+    match last_of(mesh, key)?.filter(|run| run.state == RunState::Interrupted) {
+        Some(run) => end_carriers(&run.id),
+        None => Ok(()),
+    }
+}
+
+/// The run that was started last for this task of a batch, as it is.
+fn last_of(mesh: &Mesh, key: &str) -> Result<Option<Run>, CommandError> {
     let Some(record) = mesh.runs().batch_task(key)? else { return Ok(None) };
-    let Some(run) = mesh.runs().get(&record.run)? else { return Ok(None) };
-    let run = as_it_is(mesh, run);
-    Ok(Some(run).filter(|run| run.state == RunState::Done || !run.state.is_final()))
+    Ok(mesh.runs().get(&record.run)?.map(|run| as_it_is(mesh, run)))
 }

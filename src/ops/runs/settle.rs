@@ -3,11 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 
 use crate::domain::runs::{Run, RunId};
 use crate::domain::{Liveness, Pid};
 use crate::store::{Mesh, WorkStage};
+use crate::sys::keeper::descendants::signal_one;
 use crate::sys::keeper::is_keeper;
 use crate::sys::{clock, process};
 
@@ -65,8 +66,8 @@ fn settle_one(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
     Ok(mesh.runs().mark_settled(&run.id)?)
 }
 
-/// Ends the processes that carry the id of a run.
-fn end_carriers(id: &RunId) -> Result<(), CommandError> {
+/// Ends the processes that carry the id of a run whose supervisor died, and waits until they are gone.
+pub(super) fn end_carriers(id: &RunId) -> Result<(), CommandError> {
     let keeper_until = Instant::now() + KEEPER_LIMIT;
     let until = keeper_until + END_LIMIT;
     loop {
@@ -84,8 +85,7 @@ fn end_carriers(id: &RunId) -> Result<(), CommandError> {
             continue;
         }
         for pid in left {
-            // It may have just ended.
-            let _ = kill(nix::unistd::Pid::from_raw(pid.get()), Signal::SIGKILL);
+            signal_one(pid, Signal::SIGKILL);
         }
         clock::pause(Duration::from_millis(2));
     }

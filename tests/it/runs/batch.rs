@@ -231,6 +231,52 @@ fn a_run_that_cannot_be_stopped_or_read_does_not_keep_the_others_from_it() {
     );
 }
 
+/// Notes in `twice` if another one of its kind is alive, whatever it was asked to do about its end.
+const STUBBORN: &str = r#"read task; mkdir -p pids
+for file in pids/*; do test -e "$file" && kill -0 "${file##*/}" 2>/dev/null && echo "$file" >> twice; done
+trap '' TERM; : > pids/$$; read x < go; echo did $task"#;
+
+#[test]
+fn a_task_is_begun_again_only_when_nothing_is_left_of_its_dead_run() {
+    let env = with_profiles(&script("stubborn", STUBBORN));
+    mkfifo(&env.work().join("go"), Mode::S_IRWXU).unwrap();
+    tasks(&env, "list", &plain(&["a"]));
+    let begun = |count: usize| {
+        let pids = fs::read_dir(env.work().join("pids"));
+        pids.is_ok_and(|pids| pids.count() == count)
+    };
+    let first = start_batch(&env, "list", "stubborn", "1");
+    wait_until("the task is begun", || begun(1));
+    // The second time only the supervisor of the next run looks: it may be the first to see the death.
+    for round in 1..=2 {
+        let mut run = Value::Null;
+        wait_until("its run goes on", || {
+            let found = all_runs(&env).into_iter().find(|run| run["state"] == "running");
+            found.map(|found| run = found).is_some()
+        });
+        let pid = i32::try_from(run["supervisorPid"].as_i64().unwrap()).unwrap();
+        kill(Pid::from_raw(pid), SIGKILL).unwrap();
+        if round == 2 {
+            let settled = format!("runs/{}/settled", run["id"].as_str().unwrap());
+            fs::write(env.mesh().join(settled), "").unwrap();
+        }
+        let mut next = start_batch(&env, "list", "stubborn", "1");
+        wait_until("the task is begun again", || begun(1 + round));
+        assert!(!env.work().join("twice").exists(), "round {round}");
+        signal(&next, SIGKILL);
+        next.wait().unwrap();
+    }
+    assert_eq!(first.wait_with_output().unwrap().status.code(), Some(1), "its run was interrupted");
+    for run in all_runs(&env) {
+        if run["state"] == "running" {
+            env.ok(&["runs", "stop", run["id"].as_str().unwrap(), "--now"]);
+        }
+    }
+    wait_until("nothing is left", || {
+        all_runs(&env).iter().all(|run| left_of(run["id"].as_str().unwrap()).is_empty())
+    });
+}
+
 fn start_batch(env: &TestEnvironment, file: &str, profile: &str, jobs: &str) -> Child {
     let args = ["batch", file, "--profile", profile, "--jobs", jobs, "--json"];
     env.msg().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
