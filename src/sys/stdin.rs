@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::termios::{FlushArg, tcflush};
 
 /// Why standard input could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +61,11 @@ pub fn read_until(
             return Ok(input);
         }
     }
+}
+
+/// Forgets what was typed at the terminal and not read yet.
+pub fn forget_typed() -> io::Result<()> {
+    Ok(tcflush(io::stdin(), FlushArg::TCIFLUSH)?)
 }
 
 /// Waits for input from a terminal. `false`: the terminal is gone.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{left_of, path_with_msg, put_profiles, shown, wait_for_state};
 use crate::support::environment::{TestEnvironment, end, wait_until};
 use crate::support::hook_fixture::in_shell;
+use crate::support::terminal::Terminal;
 
 /// Calls its hook once for each question, and tells what it was answered.
 const STAND_IN: &str = r#"#!/bin/sh
@@ -319,4 +320,17 @@ fn nobody_else_waits() {
     msg.args(["hook", "claude", "PermissionRequest"]);
     let input = br#"{"session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"}}"#;
     assert_eq!(crate::support::hook_fixture::feed(&mut msg, input).stdout, "");
+}
+
+#[test]
+fn a_person_at_a_terminal_answers_right_there() {
+    let asking = Asking::new("3600");
+    let mut terminal = Terminal::open(&asking.env);
+    let run =
+        |questions: &str| format!("PATH='{}' QUESTIONS={questions} msg run asker 'clean up'", asking.path);
+    let ask = "Allow it? Type y or n.";
+    let shown = terminal.show_and_answer(&run("build"), ask, "what?\nyes\n");
+    assert!(shown.contains("rm -r build") && shown.contains("answers: build:allowed"), "{shown}");
+    let shown = terminal.show_and_answer(&run("docs"), ask, "n\n");
+    assert!(shown.contains("answers: docs:denied"), "{shown}");
 }

@@ -140,6 +140,21 @@ impl Terminal {
         self.show_while_typing(line, "")
     }
 
+    /// The same; as soon as `question` is shown, `typed` is typed.
+    pub fn show_and_answer(&mut self, line: &str, question: &str, typed: &str) -> String {
+        let script = self.shell.dir.join("asking.sh");
+        fs::write(&script, format!("{line}\necho end of the line\n")).unwrap();
+        let before = self.screen.lock().unwrap().len();
+        writeln!(self.shell.input, ". {}", script.display()).unwrap();
+        self.shell.input.flush().unwrap();
+        let text = || self.screen.lock().unwrap()[before..].to_string();
+        wait_until("the question is shown", || text().contains(question));
+        write!(self.shell.input, "{typed}").unwrap();
+        self.shell.input.flush().unwrap();
+        wait_until("the terminal shows the end", || text().contains("end of the line"));
+        text()
+    }
+
     /// The same, while something is typed for it to read.
     pub fn show_while_typing(&mut self, line: &str, typed: &str) -> String {
         let before = self.screen.lock().unwrap().len();

@@ -10,6 +10,7 @@ use crate::domain::runs::{Run, RunQuestion};
 use crate::faces::cli::output::Ui;
 use crate::ops::Op;
 use crate::ops::runs::tell::{AnswerChoice, AnswerRequest, answer, answer_command, is_waiting};
+use crate::sys::stdin;
 
 /// Whether the question has the line of the terminal.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -51,8 +52,8 @@ impl<'a> QuestionPrompt<'a> {
 
     fn announce(&mut self, run: &Run, question: &RunQuestion) {
         if io::stdin().is_terminal() && io::stderr().is_terminal() && !self.ui.is_json() {
-            let lines = self.lines.take().or_else(typed_lines);
-            // What was typed before the question is no answer to it.
+            // What was typed before the question is no answer to it. If that can't be forgotten, nobody is asked here.
+            let lines = self.lines.take().or_else(typed_lines).filter(|_| stdin::forget_typed().is_ok());
             lines.iter().for_each(|lines| lines.try_iter().for_each(drop));
             self.lines = lines;
         }
