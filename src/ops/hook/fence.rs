@@ -32,6 +32,8 @@ pub(super) struct Fence {
     temporary: Vec<PathBuf>,
     /// Where `msg` keeps what is no one's work.
     state: PathBuf,
+    /// The mesh, which only `msg` writes to.
+    mesh: PathBuf,
 }
 
 impl Fence {
@@ -44,7 +46,8 @@ impl Fence {
         let temporary = TEMPORARY.into_iter().map(PathBuf::from).chain([own]);
         let temporary = temporary.map(|dir| paths::follow(&dir)).collect();
         let state = paths::follow(&ctx.home.state.join("ravenry"));
-        Some(Self { root, project, repository, temporary, state })
+        let mesh = paths::follow(Path::new(&ctx.location.to_string()));
+        Some(Self { root, project, repository, temporary, state, mesh })
     }
 
     /// Whether the worker may write there.
@@ -55,6 +58,9 @@ impl Fence {
         // A directory above contains the tree.
         if place.starts_with(&self.project) || self.project.starts_with(place) || self.root.starts_with(place)
         {
+            return false;
+        }
+        if place.starts_with(&self.mesh) || self.mesh.starts_with(place) {
             return false;
         }
         let is_in_repository = || {
