@@ -1,7 +1,7 @@
 //! The fence: a worker in a work tree of its own changes nothing outside of it, and what got through is named.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,7 +9,8 @@ use ravenry::domain::hook::HookAnswer;
 use ravenry::sys::test_switches::NO_HOOK_LIMIT;
 use serde_json::{Value, json};
 
-use super::{detached, script, wait_for_state, with_profiles};
+use super::worktrees::with_repository;
+use super::{detached, path_with_msg, script, wait_for_state, with_profiles};
 use crate::support::environment::{TestEnvironment, end, wait_until};
 use crate::support::hook_call::Call;
 use crate::support::hook_fixture::{Fixture, feed, hook};
@@ -193,6 +194,8 @@ fn what_a_tool_would_edit_outside_is_refused_with_the_right_path() {
     ] {
         refused(fenced.edit(tool, key, path), path);
     }
+    let forged = fenced.env.mesh().join(format!("runs/{}/answer-1.json", fenced.id));
+    refused(fenced.edit("Write", "file_path", forged.to_str().unwrap()), "an answer to itself");
     let text = refused(fenced.edit("Edit", "file_path", "@P/src/lib.rs"), "it");
     assert!(text.contains(&fenced.filled("`@W/src/lib.rs`: use that path")), "{text}");
     fenced.finish();
@@ -323,4 +326,63 @@ fn who_else_is_at_work_there_is_named_and_their_own_edits_are_theirs() {
     assert!(said.contains("`notes.txt`") && !said.contains("`a.txt`"), "{said}");
     assert!(said.contains("At work there meanwhile: Robin."), "{said}");
     assert_eq!(fenced.finish()["outside"], json!(["notes.txt"]));
+}
+
+#[test]
+fn a_command_in_a_work_tree_of_its_own_is_judged_by_the_tree_before_and_after() {
+    let env = with_repository(
+        &[
+            script("strays", "cat >/dev/null; echo x >> b; echo x >> \"$RAVENRY_PROJECT/b\"; echo done"),
+            script("stays", "cat >/dev/null; echo x >> b; echo done"),
+        ]
+        .concat(),
+    );
+    env.join("Robin");
+    let run = |profile: &str| env.ok(&["run", profile, "x", "--worktree", "--as", "Robin"])["run"].clone();
+    let (strayed, stayed) = (run("strays"), run("stays"));
+    assert_eq!((&strayed["outside"], &stayed["outside"]), (&json!(["b"]), &json!([])));
+    let mut text = String::new();
+    wait_until("the parent is told", || {
+        let mail = env.ok(&["inbox", "--as", "Robin"])["messages"].clone();
+        let told = mail.as_array().unwrap().iter().filter_map(|message| message["text"].as_str());
+        text = told.filter(|text| text.contains("`strays`")).collect();
+        !text.is_empty()
+    });
+    let told = "Changed in your tree while it worked, by it or by somebody else: `b`.";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
+fn a_worker_of_a_harness_is_fenced_in_its_work_tree() {
+    // A stand-in for a harness that asks its hooks, and does what it is not refused.
+    let stand_in = r#"#!/bin/sh
+call() {
+  printf '{"session_id":"s","cwd":"%s","tool_name":"Bash","tool_use_id":"%s","tool_input":{"command":"%s"}}' "$PWD" "$2" "$2" |
+    msg hook claude "$1"
+}
+use() {
+  case "$(call PreToolUse "$1")" in *'"deny"'*) said="$said refused"; return ;; esac
+  sh -c "$1"
+  case "$(call PostToolUse "$1")" in *'while your command ran'*) said="$said named" ;; *) said="$said done" ;; esac
+}
+use "echo x >> b"
+use "echo x >> $PROJECT/b"
+use "git stash"
+use "sh $HOME/stray.sh"
+printf '{"type":"result","subtype":"success","is_error":false,"result":"said:%s"}\n' "$said"
+"#;
+    let env = with_repository("[fenced]\nharness = \"claude\"\nisolation = \"worktree\"\n");
+    let bin = env.home().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::write(bin.join("claude"), stand_in).unwrap();
+    fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+    let project = env.work();
+    fs::write(env.home().join("stray.sh"), format!("echo y > {}/strayed\n", project.display())).unwrap();
+    let path = format!("{}:{}", bin.display(), path_with_msg());
+    let variables = [("PATH", path.as_str()), ("PROJECT", project.to_str().unwrap()), (NO_HOOK_LIMIT, "1")];
+    let run =
+        env.run_with(&["run", "fenced", "x", "--json"], &variables).expect_code(0).json()["run"].clone();
+    assert_eq!(run["result"], "said: done refused refused named");
+    assert_eq!((&run["outside"], &run["changed"]), (&json!(["strayed"]), &json!(["b"])));
+    assert_eq!(fs::read_to_string(project.join("b")).unwrap(), "one\n");
 }

@@ -278,7 +278,7 @@ fn a_run_that_waits_can_be_stopped() {
 
 #[test]
 fn a_worker_that_does_not_answer_is_passed_over() {
-    let asking = Asking::new("20");
+    let asking = Asking::new("30");
     let env = &asking.env;
     let deeper = super::script(
         "middle",
