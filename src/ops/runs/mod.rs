@@ -19,6 +19,7 @@ pub mod gc;
 pub mod list;
 pub mod log;
 pub mod merge;
+mod mode_gate;
 pub mod open;
 mod own_worktree;
 mod parent_access;

@@ -15,13 +15,13 @@ use crate::sys::{clock, detached, process, random};
 
 use super::RUN_VARIABLE;
 use super::gate::Gate;
+use super::mode_gate;
 use super::parent_access;
 use super::settle::settle;
 use super::worker_call;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::mode;
 
 /// The command that a supervisor runs: `msg --mesh MESH supervise RUN DIR`. It is not in the help: only `msg` calls it.
 const COMMAND: &str = "supervise";
@@ -171,7 +171,7 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
 fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
     let parent = parent(op, mesh)?;
     let prompt = prompt_hash(new);
-    check_mode(op, mesh, new)?;
+    mode_gate::check(op, mesh, &new.root, (&new.profile, &new.order))?;
     let depth = check_depth(mesh, &parent)?;
     check_task(new)?;
     if new.order.is_to_write {
@@ -236,26 +236,6 @@ fn parent(op: &Op, mesh: &Rc<Mesh>) -> Result<RunParent, CommandError> {
 /// The hash by which the same task with the same profile is recognised.
 fn prompt_hash(new: &NewRun) -> String {
     sha256(format!("{}\0{}", new.profile, new.task).as_bytes())
-}
-
-/// Refuses what the mode of the repository does not allow.
-fn check_mode(op: &Op, mesh: &Mesh, new: &NewRun) -> Result<(), CommandError> {
-    let mode = mode::of_run(op, mesh, &new.root)?.mode;
-    if mode.allows_edits() || mode.allows_reading_runs() && !new.order.is_to_write {
-        return Ok(());
-    }
-    let text = match mode.allows_reading_runs() {
-        false => format!("this repository is in mode `{}`, in which no runs are started", mode.name()),
-        true => format!(
-            "this repository is in mode `{}`, in which only runs of read-only profiles are started, and `{}` is to change files",
-            mode.name(),
-            new.profile
-        ),
-    };
-    Err(Gate::Mode
-        .refuse(text)
-        .fact("mode", mode.name())
-        .hint(format!("a person can run `{}`", mode::way_out(op))))
 }
 
 fn check_depth(mesh: &Mesh, parent: &RunParent) -> Result<usize, CommandError> {

@@ -2,6 +2,8 @@
 //!
 //! It is the only writer of `run.json`. What others want of it (to stop) they write beside it, and it watches that.
 
+use std::path::Path;
+
 use crate::domain::RecordedProcess;
 use crate::domain::runs::{RunId, RunState};
 use crate::store::WatchTarget;
@@ -9,6 +11,7 @@ use crate::sys::keeper::kept::{KeptCall, KeptProgram};
 use crate::sys::{clock, files, process};
 
 use super::admission::{Admission, admit};
+use super::mode_gate;
 use super::session_spending::SessionSpending;
 use super::supervisor::{RunFinish, Supervisor};
 use super::turn::{TurnOutcome, wait_for_slot};
@@ -64,6 +67,11 @@ impl Supervisor<'_> {
                 self.run.slot = Some(slot.number);
                 self.slot = Some(slot);
             }
+        }
+        // Whoever set a mode while it waited means it, too.
+        let work = (self.run.profile.as_str(), &self.order);
+        if let Err(refused) = mode_gate::check(self.op, self.mesh, Path::new(&self.run.root), work) {
+            return Ok(RunFinish::new(RunState::Stopped, refused.message));
         }
         self.run.started_at = Some(clock::now());
         self.set_state(RunState::Starting)?;

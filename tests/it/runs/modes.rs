@@ -7,7 +7,7 @@ use std::process::Command;
 use ravenry::domain::hook::HookAnswer;
 use serde_json::{Value, json};
 
-use super::{script, with_profiles};
+use super::{detached, script, shown, wait_for_state, with_profiles};
 use crate::support::environment::{TestEnvironment, end};
 use crate::support::hook_call::Call;
 use crate::support::hook_fixture::in_shell;
@@ -175,4 +175,22 @@ fn a_damaged_record_is_told_and_counts_as_none() {
     );
     env.ok(&["mode", "plan"]);
     refused(edit(&env, &env.work().join("a.txt")));
+}
+
+#[test]
+fn a_run_that_waited_for_its_slot_is_not_started_in_another_mode() {
+    let hold = script("hold", "read x < \"$HOME/go\"; echo over");
+    let env = with_profiles(&[hold, script("writes", "cat > made.txt")].concat());
+    nix::unistd::mkfifo(&env.home().join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    env.ok(&["config", "set", "slots", "1"]);
+    let first = detached(&env, "hold", "x");
+    wait_for_state(&env, &first, "running");
+    let second = detached(&env, "writes", "x");
+    assert_eq!(shown(&env, &second)["state"], "queued");
+    env.ok(&["mode", "plan"]);
+    fs::write(env.home().join("go"), "go\n").unwrap();
+    let run = wait_for_state(&env, &second, "stopped");
+    assert!(run["reason"].as_str().unwrap().contains("in mode `plan`"), "{run}");
+    assert!(!env.work().join("made.txt").exists());
+    wait_for_state(&env, &first, "done");
 }
