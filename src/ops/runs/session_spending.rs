@@ -41,6 +41,12 @@ impl SessionSpending {
         }
     }
 
+    /// The order with a limit that its harness compares with what the whole session costs.
+    pub(super) fn raised(self, order: &RunOrder) -> RunOrder {
+        let most_micros = order.most_micros.map(|most| most.saturating_add(self.cost.micros()));
+        RunOrder { most_micros, ..order.clone() }
+    }
+
     /// What this run used, of what its worker reported.
     pub(super) fn taken_off(self, usage: Usage, cost: Cost) -> (Usage, Cost) {
         (usage.since(self.usage), cost.since(self.cost))

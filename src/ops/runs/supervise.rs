@@ -81,7 +81,7 @@ impl Supervisor<'_> {
         let dir = self.mesh.runs().dir(&self.run.id);
         let launch = worker_call::launch(
             &self.run,
-            &self.order,
+            &self.spent.raised(&self.order),
             (&self.op.home, &self.op.location.to_string()),
             &dir,
         )?;

@@ -8,8 +8,9 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::{left_of, put_profiles, script, shown, wait_for_state};
-use crate::support::environment::{TestEnvironment, wait_until};
+use crate::support::environment::{TestEnvironment, end, wait_until};
 use crate::support::hook_call::Call;
+use crate::support::hook_fixture::in_shell;
 
 /// Prints what the real one prints. What it reports as its cost is that of the whole session. If there is a file `hang`,
 /// it hangs.
@@ -100,13 +101,16 @@ fn a_retry_has_the_same_task_and_begins_anew() {
 #[test]
 fn a_session_is_continued_and_only_what_is_new_is_counted() {
     let scene = Scene::new(READS);
-    let first = scene.run(&["run", "reads", "look at it"]);
+    let first = scene.run(&["run", "reads", "look at it", "--budget", "9usd"]);
     assert_eq!(first["costUsd"], 0.25);
+    assert!(scene.called().contains("--max-budget-usd\n9\n"), "{}", scene.called());
     let second = scene.run(&["runs", "resume", &text(&first, "id"), "and now the rest"]);
     assert_eq!((&second["session"], &second["resumes"]), (&first["session"], &first["id"]));
     let called = scene.called();
     assert!(called.contains(&format!("--resume\n{}\n", text(&first, "session"))), "{called}");
     assert!(called.ends_with("--\nand now the rest\n"), "{called}");
+    // The harness compares its limit with what the session costs.
+    assert!(called.contains("--max-budget-usd\n9.25\n"), "{called}");
     // The harness reported $0.50 for the session, and tokens of this run alone.
     assert_eq!((&second["costUsd"], &second["usage"]["input"]), (&json!(0.25), &json!(100)));
     let third = scene.run(&["runs", "resume", &text(&second, "id")]);
@@ -243,6 +247,23 @@ fn whoever_only_plans_starts_only_readers() {
 }
 
 #[test]
+fn variables_that_a_harness_sets_for_its_commands_are_not_passed_on() {
+    let scene = Scene::new(READS);
+    let mut msg = scene.env.msg();
+    msg.args(["run", "reads", "x", "--json"]).env("PATH", &scene.path).env("COREPACK_ENABLE_AUTO_PIN", "0");
+    let passed_on = || {
+        let env = fs::read_to_string(scene.env.home().join("env")).unwrap();
+        env.lines().any(|line| line == "COREPACK_ENABLE_AUTO_PIN=0")
+    };
+    // That harness sets this one.
+    end(&mut in_shell("\"$@\"", "claude", &msg)).expect_code(0);
+    assert!(!passed_on());
+    // Another one does not, so it is its user's own.
+    end(&mut in_shell("\"$@\"", "codex", &msg)).expect_code(0);
+    assert!(passed_on());
+}
+
+#[test]
 fn a_run_goes_on_while_msg_is_upgraded() {
     let scene = Scene::new(&script("waits", "read x < go; cat"));
     nix::unistd::mkfifo(&scene.env.work().join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -256,7 +277,7 @@ fn a_run_goes_on_while_msg_is_upgraded() {
     let mut command = std::process::Command::new(&copy);
     command.args(["run", "waits", "last", "--detach", "--json"]).env_clear();
     command.envs(scene.env.msg().get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let ended = crate::support::environment::end(command.current_dir(scene.env.work())).expect_code(0);
+    let ended = end(command.current_dir(scene.env.work())).expect_code(0);
     let id = text(&ended.json()["run"], "id");
     fs::write(scene.env.path().join("new"), "#!/bin/sh\nexit 1\n").unwrap();
     fs::rename(scene.env.path().join("new"), &copy).unwrap();
