@@ -14,7 +14,7 @@ pub struct DiscardReport {
     pub run: Run,
     /// The commit with the work. git keeps it for a while.
     pub tip: Option<String>,
-    /// The branch that stays, because somebody moved it.
+    /// The branch that stays, because somebody moved it, or has it checked out.
     pub kept_branch: Option<String>,
 }
 
@@ -26,10 +26,6 @@ pub fn discard(op: &Op, id: &str) -> Result<DiscardReport, CommandError> {
         let text = format!("{name} is in the worktree of run {}", ended.run.id);
         let hint = format!("ask it to leave: `msg send {name} \"…\"`");
         return Err(CommandError::new(CommandErrorKind::AtWork, text).hint(hint));
-    }
-    if let Some(other) = ended.work.used_by(&ended.run.id)? {
-        let text = format!("run {other} goes on with the work of run {}", ended.run.id);
-        return Err(CommandError::new(CommandErrorKind::AtWork, text).hint("wait for its end, or stop it"));
     }
     let discarded = ended.work.tree.discard()?;
     ended.work.record.stage = WorkStage::Discarded;

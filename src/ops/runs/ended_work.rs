@@ -45,6 +45,11 @@ pub(super) fn ended_work<'a>(
         CommandError::new(CommandErrorKind::NoWork, text)
     };
     let mut work = RunWork::load(op, mesh, &run.id)?.ok_or_else(none)?;
+    // What it has done so far is half of something.
+    if let Some(other) = work.used_by(&run.id)? {
+        let text = format!("run {other} goes on with the work of run {}", run.id);
+        return Err(CommandError::new(CommandErrorKind::AtWork, text).hint("wait for its end, or stop it"));
+    }
     if matches!(work.record.stage, WorkStage::Open | WorkStage::Closed) {
         // Its supervisor could not do it, for want of space perhaps; or somebody worked on in the directory.
         work.close(&run)?;

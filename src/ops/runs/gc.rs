@@ -38,6 +38,8 @@ pub enum GcAction {
     Free,
     /// Its directory stays.
     Keep,
+    /// Its branch and refs stay, although its work is merged.
+    KeepRefs,
     /// Its branch and refs are removed.
     Unbranch,
     /// The ledger forgets it.
@@ -49,7 +51,7 @@ impl GcAction {
         match self {
             Self::Save => "save",
             Self::Free => "free",
-            Self::Keep => "keep",
+            Self::Keep | Self::KeepRefs => "keep",
             Self::Unbranch => "unbranch",
             Self::Forget => "forget",
         }
@@ -140,6 +142,16 @@ impl Collector<'_> {
             _ => return Ok(()),
         };
         if work.record.is_merged || place >= MOST_RUNS {
+            // A merge brings these nowhere, so they are only there.
+            if work.tree.has_saved_files()? {
+                let name = work.tree.refs().saved();
+                let why = format!(
+                    "files that are never merged are only in `{name}`; `msg runs discard {}` gives them up",
+                    run.id
+                );
+                self.tell(&run.id, GcAction::KeepRefs, why);
+                return Ok(());
+            }
             if self.mode == GcMode::Do {
                 work.give_up()?;
             }

@@ -12,12 +12,15 @@ impl Supervisor<'_> {
     pub(super) fn make_worktree(&mut self) -> Result<Option<RunFinish>, CommandError> {
         let Some(order) = self.order.worktree.clone() else { return Ok(None) };
         self.do_now("making its worktree")?;
+        // Until the ledger says that we are in it, nobody may give up the worktree that we continue.
+        let lock = order.continues.as_ref().map(|_| self.mesh.runs().lock_work()).transpose()?;
         let work = RunWork::make(self.op, self.mesh, &self.run, &order)?;
         self.run.root = work.tree.path().to_string_lossy().into_owned();
         self.run.project = Some(work.record.project.clone());
         let work = self.work.insert(work);
         self.run.doing = (!order.setup.is_empty()).then(|| "setting its worktree up".to_string());
         self.mesh.runs().put(&self.run)?;
+        drop(lock);
         let (ledger, id) = (self.mesh.runs(), self.run.id.clone());
         // If that can't be read, the worker is stopped a moment later.
         let stop_order = || ledger.stop_order(&id).ok().flatten();

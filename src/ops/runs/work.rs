@@ -207,7 +207,7 @@ impl<'a> RunWork<'a> {
             RunBranch::Nothing => (None, None),
             RunBranch::Moved(_) => (
                 Some(self.tree.refs().branch_name()),
-                Some("somebody moved the branch, so it stays where it is".to_string()),
+                Some("somebody moved the branch or has it checked out, so it stays where it is".to_string()),
             ),
             RunBranch::Conflicts(_) => {
                 (None, Some("no branch: its changes need what you have not committed".to_string()))

@@ -1,5 +1,6 @@
 //! Runs in worktrees of their own, of workers that are commands.
 
+mod continued;
 mod finishing;
 mod killed;
 mod places;

@@ -152,7 +152,7 @@ impl Report for DiscardReport {
             return;
         }
         if let Some(branch) = &self.kept_branch {
-            page.line(format!("The branch `{branch}` stays: somebody moved it."));
+            page.line(format!("The branch `{branch}` stays: somebody moved it, or has it checked out."));
         }
         if let Some(tip) = &self.tip {
             let tip = &tip[..tip.len().min(12)];
@@ -206,6 +206,7 @@ impl Report for GcReport {
                 GcAction::Save => ("saved its work", "its work would be saved"),
                 GcAction::Free => ("freed its directory", "its directory would be freed"),
                 GcAction::Keep => ("its directory stays", "its directory stays"),
+                GcAction::KeepRefs => ("its refs stay", "its refs stay"),
                 GcAction::Unbranch => ("removed its branch", "its branch would be removed"),
                 GcAction::Forget => ("forgot it", "it would be forgotten"),
             };

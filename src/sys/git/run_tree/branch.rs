@@ -16,7 +16,7 @@ pub enum RunBranch {
     /// The run's changes depend on what the person had not committed: they can't be replayed without it. The work is
     /// held by the ref of the tip.
     Conflicts(Vec<MergeConflict>),
-    /// Somebody else put the branch at this commit: it stays there.
+    /// Somebody else put the branch at this commit, or has it checked out: it stays there.
     Moved(String),
     /// git is too old to replay anything.
     OldGit,
@@ -46,6 +46,11 @@ impl RunTree {
             repository.drop_ref(&self.refs.branching())?;
             let onto = repository.git().line(&["rev-parse", "--verify", &format!("{there}^")])?;
             return Ok(RunBranch::At { commit: there.clone(), onto });
+        }
+        if let Some(there) = &there
+            && repository.is_checked_out(&self.refs.branch())?
+        {
+            return Ok(RunBranch::Moved(there.clone()));
         }
         match repository.require_merging_git() {
             Err(RunTreeError::OldGit { .. }) => return Ok(RunBranch::OldGit),

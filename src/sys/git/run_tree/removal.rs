@@ -8,7 +8,7 @@ use crate::sys::files;
 /// What was removed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DiscardedRun {
-    /// The branch that stays, because somebody else moved it.
+    /// The branch that stays, because somebody else moved it, or has it checked out.
     pub kept_branch: Option<String>,
 }
 
@@ -25,7 +25,8 @@ impl RunTree {
         Ok(())
     }
 
-    /// Gives up everything of the run: the directory, its refs, and its branch unless somebody else moved it.
+    /// Gives up everything of the run: the directory, its refs, and its branch unless somebody else moved it or has it
+    /// checked out.
     pub fn discard(&self) -> Result<DiscardedRun, RunTreeError> {
         let _own = self.lock()?;
         self.remove_directory()?;
@@ -36,7 +37,8 @@ impl RunTree {
         for name in ours {
             is_ours |= branch.is_some() && repository.object_at(&name)? == branch;
         }
-        if let (Some(at), true) = (&branch, is_ours) {
+        let goes = is_ours && !repository.is_checked_out(&self.refs.branch())?;
+        if let (Some(at), true) = (&branch, goes) {
             repository.change_refs(&[format!("delete {} {at}", self.refs.branch())])?;
         }
         // The base goes last: while it is there, the run is known and can be discarded again.
@@ -44,7 +46,7 @@ impl RunTree {
             repository.drop_ref(&name)?;
         }
         files::remove(&self.manifest())?;
-        Ok(DiscardedRun { kept_branch: (!is_ours).then(|| self.refs.branch_name()) })
+        Ok(DiscardedRun { kept_branch: (!goes).then(|| self.refs.branch_name()) })
     }
 
     /// Removes the directory and git's record of it, and nothing of other work trees.

@@ -125,6 +125,11 @@ impl RunRepository {
         self.git().line(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])
     }
 
+    /// Whether a branch is checked out in some work tree. Its `HEAD` would be changed with the branch.
+    pub(super) fn is_checked_out(&self, branch: &str) -> Result<bool, RunTreeError> {
+        Ok(!self.git().line(&["for-each-ref", "--format=%(worktreepath)", branch])?.is_empty())
+    }
+
     /// Sets a ref, whatever it was.
     pub(super) fn set_ref(&self, name: &str, object: &str) -> Result<(), RunTreeError> {
         self.git().ask(&["update-ref", "--no-deref", name, object]).map(drop)

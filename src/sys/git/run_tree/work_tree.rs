@@ -70,6 +70,11 @@ impl RunTree {
         Ok(self.repository.object_at(&self.refs.merged())? == Some(self.tip()?))
     }
 
+    /// Whether there are files of the run that no merge brings anywhere.
+    pub fn has_saved_files(&self) -> Result<bool, RunTreeError> {
+        Ok(self.repository.object_at(&self.refs.saved())?.is_some())
+    }
+
     fn known(&self, name: &str) -> Result<String, RunTreeError> {
         let object = self.repository.object_at(name)?;
         object.ok_or_else(|| RunTreeError::NoRun(self.refs.id().to_string()))

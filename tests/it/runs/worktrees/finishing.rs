@@ -241,10 +241,13 @@ fn a_pull_request_is_two_commands() {
     );
 }
 
+/// A worker all of whose files can be merged.
+const PLAIN_EDITS: &str = "cat >/dev/null; echo new > new; rm b; pwd";
+
 #[test]
 fn gc_frees_what_nobody_needs_and_says_why() {
     let nests = "cat >/dev/null; git init -q nested; echo x > nested/x; echo y > y; echo done";
-    let env = with_repository(&[script("edits", EDITS), script("nests", nests)].concat());
+    let env = with_repository(&[script("edits", PLAIN_EDITS), script("nests", nests)].concat());
     let (merged, kept, open) = (done(&env, "edits"), done(&env, "nests"), done(&env, "edits"));
     env.ok(&["runs", "merge", id_of(&merged)]);
     assert_eq!(directories(&env).len(), 1, "a repository in it can't be saved");
@@ -294,7 +297,7 @@ fn a_directory_with_a_live_agent_in_it_stays() {
 
 #[test]
 fn the_ledger_keeps_its_newest_and_all_with_work_that_is_not_merged() {
-    let env = with_repository(&[script("edits", EDITS), script("echo", "cat")].concat());
+    let env = with_repository(&[script("edits", PLAIN_EDITS), script("echo", "cat")].concat());
     let (unmerged, plain) = (done(&env, "edits"), env.ok(&["run", "echo", "x"])["run"].clone());
     // 500 newer ones.
     let runs = env.mesh().join("runs");

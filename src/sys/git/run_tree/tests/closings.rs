@@ -249,6 +249,22 @@ fn a_branch_is_replayed_onto_what_is_head_now() {
 }
 
 #[test]
+fn a_branch_that_somebody_has_checked_out_stays() {
+    let scene = Scene::new(&[("a", "1\n")]);
+    let tree = scene.run("r1");
+    put(&tree.path().join("a"), b"2\n");
+    tree.close("work").unwrap();
+    scene.git(&["checkout", "-q", "ravenry/run-r1"]);
+    let before = scene.person();
+    let at = scene.git(&["rev-parse", "HEAD"]);
+    put(&tree.path().join("a"), b"3\n");
+    assert_eq!(tree.close("work").unwrap().branch, RunBranch::Moved(at.clone()));
+    assert_eq!(tree.discard().unwrap().kept_branch.as_deref(), Some("ravenry/run-r1"));
+    assert_eq!(scene.person(), before);
+    assert_eq!((scene.git(&["rev-parse", "HEAD"]), scene.git(&["status", "--short"])), (at, String::new()));
+}
+
+#[test]
 fn conflicts_with_head_fall_back_to_where_the_run_started() {
     let scene = Scene::new(&[("a", "1\n")]);
     let start = scene.git(&["rev-parse", "HEAD"]);
