@@ -39,6 +39,7 @@ pub mod spec;
 mod suggest;
 pub mod text_edit;
 mod text_position;
+mod unasked;
 pub mod words;
 pub mod workers;
 
@@ -68,3 +69,4 @@ pub use sha256::sha256;
 pub use shell_quote::shell_word;
 pub use suggest::suggestions;
 pub use text_position::TextPosition;
+pub use unasked::{ASKED_COMMANDS, ASKED_FLAG, ASKED_TOOL, UNASKED_COMMANDS, is_unasked};

@@ -116,13 +116,13 @@ pub trait HarnessSupport: Sync {
 
     /// Members of its JSON settings that we add to or create, besides the common ones: an install record keeps which of
     /// them were there. `*` stands for any name.
-    fn recorded_members(&self) -> &'static [&'static [&'static str]] {
-        &[]
+    fn recorded_members(&self) -> Vec<Vec<String>> {
+        Vec::new()
     }
 
-    /// Texts in lists of its JSON settings that are ours.
-    fn recorded_items(&self) -> &'static [&'static str] {
-        &[]
+    /// Whether a text in a list of its JSON settings is one of ours.
+    fn records_item(&self, _text: &str) -> bool {
+        false
     }
 
     /// What an install record keeps of a settings file that is not JSON; `None` if nothing.

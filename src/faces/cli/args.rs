@@ -171,6 +171,25 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// Whoever adds a command decides whether agents may run it without asking.
+    #[test]
+    fn every_command_is_permitted_or_not() {
+        use crate::domain::{ASKED_COMMANDS, UNASKED_COMMANDS};
+        const FOR_PEOPLE: [&str; 7] = ["install", "uninstall", "hook", "waiter", "mcp", "selftest", "demo"];
+        let first = |command: &&str| command.split(' ').next().unwrap_or_default().to_string();
+        let decided: Vec<String> = UNASKED_COMMANDS.iter().chain(ASKED_COMMANDS).map(first).collect();
+        for command in Cli::command().get_subcommands() {
+            for name in std::iter::once(command.get_name()).chain(command.get_visible_aliases()) {
+                let is_decided = decided.iter().any(|known| known == name);
+                assert!(is_decided != FOR_PEOPLE.contains(&name), "{name}");
+            }
+        }
+        // Of what is permitted, everything exists: a word that is free could become something else.
+        for name in UNASKED_COMMANDS.iter().filter(|name| !name.starts_with('-') && **name != "help") {
+            assert!(Cli::command().find_subcommand(first(name)).is_some(), "{name}");
+        }
+    }
+
     #[test]
     fn the_overview_has_every_command() {
         let listed = |name: &str| OVERVIEW.lines().any(|line| line.split_whitespace().next() == Some(name));

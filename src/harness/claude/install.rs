@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Dialect, Json};
+use crate::domain::{ASKED_COMMANDS, ASKED_FLAG, ASKED_TOOL, UNASKED_COMMANDS};
 use crate::harness::install::{
     HOOK_SECONDS, Hook, HookGroup, HookRole, InstallContext, InstallScope, InstallTarget, RecordedOriginal,
-    SettingsFileEntry, directory_from, hook_list, settings,
+    SettingsFileEntry, directory_from, hook_list, member, settings,
 };
 use crate::harness::{HookPurpose, MsgProgram};
 use crate::sys::environment::{Home, variable};
@@ -21,13 +22,19 @@ const CHANGES: &str = "^(?!(?:Read|Glob|Grep|LS|WebFetch|WebSearch|ToolSearch|To
 pub(super) const DIRECTORY: &str = "CLAUDE_CONFIG_DIR";
 /// Timeout of a question, in seconds. The run decides before that how long its parent has to answer.
 const QUESTION_SECONDS: u64 = 24 * 3600;
-const PERMISSION: &str = "Bash(msg:*)";
+/// What earlier versions put there: it permits every command.
+const FORMER_PERMISSION: &str = "Bash(msg:*)";
 const SERVER_PERMISSION: &str = "mcp__ravenry";
 
-/// Texts in lists of the settings that are ours.
-pub(super) const ITEMS: &[&str] = &[PERMISSION, SERVER_PERMISSION];
+/// Whether a text in a list of the settings is ours.
+pub(super) fn is_item(text: &str) -> bool {
+    text == FORMER_PERMISSION || allowed().chain(asked()).any(|(_, item)| item == text)
+}
+
 /// Members of the settings that we add to or create, besides the common ones.
-pub(super) const MEMBERS: &[&[&str]] = &[&["permissions", "allow"], &["statusLine"]];
+pub(super) fn members() -> Vec<Vec<String>> {
+    [&["permissions", "allow"][..], &["permissions", "ask"], &["statusLine"]].map(member).to_vec()
+}
 
 pub(super) fn config_dir(home: &Home) -> PathBuf {
     directory_from(DIRECTORY).unwrap_or_else(|| home.home.join(".claude"))
@@ -53,11 +60,9 @@ pub(super) fn server_targets(place: &InstallContext<'_>) -> Vec<InstallTarget> {
 fn target(place: &InstallContext<'_>, path: PathBuf) -> InstallTarget {
     let mut entries = reporters(&place.program);
     entries.extend(["SessionStart", "Stop"].map(|event| SettingsFileEntry::Hook(waiter(place, event))));
-    let list = ["permissions", "allow"].map(str::to_string).to_vec();
-    entries.push(permission());
-    if place.wants_mcp && matches!(place.scope, InstallScope::User) {
-        entries.push(SettingsFileEntry::Item { list, text: SERVER_PERMISSION.to_string() });
-    }
+    let has_server = place.wants_mcp && matches!(place.scope, InstallScope::User);
+    entries
+        .extend(permissions().filter(|(about, _)| has_server || *about == Permits::Command).map(|it| it.1));
     let shown = place.line_for(ID, HookPurpose::StatusLine);
     let value = Json::object([("type", "command".into()), ("command", shown.as_str().into())]);
     entries.push(SettingsFileEntry::StatusLine { value, is_wanted: place.wants_statusline });
@@ -83,9 +88,38 @@ fn reporters(program: &MsgProgram) -> Vec<SettingsFileEntry> {
     events.into_iter().map(hook).collect()
 }
 
-fn permission() -> SettingsFileEntry {
-    let list = ["permissions", "allow"].map(str::to_string).to_vec();
-    SettingsFileEntry::Item { list, text: PERMISSION.to_string() }
+/// What a permission is about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Permits {
+    Command,
+    Server,
+}
+
+/// What runs without asking.
+fn allowed() -> impl Iterator<Item = (Permits, String)> {
+    let commands =
+        UNASKED_COMMANDS.iter().map(|command| (Permits::Command, format!("Bash(msg {command}:*)")));
+    commands.chain([(Permits::Server, SERVER_PERMISSION.to_string())])
+}
+
+/// What Claude Code asks about, whatever else allows it: it looks at these rules first.
+fn asked() -> impl Iterator<Item = (Permits, String)> {
+    let (command, flag) = ASKED_FLAG;
+    let commands = ASKED_COMMANDS.iter().map(|command| format!("Bash(msg {command}:*)"));
+    let commands = commands.chain([format!("Bash(msg {command} * {flag}*)")]);
+    let tool = (Permits::Server, format!("{SERVER_PERMISSION}__{ASKED_TOOL}"));
+    commands.map(|rule| (Permits::Command, rule)).chain([tool])
+}
+
+/// All entries that permit something, or ask about it.
+fn permissions() -> impl Iterator<Item = (Permits, SettingsFileEntry)> {
+    let list = |name: &str| member(&["permissions", name]);
+    let (allow, ask) = (list("allow"), list("ask"));
+    let former = SettingsFileEntry::FormerItem { list: allow.clone(), text: FORMER_PERMISSION.to_string() };
+    let item = |list: Vec<String>| {
+        move |(about, text)| (about, SettingsFileEntry::Item { list: list.clone(), text })
+    };
+    [(Permits::Command, former)].into_iter().chain(allowed().map(item(allow))).chain(asked().map(item(ask)))
 }
 
 /// The settings of a worker: the same hooks, so that those that are installed too run once, and one that asks for
@@ -94,7 +128,7 @@ pub(super) fn worker_settings(program: &MsgProgram) -> Result<String, EditError>
     let mut entries = reporters(program);
     let asks = HookGroup { timeout: QUESTION_SECONDS, ..HookGroup::default() };
     entries.push(SettingsFileEntry::Hook(asks.hook(program, ID, "PermissionRequest")));
-    entries.push(permission());
+    entries.extend(permissions().map(|(_, entry)| entry));
     let part = settings(ID, Dialect::Strict, entries);
     let bytes = part.put(None, RecordedOriginal::Nothing, &|_| (None, None))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

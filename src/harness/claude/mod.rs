@@ -87,12 +87,12 @@ impl HarnessSupport for ClaudeCode {
         install::server_targets(place)
     }
 
-    fn recorded_members(&self) -> &'static [&'static [&'static str]] {
-        install::MEMBERS
+    fn recorded_members(&self) -> Vec<Vec<String>> {
+        install::members()
     }
 
-    fn recorded_items(&self) -> &'static [&'static str] {
-        install::ITEMS
+    fn records_item(&self, text: &str) -> bool {
+        install::is_item(text)
     }
 
     fn worker(&self) -> Option<&'static dyn WorkerAdapter> {

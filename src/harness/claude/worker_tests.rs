@@ -167,7 +167,11 @@ fn it_gets_the_hooks_that_install_writes_and_one_that_asks() {
     assert!(command("PreToolUse").contains("msg hook claude PreToolUse"));
     assert!(command("PermissionRequest").contains("msg hook claude PermissionRequest"));
     assert!(hooks.values().all(|groups| groups.as_array().unwrap().len() == 1), "no waiter: {hooks:?}");
-    assert_eq!(settings["permissions"]["allow"][0], "Bash(msg:*)");
+    let has = |list: &str, rule: &str| {
+        settings["permissions"][list].as_array().unwrap().iter().any(|item| item == rule)
+    };
+    assert!(has("allow", "Bash(msg send:*)") && has("ask", "Bash(msg run:*)"));
+    assert!(!has("allow", "Bash(msg:*)") && !has("allow", "Bash(msg run:*)"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::domain::text_edit::json::{Dialect, quoted};
+use crate::domain::{ASKED_COMMANDS, UNASKED_COMMANDS};
 use crate::harness::install::{
     HOOK_SECONDS, HookGroup, InstallContext, InstallTarget, InstalledPart, SettingsFileEntry, directory_from,
     settings,
@@ -28,13 +29,7 @@ host_executable(
     name = \"msg\",
     paths = @PATHS@,
 )
-
-prefix_rule(
-    pattern = [\"msg\"],
-    decision = \"allow\",
-    justification = \"msg is how agents on this machine coordinate\",
-)
-";
+@RULES@";
 
 pub(super) fn config_dir(home: &Home) -> PathBuf {
     directory_from(DIRECTORY).unwrap_or_else(|| home.home.join(".codex"))
@@ -73,7 +68,39 @@ pub(super) fn user_targets(place: &InstallContext<'_>) -> Vec<InstallTarget> {
 
 fn rules(place: &InstallContext<'_>) -> String {
     let paths: Vec<String> = place.program_paths().iter().map(|path| quoted(path)).collect();
-    RULES.replacen("@PATHS@", &format!("[{}]", paths.join(", ")), 1)
+    let rules = [
+        rule_pair(UNASKED_COMMANDS, "allow", "msg is how agents on this machine coordinate"),
+        rule_pair(
+            ASKED_COMMANDS,
+            "prompt",
+            "it starts workers, answers for a person, or changes a work tree",
+        ),
+    ];
+    RULES.replacen("@PATHS@", &format!("[{}]", paths.join(", ")), 1).replacen("@RULES@", &rules.concat(), 1)
+}
+
+/// One rule for the commands of one word, and one for each first word of the others. A rule is a list of alternatives for each word.
+fn rule_pair(commands: &[&str], decision: &str, justification: &str) -> String {
+    let list = |words: &mut dyn Iterator<Item = &str>| {
+        let words: Vec<String> = words.map(|word| format!("        {},\n", quoted(word))).collect();
+        format!("[\n{}    ]", words.concat())
+    };
+    let mut patterns = vec![list(&mut commands.iter().copied().filter(|command| !command.contains(' ')))];
+    let pairs: Vec<(&str, &str)> = commands.iter().filter_map(|command| command.split_once(' ')).collect();
+    let mut firsts: Vec<&str> = pairs.iter().map(|(first, _)| *first).collect();
+    firsts.dedup();
+    patterns.extend(firsts.into_iter().map(|first| {
+        let mut seconds = pairs.iter().filter(|pair| pair.0 == first).map(|pair| pair.1);
+        format!("{}, {}", quoted(first), list(&mut seconds))
+    }));
+    let rule = |pattern: &String| {
+        format!(
+            "\nprefix_rule(\n    pattern = [\"msg\", {pattern}],\n    decision = {},\n    justification = {},\n)\n",
+            quoted(decision),
+            quoted(justification),
+        )
+    };
+    patterns.iter().map(rule).collect()
 }
 
 /// Codex's name for its directory: with links resolved if `CODEX_HOME` is set, otherwise as written.

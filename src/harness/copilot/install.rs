@@ -11,9 +11,6 @@ use crate::sys::environment::Home;
 
 use super::ID;
 
-/// Members of the settings that we add to or create, besides the common ones.
-pub(super) const MEMBERS: &[&[&str]] = &[&["version"]];
-
 const EVENTS: [&str; 8] = [
     "sessionStart",
     "userPromptSubmitted",

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::Harness;
 use crate::sys::environment::Home;
 
-use super::install::{InstallContext, InstallTarget, NoProjectSettings};
+use super::install::{InstallContext, InstallTarget, NoProjectSettings, member};
 use super::prompt_shape::{PromptFrame, PromptShape};
 use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec};
@@ -79,8 +79,8 @@ impl HarnessSupport for CopilotCli {
         install::server_targets(place)
     }
 
-    fn recorded_members(&self) -> &'static [&'static [&'static str]] {
-        install::MEMBERS
+    fn recorded_members(&self) -> Vec<Vec<String>> {
+        vec![member(&["version"])]
     }
 }
 

@@ -99,8 +99,14 @@ impl InstalledPart {
                 let mut document = Document::parse(bytes, *dialect)?;
                 let before = original.document(*dialect);
                 let was_there = |path: &[String]| has(before.as_ref(), path);
+                // Without a record, a permission is ours only next to a hook of ours.
+                let is_known =
+                    !matches!(original, RecordedOriginal::Unknown) || !self.lines(bytes)?.is_empty();
                 for entry in entries {
                     match entry {
+                        SettingsFileEntry::FormerItem { .. } if is_known => {
+                            entry.take(&mut document, *harness, before.as_ref(), &was_there)?;
+                        }
                         SettingsFileEntry::Permission(rule) => {
                             rule.put(&mut document, original, before.as_ref(), view)?;
                         }
@@ -216,6 +222,7 @@ impl InstalledPart {
                     found.extend(document.get(&status_line())?.and_then(shown_by));
                 }
                 SettingsFileEntry::Item { .. }
+                | SettingsFileEntry::FormerItem { .. }
                 | SettingsFileEntry::Member { .. }
                 | SettingsFileEntry::Server(_)
                 | SettingsFileEntry::Permission(_) => {}

@@ -25,6 +25,11 @@ use crate::sys::environment::variable;
 /// The members of JSON settings that most harnesses get from us. `*` stands for any name.
 pub const COMMON_MEMBERS: &[&[&str]] = &[&["hooks", "*"], &["mcpServers", server_entry::NAME]];
 
+/// The path of a member of JSON settings.
+pub fn member(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_string()).collect()
+}
+
 /// Our entries in a JSON settings file.
 pub fn settings(harness: Harness, dialect: Dialect, entries: Vec<SettingsFileEntry>) -> InstalledPart {
     InstalledPart::Entries { harness, dialect, entries }

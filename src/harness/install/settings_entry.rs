@@ -21,6 +21,11 @@ pub enum SettingsFileEntry {
         list: Vec<String>,
         text: String,
     },
+    /// A text that an earlier version put into a list, and that goes.
+    FormerItem {
+        list: Vec<String>,
+        text: String,
+    },
     /// A member that must exist; it gets this value only if it has none.
     Member {
         path: Vec<String>,
@@ -80,8 +85,8 @@ pub trait PermissionRule: fmt::Debug {
     /// Whether the plugin that it belongs to is being added or removed.
     fn goes_with_plugin(&self, view: FileLookup<'_>) -> bool;
 
-    /// The member that it sets.
-    fn path(&self) -> Vec<String>;
+    /// The members that it sets.
+    fn paths(&self) -> Vec<Vec<String>>;
 }
 
 impl SettingsFileEntry {
@@ -113,7 +118,7 @@ impl SettingsFileEntry {
             },
             Self::Server(server) => server.put(document, stays),
             // `InstalledPart::put` does it, because it depends on what was there before.
-            Self::Permission(_) => Ok(()),
+            Self::Permission(_) | Self::FormerItem { .. } => Ok(()),
         }
     }
 
@@ -131,7 +136,7 @@ impl SettingsFileEntry {
     ) -> Result<(), EditError> {
         match self {
             Self::Hook(hook) => hook.slot(harness, |slot| document.take(slot, stays)),
-            Self::Item { list, text } => {
+            Self::Item { list, text } | Self::FormerItem { list, text } => {
                 let is_it = |node: &JsonNode| node.text() == Some(text);
                 let slot = EntrySlot { list, within: None, is_ours: &is_it };
                 let was_there = match before {

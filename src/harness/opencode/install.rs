@@ -5,17 +5,20 @@ use std::rc::Rc;
 
 use crate::domain::text_edit::json::{Dialect, Json};
 use crate::harness::install::server_entry::{NAME, ServerEntry, WORD};
-use crate::harness::install::{InstallContext, InstallTarget, SettingsFileEntry, directory_from, settings};
+use crate::harness::install::{
+    InstallContext, InstallTarget, SettingsFileEntry, directory_from, member, settings,
+};
 use crate::sys::environment::Home;
 
 use super::ID;
-use super::permission::Permission;
+use super::permission::{self, Permission};
 
 pub(super) const PLUGIN: &str = concat!(include_str!("ravenry.js"), "\n", include_str!("../shim/run.js"));
 
 /// Members of the settings that we add to or create.
-pub(super) const MEMBERS: &[&[&str]] =
-    &[&["mcp", NAME], &["permission", "bash", "msg *"], &["permission", "bash", "msg *>*"]];
+pub(super) fn members() -> Vec<Vec<String>> {
+    permission::places().chain([member(&["mcp", NAME])]).collect()
+}
 
 pub(super) fn config_dir(home: &Home) -> PathBuf {
     directory_from("OPENCODE_CONFIG_DIR").unwrap_or_else(|| home.config.join("opencode"))
@@ -29,7 +32,7 @@ pub(super) fn user_targets(place: &InstallContext<'_>) -> Vec<InstallTarget> {
     let configs: Vec<PathBuf> = configs(&dir).into_iter().filter(|path| path.is_file()).collect();
     let last = configs.last().cloned();
     targets.extend(configs.into_iter().map(|path| {
-        let rule = Permission { command: "msg", plugin: plugin.clone() };
+        let rule = Permission { plugin: plugin.clone() };
         let mut entries = vec![SettingsFileEntry::Permission(Rc::new(rule))];
         // OpenCode reads this file last, so it wins.
         if last.as_ref() == Some(&path) {

@@ -81,7 +81,7 @@ impl HarnessSupport for OpenCode {
         install::server_targets(place)
     }
 
-    fn recorded_members(&self) -> &'static [&'static [&'static str]] {
-        install::MEMBERS
+    fn recorded_members(&self) -> Vec<Vec<String>> {
+        install::members()
     }
 }

@@ -1,19 +1,23 @@
-//! OpenCode's permission rule that lets its model run `msg` without asking.
+//! OpenCode's permission rules that let its model run commands of `msg` without asking.
 //!
-//! OpenCode allows everything by default, so a rule is needed only where it would ask. The last matching rule wins. A
-//! redirection is matched as part of the command, so a second rule after ours asks about redirections: without it, `msg
-//! show ID > FILE` could write any file.
+//! OpenCode allows everything by default, so rules are needed only where it would ask. The last matching rule wins. A
+//! redirection is matched as part of the command, so a rule after ours asks about redirections: without it, `msg
+//! show ID > FILE` could write any file. What is not listed is asked about, as before.
 
 use std::path::PathBuf;
 
 use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Document, Json, JsonNode, Member, NodeKind};
-use crate::harness::install::{FileLookup, PermissionRule, RecordedOriginal};
+use crate::domain::{ASKED_FLAG, UNASKED_COMMANDS};
+use crate::harness::install::{FileLookup, PermissionRule, RecordedOriginal, member};
 
-/// The permission to run a command; it is installed and removed together with that plugin.
+/// What earlier versions allowed: every command.
+const ALL: &str = "msg *";
+const REDIRECTED: &str = "msg *>*";
+
+/// The permission to run `msg`; it is installed and removed together with that plugin.
 #[derive(Debug)]
 pub(super) struct Permission {
-    pub(super) command: &'static str,
     pub(super) plugin: PathBuf,
 }
 
@@ -28,11 +32,9 @@ impl PermissionRule for Permission {
         let is_ours = match original {
             RecordedOriginal::Nothing => true,
             RecordedOriginal::Unknown => view(&self.plugin).0.is_some(),
-            RecordedOriginal::Known { .. } => {
-                !before.is_some_and(|before| may_have_allowed(before, self.command))
-            }
+            RecordedOriginal::Known { .. } => !before.is_some_and(may_have_allowed),
         };
-        put(document, self.command, is_ours)
+        put(document, is_ours, before)
     }
 
     fn take(
@@ -41,11 +43,11 @@ impl PermissionRule for Permission {
         before: Option<&Document>,
         stays: &dyn Fn(&[String]) -> bool,
     ) -> Result<(), EditError> {
-        take(document, self.command, before, stays)
+        take(document, before, stays)
     }
 
     fn denied(&self, document: &Document) -> Result<Option<String>, EditError> {
-        denied(document, self.command)
+        denied(document)
     }
 
     fn goes_with_plugin(&self, view: FileLookup<'_>) -> bool {
@@ -53,74 +55,98 @@ impl PermissionRule for Permission {
         before != after
     }
 
-    fn path(&self) -> Vec<String> {
-        path(&["permission", "bash", &Names::of(self.command).pattern])
+    fn paths(&self) -> Vec<Vec<String>> {
+        places().collect()
     }
 }
 
-/// Allows a command where OpenCode would ask. What is denied stays denied. `is_ours` says whether a permission that is
-/// already there is one we put there: an earlier version did not ask about redirections.
-fn put(document: &mut Document, command: &str, is_ours: bool) -> Result<(), EditError> {
-    let Names { pattern, redirected } = Names::of(command);
-    let rules = || [(pattern.as_str(), Json::from("allow")), (redirected.as_str(), Json::from("ask"))];
-    let (all, bash) = (path(&["permission"]), path(&["permission", "bash"]));
+/// Our rules, in their order.
+fn rules() -> impl Iterator<Item = (String, &'static str)> {
+    let (command, flag) = ASKED_FLAG;
+    let allowed = UNASKED_COMMANDS.iter().map(|command| (format!("msg {command} *"), "allow"));
+    allowed.chain([(format!("msg {command} *{flag}*"), "ask"), (REDIRECTED.to_string(), "ask")])
+}
+
+/// The members that our rules and those of earlier versions are.
+pub(super) fn places() -> impl Iterator<Item = Vec<String>> {
+    rules().map(|(name, _)| name).chain([ALL.to_string()]).map(|name| place(&name))
+}
+
+fn place(rule: &str) -> Vec<String> {
+    member(&["permission", "bash", rule])
+}
+
+/// Allows our commands where OpenCode would ask. What is denied stays denied. `is_ours` says whether a permission for
+/// every command is one that an earlier version put there.
+fn put(document: &mut Document, is_ours: bool, before: Option<&Document>) -> Result<(), EditError> {
+    let ours = || rules().map(|(name, value)| (name, Json::from(value)));
+    let with_ask = || Json::Object([("*".to_string(), "ask".into())].into_iter().chain(ours()).collect());
+    let (all, bash) = (member(&["permission"]), member(&["permission", "bash"]));
     match document.get(&all)?.map(|node| node.kind.clone()) {
         Some(NodeKind::Text(rule)) if rule == "ask" => {
-            let ours = Json::object(rules());
-            return document.set(&all, &Json::object([("*", "ask".into()), ("bash", ours)]));
+            let bash = Json::Object(ours().collect());
+            return document.set(&all, &Json::object([("*", "ask".into()), ("bash", bash)]));
         }
         Some(NodeKind::Object(_)) => {}
         _ => return Ok(()),
     }
+    if is_ours && document.get(&place(ALL)).ok().flatten().and_then(JsonNode::text) == Some("allow") {
+        restore(document, &place(ALL), before, &|path| path.len() < 3)?;
+    }
     match document.get(&bash)?.map(|node| node.kind.clone()) {
-        Some(NodeKind::Text(rule)) if rule == "ask" => {
-            let [allowed, asked] = rules();
-            document.set(&bash, &Json::object([("*", "ask".into()), allowed, asked]))
-        }
-        Some(NodeKind::Object(present)) => match last_fitting(&present, command) {
-            Some((at, "ask")) if denial(&present, command).is_none() => {
-                let place = path(&["permission", "bash", &pattern]);
-                if present[at].name != pattern {
-                    document.unset(&place, &|_| true)?;
-                }
-                document.set(&place, &"allow".into())?;
-                rule_redirections(document, command)
-            }
-            Some((at, "allow")) if is_ours && present[at].name == pattern => {
-                rule_redirections(document, command)
+        Some(NodeKind::Text(rule)) if rule == "ask" => document.set(&bash, &with_ask()),
+        Some(NodeKind::Object(present)) => match last_fitting(&present) {
+            Some((at, "ask")) if denial(&present).is_none() => {
+                let is_users = |name: &str| {
+                    let present = present.iter().find(|rule| rule.name == name);
+                    let is_unknown = before.is_none() && !is_ours;
+                    has(before, &place(name))
+                        || present.is_some_and(|rule| is_unknown || rule.value.text() != Some("allow"))
+                };
+                put_rules(document, &present[at..], &is_users)
             }
             _ => Ok(()),
         },
-        None if document.get(&path(&["permission", "*"]))?.and_then(JsonNode::text) == Some("ask") => rules()
-            .iter()
-            .try_for_each(|(name, rule)| document.set(&path(&["permission", "bash", name]), rule)),
+        None if document.get(&member(&["permission", "*"]))?.and_then(JsonNode::text) == Some("ask") => {
+            ours().try_for_each(|(name, value)| document.set(&place(&name), &value))
+        }
         _ => Ok(()),
     }
 }
 
-/// Puts the rule about redirections after the one that allows the command, keeping the value it already has, if any.
-fn rule_redirections(document: &mut Document, command: &str) -> Result<(), EditError> {
-    let Names { pattern, redirected } = Names::of(command);
-    let place = path(&["permission", "bash", &redirected]);
-    let names = document.get(&place[..2])?.map(JsonNode::names).unwrap_or_default();
-    let position = |name: &str| names.iter().position(|other| other == name);
-    if position(&redirected) > position(&pattern) {
+/// Puts our rules after the one that asks, which `later` begins with, and those that ask after those that allow. A rule that the user has for one
+/// of our commands stays; a rule about redirections keeps its value, but not its place.
+fn put_rules(
+    document: &mut Document,
+    later: &[Member],
+    is_users: &dyn Fn(&str) -> bool,
+) -> Result<(), EditError> {
+    let position = |name: &str| later.iter().position(|rule| rule.name == name);
+    let wanted: Vec<(String, &str)> =
+        rules().filter(|(name, value)| *value == "ask" || !is_users(name)).collect();
+    let positions: Vec<Option<usize>> = wanted.iter().map(|(name, _)| position(name)).collect();
+    if positions.iter().all(Option::is_some) && positions.is_sorted() {
         return Ok(());
     }
-    let value = document.get(&place)?.and_then(JsonNode::text).unwrap_or("ask").to_string();
-    document.unset(&place, &|_| true)?;
-    document.set(&place, &value.as_str().into())
+    for (name, value) in wanted {
+        let at = place(&name);
+        let kept = document.get(&at)?.and_then(JsonNode::text).filter(|_| value == "ask");
+        let value = kept.unwrap_or(value).to_string();
+        document.unset(&at, &|_| true)?;
+        document.set(&at, &value.as_str().into())?;
+    }
+    Ok(())
 }
 
-/// The user's rule that keeps us from allowing the command.
-fn denied(document: &Document, command: &str) -> Result<Option<String>, EditError> {
-    let (all, bash) = (path(&["permission"]), path(&["permission", "bash"]));
+/// The user's rule that keeps us from allowing our commands.
+fn denied(document: &Document) -> Result<Option<String>, EditError> {
+    let (all, bash) = (member(&["permission"]), member(&["permission", "bash"]));
     Ok(match document.get(&all)?.map(|node| &node.kind) {
         Some(NodeKind::Text(rule)) => (rule == "deny").then(|| "permission".to_string()),
         Some(NodeKind::Object(_)) => match document.get(&bash)?.map(|node| &node.kind) {
             Some(NodeKind::Text(rule)) => (rule == "deny").then(|| "permission.bash".to_string()),
             Some(NodeKind::Object(present)) => {
-                denial(present, command).map(|rule| format!("permission.bash.\"{rule}\""))
+                denial(present).map(|rule| format!("permission.bash.\"{rule}\""))
             }
             _ => None,
         },
@@ -128,71 +154,77 @@ fn denied(document: &Document, command: &str) -> Result<Option<String>, EditErro
     })
 }
 
-/// The rule that denies the command, or denies part of it and would have no effect after a rule that allows it.
-fn denial<'m>(present: &'m [Member], command: &str) -> Option<&'m str> {
-    let Names { pattern, redirected } = Names::of(command);
+/// The rule that denies `msg`, or denies part of it and would have no effect after rules that allow it.
+fn denial(present: &[Member]) -> Option<&str> {
     let denies = |rule: &&Member| rule.value.text() == Some("deny");
-    let name = |rule: &'m Member| rule.name.as_str();
-    let own = present.iter().find(|rule| rule.name == pattern).filter(denies).map(name);
-    own.or_else(|| match last_fitting(present, command)? {
-        (at, "deny") => Some(name(&present[at])),
-        (at, "ask") if present[at].name != pattern => present[at..]
-            .iter()
-            .filter(denies)
-            .find(|rule| rule.name != redirected && may_fit(&rule.name, command))
-            .map(name),
+    let own = present.iter().find(|rule| rule.name == ALL).filter(denies);
+    let denial = own.or_else(|| match last_fitting(present)? {
+        (at, "deny") => Some(&present[at]),
+        (at, "ask") => {
+            // A rule that has the name of one of ours stays where it is.
+            let is_kept = |rule: &&Member| rules().any(|(name, _)| name == rule.name);
+            present[at..].iter().filter(denies).find(|rule| !is_kept(rule) && may_fit(&rule.name))
+        }
         _ => None,
-    })
+    });
+    denial.map(|rule| rule.name.as_str())
 }
 
-/// The last rule that matches every call of the command: its index and its value.
-fn last_fitting<'m>(present: &'m [Member], command: &str) -> Option<(usize, &'m str)> {
-    let fits = |rule: &Member| {
-        rule.name == "*" || rule.name == format!("{command} *") || rule.name == format!("{command}*")
-    };
-    let at = present.iter().rposition(fits)?;
+/// The last rule that matches every call of `msg`: its index and its value.
+fn last_fitting(present: &[Member]) -> Option<(usize, &str)> {
+    let at = present.iter().rposition(|rule| ["*", ALL, "msg*"].contains(&rule.name.as_str()))?;
     Some((at, present[at].value.text()?))
 }
 
-/// Whether a rule may match some call of the command, judged by the text before its first wildcard.
-fn may_fit(rule: &str, command: &str) -> bool {
-    let (start, call) = (rule.split(['*', '?']).next().unwrap_or_default(), format!("{command} "));
-    start.starts_with(&call) || call.starts_with(start)
+/// Whether a rule may match some call of `msg`, judged by the text before its first wildcard.
+fn may_fit(rule: &str) -> bool {
+    let (start, call) = (rule.split(['*', '?']).next().unwrap_or_default(), "msg ");
+    start.starts_with(call) || call.starts_with(start)
 }
 
-/// Whether the original file allowed the command, as far as its outline tells. An earlier version kept no values: then
+/// Whether the original file allowed every command, as far as its outline tells. An earlier version kept no values: then
 /// `true`.
-fn may_have_allowed(before: &Document, command: &str) -> bool {
-    let place = path(&["permission", "bash", &Names::of(command).pattern]);
-    before.get(&place).is_ok_and(|node| node.is_some_and(|node| !matches!(node.text(), Some("ask" | "deny"))))
+fn may_have_allowed(before: &Document) -> bool {
+    let node = before.get(&place(ALL)).ok().flatten();
+    node.is_some_and(|node| !matches!(node.text(), Some("ask" | "deny")))
 }
 
-/// Undoes [`put`]. An object that was the single word `ask` before becomes that word again.
+fn has(before: Option<&Document>, place: &[String]) -> bool {
+    before.is_some_and(|before| before.get(place).is_ok_and(|node| node.is_some()))
+}
+
+/// Undoes [`put`], and what earlier versions did. An object that was the single word `ask` before becomes that word
+/// again.
 fn take(
     document: &mut Document,
-    command: &str,
     before: Option<&Document>,
     stays: &dyn Fn(&[String]) -> bool,
 ) -> Result<(), EditError> {
-    if before.is_some_and(|before| may_have_allowed(before, command)) {
+    if before.is_some_and(may_have_allowed) {
         return Ok(());
     }
-    let Names { pattern, redirected } = Names::of(command);
-    let ours = path(&["permission", "bash", &pattern]);
-    let is_ours =
-        document.get(&path(&["permission"]))?.is_some_and(|node| matches!(node.kind, NodeKind::Object(_)))
-            && document.get(&ours[..2])?.is_some_and(|node| matches!(node.kind, NodeKind::Object(_)))
-            && document.get(&ours)?.and_then(JsonNode::text) == Some("allow");
-    if !is_ours {
+    let is_object = |document: &Document, path: &[String]| {
+        Ok::<_, EditError>(document.get(path)?.is_some_and(|node| matches!(node.kind, NodeKind::Object(_))))
+    };
+    let (all, bash) = (member(&["permission"]), member(&["permission", "bash"]));
+    if !is_object(document, &all)? || !is_object(document, &bash)? {
         return Ok(());
     }
-    let redirected = path(&["permission", "bash", &redirected]);
-    if document.get(&redirected)?.and_then(JsonNode::text) == Some("ask") {
-        restore(document, &redirected, before, stays)?;
+    let ours: Vec<(String, &str)> = rules().chain([(ALL.to_string(), "allow")]).collect();
+    let allows = |(name, value): &(String, &str)| {
+        *value == "allow"
+            && document.get(&place(name)).ok().flatten().and_then(JsonNode::text) == Some("allow")
+    };
+    if !ours.iter().any(allows) {
+        return Ok(());
     }
-    restore(document, &ours, before, stays)?;
-    for depth in [2, 1] {
-        let place = &ours[..depth];
+    for (name, value) in ours.iter().rev() {
+        let at = place(name);
+        if document.get(&at)?.and_then(JsonNode::text) == Some(value) {
+            restore(document, &at, before, stays)?;
+        }
+    }
+    for place in [&bash, &all] {
         let was_text = before.is_some_and(|before| {
             before.get(place).is_ok_and(|node| node.is_some_and(|node| node.text().is_some()))
         });
@@ -220,20 +252,4 @@ fn restore(
         _ if stays(place) => Ok(()),
         _ => document.unset(place, stays),
     }
-}
-
-/// The names of our two rules.
-struct Names {
-    pattern: String,
-    redirected: String,
-}
-
-impl Names {
-    fn of(command: &str) -> Self {
-        Self { pattern: format!("{command} *"), redirected: format!("{command} *>*") }
-    }
-}
-
-fn path(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_string()).collect()
 }

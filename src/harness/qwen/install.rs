@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use crate::domain::text_edit::json::{Dialect, Json};
 use crate::harness::install::{
-    HOOK_SECONDS, HookGroup, InstallContext, InstallTarget, SettingsFileEntry, directory_from, settings,
+    HOOK_SECONDS, HookGroup, InstallContext, InstallTarget, SettingsFileEntry, directory_from, member,
+    settings,
 };
 use crate::sys::environment::Home;
 
@@ -14,6 +15,8 @@ use super::ID;
 
 /// The variable that names the directory of the user's settings.
 pub(super) const DIRECTORY: &str = "QWEN_HOME";
+/// The tool of the server that Qwen Code asks about.
+pub(super) const ASKED_ITEM: &str = "mcp__ravenry__run";
 const SHELL: &str = "^run_shell_command$";
 const CHANGES: &str = "^(?:edit|write_file|notebook_edit|run_shell_command|monitor)$";
 
@@ -24,6 +27,16 @@ pub(super) fn config_dir(home: &Home) -> PathBuf {
 pub(super) fn user_targets(place: &InstallContext<'_>) -> Vec<InstallTarget> {
     let path = config_dir(place.home).join("settings.json");
     vec![InstallTarget::new(path, settings(ID, Dialect::Comments, entries(place)))]
+}
+
+/// A rule of the user's settings counts more than the trust in a server.
+fn asked_tool(place: &InstallContext<'_>) -> SettingsFileEntry {
+    let (list, text) = (member(&["permissions", "ask"]), ASKED_ITEM.to_string());
+    if place.wants_mcp {
+        SettingsFileEntry::Item { list, text }
+    } else {
+        SettingsFileEntry::FormerItem { list, text }
+    }
 }
 
 fn entries(place: &InstallContext<'_>) -> Vec<SettingsFileEntry> {
@@ -43,5 +56,6 @@ fn entries(place: &InstallContext<'_>) -> Vec<SettingsFileEntry> {
     .into_iter()
     .map(|(event, matcher)| SettingsFileEntry::Hook(place.group(ID, event, group(matcher))))
     .chain([SettingsFileEntry::Server(place.server("mcpServers", members))])
+    .chain([asked_tool(place)])
     .collect()
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::Harness;
 use crate::sys::environment::Home;
 
-use super::install::{InstallContext, InstallTarget, NoProjectSettings};
+use super::install::{InstallContext, InstallTarget, NoProjectSettings, member};
 use super::prompt_shape::{PromptFrame, PromptShape};
 use super::wake::SessionInboxes;
 use super::{HarnessSupport, HookCodec};
@@ -68,6 +68,14 @@ impl HarnessSupport for QwenCode {
         _: &Path,
     ) -> Result<Vec<InstallTarget>, NoProjectSettings> {
         Err(NoProjectSettings::Shared(".qwen/settings.json"))
+    }
+
+    fn recorded_members(&self) -> Vec<Vec<String>> {
+        vec![member(&["permissions", "ask"])]
+    }
+
+    fn records_item(&self, text: &str) -> bool {
+        text == install::ASKED_ITEM
     }
 
     fn gaps(&self) -> &'static [&'static str] {

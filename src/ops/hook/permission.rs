@@ -1,4 +1,4 @@
-//! A harness is about to ask its user for permission. Calls of `msg` are permitted; the question of a worker goes to the
+//! A harness is about to ask its user for permission. The commands of `msg` that coordinate are permitted; the question of a worker goes to the
 //! parent of its run, where the harness waits for the answer.
 
 use crate::domain::hook::{HookAnswer, HookMoment, ToolUse};
@@ -31,7 +31,7 @@ pub(super) fn answer(
     tool: &ToolUse,
     say: &mut AnswerFn<'_>,
 ) -> Result<(), CommandError> {
-    if tool.command.as_deref().is_some_and(planned_changes::is_ours) {
+    if tool.command.as_deref().is_some_and(planned_changes::is_permitted) {
         say(&HookAnswer::Allow);
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::hook::ToolUse;
 use crate::domain::pattern::{NormalPath, Pattern, has_wildcard};
 use crate::domain::shell::{self, CommandPrediction, Extent, PathWrite, ProgramRun, ShellEnvironment};
-use crate::domain::{ChangeTarget, escape_invisible};
+use crate::domain::{ChangeTarget, escape_invisible, is_unasked};
 use crate::ops::context::Context;
 use crate::ops::reservations::check;
 use crate::ops::reservations::reserve::PatternBase;
@@ -18,11 +18,9 @@ const MOST_CHANGES: usize = 4_000;
 /// Patches longer than this (in bytes) are not read.
 const MAX_PATCH: u64 = 1024 * 1024;
 
-/// Whether this is a call of `msg` and nothing else. Then no permission is needed, unless it starts other programs.
-pub(super) fn is_ours(command: &str) -> bool {
-    shell::plain_words(command).is_some_and(|words| {
-        words[0] == "msg" && !words.iter().any(|word| word == "--exec" || word.starts_with("--exec="))
-    })
+/// Whether this is one of the calls of `msg` that need no permission, and nothing else.
+pub(super) fn is_permitted(command: &str) -> bool {
+    shell::plain_words(command).is_some_and(|words| words[0] == "msg" && is_unasked(&words[1..]))
 }
 
 /// Whether this may be one of our commands or tools that asks for mail. If so, the mail must stay where it looks.

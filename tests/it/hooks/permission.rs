@@ -13,7 +13,7 @@ fn check(env: &TestEnvironment, command: &str, expected: &str) {
 }
 
 #[test]
-fn nobody_is_asked_about_msg() {
+fn nobody_is_asked_about_what_coordinates() {
     let env = TestEnvironment::new();
     check(&env, "msg join", ALLOWED);
     env.join("Bob");
@@ -36,6 +36,13 @@ fn everything_else_is_for_the_user_to_decide() {
         // `--exec` can run anything.
         "msg watch --exec 'rm -r .'",
         "msg watch --exec='rm -r .'",
+        // What starts workers, answers for a person or changes a work tree.
+        "msg run scout 'look around'",
+        "msg --json run scout 'look around'",
+        "msg 'run' scout 'look around'",
+        "msg runs merge k3",
+        "msg runs --json merge k3",
+        "msg complete t1 --verify",
         "",
     ];
     for command in commands {

@@ -54,7 +54,9 @@ fn msg_alone_is_allowed_without_asking() {
         ended.expect_code(0).stdout.contains(r#""behavior":"allow""#)
     };
     assert!(allows("msg send Alice \"hello\""));
-    for command in ["touch x", "msg send Alice $(touch x)", "msg read; touch x", "msg read > x"] {
+    for command in
+        ["touch x", "msg send Alice $(touch x)", "msg read; touch x", "msg read > x", "msg run scout x"]
+    {
         assert!(!allows(command), "{command}");
     }
 }

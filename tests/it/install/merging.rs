@@ -250,7 +250,7 @@ fn opencode_may_run_msg_where_it_would_ask() {
             give(&env, &file, content);
             install(&env, "opencode");
             assert_eq!(
-                text(&env, &file).contains("\"msg *\": \"allow\""),
+                text(&env, &file).contains("\"msg send *\": \"allow\""),
                 is_needed,
                 "{}",
                 text(&env, &file)

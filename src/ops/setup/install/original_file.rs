@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::text_edit::json::{Dialect, Document, JsonNode, NodeKind};
 use crate::harness::SUPPORTED;
-use crate::harness::install::{COMMON_MEMBERS, RecordedOriginal};
+use crate::harness::install::{COMMON_MEMBERS, RecordedOriginal, member};
 use crate::store::{InstallRecord, OriginalFile, OriginalOutline, WrittenFile};
 
 /// The words of permissions. They are kept so that the user's own rule can be restored.
@@ -64,7 +64,9 @@ fn outline(text: &str) -> String {
             .get(&[])
             .ok()
             .flatten()
-            .map_or(Value::Null, |root| of_node(root, &members()))
+            .map_or(Value::Null, |root| {
+                of_node(root, &members().iter().map(Vec::as_slice).collect::<Vec<_>>())
+            })
             .to_string();
     }
     // The other files are plain lines, of which no outline is needed.
@@ -72,25 +74,25 @@ fn outline(text: &str) -> String {
 }
 
 /// Members that `install` adds to or creates. `*` stands for any name.
-fn members() -> Vec<&'static [&'static str]> {
-    let own = SUPPORTED.iter().flat_map(|harness| harness.recorded_members());
-    COMMON_MEMBERS.iter().chain(own).copied().collect()
+fn members() -> Vec<Vec<String>> {
+    let common = COMMON_MEMBERS.iter().map(|names| member(names));
+    common.chain(SUPPORTED.iter().flat_map(|harness| harness.recorded_members())).collect()
 }
 
 /// Whether a text in a list is ours.
 fn is_item(text: &str) -> bool {
-    SUPPORTED.iter().any(|harness| harness.recorded_items().contains(&text))
+    SUPPORTED.iter().any(|harness| harness.records_item(text))
 }
 
 /// The node reduced to the members that these paths lead to.
-fn of_node(node: &JsonNode, paths: &[&[&str]]) -> Value {
+fn of_node(node: &JsonNode, paths: &[&[String]]) -> Value {
     match &node.kind {
         NodeKind::Object(members) => {
             let mut kept = Map::new();
             for member in members {
                 let is_it =
-                    |path: &&&[&str]| path.first().is_some_and(|name| *name == "*" || *name == member.name);
-                let rest: Vec<&[&str]> = paths.iter().filter(is_it).map(|path| &path[1..]).collect();
+                    |path: &&&[String]| path.first().is_some_and(|name| name == "*" || *name == member.name);
+                let rest: Vec<&[String]> = paths.iter().filter(is_it).map(|path| &path[1..]).collect();
                 if !rest.is_empty() {
                     kept.insert(member.name.clone(), of_node(&member.value, &rest));
                 }
@@ -110,7 +112,7 @@ fn of_node(node: &JsonNode, paths: &[&[&str]]) -> Value {
 #[cfg(test)]
 pub(super) fn covers(path: &[String]) -> bool {
     members().iter().any(|known| {
-        known.len() >= path.len() && known.iter().zip(path).all(|(name, word)| *name == "*" || name == word)
+        known.len() >= path.len() && known.iter().zip(path).all(|(name, word)| name == "*" || name == word)
     })
 }
 
@@ -151,18 +153,20 @@ mod tests {
             let InstalledPart::Entries { entries, .. } = target.part else { continue };
             for entry in entries {
                 looked_at += 1;
-                let path = match entry {
-                    SettingsFileEntry::Hook(hook) => hook.list,
-                    SettingsFileEntry::Item { list, text } => {
+                let paths = match entry {
+                    SettingsFileEntry::Hook(hook) => vec![hook.list],
+                    SettingsFileEntry::Item { list, text } | SettingsFileEntry::FormerItem { list, text } => {
                         assert!(is_item(&text), "{text}");
-                        list
+                        vec![list]
                     }
-                    SettingsFileEntry::Member { path, .. } => path,
-                    SettingsFileEntry::StatusLine { .. } => vec!["statusLine".to_string()],
-                    SettingsFileEntry::Server(server) => server.path(),
-                    SettingsFileEntry::Permission(rule) => rule.path(),
+                    SettingsFileEntry::Member { path, .. } => vec![path],
+                    SettingsFileEntry::StatusLine { .. } => vec![vec!["statusLine".to_string()]],
+                    SettingsFileEntry::Server(server) => vec![server.path()],
+                    SettingsFileEntry::Permission(rule) => rule.paths(),
                 };
-                assert!(covers(&path), "{harness}: {path:?}");
+                for path in paths {
+                    assert!(covers(&path), "{harness}: {path:?}");
+                }
             }
         }
         assert!(looked_at > 20, "{looked_at}");
