@@ -1,7 +1,7 @@
 //! Rewrites hints for models that may have no shell: names the tool instead of the command.
 
 /// Command, the tool that does the same, and the tool's action unless that is its default.
-const TOOLS: [(&str, &str, Option<&str>); 24] = [
+const TOOLS: [(&str, &str, Option<&str>); 25] = [
     ("agents", "agents", None),
     ("whoami", "agents", None),
     ("join", "agents", Some("join")),
@@ -26,6 +26,7 @@ const TOOLS: [(&str, &str, Option<&str>); 24] = [
     ("know", "know", None),
     ("learn", "learn", None),
     ("record", "learn", None),
+    ("run", "run", Some("start")),
 ];
 
 /// The hint with commands replaced by tools; a command without a tool is left as it is.
@@ -52,6 +53,9 @@ fn tool(command: &str) -> Option<String> {
         ("claim", _) => ("task", Some("claim")),
         ("handoff", _) => ("task", Some("handoff")),
         ("spec", _) => ("task", Some("spec")),
+        ("runs", None) if command == "msg runs" || command.starts_with("msg runs list") => ("run", None),
+        ("runs", None) if command.starts_with("msg runs show") => ("run", Some("result")),
+        ("runs", None) if command.starts_with("msg runs stop") => ("run", Some("stop")),
         ("knowledge", _) if command.starts_with("msg knowledge list") => ("know", None),
         // No tool lists agents that are gone.
         (_, Some("--gone")) => return None,

@@ -11,6 +11,7 @@ mod know;
 mod learn;
 mod message;
 mod reserve;
+mod run;
 mod task;
 
 use std::sync::Arc;
@@ -48,6 +49,7 @@ pub(super) fn all() -> Vec<Tool> {
         feed::tool(),
         know::tool(),
         learn::tool(),
+        run::tool(),
     ]
 }
 
@@ -62,6 +64,7 @@ pub(super) enum ToolCall {
     Feed(feed::FeedToolArgs),
     Know(know::KnowToolArgs),
     Learn(learn::LearnToolArgs),
+    Run(run::RunToolArgs),
 }
 
 impl ToolCall {
@@ -76,6 +79,7 @@ impl ToolCall {
             "feed" => read(arguments).map(Self::Feed),
             "know" => read(arguments).map(Self::Know),
             "learn" => read(arguments).map(Self::Learn),
+            "run" => read(arguments).map(Self::Run),
             _ => return None,
         })
     }
@@ -98,6 +102,7 @@ impl ToolCall {
             Self::Feed(args) => feed::run(op, args),
             Self::Know(args) => know::run(op, args),
             Self::Learn(args) => learn::run(op, args),
+            Self::Run(args) => run::run(op, args),
         }
     }
 }

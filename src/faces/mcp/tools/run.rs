@@ -1,0 +1,139 @@
+//! The tool for runs: start a worker, list runs, see the result of one, stop one.
+
+use rmcp::model::{Tool, ToolAnnotations};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::domain::runs::{Run, RunState};
+use crate::domain::workers::Budget;
+use crate::domain::{quote_code, quote_sentence};
+use crate::faces::json;
+use crate::faces::mcp::tool_answer::ToolAnswer;
+use crate::ops::runs::list::{RunScope, find, runs};
+use crate::ops::runs::plan::{RunRequest, plan};
+use crate::ops::runs::start::start;
+use crate::ops::runs::stop::stop;
+use crate::ops::{self, CommandError, CommandErrorKind, Op, format_age, quote_peer_text};
+use crate::store::StopUrgency;
+use crate::sys::clock;
+
+use super::{as_agent, describe, needed};
+
+/// At most this many characters of a task are shown in a line.
+const TITLE: usize = 60;
+
+pub(super) fn tool() -> Tool {
+    let tool = describe(
+        "run",
+        "Workers: start gives a task to another agent and returns at once; its end comes as mail, so don't poll.",
+        json!({
+            "action": { "type": "string", "enum": ["list", "start", "result", "stop"], "default": "list" },
+            "profile": { "type": "string", "description": "start: e.g. scout" },
+            "task": { "type": "string" },
+            "timeout": { "type": "string", "description": "e.g. 10m" },
+            "budget": { "type": "string", "description": "e.g. 2usd" },
+            "id": { "type": "string", "description": "result, stop" },
+        }),
+    );
+    tool.with_annotations(ToolAnnotations::new().destructive(true).open_world(true))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::faces::mcp) struct RunToolArgs {
+    action: Option<Action>,
+    profile: Option<String>,
+    task: Option<String>,
+    timeout: Option<String>,
+    budget: Option<String>,
+    id: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    #[default]
+    List,
+    Start,
+    Result,
+    Stop,
+}
+
+pub(super) fn run(op: &Op, args: RunToolArgs) -> Result<ToolAnswer, CommandError> {
+    match args.action.unwrap_or_default() {
+        Action::List => list(op),
+        Action::Start => begin(op, args),
+        Action::Result => {
+            let run = find(op, &needed(args.id, "id", "result")?)?;
+            Ok(ToolAnswer::lines(result(&run)).with("run", json::run::run(&run)))
+        }
+        Action::Stop => {
+            let run = stop(op, &needed(args.id, "id", "stop")?, StopUrgency::WrapUp)?;
+            let text = format!("run {} is told to wrap up, and ended after 30 seconds", run.id);
+            Ok(ToolAnswer::new(text).with("run", json::run::run(&run)))
+        }
+    }
+}
+
+/// Starts a worker. Whoever starts one is an agent, because the end is told by mail.
+fn begin(op: &Op, args: RunToolArgs) -> Result<ToolAnswer, CommandError> {
+    let invalid = |error: String| CommandError::new(CommandErrorKind::InvalidValue, error);
+    let budget = args.budget.as_deref().map(Budget::parse).transpose();
+    let request = RunRequest {
+        profile: needed(args.profile, "profile", "start")?,
+        task: needed(args.task, "task", "start")?,
+        timeout: args.timeout.as_deref().map(|text| ops::parse_duration(text, "timeout")).transpose()?,
+        budget: budget.map_err(|error| invalid(error.to_string()))?.unwrap_or_default(),
+        ..RunRequest::default()
+    };
+    as_agent(op, ops::whoami)?;
+    let run = start(op, plan(op, request)?)?;
+    let text = format!("run {} is {}; its end comes as mail", run.id, run.outcome());
+    Ok(ToolAnswer::new(text).with("run", json::run::run(&run)))
+}
+
+fn list(op: &Op) -> Result<ToolAnswer, CommandError> {
+    let mut runs = runs(op, RunScope::Recent)?;
+    runs.sort_by_key(|run| match run.state {
+        RunState::Waiting => 0,
+        state if !state.is_final() => 1,
+        _ => 2,
+    });
+    let lines: Vec<String> = match runs.as_slice() {
+        [] => vec!["no runs".to_string()],
+        runs => runs.iter().map(line).collect(),
+    };
+    let rows: Vec<Value> = runs.iter().map(json::run::run).collect();
+    Ok(ToolAnswer::lines(lines).with("runs", rows))
+}
+
+fn line(run: &Run) -> String {
+    let now = clock::now();
+    let when = match run.ended_at {
+        Some(at) => format!("{} ago", format_age(at, now)),
+        None => format!("for {}", format_age(run.started_at.unwrap_or(run.queued_at), now)),
+    };
+    let doing = run.doing.as_deref().filter(|_| !run.state.is_final());
+    let about = match run.reason.as_deref().or(doing) {
+        Some(about) => format!(": {}", quote_sentence(about)),
+        None => String::new(),
+    };
+    format!(
+        "{} {} {when}, {} {}{about}",
+        run.id,
+        run.outcome(),
+        quote_code(&run.profile),
+        quote_code(&run.title(TITLE))
+    )
+}
+
+/// How a run stands, and what its worker said last.
+fn result(run: &Run) -> Vec<String> {
+    let mut lines = vec![line(run)];
+    match run.result.as_deref().filter(|result| !result.trim().is_empty()) {
+        Some(result) => lines.push(quote_peer_text(result)),
+        None if run.state.is_final() => lines.push("it has no result".to_string()),
+        None => lines.push("it has no result yet; its end comes as mail".to_string()),
+    }
+    lines
+}
