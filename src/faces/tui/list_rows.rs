@@ -7,7 +7,7 @@ use crate::domain::escape_invisible;
 
 use super::message_view::ago;
 use super::model::{
-    ConflictItem, FeedLine, HeadsUpItem, OverlapItem, PeerItem, ReservationItem, SpecView, TaskItem,
+    ConflictItem, FeedLine, HeadsUpItem, OverlapItem, PeerItem, ReservationItem, RunItem, SpecView, TaskItem,
     TaskStateView,
 };
 use super::state::{ChatState, Tab};
@@ -116,6 +116,15 @@ pub(super) fn events(state: &ChatState) -> Vec<&FeedLine> {
     state.events.iter().filter(|event| fits(filter, &[&event.who, &event.what])).collect()
 }
 
+pub(super) fn runs(state: &ChatState) -> Vec<&RunItem> {
+    let filter = &state.filter.text;
+    let matches = |run: &&RunItem| {
+        let doing = run.doing.as_deref().unwrap_or("");
+        fits(filter, &[&run.id, &run.state, &run.profile, &run.title, doing])
+    };
+    state.runs.list.iter().flatten().filter(matches).collect()
+}
+
 /// Whether what became of a heads-up has no room beside it.
 pub(super) fn is_narrow(state: &ChatState) -> bool {
     state.size.width < 60
@@ -175,6 +184,7 @@ pub(super) fn count(state: &ChatState) -> usize {
         Tab::Feed => events(state).len(),
         Tab::Knowledge => state.knowledge.list.as_ref().map_or(0, |list| list.items.len()),
         Tab::Overlaps => overlaps(state).len(),
+        Tab::Runs => runs(state).len(),
         Tab::Conversation(_) | Tab::All => 0,
     }
 }

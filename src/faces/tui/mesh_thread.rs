@@ -19,6 +19,7 @@ use crate::sys::tmux;
 
 use super::knowledge_state::KnowledgeCall;
 use super::recipients::Recipients;
+use super::runs_state::RunsCall;
 use super::send_thread::OutgoingMessage;
 use super::state::{AwarenessFocus, ChatUpdate, TypedMessage};
 use super::to_model;
@@ -55,6 +56,8 @@ pub(super) enum MeshRequest {
     Follow(AwarenessFocus),
     /// For the thread that reads and changes records.
     Knowledge(KnowledgeCall),
+    /// For the thread that reads and stops runs.
+    Runs(RunsCall),
 }
 
 /// Why the mesh thread stopped.
@@ -65,11 +68,15 @@ pub(super) enum MeshThreadEnd {
     Renamed(AgentName),
 }
 
+/// The threads that it passes requests on to.
+pub(super) type OtherThreads<'a> =
+    (&'a Sender<OutgoingMessage>, &'a Sender<AwarenessFocus>, &'a Sender<KnowledgeCall>, &'a Sender<RunsCall>);
+
 /// Runs until the chat is closed or the agent is renamed. An error means that it cannot continue.
 pub(super) fn work(
     op: &Op,
     requests: &Receiver<MeshRequest>,
-    (post, focus, knowledge): (&Sender<OutgoingMessage>, &Sender<AwarenessFocus>, &Sender<KnowledgeCall>),
+    (post, focus, knowledge, runs): OtherThreads<'_>,
     news: &Sender<ChatUpdate>,
 ) -> Result<MeshThreadEnd, CommandError> {
     let gone = || CommandError::new(CommandErrorKind::NotJoined, "the mesh is gone");
@@ -79,6 +86,7 @@ pub(super) fn work(
         post,
         focus,
         knowledge,
+        runs,
         news,
         chat: MailTracker::open(op)?,
         last: None,
@@ -116,6 +124,7 @@ struct MeshThread<'a> {
     post: &'a Sender<OutgoingMessage>,
     focus: &'a Sender<AwarenessFocus>,
     knowledge: &'a Sender<KnowledgeCall>,
+    runs: &'a Sender<RunsCall>,
     news: &'a Sender<ChatUpdate>,
     chat: MailTracker,
     last: Option<MeshOverview>,
@@ -289,6 +298,10 @@ impl MeshThread<'_> {
             }
             MeshRequest::Knowledge(call) => {
                 drop(self.knowledge.send(call));
+                Ok(())
+            }
+            MeshRequest::Runs(call) => {
+                drop(self.runs.send(call));
                 Ok(())
             }
         }

@@ -2,7 +2,8 @@
 //!
 //! `state` and `update` are pure: keys, news from the mesh and the time go in, effects to carry out come out. `view`
 //! draws the state and changes nothing. `mesh_thread` reads the mesh and carries out requests; `send_thread` sends
-//! messages; `awareness_thread` reads what agents are heading for, and `knowledge_thread` what sessions found out. This module connects them and restores the terminal at the end.
+//! messages; `awareness_thread` reads what agents are heading for, `knowledge_thread` what
+//! sessions found out, and `runs_thread` what workers do. This module connects them and restores the terminal at the end.
 
 mod awareness_thread;
 mod conversation;
@@ -19,6 +20,9 @@ mod model;
 mod name_completion;
 mod notice_filter;
 mod recipients;
+mod runs_state;
+mod runs_thread;
+mod runs_update;
 mod send_thread;
 mod state;
 mod terminal;
@@ -164,12 +168,15 @@ fn show(
     let (told, asked_for) = (tell.clone(), globals.clone());
     // As soon as the mesh thread ends, so does this one, and then the news end.
     let knowledge = start("knowledge", move || knowledge_thread::work(&asked_for, &asked_records, &told))?;
+    let (ask_runs, asked_runs) = unbounded();
+    let (told, asked_for) = (tell.clone(), globals.clone());
+    let runs = start("runs", move || runs_thread::work(&asked_for, &asked_runs, &told))?;
     let mesh_thread = start("desk", move || {
         let mut globals = globals;
         loop {
             let ctx = Context::new(globals.clone())?;
             let (ended, at_end) =
-                ops::run(ctx, |op| mesh_thread::work(op, &for_desk, (&messages, &focus, &ask), &tell))
+                ops::run(ctx, |op| mesh_thread::work(op, &for_desk, (&messages, &focus, &ask, &ask_runs), &tell))
                     .into_parts();
             for warning in at_end {
                 drop(tell.send(ChatUpdate::Notice(warning)));
@@ -187,8 +194,8 @@ fn show(
     // ends after sending what is still queued.
     let worked = mesh_thread.join().unwrap_or_else(|_| Err(bug()));
     let posted = post.join().map_err(|_| bug());
-    // What the user confirmed or retired last is still written.
-    let recorded = knowledge.join().map_err(|_| bug());
+    // What the user confirmed, retired or stopped last is still written.
+    let recorded = knowledge.join().and(runs.join()).map_err(|_| bug());
     // If the chat is closed right after Enter, the user must still learn that the message was not sent.
     let mut unsent = None;
     for news in unheard.try_iter() {
@@ -332,6 +339,7 @@ impl Show {
                 ChatEffect::Focus => MeshRequest::SignOfLife,
                 ChatEffect::Follow(focus) => MeshRequest::Follow(focus),
                 ChatEffect::Knowledge(call) => MeshRequest::Knowledge(call),
+                ChatEffect::Runs(call) => MeshRequest::Runs(call),
             };
             // If the mesh thread has ended, its news channel is closed too, which the next wait notices.
             drop(self.requests.send(request));

@@ -179,6 +179,32 @@ pub(super) struct KnowledgePage {
     pub(super) lines: Vec<String>,
 }
 
+/// A run in a list.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RunItem {
+    pub(super) id: String,
+    /// How it stands, in a word or two.
+    pub(super) state: String,
+    /// [`Tone::Bad`]: somebody has something to do.
+    pub(super) tone: Tone,
+    pub(super) is_live: bool,
+    pub(super) profile: String,
+    pub(super) title: String,
+    /// What it does now, or why it ended as it did.
+    pub(super) doing: Option<String>,
+    pub(super) took: String,
+    /// Tokens and cost, as far as they are known.
+    pub(super) used: String,
+}
+
+/// A run in full.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct RunDetail {
+    pub(super) heading: String,
+    pub(super) lines: Vec<String>,
+    pub(super) is_live: bool,
+}
+
 /// A line of the feed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FeedLine {

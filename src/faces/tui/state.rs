@@ -12,10 +12,11 @@ use super::knowledge_state::{KnowledgeCall, KnowledgeState};
 use super::list_state::ListState;
 use super::model::{
     ChatMessage, FeedLine, HeadingsView, KnowledgeList, KnowledgePage, MeshSnapshot, OverlapsView,
-    ReceiptView,
+    ReceiptView, RunDetail, RunItem,
 };
 use super::name_completion::NameCompletion;
 use super::recipients::Recipients;
+use super::runs_state::{RunsCall, RunsState};
 
 /// Maximum number of feed events that are kept.
 const EVENTS_KEPT: usize = 2_000;
@@ -36,6 +37,8 @@ pub(super) enum Tab {
     Knowledge,
     /// Who may collide with whom.
     Overlaps,
+    /// What workers do.
+    Runs,
 }
 
 /// What is shown of agents' headings. Only that is read.
@@ -71,6 +74,7 @@ pub(super) enum ChatEffect {
     /// From now on this is shown.
     Follow(AwarenessFocus),
     Knowledge(KnowledgeCall),
+    Runs(RunsCall),
     Suspend,
     Quit,
 }
@@ -101,6 +105,13 @@ pub(super) enum ChatUpdate {
     Record {
         id: String,
         page: Option<Box<KnowledgePage>>,
+    },
+    /// The runs of workers, those that need somebody first.
+    Runs(Vec<RunItem>),
+    /// A run in full; `None` if it is not there any more.
+    Run {
+        id: String,
+        detail: Option<Box<RunDetail>>,
     },
     /// Receipts of messages of mine.
     Receipts(Vec<(String, ReceiptView)>),
@@ -146,6 +157,7 @@ pub(super) struct ChatState {
     /// What was last said to be shown.
     pub(super) followed: AwarenessFocus,
     pub(super) knowledge: KnowledgeState,
+    pub(super) runs: RunsState,
     pub(super) has_older: bool,
     /// Older messages were requested and have not arrived yet.
     pub(super) awaits_older: bool,
@@ -174,6 +186,7 @@ impl ChatState {
             headings: None,
             followed: AwarenessFocus::default(),
             knowledge: KnowledgeState::default(),
+            runs: RunsState::default(),
             has_older: false,
             awaits_older: false,
             tab: Tab::default(),
@@ -194,7 +207,7 @@ impl ChatState {
         let conversations =
             self.conversations.iter().map(|conversation| Tab::Conversation(conversation.with.clone()));
         let fixed = [Tab::Agents, Tab::All, Tab::Tasks, Tab::Reservations, Tab::Feed, Tab::Knowledge];
-        fixed.into_iter().chain([Tab::Overlaps]).chain(conversations).collect()
+        fixed.into_iter().chain([Tab::Overlaps, Tab::Runs]).chain(conversations).collect()
     }
 
     /// The conversation that is open, if one is.
@@ -303,6 +316,8 @@ impl ChatState {
                 }
                 self.knowledge.take_page(&id, page.map(|page| *page));
             }
+            ChatUpdate::Runs(list) => self.runs.list = Some(list),
+            ChatUpdate::Run { id, detail } => self.runs.take_detail(&id, detail.map(|detail| *detail)),
             ChatUpdate::Receipts(receipts) => {
                 for conversation in self.conversations.iter_mut().chain([&mut self.all]) {
                     conversation.note_receipts(&receipts);

@@ -8,6 +8,7 @@ use crate::domain::awareness::PredictionEnd;
 use crate::domain::awareness::signals::Signal;
 use crate::domain::awareness::trajectory::Trend;
 use crate::domain::knowledge::{AnchorVerdict, full_text, record_marks};
+use crate::domain::runs::{Run, RunState};
 use crate::domain::settings::AwarenessMode;
 use crate::domain::{AnyEventKind as Happened, Event, EventKind};
 use crate::ops::awareness::agent_topics::AgentTopics;
@@ -23,7 +24,7 @@ use crate::store::{MessageLocation, Prediction, StoredMessage};
 use super::model::{
     ChatMessage, ConflictItem, FeedLine, HeadingsView, HeadsUpItem, KnowledgeItem, KnowledgeList,
     KnowledgePage, MeshSnapshot, MessageStatus, OverlapItem, OverlapsView, PeerItem, ReceiptView,
-    ReservationItem, SentCopy, SpecView, TaskItem, TaskStateView, Tone,
+    ReservationItem, RunDetail, RunItem, SentCopy, SpecView, TaskItem, TaskStateView, Tone,
 };
 
 /// The most words of a record.
@@ -258,6 +259,54 @@ pub(super) fn record_page(shown: &ShownRecord) -> KnowledgePage {
     let mut lines = text.lines().map(str::to_string);
     let heading = lines.next().unwrap_or_default();
     KnowledgePage { heading, lines: lines.chain(shown.changes()).collect() }
+}
+
+/// How much of a task the list has, in characters.
+const RUN_TITLE: usize = 200;
+
+pub(super) fn run_item(run: &Run, now: Timestamp) -> RunItem {
+    let tone = match run.state {
+        RunState::Done => Tone::Good,
+        state if state.needs_attention() => Tone::Bad,
+        _ => Tone::Plain,
+    };
+    let is_live = !run.state.is_final();
+    let doing = if is_live && run.state != RunState::Waiting { &run.doing } else { &run.reason };
+    RunItem {
+        id: run.id.to_string(),
+        state: run.outcome(),
+        tone,
+        is_live,
+        profile: run.profile.clone(),
+        title: run.title(RUN_TITLE),
+        doing: doing.as_deref().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        took: run.took(now),
+        used: run.used().join(", "),
+    }
+}
+
+/// A run in full: how it stands, its task and its result.
+pub(super) fn run_detail(run: &Run, now: Timestamp) -> RunDetail {
+    let used = run.used();
+    let mut facts = vec![run.profile.clone()];
+    facts.extend(run.harness.clone());
+    facts.extend(run.model.clone());
+    facts.push(run.took(now));
+    facts.extend(used);
+    let named = |name: &str, text: Option<String>| text.map(|text| format!("{name}: {text}"));
+    let parent = run.parent.agent.as_ref().map_or_else(|| "a person".to_string(), ToString::to_string);
+    let mut lines = vec![facts.join(" · ")];
+    lines.extend(named("why", run.reason.clone()));
+    lines.extend(named("doing", run.doing.clone()));
+    lines.extend(named("worker", run.agent.as_ref().map(ToString::to_string)));
+    lines.push(format!("for {parent}, in {}", run.root));
+    lines.extend([String::new(), "Task:".to_string()]);
+    lines.extend(run.task.trim_end().lines().map(str::to_string));
+    if let Some(result) = run.result.as_deref().filter(|result| !result.trim().is_empty()) {
+        lines.extend([String::new(), "Result:".to_string()]);
+        lines.extend(result.trim_end().lines().map(str::to_string));
+    }
+    RunDetail { heading: format!("{} {}", run.id, run.outcome()), lines, is_live: !run.state.is_final() }
 }
 
 /// A prompt that its user shares.

@@ -16,6 +16,7 @@ use super::list_rows;
 use super::message_view::MessageLayout;
 use super::name_completion::NameCompletion;
 use super::recipients::{Recipients, addressed};
+use super::runs_state::RunsCall;
 use super::state::{AwarenessFocus, ChatEffect, ChatState, ChatUpdate, Tab, TypedMessage};
 use super::theme::Theme;
 use super::view::{help, tabs};
@@ -82,7 +83,7 @@ impl ChatState {
         } else if self.filter.is_open {
             self.key_in_filter(key);
         } else if !self.key_in_completion(key) {
-            effects.extend(match (self.key_in_record(key), key.code) {
+            effects.extend(match (self.key_in_record(key).or_else(|| self.key_in_runs(key)), key.code) {
                 (Some(done), _) => done,
                 (None, KeyCode::Esc) => self.escape(was_closing),
                 (None, _) if self.has_taken_search_key(key) => Vec::new(),
@@ -360,6 +361,7 @@ impl ChatState {
                 self.list_mut().step(by, count);
             }
             Tab::Knowledge => self.scroll_knowledge(by),
+            Tab::Runs => self.scroll_runs(by),
             Tab::Feed => {
                 let count = list_rows::count(self);
                 self.list_mut().scroll(by, count, height);
@@ -424,6 +426,11 @@ impl ChatState {
             self.knowledge.followed = records.clone();
             effects.push(ChatEffect::Knowledge(KnowledgeCall::Show(records)));
         }
+        let runs = self.runs_focus();
+        if runs != self.runs.followed {
+            self.runs.followed = runs.clone();
+            effects.push(ChatEffect::Runs(RunsCall::Show(runs)));
+        }
         // An overlay hides part of the conversation.
         if self.is_help_open || self.completion.is_some() {
             return effects;
@@ -462,6 +469,9 @@ impl ChatState {
                 if areas.body.contains(at) && self.tab == Tab::Knowledge =>
             {
                 self.click_record(usize::from(mouse.row - areas.body.y));
+            }
+            MouseEventKind::Down(MouseButton::Left) if areas.body.contains(at) && self.tab == Tab::Runs => {
+                self.click_run(usize::from(mouse.row - areas.body.y));
             }
             _ => return Vec::new(),
         }

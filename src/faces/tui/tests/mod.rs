@@ -7,6 +7,7 @@ mod keys;
 mod knowledge;
 mod overlaps;
 mod pictures;
+mod runs;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use jiff::{SignedDuration, Timestamp};
@@ -271,6 +272,7 @@ fn full(width: u16, height: u16) -> ChatState {
     ]));
     state.hear(ChatUpdate::Overlaps(Box::new(near())));
     state.hear(ChatUpdate::Records(Box::new(records())));
+    state.hear(ChatUpdate::Runs(runs::list()));
     state
 }
 

@@ -7,13 +7,14 @@ use ratatui::widgets::{Clear, Widget};
 
 use crate::faces::tui::theme::Theme;
 
-const KEYS: [(&str, &str); 18] = [
+const KEYS: [(&str, &str); 19] = [
     ("Esc", "back; twice to quit"),
     ("Ctrl-C Ctrl-Q", "quit"),
     ("Tab ← →", "next / previous tab"),
     ("↑ ↓ PgUp PgDn", "scroll; choose an agent, see its topics and files"),
     ("Knowledge tab", "type to search; Enter reads, c confirms, r retires"),
     ("Overlaps tab", "who may collide, why"),
+    ("Runs tab", "workers, what needs you first; Enter opens, s stops"),
     ("Home End", "first / last"),
     ("Enter", "send; open the chosen agent"),
     ("Alt-Enter", "new line"),

@@ -32,6 +32,9 @@ fn urgent(state: &ChatState, theme: Theme) -> Option<(String, Style)> {
     if let Some(question) = state.knowledge.question().filter(|_| state.tab == Tab::Knowledge) {
         return Some((question.to_string(), theme.unread()));
     }
+    if let Some(question) = state.runs.question().filter(|_| state.tab == Tab::Runs) {
+        return Some((question, theme.unread()));
+    }
     let notice = state.notice.as_ref()?;
     let style = if notice.is_error { theme.error() } else { theme.strong() };
     Some((escape_invisible(&notice.text).into_owned(), style))
@@ -54,6 +57,8 @@ fn hint(state: &ChatState) -> String {
         Tab::All => "to all".to_string(),
         Tab::Agents => "Enter opens · @Name text · / filter".to_string(),
         Tab::Knowledge => "type to search · Enter reads · @Name text".to_string(),
+        Tab::Runs if state.runs.open.is_some() => "s stop · Esc back".to_string(),
+        Tab::Runs => "Enter opens · s stop · @Name text · / filter".to_string(),
         _ => "@Name text · / filter".to_string(),
     };
     format!("{what}{more} · ? keys")

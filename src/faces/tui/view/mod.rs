@@ -9,6 +9,7 @@ mod input;
 pub(super) mod knowledge;
 mod overlaps;
 mod reservations;
+pub(super) mod runs;
 pub(super) mod tabs;
 mod tasks;
 mod title;
@@ -40,6 +41,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ChatState, theme: Theme) {
         Tab::Feed => feed::draw(buffer, areas.body, state, theme),
         Tab::Knowledge => knowledge::draw(buffer, areas.body, state, theme),
         Tab::Overlaps => overlaps::draw(buffer, areas.body, state, theme),
+        Tab::Runs => runs::draw(buffer, areas.body, state, theme),
     }
     input::draw_rule(buffer, areas.rule, state, theme);
     let cursor = input::draw(buffer, areas.input, state, theme);

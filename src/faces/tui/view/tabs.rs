@@ -1,4 +1,4 @@
-//! Draws the tabs: agents, all, tasks, reservations, feed, knowledge, overlaps, then one per conversation.
+//! Draws the tabs: agents, all, tasks, reservations, feed, knowledge, overlaps, runs, then one per conversation.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -55,6 +55,7 @@ fn labels(state: &ChatState, theme: Theme) -> Vec<Label> {
             Tab::Feed => "Feed".to_string(),
             Tab::Knowledge => "Knowledge".to_string(),
             Tab::Overlaps => "Overlaps".to_string(),
+            Tab::Runs => "Runs".to_string(),
             Tab::Conversation(name) => {
                 unread = state
                     .conversations

@@ -1,0 +1,144 @@
+//! Draws the runs: a line each, or one in full.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+use crate::domain::escape_invisible;
+use crate::faces::tui::list_rows;
+use crate::faces::tui::model::{RunDetail, RunItem, Tone};
+use crate::faces::tui::runs_state::OpenRun;
+use crate::faces::tui::state::ChatState;
+use crate::faces::tui::theme::Theme;
+use crate::faces::tui::wrap::{cut, fit, wrap};
+
+use super::knowledge::first_item;
+
+const GAP: &str = "  ";
+/// Minimum widths for the profile, and for how long it took and what it used.
+const PROFILE_FROM: usize = 60;
+const TOOK_FROM: usize = 50;
+const USED_FROM: usize = 80;
+
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
+    let runs = list_rows::runs(state);
+    match (&state.runs.open, &state.runs.list) {
+        (Some(open), _) => draw_detail(buffer, area, open, theme),
+        (None, None) => super::put_empty(buffer, area, "…", theme),
+        (None, Some(all)) if all.is_empty() => {
+            super::put_empty(buffer, area, "No runs yet. `msg run scout TASK` starts one.", theme);
+        }
+        (None, Some(_)) if runs.is_empty() => super::put_empty(buffer, area, "No run matches.", theme),
+        (None, Some(all)) => draw_list(buffer, area, (all, &runs), state, theme),
+    }
+}
+
+fn draw_list(
+    buffer: &mut Buffer,
+    area: Rect,
+    (all, runs): (&[RunItem], &[&RunItem]),
+    state: &ChatState,
+    theme: Theme,
+) {
+    let width = usize::from(area.width);
+    let heading = Line::styled(cut(&heading(all), width), theme.faint());
+    let at = state.list().at.min(runs.len().saturating_sub(1));
+    let first = first_item(at, area.height.into());
+    let widths = Widths::of(runs, width);
+    let rows = runs.iter().enumerate().skip(first).map(|(number, run)| {
+        let line = row(run, &widths, theme);
+        if number == at { super::chosen(line, theme) } else { line }
+    });
+    super::put_rows(buffer, area, std::iter::once(heading).chain(rows));
+}
+
+fn heading(all: &[RunItem]) -> String {
+    let count = |is_it: &dyn Fn(&RunItem) -> bool| all.iter().filter(|run| is_it(run)).count();
+    let needed = match count(&|run| run.tone == Tone::Bad) {
+        0 => String::new(),
+        1 => "1 needs you · ".to_string(),
+        needed => format!("{needed} need you · "),
+    };
+    let live = count(&|run| run.is_live && run.tone != Tone::Bad);
+    let ended = count(&|run| !run.is_live && run.tone != Tone::Bad);
+    format!("{needed}{live} at work · {ended} ended")
+}
+
+struct Widths {
+    state: usize,
+    id: usize,
+    profile: usize,
+    took: usize,
+    used: usize,
+    title: usize,
+}
+
+impl Widths {
+    fn of(runs: &[&RunItem], all: usize) -> Self {
+        let widest = |of: &dyn Fn(&RunItem) -> usize| runs.iter().map(|run| of(run)).max().unwrap_or(0);
+        let from = |least: usize, width: usize| if all < least { 0 } else { width };
+        let taken = |width: usize| if width == 0 { 0 } else { width + GAP.len() };
+        let state = widest(&|run| run.state.width());
+        let id = widest(&|run| run.id.width());
+        let profile = from(PROFILE_FROM, widest(&|run| shown(&run.profile).width()).min(all / 6));
+        let took = from(TOOK_FROM, widest(&|run| run.took.width()));
+        let used = from(USED_FROM, widest(&|run| run.used.width()));
+        let rest = [state, id, profile, took, used].into_iter().map(taken).sum();
+        Self { state, id, profile, took, used, title: all.saturating_sub(rest) }
+    }
+}
+
+fn shown(text: &str) -> String {
+    escape_invisible(text).into_owned()
+}
+
+fn row(run: &RunItem, widths: &Widths, theme: Theme) -> Line<'static> {
+    let style = match run.tone {
+        Tone::Bad => theme.unread(),
+        tone => theme.tone(tone),
+    };
+    let about = match &run.doing {
+        Some(doing) => format!("{} · {}", shown(&run.title), shown(doing)),
+        None => shown(&run.title),
+    };
+    let columns = [
+        (run.state.clone(), widths.state, style),
+        (run.id.clone(), widths.id, theme.strong()),
+        (shown(&run.profile), widths.profile, theme.theirs()),
+        (run.took.clone(), widths.took, theme.faint()),
+        (run.used.clone(), widths.used, theme.faint()),
+        (about, widths.title, Style::new()),
+    ];
+    let mut spans = Vec::new();
+    for (text, width, style) in columns.into_iter().filter(|(_, width, _)| *width > 0) {
+        if !spans.is_empty() {
+            spans.push(Span::raw(GAP));
+        }
+        spans.push(Span::styled(fit(&text, width), style));
+    }
+    Line::from(spans)
+}
+
+fn draw_detail(buffer: &mut Buffer, area: Rect, open: &OpenRun, theme: Theme) {
+    let Some(detail) = &open.detail else { return super::put_empty(buffer, area, "…", theme) };
+    let rows = detail_rows(detail, area.width);
+    let from = open.from.min(rows.len().saturating_sub(area.height.into()));
+    let lines = rows.into_iter().enumerate().skip(from).map(|(number, row)| match number {
+        0 => Line::styled(row, theme.strong()),
+        _ => Line::raw(row),
+    });
+    super::put_rows(buffer, area, lines);
+}
+
+/// The rows of a run on a screen of that width. The heading is one row.
+pub(in crate::faces::tui) fn detail_rows(detail: &RunDetail, width: u16) -> Vec<String> {
+    let width = usize::from(width);
+    let indented = |line: &String| {
+        let rows = wrap(line, width.saturating_sub(GAP.len()));
+        rows.into_iter().map(|row| format!("{GAP}{row}")).collect::<Vec<_>>()
+    };
+    let heading = cut(&escape_invisible(&detail.heading), width);
+    std::iter::once(heading).chain(detail.lines.iter().flat_map(indented)).collect()
+}
