@@ -45,6 +45,7 @@ mod prompts;
 mod readers;
 mod replay;
 mod report;
+mod runs;
 mod scratch;
 mod search;
 mod seeding;
@@ -62,7 +63,7 @@ use report::Weather;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 23] = [
+const MEASUREMENTS: [(&str, Measurement); 24] = [
     ("start", start::measure),
     ("statusline", statusline::measure),
     ("feed", feed::measure),
@@ -85,6 +86,7 @@ const MEASUREMENTS: [(&str, Measurement); 23] = [
     ("hand-over", watching::hand_over),
     ("idle", watching::idle),
     ("readers", readers::measure),
+    ("runs", runs::measure),
     // Last: after many removals, some file systems create files slowly for a while.
     ("read", messages::drain),
 ];
@@ -135,6 +137,10 @@ fn measure(args: &[String]) {
     scratch::start_without_copying();
     if cfg!(debug_assertions) {
         // `cargo test --all-targets` runs this too.
+        if args.iter().any(|arg| arg == "runs") {
+            runs::try_out();
+            return println!("runs can be measured");
+        }
         return println!("nothing to measure in a debug build; use `cargo bench --profile dist`");
     }
     if args.iter().any(|arg| arg == "--report") {
