@@ -19,8 +19,8 @@ pub use value_types::{
     SettingSource, SettingValue, WakePolicy,
 };
 use value_types::{
-    BoundedNumber, ContextMode, DirectoryPath, Globs, Probability, SettingType, ThemeChoice, WordChoice,
-    WordLists,
+    BoundedNumber, CommandWords, ContextMode, DirectoryPath, Globs, Probability, SettingType, ThemeChoice,
+    WordChoice, WordLists,
 };
 
 /// Who may set a key.
@@ -146,6 +146,11 @@ settings! {
     // The user's only: a project must not decide how long a question of its workers waits.
     "questionTimeout", User => question_timeout: BoundedNumber<1, 80_000> = BoundedNumber(1800.0);
         "seconds that the parent of a worker has to answer its permission question before it counts as refused"
+    // These two are the user's only, because they are about the user's time and run a program.
+    "followSeconds", User => follow_seconds: BoundedNumber<0, 86_400> = BoundedNumber(90.0);
+        "seconds for which `msg run` follows its run inside a harness; the end comes as mail"
+    "notify", User => notify: CommandWords = CommandWords(Vec::new());
+        "a command that is run for each change of a run, with the run's id and state as its last arguments"
     "lockTimeout", User => lock_timeout: BoundedNumber<0, 3600> = BoundedNumber(10.0);
         "seconds to wait for a lock of the mesh"
     // The user's only: it is about the user's machine, whatever the project.
@@ -300,6 +305,16 @@ impl Settings {
     /// How many events the feed keeps; 0: it is off.
     pub fn feed_retention(&self) -> u64 {
         self.feed_retention.0 as u64
+    }
+
+    /// How long a run is followed inside a harness.
+    pub fn follow_limit(&self) -> Duration {
+        Duration::from_secs_f64(self.follow_seconds.0)
+    }
+
+    /// The command that hears of changes of runs, as words; none if there is no such command.
+    pub fn notify(&self) -> &[String] {
+        &self.notify.0
     }
 
     pub fn lock_timeout(&self) -> Duration {

@@ -16,7 +16,7 @@ use crate::store::LocationReason;
 
 use super::background::job::BackgroundJob;
 use super::context::Context;
-use super::feed::event::event;
+use super::feed::event::{event, event_of};
 
 /// The effects to carry out: plain data, without access to the mesh.
 #[derive(Debug, Default)]
@@ -101,6 +101,12 @@ impl Op {
     ) {
         let event = event(kind, agent, target, preview);
         self.effects.borrow_mut().feed.push(event);
+    }
+
+    /// Adds a line about a run to the feed. `who` asked for the run.
+    pub(super) fn feed_run(&self, kind: EventKind, who: &str, run: &str, preview: &str) {
+        let preview = (!preview.is_empty()).then_some(preview);
+        self.effects.borrow_mut().feed.push(event_of(kind, who, Some(run), preview));
     }
 
     /// Adds a message to the feed.

@@ -7,5 +7,6 @@ mod identity;
 mod knowledge;
 mod mail;
 mod protocol;
+mod runs;
 mod tools;
 mod waking;

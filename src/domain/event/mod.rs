@@ -94,10 +94,17 @@ pub enum EventKind {
     HeadsUp,
     /// What became of it.
     HeadsUpEnded(PredictionEnd),
+    /// The worker of a run works.
+    RunStarted,
+    /// A run waits for the answer to a question.
+    RunWaiting,
+    /// The account of a run is at its limit.
+    RunLimited,
+    RunEnded,
 }
 
 impl EventKind {
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 30] = [
         Self::Join,
         Self::Leave,
         Self::Rename,
@@ -124,6 +131,10 @@ impl EventKind {
         Self::HeadsUpEnded(PredictionEnd::FalseAlarm),
         Self::HeadsUpEnded(PredictionEnd::Expired),
         Self::HeadsUpEnded(PredictionEnd::Dismissed),
+        Self::RunStarted,
+        Self::RunWaiting,
+        Self::RunLimited,
+        Self::RunEnded,
     ];
 
     pub fn name(self) -> &'static str {
@@ -154,6 +165,10 @@ impl EventKind {
             Self::HeadsUpEnded(PredictionEnd::FalseAlarm) => "heads-up-false-alarm",
             Self::HeadsUpEnded(PredictionEnd::Expired) => "heads-up-expired",
             Self::HeadsUpEnded(PredictionEnd::Dismissed) => "heads-up-dismissed",
+            Self::RunStarted => "run-started",
+            Self::RunWaiting => "run-waiting",
+            Self::RunLimited => "run-limited",
+            Self::RunEnded => "run-ended",
         }
     }
 

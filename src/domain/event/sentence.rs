@@ -50,6 +50,12 @@ impl Event {
             AnyEventKind::Ours(EventKind::Test) if !preview.is_empty() => {
                 format!("ran the tests: {}", named(preview))
             }
+            AnyEventKind::Ours(EventKind::RunLimited) if !target.is_empty() => {
+                with(&format!("has run {target} at its limit"), preview)
+            }
+            AnyEventKind::Ours(EventKind::RunEnded) if !target.is_empty() => {
+                with(&format!("saw run {target} end"), preview)
+            }
             AnyEventKind::Ours(EventKind::HeadsUp) if !target.is_empty() => {
                 with(&format!("may collide with {target}"), preview)
             }
@@ -96,6 +102,10 @@ fn of_ours(kind: EventKind) -> &'static str {
         EventKind::Commit => "committed",
         EventKind::Test => "ran the tests",
         EventKind::HeadsUp => "may collide",
+        EventKind::RunStarted => "started run",
+        EventKind::RunWaiting => "is asked by run",
+        EventKind::RunLimited => "has a run at its limit",
+        EventKind::RunEnded => "saw a run end",
         EventKind::HeadsUpEnded(end) => match end {
             PredictionEnd::Occurred => "collided with",
             PredictionEnd::Prevented => "did not collide with",
@@ -211,6 +221,10 @@ mod tests {
         check("handoff", "TASK-01", "GoldFalcon", "handed TASK-01 to GoldFalcon");
         check("stale", "TASK-01", "", "is gone, and TASK-01 is open again");
         check("stale", "", "", "is gone");
+        check("run-started", "k3f9xa", "scout: look", "started run k3f9xa: “scout: look”");
+        check("run-waiting", "k3f9xa", "may I?", "is asked by run k3f9xa: “may I?”");
+        check("run-limited", "k3f9xa", "", "has run k3f9xa at its limit");
+        check("run-ended", "k3f9xa", "done, scout: look", "saw run k3f9xa end: “done, scout: look”");
         check("stuck", "", "", "seems stuck");
         check("stuck", "", "TASK-01, src/x.rs", "seems stuck: “TASK-01, src/x.rs”");
         check("stuck", "TASK-01", "", "seems stuck on TASK-01");

@@ -8,6 +8,7 @@ mod outcome;
 mod question;
 mod run;
 mod state;
+mod summary;
 mod usage;
 
 pub use batch::{BatchKind, BatchLine, BatchPlan, TaskLineProblem};

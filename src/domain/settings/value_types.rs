@@ -168,6 +168,35 @@ impl SettingType for Globs {
     }
 }
 
+/// A program and its arguments. No shell reads it: a text is split at blanks, and a list is taken as it is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct CommandWords(pub(super) Vec<String>);
+
+impl SettingType for CommandWords {
+    fn check(raw: &RawValue, _: &Self) -> Result<Self, Mismatch> {
+        let words = match raw {
+            RawValue::List(items) => texts(items),
+            RawValue::Text(text) => Some(text.split_whitespace().map(str::to_string).collect()),
+            _ => None,
+        };
+        match words {
+            Some(words) if words.first().is_none_or(|program| !program.is_empty()) && is_runnable(&words) => {
+                Ok(Self(words))
+            }
+            _ => expected("a command, as a text or as a list of words"),
+        }
+    }
+
+    fn shown(&self) -> SettingValue {
+        if self.0.is_empty() { SettingValue::Unset } else { SettingValue::List(self.0.clone()) }
+    }
+}
+
+/// Whether a program can be given these words.
+fn is_runnable(words: &[String]) -> bool {
+    words.iter().all(|word| !word.contains('\0'))
+}
+
 /// The adjectives and nouns of the theme `custom`, if they are set.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct WordLists(pub(super) Option<(Vec<String>, Vec<String>)>);

@@ -129,9 +129,13 @@ fn tame(name: &str, value: &mut Value) {
         "message" | "hint" | "hints" | "remarks" | "why" | "explanation" => {
             escape_invisible(text).into_owned()
         }
-        "reason" | "statusMessage" | "activity" | "lastToolCall" | "preview" | "doing" => quote_sentence(text),
+        "reason" | "statusMessage" | "activity" | "lastToolCall" | "preview" | "doing" => {
+            quote_sentence(text)
+        }
         // Too long for one line.
-        "notes" | "description" | "rationale" | "summary" | "evidence" | "result" => ops::quote_peer_text(text),
+        "notes" | "description" | "rationale" | "summary" | "evidence" | "result" => {
+            ops::quote_peer_text(text)
+        }
         // Our own words, and paths, which may contain spaces.
         "" | "autoStatus" | "sessionId" | "cwd" | "root" | "spec" | "pattern" | "path" | "filesModified"
         | "file" | "changed" | "where" | "now" => match escape_invisible(text) {

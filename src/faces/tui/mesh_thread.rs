@@ -69,8 +69,12 @@ pub(super) enum MeshThreadEnd {
 }
 
 /// The threads that it passes requests on to.
-pub(super) type OtherThreads<'a> =
-    (&'a Sender<OutgoingMessage>, &'a Sender<AwarenessFocus>, &'a Sender<KnowledgeCall>, &'a Sender<RunsCall>);
+pub(super) type OtherThreads<'a> = (
+    &'a Sender<OutgoingMessage>,
+    &'a Sender<AwarenessFocus>,
+    &'a Sender<KnowledgeCall>,
+    &'a Sender<RunsCall>,
+);
 
 /// Runs until the chat is closed or the agent is renamed. An error means that it cannot continue.
 pub(super) fn work(

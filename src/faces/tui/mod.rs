@@ -175,9 +175,10 @@ fn show(
         let mut globals = globals;
         loop {
             let ctx = Context::new(globals.clone())?;
-            let (ended, at_end) =
-                ops::run(ctx, |op| mesh_thread::work(op, &for_desk, (&messages, &focus, &ask, &ask_runs), &tell))
-                    .into_parts();
+            let (ended, at_end) = ops::run(ctx, |op| {
+                mesh_thread::work(op, &for_desk, (&messages, &focus, &ask, &ask_runs), &tell)
+            })
+            .into_parts();
             for warning in at_end {
                 drop(tell.send(ChatUpdate::Notice(warning)));
             }

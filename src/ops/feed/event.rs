@@ -15,10 +15,20 @@ pub(in crate::ops) fn event(
     target: Option<&str>,
     preview: Option<&str>,
 ) -> Event {
+    event_of(kind, agent.as_str(), target, preview)
+}
+
+/// The same for somebody who may have no name of an agent, such as a person who has not joined.
+pub(in crate::ops) fn event_of(
+    kind: EventKind,
+    who: &str,
+    target: Option<&str>,
+    preview: Option<&str>,
+) -> Event {
     Event {
         at: clock::now(),
         what: AnyEventKind::Ours(kind),
-        agent: agent.to_string(),
+        agent: who.to_string(),
         target: target.map(|target| shortened(target, TARGET)),
         preview: preview.map(|preview| shortened(preview, PREVIEW)),
         message_kind: None,

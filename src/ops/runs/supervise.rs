@@ -12,6 +12,7 @@ use crate::sys::{clock, files, process};
 
 use super::admission::{Admission, admit};
 use super::mode_gate;
+use super::run_events::Notifier;
 use super::session_spending::SessionSpending;
 use super::supervisor::{RunFinish, Supervisor};
 use super::turn::{TurnOutcome, wait_for_slot};
@@ -34,6 +35,7 @@ pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
         return Ok(());
     }
     adopt_orphans();
+    let notifier = Notifier::start(op, id);
     let mut supervisor = Supervisor {
         op,
         mesh: &mesh,
@@ -44,6 +46,7 @@ pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
         worker: None,
         parent_tree: None,
         work: None,
+        notifier,
     };
     let finish = supervisor.work().unwrap_or_else(|error| RunFinish::failed(error.message));
     supervisor.end(finish)

@@ -13,11 +13,13 @@ use crate::sys::keeper::descendants::{own_descendants, signal_one};
 use crate::sys::{clock, process};
 
 use super::RUN_VARIABLE;
+use super::run_events::{self, Notifier};
 use super::session_spending::SessionSpending;
 use super::telling;
 use super::work::RunWork;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
+use crate::ops::runner::carry_out;
 
 /// How much of a worker's last words the ledger keeps.
 const MOST_RESULT: usize = 256 * 1024;
@@ -62,17 +64,26 @@ pub(super) struct Supervisor<'a> {
     pub(super) parent_tree: Option<TreeFingerprint>,
     /// Its own worktree.
     pub(super) work: Option<RunWork<'a>>,
+    /// Tells the person's own command of each change.
+    pub(super) notifier: Option<Notifier>,
 }
 
 impl Supervisor<'_> {
     pub(super) fn set_state(&mut self, state: RunState) -> Result<(), CommandError> {
         debug_assert!(self.run.state.may_become(state), "{:?} → {state:?}", self.run.state);
-        self.run.state = state;
-        Ok(self.mesh.runs().put(&self.run)?)
+        let before = std::mem::replace(&mut self.run.state, state);
+        self.mesh.runs().put(&self.run)?;
+        run_events::tell_feed(self.op, &self.run, before);
+        if let Some(notifier) = &self.notifier {
+            notifier.tell(state);
+        }
+        Ok(())
     }
 
     /// Writes the final state, once, and tells the parent.
     pub(super) fn end(mut self, mut finish: RunFinish) -> Result<(), CommandError> {
+        // The commands of `notify` are our children, and everything of that kind is ended next.
+        self.notifier.iter().for_each(Notifier::wait);
         end_leftovers(&self.run.id);
         self.let_worker_leave();
         self.put_work_away(&mut finish);
@@ -98,7 +109,11 @@ impl Supervisor<'_> {
         self.set_state(state.unwrap_or(RunState::Failed))?;
         // The slot is free before the parent is told: it may want the next one.
         self.slot = None;
-        telling::tell_end(self.op, self.mesh, &self.run)
+        let told = telling::tell_end(self.op, self.mesh, &self.run);
+        // Nobody waits for the command of `notify` to hear of the end.
+        carry_out(self.op);
+        self.notifier.take().map(Notifier::finish).into_iter().flatten().for_each(|text| self.op.warn(text));
+        told
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod again;
 mod batch;
+mod events;
 mod fence;
 mod gates;
 mod kills;

@@ -17,7 +17,7 @@ use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::StopRequest;
 
-use super::run::{FOLLOWED_IN_HARNESS, took, used};
+use super::run::{took, used};
 
 /// The largest file with tasks, in bytes.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -85,7 +85,7 @@ fn work(
     let (lines, problems) = json::task_lines::parse(&read(file)?);
     let batch = check(op, BatchRequest { kind, lines, problems, profile, jobs })?;
     let interrupt = StopRequest::listen_to_interrupt().map_err(FileError::from)?;
-    let limit = is_inside_harness().then_some(FOLLOWED_IN_HARNESS);
+    let limit = is_inside_harness().then(|| op.settings.follow_limit());
     let mut progress = BatchProgress::new(ui, &batch);
     let done = run_batch(op, &batch, limit, &interrupt, |tasks| progress.show(tasks));
     progress.block.clear();

@@ -42,6 +42,7 @@ pub(super) mod reservations;
 pub(super) mod reserve;
 pub(super) mod run;
 pub(super) mod runs;
+mod runs_follow;
 mod runs_work;
 pub(super) mod selftest;
 pub(super) mod send;

@@ -1,14 +1,12 @@
 //! `msg run`: starts a worker and follows it.
 
-use std::time::Duration;
-
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::domain::runs::{Run, RunState};
 use crate::domain::workers::{Budget, Isolation};
-use crate::domain::{AgentName, escape_invisible, escape_invisible_line, format_duration, shell_word};
+use crate::domain::{AgentName, escape_invisible, escape_invisible_line, shell_word};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::text_arg::TextArgs;
 use crate::faces::json;
@@ -25,13 +23,10 @@ use crate::sys::signals::StopRequest;
 
 use super::question_prompt::{PromptState, QuestionPrompt};
 
-/// How long a run is followed inside a harness, whose model would only wait.
-pub(super) const FOLLOWED_IN_HARNESS: Duration = Duration::from_secs(90);
-
 /// Start a worker on a task, and follow it
 ///
 /// A profile says what kind of worker: `msg workers` lists them. The run goes on if this command is killed; Ctrl-C
-/// stops it. Inside a harness this command returns after 90 seconds, and the end comes as mail.
+/// stops it. Inside a harness this command returns after 90 seconds (`followSeconds`), and the end comes as mail.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -113,7 +108,7 @@ impl<'a> RunFollower<'a> {
         if self.following == Following::Detached {
             return Ok(RunReport(run).into());
         }
-        let limit = is_inside_harness().then_some(FOLLOWED_IN_HARNESS);
+        let limit = is_inside_harness().then(|| op.settings.follow_limit());
         let mut line = ProgressLine::new(self.ui);
         let mut prompt = QuestionPrompt::new(op, self.ui);
         let end = follow(op, &run.id, limit, &self.interrupt, |run| {
@@ -188,18 +183,12 @@ impl<'a> ProgressLine<'a> {
 
 /// How long it has taken: `12 s`, `3 min`.
 pub(super) fn took(run: &Run, now: Timestamp) -> String {
-    let since = run.started_at.unwrap_or(run.queued_at);
-    format_duration(run.ended_at.unwrap_or(now).duration_since(since))
+    run.took(now)
 }
 
 /// What it used, as far as that is known: `12.3k tokens`, `$0.02`.
 pub(super) fn used(run: &Run) -> Vec<String> {
-    let tokens = run.usage.tokens().map(|tokens| match tokens {
-        0..1_000 => format!("{tokens} tokens"),
-        1_000..1_000_000 => format!("{}.{}k tokens", tokens / 1_000, tokens % 1_000 / 100),
-        _ => format!("{}.{:02}M tokens", tokens / 1_000_000, tokens % 1_000_000 / 10_000),
-    });
-    tokens.into_iter().chain(run.cost.amount().map(|amount| amount.to_string())).collect()
+    run.used()
 }
 
 /// What would be started.

@@ -29,6 +29,7 @@ use crate::sys::signals::StopRequest;
 use crate::sys::{clock, program};
 
 use super::run::{Following, ProgressLine, RunFollower, RunReport, took, used};
+use super::runs_follow;
 use super::runs_work::{DiffReport, DiffView, GcReport};
 
 /// List runs of workers, and look at one
@@ -40,6 +41,7 @@ use super::runs_work::{DiffReport, DiffView, GcReport};
     after_help = "\
 Examples:
   msg runs
+  msg runs --follow
   msg runs --all --json | jq '.runs[] | select(.state == \"failed\")'
   msg runs show k3f9xa
   msg runs log k3f9xa
@@ -58,6 +60,9 @@ pub(in crate::faces::cli) struct RunsArgs {
     /// Also those that ended long ago
     #[arg(long)]
     all: bool,
+    /// Go on showing them until Ctrl-C, which ends only this command
+    #[arg(long)]
+    follow: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -161,6 +166,9 @@ pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, Com
     match args.action {
         None => {
             let scope = if args.all { RunScope::All } else { RunScope::Recent };
+            if args.follow {
+                return runs_follow::run(op, scope, ui);
+            }
             Ok(RunList(runs(op, scope)?).into())
         }
         Some(RunsAction::Show { id, follow: false }) => Ok(RunPage(find(op, &id)?).into()),
@@ -282,18 +290,13 @@ impl OpenReport {
     }
 }
 
-struct RunList(Vec<Run>);
+pub(super) struct RunList(pub(super) Vec<Run>);
 
 impl RunList {
-    /// Those that need somebody first, then those that go on, then the rest; in each, the newest first.
+    /// Those that need somebody first, then those that go on, then the rest; of each, the newest first.
     fn sorted(&self) -> Vec<&Run> {
-        let rank = |run: &&Run| match run.state {
-            RunState::Waiting => 0,
-            state if !state.is_final() => 1,
-            _ => 2,
-        };
         let mut sorted: Vec<&Run> = self.0.iter().collect();
-        sorted.sort_by_key(rank);
+        sorted.sort_by_key(|run| run.rank());
         sorted
     }
 }

@@ -4,7 +4,7 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::runs::{Run, RunState};
+use crate::domain::runs::Run;
 use crate::domain::workers::Budget;
 use crate::domain::{quote_code, quote_sentence};
 use crate::faces::json;
@@ -94,11 +94,7 @@ fn begin(op: &Op, args: RunToolArgs) -> Result<ToolAnswer, CommandError> {
 
 fn list(op: &Op) -> Result<ToolAnswer, CommandError> {
     let mut runs = runs(op, RunScope::Recent)?;
-    runs.sort_by_key(|run| match run.state {
-        RunState::Waiting => 0,
-        state if !state.is_final() => 1,
-        _ => 2,
-    });
+    runs.sort_by_key(Run::rank);
     let lines: Vec<String> = match runs.as_slice() {
         [] => vec!["no runs".to_string()],
         runs => runs.iter().map(line).collect(),

@@ -14,7 +14,9 @@ pub(super) fn check(name: &str, state: &mut ChatState) {
 #[test]
 fn every_tab_at_every_size() {
     for (width, height) in [(80, 24), (120, 40), (40, 10)] {
-        for tab in ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Knowledge", "Overlaps", "Runs"] {
+        for tab in
+            ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Knowledge", "Overlaps", "Runs"]
+        {
             let mut state = full(width, height);
             go(&mut state, tab);
             check(&tab.to_lowercase(), &mut state);
@@ -54,9 +56,17 @@ fn before_anything_is_known() {
 fn no_size_is_too_small() {
     for width in [0, 1, 2, 3, 5, 8, 13, 20] {
         for height in 0..8 {
-            for tab in
-                ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Knowledge", "Overlaps", "Runs"]
-            {
+            for tab in [
+                "Agents",
+                "SwiftRaven",
+                "All",
+                "Tasks",
+                "Reservations",
+                "Feed",
+                "Knowledge",
+                "Overlaps",
+                "Runs",
+            ] {
                 let mut state = full(width, height);
                 go(&mut state, tab);
                 picture(&state);
@@ -86,7 +96,9 @@ fn the_input_grows_and_the_body_keeps_its_place() {
 #[test]
 fn without_colour_nothing_is_coloured() {
     let mut state = full(80, 24);
-    for tab in ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Knowledge", "Overlaps", "Runs"] {
+    for tab in
+        ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Knowledge", "Overlaps", "Runs"]
+    {
         go(&mut state, tab);
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
         terminal.draw(|frame| view::draw(frame, &state, Theme { has_colour: false })).unwrap();

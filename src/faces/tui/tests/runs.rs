@@ -43,7 +43,11 @@ fn detail() -> RunDetail {
         "Result:",
         "Nothing uses it.\u{1b}[2J",
     ];
-    RunDetail { heading: "k3f9xa waiting".to_string(), lines: lines.map(str::to_string).to_vec(), is_live: true }
+    RunDetail {
+        heading: "k3f9xa waiting".to_string(),
+        lines: lines.map(str::to_string).to_vec(),
+        is_live: true,
+    }
 }
 
 fn calls(effects: Vec<ChatEffect>) -> Vec<RunsCall> {

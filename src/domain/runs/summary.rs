@@ -1,0 +1,36 @@
+//! A run in a few words: how long it took, what it used, and in which order runs are shown.
+
+use jiff::Timestamp;
+
+use super::run::Run;
+use super::state::RunState;
+use crate::domain::format_duration;
+
+impl Run {
+    /// How long it has taken: `12 s`, `3 min`.
+    pub fn took(&self, now: Timestamp) -> String {
+        let since = self.started_at.unwrap_or(self.queued_at);
+        format_duration(self.ended_at.unwrap_or(now).duration_since(since))
+    }
+
+    /// What it used, as far as that is known: `12.3k tokens`, `$0.02`.
+    pub fn used(&self) -> Vec<String> {
+        let tokens = self.usage.tokens().map(|tokens| match tokens {
+            0..1_000 => format!("{tokens} tokens"),
+            1_000..1_000_000 => format!("{}.{}k tokens", tokens / 1_000, tokens % 1_000 / 100),
+            _ => format!("{}.{:02}M tokens", tokens / 1_000_000, tokens % 1_000_000 / 10_000),
+        });
+        tokens.into_iter().chain(self.cost.amount().map(|amount| amount.to_string())).collect()
+    }
+
+    /// The place in a list that has what needs somebody first: a question that is open, a run that did not get done,
+    /// what goes on, the rest.
+    pub fn rank(&self) -> u8 {
+        match self.state {
+            RunState::Waiting => 0,
+            state if state.is_final() && state.needs_attention() => 1,
+            state if !state.is_final() => 2,
+            _ => 3,
+        }
+    }
+}

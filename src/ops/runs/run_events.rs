@@ -1,0 +1,140 @@
+//! What others hear of a run while it goes on: a line of the feed for each step that matters, and the command of the
+//! setting `notify` for each change of its state.
+
+use std::process::Command;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossbeam_channel::{Sender, bounded, unbounded};
+
+use crate::domain::EventKind;
+use crate::domain::runs::{Run, RunId, RunState};
+use crate::sys::bounded_run::{RunEnd, run_bounded};
+use crate::sys::signals::StopRequest;
+
+use crate::ops::effects::Op;
+use crate::ops::runner::carry_out;
+
+/// How long the command of `notify` may take for one change.
+const LIMIT: Duration = Duration::from_secs(10);
+/// How long the end of a run waits for a command that was begun before.
+const GRACE: Duration = Duration::from_secs(2);
+/// How much of what it prints is read, in bytes. Nobody sees it.
+const MOST_OUTPUT: usize = 64 * 1024;
+/// How much of a task and of a reason a line of the feed has, in characters.
+const MOST_WORDS: usize = 60;
+
+/// Stands for a person who has not joined.
+const PERSON: &str = "person";
+
+/// Tells the feed that a run has changed from the state `before`.
+pub(super) fn tell_feed(op: &Op, run: &Run, before: RunState) {
+    let reason = || run.reason.as_deref().map(|reason| shortened(reason, MOST_WORDS)).unwrap_or_default();
+    let task = format!("{}: {}", run.profile, run.title(MOST_WORDS));
+    let (kind, preview) = match run.state {
+        RunState::Running if before == RunState::Starting => (EventKind::RunStarted, task),
+        RunState::Waiting => (EventKind::RunWaiting, reason()),
+        RunState::Limited => (EventKind::RunLimited, reason()),
+        RunState::Done => (EventKind::RunEnded, format!("{}, {task}", run.outcome())),
+        state if state.is_final() => {
+            (EventKind::RunEnded, format!("{}, {}", run.outcome(), or(reason(), task)))
+        }
+        _ => return,
+    };
+    op.feed_run(kind, &teller(run), run.id.as_str(), &preview);
+    // A supervisor lives as long as its run; others hear of this now.
+    carry_out(op);
+}
+
+fn or(first: String, second: String) -> String {
+    if first.is_empty() { second } else { first }
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
+/// The agent whose run it is, or the person.
+fn teller(run: &Run) -> String {
+    run.parent.agent.as_ref().map_or_else(|| PERSON.to_string(), ToString::to_string)
+}
+
+/// Runs the command of the setting `notify`, one change after the other, in a thread of its own. It gets the id of the
+/// run and its state as its last two arguments; nothing that a worker wrote reaches it.
+#[derive(Debug)]
+pub(super) struct Notifier {
+    changes: Sender<NotifyStep>,
+    thread: JoinHandle<Vec<String>>,
+}
+
+/// What the thread does next.
+#[derive(Debug)]
+enum NotifyStep {
+    Tell(RunState),
+    /// Answers when everything before it is done.
+    Answer(Sender<()>),
+}
+
+impl Notifier {
+    /// `None` without that setting.
+    pub(super) fn start(op: &Op, run: &RunId) -> Option<Self> {
+        let [program, args @ ..] = op.settings.notify() else { return None };
+        let (program, args, run) = (program.clone(), args.to_vec(), run.clone());
+        let dir = op.home.home.clone();
+        let (changes, queue) = unbounded::<NotifyStep>();
+        let work = move || {
+            let (never, _trigger) = StopRequest::manual();
+            let mut failures = Vec::new();
+            for step in queue {
+                let state = match step {
+                    NotifyStep::Tell(state) => state,
+                    NotifyStep::Answer(waiter) => {
+                        drop(waiter);
+                        continue;
+                    }
+                };
+                let mut command = Command::new(&program);
+                command.args(&args).args([run.as_str(), state.name()]).current_dir(&dir);
+                let ended = run_bounded(&mut command, LIMIT, MOST_OUTPUT, &never);
+                let failure = match ended.map(|answer| answer.end) {
+                    Ok(RunEnd::Exited(Some(0)) | RunEnd::TooMuch) => continue,
+                    Ok(RunEnd::Exited(code)) => {
+                        format!(
+                            "it ended with {}",
+                            code.map_or("a signal".to_string(), |code| code.to_string())
+                        )
+                    }
+                    Ok(_) => format!("it took more than {} s", LIMIT.as_secs()),
+                    Err(error) => error.to_string(),
+                };
+                failures.push(format!("the command of `notify` failed for {}: {failure}", state.name()));
+            }
+            failures
+        };
+        let thread = std::thread::Builder::new().name("notify".to_string()).spawn(work);
+        thread.ok().map(|thread| Self { changes, thread })
+    }
+
+    pub(super) fn tell(&self, state: RunState) {
+        // It ends only after us.
+        drop(self.changes.send(NotifyStep::Tell(state)));
+    }
+
+    /// Waits until every change so far was told, or until [`GRACE`] is over.
+    pub(super) fn wait(&self) {
+        let (waiter, answer) = bounded(0);
+        drop(self.changes.send(NotifyStep::Answer(waiter)));
+        // It answers by dropping its end.
+        let _ = answer.recv_timeout(GRACE);
+    }
+
+    /// Waits until every change was told. Returns what failed.
+    pub(super) fn finish(self) -> Vec<String> {
+        drop(self.changes);
+        self.thread.join().unwrap_or_default()
+    }
+}
