@@ -69,4 +69,4 @@ pub use sha256::sha256;
 pub use shell_quote::shell_word;
 pub use suggest::suggestions;
 pub use text_position::TextPosition;
-pub use unasked::{ASKED_COMMANDS, ASKED_FLAG, ASKED_TOOL, UNASKED_COMMANDS, is_unasked};
+pub use unasked::{ASKED_COMMANDS, ASKED_FLAG, ASKED_TOOL, UNASKED_COMMANDS, UNASKED_LINES, is_unasked};

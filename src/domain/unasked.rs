@@ -65,6 +65,9 @@ pub const UNASKED_COMMANDS: &[&str] = &[
     "workers",
 ];
 
+/// What may run without asking exactly as it is here, and with nothing after it.
+pub const UNASKED_LINES: &[&str] = &["runs", "runs --all", "runs --all --json", "runs --json"];
+
 /// First words of what the user is asked about, also where a wider rule of theirs allows `msg`: what starts workers,
 /// speaks for a person, or changes a work tree.
 pub const ASKED_COMMANDS: &[&str] = &[
@@ -105,7 +108,8 @@ pub fn is_unasked(words: &[String]) -> bool {
         let mut given = words.iter();
         command.split(' ').all(|word| given.next().is_some_and(|given| given == word))
     };
-    UNASKED_COMMANDS.iter().any(is_listed) && !words.iter().any(runs_program)
+    let is_line = UNASKED_LINES.iter().any(|line| line.split(' ').eq(words.iter().map(String::as_str)));
+    (is_line || UNASKED_COMMANDS.iter().any(is_listed)) && !words.iter().any(runs_program)
 }
 
 #[cfg(test)]
@@ -115,8 +119,16 @@ mod tests {
     #[test]
     fn what_is_not_listed_is_asked_about() {
         let check = |line: &str| is_unasked(&line.split(' ').map(str::to_string).collect::<Vec<_>>());
-        for line in ["send Bo run", "whoami --json", "runs show k3", "runs stop k3", "complete t1", "--help"]
-        {
+        for line in [
+            "send Bo run",
+            "whoami --json",
+            "runs",
+            "runs --json",
+            "runs show k3",
+            "runs stop k3",
+            "complete t1",
+            "--help",
+        ] {
             assert!(check(line), "{line}");
         }
         for line in [
@@ -124,7 +136,6 @@ mod tests {
             "run scout look",
             "--json run scout look",
             "--json whoami",
-            "runs",
             "runs merge k3",
             "runs --json merge k3",
             "runs resume k3",

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Dialect, Json};
-use crate::domain::{ASKED_COMMANDS, ASKED_FLAG, ASKED_TOOL, UNASKED_COMMANDS};
+use crate::domain::{ASKED_COMMANDS, ASKED_FLAG, ASKED_TOOL, UNASKED_COMMANDS, UNASKED_LINES};
 use crate::harness::install::{
     HOOK_SECONDS, Hook, HookGroup, HookRole, InstallContext, InstallScope, InstallTarget, RecordedOriginal,
     SettingsFileEntry, directory_from, hook_list, member, settings,
@@ -99,7 +99,8 @@ enum Permits {
 fn allowed() -> impl Iterator<Item = (Permits, String)> {
     let commands =
         UNASKED_COMMANDS.iter().map(|command| (Permits::Command, format!("Bash(msg {command}:*)")));
-    commands.chain([(Permits::Server, SERVER_PERMISSION.to_string())])
+    let lines = UNASKED_LINES.iter().map(|line| (Permits::Command, format!("Bash(msg {line})")));
+    commands.chain(lines).chain([(Permits::Server, SERVER_PERMISSION.to_string())])
 }
 
 /// What Claude Code asks about, whatever else allows it: it looks at these rules first.

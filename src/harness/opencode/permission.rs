@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use crate::domain::text_edit::EditError;
 use crate::domain::text_edit::json::{Document, Json, JsonNode, Member, NodeKind};
-use crate::domain::{ASKED_FLAG, UNASKED_COMMANDS};
+use crate::domain::{ASKED_FLAG, UNASKED_COMMANDS, UNASKED_LINES};
 use crate::harness::install::{FileLookup, PermissionRule, RecordedOriginal, member};
 
 /// What earlier versions allowed: every command.
@@ -64,7 +64,8 @@ impl PermissionRule for Permission {
 fn rules() -> impl Iterator<Item = (String, &'static str)> {
     let (command, flag) = ASKED_FLAG;
     let allowed = UNASKED_COMMANDS.iter().map(|command| (format!("msg {command} *"), "allow"));
-    allowed.chain([(format!("msg {command} *{flag}*"), "ask"), (REDIRECTED.to_string(), "ask")])
+    let lines = UNASKED_LINES.iter().map(|line| (format!("msg {line}"), "allow"));
+    allowed.chain(lines).chain([(format!("msg {command} *{flag}*"), "ask"), (REDIRECTED.to_string(), "ask")])
 }
 
 /// The members that our rules and those of earlier versions are.

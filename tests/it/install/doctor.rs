@@ -122,20 +122,29 @@ fn the_rule_of_codex_names_the_program_and_doctor_tells_when_it_moved() {
     fs::create_dir(link.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink(&old, &link).unwrap();
     run_program(&env, &link, &["install", "codex"]).expect_code(0);
-    assert_snapshot!(env.redact(text(&env, ".codex/rules/ravenry.rules")), @r#"
+    let rules = env.redact(text(&env, ".codex/rules/ravenry.rules"));
+    let (head, rest) = rules.split_once("\nprefix_rule(\n").unwrap();
+    assert_snapshot!(head, @r#"
     # Lets the agent run `msg` without asking. Put here by `msg install codex`, taken away by `msg uninstall codex`.
 
     host_executable(
         name = "msg",
         paths = ["[DIR]/bin/msg", "[DIR]/old/msg"],
     )
-
-    prefix_rule(
-        pattern = ["msg"],
-        decision = "allow",
-        justification = "msg is how agents on this machine coordinate",
-    )
     "#);
+    // What is permitted, what the user is asked about, and no rule for every command.
+    let rules: Vec<&str> = rest.split("\nprefix_rule(\n").collect();
+    let of = |decision: &str, word: &str| {
+        let (decision, word) = (format!("decision = \"{decision}\""), format!("\"{word}\""));
+        rules.iter().any(|rule| rule.contains(&decision) && rule.contains(&word))
+    };
+    assert!(rules.iter().all(|rule| rule.starts_with("    pattern = [\"msg\", ")), "{rest}");
+    assert!(
+        of("allow", "send") && of("allow", "whoami") && of("prompt", "run") && of("prompt", "merge"),
+        "{rest}"
+    );
+    assert!(!of("allow", "run") && !of("allow", "merge") && !of("allow", "batch"), "{rest}");
+    assert!(rest.contains("pattern = [\"msg\", \"runs\", [\n        \"diff\",\n"), "{rest}");
     let found = || env.findings(&run_program(&env, &link, &["doctor", "--json"]), "installed");
     assert_snapshot!(found(), @"ok: in codex");
     // Another version replaces the target of the link.

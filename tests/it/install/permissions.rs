@@ -2,7 +2,7 @@
 
 use super::*;
 
-use ravenry::domain::UNASKED_COMMANDS;
+use ravenry::domain::{UNASKED_COMMANDS, UNASKED_LINES};
 
 const FILE: &str = ".config/opencode/opencode.json";
 /// Stands for the rules that allow our commands.
@@ -25,8 +25,9 @@ fn rules(env: &TestEnvironment) -> Vec<(String, String)> {
 #[track_caller]
 fn assert_rules(env: &TestEnvironment, expected: &[(&str, &str)]) {
     let is_ours = |name: &str| {
-        let name = name.strip_prefix("msg ").and_then(|name| name.strip_suffix(" *"));
-        name.is_some_and(|name| UNASKED_COMMANDS.contains(&name))
+        let call = name.strip_prefix("msg ").unwrap_or_default();
+        let command = call.strip_suffix(" *");
+        command.map_or(UNASKED_LINES.contains(&call), |command| UNASKED_COMMANDS.contains(&command))
     };
     let mut found: Vec<(String, String)> = Vec::new();
     let mut count = 0;
@@ -45,7 +46,7 @@ fn assert_rules(env: &TestEnvironment, expected: &[(&str, &str)]) {
     assert_eq!(found, expected);
     let users = rules(env).iter().filter(|(name, value)| is_ours(name) && value != "allow").count();
     let is_any = expected.iter().any(|(name, _)| name == OURS.0);
-    assert_eq!(count, if is_any { UNASKED_COMMANDS.len() - users } else { 0 });
+    assert_eq!(count, if is_any { UNASKED_COMMANDS.len() + UNASKED_LINES.len() - users } else { 0 });
 }
 
 /// Adds a member, so that the file differs from what we wrote.
