@@ -2,6 +2,7 @@
 
 mod knowledge;
 mod overlaps;
+mod runs;
 
 use std::fs::File;
 use std::io::{Read, Write};

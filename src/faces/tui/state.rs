@@ -33,12 +33,12 @@ pub(super) enum Tab {
     Tasks,
     Reservations,
     Feed,
+    /// What workers do.
+    Runs,
     /// What sessions found out about the project.
     Knowledge,
     /// Who may collide with whom.
     Overlaps,
-    /// What workers do.
-    Runs,
 }
 
 /// What is shown of agents' headings. Only that is read.
@@ -206,8 +206,8 @@ impl ChatState {
     pub(super) fn tabs(&self) -> Vec<Tab> {
         let conversations =
             self.conversations.iter().map(|conversation| Tab::Conversation(conversation.with.clone()));
-        let fixed = [Tab::Agents, Tab::All, Tab::Tasks, Tab::Reservations, Tab::Feed, Tab::Knowledge];
-        fixed.into_iter().chain([Tab::Overlaps, Tab::Runs]).chain(conversations).collect()
+        let fixed = [Tab::Agents, Tab::All, Tab::Tasks, Tab::Reservations, Tab::Feed, Tab::Runs];
+        fixed.into_iter().chain([Tab::Knowledge, Tab::Overlaps]).chain(conversations).collect()
     }
 
     /// The conversation that is open, if one is.

@@ -143,7 +143,7 @@ fn a_client_of_2026_needs_no_greeting() {
         "io.modelcontextprotocol/clientCapabilities": {},
     });
     let tools = client.request("tools/list", json!({ "_meta": meta }));
-    assert_eq!(tools["tools"].as_array().unwrap().len(), 8);
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 9);
     let said = client.request("tools/call", json!({ "name": "agents", "arguments": {}, "_meta": meta }));
     assert_eq!(said["isError"], false, "{said}");
 }

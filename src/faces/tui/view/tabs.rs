@@ -1,4 +1,4 @@
-//! Draws the tabs: agents, all, tasks, reservations, feed, knowledge, overlaps, runs, then one per conversation.
+//! Draws the tabs: agents, all, tasks, reservations, feed, runs, knowledge, overlaps, then one per conversation.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
