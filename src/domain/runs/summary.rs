@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::question::RunQuestion;
 use super::run::Run;
 use super::state::RunState;
 use crate::domain::format_duration;
@@ -21,6 +22,14 @@ impl Run {
             _ => format!("{}.{:02}M tokens", tokens / 1_000_000, tokens % 1_000_000 / 10_000),
         });
         tokens.into_iter().chain(self.cost.amount().map(|amount| amount.to_string())).collect()
+    }
+
+    /// What there is to say about it beside its state: the question that is open, what it does now, or why it ended as
+    /// it did.
+    pub fn remark(&self) -> Option<String> {
+        let question = self.question.as_ref().map(RunQuestion::line);
+        let doing = self.doing.clone().filter(|_| !self.state.is_final());
+        question.or(doing).or_else(|| self.reason.clone())
     }
 
     /// The place in a list that has what needs somebody first: a question that is open, a run that did not get done,

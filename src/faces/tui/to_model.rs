@@ -8,7 +8,7 @@ use crate::domain::awareness::PredictionEnd;
 use crate::domain::awareness::signals::Signal;
 use crate::domain::awareness::trajectory::Trend;
 use crate::domain::knowledge::{AnchorVerdict, full_text, record_marks};
-use crate::domain::runs::{Run, RunState};
+use crate::domain::runs::{Run, RunQuestion, RunState};
 use crate::domain::settings::AwarenessMode;
 use crate::domain::{AnyEventKind as Happened, Event, EventKind};
 use crate::ops::awareness::agent_topics::AgentTopics;
@@ -16,6 +16,7 @@ use crate::ops::awareness::overlaps::{AgentOverlap, OpenConflict, OverlapReport}
 use crate::ops::knowledge::{KnowledgeAnswer, ShownRecord};
 use crate::ops::messages::mail_tracker::DeliveryStatus;
 use crate::ops::overview::{HeldReservation, MeshOverview};
+use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::ops::tasks::{ActiveSpec, TaskState, TaskView};
 use crate::ops::wake::WakeRoute;
 use crate::ops::{AgentProfile, CommandError, Context, SendReport};
@@ -271,7 +272,6 @@ pub(super) fn run_item(run: &Run, now: Timestamp) -> RunItem {
         _ => Tone::Plain,
     };
     let is_live = !run.state.is_final();
-    let doing = if is_live && run.state != RunState::Waiting { &run.doing } else { &run.reason };
     RunItem {
         id: run.id.to_string(),
         state: run.outcome(),
@@ -279,7 +279,7 @@ pub(super) fn run_item(run: &Run, now: Timestamp) -> RunItem {
         is_live,
         profile: run.profile.clone(),
         title: run.title(RUN_TITLE),
-        doing: doing.as_deref().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        doing: run.remark().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")),
         took: run.took(now),
         used: run.used().join(", "),
     }
@@ -296,6 +296,9 @@ pub(super) fn run_detail(run: &Run, now: Timestamp) -> RunDetail {
     let named = |name: &str, text: Option<String>| text.map(|text| format!("{name}: {text}"));
     let parent = run.parent.agent.as_ref().map_or_else(|| "a person".to_string(), ToString::to_string);
     let mut lines = vec![facts.join(" · ")];
+    lines.extend(named("asks", run.question.as_ref().map(RunQuestion::line)));
+    let answer = |question| answer_command(run, question, AnswerChoice::Allow);
+    lines.extend(named("answer", run.question.as_ref().map(answer)));
     lines.extend(named("why", run.reason.clone()));
     lines.extend(named("doing", run.doing.clone()));
     lines.extend(named("worker", run.agent.as_ref().map(ToString::to_string)));

@@ -33,7 +33,10 @@ pub(super) fn tell_feed(op: &Op, run: &Run, before: RunState) {
     let task = format!("{}: {}", run.profile, run.title(MOST_WORDS));
     let (kind, preview) = match run.state {
         RunState::Running if before == RunState::Starting => (EventKind::RunStarted, task),
-        RunState::Waiting => (EventKind::RunWaiting, reason()),
+        RunState::Waiting => {
+            let question = run.remark().unwrap_or_default();
+            (EventKind::RunWaiting, shortened(&question, MOST_WORDS))
+        }
         RunState::Limited => (EventKind::RunLimited, reason()),
         RunState::Done => (EventKind::RunEnded, format!("{}, {task}", run.outcome())),
         state if state.is_final() => {

@@ -101,7 +101,7 @@ fn line(ui: &Ui, run: &Run) -> String {
         escape_invisible(&run.title(60)).into_owned(),
     ];
     if run.state.is_final() || run.state == RunState::Waiting {
-        parts.extend(run.reason.as_deref().map(|reason| escape_invisible(reason).into_owned()));
+        parts.extend(run.remark().map(|remark| escape_invisible(&remark).into_owned()));
     }
     if run.state.is_final() {
         parts.push(run.took(clock::now()));

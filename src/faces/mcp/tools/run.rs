@@ -109,11 +109,7 @@ fn line(run: &Run) -> String {
         Some(at) => format!("{} ago", format_age(at, now)),
         None => format!("for {}", format_age(run.started_at.unwrap_or(run.queued_at), now)),
     };
-    let doing = run.doing.as_deref().filter(|_| !run.state.is_final());
-    let about = match run.reason.as_deref().or(doing) {
-        Some(about) => format!(": {}", quote_sentence(about)),
-        None => String::new(),
-    };
+    let about = run.remark().map_or_else(String::new, |about| format!(": {}", quote_sentence(&about)));
     format!(
         "{} {} {when}, {} {}{about}",
         run.id,
