@@ -26,7 +26,7 @@ fn to_all(text: &str) -> Vec<(Recipients, String)> {
 fn tabs_go_round_both_ways() {
     let mut state = full(80, 24);
     let names = state.tabs();
-    assert_eq!(names.len(), 9);
+    assert_eq!(names.len(), 10);
     for key in [KeyCode::Tab, KeyCode::Right] {
         for place in 1..=names.len() {
             press(&mut state, key);
@@ -207,10 +207,10 @@ fn notices_of_the_program_are_not_answered() {
 
 #[test]
 fn the_strip_of_tabs_says_that_there_are_more() {
-    let mut state = full(110, 24);
+    let mut state = full(120, 24);
     let strip = |state: &ChatState| picture(state).lines().nth(1).unwrap().to_string();
     assert!(
-        strip(&state).starts_with(" Agents  All  Tasks  Reservations  Feed  Knowledge  Overlaps "),
+        strip(&state).starts_with(" Agents  All  Tasks  Reservations  Feed  Runs  Knowledge  Overlaps "),
         "{}",
         strip(&state)
     );
@@ -305,7 +305,7 @@ fn an_agent_is_chosen_and_opened() {
     press(&mut state, KeyCode::Down);
     press(&mut state, KeyCode::Enter);
     assert_eq!(state.tab, Tab::Conversation("CalmOwl".to_string()), "those without a spec come last");
-    assert_eq!(state.tabs().len(), 10, "it has a tab now");
+    assert_eq!(state.tabs().len(), 11, "it has a tab now");
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) fn list() -> Vec<RunItem> {
 
 fn detail() -> RunDetail {
     let lines = [
-        "scout · claude · 3 min · 12.3k tokens · $0.02",
+        "scout · opus-5 · 3 min · 12.3k tokens · $0.02",
         "why: may it run `rm -r build`?",
         "worker: BusyHeron",
         "for Robin, in /work/shop",
