@@ -167,7 +167,7 @@ pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, Com
         None => {
             let scope = if args.all { RunScope::All } else { RunScope::Recent };
             if args.follow {
-                return runs_follow::run(op, scope, ui);
+                return runs_follow::run(op, scope, ui, |runs| ui.rendered(&RunList(runs.to_vec())));
             }
             Ok(RunList(runs(op, scope)?).into())
         }
@@ -290,7 +290,7 @@ impl OpenReport {
     }
 }
 
-pub(super) struct RunList(pub(super) Vec<Run>);
+struct RunList(Vec<Run>);
 
 impl RunList {
     /// Those that need somebody first, then those that go on, then the rest; of each, the newest first.

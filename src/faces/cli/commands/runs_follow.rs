@@ -17,7 +17,6 @@ use crate::sys::files::FileError;
 use crate::sys::signals::StopRequest;
 
 use super::run::used;
-use super::runs::RunList;
 
 /// Goes to the first column of the first row. Long lines are cut, not wrapped.
 const HOME: &str = "\x1b[H\x1b[?7l";
@@ -27,7 +26,13 @@ const REST_OF_SCREEN: &str = "\x1b[J";
 const CLEAR: &str = "\x1b[2J";
 const WRAP_AGAIN: &str = "\x1b[?7h";
 
-pub(super) fn run(op: &Op, scope: RunScope, ui: &Ui) -> Result<CommandOutput, CommandError> {
+/// `table` draws the runs.
+pub(super) fn run(
+    op: &Op,
+    scope: RunScope,
+    ui: &Ui,
+    table: impl Fn(&[Run]) -> String,
+) -> Result<CommandOutput, CommandError> {
     let stop = StopRequest::listen().map_err(FileError::from)?;
     let is_drawn = ui.is_terminal() && !ui.is_json();
     let mut changes = RunChanges::default();
@@ -37,7 +42,7 @@ pub(super) fn run(op: &Op, scope: RunScope, ui: &Ui) -> Result<CommandOutput, Co
     let end = follow_all(op, scope, &stop, |runs| {
         let warnings = op.take_warnings();
         if is_drawn {
-            return draw(ui, runs, &warnings);
+            return draw(ui, &table(runs), &warnings);
         }
         warnings.iter().for_each(|warning| ui.note(warning));
         let lines: String = changes.of(runs).into_iter().map(|run| line(ui, run)).collect();
@@ -53,12 +58,11 @@ pub(super) fn run(op: &Op, scope: RunScope, ui: &Ui) -> Result<CommandOutput, Co
 }
 
 /// Draws the table over the one before.
-fn draw(ui: &Ui, runs: &[Run], warnings: &[String]) -> HandoverOutcome {
+fn draw(ui: &Ui, styled: &str, warnings: &[String]) -> HandoverOutcome {
     let height = crossterm::terminal::size().map_or(24, |(_, height)| usize::from(height));
-    let styled = ui.rendered(&RunList(runs.to_vec()));
     let table = match ui.color() {
-        ColorChoice::Never => strip_str(&styled).to_string(),
-        _ => styled,
+        ColorChoice::Never => strip_str(styled).to_string(),
+        _ => styled.to_string(),
     };
     let warnings = warnings.iter().map(|warning| escape_invisible(warning).into_owned());
     let lines: Vec<String> = table.lines().map(str::to_string).chain(warnings).collect();
