@@ -48,6 +48,13 @@ pub fn walk() -> Ancestry {
     Ancestry { processes, is_complete: process::sees_init_process() }
 }
 
+/// All ancestors of this process, nearest first: those above a harness too.
+pub fn all_ancestors() -> Vec<Pid> {
+    let end = test_switches::value(test_switches::ANCESTRY_END).and_then(|text| text.parse().ok());
+    let all = above(process::own_pid()).into_iter().skip(1);
+    all.take_while(|pid| Some(pid.get()) != end).collect()
+}
+
 /// That process and its ancestors, nearest first.
 pub fn above(pid: Pid) -> Vec<Pid> {
     let parent = |pid: &Pid| process::details(*pid)?.parent;

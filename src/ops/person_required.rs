@@ -2,16 +2,17 @@
 //! elsewhere.
 //!
 //! A harness lets its model run `msg` without asking. So what changes the user's setup, removes another live agent or
-//! reads files elsewhere is refused inside a harness, whatever `--as` says. Scripts and CI that run without a harness
-//! count as people. Everything else may be done as another agent with `--as`: one user, one mesh.
+//! reads files elsewhere is refused inside a harness, whatever `--as` says, and to the worker of a run. Scripts and CI that run
+//! without a harness count as people. Everything else may be done as another agent with `--as`: one user, one mesh.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::settings::SettingSource;
-use crate::domain::{Agent, Harness, RecordedProcess, shell_word};
+use crate::domain::{Agent, Harness, Pid, RecordedProcess, shell_word};
 use crate::harness::{self, ancestry};
 use crate::store::{IndexedRegistry, LocationReason};
+use crate::sys::detached::is_supervisor;
 use crate::sys::environment::{self, variable};
 use crate::sys::git::WorkTree;
 use crate::sys::process;
@@ -19,33 +20,48 @@ use crate::sys::process;
 use crate::ops::agents::identity::{CallerTraces, is_tool_of_another};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::runs::RUN_VARIABLE;
 
-/// The harness that a command runs in.
+/// What an agent's command runs in.
 pub(super) struct SurroundingHarness {
-    harness: Harness,
+    /// `None` for the worker of a run that is no harness.
+    harness: Option<Harness>,
     /// The variable, if nothing but a variable says so.
     told_by: Option<&'static str>,
 }
 
 /// The harness that this command runs in: by its ancestors, or, if they can't all be seen, by the session variables
 /// that harnesses give to their children. If they can be seen, a variable proves nothing: a terminal that an agent once
-/// started keeps it for good, and a person types in it.
+/// started keeps it for good, and a person types in it. What the worker of a run starts is no person either, whatever
+/// program that worker is.
 pub(super) fn harness() -> Option<SurroundingHarness> {
+    surrounding_harness()
+        .or_else(|| is_inside_run().then_some(SurroundingHarness { harness: None, told_by: None }))
+}
+
+/// Whether the worker of a run started this command: the variable of the run is here or above, or its supervisor is
+/// above. The supervisor adopts what leaves its worker.
+fn is_inside_run() -> bool {
+    let is_of_run = |pid: &Pid| process::first_value(*pid, RUN_VARIABLE).is_some() || is_supervisor(*pid);
+    variable(RUN_VARIABLE).is_some() || ancestry::all_ancestors().iter().any(is_of_run)
+}
+
+fn surrounding_harness() -> Option<SurroundingHarness> {
     let ancestry = ancestry::walk();
     if let Some(host) = ancestry::nearest_harness(&ancestry.processes) {
-        return Some(SurroundingHarness { harness: host.harness, told_by: None });
+        return Some(SurroundingHarness { harness: Some(host.harness), told_by: None });
     }
     let is_set = |name: &&&'static str| variable(name).is_some();
     let told = |harness: Harness| {
         let name = harness::session_variables(harness).iter().find(is_set)?;
-        Some(SurroundingHarness { harness, told_by: Some(name) })
+        Some(SurroundingHarness { harness: Some(harness), told_by: Some(name) })
     };
     harness::supported().find_map(told).filter(|_| !ancestry.is_complete)
 }
 
 /// Whether a harness is among the ancestors of this command.
 pub fn is_inside_harness() -> bool {
-    harness().is_some()
+    surrounding_harness().is_some()
 }
 
 impl SurroundingHarness {
@@ -64,7 +80,10 @@ impl SurroundingHarness {
 
 impl fmt::Display for SurroundingHarness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.harness.fmt(f)
+        match self.harness {
+            Some(harness) => harness.fmt(f),
+            None => f.write_str("a run"),
+        }
     }
 }
 
@@ -151,7 +170,11 @@ pub(super) fn with_mesh(ctx: &Context, line: &str) -> String {
 fn refusal(inside: &SurroundingHarness, line: &str) -> CommandError {
     let text = format!("`{line}` needs a person: it is refused inside {inside}");
     let hint = format!("ask a person to type this at a terminal: {line}");
-    inside.refusal(text, hint).fact("harness", inside.harness.name())
+    let error = inside.refusal(text, hint);
+    match inside.harness {
+        Some(harness) => error.fact("harness", harness.name()),
+        None => error,
+    }
 }
 
 /// Whether the environment of the command says that it is this agent.

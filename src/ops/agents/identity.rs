@@ -131,6 +131,20 @@ pub(in crate::ops) fn caller_if_certain(ctx: &Context, mesh: &Mesh, census: &Cen
     Some(found.agent)
 }
 
+/// The agent that runs this command, by its traces alone: `--as` and `$MSG_AGENT` say nothing.
+pub(in crate::ops) fn traced_caller(ctx: &Context, mesh: &Mesh) -> Result<Option<Agent>, CommandError> {
+    let census = mesh.registry().census()?;
+    let mut traces = match &ctx.client {
+        Some(client) => CallerTraces::of_client(client),
+        None => CallerTraces::gather(),
+    };
+    traces.choose(ctx, &census);
+    match by_traces(mesh, &census, &traces)? {
+        TracedCaller::Agent(found) => Ok(Some(found.agent)),
+        TracedCaller::Remembered | TracedCaller::Nobody => Ok(None),
+    }
+}
+
 /// The caller, if that is certain. Whoever names an agent, by `--as` or `$MSG_AGENT`, means that one and nobody else.
 pub(in crate::ops) fn named_or_certain_caller(op: &Op) -> Result<Option<Agent>, CommandError> {
     if wanted_name(op)?.is_some() {
@@ -149,15 +163,30 @@ fn find(
     if let Some(name) = &ctx.acting_as {
         return by_name(census, name, "`--as`");
     }
+    match (by_traces(mesh, census, traces)?, variable("MSG_AGENT")) {
+        (TracedCaller::Agent(found), _) => Ok(Some(*found)),
+        (TracedCaller::Nobody, Some(text)) => by_name(census, &AgentName::new(text)?, "$MSG_AGENT"),
+        (TracedCaller::Remembered | TracedCaller::Nobody, _) => Ok(None),
+    }
+}
+
+/// Whom the traces of a caller lead to.
+enum TracedCaller {
+    Agent(Box<Caller>),
+    /// The session is known, but not registered: `revive` reports whether it left, was evicted or lost its registration.
+    Remembered,
+    Nobody,
+}
+
+fn by_traces(mesh: &Mesh, census: &Census, traces: &CallerTraces) -> Result<TracedCaller, CommandError> {
     let alive = |record: &&Registration| process::liveness(&record.agent.process) != Liveness::Gone;
     if let Some((session, teller)) = &traces.session {
         let of_session = |record: &&Registration| record.agent.session == *session && alive(record);
         if let Some(record) = census.records.iter().find(of_session) {
-            return Ok(Some(found(record, teller.to_string())));
+            return Ok(TracedCaller::Agent(Box::new(found(record, teller.to_string()))));
         }
-        // The session is known: `revive` reports whether it left, was evicted or lost its registration.
         if !teller.may_be_old() && mesh.sessions().get(session)?.is_some() {
-            return Ok(None);
+            return Ok(TracedCaller::Remembered);
         }
     }
     let mut near: Vec<(usize, &Registration)> = census
@@ -181,12 +210,9 @@ fn find(
             true => format!("this process, {pid}, is its host"),
             false => format!("process {pid}, which started this command, is its host"),
         };
-        return Ok(Some(found(record, how)));
+        return Ok(TracedCaller::Agent(Box::new(found(record, how))));
     }
-    match variable("MSG_AGENT") {
-        Some(text) => by_name(census, &AgentName::new(text)?, "$MSG_AGENT"),
-        None => Ok(None),
-    }
+    Ok(TracedCaller::Nobody)
 }
 
 fn found(record: &Registration, how: String) -> Caller {

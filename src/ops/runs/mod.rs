@@ -22,6 +22,7 @@ pub mod log;
 pub mod merge;
 mod mode_gate;
 pub mod open;
+mod own_run;
 mod own_worktree;
 mod parent_access;
 pub mod plan;

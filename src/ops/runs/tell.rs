@@ -9,6 +9,7 @@ use crate::sys::files::Published;
 
 use super::RUN_VARIABLE;
 use super::list::{as_it_is, find};
+use super::own_run::worker_run;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -58,19 +59,18 @@ impl AnswerChoice {
 
 /// The command that answers a question.
 pub fn answer_command(run: &Run, question: &RunQuestion, choice: AnswerChoice) -> String {
-    let number = match question.number {
-        1 => String::new(),
-        // An answer that comes late must not be taken for one to another question.
-        number => format!(" --question {number}"),
-    };
-    format!("msg tell {} --answer {}{number}", run.id, choice.name())
+    // With the number: an answer that comes late must not be taken for one to another question.
+    format!("msg tell {} --answer {} --question {}", run.id, choice.name(), question.number)
 }
 
 /// Answers the question that is open. Returns the run and the question.
 pub fn answer(op: &Op, request: &AnswerRequest) -> Result<(Run, RunQuestion), CommandError> {
     let run = find_worker(op, &request.name)?;
     let mesh = op.mesh()?.ok_or_else(|| no_question(&run, "is not waiting for an answer"))?;
-    let by = answering(op, &mesh, &run)?;
+    let (by, is_person) = match answering(op, &mesh, &run)? {
+        Answerer::Person(name) => (name, true),
+        Answerer::Agent(name) => (name, false),
+    };
     if run.state.is_final() {
         let text = format!("run {} has ended: {}", run.id, run.outcome());
         return Err(CommandError::new(CommandErrorKind::NotRunning, text).fact("state", run.state.name()));
@@ -84,6 +84,13 @@ pub fn answer(op: &Op, request: &AnswerRequest) -> Result<(Run, RunQuestion), Co
             return Err(no_question(&run, &format!("no longer asks question {wanted}")));
         }
         None if !is_open => return Err(no_question(&run, "is not waiting for an answer")),
+        // It may mean an earlier one, of which it was told.
+        None if !is_person => {
+            let text = format!("which question of run {}? The open one has the number {number}", run.id);
+            let line = answer_command(&run, &asked.question, request.choice);
+            return Err(CommandError::new(CommandErrorKind::NoQuestion, text)
+                .hint(format!("look at it with `msg runs show {}`, then run `{line}`", run.id)));
+        }
         _ => {}
     }
     let given = QuestionAnswer {
@@ -120,30 +127,41 @@ fn find_worker(op: &Op, name: &str) -> Result<Run, CommandError> {
     by_id
 }
 
-/// Who answers, if that one may: a person, the parent of the run, or who is above that.
-fn answering(op: &Op, mesh: &Mesh, run: &Run) -> Result<String, CommandError> {
-    let own_run = variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok());
-    let caller = identity::caller(op);
-    let is_agent = own_run.is_some() || person_required::harness().is_some();
-    if !is_agent {
-        return Ok(
-            caller.map_or_else(|_| "a person".to_string(), |(_, caller)| caller.agent.name.to_string())
-        );
+/// Who answers.
+enum Answerer {
+    Person(String),
+    Agent(String),
+}
+
+/// Who answers, if that one may: a person, the parent of the run, or who is above that. An agent is known by the
+/// processes that it runs in: a name or a variable is only what it says of itself.
+fn answering(op: &Op, mesh: &Mesh, run: &Run) -> Result<Answerer, CommandError> {
+    let own = worker_run(mesh)?.map(|run| run.id);
+    let told = variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok());
+    if own.is_none() && told.is_none() && person_required::harness().is_none() {
+        let name = identity::caller(op).map(|(_, caller)| caller.agent.name.to_string());
+        return Ok(Answerer::Person(name.unwrap_or_else(|_| "a person".to_string())));
     }
-    let caller = caller.ok().map(|(_, caller)| caller.agent);
-    let mut next = Some(run.parent.clone());
-    while let Some(parent) = next {
-        let is_session = |session| caller.as_ref().is_some_and(|caller| caller.session == session);
-        let is_named =
-            || parent.agent.is_some() && caller.as_ref().map(|caller| &caller.name) == parent.agent.as_ref();
-        let is_caller = match parent.session.clone() {
-            Some(session) => is_session(session),
-            None => is_named(),
-        };
-        if is_caller || parent.run.is_some() && parent.run == own_run {
-            return Ok(caller.map_or_else(|| "its parent".to_string(), |caller| caller.name.to_string()));
-        }
-        next = above(mesh, &parent)?;
+    let mut parents = vec![run.parent.clone()];
+    while let Some(next) = parents.last().map(|parent| above(mesh, parent)).transpose()?.flatten() {
+        parents.push(next);
+    }
+    let is_above = |id: &RunId| parents.iter().any(|parent| parent.run.as_ref() == Some(id));
+    let caller = identity::traced_caller(op, mesh)?;
+    let is_parent = |parent: &RunParent| match (&parent.session, &caller) {
+        (Some(session), Some(caller)) => caller.session == *session,
+        (None, Some(caller)) => parent.agent.as_ref() == Some(&caller.name),
+        (_, None) => false,
+    };
+    let may_answer = match (&own, &told) {
+        (Some(own), _) => is_above(own),
+        (None, Some(told)) => is_above(told) && parents.iter().any(is_parent),
+        (None, None) => parents.iter().any(is_parent),
+    };
+    if may_answer {
+        return Ok(Answerer::Agent(
+            caller.map_or_else(|| "its parent".to_string(), |caller| caller.name.to_string()),
+        ));
     }
     let text = format!("only the parent of run {} and people may answer its question", run.id);
     Err(CommandError::new(CommandErrorKind::NotYours, text).hint("ask its parent, or a person"))

@@ -157,6 +157,16 @@ pub fn was_started_with(pid: Pid, name: &str, value: &str) -> bool {
         .is_some_and(|all| all.split(|&byte| byte == 0).any(|one| one == wanted.as_bytes()))
 }
 
+/// What a variable was set to when the process was started. `None` if it was not set, or that is unknown.
+pub fn first_value(pid: Pid, name: &str) -> Option<String> {
+    let all = imp::first_environment(pid)?;
+    let value = |one: &[u8]| {
+        let rest = one.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+        Some(String::from_utf8_lossy(rest).into_owned())
+    };
+    all.split(|&byte| byte == 0).find_map(value)
+}
+
 /// The processes of this user that were started with that variable set to that value. Where variables of processes
 /// can't be read, none are found.
 pub fn started_with(name: &str, value: &str) -> Vec<Pid> {

@@ -138,6 +138,17 @@ fn in_admin_agents_change_settings_and_profiles_and_nothing_else() {
 }
 
 #[test]
+fn a_worker_of_any_kind_is_no_person() {
+    let tries = "msg mode plan --json; env -u MSG_RUN msg mode plan --json; \
+                 env -u MSG_RUN setsid msg config set strict true --json; msg workers trust --json; true";
+    let env = with_profiles(&script("tries", tries));
+    let ended = env.run_with(&["run", "tries", "x", "--json"], &[("PATH", &super::path_with_msg())]);
+    let result = ended.expect_code(0).json()["run"]["result"].to_string();
+    assert_eq!(result.matches("in_harness").count(), 4, "{result}");
+    assert_eq!(env.ok(&["mode"])["mode"], "build");
+}
+
+#[test]
 fn runs_pass_the_gate_of_the_mode() {
     let (env, linked) = with_repository();
     let gate = |profile: &str, dir: &Path| {

@@ -1,6 +1,7 @@
 //! Permission questions of workers are mail. The worker is a stand-in for a harness whose hook asks.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
@@ -15,6 +16,7 @@ use crate::support::terminal::Terminal;
 
 /// Calls its hook once for each question, and tells what it was answered.
 const STAND_IN: &str = r#"#!/bin/sh
+[ -z "$BESIDE" ] || sh -c "$BESIDE" > "$HOME/beside" 2>&1 &
 for what in $QUESTIONS; do
   answer=$(printf '{"session_id":"s","cwd":"%s","tool_name":"Bash","tool_input":{"command":"rm -r %s"}}' "$PWD" "$what" |
     msg hook claude PermissionRequest)
@@ -83,7 +85,7 @@ fn an_answer_reaches_the_worker_and_is_kept() {
     env.join("Robin");
     let id = asking.start("build docs", &["--as", "Robin"]);
     let run = asking.asked(&id, "build");
-    assert_eq!(run["answerWith"], format!("msg tell {id} --answer allow"));
+    assert_eq!(run["answerWith"], format!("msg tell {id} --answer allow --question 1"));
     assert!(run["until"].is_string());
     assert_eq!(env.ok(&["runs"])["runs"][0]["state"], "waiting");
     let mut text = String::new();
@@ -93,7 +95,7 @@ fn an_answer_reaches_the_worker_and_is_kept() {
         !text.is_empty()
     });
     assert!(text.contains("wants to use `Bash`:\n") && text.contains("rm -r build"), "{text}");
-    assert!(text.contains(&format!("`msg tell {id} --answer allow`")), "{text}");
+    assert!(text.contains(&format!("`msg tell {id} --answer allow --question 1`")), "{text}");
     let told = env.ok(&["tell", &id, "--answer", "allow", "--as", "Robin"]);
     let expected = json!({"run": id, "question": "Bash: rm -r build", "number": 1, "answer": "allow"});
     assert_eq!(told["told"], expected);
@@ -130,7 +132,7 @@ fn who_follows_elsewhere_is_told_the_command() {
     let asking = Asking::new("3600");
     let mut msg = asking.env.msg();
     msg.args(["run", "asker", "clean up"]).env("PATH", &asking.path).env("QUESTIONS", "build");
-    let follower = msg.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut follower = msg.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut id = String::new();
     wait_until("it waits", || {
         let runs = asking.env.ok(&["runs"])["runs"].clone();
@@ -139,10 +141,14 @@ fn who_follows_elsewhere_is_told_the_command() {
     });
     let list = asking.env.run(&["runs"]).expect_code(0).stdout;
     assert!(list.contains("asks: Bash: rm -r build"), "{list}");
-    // The follower has seen it at the latest when it sees the end.
+    let mut told = String::new();
+    let mut errors = BufReader::new(follower.stderr.take().unwrap());
+    while !told.contains(&format!("To allow it: msg tell {id} --answer allow --question 1")) {
+        assert_ne!(errors.read_line(&mut told).unwrap(), 0, "it has ended: {told}");
+    }
+    assert!(told.contains("rm -r build"), "{told}");
     asking.env.ok(&["tell", &id, "--answer", "allow"]);
-    let output = follower.wait_with_output().unwrap();
-    assert!(output.status.success());
+    assert!(follower.wait().unwrap().success());
 }
 
 #[test]
@@ -196,18 +202,74 @@ fn only_the_parent_and_people_may_answer() {
     env.join("Mallory");
     let id = asking.start("build", &["--as", "Robin"]);
     asking.asked(&id, "build");
-    let tell = |agent: &str| {
+    // A name is only what an agent says of itself.
+    for agent in ["Mallory", "Robin"] {
         let mut msg = env.msg();
-        msg.args(["tell", &id, "--answer", "allow", "--as", agent, "--json"]);
-        end(&mut in_shell("\"$@\"", "codex", &msg))
-    };
-    assert_eq!(tell("Mallory").expect_code(1).kind(), "not_yours");
-    // The worker itself, whatever it calls itself.
-    let own = env.run_with(&["tell", &id, "--answer", "allow", "--json"], &[("MSG_RUN", &id)]);
-    assert_eq!(own.expect_code(1).kind(), "not_yours");
+        msg.args(["tell", &id, "--answer", "allow", "--question", "1", "--as", agent, "--json"]);
+        let ended = end(&mut in_shell("\"$@\"", "codex", &msg));
+        assert_eq!(ended.expect_code(1).kind(), "not_yours");
+    }
+    for agent in ["Robin", "Mallory"] {
+        let args = ["tell", &id, "--answer", "allow", "--question", "1", "--as", agent, "--json"];
+        assert_eq!(env.run_with(&args, &[("MSG_RUN", &id)]).expect_code(1).kind(), "not_yours");
+    }
     assert_eq!(shown(env, &id)["state"], "waiting");
-    tell("Robin").expect_code(0);
+    env.ok(&["tell", &id, "--answer", "allow"]);
     assert_eq!(wait_for_state(env, &id, "done")["result"], "answers: build:allowed");
+}
+
+#[test]
+fn a_parent_in_its_harness_answers_by_number() {
+    let asking = Asking::new("3600");
+    let env = &asking.env;
+    let mut msg = env.msg();
+    msg.args(["run", "asker", "clean up", "--detach", "-q"]);
+    msg.env("PATH", &asking.path).env("QUESTIONS", "build");
+    let line = r#"msg join Robin -q >&2 && "$@" >&2 && id=$(basename "$MESH"/runs/*)
+        until msg runs show "$id" --json | grep -q '"waiting"'; do :; done
+        msg tell "$id" --answer allow --json >&2
+        msg tell "$id" --answer allow --question 1 --json"#;
+    let ended = end(in_shell(line, "codex", &msg).env("MESH", env.mesh())).expect_code(0);
+    assert!(ended.stderr.contains("which question of run"), "without a number: {ended}");
+    assert_eq!(ended.json()["told"]["number"], 1);
+    let id = ended.json()["told"]["run"].as_str().unwrap().to_string();
+    assert_eq!(wait_for_state(env, &id, "done")["result"], "answers: build:allowed");
+    assert_eq!(asking.outcome(&id, 1)["by"], "Robin");
+}
+
+#[test]
+fn a_worker_does_not_answer_its_own_question_but_its_parent_does() {
+    let asking = Asking::new("3600");
+    let env = &asking.env;
+    let middle = super::script(
+        "middle",
+        r#"PARENT=$MSG_RUN msg run asker 'clean up' --detach -q; read id < "$HOME/go"
+        msg tell "$id" --answer allow --question 1"#,
+    );
+    put_profiles(env, &["[asker]\nharness = \"claude\"\n", &middle].concat());
+    nix::unistd::mkfifo(&env.home().join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    env.join("Robin");
+    // Inside the worker, while its hook waits.
+    let ways = r#"own=$MSG_RUN; tell="msg tell $own --answer allow --question 1 --json"
+        until msg runs show "$own" --json | grep -q '"waiting"'; do :; done
+        $tell --as Robin; MSG_AGENT=Robin $tell; MSG_RUN=$PARENT $tell; MSG_RUN=$PARENT $tell --as Middle
+        env -u MSG_RUN $tell --as Robin; MSG_RUN=$PARENT sh -c "$tell; :"; env -u MSG_RUN setsid $tell; echo tried"#;
+    let args = ["run", "middle", "x", "--detach", "--json", "--as", "Robin", "--name", "Middle"];
+    let variables = [("PATH", asking.path.as_str()), ("QUESTIONS", "build"), ("BESIDE", ways)];
+    let middle = env.run_with(&args, &variables).expect_code(0).json()["run"]["id"].clone();
+    let mut said = String::new();
+    wait_until("it has tried all", || {
+        said = fs::read_to_string(env.home().join("beside")).unwrap_or_default();
+        said.ends_with("tried\n")
+    });
+    assert_eq!(said.matches("\"not_yours\"").count(), 7, "{said}");
+    let runs = env.ok(&["runs"])["runs"].clone();
+    let asker = runs.as_array().unwrap().iter().find(|run| run["parentRun"] == middle).unwrap().clone();
+    assert_eq!(asker["state"], "waiting");
+    let id = asker["id"].as_str().unwrap();
+    fs::write(env.home().join("go"), format!("{id}\n")).unwrap();
+    assert_eq!(wait_for_state(env, id, "done")["result"], "answers: build:allowed");
+    wait_for_state(env, middle.as_str().unwrap(), "done");
 }
 
 #[test]

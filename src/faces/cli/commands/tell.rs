@@ -19,7 +19,7 @@ use crate::ops::{CommandError, Op};
 #[command(after_help = "\
 Examples:
   msg tell k3f9xa --answer allow
-  msg tell k3f9xa --answer deny 'Use the copy in build/ instead'
+  msg tell k3f9xa --answer deny --question 1 'Use the copy in build/ instead'
   msg tell SwiftRaven --answer allow --question 2")]
 pub(in crate::faces::cli) struct TellArgs {
     /// A run, or its worker
@@ -30,7 +30,7 @@ pub(in crate::faces::cli) struct TellArgs {
     /// The answer
     #[arg(long, value_name = "CHOICE", required = true, value_parser = PossibleValuesParser::new(AnswerChoice::ALL.map(AnswerChoice::name)))]
     answer: String,
-    /// Answer only the question with this number
+    /// Answer only the question with this number (agents have to give it)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     question: Option<u32>,
 }
