@@ -81,14 +81,15 @@ pub(super) fn way_out(ctx: &Context) -> String {
     person_required::with_mesh(ctx, "msg mode build")
 }
 
-/// The mode that counts for a run that works in `root`. A record that is damaged is told, and counts as none.
+/// The mode that counts for a run that works in `root`. A record that is damaged is told, and counts as the strictest
+/// mode: somebody has set one.
 pub(super) fn of_run(op: &Op, mesh: &Mesh, root: &Path) -> Result<CurrentMode, CommandError> {
     match mesh.modes().at(&paths::follow(root)) {
         Err(error @ StoreError::Corrupt { .. }) => {
             op.warn(format!(
-                "the mode can't be read, so it counts as `build`: {error}; `msg mode MODE` sets it"
+                "the mode can't be read, so it counts as `plan`: {error}; a person can set it with `msg mode MODE`"
             ));
-            Ok(CurrentMode::of(None))
+            Ok(CurrentMode { mode: ProjectMode::Plan, since: None })
         }
         recorded => Ok(CurrentMode::of(recorded?)),
     }

@@ -15,8 +15,10 @@ pub(super) mod nearby;
 pub mod overlaps;
 mod place;
 pub(super) mod record;
+mod reported;
 mod resolve;
 mod view;
 pub(super) mod worktree_conflicts;
 
 pub(super) use place::WorkPlace;
+pub(super) use reported::reported_changes;

@@ -3,6 +3,7 @@
 //! What a tool or a command will write is known beforehand for most (`planned_changes`), and refused with the right
 //! path. What nobody can tell beforehand is named afterwards (`parent_tree`).
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use crate::domain::hook::ToolUse;
@@ -13,6 +14,7 @@ use crate::ops::context::Context;
 use crate::sys::git::WorkTree;
 use crate::sys::{environment, paths};
 
+use super::git_rules;
 use super::plain_refusal::PlainRefusal;
 use super::planned_changes::ToolPlan;
 
@@ -30,9 +32,7 @@ pub(super) struct Fence {
     /// The directory that the work trees of the repository share.
     repository: Option<PathBuf>,
     temporary: Vec<PathBuf>,
-    /// Where `msg` keeps what is no one's work.
-    state: PathBuf,
-    /// The mesh, which only `msg` writes to.
+    /// The mesh: only `msg` writes there.
     mesh: PathBuf,
 }
 
@@ -45,22 +45,18 @@ impl Fence {
         let own = environment::temporary_dir();
         let temporary = TEMPORARY.into_iter().map(PathBuf::from).chain([own]);
         let temporary = temporary.map(|dir| paths::follow(&dir)).collect();
-        let state = paths::follow(&ctx.home.state.join("ravenry"));
         let mesh = paths::follow(Path::new(&ctx.location.to_string()));
-        Some(Self { root, project, repository, temporary, state, mesh })
+        Some(Self { root, project, repository, temporary, mesh })
     }
 
     /// Whether the worker may write there.
     fn lets(&self, place: &Path) -> bool {
         if place.starts_with(&self.root) {
-            return true;
+            return !self.is_link_to_repository(place);
         }
         // A directory above contains the tree.
-        if place.starts_with(&self.project) || self.project.starts_with(place) || self.root.starts_with(place)
-        {
-            return false;
-        }
-        if place.starts_with(&self.mesh) || self.mesh.starts_with(place) {
+        let is_around = |tree: &Path| place.starts_with(tree) || tree.starts_with(place);
+        if is_around(&self.project) || is_around(&self.mesh) || self.root.starts_with(place) {
             return false;
         }
         let is_in_repository = || {
@@ -70,8 +66,12 @@ impl Fence {
             })
         };
         let is_temporary = self.temporary.iter().any(|dir| place.starts_with(dir));
-        let is_state = place.starts_with(&self.state) && WorkTree::containing(place).is_none();
-        (is_temporary || is_state) && !is_in_repository()
+        is_temporary && !is_in_repository()
+    }
+
+    /// Whether it is what ties the work tree to its repository.
+    fn is_link_to_repository(&self, place: &Path) -> bool {
+        place.starts_with(self.root.join(".git"))
     }
 
     /// The refusal of what a tool call would write outside, or of a git command that reaches beyond the work tree.
@@ -80,6 +80,10 @@ impl Fence {
         if let Some(place) = outside {
             let shown = place.to_string_lossy().into_owned();
             let root = quote_code(&self.root.to_string_lossy());
+            if self.is_link_to_repository(&place) {
+                let text = format!("{} ties this work tree to its repository: leave it.", quote_code(&shown));
+                return Some(PlainRefusal { text, shown });
+            }
             let right = match place.strip_prefix(&self.project) {
                 Ok(inside) if !inside.as_os_str().is_empty() => {
                     let right = self.root.join(inside);
@@ -117,49 +121,36 @@ impl Fence {
             let why = "works in another directory: run it in the work tree of this run";
             return Some((format!("git -C {}", place.display()), why.to_string()));
         }
-        let (command, rest) = call.words.split_first()?;
-        let first = rest.iter().copied().find(|word| !word.starts_with('-'));
-        let has = |flags: &[&str]| rest.iter().any(|word| flags.contains(word));
-        let operands = rest.iter().filter(|word| !word.starts_with('-')).count();
-        let why = match (*command, first) {
-            ("stash", Some("list" | "show")) | ("worktree", Some("list") | None) => return None,
-            ("stash", _) => {
-                "would use the stash, which all work trees share: commit to keep something, in the work tree of this run"
-            }
-            ("worktree", _) => {
-                "would change the work trees of the repository: stay in the work tree of this run"
-            }
-            ("update-ref", _) => {
-                "would change a ref, which all work trees share: commit in the work tree of this run"
-            }
-            ("branch", _)
-                if has(&[
-                    "-d", "-D", "-m", "-M", "-c", "-C", "-f", "--delete", "--move", "--copy", "--force",
-                ]) =>
-            {
-                "would change a branch, which all work trees share: commit in the work tree of this run"
-            }
-            ("config", Some("get" | "list")) => return None,
-            ("config", first)
-                if !has(&[
-                    "--get",
-                    "--get-all",
-                    "--get-regexp",
-                    "--get-urlmatch",
-                    "-l",
-                    "--list",
-                    "-f",
-                    "--file",
-                ]) && (operands > 1
-                    || first.is_some_and(|word| word == "edit")
-                    || has(&["-e", "--edit", "--unset", "--unset-all"])) =>
-            {
-                "would change the configuration, which all work trees share: use `git -c NAME=VALUE` in the work tree of this run"
-            }
-            _ => return None,
+        if let Some(setting) = call.setting {
+            let why = "would make git do something else: run the command itself in the work tree of this run";
+            return Some((format!("git -c {setting}"), why.to_string()));
+        }
+        let (command, words) = call.words.split_first()?;
+        let Some(command) = command else {
+            let why = "is known only when it runs: write the command itself, in the work tree of this run";
+            return Some(("git".to_string(), why.to_string()));
         };
-        let shown: Vec<&str> = std::iter::once(*command).chain(first).collect();
-        Some((format!("git {}", shown.join(" ")), why.to_string()))
+        let shown = || {
+            let first = words.iter().copied().flatten().next();
+            let all: Vec<&str> = std::iter::once(*command).chain(first).collect();
+            format!("git {}", all.join(" "))
+        };
+        if call.is_somewhere && !git_rules::only_reads(command) {
+            let why =
+                "works in a directory that is known only when it runs: run it in the work tree of this run";
+            return Some((shown(), why.to_string()));
+        }
+        // In a repository of its own it may do all.
+        if call.places.last().is_some_and(|place| !place.starts_with(&self.root)) {
+            return None;
+        }
+        let tree = OnceCell::new();
+        let is_of_others = |name: &str| {
+            let tree = tree.get_or_init(|| WorkTree::containing(&self.root));
+            tree.as_ref().is_some_and(|tree| tree.is_branch_of_others(name))
+        };
+        let why = git_rules::refusal(command, words, is_of_others)?;
+        Some((shown(), why.to_string()))
     }
 }
 
@@ -167,37 +158,63 @@ impl Fence {
 struct GitCall<'a> {
     /// The directories that it works in, by `-C`, `--git-dir`, `--work-tree` or a change of directory before.
     places: Vec<PathBuf>,
-    /// The command and its arguments.
-    words: Vec<&'a str>,
+    /// One of them is known only at run time.
+    is_somewhere: bool,
+    /// A setting that changes what git does.
+    setting: Option<&'a str>,
+    /// The command and its arguments; `None` for what is known only at run time.
+    words: Vec<Option<&'a str>>,
 }
 
 impl<'a> GitCall<'a> {
     fn of(run: &'a ProgramRun) -> Self {
         let mut dir = run.dir.as_deref().map(PathBuf::from);
-        let mut places = Vec::new();
-        let mut arguments = run.arguments.iter();
+        let (mut places, mut is_somewhere, mut setting) = (Vec::new(), false, None);
+        let mut arguments = run.arguments.iter().map(Option::as_deref);
         let mut words = Vec::new();
         while let Some(argument) = arguments.next() {
-            let Some(word) = argument.as_deref() else { continue };
-            let join = |dir: &Option<PathBuf>, text: &str| dir.as_ref().map(|dir| dir.join(text));
-            match word {
-                "-C" => dir = arguments.next().and_then(|next| join(&dir, next.as_deref()?)),
-                "-c" | "--namespace" | "--config-env" | "--super-prefix" => drop(arguments.next()),
-                "--git-dir" | "--work-tree" => {
-                    places.extend(arguments.next().and_then(|next| join(&dir, next.as_deref()?)));
+            let join = |dir: &Option<PathBuf>, text: Option<&str>| Some(dir.as_ref()?.join(text?));
+            let mut name_place = |place: Option<PathBuf>| {
+                is_somewhere |= place.is_none();
+                places.extend(place);
+            };
+            match argument {
+                Some("-C") => dir = join(&dir, arguments.next().flatten()),
+                Some("-c") => {
+                    let given = arguments.next().flatten();
+                    setting = setting.or(given.filter(|given| is_redirecting(given)));
                 }
-                flag if flag.starts_with('-') => {
+                Some("--namespace" | "--super-prefix" | "--attr-source") => drop(arguments.next()),
+                Some("--config-env") => {
+                    let given = arguments.next().flatten();
+                    setting = setting.or(given.filter(|given| is_redirecting(given)));
+                }
+                Some("--git-dir" | "--work-tree") => name_place(join(&dir, arguments.next().flatten())),
+                Some(flag) if flag.starts_with('-') => {
                     let value =
                         ["--git-dir=", "--work-tree="].iter().find_map(|name| flag.strip_prefix(name));
-                    places.extend(value.and_then(|value| join(&dir, value)));
+                    if value.is_some() {
+                        name_place(join(&dir, value));
+                    }
+                    let given = flag.strip_prefix("--config-env=").filter(|given| is_redirecting(given));
+                    setting =
+                        setting.or(given).or(Some(flag).filter(|flag| flag.starts_with("--exec-path=")));
                 }
-                _ => {
+                word => {
                     words.push(word);
-                    words.extend(arguments.by_ref().filter_map(|next| next.as_deref()));
+                    words.extend(arguments.by_ref());
                 }
             }
         }
+        is_somewhere |= dir.is_none();
         places.extend(dir);
-        Self { places: places.iter().map(|place| paths::follow(place)).collect(), words }
+        let places = places.iter().map(|place| paths::follow(place)).collect();
+        Self { places, is_somewhere, setting, words }
     }
+}
+
+/// Whether a setting gives commands another meaning, or leads elsewhere.
+fn is_redirecting(setting: &str) -> bool {
+    let name = setting.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    name.starts_with("alias.") || name == "core.worktree" || name.starts_with("include")
 }

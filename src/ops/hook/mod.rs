@@ -9,6 +9,7 @@ mod awareness;
 mod changed_files;
 mod contest_signs;
 mod fence;
+mod git_rules;
 mod knowledge;
 mod limits;
 mod mail;

@@ -4,21 +4,19 @@
 //! It claims no more than it knows: a file *changed while the command ran*. What another agent's hooks have reported is
 //! left out, and who else was at work there is named.
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::domain::awareness::counters::AgentId;
-use crate::domain::awareness::track::Deed;
 use crate::domain::hook::ToolUse;
 use crate::domain::runs::RunId;
 use crate::domain::{Agent, AgentName, Notice, PeerText, sha256};
-use crate::ops::awareness::WorkPlace;
+use crate::ops::awareness::reported_changes;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::OutsideChange;
-use crate::sys::git::run_tree::{ParentChange, TreeFingerprint};
+use crate::sys::git::run_tree::{ParentChange, RunTreeError, TreeFingerprint};
 use crate::sys::{clock, test_switches};
 
 use super::HookRun;
@@ -41,12 +39,17 @@ pub(super) fn note(
     if ledger.is_parent_tree_slow(id)? {
         return Ok(());
     }
-    let (at, began) = (clock::from_system(clock::machine_time()), Instant::now());
-    let print = fingerprint(&fence.project)?;
-    if began.elapsed() > MOST_TIME && test_switches::value(test_switches::NO_HOOK_LIMIT).is_none() {
-        return Ok(ledger.note_slow_parent_tree(id)?);
+    let at = clock::from_system(clock::machine_time());
+    // Beforehand: if it takes so long that this hook is ended, the next one doesn't try again.
+    ledger.note_slow_parent_tree(id)?;
+    let print = fingerprint(&fence.project);
+    if !matches!(print, Ok(None)) {
+        ledger.note_fast_parent_tree(id)?;
     }
-    Ok(ledger.put_parent_tree(id, &call_of(run, tool), at, &print.to_bytes())?)
+    match print? {
+        Some(print) => Ok(ledger.put_parent_tree(id, &call_of(run, tool), at, &print.to_bytes())?),
+        None => Ok(()),
+    }
 }
 
 /// What changed in the tree while the command ran: a notice for the worker. The ledger gets it too.
@@ -55,16 +58,34 @@ pub(super) fn compare(
     (id, fence): (&RunId, &Fence),
     tool: &ToolUse,
 ) -> Result<Option<Notice>, CommandError> {
-    let Some((since, bytes)) = run.mesh.runs().take_parent_tree(id, &call_of(run, tool))? else {
+    let (ledger, call) = (run.mesh.runs(), call_of(run, tool));
+    let Some((since, bytes)) = ledger.parent_tree(id, &call)? else { return Ok(None) };
+    let notice = match TreeFingerprint::from_bytes(&bytes) {
+        Some(before) => compare_with(run, (id, fence), tool, (since, &before))?,
+        None => None,
+    };
+    // What changed is written down now.
+    ledger.forget_parent_tree(id, &call)?;
+    Ok(notice)
+}
+
+fn compare_with(
+    run: &HookRun<'_>,
+    (id, fence): (&RunId, &Fence),
+    tool: &ToolUse,
+    (since, before): (Timestamp, &TreeFingerprint),
+) -> Result<Option<Notice>, CommandError> {
+    let Some(now) = fingerprint(&fence.project)? else {
+        run.mesh.runs().note_slow_parent_tree(id)?;
         return Ok(None);
     };
-    let Some(before) = TreeFingerprint::from_bytes(&bytes) else { return Ok(None) };
-    let changes = fingerprint(&fence.project)?.changes_since(&before);
+    let changes = now.changes_since(before);
     if changes.is_empty() {
         return Ok(None);
     }
     let others = others(run)?;
-    let known = reported_by_others(run, &fence.project, &others, since)?;
+    let ids: Vec<AgentId> = others.iter().map(|other| AgentId::of(&other.session)).collect();
+    let known = reported_changes(run.mesh, &fence.project, since, |agent| ids.contains(agent))?;
     let files: Vec<String> = changes
         .into_iter()
         .filter_map(|change| match change {
@@ -112,41 +133,26 @@ fn words(project: &Path, files: &[String], active: &[AgentName]) -> Notice {
     }
 }
 
-fn fingerprint(project: &Path) -> Result<TreeFingerprint, CommandError> {
-    TreeFingerprint::of(project).map_err(|error| {
-        CommandError::new(
+/// `None`: it takes too long.
+fn fingerprint(project: &Path) -> Result<Option<TreeFingerprint>, CommandError> {
+    let print = match test_switches::value(test_switches::NO_HOOK_LIMIT) {
+        None => TreeFingerprint::within(project, MOST_TIME),
+        Some(_) => TreeFingerprint::of(project),
+    };
+    match print {
+        Ok(print) => Ok(Some(print)),
+        Err(RunTreeError::TooSlow { .. }) => Ok(None),
+        Err(error) => Err(CommandError::new(
             CommandErrorKind::Io,
             format!("the tree that the run works for can't be read: {error}"),
-        )
-    })
+        )),
+    }
 }
 
 fn others(run: &HookRun<'_>) -> Result<Vec<Agent>, CommandError> {
     let is_other = |agent: &Agent| run.me.as_ref().is_none_or(|me| !me.is_same_agent(agent));
     let live = run.mesh.registry().census()?.records.into_iter().filter(|record| record.is_live());
     Ok(live.map(|record| record.agent).filter(is_other).collect())
-}
-
-/// The files of the tree that hooks of other agents have reported as changed by these since then.
-fn reported_by_others(
-    run: &HookRun<'_>,
-    project: &Path,
-    others: &[Agent],
-    since: Timestamp,
-) -> Result<Vec<PathBuf>, CommandError> {
-    let place = WorkPlace::of(project);
-    let ids: Vec<AgentId> = others.iter().map(|other| AgentId::of(&other.session)).collect();
-    let track = run.mesh.awareness().track(&place.repository)?;
-    let mut known = Vec::new();
-    let recent = track.lines.iter().rev().take_while(|line| line.stamp.at >= since.as_millisecond());
-    for line in recent.filter(|line| ids.contains(&line.stamp.agent)) {
-        if let Deed::Changed { tree, files } = &line.deed
-            && *tree == place.tree
-        {
-            known.extend(files.iter().map(|file| PathBuf::from(std::ffi::OsStr::from_bytes(file))));
-        }
-    }
-    Ok(known)
 }
 
 /// The agents in that tree that gave a sign of life since then.

@@ -3,6 +3,7 @@
 
 use crate::domain::hook::{HookAnswer, HookMoment, ToolUse};
 use crate::domain::runs::QuestionOutcome;
+use crate::domain::{quote_name, quote_sentence};
 use crate::harness;
 use crate::harness::worker::PermissionQuestions;
 use crate::ops::effects::Op;
@@ -12,6 +13,9 @@ use crate::ops::runs::ask::ask;
 use crate::sys::environment::variable;
 
 use super::{AnswerFn, HookCall, planned_changes, session};
+
+/// How much of what was said with a refusal the worker is told.
+const MOST_WORDS: usize = 1_000;
 
 /// Whether this is a question of a worker, for whose answer the hook waits.
 pub fn waits_for_answer(call: &HookCall) -> bool {
@@ -44,8 +48,9 @@ pub(super) fn answer(
     let said = match answer.outcome {
         QuestionOutcome::Allowed => HookAnswer::Allow,
         QuestionOutcome::Denied => {
-            let why = answer.text.map_or_else(String::new, |text| format!(": {text}"));
-            HookAnswer::Deny(format!("{} refuses this{why}", answer.by))
+            let words = answer.text.map(|text| text.chars().take(MOST_WORDS).collect::<String>());
+            let why = words.map_or_else(String::new, |words| format!(", and says: {}", quote_sentence(&words)));
+            HookAnswer::Deny(format!("{} refuses this{why}", quote_name(&answer.by)))
         }
         QuestionOutcome::Unanswered => HookAnswer::Deny(
             "nobody has answered the question whether you may do this. Do nothing else instead: say in your last \

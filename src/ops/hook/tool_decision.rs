@@ -24,6 +24,7 @@ use crate::store::{Registration, resolved_patterns};
 use crate::sys::clock;
 
 use super::contest_signs::SignOutcome;
+use super::limits::in_doubt;
 use super::plain_refusal::PlainRefusal;
 use super::planned_changes::{PlannedChange, ToolPlan};
 use super::{AnswerFn, HookRun, LOCK_TIMEOUT, changed_files};
@@ -49,14 +50,11 @@ impl HookRun<'_> {
         let mut plan = ToolPlan::of(self.op, tool);
         let (refusal, doubt) = match self.forbidden(tool, &plan) {
             Ok(refusal) => (refusal, None),
-            Err(error) => (
-                None,
-                Some(format!(
-                    "the mode of the repository or the record of the run can't be read: {}",
-                    error.message
-                )),
-            ),
+            Err(error) => (self.refusal_in_doubt(&plan, &error), Some(in_doubt(&error))),
         };
+        if let (Some(_), Some(doubt)) = (&refusal, &doubt) {
+            self.leave_trouble(&CommandError::new(CommandErrorKind::Corrupt, doubt.clone()));
+        }
         if let Some(refusal) = refusal {
             self.refuse_plainly(&refusal, recognised, say);
             return Ok(());

@@ -16,6 +16,7 @@ use crate::sys::{clock, detached, process, random};
 use super::RUN_VARIABLE;
 use super::gate::Gate;
 use super::mode_gate;
+use super::own_run::worker_run;
 use super::parent_access;
 use super::settle::settle;
 use super::worker_call;
@@ -176,6 +177,7 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
     check_task(new)?;
     if new.order.is_to_write {
         parent_access::check_writer(mesh, &parent, &new.profile)?;
+        parent_access::check_place(mesh, &parent, &new.root)?;
     }
     check_loop(mesh, &prompt, new)?;
     let own = process::identify(process::own_pid())
@@ -218,7 +220,8 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
 
 /// Who asks for the run: an agent, or a person.
 fn parent(op: &Op, mesh: &Rc<Mesh>) -> Result<RunParent, CommandError> {
-    let run = variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok());
+    let told = || variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok());
+    let run = worker_run(mesh)?.map(|run| run.id).or_else(told);
     match identity::caller(op) {
         Ok((_, caller)) => {
             let (agent, session) = (Some(caller.agent.name), Some(caller.agent.session));

@@ -1,10 +1,11 @@
 //! What the supervisor of a run has in hand, and how it writes the end of the run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
+use crate::domain::awareness::counters::AgentId;
 use crate::domain::runs::{Cost, Run, RunId, RunState, Usage};
 use crate::domain::{Agent, MAX_TEXT, Pid};
 use crate::store::{HeldSlot, Mesh, RunOrder};
@@ -17,6 +18,7 @@ use super::run_events::{self, Notifier};
 use super::session_spending::SessionSpending;
 use super::telling;
 use super::work::RunWork;
+use crate::ops::awareness::reported_changes;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::runner::carry_out;
@@ -118,8 +120,8 @@ impl Supervisor<'_> {
 }
 
 impl Supervisor<'_> {
-    /// Takes over which files changed in the tree that the run works for, by what the worker's hooks saw. A worker without
-    /// hooks, or one whose hooks would take too long for it, is judged by that tree at the beginning and at the end.
+    /// Takes over which files changed in the tree that the run works for: what the worker's hooks saw, and what differs
+    /// from the beginning. No hook sees what a worker leaves running, or what a tool without a command does.
     fn note_outside(&mut self) {
         let mut files: Vec<String> = match self.mesh.runs().outside_changes(&self.run.id) {
             Ok(changes) => changes.into_iter().flat_map(|change| change.files).collect(),
@@ -128,14 +130,20 @@ impl Supervisor<'_> {
                 Vec::new()
             }
         };
-        let has_hooks = self.run.harness.is_some()
-            && !self.mesh.runs().is_parent_tree_slow(&self.run.id).unwrap_or_default();
-        if let (Some(before), Some(project), false) = (&self.parent_tree, &self.run.project, has_hooks) {
+        if let (Some(before), Some(project)) = (&self.parent_tree, &self.run.project) {
+            let known = self.reported_by_others(Path::new(project)).unwrap_or_else(|error| {
+                self.op.warn(format!("what others changed in `{project}` can't be read: {error}"));
+                Vec::new()
+            });
             match TreeFingerprint::of(Path::new(project)) {
-                Ok(now) => files.extend(now.changes_since(before).into_iter().map(|change| match change {
-                    ParentChange::Head => "HEAD".to_string(),
-                    ParentChange::File(path) => path.to_string_lossy().into_owned(),
-                })),
+                Ok(now) => {
+                    files.extend(now.changes_since(before).into_iter().filter_map(|change| match change {
+                        ParentChange::Head => Some("HEAD".to_string()),
+                        ParentChange::File(path) => {
+                            (!known.contains(&path)).then(|| path.to_string_lossy().into_owned())
+                        }
+                    }));
+                }
                 Err(error) => self.op.warn(format!("`{project}` can't be compared: {error}")),
             }
         }
@@ -143,6 +151,16 @@ impl Supervisor<'_> {
         files.dedup();
         files.truncate(MOST_OUTSIDE);
         self.run.outside = files;
+    }
+
+    /// What hooks of other agents reported as theirs while the run went on.
+    fn reported_by_others(&self, project: &Path) -> Result<Vec<PathBuf>, CommandError> {
+        let Some(since) = self.run.started_at else { return Ok(Vec::new()) };
+        let is_own = |agent: &Agent| Some(&agent.name) == self.run.agent.as_ref();
+        let sessions = self.mesh.sessions().all()?.records.into_iter().map(|known| known.last.agent);
+        let own = sessions.filter(is_own).map(|agent| agent.session).chain(self.run.session.clone());
+        let own: Vec<AgentId> = own.map(|session| AgentId::of(&session)).collect();
+        reported_changes(self.mesh, project, since, |agent| !own.contains(agent))
     }
 
     /// Remembers what the tree that the run works for looks like, if it is another than its own.

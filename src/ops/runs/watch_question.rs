@@ -66,7 +66,8 @@ impl QuestionWatch {
         supervisor.set_state(RunState::Waiting)?;
         let parent = supervisor.run.parent.clone();
         self.open = Some(asked);
-        self.tell(supervisor, &parent)
+        self.tell(supervisor, &parent);
+        Ok(())
     }
 
     fn look_for_answer(
@@ -88,23 +89,29 @@ impl QuestionWatch {
                     self.settle(supervisor, QuestionOutcome::Withdrawn, "the hook that asked is gone")?;
                 self.close(supervisor, asked, outcome)
             }
-            None => match self.above.take_if(|(_, at)| *at <= clock::now()) {
-                Some((above, _)) => self.tell(supervisor, &above),
-                None => Ok(()),
-            },
+            None => {
+                if let Some((above, _)) = self.above.take_if(|(_, at)| *at <= clock::now()) {
+                    self.tell(supervisor, &above);
+                }
+                Ok(())
+            }
         }
     }
 
     /// Tells the question, and arranges who is told next: a worker that does not answer in half of the time is not
     /// waited for.
-    fn tell(&mut self, supervisor: &Supervisor<'_>, parent: &RunParent) -> Result<(), CommandError> {
-        let Some(question) = &supervisor.run.question else { return Ok(()) };
-        let above = telling::tell_question(supervisor.op, supervisor.mesh, &supervisor.run, parent)?;
+    fn tell(&mut self, supervisor: &Supervisor<'_>, parent: &RunParent) {
+        let Some(question) = &supervisor.run.question else { return };
+        let told = telling::tell_question(supervisor.op, supervisor.mesh, &supervisor.run, parent);
+        // Whoever looks at the run sees the question nevertheless.
+        let above = told.unwrap_or_else(|error| {
+            supervisor.op.warn(format!("the question of run {} was not told: {error}", supervisor.run.id));
+            None
+        });
         let now = clock::now();
         let half = now + question.until.duration_since(now) / 2;
         self.above = above.map(|above| (above, half));
         carry_out(supervisor.op);
-        Ok(())
     }
 
     fn close(

@@ -1,8 +1,8 @@
 //! `modes/<repository>`: what agents may do in a repository. A repository without a file is in mode `build`.
 //!
 //! The name is the hash of the directory that the work trees of the repository share, so all of them have one mode.
-//! Outside of any repository it is the hash of a folder, and the mode applies to everything below it that is in no
-//! repository.
+//! Outside of any repository it is the hash of a folder, and the mode applies to everything below it, but for
+//! repositories that have a mode themselves.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,8 @@ impl ModeRecords<'_> {
         }
         let is_set = |id: &RepositoryId| names.iter().any(|name| name == id.as_str());
         let place = match repository_of(path) {
-            Some(repository) => Some(id_of(&repository)).filter(is_set),
+            // A folder keeps its mode if somebody makes a repository in it.
+            Some(repository) => repository.ancestors().chain(path.ancestors()).map(id_of).find(is_set),
             None => path.ancestors().map(id_of).find(is_set),
         };
         place.map_or(Ok(None), |id| self.get(&id))
@@ -69,7 +70,10 @@ impl ModeRecords<'_> {
         let file = self.mesh.layout.mode(&id_of(&directory));
         if mode == ProjectMode::default() {
             files::remove(&file)?;
-            return Ok(directory);
+            // A folder above may have another one, which is then not for this repository.
+            if matches!(self.at(path), Ok(None)) {
+                return Ok(directory);
+            }
         }
         self.mesh.tighten()?;
         files::create_dir(&self.mesh.layout.modes())?;

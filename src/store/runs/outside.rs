@@ -46,19 +46,19 @@ impl RunLedger<'_> {
         self.write(id, &format!("tree-{call}"), &content)
     }
 
-    /// The fingerprint and its time, once.
-    pub fn take_parent_tree(
-        self,
-        id: &RunId,
-        call: &str,
-    ) -> Result<Option<(Timestamp, Vec<u8>)>, StoreError> {
+    /// The fingerprint and its time. It is kept until [`RunLedger::forget_parent_tree`].
+    pub fn parent_tree(self, id: &RunId, call: &str) -> Result<Option<(Timestamp, Vec<u8>)>, StoreError> {
         let name = format!("tree-{call}");
         let Some(content) = self.read(id, &name)? else { return Ok(None) };
-        files::remove(&self.dir(id).join(name))?;
         let end = content.iter().position(|byte| *byte == b'\n').unwrap_or(content.len());
         let at = std::str::from_utf8(&content[..end]).ok().and_then(|text| text.parse().ok());
         let at = at.and_then(|at| Timestamp::from_nanosecond(at).ok());
         Ok(at.map(|at| (at, content[(end + 1).min(content.len())..].to_vec())))
+    }
+
+    pub fn forget_parent_tree(self, id: &RunId, call: &str) -> Result<(), StoreError> {
+        files::remove(&self.dir(id).join(format!("tree-{call}")))?;
+        Ok(())
     }
 
     /// Whether it takes too long to look at the tree at each command.
@@ -68,6 +68,11 @@ impl RunLedger<'_> {
 
     pub fn note_slow_parent_tree(self, id: &RunId) -> Result<(), StoreError> {
         self.write(id, SLOW, b"")
+    }
+
+    pub fn note_fast_parent_tree(self, id: &RunId) -> Result<(), StoreError> {
+        files::remove(&self.dir(id).join(SLOW))?;
+        Ok(())
     }
 
     pub fn add_outside_change(self, id: &RunId, change: &OutsideChange) -> Result<(), StoreError> {

@@ -24,6 +24,16 @@ impl WorkTree {
         Some(FileStamp::of(&metadata))
     }
 
+    /// Whether that is a branch which was never checked out in this work tree.
+    pub fn is_branch_of_others(&self, name: &str) -> bool {
+        if self.commit_of(&format!("refs/heads/{name}")).is_none() || self.branch().as_deref() == Some(name) {
+            return false;
+        }
+        let end = format!(" to {name}");
+        let is_taken = |line: &str| line.contains("checkout: moving from ") && line.ends_with(&end);
+        !text_of(&self.git_dir.join("logs/HEAD")).is_some_and(|log| log.lines().any(is_taken))
+    }
+
     fn commit_of(&self, reference: &str) -> Option<String> {
         // A name that leads out of the directory is not one of git's.
         if reference.split('/').any(|part| part == "..") || !reference.starts_with("refs/") {

@@ -68,7 +68,8 @@ impl Fenced {
     /// The text with the places of this run: `P` and `W` at the beginning of a path.
     fn filled(&self, text: &str) -> String {
         let (project, root) = (self.project.to_str().unwrap(), self.root.to_str().unwrap());
-        text.replace("@P", project).replace("@W", root)
+        let mesh = self.env.mesh();
+        text.replace("@P", project).replace("@W", root).replace("@M", mesh.to_str().unwrap())
     }
 
     fn edit(&self, tool: &str, key: &str, path: &str) -> HookAnswer {
@@ -162,6 +163,48 @@ const SHELL_WAYS: &[&str] = &[
     "git branch -D main",
     "git branch -f main HEAD",
     "git config user.name Mallory",
+    "git config --remove-section core",
+    "git config --unset user.name",
+    "git branch -Df main",
+    "git branch -fq main HEAD",
+    "git branch --del main",
+    "git branch -u main",
+    "git tag -d v1",
+    "git tag -fa v1 -m x",
+    "git tag --forc v1",
+    "git checkout -B main",
+    "git checkout --ignore-other-worktrees -B main",
+    "git checkout main",
+    "git checkout -qf main",
+    "git switch main",
+    "git switch -C main",
+    "git switch --force-create main",
+    "git rebase HEAD main",
+    "git rebase --update-refs HEAD~1",
+    "git symbolic-ref HEAD refs/heads/main",
+    "git fetch . HEAD:refs/heads/main",
+    "git fetch -f . HEAD:refs/heads/main",
+    "git fetch --prune",
+    "git pull . HEAD:main",
+    "git push . HEAD:main",
+    "git remote add other @P",
+    "git reflog expire --expire=now --all",
+    "git gc --prune=now",
+    "git notes add -m x",
+    "git submodule update --init",
+    "git sparse-checkout set src",
+    "git init",
+    "git -c alias.s=stash s",
+    "git -c core.worktree=@P checkout .",
+    "git s",
+    "git $COMMAND main",
+    "git -C \"$ELSEWHERE\" reset --hard",
+    "cd \"$ELSEWHERE\" && git commit -am x",
+    "echo gitdir: @P/.git > .git",
+    "rm .git",
+    "echo x > @M/runs/other/answer-1.json",
+    "rm -r @M/modes",
+    "touch @M/anything",
 ];
 
 #[test]
@@ -248,6 +291,41 @@ fn inside_and_in_temporary_directories_nothing_is_refused() {
         "git config --get user.name",
         "git config user.name",
         "git branch mine",
+        "git branch -av",
+        "git branch other HEAD~0",
+        "git tag v9 -m 'a tag'",
+        "git tag -n5 -l",
+        "git checkout -b mine",
+        "git checkout -qb mine main",
+        "git checkout -- a.txt",
+        "git checkout a.txt",
+        "git checkout main -- a.txt",
+        "git checkout --detach main",
+        "git switch -c mine main",
+        "git switch --detach main",
+        "git switch -",
+        "git restore a.txt",
+        "git rm a.txt",
+        "git mv a.txt b.txt",
+        "git rebase -i main",
+        "git rebase --onto main HEAD~1",
+        "git rebase --continue",
+        "git cherry-pick main",
+        "git merge main",
+        "git reset --hard HEAD",
+        "git commit -m \"$MESSAGE\"",
+        "git -c user.name=X commit --amend --no-edit",
+        "git fetch origin main",
+        "git pull --rebase origin main",
+        "git reflog",
+        "git remote -v",
+        "git remote get-url origin",
+        "git symbolic-ref --short HEAD",
+        "git config --list --show-origin",
+        "git bisect start",
+        "git diff main --stat",
+        "git show HEAD:a.txt",
+        "git status -sb",
         "git log > log.txt",
         "cargo test",
         "rm to-project",
@@ -258,6 +336,42 @@ fn inside_and_in_temporary_directories_nothing_is_refused() {
         assert_eq!(fenced.bash("PreToolUse", &command), HookAnswer::Silence, "{command}");
     }
     assert_eq!(fenced.edit("Write", "file_path", "@W/deep/new.txt"), HookAnswer::Silence);
+    // A branch that it made is its own.
+    git(&fenced.root, &["checkout", "-q", "-b", "own"]);
+    git(&fenced.root, &["checkout", "-q", "--detach"]);
+    assert_eq!(fenced.bash("PreToolUse", "git switch own"), HookAnswer::Silence);
+    fenced.finish();
+}
+
+#[test]
+fn a_record_that_can_not_be_read_drops_no_fence() {
+    let fenced = Fenced::new();
+    fs::write(fenced.env.mesh().join(format!("runs/{}/run.json", fenced.id)), "{").unwrap();
+    for command in ["echo x > @P/a.txt", "echo x > a.txt", "git stash"] {
+        let text = refused(fenced.bash("PreToolUse", &fenced.filled(command)), command);
+        assert!(text.contains("can't be read"), "{text}");
+    }
+    assert_eq!(fenced.bash("PreToolUse", "ls"), HookAnswer::Silence);
+    fenced.finish();
+}
+
+#[test]
+fn a_worker_of_a_worker_is_held_to_the_same_fence() {
+    let fenced = Fenced::new();
+    let start = |dir: &Path| {
+        let mut msg = fenced.env.msg();
+        msg.args(["run", "hold", "y", "--detach", "--json"]).env("MSG_RUN", &fenced.id).current_dir(dir);
+        end(&mut msg)
+    };
+    let outside = start(&fenced.project).expect_code(1).json();
+    assert_eq!(outside["error"]["gate"], "harness", "{outside}");
+    let inside = start(&fenced.root).expect_code(0).json();
+    let id = inside["run"]["id"].as_str().unwrap();
+    let call = Call::bash(&fenced.env, "PreToolUse", "s", &fenced.filled("echo x > @P/a.txt"));
+    let mut command = call.clone().with("/cwd", json!(fenced.root)).command(&fenced.env);
+    refused(call.understand(&end(command.env("MSG_RUN", id).env(NO_HOOK_LIMIT, "1"))), "it");
+    fenced.env.ok(&["runs", "stop", id, "--now"]);
+    wait_for_state(&fenced.env, id, "stopped");
     fenced.finish();
 }
 
@@ -319,8 +433,9 @@ fn who_else_is_at_work_there_is_named_and_their_own_edits_are_theirs() {
         end(call.command(env).current_dir(project)).expect_code(0);
     }
     wait_until("the edit is in the track", || {
-        let tracks = fs::read_dir(env.mesh().join("awareness")).map(|found| found.count());
-        tracks.is_ok_and(|count| count > 0)
+        let tracks = fs::read_dir(env.mesh().join("awareness")).into_iter().flatten().flatten();
+        let mut contents = tracks.filter_map(|track| fs::read(track.path()).ok());
+        contents.any(|content| content.windows(5).any(|part| part == b"a.txt"))
     });
     let HookAnswer::Context(said) = fenced.bash("PostToolUse", command) else { panic!("nothing is said") };
     assert!(said.contains("`notes.txt`") && !said.contains("`a.txt`"), "{said}");
@@ -385,4 +500,45 @@ printf '{"type":"result","subtype":"success","is_error":false,"result":"said:%s"
     assert_eq!(run["result"], "said: done refused refused named");
     assert_eq!((&run["outside"], &run["changed"]), (&json!(["strayed"]), &json!(["b"])));
     assert_eq!(fs::read_to_string(project.join("b")).unwrap(), "one\n");
+}
+
+#[test]
+fn a_tree_that_takes_too_long_is_looked_at_only_once() {
+    let fenced = Fenced::new();
+    let bin = fenced.env.home().join("slow");
+    fs::create_dir(&bin).unwrap();
+    let (calls, program) = (bin.join("calls"), bin.join("git"));
+    let text = format!("#!/bin/sh\necho x >> '{}'\nexec sleep 600\n", calls.display());
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let slow = fenced.env.mesh().join(format!("runs/{}/tree-slow", fenced.id));
+    let mut asked = Vec::new();
+    for _ in 0..2 {
+        let call = Call::bash(&fenced.env, "PreToolUse", "s", "make").with("/cwd", json!(fenced.root));
+        let mut command = call.command(&fenced.env);
+        end(command.env("MSG_RUN", &fenced.id).env("PATH", &path));
+        assert!(slow.exists());
+        asked.push(fs::read_to_string(&calls).unwrap().len());
+    }
+    assert_eq!(asked[0], asked[1], "it looked again");
+    fenced.finish();
+}
+
+#[test]
+fn what_no_hook_saw_is_named_at_the_end() {
+    let env = super::worktrees::with_repository("[writer]\nharness = \"claude\"\n");
+    let bin = env.home().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let program = bin.join("claude");
+    // As a tool of a server does it, or what is left running: no hook is called for it.
+    let text = "#!/bin/sh\necho y >> \"$PROJECT/b\"\n\
+                printf '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"over\"}\\n'\n";
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), super::path_with_msg());
+    let project = env.work();
+    let variables = [("PATH", path.as_str()), ("PROJECT", project.to_str().unwrap())];
+    let ended = env.run_with(&["run", "writer", "x", "--worktree", "--json"], &variables);
+    assert_eq!(ended.json()["run"]["outside"], json!(["b"]), "{ended}");
 }

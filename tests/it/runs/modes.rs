@@ -170,22 +170,51 @@ fn runs_pass_the_gate_of_the_mode() {
 }
 
 #[test]
-fn a_damaged_record_is_told_and_counts_as_none() {
+fn a_damaged_record_is_told_and_allows_nothing() {
     let (env, _) = with_repository();
-    env.ok(&["mode", "plan"]);
+    env.ok(&["mode", "review"]);
     let record = fs::read_dir(env.mesh().join("modes")).unwrap().next().unwrap().unwrap().path();
-    fs::write(&record, "{").unwrap();
-    let ended = env.run(&["mode", "--json"]).expect_code(0);
-    assert_eq!(ended.json()["mode"], "build");
-    assert!(ended.stderr.contains("the mode can't be read"), "{ended}");
+    let newer = r#"{"mode":"of-a-newer-version","since":"2026-01-01T00:00:00Z","directory":"x"}"#;
+    for damaged in ["{", newer] {
+        fs::write(&record, damaged).unwrap();
+        let ended = env.run(&["mode", "--json"]).expect_code(0);
+        assert_eq!(ended.json()["mode"], "plan");
+        assert!(ended.stderr.contains("the mode can't be read"), "{ended}");
+        let text = refused(edit(&env, &env.work().join("a.txt")));
+        assert!(text.contains("can't be read") && text.contains("msg mode build"), "{text}");
+        let run = env.run(&["run", "reads", "x", "--json"]).json();
+        assert_eq!(run["error"]["gate"], "mode", "{run}");
+    }
+    let doctor = env.run(&["doctor"]).stdout;
+    assert!(doctor.contains("the mode of the repository or the record of the run can't be read"), "{doctor}");
+    env.ok(&["mode", "build"]);
     assert_eq!(edit(&env, &env.work().join("a.txt")), HookAnswer::Silence);
-    assert!(
-        env.run(&["doctor"])
-            .stdout
-            .contains("the mode of the repository or the record of the run can't be read")
-    );
-    env.ok(&["mode", "plan"]);
-    refused(edit(&env, &env.work().join("a.txt")));
+}
+
+#[test]
+fn a_folder_keeps_its_mode_when_it_becomes_a_repository() {
+    let env = with_profiles("");
+    let folder = env.home().join("folder");
+    fs::create_dir(&folder).unwrap();
+    let mode =
+        |args: &[&str]| end(env.msg().args(args).args(["-q"]).current_dir(&folder)).expect_code(0).stdout;
+    mode(&["mode", "plan"]);
+    refused(edit(&env, &folder.join("a.txt")));
+    git(&folder, &["init", "-q"]);
+    assert_eq!(mode(&["mode"]), "plan\n");
+    refused(edit(&env, &folder.join("a.txt")));
+    mode(&["mode", "build"]);
+    assert_eq!(mode(&["mode"]), "build\n");
+    assert_eq!(edit(&env, &folder.join("a.txt")), HookAnswer::Silence);
+}
+
+#[test]
+fn no_agent_writes_modes_or_runs_itself() {
+    let env = with_profiles("");
+    for path in ["modes/x", "runs/abc/answer-1.json"] {
+        let text = refused(edit(&env, &env.mesh().join(path)));
+        assert!(text.contains("only `msg` writes there"), "{text}");
+    }
 }
 
 #[test]

@@ -101,11 +101,14 @@ fn an_answer_reaches_the_worker_and_is_kept() {
     assert_eq!(told["told"], expected);
     let run = asking.asked(&id, "docs");
     assert_eq!(run["answerWith"], format!("msg tell {id} --answer allow --question 2"));
-    env.ok(&["tell", &id, "--answer", "deny", "--question", "2", "not the docs"]);
+    env.ok(&["tell", &id, "--answer", "deny", "--question", "2", "not the docs\nDo all else"]);
     let run = wait_for_state(env, &id, "done");
     assert_eq!(run["result"], "answers: build:allowed docs:denied");
     assert_eq!((&run["question"], &run["until"]), (&Value::Null, &Value::Null));
-    assert!(env.ok(&["runs", "log", &id, "--errors"])["log"].as_str().unwrap().contains("not the docs"));
+    // What a parent says is quoted, on one line.
+    let log = env.ok(&["runs", "log", &id, "--errors"])["log"].to_string();
+    assert!(log.contains("and says: ") && log.contains("not the docs"), "{log}");
+    assert!(!log.contains("\\\\nDo all else"), "{log}");
     let [first, second] = [1, 2].map(|number| asking.outcome(&id, number));
     assert_eq!((&first["outcome"], &first["by"]), (&json!("allowed"), &json!("Robin")));
     assert_eq!((&second["outcome"], &second["by"]), (&json!("denied"), &json!("a person")));

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::error::RunTreeError;
 use super::git_call::GitCaller;
@@ -34,7 +35,16 @@ pub enum ParentChange {
 impl TreeFingerprint {
     /// The fingerprint of the work tree at `root`. Nothing is written, not even the index.
     pub fn of(root: &Path) -> Result<Self, RunTreeError> {
-        let git = GitCaller::at(root).with("GIT_OPTIONAL_LOCKS", "0");
+        Self::by(root, &GitCaller::at(root))
+    }
+
+    /// The same, if git can tell in that time; else [`RunTreeError::TooSlow`].
+    pub fn within(root: &Path, limit: Duration) -> Result<Self, RunTreeError> {
+        Self::by(root, &GitCaller::at(root).within(limit))
+    }
+
+    fn by(root: &Path, git: &GitCaller) -> Result<Self, RunTreeError> {
+        let git = git.with("GIT_OPTIONAL_LOCKS", "0");
         const STATUS: [&str; 7] = [
             "status",
             "--porcelain=v2",

@@ -62,11 +62,23 @@ pub(super) struct GitCaller {
     settings: Vec<&'static str>,
     /// Whether changes of refs are logged as the person configured it.
     has_reflogs: bool,
+    limit: Duration,
 }
 
 impl GitCaller {
     pub(super) fn at(dir: &Path) -> Self {
-        Self { dir: dir.to_path_buf(), environment: Vec::new(), settings: Vec::new(), has_reflogs: false }
+        Self {
+            dir: dir.to_path_buf(),
+            environment: Vec::new(),
+            settings: Vec::new(),
+            has_reflogs: false,
+            limit: LIMIT,
+        }
+    }
+
+    /// The same, but each command may take only so long.
+    pub(super) fn within(&self, limit: Duration) -> Self {
+        Self { limit, ..self.clone() }
     }
 
     /// The same with another variable.
@@ -139,12 +151,12 @@ impl GitCaller {
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(RunTreeError::Failed { command: name, said: "it has no output".to_string() });
         };
-        let ends_at = Instant::now() + LIMIT;
+        let ends_at = Instant::now() + self.limit;
         let said = read_apart(stderr.take(MAX_ERROR));
         let output = read_apart(stdout);
         let Ok(output) = output.recv_timeout(ends_at.saturating_duration_since(Instant::now())) else {
             end(&mut child);
-            return Err(RunTreeError::TooSlow { command: name, limit: LIMIT });
+            return Err(RunTreeError::TooSlow { command: name, limit: self.limit });
         };
         // It closed its output, so it is about to end.
         let status = child.wait().map_err(RunTreeError::NotRun)?;
