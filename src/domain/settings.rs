@@ -156,6 +156,10 @@ settings! {
     // The user's only: it is about the user's machine, whatever the project.
     "slots", User => slots: BoundedNumber<0, 1000> = BoundedNumber(0.0);
         "how many workers run at once on this machine; 0: twice the number of cores, and at least 4"
+    "freeMemory", User => free_memory: BoundedNumber<0, 1_048_576> = BoundedNumber(256.0);
+        "MiB of memory that have to be free before another worker is started"
+    "backOff", User => back_off: BoundedNumber<0, 3600> = BoundedNumber(10.0);
+        "seconds that a profile waits after three failed runs in a row; each further one doubles it, up to 30 times"
     "graveDays", User => grave_days: BoundedNumber<1, 36_500> = BoundedNumber(30.0);
         "days for which a session that is gone is remembered; its unread mail stays longer"
 }
@@ -324,6 +328,16 @@ impl Settings {
     /// How many workers run at once on this machine; `None`: as many as its cores suggest.
     pub fn slots(&self) -> Option<u32> {
         Some(self.slots.0 as u32).filter(|slots| *slots > 0)
+    }
+
+    /// How many MiB have to be free before another worker is started.
+    pub fn free_memory(&self) -> u64 {
+        self.free_memory.0 as u64
+    }
+
+    /// How long a profile waits after three failed runs in a row; zero: it does not wait.
+    pub fn back_off(&self) -> SignedDuration {
+        SignedDuration::from_secs_f64(self.back_off.0)
     }
 
     pub fn grave_days(&self) -> u32 {

@@ -14,6 +14,7 @@ pub mod flock;
 pub mod git;
 pub mod http;
 pub mod keeper;
+pub mod memory;
 pub mod outline;
 pub mod panics;
 pub mod paths;

@@ -1,5 +1,6 @@
 //! Runs: one life of one worker on one task, what it used, and how it ended.
 
+mod back_off;
 mod batch;
 mod id;
 mod line_cutter;
@@ -11,6 +12,7 @@ mod state;
 mod summary;
 mod usage;
 
+pub use back_off::{BackOff, back_off};
 pub use batch::{BatchKind, BatchLine, BatchPlan, TaskLineProblem};
 pub use id::{RunId, RunIdError};
 pub use line_cutter::LineCutter;

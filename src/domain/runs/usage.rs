@@ -79,6 +79,19 @@ impl Cost {
         }
     }
 
+    /// The sum. Nothing before it counts as nothing, and what is unknown makes the sum unknown.
+    pub fn plus(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unknown, other) => other,
+            (_, Self::Unknown) => Self::Unknown,
+            (Self::Reported(one), Self::Reported(other)) => Self::Reported(one.saturating_add(other)),
+            (one, other) => {
+                let amount = |cost: Self| cost.amount().unwrap_or(MicroUsd::ZERO);
+                Self::Computed(amount(one).saturating_add(amount(other)))
+            }
+        }
+    }
+
     /// What the amount rests on: `reported`, `computed` or `unknown`.
     pub fn name(self) -> &'static str {
         match self {

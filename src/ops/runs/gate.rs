@@ -5,6 +5,8 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 /// A gate. The order of the variants is the order in which they are asked.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Gate {
+    /// New runs are wanted at all.
+    Draining,
     /// What agents may do in this repository now.
     Mode,
     /// How deep runs may be nested, and how many a run may start.
@@ -19,13 +21,45 @@ pub enum Gate {
     Harness,
     /// Nobody else may hold what the run wants to reserve.
     Reserved,
+    /// So many workers run at once.
+    Slots,
+    /// The account must not be at its limit. The run waits for the reset.
+    Limit,
+    /// After failures in a row the next run waits.
+    BackOff,
     /// The same task with the same profile must not fail again and again.
     Loop,
 }
 
+/// What a gate says that does not refuse.
+#[derive(Clone, Debug)]
+pub struct GateAnswer {
+    pub gate: Gate,
+    /// Whether the run would wait for it.
+    pub has_to_wait: bool,
+    pub text: String,
+}
+
 impl Gate {
+    /// Every gate, in the order in which they are asked.
+    pub const ALL: [Self; 12] = [
+        Self::Draining,
+        Self::Mode,
+        Self::Depth,
+        Self::Task,
+        Self::Profile,
+        Self::Trust,
+        Self::Harness,
+        Self::Reserved,
+        Self::Slots,
+        Self::Limit,
+        Self::BackOff,
+        Self::Loop,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
+            Self::Draining => "draining",
             Self::Mode => "mode",
             Self::Depth => "depth",
             Self::Task => "task",
@@ -33,6 +67,9 @@ impl Gate {
             Self::Trust => "trust",
             Self::Harness => "harness",
             Self::Reserved => "reserved",
+            Self::Slots => "slots",
+            Self::Limit => "limit",
+            Self::BackOff => "backoff",
             Self::Loop => "loop",
         }
     }

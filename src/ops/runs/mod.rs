@@ -17,6 +17,7 @@ pub mod follow;
 pub mod follow_all;
 pub mod gate;
 pub mod gc;
+mod hold;
 pub mod list;
 pub mod log;
 pub mod merge;

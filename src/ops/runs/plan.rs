@@ -11,9 +11,10 @@ use crate::harness::{self, HarnessSupport};
 use crate::store::worker_files::{self, LoadedWorkers, RunPlace, UntrustedFile};
 use crate::store::{OrderedProgram, ProbeCache, RunOrder, WorktreeOrder};
 use crate::sys::git::run_tree::WantedFiles;
+use crate::sys::program;
 
 use super::gate::Gate;
-use super::start::NewRun;
+use super::start::{NewRun, check_first};
 use super::work;
 use super::worker_call;
 use crate::ops::context::Context;
@@ -46,6 +47,7 @@ const MOST_ARGUMENT: usize = 100_000;
 
 /// The run that was asked for, if there is such a profile and its program is there.
 pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
+    check_first(op, &request.task)?;
     let root = request.root.unwrap_or_else(|| op.cwd.clone());
     let loaded = worker_files::load(&op.home, &root);
     if let Some(error) = problems_error(&loaded) {
@@ -63,7 +65,7 @@ pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
         false => None,
     };
     let (program, harness, version) =
-        program_of(op, &profile, request.resumes.as_ref().map(|(harness, _)| *harness))?;
+        program_of((op, &root), &profile, request.resumes.as_ref().map(|(harness, _)| *harness))?;
     if harness.is_some() && request.task.len() > MOST_ARGUMENT {
         let size = request.task.len();
         let text = format!("the task has {size} bytes, and a harness takes at most {MOST_ARGUMENT}");
@@ -83,6 +85,7 @@ pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
         resumes: request.resumes.map(|(_, session)| session.to_string()),
         most_micros: budget.usd.or(profile.budget.usd).map(|amount| amount.micros()),
         most_tokens: budget.tokens.or(profile.budget.tokens),
+        go_on: None,
         batch_task: None,
         left_out: worker_call::variables_of_parent(),
         worktree,
@@ -146,7 +149,11 @@ fn profile(loaded: &LoadedWorkers, name: &str) -> Result<Profile, CommandError> 
 type ChosenProgram = (OrderedProgram, Option<Harness>, Option<String>);
 
 /// The program of the profile. A session that is continued belongs to one harness.
-fn program_of(op: &Op, profile: &Profile, wanted: Option<Harness>) -> Result<ChosenProgram, CommandError> {
+fn program_of(
+    (op, root): (&Op, &Path),
+    profile: &Profile,
+    wanted: Option<Harness>,
+) -> Result<ChosenProgram, CommandError> {
     let (harness, path) = match (&profile.program, wanted) {
         (WorkerProgram::FirstInstalled, Some(harness)) => (harness, harness_program(harness)),
         (program, Some(wanted)) if *program != WorkerProgram::Harness(wanted) => {
@@ -155,7 +162,10 @@ fn program_of(op: &Op, profile: &Profile, wanted: Option<Harness>) -> Result<Cho
             return Err(Gate::Profile.refuse(text).hint("`msg runs retry` begins anew"));
         }
         (program, _) => match program {
-            WorkerProgram::Command(words) => return Ok((OrderedProgram::Command(words.clone()), None, None)),
+            WorkerProgram::Command(words) => {
+                check_command(root, profile, words)?;
+                return Ok((OrderedProgram::Command(words.clone()), None, None));
+            }
             WorkerProgram::Harness(harness) => (*harness, harness_program(*harness)),
             WorkerProgram::FirstInstalled => {
                 let (harness, path) = first_installed().ok_or_else(|| {
@@ -184,6 +194,20 @@ fn program_of(op: &Op, profile: &Profile, wanted: Option<Harness>) -> Result<Cho
         path: path.to_string_lossy().into_owned(),
     };
     Ok((program, Some(harness), version))
+}
+
+/// A command has to be a program. One in the project may be made only when its worktree is set up.
+fn check_command(root: &Path, profile: &Profile, words: &[String]) -> Result<(), CommandError> {
+    let name = words.first().map_or("", String::as_str);
+    let found = if name.contains('/') { Some(root.join(name)) } else { program::on_path(name) };
+    let is_made_later =
+        profile.isolation == Isolation::Worktree && name.contains('/') && !name.starts_with('/');
+    if is_made_later || found.is_some_and(|path| program::is_program(&path)) {
+        return Ok(());
+    }
+    let text =
+        format!("the program `{}` of the profile `{}` was not found", name.escape_debug(), profile.name);
+    Err(Gate::Harness.refuse(text).hint("put it on the PATH, or give its absolute path in `workers.toml`"))
 }
 
 /// A worker without our hooks would be no agent: it would neither be seen nor kept out of what others have reserved.

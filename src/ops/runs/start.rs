@@ -9,16 +9,18 @@ use jiff::SignedDuration;
 
 use crate::domain::runs::{Cost, EarlierRun, Run, RunId, RunParent, RunState, Usage};
 use crate::domain::{MAX_TEXT, RecordedProcess, SessionId, sha256};
-use crate::store::{Mesh, RunOrder, RunRefusal};
+use crate::store::{Mesh, OrderedProgram, RunOrder, RunRefusal};
 use crate::sys::environment::{self, variable};
 use crate::sys::{clock, detached, process, random};
 
 use super::RUN_VARIABLE;
-use super::gate::Gate;
+use super::gate::{Gate, GateAnswer};
+use super::hold::hold_of;
 use super::mode_gate;
 use super::own_run::worker_run;
 use super::parent_access;
 use super::settle::settle;
+use super::turn::slots_now;
 use super::worker_call;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
@@ -91,6 +93,7 @@ pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandErro
     let mesh = op.create_mesh()?;
     settle(op, &mesh)?;
     let mut run = draft(op, &mesh, &new)?;
+    check_launch(op, &mesh, &run, &new.order)?;
     let id = mesh.runs().make()?;
     run.id = id.clone();
     mesh.runs().write(&id, "task", run.task.as_bytes())?;
@@ -123,6 +126,20 @@ pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandErro
     }
 }
 
+/// Whether the harness can do what its profile promises. What a command needs was looked at before.
+fn check_launch(op: &Op, mesh: &Mesh, run: &Run, order: &RunOrder) -> Result<(), CommandError> {
+    if matches!(order.program, OrderedProgram::Command(_)) {
+        return Ok(());
+    }
+    let place = (&op.home, op.location.to_string());
+    match worker_call::launch(run, order, (place.0, &place.1), &mesh.runs().dir(&run.id)) {
+        Err(error) if error.kind == CommandErrorKind::InvalidValue => {
+            Err(Gate::Harness.refuse(error.message))
+        }
+        launched => launched.map(drop),
+    }
+}
+
 /// What there is instead of the run, by what its supervisor recorded.
 fn instead(mesh: &Mesh, refusal: RunRefusal) -> Result<StartedRun, CommandError> {
     match refusal {
@@ -146,12 +163,16 @@ pub struct DryRun {
     pub permission_mode: Option<String>,
     /// Dialogs that may come up nevertheless.
     pub dialogs: Vec<&'static str>,
+    /// What each gate says. A gate that says no ends it.
+    pub gates: Vec<GateAnswer>,
 }
 
 /// Asks the gates as [`start`] does, and starts nothing.
 pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
     let mesh = op.create_mesh()?;
     let run = draft(op, &mesh, new)?;
+    check_launch(op, &mesh, &run, &new.order)?;
+    let gates = gate_answers(op, &mesh, &run)?;
     let launch = worker_call::launch(
         &run,
         &new.order,
@@ -165,16 +186,36 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
         env: launch.env.into_iter().filter(|variable| !ours.contains(variable)).collect(),
         permission_mode: launch.permission_mode,
         dialogs: launch.dialogs,
+        gates,
     })
+}
+
+/// What the gates say about a run that none of them refuses.
+fn gate_answers(op: &Op, mesh: &Mesh, run: &Run) -> Result<Vec<GateAnswer>, CommandError> {
+    let hold = hold_of(op, mesh, run)?;
+    let slots = slots_now(op)?;
+    Ok(Gate::ALL
+        .into_iter()
+        .map(|gate| match &hold {
+            Some(hold) if hold.gate == gate => {
+                GateAnswer { gate, has_to_wait: true, text: hold.reason.clone() }
+            }
+            _ if gate == Gate::Slots => {
+                GateAnswer { gate, has_to_wait: slots.starts_with("0 "), text: slots.clone() }
+            }
+            _ => GateAnswer { gate, has_to_wait: false, text: "yes".to_string() },
+        })
+        .collect())
 }
 
 /// The run as it will be written first, if the gates that don't wait say yes.
 fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
     let parent = parent(op, mesh)?;
     let prompt = prompt_hash(new);
+    check_draining(mesh)?;
     mode_gate::check(op, mesh, &new.root, (&new.profile, &new.order))?;
     let depth = check_depth(mesh, &parent)?;
-    check_task(new)?;
+    check_task(&new.task)?;
     if new.order.is_to_write {
         parent_access::check_writer(mesh, &parent, &new.profile)?;
         parent_access::check_place(mesh, &parent, &new.root)?;
@@ -277,17 +318,34 @@ fn check_depth(mesh: &Mesh, parent: &RunParent) -> Result<usize, CommandError> {
     Ok(depth)
 }
 
-pub(super) fn check_task(new: &NewRun) -> Result<(), CommandError> {
-    if new.task.trim().is_empty() {
+/// The gates that don't depend on the profile.
+pub(super) fn check_first(op: &Op, task: &str) -> Result<(), CommandError> {
+    if let Some(mesh) = op.mesh()? {
+        check_draining(&mesh)?;
+        if variable(RUN_VARIABLE).is_some() {
+            check_depth(&mesh, &parent(op, &mesh)?)?;
+        }
+    }
+    check_task(task)
+}
+
+fn check_draining(mesh: &Mesh) -> Result<(), CommandError> {
+    let Some(mark) = mesh.runs().draining()? else { return Ok(()) };
+    let text = format!("no new runs are started, because {} is shutting down what goes on here", mark.by);
+    Err(Gate::Draining.refuse(text).hint("`msg up` lets runs start again"))
+}
+
+pub(super) fn check_task(task: &str) -> Result<(), CommandError> {
+    if task.trim().is_empty() {
         return Err(Gate::Task
             .refuse("the task is empty")
             .hint("say what the worker is to do: `msg run scout \"…\"`"));
     }
-    if new.task.len() > MAX_TEXT {
-        let text = format!("the task has {} bytes; at most {MAX_TEXT} are allowed", new.task.len());
+    if task.len() > MAX_TEXT {
+        let text = format!("the task has {} bytes; at most {MAX_TEXT} are allowed", task.len());
         return Err(Gate::Task.refuse(text).hint("write it to a file, and let the task name that file"));
     }
-    if new.task.contains('\0') {
+    if task.contains('\0') {
         return Err(Gate::Task.refuse("the task has a zero byte in it, which no program can be given"));
     }
     Ok(())

@@ -22,6 +22,12 @@ use super::worker_output::WorkerOutput;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
+/// How often an account may be at its limit before a run gives up.
+const MOST_LIMITED: usize = 20;
+/// What a worker is told whose account was at its limit.
+const GO_ON: &str = "Your account was at its limit, and you were ended in the middle of your work. Look at what is done \
+                     already, and then go on with your task until it is done.";
+
 /// Supervises the run until its end. Whatever happens, the run gets a final state.
 pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
     let gone = || CommandError::new(CommandErrorKind::Io, "the mesh is gone");
@@ -47,6 +53,7 @@ pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
         parent_tree: None,
         work: None,
         notifier,
+        used_before: Default::default(),
     };
     let finish = supervisor.work().unwrap_or_else(|error| RunFinish::failed(error.message));
     supervisor.end(finish)
@@ -61,8 +68,41 @@ fn adopt_orphans() {
 }
 
 impl Supervisor<'_> {
+    /// Lets the worker work. If its account is at its limit, it goes on after the reset.
     fn work(&mut self) -> Result<RunFinish, CommandError> {
-        match wait_for_slot(self.op, self.mesh, &self.run)? {
+        for _ in 0..MOST_LIMITED {
+            let finish = self.attempt()?;
+            if finish.state != Some(RunState::Limited) {
+                return Ok(finish);
+            }
+            self.rest(finish)?;
+        }
+        Ok(RunFinish::failed(format!("the account was at its limit {MOST_LIMITED} times")))
+    }
+
+    /// Frees the slot until the limit is reset. What the worker has done is not done again, if its session goes on.
+    fn rest(&mut self, finish: RunFinish) -> Result<(), CommandError> {
+        self.slot = None;
+        self.run.slot = None;
+        if let Some((usage, cost)) = finish.usage {
+            (self.run.usage, self.run.cost) = (usage, cost);
+        }
+        self.used_before = (self.run.usage, self.run.cost);
+        let has_worked = self.run.usage.output.is_some_and(|output| output > 0);
+        if let Some(session) = self.run.session.as_ref().filter(|_| has_worked) {
+            self.order.resumes = Some(session.to_string());
+            self.order.go_on = Some(GO_ON.to_string());
+        }
+        self.run.reason = finish.reason;
+        self.run.doing = None;
+        if self.run.state == RunState::Limited {
+            return Ok(self.mesh.runs().put(&self.run)?);
+        }
+        self.set_state(RunState::Limited)
+    }
+
+    fn attempt(&mut self) -> Result<RunFinish, CommandError> {
+        match wait_for_slot(self.op, self.mesh, &mut self.run)? {
             TurnOutcome::Stopped(order) => {
                 return Ok(RunFinish::new(RunState::Stopped, format!("stopped by {}", order.by)));
             }
@@ -78,7 +118,10 @@ impl Supervisor<'_> {
         }
         self.run.started_at = Some(clock::now());
         self.set_state(RunState::Starting)?;
-        if let Some(finish) = self.make_worktree()? {
+        // One that goes on after a limit has its worktree.
+        if self.work.is_none()
+            && let Some(finish) = self.make_worktree()?
+        {
             return Ok(finish);
         }
         let dir = self.mesh.runs().dir(&self.run.id);

@@ -8,6 +8,7 @@ use nix::sys::signal::Signal;
 use crate::domain::awareness::counters::AgentId;
 use crate::domain::runs::{Cost, Run, RunId, RunState, Usage};
 use crate::domain::{Agent, MAX_TEXT, Pid};
+use crate::harness::worker::{CountedSpan, WorkerAdapter};
 use crate::store::{HeldSlot, Mesh, RunOrder};
 use crate::sys::git::run_tree::{ParentChange, TreeFingerprint};
 use crate::sys::keeper::descendants::{own_descendants, signal_one};
@@ -18,6 +19,7 @@ use super::run_events::{self, Notifier};
 use super::session_spending::SessionSpending;
 use super::telling;
 use super::work::RunWork;
+use super::worker_call::adapter;
 use crate::ops::awareness::reported_changes;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -60,6 +62,8 @@ pub(super) struct Supervisor<'a> {
     /// What earlier runs of the session used, if its harness counts that, too.
     pub(super) spent: SessionSpending,
     pub(super) slot: Option<HeldSlot>,
+    /// What was used before the account was at its limit.
+    pub(super) used_before: (Usage, Cost),
     /// The worker as an agent, if we registered it ourselves.
     pub(super) worker: Option<Agent>,
     /// The tree that the run works for, as it was when the worker started.
@@ -80,6 +84,17 @@ impl Supervisor<'_> {
             notifier.tell(state);
         }
         Ok(())
+    }
+
+    /// What the run used in all, if its worker says this now. One that goes on in its session may count from its start.
+    pub(super) fn used_in_all(&self, usage: Usage, cost: Cost) -> (Usage, Cost) {
+        let counts = self.run.harness.as_deref().and_then(adapter).map(WorkerAdapter::counts);
+        let is_session =
+            |span: Option<CountedSpan>| self.order.resumes.is_some() && span == Some(CountedSpan::Session);
+        let (before, paid) = self.used_before;
+        let all = if is_session(counts.map(|counts| counts.usage)) { usage } else { before.plus(usage) };
+        let sum = if is_session(counts.map(|counts| counts.cost)) { cost } else { paid.plus(cost) };
+        (all, sum)
     }
 
     /// Writes the final state, once, and tells the parent.

@@ -1,19 +1,23 @@
-//! Waiting for a slot: the oldest queued run goes first.
+//! Waiting for a slot: the oldest queued run goes first, on the whole machine.
 
-use std::time::Duration;
-
-use crossbeam_channel::{after, select};
+use std::time::{Duration, Instant};
 
 use crate::domain::Liveness;
-use crate::domain::runs::{Run, RunState};
+use crate::domain::runs::Run;
 use crate::domain::settings::Settings;
-use crate::store::{HeldSlot, Mesh, RunSlots, StopOrder};
+use crate::store::{HeldSlot, Mesh, RunQueue, RunSlots, StopOrder};
+use crate::sys::{clock, memory};
 
+use super::hold::hold_of;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
-/// How often a run in the queue looks whether it is its turn. A slot is a lock, whose end raises no event.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often the next in the queue looks for a slot. A slot is a lock, whose end raises no event. Whoever is further behind
+/// looks more seldom: it can't be its turn before the others have had theirs.
+const LOOK: Duration = Duration::from_millis(15);
+const LAST_LOOK: Duration = Duration::from_secs(1);
+/// What was found out so recently is not looked up again.
+const RECENT: Duration = Duration::from_millis(500);
 
 /// How the wait for a slot ended.
 #[derive(Debug)]
@@ -31,27 +35,95 @@ pub(super) fn most_at_once(settings: &Settings) -> u32 {
     u32::try_from(2 * cores).unwrap_or(u32::MAX).max(4)
 }
 
-/// Waits until there is a slot and no older run waits for one.
-pub(super) fn wait_for_slot(op: &Op, mesh: &Mesh, run: &Run) -> Result<TurnOutcome, CommandError> {
-    let slots = RunSlots::of(&op.home);
+/// Waits until nothing holds the run back, there is a slot, and no older run waits for one. The run says why it waits.
+pub(super) fn wait_for_slot(op: &Op, mesh: &Mesh, run: &mut Run) -> Result<TurnOutcome, CommandError> {
+    let (slots, queue) = (RunSlots::of(&op.home), RunQueue::of(&op.home));
     let most = most_at_once(&op.settings);
+    let mut place = None;
+    let mut free_since: Option<Instant> = None;
     loop {
         if let Some(order) = mesh.runs().stop_order(&run.id)? {
             return Ok(TurnOutcome::Stopped(order));
         }
-        if let Some(slot) = borrow_from_parent(mesh, &slots, run, most)? {
-            return Ok(TurnOutcome::Slot(slot));
+        if free_since.is_none() {
+            if let Some(hold) = hold_of(op, mesh, run)? {
+                // Whoever is held back does not hold others back.
+                place = None;
+                say(mesh, run, Some(hold.reason), Some(hold.until))?;
+                let left = Duration::try_from(hold.until.duration_since(clock::now())).unwrap_or_default();
+                clock::pause(left.clamp(LOOK, LAST_LOOK));
+                continue;
+            }
+            free_since = Some(Instant::now());
         }
-        // The ledger is read only if there is a slot: it may be long.
-        if let Some(slot) = slots.try_take(most)?
-            && !has_older_in_queue(mesh, run)?
-        {
-            return Ok(TurnOutcome::Slot(slot));
+        let mut slot = borrow_from_parent(mesh, &slots, run, most)?;
+        let mut ahead = 0;
+        if slot.is_none() {
+            if place.is_none() {
+                place = Some(queue.enter(&run.id, run.queued_at)?);
+            }
+            ahead = place.as_ref().map_or(Ok(0), |place| place.ahead())?;
+            if ahead == 0 {
+                slot = slots.try_take(most)?;
+            }
         }
-        select! {
-            recv(after(LOOK)) -> _ => {}
+        let Some(slot) = slot else {
+            say(mesh, run, Some(format!("waits for a slot: all {most} are taken")), None)?;
+            let behind = u32::try_from(ahead).unwrap_or(u32::MAX).saturating_add(1);
+            clock::pause(LOOK.saturating_mul(behind).min(LAST_LOOK));
+            continue;
+        };
+        if free_since.is_some_and(|since| since.elapsed() > RECENT) {
+            // Much may have happened while it waited.
+            free_since = None;
+            if hold_of(op, mesh, run)?.is_some() {
+                continue;
+            }
+            free_since = Some(Instant::now());
         }
+        // The first slot goes to somebody whatever the memory, or nobody would ever run.
+        if let Some(reason) = memory_shortage(&op.settings).filter(|_| slot.number > 0) {
+            drop(slot);
+            say(mesh, run, Some(reason), None)?;
+            clock::pause(LAST_LOOK);
+            continue;
+        }
+        (run.reason, run.until) = (None, None);
+        return Ok(TurnOutcome::Slot(slot));
     }
+}
+
+/// Why there is too little memory for another worker, if there is.
+fn memory_shortage(settings: &Settings) -> Option<String> {
+    let (free, least) = (memory::available()? >> 20, settings.free_memory());
+    (free < least).then(|| format!("waits for memory: {free} MiB are free, and {least} have to be"))
+}
+
+/// Writes why the run waits, if that is new.
+fn say(
+    mesh: &Mesh,
+    run: &mut Run,
+    reason: Option<String>,
+    until: Option<jiff::Timestamp>,
+) -> Result<(), CommandError> {
+    // The sentence about a time is another one each second.
+    let is_new = run.until != until || until.is_none() && run.reason != reason;
+    if is_new {
+        (run.reason, run.until) = (reason, until);
+        mesh.runs().put(run)?;
+    }
+    Ok(())
+}
+
+/// What the gate of the slots says now, for whoever only asks.
+pub(super) fn slots_now(op: &Op) -> Result<String, CommandError> {
+    let most = most_at_once(&op.settings);
+    let mut held = Vec::new();
+    let slots = RunSlots::of(&op.home);
+    while let Some(slot) = slots.try_take(most)? {
+        held.push(slot);
+    }
+    Ok(format!("{} of {most} are free", held.len()))
 }
 
 /// A run lends its slot to one run that its worker started: the worker may be waiting for it, and all slots may be taken
@@ -66,11 +138,4 @@ fn borrow_from_parent(
     let Some(lender) = mesh.runs().get(parent)? else { return Ok(None) };
     let goes_on = !lender.state.is_final() && mesh.runs().owner_liveness(&lender) != Liveness::Gone;
     Ok(if goes_on { slots.try_borrow(parent, most)? } else { None })
-}
-
-fn has_older_in_queue(mesh: &Mesh, run: &Run) -> Result<bool, CommandError> {
-    let is_before = |other: &&Run| (other.queued_at, &other.id) < (run.queued_at, &run.id);
-    let list = mesh.runs().list()?;
-    let mut queued = list.runs.iter().filter(|other| other.state == RunState::Queued).filter(is_before);
-    Ok(queued.any(|other| mesh.runs().owner_liveness(other) != Liveness::Gone))
 }

@@ -3,18 +3,21 @@
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{after, never, select};
+use jiff::Timestamp;
 use nix::sys::signal::Signal;
 
 use crate::domain::runs::{RunEvidence, RunState, judge_end};
 use crate::domain::{Agent, AgentName, Harness, Pid, SessionId};
-use crate::harness::worker::{WorkerEvent, WorkerExit, WorkerReader};
+use crate::harness::worker::{WorkerEvent, WorkerExit, WorkerFailure, WorkerReader};
 use crate::store::{StopOrder, StopUrgency};
+use crate::sys::clock;
 use crate::sys::keeper::KeptExit;
 use crate::sys::keeper::kept::{KeptNews, KeptProgram};
 use crate::sys::watch::DirWatch;
 
 use super::budget::{OVER_BUDGET, is_over, over_budget};
 use super::command_end;
+use super::hold::record_limit;
 use super::supervisor::{END_LIMIT, MOST_WHOLE_RESULT, RunFinish, Supervisor, end_leftovers};
 use super::telling;
 use super::watch_question::QuestionWatch;
@@ -260,19 +263,36 @@ impl<'s, 'a> Watcher<'s, 'a> {
     }
 
     fn event(&mut self, event: WorkerEvent) -> Result<(), CommandError> {
+        let is_at_work = matches!(event, WorkerEvent::Doing(_) | WorkerEvent::Used(..));
+        if is_at_work && self.supervisor.run.state == RunState::Limited {
+            self.supervisor.run.until = None;
+            self.supervisor.set_state(RunState::Running)?;
+        }
         let run = &mut self.supervisor.run;
         match event {
             WorkerEvent::Session(session) => run.session = Some(session),
             WorkerEvent::Model(model) => run.model = Some(model),
             WorkerEvent::Doing(what) => run.doing = Some(what),
             WorkerEvent::Used(usage, cost) => {
-                (run.usage, run.cost) = self.supervisor.spent.taken_off(usage, cost);
+                let (usage, cost) = self.supervisor.spent.taken_off(usage, cost);
+                let all = self.supervisor.used_in_all(usage, cost);
+                (self.supervisor.run.usage, self.supervisor.run.cost) = all;
                 self.check_budget();
             }
             WorkerEvent::Denied(_) => {}
-            WorkerEvent::Limited(until) => run.until = until,
+            WorkerEvent::Limited(until) => self.limited(until)?,
         }
         self.is_unwritten = true;
+        Ok(())
+    }
+
+    /// The worker says that its account is at its limit. It may still wait for the reset by itself.
+    fn limited(&mut self, until: Option<Timestamp>) -> Result<(), CommandError> {
+        let until = record_limit(self.supervisor.op, &self.supervisor.run, until);
+        self.supervisor.run.until = Some(until);
+        if self.supervisor.run.state == RunState::Running {
+            self.supervisor.set_state(RunState::Limited)?;
+        }
         Ok(())
     }
 
@@ -302,6 +322,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
             }
         };
         (end.usage, end.cost) = self.supervisor.spent.taken_off(end.usage, end.cost);
+        (end.usage, end.cost) = self.supervisor.used_in_all(end.usage, end.cost);
         let usage = Some((end.usage, end.cost));
         if let Some(ending) = self.ending.take() {
             let (state, reason) = (Some(ending.state), Some(ending.reason));
@@ -318,6 +339,12 @@ impl<'s, 'a> Watcher<'s, 'a> {
                 result: end.result,
                 usage,
             });
+        }
+        if let Some(failure @ WorkerFailure::Limited { until, .. }) = &end.failure {
+            let named = until.or(self.supervisor.run.until.filter(|until| *until > clock::now()));
+            self.supervisor.run.until = Some(record_limit(self.supervisor.op, &self.supervisor.run, named));
+            let (state, reason) = (Some(RunState::Limited), Some(failure.to_string()));
+            return Ok(RunFinish { state, reason, result: end.result, usage });
         }
         self.supervisor.commit_work();
         let evidence = RunEvidence {

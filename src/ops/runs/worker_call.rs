@@ -114,7 +114,7 @@ fn of_harness(
             .into_owned(),
     );
     let wanted = WorkerOrder {
-        task: &run.task,
+        task: order.go_on.as_deref().unwrap_or(&run.task),
         instructions: order.instructions.as_deref(),
         model: order.model.as_deref(),
         access: if order.is_to_write { WorkerAccess::Edits } else { WorkerAccess::Reads },

@@ -20,11 +20,14 @@
 //! ```
 
 pub mod admission;
+pub mod draining;
 pub mod ledger;
+pub mod limits;
 pub mod modes;
 pub mod order;
 pub mod outside;
 pub mod questions;
+pub mod queue;
 mod run_file;
 pub mod slots;
 pub mod work_record;

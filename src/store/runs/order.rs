@@ -28,6 +28,9 @@ pub struct RunOrder {
     /// The most that it may cost, in millionths of a dollar.
     pub most_micros: Option<u64>,
     pub most_tokens: Option<u64>,
+    /// What its worker is told instead of the task, if it has been told that already.
+    #[serde(default)]
+    pub go_on: Option<String>,
     /// The task of a batch that it does, by a hash.
     #[serde(default)]
     pub batch_task: Option<String>,

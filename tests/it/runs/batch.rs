@@ -1,9 +1,12 @@
 //! `batch` and `chain`: many tasks, each a run of its own.
 
 use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
+use nix::fcntl::OFlag;
 use nix::sys::signal::{SIGINT, SIGKILL, Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
@@ -294,15 +297,13 @@ fn a_killed_batch_goes_on_when_it_is_started_again() {
     killed.wait().unwrap();
     let second = start_batch(&env, "list", "waits", "3");
     wait_until("the third one, too", || running() == 3);
-    // Whoever writes waits for a reader, so each of them gets a line.
-    fs::write(env.work().join("go"), "go\n").unwrap();
     wait_until("all have read", || {
-        // When all have read, nobody is there to be waited for.
-        let mut options = fs::OpenOptions::new();
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::libc::O_NONBLOCK);
-        if let Ok(mut go) = options.write(true).open(env.work().join("go")) {
-            drop(std::io::Write::write_all(&mut go, b"go\n"));
-        }
+        // Without a reader at this moment there is nobody to write to.
+        let pipe = fs::OpenOptions::new()
+            .write(true)
+            .custom_flags(OFlag::O_NONBLOCK.bits())
+            .open(env.work().join("go"));
+        pipe.ok().map(|mut pipe| pipe.write_all(b"go\n").ok());
         running() == 0
     });
     let answer: Value = serde_json::from_slice(&second.wait_with_output().unwrap().stdout).unwrap();

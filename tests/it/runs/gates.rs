@@ -76,3 +76,88 @@ fn workers_of_workers_go_only_so_deep() {
     assert!(answer["run"]["result"].as_str().unwrap().contains("this would be a worker of a worker, 4 deep"));
     assert_eq!(env.ok(&["runs", "--all"])["runs"].as_array().unwrap().len(), 4);
 }
+
+#[test]
+fn a_task_is_looked_at_before_the_profile() {
+    let env = with_profiles(&script("echo", "cat"));
+    assert_eq!(refused_by(&env, &["run", "nosuch", " "]).0, "task");
+}
+
+#[test]
+fn the_program_of_a_command_exists() {
+    let env = with_profiles(
+        "[gone]\ncommand = [\"no-such-program-here\"]\n[there]\ncommand = [\"/no/such/program\"]\n\
+         [text]\ncommand = [\"./notes\"]\n",
+    );
+    std::fs::write(env.work().join("notes"), "").unwrap();
+    for (profile, name) in
+        [("gone", "no-such-program-here"), ("there", "/no/such/program"), ("text", "./notes")]
+    {
+        let (gate, message) = refused_by(&env, &["run", profile, "x"]);
+        let expected = format!("the program `{name}` of the profile `{profile}` was not found");
+        assert_eq!((gate.as_str(), message), ("harness", expected));
+    }
+}
+
+#[test]
+fn a_mesh_that_is_being_shut_down_starts_nothing() {
+    let env = with_profiles(&script("echo", "cat"));
+    env.ok(&["run", "echo", "before"]);
+    let mark = env.mesh().join("runs/draining.json");
+    std::fs::write(&mark, r#"{"by": "a person", "since": "2026-01-01T00:00:00.000Z"}"#).unwrap();
+    let ended = env.run(&["run", "nosuch", "", "--json"]).expect_code(1);
+    assert_eq!(ended.json()["error"]["gate"], "draining", "it comes first: {ended}");
+    assert_eq!(env.fails(1, &["run", "echo", "meanwhile"]), "gate");
+    std::fs::remove_file(&mark).unwrap();
+    env.ok(&["run", "echo", "after"]);
+}
+
+#[test]
+fn after_three_failures_in_a_row_the_next_run_waits() {
+    let env = with_profiles(
+        &[script("bad", "exit 1"), script("good", "cat"), script("slow", "sleep 1000")].concat(),
+    );
+    env.configure(r#"{"backOff": 1}"#);
+    for task in ["a", "b", "c"] {
+        assert_eq!(env.fails(1, &["run", "bad", task]), "run_failed");
+    }
+    let dry = env.ok(&["run", "bad", "d", "--dry-run"]);
+    let waits: Vec<&str> = dry["gates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|answer| answer["waits"] == true)
+        .map(|answer| answer["gate"].as_str().unwrap())
+        .collect();
+    assert_eq!(waits, ["backoff"], "{dry}");
+    env.ok(&["run", "good", "another profile does not wait"]);
+    let ended = env.run(&["run", "bad", "d", "--json"]).expect_code(1);
+    assert!(
+        ended.stderr.contains("the last 3 runs of `bad` failed, so it waits 1s before the next"),
+        "{ended}"
+    );
+    let runs = env.ok(&["runs", "--all"])["runs"].clone();
+    let time = |run: &serde_json::Value, key: &str| -> jiff::Timestamp {
+        run[key].as_str().unwrap().parse().unwrap()
+    };
+    let bad: Vec<_> = runs.as_array().unwrap().iter().filter(|run| run["profile"] == "bad").collect();
+    let waited = time(bad[0], "startedAt").duration_since(time(bad[1], "endedAt"));
+    assert!(waited >= jiff::SignedDuration::from_secs(1), "{waited}");
+}
+
+#[test]
+fn whoever_only_asks_hears_what_every_gate_says() {
+    let env = with_profiles(&script("echo", "cat"));
+    env.ok(&["config", "set", "slots", "3"]);
+    let gates = env.ok(&["run", "echo", "x", "--dry-run"])["gates"].clone();
+    let gates = gates.as_array().unwrap();
+    let names: Vec<&str> = gates.iter().map(|answer| answer["gate"].as_str().unwrap()).collect();
+    for name in
+        ["draining", "depth", "task", "profile", "trust", "harness", "slots", "limit", "backoff", "loop"]
+    {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    let slots = gates.iter().find(|answer| answer["gate"] == "slots").unwrap();
+    assert_eq!((&slots["answer"], &slots["waits"]), (&json!("3 of 3 are free"), &json!(false)));
+    assert_eq!(env.ok(&["runs", "--all"])["runs"], json!([]));
+}

@@ -6,6 +6,7 @@ mod events;
 mod fence;
 mod gates;
 mod kills;
+mod limits;
 mod modes;
 mod questions;
 mod queue;
@@ -30,6 +31,10 @@ pub fn put_profiles(env: &TestEnvironment, profiles: &str) {
     let dir = env.home().join(".config/ravenry");
     fs::create_dir_all(&dir).unwrap();
     fs::write(dir.join("workers.toml"), profiles).unwrap();
+    // Tests that let workers fail don't wait for the next one, unless they are about that.
+    if !env.config_file().exists() {
+        env.configure(r#"{"backOff": 0}"#);
+    }
 }
 
 /// The PATH with `msg` on it, for workers that call it.

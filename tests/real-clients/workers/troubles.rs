@@ -1,5 +1,6 @@
 //! What can go wrong with a worker.
 
+use std::fs;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -65,15 +66,35 @@ fn limited(stage: &Stage<'_>) -> Checked {
     // Some ask again for a minute, and nobody can tell them not to.
     let limit = if stage.trial.client.waits_at_limits() { "30" } else { "130" };
     let body = error(429, "rate_limit_error", "RESOURCE_EXHAUSTED", "Rate limit reached");
-    let (answer, _) = stage.play(refusals(429, &body), &["run", "edits", "a", "--timeout", limit]);
-    let run = &answer["run"];
-    if stage.trial.client.waits_at_limits() {
-        return is_in(run, "timeout").and_then(|()| nothing_left(stage, run));
-    }
-    let is_told = ["failed", "limited"].iter().any(|state| run["state"] == *state);
-    ensure(is_told, || format!("it is {}: {}", run["state"], run["reason"]))
-        .and_then(|()| reason(run, "the account is at its limit"))
-        .and_then(|()| nothing_left(stage, run))
+    let args = ["run", "edits", "a", "--timeout", limit, "--detach"];
+    let (answer, _) = stage.play(refusals(429, &body), &args);
+    let id = answer["run"]["id"].as_str().unwrap_or("none").to_string();
+    let shown = || {
+        let ended = stage.trial.scene.run(&mut stage.msg(&["runs", "show", &id]));
+        let answer: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
+        answer["run"].clone()
+    };
+    let wait_for = |state: &str, words: &str| {
+        wait::until(&format!("it is {state}"), 2 * PATIENCE, || {
+            let run = shown();
+            let is_so = run["state"] == state && reason(&run, words).is_ok();
+            is_so.then_some(run)
+        })
+    };
+    let checked = if stage.trial.client.waits_at_limits() {
+        wait_for("timeout", "").and_then(|run| nothing_left(stage, &run))
+    } else {
+        // It waits for the reset, and needs nobody for that.
+        wait_for("limited", "the account is at its limit").and_then(|run| nothing_left(stage, &run)).and_then(
+            |()| {
+                stage.trial.scene.run(&mut stage.msg(&["runs", "stop", &id, "--now"]));
+                wait_for("stopped", "").map(drop)
+            },
+        )
+    };
+    // The next ones are not to wait for the reset.
+    drop(fs::remove_dir_all(stage.trial.scene.home().join(".local/state/ravenry/limits")));
+    checked
 }
 
 fn refused(stage: &Stage<'_>) -> Checked {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::domain::runs::{Run, RunState};
 use crate::domain::workers::{Budget, Isolation};
@@ -11,6 +11,7 @@ use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::text_arg::TextArgs;
 use crate::faces::json;
 use crate::ops::runs::follow::{FollowEnd, follow};
+use crate::ops::runs::gate::GateAnswer;
 use crate::ops::runs::plan::{RunRequest, plan};
 use crate::ops::runs::start::{DryRun, dry_run, start};
 use crate::ops::runs::stop::stop;
@@ -157,15 +158,24 @@ pub(super) fn error_of(run: &Run) -> Option<CommandError> {
 /// One line for a person at a terminal that says what a run does.
 pub(super) struct ProgressLine<'a> {
     ui: &'a Ui,
+    /// Until when it was told that the run waits.
+    told: Option<Timestamp>,
 }
 
 impl<'a> ProgressLine<'a> {
     pub(super) fn new(ui: &'a Ui) -> Self {
-        Self { ui }
+        Self { ui, told: None }
     }
 
     pub(super) fn show(&mut self, run: &Run) {
-        let doing = run.doing.as_deref().unwrap_or(run.state.name());
+        let waits = matches!(run.state, RunState::Queued | RunState::Limited);
+        if let (Some(reason), true) = (&run.reason, waits && run.until.is_some() && run.until != self.told) {
+            self.told = run.until;
+            self.ui.progress_line("");
+            self.ui.note(reason);
+        }
+        let why = run.reason.as_deref().filter(|_| waits);
+        let doing = run.doing.as_deref().or(why).unwrap_or(run.state.name());
         self.say(run, doing);
     }
 
@@ -204,7 +214,8 @@ impl DryRunReport {
 
 impl Report for DryRunReport {
     fn json(&self) -> Map<String, Value> {
-        let DryRun { run, command, env, permission_mode, dialogs } = &self.0;
+        let DryRun { run, command, env, permission_mode, dialogs, gates } = &self.0;
+        let gate = |answer: &GateAnswer| json!({"gate": answer.gate.name(), "waits": answer.has_to_wait, "answer": answer.text});
         let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
         let env: Map<String, Value> = env
             .iter()
@@ -220,6 +231,7 @@ impl Report for DryRunReport {
             ("env".to_string(), env.into()),
             ("permissionMode".to_string(), permission_mode.clone().into()),
             ("dialogs".to_string(), dialogs.clone().into()),
+            ("gates".to_string(), gates.iter().map(gate).collect()),
         ])
     }
 
@@ -228,7 +240,7 @@ impl Report for DryRunReport {
         if page.is_quiet {
             return;
         }
-        let DryRun { run, env, permission_mode, dialogs, .. } = &self.0;
+        let DryRun { run, env, permission_mode, dialogs, gates, .. } = &self.0;
         let line = |page: &mut Page, name: &str, text: &str| {
             page.line(format!("  {name:<12} {}", escape_invisible(text)));
         };
@@ -242,7 +254,13 @@ impl Report for DryRunReport {
             line(page, "sets", &format!("{}={}", name.to_string_lossy(), value.to_string_lossy()));
         }
         dialogs.iter().for_each(|dialog| line(page, "may ask", dialog));
-        page.line(style::dim("Every gate says yes. Nothing was started."));
+        let (said, waits): (Vec<_>, Vec<_>) = gates.iter().partition(|answer| answer.text == "yes");
+        for answer in waits {
+            line(page, &format!("gate {}", answer.gate.name()), &answer.text);
+        }
+        let names: Vec<&str> = said.iter().map(|answer| answer.gate.name()).collect();
+        line(page, "gates", &format!("yes from {}", names.join(", ")));
+        page.line(style::dim("No gate says no. Nothing was started."));
     }
 }
 

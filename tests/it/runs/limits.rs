@@ -1,0 +1,78 @@
+//! A worker whose account is at its limit, by a stand-in that prints what the real client prints.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use super::{shown, wait_for_state, with_profiles};
+use crate::support::environment::{TestEnvironment, wait_until};
+
+/// At its limit until a file is there at the first call, and done at each further one.
+const CLIENT: &str = r#"#!/bin/sh
+echo "$*" >> calls
+say() { printf '%s\n' "$1"; }
+say '{"type":"system","subtype":"init","session_id":"s-1","model":"m"}'
+used='"usage":{"input_tokens":10,"output_tokens":5}'
+say "{\"type\":\"assistant\",\"message\":{\"id\":\"a\",\"model\":\"m\",$used,\"content\":[]}}"
+if test "$(wc -l < calls)" = 1; then
+  say "{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\",\"resetsAt\":$(($(date +%s) + 3))}}"
+  say "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":429,\"result\":\"You have hit your limit\",$used,\"num_turns\":1}"
+  exit 1
+fi
+say "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"all done\",$used,\"num_turns\":1}"
+"#;
+
+fn path_with_client(env: &TestEnvironment) -> String {
+    let dir = env.home().join("bin");
+    fs::create_dir_all(&dir).unwrap();
+    let program = dir.join("claude");
+    fs::write(&program, CLIENT).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", dir.display(), std::env::var("PATH").unwrap())
+}
+
+#[test]
+fn a_run_at_the_limit_waits_for_the_reset_and_so_does_the_queue() {
+    let env = with_profiles("");
+    let path = path_with_client(&env);
+    let start = |task: &str| {
+        let args = ["run", "claude", task, "--detach", "--json"];
+        let answer = env.run_with(&args, &[("PATH", &path)]).expect_code(0).json();
+        answer["run"]["id"].as_str().unwrap().to_string()
+    };
+    let first = start("first");
+    let limited = wait_for_state(&env, &first, "limited");
+    let until = limited["until"].as_str().unwrap();
+    assert!(limited["reason"].as_str().unwrap().contains("limit"), "{limited}");
+    let second = start("second");
+    wait_until("it says why it waits", || shown(&env, &second)["until"] == until);
+    let queued = shown(&env, &second);
+    assert_eq!(queued["state"], "queued");
+    assert!(queued["reason"].as_str().unwrap().starts_with("claude is at its limit"), "{queued}");
+    for id in [&first, &second] {
+        let run = wait_for_state(&env, id, "done");
+        assert_eq!(run["result"], "all done");
+        assert!(run["endedAt"].as_str().unwrap() >= until, "{run}");
+    }
+    let calls: Vec<String> =
+        fs::read_to_string(env.work().join("calls")).unwrap().lines().map(ToString::to_string).collect();
+    assert_eq!(calls.len(), 3);
+    let resumed = calls[1..].iter().find(|call| call.contains("--resume")).unwrap();
+    assert!(resumed.contains("Your account was at its limit"), "{resumed}");
+    assert_eq!(shown(&env, &first)["usage"]["output"], json!(10), "both halves count");
+    assert_eq!(env.fails(1, &["runs", "stop", &first]), "not_running");
+}
+
+#[test]
+fn a_run_at_the_limit_can_be_stopped() {
+    let env = with_profiles("");
+    let path = path_with_client(&env);
+    let slow = CLIENT.replace("+ 3", "+ 1000");
+    fs::write(env.home().join("bin/claude"), slow).unwrap();
+    let answer = env.run_with(&["run", "claude", "x", "--detach", "--json"], &[("PATH", &path)]).json();
+    let id = answer["run"]["id"].as_str().unwrap().to_string();
+    wait_for_state(&env, &id, "limited");
+    env.ok(&["runs", "stop", &id]);
+    wait_for_state(&env, &id, "stopped");
+}
