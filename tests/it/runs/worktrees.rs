@@ -4,6 +4,7 @@ mod continued;
 mod finishing;
 mod killed;
 mod places;
+mod resumed;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use nix::sys::signal::{SIGKILL, kill};
 use nix::unistd::Pid;
+use ravenry::sys::test_switches;
 use serde_json::{Value, json};
 
 use super::super::kills::{Victim, processes};
 use super::super::{left_of, script, shown};
 use super::{detached, directories, git, make_untidy, person, with_repository};
-use crate::support::environment::{TestEnvironment, rounds, wait_until};
+use crate::support::environment::{TestEnvironment, is_whole, rounds, wait_until};
 
 /// A worker that writes a file after the other, and leaves a process in a session of its own.
 const WRITES: &str = "cat >/dev/null; setsid sleep 1000 & n=0; while test $n -lt 400; do n=$((n + 1)); \
@@ -199,4 +200,46 @@ fn a_supervisor_killed_while_it_sets_up_leaves_nothing() {
     assert_eq!(git(&env.work(), &["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
     assert_eq!(person(&env), before);
     assert_eq!(shown(&env, &id)["state"], "interrupted");
+}
+
+#[test]
+fn whoever_saves_the_work_may_be_killed_at_any_step() {
+    let env = with_repository(&script("half", "cat; echo half > half; echo k > key.pem; sleep 1000"));
+    make_untidy(&env);
+    let before = person(&env);
+    let (id, root) = interrupted(&env, "half");
+    wait_until("it has written all", || root.join("key.pem").exists());
+    let parts = ["home", "mesh", "work"].map(|name| env.path().join(name));
+    let kept = env.path().join("kept");
+    fs::create_dir(&kept).unwrap();
+    let copy = |from: &Path, to: &Path| {
+        assert!(std::process::Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
+    };
+    parts.iter().for_each(|part| copy(part, &kept));
+    let stride = if is_whole() { 1 } else { 12 };
+    let mut step = 1;
+    loop {
+        let number = step.to_string();
+        let ended = env.run_with(&["runs", "gc"], &[(test_switches::CRASH_AT, &number)]);
+        if ended.code == Some(0) {
+            break;
+        }
+        assert_eq!(ended.signal, Some(9), "step {step}: {ended}");
+        env.ok(&["runs", "gc"]);
+        let run = shown(&env, &id);
+        assert_eq!(
+            (&run["changed"], &run["branch"]),
+            (&json!(["half"]), &json!(format!("ravenry/run-{id}")))
+        );
+        assert_eq!(run["saved"], json!(["key.pem (it looks like a secret by its name)"]), "step {step}");
+        assert_eq!(git(&env.work(), &["show", &format!("ravenry/run-{id}:half")]), "half", "step {step}");
+        assert!(directories(&env).is_empty(), "step {step}");
+        assert_eq!(person(&env), before, "step {step}");
+        for part in &parts {
+            fs::remove_dir_all(part).unwrap();
+            copy(&kept.join(part.file_name().unwrap()), part);
+        }
+        step += stride;
+    }
+    assert!(step > 20, "only {step} steps");
 }
