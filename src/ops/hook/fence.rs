@@ -135,7 +135,7 @@ impl Fence {
             let all: Vec<&str> = std::iter::once(*command).chain(first).collect();
             format!("git {}", all.join(" "))
         };
-        if call.is_somewhere && !git_rules::only_reads(command) {
+        if call.is_somewhere && !git_rules::is_reading(command) {
             let why =
                 "works in a directory that is known only when it runs: run it in the work tree of this run";
             return Some((shown(), why.to_string()));

@@ -91,7 +91,7 @@ fn has_word(list: &str, word: &str) -> bool {
 }
 
 /// Whether the command only reads, wherever it is.
-pub(super) fn only_reads(command: &str) -> bool {
+pub(super) fn is_reading(command: &str) -> bool {
     has_word(READS, command)
 }
 
@@ -102,7 +102,7 @@ pub(super) fn refusal(
     words: &[Option<&str>],
     is_of_others: impl Fn(&str) -> bool,
 ) -> Option<&'static str> {
-    if only_reads(command) || has_word(OWN, command) {
+    if is_reading(command) || has_word(OWN, command) {
         return None;
     }
     const BRANCH: &str = "would change a branch, which all work trees share: make one with a new name, or commit in the work tree of \

@@ -211,6 +211,7 @@ fn a_folder_keeps_its_mode_when_it_becomes_a_repository() {
 #[test]
 fn no_agent_writes_modes_or_runs_itself() {
     let env = with_profiles("");
+    env.join("Robin");
     for path in ["modes/x", "runs/abc/answer-1.json"] {
         let text = refused(edit(&env, &env.mesh().join(path)));
         assert!(text.contains("only `msg` writes there"), "{text}");
