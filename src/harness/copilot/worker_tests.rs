@@ -77,19 +77,15 @@ fn everything_that_is_ordered_is_in_the_command_line() {
     wanted.access = WorkerAccess::Edits;
     wanted.instructions = Some("Be brief.");
     wanted.model = Some("gpt-5.4");
+    let call = CopilotWorker.call(&wanted).unwrap();
+    assert_eq!(words(&call).last(), Some(&"--prompt=Be brief.\n\nTask: go on"));
+    // A session that is continued has its instructions.
     wanted.session = WorkerSession::Resumed(&session);
     let call = CopilotWorker.call(&wanted).unwrap();
     let resumed = format!("--resume={SESSION}");
     assert_eq!(
         words(&call)[6..],
-        [
-            "--allow-tool=write",
-            "--allow-tool=shell",
-            &resumed,
-            "--model",
-            "gpt-5.4",
-            "--prompt=Be brief.\n\nTask: go on"
-        ]
+        ["--allow-tool=write", "--allow-tool=shell", &resumed, "--model", "gpt-5.4", "--prompt=go on"]
     );
 }
 

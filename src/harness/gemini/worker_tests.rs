@@ -66,7 +66,7 @@ fn everything_that_is_ordered_is_in_the_command_line() {
     wanted.model = Some("gemini-2.5-pro");
     wanted.session = WorkerSession::Resumed(&session);
     let call = GeminiWorker.call(&wanted).unwrap();
-    let end = ["--resume", SESSION, "--model", "gemini-2.5-pro", "--prompt=Be brief.\n\nTask: go on"];
+    let end = ["--resume", SESSION, "--model", "gemini-2.5-pro", "--prompt=go on"];
     assert_eq!(words(&call)[4..7], ["auto_edit", policy[0], policy[1]]);
     assert_eq!(words(&call)[7..], end);
     assert!(call.files[0].1.contains("decision = \"allow\"\npriority = 1\n"));

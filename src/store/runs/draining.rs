@@ -31,9 +31,10 @@ impl RunLedger<'_> {
         Ok(self.mesh.files.replace(&self.draining_path(), &pretty(mark))?)
     }
 
-    /// Lets runs start again. Returns whether there was a mark.
-    pub fn end_draining(self) -> Result<bool, StoreError> {
-        Ok(files::remove(&self.draining_path())?)
+    /// Lets runs start again.
+    pub fn end_draining(self) -> Result<(), StoreError> {
+        files::remove(&self.draining_path())?;
+        Ok(())
     }
 
     /// Who wants no new runs. A mark that can't be read is one all the same.

@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(limits.get("x").unwrap(), None);
         limits.put("x", &limit).unwrap();
         assert_eq!(limits.get("x").unwrap(), Some(limit));
-        files::overwrite(&limits.path("x"), b"{").unwrap();
+        std::fs::write(limits.path("x"), "{").unwrap();
         assert_eq!(limits.get("x").unwrap(), None);
     }
 }

@@ -346,12 +346,15 @@ fn inside_and_in_temporary_directories_nothing_is_refused() {
 #[test]
 fn a_record_that_can_not_be_read_drops_no_fence() {
     let fenced = Fenced::new();
-    fs::write(fenced.env.mesh().join(format!("runs/{}/run.json", fenced.id)), "{").unwrap();
+    let record = fenced.env.mesh().join(format!("runs/{}/run.json", fenced.id));
+    let whole = fs::read(&record).unwrap();
+    fs::write(&record, "{").unwrap();
     for command in ["echo x > @P/a.txt", "echo x > a.txt", "git stash"] {
         let text = refused(fenced.bash("PreToolUse", &fenced.filled(command)), command);
         assert!(text.contains("can't be read"), "{text}");
     }
     assert_eq!(fenced.bash("PreToolUse", "ls"), HookAnswer::Silence);
+    fs::write(&record, whole).unwrap();
     fenced.finish();
 }
 

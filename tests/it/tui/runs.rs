@@ -33,7 +33,6 @@ fn a_person_watches_reads_and_stops_runs() {
     screen.wait_for(&format!("run {slow} goes on"));
     screen.write("sy");
     screen.wait_for(&format!("run {slow} is told to wrap up"));
-    env.ok(&["runs", "stop", &slow, "--now"]);
     wait_for_state(&env, &slow, "stopped");
     screen.wait_for(&format!("{slow} stopped"));
     screen.write("\x1b");

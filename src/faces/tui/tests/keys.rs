@@ -210,7 +210,7 @@ fn the_strip_of_tabs_says_that_there_are_more() {
     let mut state = full(120, 24);
     let strip = |state: &ChatState| picture(state).lines().nth(1).unwrap().to_string();
     assert!(
-        strip(&state).starts_with(" Agents  All  Tasks  Reservations  Feed  Runs  Knowledge  Overlaps "),
+        strip(&state).starts_with(" Agents  All  Tasks  Reserved  Feed  Runs  Knowledge  Overlaps "),
         "{}",
         strip(&state)
     );

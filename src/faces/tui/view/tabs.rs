@@ -51,7 +51,7 @@ fn labels(state: &ChatState, theme: Theme) -> Vec<Label> {
                 "All".to_string()
             }
             Tab::Tasks => "Tasks".to_string(),
-            Tab::Reservations => "Reservations".to_string(),
+            Tab::Reservations => "Reserved".to_string(),
             Tab::Feed => "Feed".to_string(),
             Tab::Knowledge => "Knowledge".to_string(),
             Tab::Overlaps => "Overlaps".to_string(),
@@ -103,8 +103,8 @@ fn strip(state: &ChatState, area: Rect, theme: Theme) -> Strip {
     for (number, label) in labels.into_iter().enumerate() {
         let end = x.saturating_add(label.width());
         let room = area.right().saturating_sub(mark(first + number < last));
-        // The open tab is shown even if there is not enough room for it.
-        if end > room && first + number != open {
+        // The open tab is shown even if there is not enough room for it. What follows a name may be cut.
+        if end.saturating_sub(1) > room && first + number != open {
             strip.after = true;
             break;
         }

@@ -111,6 +111,7 @@ fn interrupted(env: &TestEnvironment, profile: &str) -> (String, PathBuf) {
     wait_until("it has begun", || root.join("half").exists());
     kill(Pid::from_raw(processes(&["supervise", &id])[0]), SIGKILL).unwrap();
     wait_until("nothing is left", || left_of(&id).is_empty());
+    super::wait_for_state(env, &id, "interrupted");
     (id, root)
 }
 
