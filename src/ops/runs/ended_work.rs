@@ -2,17 +2,16 @@
 
 use crate::domain::runs::{Run, RunId, RunParent};
 use crate::store::{Mesh, WorkStage};
-use crate::sys::environment::variable;
 use crate::sys::flock::FileLock;
 
-use super::RUN_VARIABLE;
 use super::list::find;
+use super::own_run::worker_run;
 use super::settle::settle;
 use super::work::RunWork;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::person_required::is_inside_harness;
+use crate::ops::person_required;
 
 /// A run that has ended, and its work, which nobody else changes meanwhile.
 pub(super) struct EndedWork<'a> {
@@ -72,13 +71,14 @@ pub(super) enum Asker {
 }
 
 impl Asker {
-    /// Whoever is neither in a harness nor a worker is a person.
+    /// Whoever is neither in a harness nor a worker is a person. An agent is known by the processes that it runs in: a
+    /// name or a variable is only what it says of itself.
     pub(super) fn find(op: &Op, mesh: &Mesh) -> Result<Self, CommandError> {
-        let run = variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok());
-        if run.is_none() && !is_inside_harness() {
+        let run = worker_run(mesh)?.map(|run| run.id);
+        if run.is_none() && person_required::harness().is_none() {
             return Ok(Self::Person);
         }
-        let agent = identity::caller_if_certain(op, mesh, &mesh.registry().census()?);
+        let agent = identity::traced_caller(op, mesh)?;
         let (agent, session) = agent.map(|agent| (agent.name, agent.session)).unzip();
         Ok(Self::Agent { parent: RunParent { agent, session, run } })
     }

@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(limits.get("x").unwrap(), None);
         limits.put("x", &limit).unwrap();
         assert_eq!(limits.get("x").unwrap(), Some(limit));
-        std::fs::write(limits.path("x"), "{").unwrap();
+        files::replace_beside(&limits.path("x"), b"{", 0o600).unwrap();
         assert_eq!(limits.get("x").unwrap(), None);
     }
 }

@@ -81,7 +81,8 @@ mod tests {
         let (second, first, third) = (enter(20, 1), enter(10, 2), enter(30, 3));
         assert_eq!([&first, &second, &third].map(|place| place.ahead().unwrap()), [0, 1, 2]);
         // A mark that nobody holds.
-        std::fs::write(queue.dir.join(format!("{:020}-dead00", 5)), "").unwrap();
+        let dead = queue.dir.join(format!("{:020}-dead00", 5));
+        assert_eq!(files::create_empty(&dead).unwrap(), files::Published::Done);
         assert_eq!(first.ahead().unwrap(), 0);
         drop(first);
         assert_eq!([&second, &third].map(|place| place.ahead().unwrap()), [0, 1]);
