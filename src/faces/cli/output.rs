@@ -11,7 +11,7 @@ use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::domain::{escape_invisible, escape_invisible_json};
+use crate::domain::{escape_invisible, escape_invisible_json, escape_invisible_line};
 use crate::faces::json;
 use crate::ops::{CommandError, ErrorDetail, HandoverOutcome, ReaderKind};
 use crate::sys::{files, test_switches};
@@ -74,6 +74,11 @@ impl Page {
     pub(super) fn line(&mut self, line: impl AsRef<str>) {
         self.text.push_str(line.as_ref());
         self.text.push('\n');
+    }
+
+    /// A text of several lines that somebody else wrote. Its line ends and tabs are kept.
+    pub(super) fn foreign_text(&mut self, text: &str) {
+        text.lines().for_each(|line| self.line(escape_invisible_line(line)));
     }
 }
 

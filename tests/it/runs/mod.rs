@@ -126,6 +126,18 @@ fn a_command_gets_its_task_and_its_output_is_the_result() {
 }
 
 #[test]
+fn lines_and_tabs_of_a_result_are_shown_as_such_and_nothing_else_is_obeyed() {
+    let env = with_profiles(&script("table", "cat; printf '\\n\\ta\\033[31m\\tb\\r\\n\\nend'"));
+    let shown = "task\n\ta\\u{1b}[31m\tb\n\nend\n";
+    let ended = env.run(&["run", "table", "task"]).expect_code(0);
+    assert!(ended.stdout.starts_with(shown), "{ended}");
+    assert_eq!(env.run(&["run", "table", "task", "-q"]).expect_code(0).stdout, shown);
+    let id = env.ok(&["runs"])["runs"][0]["id"].as_str().unwrap().to_string();
+    assert_eq!(env.run(&["runs", "log", &id]).expect_code(0).stdout, shown);
+    assert!(env.run(&["runs", "show", &id]).expect_code(0).stdout.ends_with(shown));
+}
+
+#[test]
 fn an_argument_may_hold_the_task() {
     let env = with_profiles("[say]\ncommand = [\"echo\", \"task: {task}!\"]\n");
     assert_eq!(env.ok(&["run", "say", "a; b"])["run"]["result"], "task: a; b!");

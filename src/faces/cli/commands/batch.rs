@@ -5,8 +5,8 @@ use std::io::Read;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use crate::domain::escape_invisible_line;
 use crate::domain::runs::{BatchKind, Run, RunState};
-use crate::domain::{escape_invisible, escape_invisible_line};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::progress_block::{ProgressBlock, bar};
 use crate::faces::json;
@@ -275,7 +275,7 @@ impl Report for BatchReport {
 
     fn text(&self, page: &mut Page) {
         if let Some(result) = &self.result {
-            page.line(escape_invisible(result));
+            page.foreign_text(result);
         }
         if page.is_quiet {
             if self.batch.plan.kind == BatchKind::Batch {

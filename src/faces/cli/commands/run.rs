@@ -276,7 +276,7 @@ impl Report for RunReport {
         let run = &self.0;
         if page.is_quiet {
             let answer = run.result.as_deref().unwrap_or(run.id.as_str());
-            return page.line(escape_invisible(answer));
+            return page.foreign_text(answer);
         }
         if !run.state.is_final() {
             page.line(format!(
@@ -298,7 +298,7 @@ impl Report for RunReport {
             return;
         }
         if let Some(result) = run.result.as_deref().filter(|result| !result.is_empty()) {
-            page.line(escape_invisible(result));
+            page.foreign_text(result);
         }
         let mut parts = vec![format!("run {}", run.id), run.outcome(), took(run, clock::now())];
         parts.extend(used(run));

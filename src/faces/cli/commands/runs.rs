@@ -401,11 +401,11 @@ impl Report for RunPage {
         line(page, "used", Some(used(run).join(", ")).filter(|used| !used.is_empty()));
         page.line("");
         page.line(style::dim("Task:"));
-        page.line(escape_invisible(run.task.trim_end()));
+        page.foreign_text(run.task.trim_end());
         if let Some(result) = run.result.as_deref().filter(|result| !result.is_empty()) {
             page.line("");
             page.line(style::dim("Result:"));
-            page.line(escape_invisible(result));
+            page.foreign_text(result);
         }
     }
 }
@@ -429,6 +429,6 @@ impl Report for LogReport {
     }
 
     fn text(&self, page: &mut Page) {
-        page.line(escape_invisible(self.0.trim_end_matches('\n')));
+        page.foreign_text(&self.0);
     }
 }
