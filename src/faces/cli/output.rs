@@ -380,8 +380,29 @@ fn json_text(report: Option<&dyn Report>, error: Option<&CommandError>) -> Strin
     members.0
 }
 
+/// What is wrong with which lines of a file.
+fn problem_lines(problems: &ErrorDetail) -> Vec<String> {
+    let ErrorDetail::Rows(rows) = problems else { return Vec::new() };
+    let member = |row: &'_ [(&str, Option<ErrorDetail>)], name: &str| {
+        row.iter().find(|(key, _)| *key == name).and_then(|(_, value)| value.clone())
+    };
+    let line = |row: &Vec<(&'static str, Option<ErrorDetail>)>| match (
+        member(row, "line")?,
+        member(row, "message")?,
+    ) {
+        (ErrorDetail::Number(line), ErrorDetail::Text(message)) => {
+            Some(format!("line {line}: {}", escape_invisible(&message)))
+        }
+        _ => None,
+    };
+    rows.iter().filter_map(line).collect()
+}
+
 fn error_text(error: &CommandError) -> String {
     let mut text = format!("{}: {}", style::bad("error"), escape_invisible(&error.message));
+    for (_, problems) in error.facts.iter().filter(|(name, _)| *name == "problems") {
+        text.extend(problem_lines(problems).into_iter().map(|line| format!("\n  {line}")));
+    }
     for (_, examples) in error.facts.iter().filter(|(name, _)| *name == "examples") {
         if let ErrorDetail::List(examples) = examples {
             text.push_str("\nExamples:");

@@ -194,9 +194,7 @@ fn problems_error(kind: BatchKind, mut problems: Vec<TaskLineProblem>) -> Comman
         BatchKind::Batch => "batch",
         BatchKind::Chain => "chain",
     };
-    let list: Vec<String> =
-        problems.iter().map(|problem| format!("line {}: {}", problem.line, problem.message)).collect();
-    let text = format!("nothing was started, because the {what} is wrong:\n  {}", list.join("\n  "));
+    let text = format!("nothing was started, because the {what} is wrong");
     let mut error = CommandError::new(CommandErrorKind::InvalidBatch, text);
     let mut hints: Vec<String> = problems.iter().filter_map(|problem| problem.hint.clone()).collect();
     hints.dedup();

@@ -170,7 +170,7 @@ pub struct DryRun {
 /// Asks the gates as [`start`] does, and starts nothing.
 pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
     let mesh = op.create_mesh()?;
-    let run = draft(op, &mesh, new)?;
+    let mut run = draft(op, &mesh, new)?;
     check_launch(op, &mesh, &run, &new.order)?;
     let gates = gate_answers(op, &mesh, &run)?;
     let launch = worker_call::launch(
@@ -180,6 +180,7 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
         &mesh.runs().dir(&run.id),
     )?;
     let ours = environment::all();
+    run.project = new.order.worktree.is_some().then(|| run.root.clone());
     Ok(DryRun {
         run,
         command: std::iter::once(launch.program.into_os_string()).chain(launch.args).collect(),

@@ -89,6 +89,9 @@ fn everything_that_is_wrong_is_told_before_anything_is_started() {
     assert_eq!(problems[0].1, "the task is empty");
     assert_eq!(problems[2].1, "there is no profile or harness `ehco`");
     assert!(all_runs(&env).is_empty());
+    let told = env.run(&["batch", "list"]).expect_code(1).stderr;
+    let list = "because the batch is wrong\n  line 2: the task is empty\n  line 3: ";
+    assert!(told.contains(list), "{told}");
     tasks(&env, "list", &[]);
     assert_eq!(batch(&env, 1, &["batch", "list"]).kind(), "invalid_batch");
     assert_eq!(batch(&env, 2, &["batch", "nowhere"]).kind(), "invalid_value");

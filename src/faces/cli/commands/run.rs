@@ -227,6 +227,7 @@ impl Report for DryRunReport {
             ("harness".to_string(), run.harness.clone().into()),
             ("version".to_string(), run.version.clone().into()),
             ("root".to_string(), run.root.clone().into()),
+            ("project".to_string(), run.project.clone().into()),
             ("command".to_string(), words.into()),
             ("env".to_string(), env.into()),
             ("permissionMode".to_string(), permission_mode.clone().into()),
@@ -244,7 +245,10 @@ impl Report for DryRunReport {
         let line = |page: &mut Page, name: &str, text: &str| {
             page.line(format!("  {name:<12} {}", escape_invisible(text)));
         };
-        line(page, "in", &run.root);
+        match &run.project {
+            Some(project) => line(page, "in", &format!("a worktree of its own, made from {project}")),
+            None => line(page, "in", &run.root),
+        }
         line(
             page,
             "permissions",
