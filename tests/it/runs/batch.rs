@@ -12,7 +12,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
 use serde_json::{Value, json};
 
-use super::{left_of, script, with_profiles};
+use super::{left_of, script, wait_for_state, with_profiles};
 use crate::support::environment::{Ended, TestEnvironment, rounds, wait_until};
 
 /// Writes a file with tasks into the working directory.
@@ -262,8 +262,10 @@ fn a_task_is_begun_again_only_when_nothing_is_left_of_its_dead_run() {
         });
         let pid = i32::try_from(run["supervisorPid"].as_i64().unwrap()).unwrap();
         kill(Pid::from_raw(pid), SIGKILL).unwrap();
+        let id = run["id"].as_str().unwrap();
+        wait_for_state(&env, id, "interrupted");
         if round == 2 {
-            let settled = format!("runs/{}/settled", run["id"].as_str().unwrap());
+            let settled = format!("runs/{id}/settled");
             fs::write(env.mesh().join(settled), "").unwrap();
         }
         let mut next = start_batch(&env, "list", "stubborn", "1");

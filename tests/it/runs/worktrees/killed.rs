@@ -196,6 +196,7 @@ fn a_supervisor_killed_while_it_sets_up_leaves_nothing() {
     wait_until("its setup has begun", || env.path().join("begun").exists());
     kill(Pid::from_raw(processes(&["supervise", &id])[0]), SIGKILL).unwrap();
     wait_until("its setup is ended with it", || left_of(&id).is_empty());
+    super::wait_for_state(&env, &id, "interrupted");
     env.ok(&["runs", "gc"]);
     assert!(directories(&env).is_empty() && !Path::new(&env.work().join(".git/worktrees")).exists());
     assert_eq!(git(&env.work(), &["for-each-ref", "--format=%(refname)"]), "refs/heads/main");

@@ -59,6 +59,7 @@ impl Scene {
         });
         kill(Pid::from_raw(processes(&["supervise", &id])[0]), SIGKILL).unwrap();
         wait_until("nothing is left", || left_of(&id).is_empty());
+        wait_for_state(&self.env, &id, "interrupted");
         fs::remove_file(self.env.home().join("hang")).unwrap();
         id
     }
