@@ -1,14 +1,13 @@
 //! Runs that are begun anew, continued and opened, with a stand-in for a harness.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use nix::sys::signal::{SIGKILL, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::{left_of, put_profiles, script, shown, wait_for_state};
-use crate::support::environment::{TestEnvironment, end, wait_until};
+use crate::support::environment::{TestEnvironment, end, put_program, wait_until};
 use crate::support::hook_call::Call;
 use crate::support::hook_fixture::in_shell;
 
@@ -36,8 +35,7 @@ impl Scene {
         put_profiles(&env, profiles);
         let bin = env.path().join("bin");
         fs::create_dir(&bin).unwrap();
-        fs::write(bin.join("claude"), STAND_IN).unwrap();
-        fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+        put_program(&bin.join("claude"), STAND_IN);
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
         Self { env, path }
     }

@@ -6,6 +6,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::*;
+use crate::support::environment::put_program;
 
 /// The lines of the feed that are about a run: kind, who, preview.
 fn told(env: &TestEnvironment, id: &str) -> Vec<(String, String, String)> {
@@ -47,8 +48,7 @@ fn a_command_of_ones_own_hears_of_each_change_once() {
     let env = with_profiles(&script("echo", "cat"));
     let log = env.path().join("changes");
     let hears = env.path().join("hears");
-    fs::write(&hears, format!("#!/bin/sh\necho \"$# $@\" >>'{}'\n", log.display())).unwrap();
-    fs::set_permissions(&hears, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    put_program(&hears, &format!("#!/bin/sh\necho \"$# $@\" >>'{}'\n", log.display()));
     env.ok(&["config", "set", "notify", &format!("[\"{}\", \"a b\"]", hears.display())]);
     let run = env.ok(&["run", "echo", "`touch x` $(touch x)"])["run"].clone();
     let id = run["id"].as_str().unwrap();

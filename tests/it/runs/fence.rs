@@ -1,7 +1,7 @@
 //! The fence: a worker in a work tree of its own changes nothing outside of it, and what got through is named.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::worktrees::with_repository;
 use super::{detached, path_with_msg, script, wait_for_state, with_profiles};
-use crate::support::environment::{TestEnvironment, end, wait_until};
+use crate::support::environment::{TestEnvironment, end, put_program, wait_until};
 use crate::support::hook_call::Call;
 use crate::support::hook_fixture::{Fixture, feed, hook};
 
@@ -492,8 +492,7 @@ printf '{"type":"result","subtype":"success","is_error":false,"result":"said:%s"
     let env = with_repository("[fenced]\nharness = \"claude\"\nisolation = \"worktree\"\n");
     let bin = env.home().join("bin");
     fs::create_dir_all(&bin).unwrap();
-    fs::write(bin.join("claude"), stand_in).unwrap();
-    fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+    put_program(&bin.join("claude"), stand_in);
     let project = env.work();
     fs::write(env.home().join("stray.sh"), format!("echo y > {}/strayed\n", project.display())).unwrap();
     let path = format!("{}:{}", bin.display(), path_with_msg());
@@ -512,8 +511,7 @@ fn a_tree_that_takes_too_long_is_looked_at_only_once() {
     fs::create_dir(&bin).unwrap();
     let (calls, program) = (bin.join("calls"), bin.join("git"));
     let text = format!("#!/bin/sh\necho x >> '{}'\nexec sleep 600\n", calls.display());
-    fs::write(&program, text).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    put_program(&program, &text);
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let slow = fenced.env.mesh().join(format!("runs/{}/tree-slow", fenced.id));
     let mut asked = Vec::new();
@@ -537,8 +535,7 @@ fn what_no_hook_saw_is_named_at_the_end() {
     // As a tool of a server does it, or what is left running: no hook is called for it.
     let text = "#!/bin/sh\necho y >> \"$PROJECT/b\"\n\
                 printf '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"over\"}\\n'\n";
-    fs::write(&program, text).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    put_program(&program, text);
     let path = format!("{}:{}", bin.display(), super::path_with_msg());
     let project = env.work();
     let variables = [("PATH", path.as_str()), ("PROJECT", project.to_str().unwrap())];

@@ -1,12 +1,11 @@
 //! A worker whose account is at its limit, by a stand-in that prints what the real client prints.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
 use super::{shown, wait_for_state, with_profiles};
-use crate::support::environment::{TestEnvironment, wait_until};
+use crate::support::environment::{TestEnvironment, put_program, wait_until};
 
 /// At its limit until a file is there at the first call, and done at each further one.
 const CLIENT: &str = r#"#!/bin/sh
@@ -27,8 +26,7 @@ fn path_with_client(env: &TestEnvironment) -> String {
     let dir = env.home().join("bin");
     fs::create_dir_all(&dir).unwrap();
     let program = dir.join("claude");
-    fs::write(&program, CLIENT).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    put_program(&program, CLIENT);
     format!("{}:{}", dir.display(), std::env::var("PATH").unwrap())
 }
 

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use nix::sys::signal::{SIGKILL, kill};
@@ -10,7 +9,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::{left_of, path_with_msg, put_profiles, shown, wait_for_state};
-use crate::support::environment::{TestEnvironment, end, wait_until};
+use crate::support::environment::{TestEnvironment, end, put_program, wait_until};
 use crate::support::hook_fixture::in_shell;
 use crate::support::terminal::Terminal;
 
@@ -41,8 +40,7 @@ impl Asking {
         let bin = env.home().join("bin");
         fs::create_dir_all(&bin).unwrap();
         let program = bin.join("claude");
-        fs::write(&program, STAND_IN).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        put_program(&program, STAND_IN);
         put_profiles(&env, "[asker]\nharness = \"claude\"\n");
         env.ok(&["config", "set", "questionTimeout", seconds]);
         Self { path: format!("{}:{}", bin.display(), path_with_msg()), env }

@@ -42,6 +42,16 @@ pub fn steps() -> usize {
     if is_whole() { 1 } else { 2 }
 }
 
+/// Makes a program. Another process writes it: what a child of another test's thread still has open for writing could
+/// not be started.
+pub fn put_program(path: &Path, text: &str) {
+    let mut command = Command::new("sh");
+    command.args(["-c", "cat > \"$0\" && chmod 755 \"$0\""]).arg(path).stdin(Stdio::piped());
+    let mut shell = command.spawn().unwrap();
+    std::io::Write::write_all(&mut shell.stdin.take().unwrap(), text.as_bytes()).unwrap();
+    assert!(shell.wait().unwrap().success());
+}
+
 /// Waits until `is_so` returns true.
 #[track_caller]
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -1,7 +1,7 @@
 //! A run that continues another works in that one's worktree, and nobody takes it away meanwhile.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::{shown, wait_for_state};
 use super::{directories, git, with_repository};
-use crate::support::environment::{TestEnvironment, wait_until};
+use crate::support::environment::{TestEnvironment, put_program, wait_until};
 
 /// Adds a line to a file. When it continues a session, it waits for a word in between.
 const STAND_IN: &str = r#"#!/bin/sh
@@ -31,8 +31,7 @@ impl Scene {
         let env = with_repository("[builds]\nharness = \"claude\"\nisolation = \"worktree\"\n");
         let bin = env.path().join("bin");
         fs::create_dir(&bin).unwrap();
-        fs::write(bin.join("claude"), STAND_IN).unwrap();
-        fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+        put_program(&bin.join("claude"), STAND_IN);
         mkfifo(&env.home().join("go"), Mode::S_IRWXU).unwrap();
         fs::write(env.home().join("words"), "first\n").unwrap();
         Self { path: format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()), env }

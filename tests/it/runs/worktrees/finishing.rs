@@ -1,14 +1,13 @@
 //! What becomes of the work of a run: looked at, merged, published, given up, freed.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::super::{script, shown};
 use super::{EDITS, detached, directories, done, git, id_of, make_untidy, person, with_repository};
-use crate::support::environment::{TestEnvironment, end, wait_until};
+use crate::support::environment::{TestEnvironment, end, put_program, wait_until};
 
 #[track_caller]
 fn text(env: &TestEnvironment, path: &str) -> String {
@@ -143,8 +142,7 @@ fn a_merge_that_git_is_too_old_for_is_refused() {
         "#!/bin/sh\nfor word; do test \"$word\" = version && echo 'git version 2.39.5' && exit; done\nexec {} \"$@\"\n",
         real.trim()
     );
-    fs::write(bin.join("git"), old).unwrap();
-    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    put_program(&bin.join("git"), &old);
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let before = person(&env);
     let ended = env.run_with(&["runs", "merge", id_of(&run), "--json"], &[("PATH", &path)]).expect_code(4);
@@ -230,8 +228,7 @@ fn a_pull_request_is_two_commands() {
     let ended = env.run_with(&["runs", "pr", id, "--push", "--json"], &[("PATH", path)]).expect_code(2);
     assert!(ended.stdout.contains("`gh` is not installed"), "{ended}");
     assert_eq!(git(&remote, &["for-each-ref"]), "");
-    fs::write(tools.join("gh"), "#!/bin/sh\necho \"https://example.org/1 $1 $2 $4\"\n").unwrap();
-    fs::set_permissions(tools.join("gh"), fs::Permissions::from_mode(0o755)).unwrap();
+    put_program(&tools.join("gh"), "#!/bin/sh\necho \"https://example.org/1 $1 $2 $4\"\n");
     let ended = env.run_with(&["runs", "pr", id, "--push", "--json"], &[("PATH", path)]).expect_code(0);
     assert_eq!(ended.json()["answer"], format!("https://example.org/1 pr create ravenry/run-{id}"));
     // What is pushed holds nothing but what the person committed, and the work.

@@ -1,7 +1,6 @@
 //! Runs with a worktree that are continued, begun anew and opened, with a stand-in for a harness.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::sys::signal::{SIGKILL, kill};
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::kills::processes;
 use super::super::{left_of, script, shown, wait_for_state};
 use super::{directories, git, id_of, with_repository};
-use crate::support::environment::{TestEnvironment, wait_until};
+use crate::support::environment::{TestEnvironment, put_program, wait_until};
 
 /// Adds a line to a file where it is started. If there is a file `hang`, it hangs.
 const STAND_IN: &str = r#"#!/bin/sh
@@ -35,8 +34,7 @@ impl Scene {
             with_repository(&format!("[writes]\nharness = \"claude\"\nisolation = \"worktree\"\n{SETUP}"));
         let bin = env.path().join("bin");
         fs::create_dir(&bin).unwrap();
-        fs::write(bin.join("claude"), STAND_IN).unwrap();
-        fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+        put_program(&bin.join("claude"), STAND_IN);
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
         Self { env, path }
     }
