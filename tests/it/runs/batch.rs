@@ -275,11 +275,12 @@ fn a_task_is_begun_again_only_when_nothing_is_left_of_its_dead_run() {
         next.wait().unwrap();
     }
     assert_eq!(first.wait_with_output().unwrap().status.code(), Some(1), "its run was interrupted");
-    for run in all_runs(&env) {
-        if run["state"] == "running" {
-            env.ok(&["runs", "stop", run["id"].as_str().unwrap(), "--now"]);
-        }
-    }
+    let mut last = None;
+    wait_until("the last run goes on", || {
+        last = all_runs(&env).into_iter().find(|run| run["state"] == "running");
+        last.is_some()
+    });
+    env.ok(&["runs", "stop", last.unwrap()["id"].as_str().unwrap(), "--now"]);
     wait_until("nothing is left", || {
         all_runs(&env).iter().all(|run| left_of(run["id"].as_str().unwrap()).is_empty())
     });

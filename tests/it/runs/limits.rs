@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{shown, wait_for_state, with_profiles};
 use crate::support::environment::{TestEnvironment, put_program, wait_until};
 
-/// At its limit until a file is there at the first call, and done at each further one.
+/// At its limit at the first call, long enough to be seen on a busy machine, and done at each further one.
 const CLIENT: &str = r#"#!/bin/sh
 echo "$*" >> calls
 say() { printf '%s\n' "$1"; }
@@ -15,7 +15,7 @@ say '{"type":"system","subtype":"init","session_id":"s-1","model":"m"}'
 used='"usage":{"input_tokens":10,"output_tokens":5}'
 say "{\"type\":\"assistant\",\"message\":{\"id\":\"a\",\"model\":\"m\",$used,\"content\":[]}}"
 if test "$(wc -l < calls)" = 1; then
-  say "{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\",\"resetsAt\":$(($(date +%s) + 3))}}"
+  say "{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\",\"resetsAt\":$(($(date +%s) + 20))}}"
   say "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":429,\"result\":\"You have hit your limit\",$used,\"num_turns\":1}"
   exit 1
 fi
@@ -66,8 +66,8 @@ fn a_run_at_the_limit_waits_for_the_reset_and_so_does_the_queue() {
 fn a_run_at_the_limit_can_be_stopped() {
     let env = with_profiles("");
     let path = path_with_client(&env);
-    let slow = CLIENT.replace("+ 3", "+ 1000");
-    fs::write(env.home().join("bin/claude"), slow).unwrap();
+    let slow = CLIENT.replace("+ 20", "+ 1000");
+    put_program(&env.home().join("bin/claude"), &slow);
     let answer = env.run_with(&["run", "claude", "x", "--detach", "--json"], &[("PATH", &path)]).json();
     let id = answer["run"]["id"].as_str().unwrap().to_string();
     wait_for_state(&env, &id, "limited");
