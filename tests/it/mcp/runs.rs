@@ -42,7 +42,6 @@ fn a_worker_is_stopped() {
     assert!(said.text.ends_with("it has no result yet; its end comes as mail"), "{}", said.text);
     let said = client.ok("run", json!({ "action": "stop", "id": id }));
     assert!(said.text.contains("is told to wrap up"), "{}", said.text);
-    env.ok(&["runs", "stop", &id, "--now"]);
     wait_for_state(&env, &id, "stopped");
     assert_eq!(client.fails("run", json!({ "action": "stop", "id": id })), "not_running");
 }
