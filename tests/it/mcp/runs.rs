@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::runs::{script, wait_for_state, with_profiles};
+use crate::support::environment::wait_until;
 use crate::support::mcp_client::Client;
 
 #[test]
@@ -27,8 +28,8 @@ fn a_worker_is_started_listed_and_read() {
     let said = client.ok("run", json!({ "action": "list" }));
     assert_eq!(said.structured["runs"][0]["id"], id.as_str());
     assert!(said.text.starts_with(&format!("{id} done ")), "{}", said.text);
-    let mail = client.ok("inbox", json!({}));
-    assert!(mail.text.contains(&id), "{}", mail.text);
+    // The ledger has the end first.
+    wait_until("it is told of the end", || client.ok("inbox", json!({})).text.contains(&id));
 }
 
 #[test]

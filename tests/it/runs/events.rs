@@ -8,12 +8,19 @@ use nix::unistd::Pid;
 use super::*;
 use crate::support::environment::put_program;
 
-/// The lines of the feed that are about a run: kind, who, preview.
+/// The lines of the feed that are about a run that has ended: kind, who, preview. The ledger has the end first.
 fn told(env: &TestEnvironment, id: &str) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-    let events = env.ok(&["feed", "--limit", "100"])["events"].as_array().unwrap().clone();
-    let about = events.iter().filter(|event| event["target"] == id);
-    about.map(|event| (text(&event["type"]), text(&event["agent"]), text(&event["preview"]))).collect()
+    let mut lines = Vec::new();
+    wait_until("the feed has its end", || {
+        let events = env.ok(&["feed", "--limit", "100"])["events"].as_array().unwrap().clone();
+        let about = events.iter().filter(|event| event["target"] == id);
+        lines = about
+            .map(|event| (text(&event["type"]), text(&event["agent"]), text(&event["preview"])))
+            .collect();
+        lines.iter().any(|(kind, ..)| kind == "run-ended")
+    });
+    lines
 }
 
 #[test]
