@@ -63,6 +63,28 @@ pub fn read_until(
     }
 }
 
+/// What was typed at the terminal and not read yet, without waiting: whole lines, unless the terminal is in another mode.
+pub fn typed() -> io::Result<Vec<u8>> {
+    let stdin = io::stdin();
+    let mut watched = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut watched, PollTimeout::ZERO) {
+        Ok(0) | Err(Errno::EINTR) => return Ok(Vec::new()),
+        Ok(_) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    let mut buffer = vec![0; FIRST_READ];
+    // Not through the standard library's buffer, in which input would wait unseen.
+    match nix::unistd::read(&stdin, &mut buffer) {
+        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Ok(length) => {
+            buffer.truncate(length);
+            Ok(buffer)
+        }
+        Err(Errno::EINTR) => Ok(Vec::new()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 /// Forgets what was typed at the terminal and not read yet.
 pub fn forget_typed() -> io::Result<()> {
     Ok(tcflush(io::stdin(), FlushArg::TCIFLUSH)?)

@@ -249,6 +249,14 @@ impl Ui {
         }
     }
 
+    /// A notice with a text of several lines that somebody else wrote.
+    pub(super) fn note_text(&self, notice: &str, text: &str) {
+        self.note(notice);
+        if !self.quiet {
+            text.lines().for_each(|line| self.complain(&format!("  {}", escape_invisible_line(line))));
+        }
+    }
+
     /// Shows the progress of a long command, to a person at a terminal.
     pub(super) fn progress(&self, done: usize, of: usize, name: &str) {
         const CELLS: usize = 22;

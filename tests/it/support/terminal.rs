@@ -151,7 +151,11 @@ impl Terminal {
         wait_until("the question is shown", || text().contains(question));
         write!(self.shell.input, "{typed}").unwrap();
         self.shell.input.flush().unwrap();
-        wait_until("the terminal shows the end", || text().contains("end of the line"));
+        let give_up = std::time::Instant::now() + super::environment::PATIENCE;
+        while !text().contains("end of the line") {
+            assert!(std::time::Instant::now() < give_up, "waited in vain for the end: {}", text());
+            thread::sleep(std::time::Duration::from_millis(1));
+        }
         text()
     }
 

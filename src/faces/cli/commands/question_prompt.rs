@@ -2,9 +2,6 @@
 //! terminal.
 
 use std::io::{self, IsTerminal};
-use std::thread;
-
-use crossbeam_channel::{Receiver, unbounded};
 
 use crate::domain::runs::{Run, RunQuestion};
 use crate::faces::cli::output::Ui;
@@ -25,13 +22,15 @@ pub(super) struct QuestionPrompt<'a> {
     ui: &'a Ui,
     /// The question that was shown last.
     shown: u32,
-    /// Lines that the person types.
-    lines: Option<Receiver<String>>,
+    /// The person may answer here.
+    is_asking: bool,
+    /// What the person has typed of a line.
+    typed: Vec<u8>,
 }
 
 impl<'a> QuestionPrompt<'a> {
     pub(super) fn new(op: &'a Op, ui: &'a Ui) -> Self {
-        Self { op, ui, shown: 0, lines: None }
+        Self { op, ui, shown: 0, is_asking: false, typed: Vec::new() }
     }
 
     /// Shows the question if it is new, and passes on what the person has typed.
@@ -43,9 +42,20 @@ impl<'a> QuestionPrompt<'a> {
             self.shown = question.number;
             self.announce(run, question);
         }
-        let Some(lines) = &self.lines else { return PromptState::Silent };
-        if let Ok(line) = lines.try_recv() {
-            self.pass_on(run, question, &line);
+        if !self.is_asking {
+            return PromptState::Silent;
+        }
+        match stdin::typed() {
+            Ok(bytes) => self.typed.extend(bytes),
+            Err(error) => {
+                self.is_asking = false;
+                self.ui.note(&format!("what you type can't be read: {error}"));
+                self.ui.note(&by_command(run, question));
+            }
+        }
+        while let Some(end) = self.typed.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.typed.drain(..=end).collect();
+            self.pass_on(run, question, &String::from_utf8_lossy(&line));
         }
         PromptState::Asking
     }
@@ -53,21 +63,16 @@ impl<'a> QuestionPrompt<'a> {
     fn announce(&mut self, run: &Run, question: &RunQuestion) {
         if io::stdin().is_terminal() && io::stderr().is_terminal() && !self.ui.is_json() {
             // What was typed before the question is no answer to it. If that can't be forgotten, nobody is asked here.
-            let lines = self.lines.take().or_else(typed_lines).filter(|_| stdin::forget_typed().is_ok());
-            lines.iter().for_each(|lines| lines.try_iter().for_each(drop));
-            self.lines = lines;
+            self.is_asking = stdin::forget_typed().is_ok();
+            self.typed.clear();
         }
-        let how = match self.lines {
-            Some(_) => "Allow it? Type y or n.".to_string(),
-            None => format!("To allow it: {}", answer_command(run, question, AnswerChoice::Allow)),
+        let how = match self.is_asking {
+            true => "Allow it? Type y or n.".to_string(),
+            false => by_command(run, question),
         };
         self.ui.progress_line("");
-        self.ui.note(&format!(
-            "run {} wants to use {}:\n{}\n{how}",
-            run.id,
-            question.tool,
-            indented(&question.text)
-        ));
+        self.ui.note_text(&format!("run {} wants to use {}:", run.id, question.tool), &question.text);
+        self.ui.note(&how);
     }
 
     fn pass_on(&self, run: &Run, question: &RunQuestion, line: &str) {
@@ -84,20 +89,6 @@ impl<'a> QuestionPrompt<'a> {
     }
 }
 
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
-}
-
-/// What is typed from now on. `None`: there is no thread for that.
-fn typed_lines() -> Option<Receiver<String>> {
-    let (sender, lines) = unbounded();
-    let read = move || {
-        for line in io::stdin().lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
-    };
-    thread::Builder::new().name("answers".to_string()).spawn(read).ok()?;
-    Some(lines)
+fn by_command(run: &Run, question: &RunQuestion) -> String {
+    format!("To allow it: {}", answer_command(run, question, AnswerChoice::Allow))
 }
