@@ -10,7 +10,7 @@ use crate::scene::{Ended, Scene};
 pub const NAME: &str = "inspector";
 
 /// The tools, and a call of each that succeeds.
-const CALLS: [(&str, &[&str]); 8] = [
+const CALLS: [(&str, &[&str]); 9] = [
     ("agents", &[]),
     ("message", &["to=[\"Alice\"]", "text=from the inspector"]),
     ("inbox", &[]),
@@ -19,6 +19,7 @@ const CALLS: [(&str, &[&str]); 8] = [
     ("feed", &["limit=5"]),
     ("know", &["q=lock"]),
     ("learn", &["text=One lock guards all names"]),
+    ("run", &["action=list"]),
 ];
 
 /// Its program, in the folder in which it is installed.
