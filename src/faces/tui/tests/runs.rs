@@ -35,7 +35,7 @@ fn detail() -> RunDetail {
         "scout · opus-5 · 3 min · 12.3k tokens · $0.02",
         "why: may it run `rm -r build`?",
         "worker: BusyHeron",
-        "for Robin, in /work/shop",
+        "for Robin, in /code/shop",
         "",
         "Task:",
         "Remove the old login. It is in src/auth/old.rs and in everything that names it; leave the tests of the new one as they are.",
