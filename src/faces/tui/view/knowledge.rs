@@ -2,7 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::escape_invisible;
@@ -10,9 +10,10 @@ use crate::faces::tui::knowledge_state::OpenRecord;
 use crate::faces::tui::model::{KnowledgeItem, KnowledgeList, KnowledgePage};
 use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::Theme;
-use crate::faces::tui::wrap::{cut, fit, wrap};
+use crate::faces::tui::wrap::cut;
 
-const GAP: &str = "  ";
+use super::record_page::{self, GAP};
+
 /// Minimum widths for the kind of a record, for its name, which most sentences begin with anyway, and for where it belongs.
 const KIND_FROM: usize = 60;
 const NAME_FROM: usize = 100;
@@ -121,36 +122,16 @@ fn row(item: &KnowledgeItem, widths: &Widths, theme: Theme) -> Line<'static> {
         (escape_invisible(&item.sentence).into_owned(), widths.sentence, ratatui::style::Style::new()),
         (place(item), widths.place, theme.faint()),
     ];
-    let mut spans = Vec::new();
-    for (text, width, style) in columns.into_iter().filter(|(_, width, _)| *width > 0) {
-        if !spans.is_empty() {
-            spans.push(Span::raw(GAP));
-        }
-        spans.push(Span::styled(fit(&text, width), style));
-    }
-    Line::from(spans)
+    record_page::columns(columns)
 }
 
 fn draw_record(buffer: &mut Buffer, area: Rect, open: &OpenRecord, theme: Theme) {
     let Some(page) = &open.page else { return super::put_empty(buffer, area, "…", theme) };
     let rows = page_rows(page, area.width);
-    let from = open.from.min(rows.len().saturating_sub(area.height.into()));
-    let lines = rows.into_iter().enumerate().skip(from).map(|(number, row)| match number {
-        0 => Line::styled(row, theme.strong()),
-        _ => Line::raw(row),
-    });
-    super::put_rows(buffer, area, lines);
+    record_page::draw(buffer, area, rows, open.from, theme);
 }
 
 /// The rows of a record on a screen of that width. The heading is one row.
 pub(in crate::faces::tui) fn page_rows(page: &KnowledgePage, width: u16) -> Vec<String> {
-    let width = usize::from(width);
-    let indented = |line: &String| {
-        wrap(line, width.saturating_sub(GAP.len()))
-            .into_iter()
-            .map(|row| format!("{GAP}{row}"))
-            .collect::<Vec<_>>()
-    };
-    let heading = cut(&escape_invisible(&page.heading), width);
-    std::iter::once(heading).chain(page.lines.iter().flat_map(indented)).collect()
+    record_page::rows(&page.heading, &page.lines, width)
 }

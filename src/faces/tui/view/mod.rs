@@ -8,6 +8,7 @@ pub(super) mod help;
 mod input;
 pub(super) mod knowledge;
 mod overlaps;
+mod record_page;
 mod reservations;
 pub(super) mod runs;
 pub(super) mod tabs;

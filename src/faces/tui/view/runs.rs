@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::escape_invisible;
@@ -12,11 +12,11 @@ use crate::faces::tui::model::{RunDetail, RunItem, Tone};
 use crate::faces::tui::runs_state::OpenRun;
 use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::Theme;
-use crate::faces::tui::wrap::{cut, fit, wrap};
+use crate::faces::tui::wrap::cut;
 
 use super::knowledge::first_item;
+use super::record_page::{self, GAP};
 
-const GAP: &str = "  ";
 /// Minimum widths for the profile, and for how long it took and what it used.
 const PROFILE_FROM: usize = 60;
 const TOOK_FROM: usize = 50;
@@ -111,34 +111,16 @@ fn row(run: &RunItem, widths: &Widths, theme: Theme) -> Line<'static> {
         (run.used.clone(), widths.used, theme.faint()),
         (about, widths.title, Style::new()),
     ];
-    let mut spans = Vec::new();
-    for (text, width, style) in columns.into_iter().filter(|(_, width, _)| *width > 0) {
-        if !spans.is_empty() {
-            spans.push(Span::raw(GAP));
-        }
-        spans.push(Span::styled(fit(&text, width), style));
-    }
-    Line::from(spans)
+    record_page::columns(columns)
 }
 
 fn draw_detail(buffer: &mut Buffer, area: Rect, open: &OpenRun, theme: Theme) {
     let Some(detail) = &open.detail else { return super::put_empty(buffer, area, "…", theme) };
     let rows = detail_rows(detail, area.width);
-    let from = open.from.min(rows.len().saturating_sub(area.height.into()));
-    let lines = rows.into_iter().enumerate().skip(from).map(|(number, row)| match number {
-        0 => Line::styled(row, theme.strong()),
-        _ => Line::raw(row),
-    });
-    super::put_rows(buffer, area, lines);
+    record_page::draw(buffer, area, rows, open.from, theme);
 }
 
 /// The rows of a run on a screen of that width. The heading is one row.
 pub(in crate::faces::tui) fn detail_rows(detail: &RunDetail, width: u16) -> Vec<String> {
-    let width = usize::from(width);
-    let indented = |line: &String| {
-        let rows = wrap(line, width.saturating_sub(GAP.len()));
-        rows.into_iter().map(|row| format!("{GAP}{row}")).collect::<Vec<_>>()
-    };
-    let heading = cut(&escape_invisible(&detail.heading), width);
-    std::iter::once(heading).chain(detail.lines.iter().flat_map(indented)).collect()
+    record_page::rows(&detail.heading, &detail.lines, width)
 }
