@@ -93,6 +93,7 @@ mod tests {
             task: None,
             contest: None,
             reach: ReservationReach::WorkTree,
+            passed_by: Vec::new(),
         };
         let mark = ContestMark { id: ContestId::new("a1").unwrap(), round: 1 };
         let holder = "Alice".to_string();

@@ -28,6 +28,9 @@ pub struct Reservation {
     pub contest: Option<ContestMark>,
     /// Where it binds.
     pub reach: ReservationReach,
+    /// The names of agents whose own reservations don't bind the holder there: they started the run that the holder
+    /// works for.
+    pub passed_by: Vec<String>,
 }
 
 /// A task of a spec.

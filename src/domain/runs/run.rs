@@ -60,6 +60,8 @@ pub struct Run {
     pub slot: Option<u32>,
     /// The hash of the profile and the task.
     pub prompt: String,
+    /// What is reserved for its worker, as patterns of the repository.
+    pub reserve: Vec<String>,
 }
 
 /// How a run follows another.

@@ -55,5 +55,6 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         "question": run.question.as_ref().map(RunQuestion::line),
         "answerWith": run.question.as_ref().map(|question| answer_command(run, question, AnswerChoice::Allow)),
         "until": run.until.map(iso),
+        "reserve": run.reserve,
     })
 }

@@ -31,10 +31,11 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::rules;
 use crate::ops::tasks::claim_upkeep;
 pub(in crate::ops) use caller_traces::{CallerTraces, SessionSource, is_host};
+use hook_agent::stranger;
 pub(in crate::ops) use hook_agent::{
     RecognisedAgent, at_hook, is_called_by_another, is_tool_of_another, recognise, record_presence,
+    registered,
 };
-use hook_agent::{registered, stranger};
 
 /// The agent that a command acts for, and how it was found.
 #[derive(Clone, Debug)]

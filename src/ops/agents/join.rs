@@ -47,6 +47,8 @@ pub struct JoinRequest {
     pub model: Option<String>,
     /// Accept process 1, whatever it is.
     pub is_forced: bool,
+    /// The session under which the supervisor of a run keeps a place for the newcomer, its worker.
+    pub adopts: Option<SessionId>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -80,7 +82,7 @@ pub fn join(op: &Op, request: &JoinRequest) -> Result<JoinOutcome, CommandError>
     let spec = request.spec.as_deref().map(|path| spec_path(op, path)).transpose()?;
     let mesh = op.create_mesh()?;
     let own_session = newcomer.known_session(&mesh)?;
-    let mut locked = match newcomer.moved(&mesh)? {
+    let mut locked = match newcomer.moved(&mesh, request.adopts.as_ref())? {
         Some(agent) => mesh.lock_for(&agent)?,
         None => mesh.lock()?,
     };
@@ -155,7 +157,8 @@ impl JoinAttempt<'_> {
     /// The caller's own live registration, if it has one.
     fn find_self<'c>(&self, census: &'c Census) -> Result<Option<&'c Registration>, CommandError> {
         let newcomer = self.newcomer;
-        if let Some(session) = &newcomer.session {
+        // The place that is kept for it comes first: what is held there is the newcomer's.
+        for session in self.request.adopts.iter().chain(&newcomer.session) {
             let known =
                 census.records.iter().find(|record| record.agent.session == *session && record.is_live());
             if known.is_some() {
@@ -214,6 +217,12 @@ impl JoinAttempt<'_> {
         after.spec = self.spec.clone().or(after.spec);
         after.model = self.request.model.clone().unwrap_or(after.model);
         after.restores = None;
+        if self.request.adopts.as_ref() == Some(&agent.session) {
+            after.harness = Some(self.newcomer.harness);
+            after.cwd = self.op.folder();
+            after.git_branch = WorkTree::containing(&self.op.cwd).and_then(|tree| tree.branch());
+            after.tmux = self.newcomer.is_ours.then(tmux_pane).flatten();
+        }
         let moved = !agent.is_same_session(&after);
         let changed =
             moved || after.spec != agent.spec || after.model != agent.model || agent.restores.is_some();

@@ -16,6 +16,7 @@ use crate::ops::error::CommandError;
 use crate::ops::person_required;
 use crate::ops::reservations::reserve::PatternBase;
 use crate::ops::runs::RUN_VARIABLE;
+use crate::ops::runs::own_run::{kept_session, worker_run};
 use crate::store::{Mesh, Registration, RepositoryPlaces, SessionState, resolved_patterns};
 use crate::sys::environment::variable;
 use crate::sys::{clock, process};
@@ -59,9 +60,12 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
         }
         None => None,
     };
-    let me = match known {
+    let kept = kept_place(op)?;
+    // `$MSG_AGENT` may name the place, too.
+    let is_kept = |me: &Agent| kept.as_ref().is_none_or(|kept| kept.session != me.session);
+    let me = match known.filter(is_kept) {
         Some(me) => Some(me),
-        None if is_wanted(op, call)? => Some(register(op, call)?),
+        None if kept.is_some() || is_wanted(op, call)? => Some(register(op, call, kept)?),
         None => None,
     };
     let Some(mesh) = op.mesh()? else { return Ok(()) };
@@ -100,11 +104,21 @@ fn was_killed(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
     Ok(process::liveness(&known.last.agent.process) == Liveness::Gone)
 }
 
-fn register(op: &Op, call: &HookCall) -> Result<Agent, CommandError> {
+/// The place that the supervisor of our run keeps for us, if nobody has taken it yet. The variable that names the run can
+/// be set by anybody, so the supervisor has to be above us.
+fn kept_place(ctx: &Context) -> Result<Option<Agent>, CommandError> {
+    let (Some(run), Some(mesh)) = (own_run(ctx)?, ctx.mesh()?) else { return Ok(None) };
+    let Some(place) = identity::registered(&mesh, &kept_session(&run.id)?)? else { return Ok(None) };
+    let is_ours = worker_run(&mesh)?.is_some_and(|above| above.id == run.id);
+    Ok(Some(place).filter(|place| is_ours && place.process == run.owner))
+}
+
+fn register(op: &Op, call: &HookCall, kept: Option<Agent>) -> Result<Agent, CommandError> {
     let request = JoinRequest {
         harness: Some(call.harness),
         session: call.event.session.clone(),
         model: call.event.model.clone(),
+        adopts: kept.map(|kept| kept.session),
         ..JoinRequest::default()
     };
     Ok(join(op, &request)?.profile.agent)

@@ -13,6 +13,7 @@ use crate::sys::{clock, paths};
 
 use super::hard_links::{self, LinkedFiles};
 use super::holdings::Holding;
+use super::passed;
 use super::reserve::{describe_conflict, others};
 use crate::ops::agents::identity;
 use crate::ops::agents::roster::Roster;
@@ -151,7 +152,9 @@ pub(in crate::ops) fn judge(
     }
     let others = roster.others(me);
     let budget = SearchBudget::new(STEPS);
-    let judge = |target: &ChangeTarget| others.first(|pattern| target.hit_by(pattern, &budget));
+    let judge = |target: &ChangeTarget| {
+        others.first(|holder| !is_passed(me, holder, target), |pattern| target.hit_by(pattern, &budget))
+    };
     let holdings = targets.iter().map(judge).collect();
     let (unreadable, unplaced) = (roster.unknown().to_vec(), places.failure());
     let mut judged = CheckResult { holdings, unreadable, unplaced, ..CheckResult::default() };
@@ -181,11 +184,17 @@ fn compare_links(mesh: &Mesh, me: Option<&Agent>, targets: &[ChangeTarget], judg
     let LinkedFiles { reserved, is_cut_short } = hard_links::reserved(&others, &files);
     for (number, file) in linked {
         match reserved.get(&file) {
+            Some(holding) if is_passed(me, &holding.holder, &targets[number]) => {}
             Some(holding) => judged.holdings[number] = Some(holding.clone()),
             None if is_cut_short && judged.uncompared.is_none() => judged.uncompared = Some(number),
             None => {}
         }
     }
+}
+
+/// Whether the holder passed the target on to whoever wants to change it.
+fn is_passed(me: Option<&Agent>, holder: &Agent, target: &ChangeTarget) -> bool {
+    me.is_some_and(|me| passed::is_free_for(me, holder, target, clock::now()))
 }
 
 /// One file, by its name as seen from `cwd`.

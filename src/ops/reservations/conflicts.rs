@@ -15,6 +15,7 @@ use crate::domain::{Agent, Conflict, Reservation, ReservationReach, TaskRef};
 use crate::store::{Mesh, Registration, RepositoryPlaces, resolved_patterns};
 
 use super::holdings::Holding;
+use super::passed::{has_all_of, is_passed_by};
 use crate::ops::agents::roster::Roster;
 
 /// Comparison steps that one command may take without a lock: a second at most.
@@ -89,15 +90,42 @@ impl<'m> WantedReservations<'m> {
         me: &Agent,
         now: Timestamp,
     ) -> Vec<(&Reservation, Holding)> {
-        let budget = SearchBudget::new(STEPS_UNDER_LOCK);
         self.places.be_quick();
+        let has = |index: usize, holder: &Agent| {
+            is_passed_by(&self.reservations[index], holder)
+                || me.reservations.iter().any(|mine| is_passed_by(mine, holder))
+                    && has_all_of(me, holder, [&self.patterns[index], &self.in_repositories()[index]], now)
+        };
+        self.conflicts_with(others(roster, me), has, now)
+    }
+
+    /// Like [`Self::conflicts`], for one that is not registered yet.
+    pub(in crate::ops) fn conflicts_of_newcomer(
+        &self,
+        roster: &Roster<'_>,
+        now: Timestamp,
+    ) -> Vec<(&Reservation, Holding)> {
+        let is_passed = |index: usize, holder: &Agent| is_passed_by(&self.reservations[index], holder);
+        self.conflicts_with(roster.records(), is_passed, now)
+    }
+
+    fn conflicts_with<'r>(
+        &self,
+        records: impl Iterator<Item = &'r Registration>,
+        is_passed: impl Fn(usize, &Agent) -> bool,
+        now: Timestamp,
+    ) -> Vec<(&Reservation, Holding)> {
+        let budget = SearchBudget::new(STEPS_UNDER_LOCK);
         let mut conflicts = Vec::new();
-        for record in others(roster, me) {
+        for record in records {
             // Check whether a holder is alive only if there is a conflict.
             let holder = OnceCell::new();
             let look = || record.is_live().then(|| Arc::new(record.agent.clone()));
             for held in record.agent.reservations.iter().filter(|held| held.binds(now)) {
                 for (index, hit) in self.hits(&record.agent, held, &budget).iter() {
+                    if is_passed(*index, &record.agent) {
+                        continue;
+                    }
                     let Some(holder) = holder.get_or_init(look) else { continue };
                     let is_assumed = *hit == Conflict::Assumed;
                     let holding =

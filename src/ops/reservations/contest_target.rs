@@ -14,9 +14,10 @@ use crate::store::{Mesh, Registration, RepositoryPlaces, StoreError, resolved_pa
 use crate::sys::{clock, paths};
 
 use super::conflicts::STEPS_UNDER_LOCK;
+use super::covering::covers_all_of;
 use super::holdings::Holding;
 use super::reserve::{BroadPatterns, PatternBase};
-use super::rules::{covers_all_of, is_same_place};
+use super::rules::is_same_place;
 use crate::ops::agents::names;
 use crate::ops::agents::roster::Roster;
 use crate::ops::context::Context;

@@ -88,9 +88,13 @@ impl<'a> OtherReservations<'a> {
         }
     }
 
-    /// The first conflict.
-    pub(in crate::ops) fn first(&self, hit: impl Fn(&Pattern) -> Conflict) -> Option<Holding> {
-        self.0.iter().find_map(|other| other.held(&hit).next())
+    /// The first conflict with an agent whose reservations bind there.
+    pub(in crate::ops) fn first(
+        &self,
+        binds: impl Fn(&Agent) -> bool,
+        hit: impl Fn(&Pattern) -> Conflict,
+    ) -> Option<Holding> {
+        self.0.iter().find_map(|other| other.held(&hit).next().filter(|held| binds(&held.holder)))
     }
 
     /// All conflicts with agents other than `me`.

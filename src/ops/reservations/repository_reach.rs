@@ -3,6 +3,8 @@
 //! The repository is recognised by its first commit, and a path in it by its place below the root of a work tree. So
 //! neither depends on where the work tree is.
 
+use std::path::Path;
+
 use crate::domain::pattern::NormalPath;
 use crate::domain::{Reservation, ReservationReach, RootCommit, quote_code};
 use crate::store::Mesh;
@@ -31,28 +33,52 @@ pub(in crate::ops) fn with_reach(
     drafts: Vec<Reservation>,
     reach: RequestedReach,
 ) -> Result<Vec<Reservation>, CommandError> {
-    if reach == RequestedReach::WorkTree {
-        return Ok(drafts);
+    match reach {
+        RequestedReach::WorkTree => Ok(drafts),
+        RequestedReach::Repository => in_repository(op, mesh, drafts, &op.cwd, REPO_WORDS),
     }
-    let reach = ReservationReach::Repository(repository_here(op, mesh)?);
+}
+
+/// The reservations in every work tree and clone of the repository that `dir` is in.
+pub(super) fn in_repository(
+    op: &Op,
+    mesh: &Mesh,
+    drafts: Vec<Reservation>,
+    dir: &Path,
+    words: ReachWords,
+) -> Result<Vec<Reservation>, CommandError> {
+    let reach = ReservationReach::Repository(repository_of(op, mesh, dir, words)?);
     let widened = |draft: Reservation| {
-        check_inside(op, &draft)?;
+        check_inside(op, &draft, words)?;
         Ok(Reservation { reach: reach.clone(), ..draft })
     };
     drafts.into_iter().map(widened).collect()
 }
 
-/// The first commit of the repository that the command runs in.
-fn repository_here(op: &Op, mesh: &Mesh) -> Result<RootCommit, CommandError> {
-    let here = op.home.shorten(&op.cwd.to_string_lossy());
-    let refused = |text: String| {
-        CommandError::new(CommandErrorKind::NoRepository, text)
-            .hint("without `--repo` it is reserved in this directory alone")
-    };
-    let Some(tree) = WorkTree::containing(&op.cwd) else {
-        return Err(refused(match is_in_bare_repository(&op.cwd) {
+/// How refusals speak of the flag that asks for a whole repository, and what to do without it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReachWords {
+    pub(super) flag: &'static str,
+    pub(super) without_repository: &'static str,
+    pub(super) outside: &'static str,
+}
+
+const REPO_WORDS: ReachWords = ReachWords {
+    flag: "--repo",
+    without_repository: "without `--repo` it is reserved in this directory alone",
+    outside: "without `--repo`, add `--force-broad`",
+};
+
+/// The first commit of the repository that the directory is in.
+fn repository_of(op: &Op, mesh: &Mesh, dir: &Path, words: ReachWords) -> Result<RootCommit, CommandError> {
+    let here = op.home.shorten(&dir.to_string_lossy());
+    let refused =
+        |text: String| CommandError::new(CommandErrorKind::NoRepository, text).hint(words.without_repository);
+    let Some(tree) = WorkTree::containing(dir) else {
+        let flag = words.flag;
+        return Err(refused(match is_in_bare_repository(dir) {
             true => format!("`{here}` is in a bare repository, which has no files: run it in a work tree"),
-            false => format!("`{here}` is not in a git repository, so `--repo` can't be used here"),
+            false => format!("`{here}` is not in a git repository, so `{flag}` can't be used here"),
         }));
     };
     let root = op.home.shorten(&tree.root.to_string_lossy());
@@ -78,7 +104,7 @@ fn repository_here(op: &Op, mesh: &Mesh) -> Result<RootCommit, CommandError> {
 }
 
 /// Refuses patterns that leave the work tree: elsewhere they would be at no certain place.
-fn check_inside(op: &Op, draft: &Reservation) -> Result<(), CommandError> {
+fn check_inside(op: &Op, draft: &Reservation, words: ReachWords) -> Result<(), CommandError> {
     let root = NormalPath::absolute(draft.root.as_deref().unwrap_or("/"));
     let is_outside = |head: &NormalPath| !head.is_within(&root);
     let own = Reservation { reach: ReservationReach::WorkTree, ..draft.clone() };
@@ -90,7 +116,9 @@ fn check_inside(op: &Op, draft: &Reservation) -> Result<(), CommandError> {
         true => String::new(),
         false => format!(", which leads to `{}`,", op.home.shorten(outside.head().as_str())),
     };
-    let text =
-        format!("{pattern}{leads} is outside of `{root}`: `--repo` reserves only what is in the repository");
-    Err(CommandError::new(CommandErrorKind::TooBroad, text).hint("without `--repo`, add `--force-broad`"))
+    let text = format!(
+        "{pattern}{leads} is outside of `{root}`: `{}` reserves only what is in the repository",
+        words.flag
+    );
+    Err(CommandError::new(CommandErrorKind::TooBroad, text).hint(words.outside))
 }

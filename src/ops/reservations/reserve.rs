@@ -234,7 +234,16 @@ fn grant(
                 Some(held) => {
                     let reason = wanted.reason.clone().or(held.reason.take());
                     let contest = held.contest.take();
-                    *held = Reservation { since: held.since, reason, contest, ..wanted.clone() };
+                    let mut passed_by = std::mem::take(&mut held.passed_by);
+                    passed_by.extend(
+                        wanted
+                            .passed_by
+                            .iter()
+                            .filter(|name| !passed_by.contains(name))
+                            .cloned()
+                            .collect::<Vec<_>>(),
+                    );
+                    *held = Reservation { since: held.since, reason, contest, passed_by, ..wanted.clone() };
                 }
                 None => agent.reservations.push(wanted.clone()),
             }
@@ -410,6 +419,7 @@ impl PatternBase {
             task: None,
             contest: None,
             reach: ReservationReach::WorkTree,
+            passed_by: Vec::new(),
         })
     }
 

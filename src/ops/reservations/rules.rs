@@ -1,4 +1,4 @@
-//! Which reserved pattern contains which, and which reservations an agent that returns gets back.
+//! Which reservations an agent that returns gets back, and which are the same.
 
 use std::borrow::Cow;
 
@@ -9,6 +9,7 @@ use crate::domain::{Agent, Reservation, TaskRef};
 use crate::store::{Census, Mesh};
 
 use super::conflicts::WantedReservations;
+use super::covering::covers_all_of;
 use crate::ops::agents::roster::Roster;
 
 /// Gives the agent back what it held, as far as that would be granted now. Returns what would not.
@@ -43,18 +44,6 @@ pub(in crate::ops) fn drop_waits_for(agent: &mut Agent, held: &[Reservation]) {
     let has = |wanted: &Pattern| patterns.iter().any(|pattern| covers_all_of(pattern, wanted));
     waits_for.retain(|wait| !wait.patterns(cwd).iter().all(has));
     contests.retain(|contest| !contest.wanted.patterns(cwd).first().is_some_and(has));
-}
-
-/// Whether the first covers all of the second. For two globs that is not decided, so `false`: a superfluous notice is
-/// better than none. A path that a glob covers counts as a file, with nothing beneath it.
-pub(super) fn covers_all_of(pattern: &Pattern, other: &Pattern) -> bool {
-    contains(pattern, other) || other.is_literal() && pattern.covers(other.head())
-}
-
-/// Whether the first certainly covers all of the second, whatever exists or will exist beneath it.
-pub(in crate::ops) fn contains(pattern: &Pattern, other: &Pattern) -> bool {
-    let is_same = pattern.is_literal() == other.is_literal() && pattern.to_string() == other.to_string();
-    is_same || pattern.is_literal() && pattern.covers(other.head())
 }
 
 /// Whether they are the same pattern at the same place, with the same reach. A path that has become a directory since

@@ -22,9 +22,10 @@ use super::contest_answers;
 use super::contest_target::{
     ContestState, check_agent, check_holder, contests_of, find_target, first_of, state,
 };
+use super::covering::contains;
 use super::holdings::Holding;
 use super::reserve::{BroadPatterns, MAX_RESERVATIONS, PatternBase, refusal};
-use super::rules::{contains, drop_waits_for, is_same_place};
+use super::rules::{drop_waits_for, is_same_place};
 use super::waiting;
 use crate::ops::agents::identity;
 use crate::ops::agents::names::{self, with_nearest};

@@ -15,6 +15,7 @@ use crate::store::{Mesh, RunOrder};
 use super::gate::Gate;
 use super::list::{as_it_is, find};
 use super::plan::{RunRequest, plan};
+use super::reserved_gate;
 use super::start::{NewRun, start};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -135,6 +136,9 @@ fn request(run: &Run, order: &RunOrder) -> Result<RunRequest, CommandError> {
         resumes: None,
         isolation: order.worktree.as_ref().map(|_| Isolation::Worktree),
         continues: None,
+        reserve: order.reserve.clone(),
+        reserve_from: Some(reserved_gate::tree_of(run)),
+        is_to_wait: order.is_to_wait,
     })
 }
 

@@ -173,9 +173,6 @@ fn check_line(op: &Op, line: &BatchLine) -> Result<(), TaskLineProblem> {
         let hint = Some("give the line a `profile`, or the command `--profile`".to_string());
         return Err(TaskLineProblem { hint, ..TaskLineProblem::new(line.line, "it names no profile") });
     }
-    if !line.reserve.is_empty() {
-        return Err(TaskLineProblem::new(line.line, "this version of msg reserves nothing for a batch yet"));
-    }
     plan(op, request_of(line, line.task.clone())).map(drop).map_err(wrong)
 }
 
@@ -184,7 +181,15 @@ fn request_of(line: &BatchLine, task: String) -> RunRequest {
         true => Isolation::Worktree,
         false => Isolation::None,
     });
-    RunRequest { profile: line.profile.clone().unwrap_or_default(), task, isolation, ..RunRequest::default() }
+    RunRequest {
+        profile: line.profile.clone().unwrap_or_default(),
+        task,
+        isolation,
+        reserve: line.reserve.clone(),
+        // Tasks of one batch may want the same paths, one after the other.
+        is_to_wait: true,
+        ..RunRequest::default()
+    }
 }
 
 fn problems_error(kind: BatchKind, mut problems: Vec<TaskLineProblem>) -> CommandError {

@@ -1,7 +1,8 @@
-//! The run whose worker called this command, by the processes above it: variables can be set by whoever calls.
+//! The run whose worker called this command, by the processes above it: variables can be set by whoever calls. And the
+//! session under which a place is kept for a worker.
 
-use crate::domain::RecordedProcess;
-use crate::domain::runs::Run;
+use crate::domain::runs::{Run, RunId};
+use crate::domain::{RecordedProcess, SessionId, SessionIdError};
 use crate::harness::ancestry;
 use crate::store::Mesh;
 use crate::sys::process;
@@ -10,7 +11,7 @@ use crate::ops::error::CommandError;
 
 /// The run whose supervisor is the nearest one above this process. A supervisor starts its worker, and on Linux adopts
 /// what leaves it.
-pub(super) fn worker_run(mesh: &Mesh) -> Result<Option<Run>, CommandError> {
+pub(in crate::ops) fn worker_run(mesh: &Mesh) -> Result<Option<Run>, CommandError> {
     let above: Vec<_> = ancestry::all_ancestors().into_iter().filter_map(process::identify).collect();
     let place = |run: &Run| match &run.owner {
         RecordedProcess::Pinned(owner) => above.iter().position(|process| process == owner),
@@ -19,4 +20,9 @@ pub(super) fn worker_run(mesh: &Mesh) -> Result<Option<Run>, CommandError> {
     let runs = mesh.runs().list()?.runs.into_iter().filter(|run| !run.state.is_final());
     let found = runs.filter_map(|run| Some((place(&run)?, run))).min_by_key(|(place, _)| *place);
     Ok(found.map(|(_, run)| run))
+}
+
+/// The session under which the place of a run's worker is kept.
+pub(in crate::ops) fn kept_session(run: &RunId) -> Result<SessionId, SessionIdError> {
+    SessionId::new(format!("run-{run}"))
 }

@@ -2,9 +2,10 @@
 
 use crate::domain::runs::RunState;
 
+use super::kept_place;
 use super::supervisor::{RunFinish, Supervisor};
 use super::work::RunWork;
-use crate::ops::agents::leave::leave_as;
+use crate::ops::agents::bury::bury_in_passing;
 use crate::ops::error::CommandError;
 
 impl Supervisor<'_> {
@@ -71,12 +72,16 @@ impl Supervisor<'_> {
         self.run.saved = work.record.saved.clone();
     }
 
-    /// A worker that we registered leaves.
+    /// A worker that we registered leaves. One that took its place over and is dead is buried, so that whoever waits for
+    /// its paths is told.
     pub(super) fn let_worker_leave(&mut self) {
-        if let Some(worker) = self.worker.take()
-            && let Err(error) = leave_as(self.op, self.mesh, &worker)
+        if let Some(worker) = self.worker.take() {
+            kept_place::give_up(self.op, self.mesh, &worker);
+        }
+        if self.order.holds_something()
+            && let Err(error) = bury_in_passing(self.op, self.mesh)
         {
-            self.op.warn(format!("{} could not leave: {error}", worker.name));
+            self.op.warn(format!("what the worker held is freed by the next command: {error}"));
         }
     }
 

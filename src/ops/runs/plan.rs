@@ -14,6 +14,7 @@ use crate::sys::git::run_tree::WantedFiles;
 use crate::sys::program;
 
 use super::gate::Gate;
+use super::reserved_gate;
 use super::start::{NewRun, check_first};
 use super::work;
 use super::worker_call;
@@ -40,6 +41,12 @@ pub struct RunRequest {
     pub isolation: Option<Isolation>,
     /// The run whose worktree is continued.
     pub continues: Option<RunId>,
+    /// Patterns to reserve for its worker.
+    pub reserve: Vec<String>,
+    /// Where the patterns start from; `None`: here.
+    pub reserve_from: Option<PathBuf>,
+    /// Whether it waits until these are free.
+    pub is_to_wait: bool,
 }
 
 /// The longest task that a harness takes as an argument. The system's own limit is 128 KiB.
@@ -72,7 +79,10 @@ pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
         return Err(Gate::Task.refuse(text).hint("write it to a file, and let the task name that file"));
     }
     let budget = request.budget;
+    let from = request.reserve_from.as_ref().unwrap_or(&op.cwd);
     let order = RunOrder {
+        reserve: reserved_gate::patterns(op, from, &root, &request.reserve)?,
+        is_to_wait: request.is_to_wait,
         program,
         instructions: loaded.instructions(&op.home, &profile)?,
         model: profile.model.clone(),

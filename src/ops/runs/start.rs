@@ -16,9 +16,11 @@ use crate::sys::{clock, detached, process, random};
 use super::RUN_VARIABLE;
 use super::gate::{Gate, GateAnswer};
 use super::hold::hold_of;
+use super::kept_place;
 use super::mode_gate;
 use super::own_run::worker_run;
 use super::parent_access;
+use super::reserved_gate;
 use super::settle::settle;
 use super::turn::slots_now;
 use super::worker_call;
@@ -94,6 +96,7 @@ pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandErro
     settle(op, &mesh)?;
     let mut run = draft(op, &mesh, &new)?;
     check_launch(op, &mesh, &run, &new.order)?;
+    check_reserved(op, &mesh, &run, &new.order)?;
     let id = mesh.runs().make()?;
     run.id = id.clone();
     mesh.runs().write(&id, "task", run.task.as_bytes())?;
@@ -118,7 +121,12 @@ pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandErro
             let refusal = mesh.runs().refusal(&id)?;
             mesh.runs().remove_refused(&id)?;
             return match refusal {
-                Some(refusal) => instead(&mesh, refusal),
+                Some(RunRefusal::NotHeld { kind, gate, message, hints }) => {
+                    // What is in the way may still be there, and then more can be told of it.
+                    check_reserved(op, &mesh, &run, &new.order)?;
+                    Err(kept_place::not_held(&kind, gate.as_deref(), message, hints))
+                }
+                Some(RunRefusal::DoneBy(other)) => instead(&mesh, &other),
                 None => Err(not_started(status.to_string())),
             };
         }
@@ -140,15 +148,19 @@ fn check_launch(op: &Op, mesh: &Mesh, run: &Run, order: &RunOrder) -> Result<(),
     }
 }
 
-/// What there is instead of the run, by what its supervisor recorded.
-fn instead(mesh: &Mesh, refusal: RunRefusal) -> Result<StartedRun, CommandError> {
-    match refusal {
-        RunRefusal::DoneBy(id) => {
-            let gone = || CommandError::new(CommandErrorKind::UnknownRun, format!("run {id} is gone"));
-            let other = RunId::new(&id).map_err(|_| gone())?;
-            Ok(StartedRun::Other(mesh.runs().get(&other)?.ok_or_else(gone)?))
-        }
+/// Whether another agent holds what it wants to reserve. One that waits is not refused.
+fn check_reserved(op: &Op, mesh: &Mesh, run: &Run, order: &RunOrder) -> Result<(), CommandError> {
+    if order.is_to_wait {
+        return Ok(());
     }
+    reserved_gate::refusal(op, mesh, run)?.map_or(Ok(()), Err)
+}
+
+/// The run that there is instead, by what its supervisor recorded.
+fn instead(mesh: &Mesh, id: &str) -> Result<StartedRun, CommandError> {
+    let gone = || CommandError::new(CommandErrorKind::UnknownRun, format!("run {id} is gone"));
+    let other = RunId::new(id).map_err(|_| gone())?;
+    Ok(StartedRun::Other(mesh.runs().get(&other)?.ok_or_else(gone)?))
 }
 
 /// What would be started, and how.
@@ -172,6 +184,7 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
     let mesh = op.create_mesh()?;
     let mut run = draft(op, &mesh, new)?;
     check_launch(op, &mesh, &run, &new.order)?;
+    check_reserved(op, &mesh, &run, &new.order)?;
     let gates = gate_answers(op, &mesh, &run)?;
     let launch = worker_call::launch(
         &run,
@@ -195,12 +208,19 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
 fn gate_answers(op: &Op, mesh: &Mesh, run: &Run) -> Result<Vec<GateAnswer>, CommandError> {
     let hold = hold_of(op, mesh, run)?;
     let slots = slots_now(op)?;
+    let reserved = reserved_gate::refusal(op, mesh, run)?;
     Ok(Gate::ALL
         .into_iter()
         .map(|gate| match &hold {
             Some(hold) if hold.gate == gate => {
                 GateAnswer { gate, has_to_wait: true, text: hold.reason.clone() }
             }
+            _ if gate == Gate::Reserved && !run.reserve.is_empty() => match &reserved {
+                Some(refused) => {
+                    GateAnswer { gate, has_to_wait: true, text: reserved_gate::waiting_reason(refused) }
+                }
+                None => GateAnswer { gate, has_to_wait: false, text: reserved_gate::free_text(run) },
+            },
             _ if gate == Gate::Slots => {
                 GateAnswer { gate, has_to_wait: slots.starts_with("0 "), text: slots.clone() }
             }
@@ -257,6 +277,7 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
         until: None,
         slot: None,
         prompt,
+        reserve: new.order.reserve.clone(),
     })
 }
 

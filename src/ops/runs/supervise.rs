@@ -11,6 +11,7 @@ use crate::sys::keeper::kept::{KeptCall, KeptProgram};
 use crate::sys::{clock, files, process};
 
 use super::admission::{Admission, admit};
+use super::kept_place::{self, KeptAtOnce};
 use super::mode_gate;
 use super::run_events::Notifier;
 use super::session_spending::SessionSpending;
@@ -37,7 +38,13 @@ pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
     let starter = std::mem::replace(&mut run.owner, own);
     let order = mesh.runs().order(id)?;
     let spent = SessionSpending::before(&mesh, &run, &order)?;
+    let worker = match kept_place::keep_at_once(op, &mesh, &mut run, &order)? {
+        KeptAtOnce::NotNow => None,
+        KeptAtOnce::Kept(worker) => Some(*worker),
+        KeptAtOnce::Refused => return Ok(()),
+    };
     if admit(&mesh, &run, &order, starter)? == Admission::Refused {
+        worker.iter().for_each(|worker| kept_place::give_up(op, &mesh, worker));
         return Ok(());
     }
     adopt_orphans();
@@ -49,7 +56,7 @@ pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
         order,
         spent,
         slot: None,
-        worker: None,
+        worker,
         parent_tree: None,
         work: None,
         notifier,
@@ -95,6 +102,7 @@ impl Supervisor<'_> {
         }
         self.run.reason = finish.reason;
         self.run.doing = None;
+        self.keep_again();
         if self.run.state == RunState::Limited {
             return Ok(self.mesh.runs().put(&self.run)?);
         }
@@ -102,6 +110,9 @@ impl Supervisor<'_> {
     }
 
     fn attempt(&mut self) -> Result<RunFinish, CommandError> {
+        if let Some(finish) = self.keep_place()? {
+            return Ok(finish);
+        }
         match wait_for_slot(self.op, self.mesh, &mut self.run)? {
             TurnOutcome::Stopped(order) => {
                 return Ok(RunFinish::new(RunState::Stopped, format!("stopped by {}", order.by)));

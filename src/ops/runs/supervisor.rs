@@ -64,7 +64,7 @@ pub(super) struct Supervisor<'a> {
     pub(super) slot: Option<HeldSlot>,
     /// What was used before the account was at its limit.
     pub(super) used_before: (Usage, Cost),
-    /// The worker as an agent, if we registered it ourselves.
+    /// The worker as an agent, if we registered it ourselves. Its own hooks may have taken that place over.
     pub(super) worker: Option<Agent>,
     /// The tree that the run works for, as it was when the worker started.
     pub(super) parent_tree: Option<TreeFingerprint>,

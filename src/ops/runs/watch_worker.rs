@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use nix::sys::signal::Signal;
 
 use crate::domain::runs::{RunEvidence, RunState, judge_end};
-use crate::domain::{Agent, AgentName, Harness, Pid, SessionId};
+use crate::domain::{Agent, AgentName, Harness, Pid};
 use crate::harness::worker::{WorkerEvent, WorkerExit, WorkerFailure, WorkerReader};
 use crate::store::{StopOrder, StopUrgency};
 use crate::sys::clock;
@@ -18,6 +18,7 @@ use crate::sys::watch::DirWatch;
 use super::budget::{OVER_BUDGET, is_over, over_budget};
 use super::command_end;
 use super::hold::record_limit;
+use super::own_run::kept_session;
 use super::supervisor::{END_LIMIT, MOST_WHOLE_RESULT, RunFinish, Supervisor, end_leftovers};
 use super::telling;
 use super::watch_question::QuestionWatch;
@@ -223,9 +224,10 @@ impl<'s, 'a> Watcher<'s, 'a> {
         let request = JoinRequest {
             name: self.supervisor.order.name.clone().and_then(|name| AgentName::new(name).ok()),
             harness: Some(Harness::OTHER),
-            session: SessionId::new(format!("run-{}", run.id)).ok(),
+            session: kept_session(&run.id).ok(),
             pid: Some(pid.get().into()),
             model: run.model.clone(),
+            adopts: self.supervisor.worker.as_ref().map(|worker| worker.session.clone()),
             ..JoinRequest::default()
         };
         let joined = match run.project {

@@ -14,7 +14,8 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::post_to_agent::{OutgoingText, post_texts};
 use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
-use crate::ops::reservations::rules::{contains, drop_waits_for};
+use crate::ops::reservations::covering::contains;
+use crate::ops::reservations::rules::drop_waits_for;
 use crate::ops::reservations::waiting;
 use crate::store::{Claim, LockedMesh, Mesh};
 

@@ -32,6 +32,14 @@ pub struct AdmissionLock {
 pub enum RunRefusal {
     /// This run does the same task of a batch.
     DoneBy(String),
+    /// What it needs could not be held for its worker.
+    NotHeld {
+        /// The name of the kind of error.
+        kind: String,
+        gate: Option<String>,
+        message: String,
+        hints: Vec<String>,
+    },
 }
 
 /// Which run does a task of a batch.

@@ -37,6 +37,12 @@ pub struct RunOrder {
     /// What its own worktree needs; `None` if it works in the tree of its parent.
     #[serde(default)]
     pub worktree: Option<WorktreeOrder>,
+    /// What is to be reserved for its worker, as patterns from the root of the work tree.
+    #[serde(default)]
+    pub reserve: Vec<String>,
+    /// Whether it waits until these are free.
+    #[serde(default)]
+    pub is_to_wait: bool,
     /// Variables that the worker must not inherit, because the harness of its parent set them for its own commands.
     #[serde(default)]
     pub left_out: Vec<String>,
@@ -67,6 +73,13 @@ pub enum OrderedProgram {
         /// Its executable.
         path: String,
     },
+}
+
+impl RunOrder {
+    /// Whether something is held for the worker before it starts.
+    pub fn holds_something(&self) -> bool {
+        !self.reserve.is_empty()
+    }
 }
 
 impl RunLedger<'_> {

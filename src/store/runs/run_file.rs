@@ -63,6 +63,8 @@ struct RunKeys {
     slot: Option<u32>,
     #[serde(default)]
     prompt: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reserve: Vec<String>,
 }
 
 #[derive(Default, Deserialize, Serialize)]
@@ -121,6 +123,7 @@ pub(super) fn bytes(run: &Run) -> Vec<u8> {
         until: run.until,
         slot: run.slot,
         prompt: run.prompt.clone(),
+        reserve: run.reserve.clone(),
     })
 }
 
@@ -192,6 +195,7 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
         until: keys.until,
         slot: keys.slot,
         prompt: keys.prompt,
+        reserve: keys.reserve,
     })
 }
 
@@ -234,6 +238,7 @@ mod tests {
             until: None,
             slot: Some(0),
             prompt: "0".to_string(),
+            reserve: vec!["src/*.rs".to_string()],
         };
         let read = parse(&bytes(&run)).unwrap();
         assert_eq!(format!("{read:?}"), format!("{run:?}"));

@@ -82,6 +82,7 @@ fn reservation(entry: &Value, since: Timestamp) -> Option<Reservation> {
         task: None,
         contest: None,
         reach: ReservationReach::WorkTree,
+        passed_by: Vec::new(),
     })
 }
 

@@ -5,6 +5,7 @@ mod batch;
 mod events;
 mod fence;
 mod gates;
+mod held;
 mod kills;
 mod limits;
 mod modes;

@@ -67,6 +67,7 @@ pub(super) fn run(op: &Op, args: JoinArgs) -> Result<CommandOutput, CommandError
         pid: args.pid,
         model: args.model,
         is_forced: args.force,
+        adopts: None,
     };
     let joined = ops::join(op, &request)?;
     Ok(JoinReport { joined, mesh: op.location.to_string() }.into())

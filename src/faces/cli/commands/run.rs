@@ -35,6 +35,7 @@ Examples:
   msg run scout 'Which tests cover src/auth?' --timeout 5m --budget 50ktok
   msg run reviewer --file review.md --detach
   msg run builder 'Make the tests of src/auth pass' --worktree
+  msg run builder 'Rename the column' --reserve 'db/*.sql' --reserve src/model.rs --wait
   git diff | msg run reviewer -
   msg run scout 'List the TODOs' --json | jq -r .run.result")]
 pub(in crate::faces::cli) struct RunArgs {
@@ -55,7 +56,13 @@ pub(in crate::faces::cli) struct RunArgs {
     /// End the worker when it has used more than this: 2.50usd, 200ktok
     #[arg(long, value_name = "BUDGET")]
     budget: Option<String>,
-    /// Only show what would be started: the command line, the permission mode and the environment
+    /// Reserve this for the worker until the run ends, in every work tree of this repository; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    reserve: Vec<String>,
+    /// With --reserve: wait until nobody else holds these paths
+    #[arg(long, requires = "reserve")]
+    wait: bool,
+    /// Only show what would be started: the command line, the permission mode, the environment and the gates
     #[arg(long, conflicts_with = "detach")]
     dry_run: bool,
     /// The name that the worker gets
@@ -74,6 +81,8 @@ pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, Comm
         timeout: args.timeout.as_deref().map(|text| ops::parse_duration(text, "--timeout")).transpose()?,
         budget: budget.unwrap_or_default(),
         isolation: args.worktree.then_some(Isolation::Worktree),
+        reserve: args.reserve,
+        is_to_wait: args.wait,
         ..RunRequest::default()
     };
     let new = plan(op, request)?;

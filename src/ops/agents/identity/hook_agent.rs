@@ -173,7 +173,7 @@ pub(in crate::ops) fn is_tool_of_another(
 }
 
 /// The agent of that session, by the shortest way: the session record names it.
-pub(super) fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agent>, CommandError> {
+pub(in crate::ops) fn registered(mesh: &Mesh, session: &SessionId) -> Result<Option<Agent>, CommandError> {
     let Some(name) = mesh.sessions().last_name(session)? else { return Ok(None) };
     let record = mesh.registry().get(&name)?;
     let is_it = |record: &Registration| {

@@ -75,7 +75,11 @@ impl Newcomer {
     }
 
     /// The caller's registration, if its session id or its process has changed: then its claims change.
-    pub(super) fn moved(&self, mesh: &Mesh) -> Result<Option<Agent>, CommandError> {
+    pub(super) fn moved(
+        &self,
+        mesh: &Mesh,
+        adopts: Option<&SessionId>,
+    ) -> Result<Option<Agent>, CommandError> {
         let has_new_id =
             self.session.is_some() && !self.may_be_old && !harness::hosts_several_sessions(self.harness);
         let is_moved =
@@ -84,9 +88,13 @@ impl Newcomer {
                 (true, is_here) => !is_here,
                 (false, is_here) => is_here && has_new_id,
             };
-        let own =
-            |record: &Registration| !record.agent.is_foreign() && is_moved(&record.agent) && record.is_live();
-        Ok(mesh.registry().census()?.records.into_iter().find(own).map(|record| record.agent))
+        let is_adopted = |agent: &Agent| adopts == Some(&agent.session);
+        let records = mesh.registry().census()?.records;
+        let of_ours = |record: &Registration| !record.agent.is_foreign() && record.is_live();
+        let mut own: Vec<Agent> = records.into_iter().filter(of_ours).map(|record| record.agent).collect();
+        own.retain(|agent| is_adopted(agent) || is_moved(agent));
+        own.sort_by_key(|agent| !is_adopted(agent));
+        Ok(own.into_iter().next())
     }
 }
 

@@ -37,6 +37,9 @@ pub(in crate::store::wire) struct ReservationKeys {
     /// The first commit of the repository, if it binds in all of its work trees.
     #[serde(skip_serializing_if = "Option::is_none")]
     repository: Option<String>,
+    /// Agents whose own reservations don't bind the holder there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    passed_by: Vec<String>,
 }
 
 fn reach_of(repository: Option<String>) -> ReservationReach {
@@ -124,13 +127,27 @@ impl From<ReservationKeys> for Reservation {
             task,
             contested,
             repository,
+            passed_by,
         } = keys;
         let literal = literal == Some(true);
         let case = if ignore_case == Some(true) { LetterCase::Ignored } else { LetterCase::Matters };
         let task = task.map(|TaskKeys { spec, id }| TaskRef { spec, id });
         let contest = contested.and_then(MarkKeys::read);
         let (is_literal, reach) = (literal, reach_of(repository));
-        Self { pattern, reason, since, root, expires_at, head, is_literal, case, task, contest, reach }
+        Self {
+            pattern,
+            reason,
+            since,
+            root,
+            expires_at,
+            head,
+            is_literal,
+            case,
+            task,
+            contest,
+            reach,
+            passed_by,
+        }
     }
 }
 
@@ -148,6 +165,7 @@ impl From<Reservation> for ReservationKeys {
             task,
             contest,
             reach,
+            passed_by,
         } = reservation;
         let literal = literal.then_some(true);
         let ignore_case = (case == LetterCase::Ignored).then_some(true);
@@ -166,6 +184,7 @@ impl From<Reservation> for ReservationKeys {
             task,
             contested,
             repository,
+            passed_by,
         }
     }
 }

@@ -1,0 +1,175 @@
+//! The place of a worker: its supervisor registers it as an agent before it starts, if something is to be held for it.
+//!
+//! The registration has the supervisor's process, so it holds nothing once the supervisor is dead. A worker that is a
+//! command is moved into it when it has started; the hooks of another take the place over when its session begins. From
+//! then on the worker's own process counts.
+
+use std::time::Duration;
+
+use crate::domain::runs::{Run, RunState};
+use crate::domain::{Agent, AgentName, Harness, SessionId};
+use crate::harness;
+use crate::store::{Mesh, RunOrder, RunRefusal};
+use crate::sys::{clock, process};
+
+use super::gate::Gate;
+use super::own_run::kept_session;
+use super::reserved_gate::{as_gate, refusal, refusal_of_waiting, waiting_reason, wanted};
+use super::supervisor::{RunFinish, Supervisor};
+use crate::ops::agents::join::{JoinRequest, join};
+use crate::ops::agents::leave::leave_as;
+use crate::ops::agents::roster::Roster;
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
+use crate::ops::reservations::run_paths::take_for_run;
+use crate::ops::runner::carry_out;
+
+/// How often a run that waits for paths looks: nothing tells it of the end of an agent.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What became of the place before something is a run.
+pub(super) enum KeptAtOnce {
+    /// There is nothing to hold, or the run waits for it.
+    NotNow,
+    Kept(Box<Agent>),
+    /// It will not be a run; why is recorded.
+    Refused,
+}
+
+/// Keeps the place, if the run does not wait for it.
+pub(super) fn keep_at_once(
+    op: &Op,
+    mesh: &Mesh,
+    run: &mut Run,
+    order: &RunOrder,
+) -> Result<KeptAtOnce, CommandError> {
+    if !order.holds_something() || order.is_to_wait {
+        return Ok(KeptAtOnce::NotNow);
+    }
+    match keep(op, mesh, run, order) {
+        Ok(worker) => Ok(KeptAtOnce::Kept(Box::new(worker))),
+        Err(error) => {
+            let gate = error.facts.iter().find_map(|(name, detail)| match detail {
+                ErrorDetail::Text(text) if *name == "gate" => Some(text.clone()),
+                _ => None,
+            });
+            let CommandError { kind, message, hints, .. } = error;
+            let refusal = RunRefusal::NotHeld { kind: kind.name().to_string(), gate, message, hints };
+            mesh.runs().put_refusal(&run.id, &refusal)?;
+            Ok(KeptAtOnce::Refused)
+        }
+    }
+}
+
+/// The error that a supervisor recorded.
+pub(super) fn not_held(kind: &str, gate: Option<&str>, message: String, hints: Vec<String>) -> CommandError {
+    let known = CommandErrorKind::ALL.iter().find(|known| known.name() == kind);
+    let mut error = CommandError::new(known.copied().unwrap_or(CommandErrorKind::Gate), message);
+    error.hints = hints;
+    match gate {
+        Some(gate) => error.fact("gate", gate),
+        None => error,
+    }
+}
+
+/// Registers the worker, and reserves for it what the run asked for: all or nothing.
+fn keep(op: &Op, mesh: &Mesh, run: &mut Run, order: &RunOrder) -> Result<Agent, CommandError> {
+    if let Some(refused) = refusal(op, mesh, run)? {
+        return Err(refused);
+    }
+    let agent = register(op, mesh, run, order)?;
+    let held = hold(op, mesh, run, &agent);
+    match &held {
+        Ok(agent) => run.agent = Some(agent.name.clone()),
+        Err(_) => give_up(op, mesh, &agent),
+    }
+    // Before anything else: others wait to hear of it.
+    carry_out(op);
+    held.map_err(as_gate)
+}
+
+fn hold(op: &Op, mesh: &Mesh, run: &Run, agent: &Agent) -> Result<Agent, CommandError> {
+    let roster = Roster::read(mesh)?;
+    let wanted = wanted(op, mesh, run, &roster)?;
+    wanted.compare(&roster, agent, clock::now());
+    take_for_run(op, mesh, agent, &wanted)
+}
+
+fn register(op: &Op, mesh: &Mesh, run: &Run, order: &RunOrder) -> Result<Agent, CommandError> {
+    let ordered = order.name.clone().map(AgentName::new).transpose()?;
+    // Whoever goes on with a session keeps its name, if nobody else has it.
+    let resumed = order.resumes.clone().map(SessionId::new).transpose()?;
+    let former = resumed.map(|session| mesh.sessions().last_name(&session)).transpose()?.flatten();
+    let request = JoinRequest {
+        name: ordered.clone().or(former),
+        harness: Some(run.harness.as_deref().and_then(harness::parse).unwrap_or(Harness::OTHER)),
+        session: Some(kept_session(&run.id)?),
+        pid: Some(process::own_pid().get().into()),
+        model: run.model.clone(),
+        ..JoinRequest::default()
+    };
+    let joined = match join(op, &request) {
+        Err(error) if error.kind == CommandErrorKind::NameTaken && ordered.is_none() => {
+            join(op, &JoinRequest { name: None, ..request })
+        }
+        joined => joined,
+    };
+    Ok(joined?.profile.agent)
+}
+
+/// Gives up what is held for a worker, if that has not taken it over.
+pub(super) fn give_up(op: &Op, mesh: &Mesh, worker: &Agent) {
+    match leave_as(op, mesh, worker) {
+        // Its own hooks have taken it over, or somebody evicted it.
+        Err(error) if error.kind == CommandErrorKind::NotJoined => {}
+        Err(error) => op.warn(format!("{} could not leave: {error}", worker.name)),
+        Ok(_) => {}
+    }
+}
+
+impl Supervisor<'_> {
+    /// Waits until everything is held for the worker. An end of the run if that is not possible.
+    pub(super) fn keep_place(&mut self) -> Result<Option<RunFinish>, CommandError> {
+        if !self.order.holds_something() || self.worker.is_some() {
+            return Ok(None);
+        }
+        loop {
+            if let Some(order) = self.mesh.runs().stop_order(&self.run.id)? {
+                return Ok(Some(RunFinish::new(RunState::Stopped, format!("stopped by {}", order.by))));
+            }
+            let refused = match refusal_of_waiting(self.op, self.mesh, &self.run)? {
+                Some(refused) => refused,
+                None => match keep(self.op, self.mesh, &mut self.run, &self.order) {
+                    Ok(worker) => {
+                        self.worker = Some(worker);
+                        self.run.reason = None;
+                        self.mesh.runs().put(&self.run)?;
+                        return Ok(None);
+                    }
+                    Err(error) => error,
+                },
+            };
+            if !is_about_paths(&refused) {
+                return Err(refused);
+            }
+            let reason = Some(waiting_reason(&refused));
+            if self.run.reason != reason {
+                self.run.reason = reason;
+                self.mesh.runs().put(&self.run)?;
+            }
+            clock::pause(LOOK);
+        }
+    }
+
+    /// Holds everything again for a worker that has ended and will go on later. If that fails now, it is waited for then.
+    pub(super) fn keep_again(&mut self) {
+        if self.order.holds_something() {
+            self.worker = keep(self.op, self.mesh, &mut self.run, &self.order).ok();
+        }
+    }
+}
+
+fn is_about_paths(error: &CommandError) -> bool {
+    let gate = ErrorDetail::Text(Gate::Reserved.name().to_string());
+    error.kind == CommandErrorKind::Gate && error.facts.contains(&("gate", gate))
+}

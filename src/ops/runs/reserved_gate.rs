@@ -1,0 +1,159 @@
+//! The gate `reserved`: whether another agent holds what a run wants to reserve for its worker.
+//!
+//! What whoever started the run holds passes to its worker (`reservations::passed`), and so does what is held by those
+//! above, if that is a worker itself.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::pattern::SearchBudget;
+use crate::domain::runs::{Run, RunParent, RunState};
+use crate::domain::{Agent, Conflict, Liveness, SessionId};
+use crate::store::Mesh;
+use crate::sys::clock;
+use crate::sys::git::WorkTree;
+
+use super::gate::Gate;
+use super::own_run::kept_session;
+use crate::ops::agents::roster::Roster;
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::reservations::conflicts::{STEPS_UNDER_LOCK, WantedReservations};
+use crate::ops::reservations::run_paths::{newcomer_refusal, run_drafts};
+
+/// How many runs are above a run at most.
+const MOST_ABOVE: usize = 16;
+
+/// The patterns as they are kept: from the root of the work tree that the run works for.
+pub(super) fn patterns(
+    op: &Op,
+    from: &Path,
+    root: &Path,
+    typed: &[String],
+) -> Result<Vec<String>, CommandError> {
+    if typed.is_empty() {
+        return Ok(Vec::new());
+    }
+    // They are paths of the repository that the run works in, wherever they are typed.
+    let from = if from.starts_with(tree_at(root)) { from } else { root };
+    let drafts = run_drafts(op, &*op.create_mesh()?, from, typed)?;
+    Ok(drafts.into_iter().map(|draft| draft.pattern).collect())
+}
+
+/// The root of the work tree that the run works for.
+pub(super) fn tree_of(run: &Run) -> PathBuf {
+    tree_at(Path::new(run.project.as_ref().unwrap_or(&run.root)))
+}
+
+fn tree_at(dir: &Path) -> PathBuf {
+    WorkTree::containing(dir).map_or_else(|| dir.to_path_buf(), |tree| tree.root)
+}
+
+/// What the run wants to reserve.
+pub(super) fn wanted<'m>(
+    op: &Op,
+    mesh: &'m Mesh,
+    run: &Run,
+    roster: &Roster<'_>,
+) -> Result<WantedReservations<'m>, CommandError> {
+    let tree = tree_of(run);
+    let mut drafts = run_drafts(op, mesh, &tree, &run.reserve)?;
+    let passed_by = names_above(mesh, roster, &run.parent)?;
+    let title: String = run.title(60).chars().filter(|letter| !letter.is_control()).collect();
+    for draft in &mut drafts {
+        draft.reason = Some(format!("run {}: {title}", run.id));
+        draft.passed_by.clone_from(&passed_by);
+    }
+    Ok(WantedReservations::new(mesh, drafts, &tree.to_string_lossy()))
+}
+
+/// The refusal, if another agent holds something of it.
+pub(super) fn refusal(op: &Op, mesh: &Mesh, run: &Run) -> Result<Option<CommandError>, CommandError> {
+    if run.reserve.is_empty() {
+        return Ok(None);
+    }
+    let roster = Roster::read(mesh)?;
+    let wanted = wanted(op, mesh, run, &roster)?;
+    Ok(newcomer_refusal(&wanted, &roster, clock::now()).map(as_gate))
+}
+
+/// Like [`refusal`], for a run that waits: an older run that waits for the same, and could have it now, goes first.
+pub(super) fn refusal_of_waiting(
+    op: &Op,
+    mesh: &Mesh,
+    run: &Run,
+) -> Result<Option<CommandError>, CommandError> {
+    if run.reserve.is_empty() {
+        return Ok(None);
+    }
+    let roster = Roster::read(mesh)?;
+    let mine = wanted(op, mesh, run, &roster)?;
+    let now = clock::now();
+    if let Some(refused) = newcomer_refusal(&mine, &roster, now) {
+        return Ok(Some(as_gate(refused)));
+    }
+    let is_before = |other: &Run| (other.queued_at, &other.id) < (run.queued_at, &run.id);
+    let budget = SearchBudget::new(STEPS_UNDER_LOCK);
+    for other in mesh.runs().list()?.runs {
+        let waits = other.state == RunState::Queued && !other.reserve.is_empty() && is_before(&other);
+        if !waits || mesh.runs().owner_liveness(&other) == Liveness::Gone {
+            continue;
+        }
+        // What can't be read there any more is wanted by nobody.
+        let Ok(theirs) = wanted(op, mesh, &other, &roster) else { continue };
+        let meets =
+            |mine| theirs.patterns().any(|theirs| Conflict::of(mine, theirs, &budget) != Conflict::None);
+        if mine.patterns().any(meets) && newcomer_refusal(&theirs, &roster, now).is_none() {
+            let text = format!("run {}, which is older, is about to reserve the same", other.id);
+            return Ok(Some(Gate::Reserved.refuse(text)));
+        }
+    }
+    Ok(None)
+}
+
+/// The refusal of a reservation as that of the gate.
+pub(super) fn as_gate(error: CommandError) -> CommandError {
+    if error.kind != CommandErrorKind::Reserved {
+        return error;
+    }
+    let mut refused = Gate::Reserved.refuse(error.message);
+    refused.hints =
+        error.hints.iter().filter_map(|hint| hint.split("; you get").next()).map(str::to_string).collect();
+    refused.hints.push("`--wait` waits until it is free".to_string());
+    refused.facts.extend(error.facts);
+    refused
+}
+
+/// Why a run waits, by the refusal that it would get otherwise.
+pub(super) fn waiting_reason(refused: &CommandError) -> String {
+    format!("waits for its paths: {}", refused.message)
+}
+
+/// What the gate says of paths that are free.
+pub(super) fn free_text(run: &Run) -> String {
+    let list: Vec<String> = run.reserve.iter().map(|pattern| format!("`{pattern}`")).collect();
+    let verb = if list.len() == 1 { "is" } else { "are" };
+    format!("{} {verb} free", list.join(", "))
+}
+
+/// The names of the live agents that the run was started by, directly or by way of other runs.
+fn names_above(mesh: &Mesh, roster: &Roster<'_>, parent: &RunParent) -> Result<Vec<String>, CommandError> {
+    let mut names: Vec<String> = Vec::new();
+    let mut next = Some(parent.clone());
+    for _ in 0..MOST_ABOVE {
+        let Some(RunParent { agent, session, run }) = next else { break };
+        let kept = run.as_ref().map(kept_session).transpose()?;
+        let is_session = |one: &Option<SessionId>, other: &Agent| one.as_ref() == Some(&other.session);
+        let is_it = |other: &&Agent| {
+            let is_named = session.is_none() && agent.as_ref() == Some(&other.name);
+            is_named || is_session(&session, other) || is_session(&kept, other)
+        };
+        names.extend(roster.live().filter(is_it).map(|agent| agent.name.to_string()));
+        next = match run {
+            Some(run) => mesh.runs().get(&run)?.map(|run| run.parent),
+            None => None,
+        };
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
