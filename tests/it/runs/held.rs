@@ -257,7 +257,7 @@ fn a_worker_of_a_harness_takes_the_place_that_is_kept_for_it() {
     // A stand-in for a harness: its hooks join, and then ask whether they may edit.
     let stand_in = r#"#!/bin/sh
 hook() { printf '%s' "$2" | msg hook claude "$1"; }
-said=$(msg reservations --json | tr -d ' \n' | grep -o '"holder":"[^"]*"')
+said=$(msg reservations --json | tr -d ' \n' | grep -o '"holder":"[^"]*"' | tr '\n' ' ')
 hook SessionStart '{"session_id":"s-1","cwd":"'"$PWD"'","source":"startup","hook_event_name":"SessionStart"}' >/dev/null
 edit() {
   printf '{"session_id":"s-1","cwd":"%s","tool_name":"Edit","tool_use_id":"u","tool_input":{"file_path":"%s/%s"}}' "$PWD" "$PWD" "$1" |
@@ -306,9 +306,9 @@ fn what_can_not_be_reserved_starts_nothing() {
     let outside = env.home().join("x");
     let outside = outside.to_str().unwrap();
     for (pattern, kind) in
-        [("", "invalid_pattern"), ("../x", "too_broad"), (outside, "too_broad"), ("a[", "invalid_pattern")]
+        [("", "invalid_pattern"), ("a[", "invalid_pattern"), ("../x", "too_broad"), (outside, "too_broad")]
     {
-        assert_eq!(env.fails(1, &["run", "holds", "x", "--reserve", pattern]), kind, "{pattern}");
+        assert_eq!(env.fails(2, &["run", "holds", "x", "--reserve", pattern]), kind, "{pattern}");
     }
     assert_eq!(env.fails(2, &["run", "holds", "x", "--wait"]), "usage");
     assert_eq!(env.ok(&["runs", "--all"])["runs"], json!([]));
@@ -325,7 +325,7 @@ fn what_can_not_be_reserved_starts_nothing() {
     let dry: Value = serde_json::from_slice(&below.output().unwrap().stdout).unwrap();
     assert_eq!(dry["gates"].as_array().unwrap().iter().find_map(answer), Some(json!("`docs/x.md` is free")));
     fs::remove_dir_all(env.work().join(".git")).unwrap();
-    assert_eq!(env.fails(1, &["run", "holds", "x", "--reserve", "a"]), "no_repository");
+    assert_eq!(env.fails(2, &["run", "holds", "x", "--reserve", "a"]), "no_repository");
 }
 
 #[test]
