@@ -8,6 +8,10 @@ use crate::sys::{detached, process};
 /// Every descendant of this process that is alive, but for supervisors of other runs and what they started: those
 /// belong to nobody but themselves.
 pub fn own_descendants() -> Vec<Pid> {
+    // Without a child there is no descendant, and nobody has to look at every process of the machine.
+    if !process::has_children() {
+        return Vec::new();
+    }
     let is_alive = |pid: &Pid| process::identify(*pid).is_some();
     process::descendants_but(process::own_pid(), detached::is_supervisor)
         .into_iter()

@@ -6,12 +6,17 @@ use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use nix::errno::Errno;
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::{SysconfVar, sysconf};
 
 use super::ProcessDetails;
 use crate::domain::process::ProcessStatus;
 use crate::domain::{Pid, ProcessTraits};
 use crate::sys::clock;
+
+/// Room for the variables of most processes.
+const ENVIRONMENT: usize = 16 * 1024;
 
 pub(super) fn boot_id() -> Option<String> {
     line("/proc/sys/kernel/random/boot_id")
@@ -72,7 +77,17 @@ pub(super) fn is_stopped(pid: Pid) -> bool {
 
 /// The variables that it was started with, each followed by a zero byte. Variables that it set later are not included.
 pub(super) fn first_environment(pid: Pid) -> Option<Vec<u8>> {
-    fs::read(format!("/proc/{pid}/environ")).ok()
+    let mut file = fs::File::open(format!("/proc/{pid}/environ")).ok()?;
+    // The file reports no length, and without room it would be read in small pieces.
+    let mut variables = Vec::with_capacity(ENVIRONMENT);
+    file.read_to_end(&mut variables).ok()?;
+    Some(variables)
+}
+
+/// Whether this process has children, ended ones that nobody has waited for included. `true` if unknown.
+pub(super) fn has_children() -> bool {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    waitid(Id::All, flags) != Err(Errno::ECHILD)
 }
 
 /// Every process that can be seen.

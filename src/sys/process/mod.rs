@@ -173,6 +173,11 @@ pub fn started_with(name: &str, value: &str) -> Vec<Pid> {
     imp::pids().into_iter().filter(|pid| was_started_with(*pid, name, value)).collect()
 }
 
+/// Whether this process has children, ended ones that nobody has waited for included. `true` if unknown.
+pub fn has_children() -> bool {
+    imp::has_children()
+}
+
 /// The children of a process, their children, and so on, without those that are left out and theirs.
 pub fn descendants_but(ancestor: Pid, is_left_out: impl Fn(Pid) -> bool) -> Vec<Pid> {
     let parents: Vec<(Pid, Pid)> =

@@ -77,6 +77,12 @@ pub(super) fn uptime() -> Option<std::time::Duration> {
     None
 }
 
+/// There is no portable way to ask without a child being waited for.
+#[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
+pub(super) fn has_children() -> bool {
+    true
+}
+
 /// Not available in a form that can be parsed.
 #[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
 pub(super) fn first_environment(_: Pid) -> Option<Vec<u8>> {
