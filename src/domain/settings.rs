@@ -4,6 +4,8 @@
 //! Values are checked when they are set, so reading one cannot fail.
 
 mod domain_map;
+mod model_price;
+mod prices;
 mod value_types;
 
 use std::time::Duration;
@@ -14,6 +16,8 @@ use super::awareness::work_domain::{ConfiguredDomain, DomainError};
 use super::name_words::{NameTheme, WordsError};
 use super::pattern::{NormalPath, Pattern};
 use domain_map::DomainMap;
+pub use model_price::ModelPrice;
+use prices::PriceMap;
 pub use value_types::{
     AwarenessMode, DependencyPolicy, Durability, FeedPrivacy, KnowledgeMode, PromptSharing, RawValue,
     SettingSource, SettingValue, WakePolicy,
@@ -160,6 +164,8 @@ settings! {
         "MiB of memory that have to be free before another worker is started"
     "backOff", User => back_off: BoundedNumber<0, 3600> = BoundedNumber(10.0);
         "seconds that a profile waits after three failed runs in a row; each further one doubles it, up to 30 times"
+    "prices", User => prices: PriceMap = PriceMap(Vec::new());
+        "what models cost, for workers that don't report it: {\"MODEL\": {\"input\": 3, \"output\": 15}} in dollars for a million tokens"
     "graveDays", User => grave_days: BoundedNumber<1, 36_500> = BoundedNumber(30.0);
         "days for which a session that is gone is remembered; its unread mail stays longer"
 }
@@ -319,6 +325,11 @@ impl Settings {
     /// The command that hears of changes of runs, as words; none if there is no such command.
     pub fn notify(&self) -> &[String] {
         &self.notify.0
+    }
+
+    /// What a model costs, if that is configured.
+    pub fn price_of(&self, model: &str) -> Option<&ModelPrice> {
+        self.prices.of(model)
     }
 
     pub fn lock_timeout(&self) -> Duration {

@@ -66,7 +66,16 @@ pub const UNASKED_COMMANDS: &[&str] = &[
 ];
 
 /// What may run without asking exactly as it is here, and with nothing after it.
-pub const UNASKED_LINES: &[&str] = &["runs", "runs --all", "runs --all --json", "runs --json"];
+pub const UNASKED_LINES: &[&str] = &[
+    "budget",
+    "budget --json",
+    "runs",
+    "runs --all",
+    "runs --all --json",
+    "runs --bill",
+    "runs --bill --json",
+    "runs --json",
+];
 
 /// First words of what the user is asked about, also where a wider rule of theirs allows `msg`: what starts workers,
 /// speaks for a person, or changes a work tree.
@@ -124,6 +133,8 @@ mod tests {
             "whoami --json",
             "runs",
             "runs --json",
+            "runs --bill",
+            "budget",
             "runs show k3",
             "runs stop k3",
             "complete t1",

@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod awareness;
 pub mod background;
+mod budget;
 mod context;
 pub mod doctor;
 mod duration;
@@ -39,6 +40,7 @@ pub use agents::list::{AgentFilter, AgentList, AgentRelation, GoneAgent, agents,
 pub use agents::profile::AgentProfile;
 pub use agents::rename::rename;
 pub use agents::set_status::{MAX_STATUS, set_status};
+pub use budget::{BudgetPart, BudgetView, CurrentBudget, OwnGrant, OwnGrantPart, budget, set_budget};
 pub use context::{Context, FolderScope, GlobalOptions, McpClient};
 pub use duration::parse_duration;
 pub use effects::Op;

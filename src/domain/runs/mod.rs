@@ -2,6 +2,9 @@
 
 mod back_off;
 mod batch;
+mod bill;
+mod grant;
+mod grant_tree;
 mod id;
 mod line_cutter;
 mod money;
@@ -14,6 +17,9 @@ mod usage;
 
 pub use back_off::{BackOff, back_off};
 pub use batch::{BatchKind, BatchLine, BatchPlan, TaskLineProblem};
+pub use bill::{Bill, BillSum, BilledTask};
+pub use grant::{Grant, GrantKind, GrantShare, Granter};
+pub use grant_tree::{BudgetUse, GrantTree};
 pub use id::{RunId, RunIdError};
 pub use line_cutter::LineCutter;
 pub use money::{MicroUsd, MoneyError};

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::grant::Grant;
 use super::id::RunId;
 use super::question::RunQuestion;
 use super::state::RunState;
@@ -54,6 +55,8 @@ pub struct Run {
     pub reason: Option<String>,
     pub usage: Usage,
     pub cost: Cost,
+    /// What it may use up, together with all runs that its worker starts.
+    pub grant: Grant,
     /// Until when it waits, if it knows.
     pub until: Option<Timestamp>,
     /// The smallest number that no other run on this machine has at the same time.

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::question::RunQuestion;
 use super::run::Run;
 use super::state::RunState;
+use super::usage::Cost;
 use crate::domain::format_duration;
 
 impl Run {
@@ -14,14 +15,20 @@ impl Run {
         format_duration(self.ended_at.unwrap_or(now).duration_since(since))
     }
 
-    /// What it used, as far as that is known: `12.3k tokens`, `$0.02`.
+    /// What it used, as far as that is known: `12.3k tokens`, `$0.02`, `$0.02 computed`, `cost unknown`.
     pub fn used(&self) -> Vec<String> {
         let tokens = self.usage.tokens().map(|tokens| match tokens {
             0..1_000 => format!("{tokens} tokens"),
             1_000..1_000_000 => format!("{}.{}k tokens", tokens / 1_000, tokens % 1_000 / 100),
             _ => format!("{}.{:02}M tokens", tokens / 1_000_000, tokens % 1_000_000 / 10_000),
         });
-        tokens.into_iter().chain(self.cost.amount().map(|amount| amount.to_string())).collect()
+        let cost = match self.cost {
+            Cost::Reported(amount) => Some(amount.to_string()),
+            Cost::Computed(amount) => Some(format!("{amount} computed")),
+            // Where nothing at all is known, there is nothing to say.
+            Cost::Unknown => tokens.as_ref().map(|_| "cost unknown".to_string()),
+        };
+        tokens.into_iter().chain(cost).collect()
     }
 
     /// What there is to say about it beside its state: the question that is open, what it does now, or why it ended as

@@ -3,6 +3,7 @@
 use super::super::awareness::work_domain::{ConfiguredDomain, DomainError};
 use super::super::name_words::{NameTheme, WordsError};
 use super::SettingError;
+use super::model_price::ModelPrice;
 
 /// An unchecked value from a JSON file, an environment variable or an argument.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,7 @@ pub enum SettingValue {
     List(Vec<String>),
     Words { adjectives: Vec<String>, nouns: Vec<String> },
     Domains(Vec<ConfiguredDomain>),
+    Prices(Vec<ModelPrice>),
     Wake { is_enabled: bool, may_paste: bool },
 }
 

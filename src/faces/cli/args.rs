@@ -62,6 +62,7 @@ Let others work for you:
   runs         List runs of workers, and look at one
   tell         Answer the permission question of a worker
   mode         Show or set what agents may do in this repository
+  budget       Show or set what all runs of this repository may use up together
   workers      List the kinds of workers, and the harnesses and local models for them
 
 Look around:

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::runs::{EarlierRun, Run, RunQuestion, Usage};
+use crate::domain::runs::{EarlierRun, GrantKind, Granter, MicroUsd, Run, RunQuestion, Usage};
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::store::iso;
 
@@ -48,6 +48,7 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         "usage": if is_nothing_known { Value::Null } else { usage },
         "costUsd": run.cost.amount().map(|amount| amount.dollars()),
         "costIs": run.cost.name(),
+        "granted": granted(run),
         "branch": run.branch,
         "changed": run.changed,
         "saved": run.saved,
@@ -56,5 +57,23 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         "answerWith": run.question.as_ref().map(|question| answer_command(run, question, AnswerChoice::Allow)),
         "until": run.until.map(iso),
         "reserve": run.reserve,
+    })
+}
+
+/// What it may use up with the runs that its worker starts, and who granted that: a run, or the budget of the repository.
+fn granted(run: &Run) -> Value {
+    if run.grant.is_unlimited() {
+        return Value::Null;
+    }
+    let by = |kind| match run.grant.by(kind) {
+        Some(Granter::Run(id)) => Some(id.as_str()),
+        Some(Granter::Budget(_)) => Some("budget"),
+        None => None,
+    };
+    json!({
+        "usd": run.grant.amount(GrantKind::Usd).map(|micros| MicroUsd::from_micros(micros).dollars()),
+        "usdBy": by(GrantKind::Usd),
+        "tokens": run.grant.amount(GrantKind::Tokens),
+        "tokensBy": by(GrantKind::Tokens),
     })
 }

@@ -5,6 +5,7 @@ use crate::domain::RecordedProcess;
 use crate::domain::runs::{Run, RunState};
 use crate::store::{BatchTaskRecord, Mesh, RunOrder, RunRefusal};
 
+use super::grants::{GrantAnswer, decide};
 use super::list::as_it_is;
 use super::settle::end_carriers;
 use crate::ops::error::CommandError;
@@ -21,26 +22,35 @@ pub(super) enum Admission {
 /// Writes the run into the ledger, unless something speaks against it. `starter` is who asked.
 pub(super) fn admit(
     mesh: &Mesh,
-    run: &Run,
+    run: &mut Run,
     order: &RunOrder,
     starter: RecordedProcess,
 ) -> Result<Admission, CommandError> {
-    let Some(key) = &order.batch_task else {
-        mesh.runs().put(run)?;
-        return Ok(Admission::Run);
-    };
+    let key = order.batch_task.as_deref();
     // Without the lock first: it may take seconds, and others want to be admitted.
-    end_interrupted(mesh, key)?;
+    key.map_or(Ok(()), |key| end_interrupted(mesh, key))?;
     let lock = mesh.runs().lock_admission()?;
-    end_interrupted(mesh, key)?;
-    if let Some(other) = doing(mesh, key)? {
-        mesh.runs().put_refusal(&run.id, &RunRefusal::DoneBy(other.id.to_string()))?;
-        return Ok(Admission::Refused);
+    key.map_or(Ok(()), |key| end_interrupted(mesh, key))?;
+    if let Some(key) = key
+        && let Some(other) = doing(mesh, key)?
+    {
+        return refuse(mesh, run, &RunRefusal::DoneBy(other.id.to_string()));
+    }
+    match decide(mesh, run, order)? {
+        GrantAnswer::Granted(grant, _) => run.grant = grant,
+        GrantAnswer::Refused(refusal) => return refuse(mesh, run, &RunRefusal::Budget(refusal)),
     }
     // In this order: a record of a run that is none is passed over, but a run without a record would be done twice.
-    mesh.runs().put_batch_task(key, &BatchTaskRecord { run: run.id.clone(), starter }, &lock)?;
+    if let Some(key) = key {
+        mesh.runs().put_batch_task(key, &BatchTaskRecord { run: run.id.clone(), starter }, &lock)?;
+    }
     mesh.runs().put(run)?;
     Ok(Admission::Run)
+}
+
+fn refuse(mesh: &Mesh, run: &Run, refusal: &RunRefusal) -> Result<Admission, CommandError> {
+    mesh.runs().put_refusal(&run.id, refusal)?;
+    Ok(Admission::Refused)
 }
 
 /// The run that does this task of a batch, or has done it.

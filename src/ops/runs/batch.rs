@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{after, select};
 
 use crate::domain::runs::{BatchKind, BatchLine, BatchPlan, Run, RunQuestion, RunState, TaskLineProblem};
-use crate::domain::workers::Isolation;
+use crate::domain::workers::{Budget, Isolation};
 use crate::domain::{Liveness, sha256};
 use crate::store::{Mesh, OrderedProgram, StopUrgency};
 use crate::sys::git::WorkTree;
@@ -44,6 +44,8 @@ pub struct BatchRequest {
     pub profile: Option<String>,
     /// How many of its runs may go on at once; `None`: as many as there are slots.
     pub jobs: Option<usize>,
+    /// What each of its runs may use up.
+    pub budget: Budget,
 }
 
 /// A batch that was checked and can be started.
@@ -51,6 +53,7 @@ pub struct BatchRequest {
 pub struct Batch {
     pub plan: BatchPlan,
     jobs: usize,
+    budget: Budget,
     /// Where its tasks are done, and the commit that is checked out there.
     base: (PathBuf, Option<String>),
 }
@@ -134,7 +137,7 @@ pub enum BatchEnd {
 
 /// Checks all tasks before anything is started. Everything that is wrong is told at once.
 pub fn check(op: &Op, request: BatchRequest) -> Result<Batch, CommandError> {
-    let BatchRequest { kind, mut lines, mut problems, profile, jobs } = request;
+    let BatchRequest { kind, mut lines, mut problems, profile, jobs, budget } = request;
     if lines.is_empty() && problems.is_empty() {
         problems.push(TaskLineProblem::new(1, "there is no task in it"));
     }
@@ -160,7 +163,7 @@ pub fn check(op: &Op, request: BatchRequest) -> Result<Batch, CommandError> {
     let tree = WorkTree::containing(&op.cwd);
     let base = (op.cwd.clone(), tree.and_then(|tree| tree.head_commit()));
     let jobs = jobs.unwrap_or_else(|| most_at_once(&op.settings) as usize).max(1);
-    Ok(Batch { plan, jobs, base })
+    Ok(Batch { plan, jobs, budget, base })
 }
 
 fn check_line(op: &Op, line: &BatchLine) -> Result<(), TaskLineProblem> {
@@ -326,7 +329,8 @@ impl BatchEngine<'_> {
         let results = results.collect::<Result<Vec<String>, CommandError>>()?;
         let results: Vec<&str> = results.iter().map(String::as_str).collect();
         let text = self.batch.plan.text(place, &results);
-        let mut new = plan(self.op, request_of(&self.batch.plan.lines[place], text))?;
+        let request = request_of(&self.batch.plan.lines[place], text);
+        let mut new = plan(self.op, RunRequest { budget: self.batch.budget, ..request })?;
         let needed = self.batch.plan.needs(place).iter().filter_map(|need| self.tasks[*need].key.as_deref());
         let key = self.batch.key(place, &new, &needed.collect::<String>());
         new.order.batch_task = Some(key.clone());

@@ -23,6 +23,8 @@ pub enum Gate {
     Reserved,
     /// So many workers run at once.
     Slots,
+    /// A run is granted its budget out of the one above.
+    Budget,
     /// The account must not be at its limit. The run waits for the reset.
     Limit,
     /// After failures in a row the next run waits.
@@ -42,7 +44,7 @@ pub struct GateAnswer {
 
 impl Gate {
     /// Every gate, in the order in which they are asked.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Draining,
         Self::Mode,
         Self::Depth,
@@ -52,6 +54,7 @@ impl Gate {
         Self::Harness,
         Self::Reserved,
         Self::Slots,
+        Self::Budget,
         Self::Limit,
         Self::BackOff,
         Self::Loop,
@@ -68,6 +71,7 @@ impl Gate {
             Self::Harness => "harness",
             Self::Reserved => "reserved",
             Self::Slots => "slots",
+            Self::Budget => "budget",
             Self::Limit => "limit",
             Self::BackOff => "backoff",
             Self::Loop => "loop",

@@ -1,7 +1,9 @@
 //! `msg runs gc`: saves what is not saved, frees what nobody needs, and says why. No work is lost by it.
 
-use crate::domain::runs::{Run, RunId};
-use crate::store::{Mesh, WorkStage};
+use std::collections::HashSet;
+
+use crate::domain::runs::{GrantTree, Run, RunId};
+use crate::store::{Mesh, StoreError, WorkStage};
 use crate::sys::git::run_tree::RunTreeError;
 
 use super::ended_work::Asker;
@@ -64,7 +66,7 @@ pub fn gc(op: &Op, mode: GcMode) -> Result<Vec<GcStep>, CommandError> {
         op.note_absent_mesh();
         return Ok(Vec::new());
     };
-    let mut collector = Collector { op, mesh: &mesh, mode, steps: Vec::new() };
+    let mut collector = Collector { op, mesh: &mesh, mode, steps: Vec::new(), budgeted: HashSet::new() };
     let asker = Asker::find(op, &mesh)?;
     let unsaved = collector.unsaved()?;
     if mode == GcMode::Do {
@@ -75,6 +77,7 @@ pub fn gc(op: &Op, mode: GcMode) -> Result<Vec<GcStep>, CommandError> {
     }
     let _lock = if mode == GcMode::Do { Some(mesh.runs().lock_work()?) } else { None };
     let runs: Vec<Run> = mesh.runs().list()?.runs.into_iter().map(|run| as_it_is(&mesh, run)).collect();
+    collector.budgeted = budgeted(op, &mesh, &runs)?;
     for (place, run) in runs.iter().enumerate().filter(|(_, run)| run.state.is_final()) {
         if !asker.is_parent_of(&mesh, &run.id, &run.parent)? {
             continue;
@@ -86,11 +89,30 @@ pub fn gc(op: &Op, mode: GcMode) -> Result<Vec<GcStep>, CommandError> {
     Ok(collector.steps)
 }
 
+/// The runs that count in a budget. If one can't be read, all that were granted something may.
+fn budgeted(op: &Op, mesh: &Mesh, runs: &[Run]) -> Result<HashSet<RunId>, CommandError> {
+    let budgets = match mesh.runs().budgets() {
+        Err(error @ StoreError::Corrupt { .. }) => {
+            op.warn(format!("a budget can't be read, so runs that may count in it are kept: {error}"));
+            None
+        }
+        budgets => Some(budgets?),
+    };
+    let tree = GrantTree::new(runs.iter().cloned());
+    let counts = |run: &&Run| match &budgets {
+        Some(budgets) => budgets.iter().any(|set| tree.counts_in(&run.id, &set.id, &set.carried)),
+        None => !run.grant.is_unlimited(),
+    };
+    Ok(runs.iter().filter(counts).map(|run| run.id.clone()).collect())
+}
+
 struct Collector<'a> {
     op: &'a Op,
     mesh: &'a Mesh,
     mode: GcMode,
     steps: Vec<GcStep>,
+    /// Runs that count in a budget: without them, more would be left of it.
+    budgeted: HashSet<RunId>,
 }
 
 impl Collector<'_> {
@@ -180,7 +202,7 @@ impl Collector<'_> {
     }
 
     fn forget(&mut self, run: &Run, place: usize) -> Result<(), CommandError> {
-        if place < MOST_RUNS {
+        if place < MOST_RUNS || self.budgeted.contains(&run.id) {
             return Ok(());
         }
         if self.mode == GcMode::Do {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use crate::domain::runs::{Cost, EarlierRun, Run, RunId, RunParent, RunState, Usage};
+use crate::domain::runs::{Cost, EarlierRun, Grant, Run, RunId, RunParent, RunState, Usage};
 use crate::domain::{MAX_TEXT, RecordedProcess, SessionId, sha256};
 use crate::store::{Mesh, OrderedProgram, RunOrder, RunRefusal};
 use crate::sys::environment::{self, variable};
@@ -15,6 +15,7 @@ use crate::sys::{clock, detached, process, random};
 
 use super::RUN_VARIABLE;
 use super::gate::{Gate, GateAnswer};
+use super::grants::{GrantAnswer, decide, refusal_error};
 use super::hold::hold_of;
 use super::kept_place;
 use super::mode_gate;
@@ -126,6 +127,7 @@ pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandErro
                     check_reserved(op, &mesh, &run, &new.order)?;
                     Err(kept_place::not_held(&kind, gate.as_deref(), message, hints))
                 }
+                Some(RunRefusal::Budget(refusal)) => Err(refusal_error(refusal)),
                 Some(RunRefusal::DoneBy(other)) => instead(&mesh, &other),
                 None => Err(not_started(status.to_string())),
             };
@@ -185,7 +187,14 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
     let mut run = draft(op, &mesh, new)?;
     check_launch(op, &mesh, &run, &new.order)?;
     check_reserved(op, &mesh, &run, &new.order)?;
-    let gates = gate_answers(op, &mesh, &run)?;
+    let budget = match decide(&mesh, &run, &new.order)? {
+        GrantAnswer::Granted(grant, said) => {
+            run.grant = grant;
+            said
+        }
+        GrantAnswer::Refused(refusal) => return Err(refusal_error(refusal)),
+    };
+    let gates = gate_answers(op, &mesh, &run, budget)?;
     let launch = worker_call::launch(
         &run,
         &new.order,
@@ -205,7 +214,12 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
 }
 
 /// What the gates say about a run that none of them refuses.
-fn gate_answers(op: &Op, mesh: &Mesh, run: &Run) -> Result<Vec<GateAnswer>, CommandError> {
+fn gate_answers(
+    op: &Op,
+    mesh: &Mesh,
+    run: &Run,
+    budget: Option<String>,
+) -> Result<Vec<GateAnswer>, CommandError> {
     let hold = hold_of(op, mesh, run)?;
     let slots = slots_now(op)?;
     let reserved = reserved_gate::refusal(op, mesh, run)?;
@@ -224,7 +238,10 @@ fn gate_answers(op: &Op, mesh: &Mesh, run: &Run) -> Result<Vec<GateAnswer>, Comm
             _ if gate == Gate::Slots => {
                 GateAnswer { gate, has_to_wait: slots.starts_with("0 "), text: slots.clone() }
             }
-            _ => GateAnswer { gate, has_to_wait: false, text: "yes".to_string() },
+            _ => {
+                let said = budget.clone().filter(|_| gate == Gate::Budget);
+                GateAnswer { gate, has_to_wait: false, text: said.unwrap_or_else(|| "yes".to_string()) }
+            }
         })
         .collect())
 }
@@ -274,6 +291,7 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
         reason: None,
         usage: Usage::default(),
         cost: Cost::Unknown,
+        grant: Grant::default(),
         until: None,
         slot: None,
         prompt,

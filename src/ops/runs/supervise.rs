@@ -43,7 +43,7 @@ pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
         KeptAtOnce::Kept(worker) => Some(*worker),
         KeptAtOnce::Refused => return Ok(()),
     };
-    if admit(&mesh, &run, &order, starter)? == Admission::Refused {
+    if admit(&mesh, &mut run, &order, starter)? == Admission::Refused {
         worker.iter().for_each(|worker| kept_place::give_up(op, &mesh, worker));
         return Ok(());
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use crate::domain::awareness::counters::AgentId;
-use crate::domain::runs::{Cost, Run, RunId, RunState, Usage};
+use crate::domain::runs::{Cost, MicroUsd, Run, RunId, RunState, Usage};
 use crate::domain::{Agent, MAX_TEXT, Pid};
 use crate::harness::worker::{CountedSpan, WorkerAdapter};
 use crate::store::{HeldSlot, Mesh, RunOrder};
@@ -15,6 +15,7 @@ use crate::sys::keeper::descendants::{own_descendants, signal_one};
 use crate::sys::{clock, process};
 
 use super::RUN_VARIABLE;
+use super::grants::{grant_tree, is_over_with_others};
 use super::run_events::{self, Notifier};
 use super::session_spending::SessionSpending;
 use super::telling;
@@ -94,7 +95,29 @@ impl Supervisor<'_> {
         let (before, paid) = self.used_before;
         let all = if is_session(counts.map(|counts| counts.usage)) { usage } else { before.plus(usage) };
         let sum = if is_session(counts.map(|counts| counts.cost)) { cost } else { paid.plus(cost) };
-        (all, sum)
+        (all, self.priced(all, sum))
+    }
+
+    /// What was reported that it cost, or else what it costs by the configured price of its model.
+    fn priced(&self, usage: Usage, cost: Cost) -> Cost {
+        let price = self.run.model.as_deref().and_then(|model| self.op.settings.price_of(model));
+        match (cost, price, usage.input, usage.output) {
+            // A part of the price would be taken for the whole.
+            (Cost::Unknown, Some(price), Some(input), Some(output)) => {
+                let (read, written) = (usage.cache_read.unwrap_or(0), usage.cache_write.unwrap_or(0));
+                Cost::Computed(MicroUsd::from_micros(price.micros([input, output, read, written])))
+            }
+            _ => cost,
+        }
+    }
+
+    /// Whether it and the runs that its worker started take more than it was granted. If the ledger can't be read, that
+    /// is looked at again later.
+    pub(super) fn is_over_with_others(&self) -> bool {
+        if self.run.grant.is_unlimited() {
+            return false;
+        }
+        grant_tree(self.mesh).is_ok_and(|tree| is_over_with_others(&tree, &self.run))
     }
 
     /// Writes the final state, once, and tells the parent.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::runs::{Run, RunParent, RunQuestion};
+use crate::domain::runs::{Cost, Run, RunParent, RunQuestion};
 use crate::domain::{Agent, Notice, PeerText};
 use crate::store::{Census, Mesh, WorkRecord};
 
@@ -120,10 +120,13 @@ fn end_notice(run: &Run, work: Option<&WorkRecord>) -> Notice {
     }
     if let Some(tokens) = run.usage.tokens() {
         notice = notice.say(" It used ").number(usize::try_from(tokens).unwrap_or(usize::MAX)).say(" tokens");
-        if let Some(amount) = run.cost.amount() {
-            notice = notice.say(" and cost ").code(&PeerText::new(amount.to_string()));
-        }
+        notice = match run.cost {
+            Cost::Unknown => notice.say("; what it cost is unknown"),
+            _ => tell_cost(notice.say(" and"), run.cost),
+        };
         notice = notice.say(".");
+    } else if run.cost.amount().is_some() {
+        notice = tell_cost(notice.say(" It"), run.cost).say(".");
     }
     if let Some(work) = work.filter(|work| work.tip.is_some()) {
         notice = tell_work(notice, run, work);
@@ -137,6 +140,16 @@ fn end_notice(run: &Run, work: Option<&WorkRecord>) -> Notice {
         }
     }
     notice
+}
+
+/// What it cost, and what that rests on.
+fn tell_cost(notice: Notice, cost: Cost) -> Notice {
+    let Some(amount) = cost.amount() else { return notice };
+    let notice = notice.say(" cost ").code(&PeerText::new(amount.to_string()));
+    match cost {
+        Cost::Computed(_) => notice.say(" (computed from your prices)"),
+        _ => notice.say(" (as reported)"),
+    }
 }
 
 /// What became of the work in its worktree, and how to go on.

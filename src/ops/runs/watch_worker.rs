@@ -15,7 +15,7 @@ use crate::sys::keeper::KeptExit;
 use crate::sys::keeper::kept::{KeptNews, KeptProgram};
 use crate::sys::watch::DirWatch;
 
-use super::budget::{OVER_BUDGET, is_over, over_budget};
+use super::budget::{OVER_BUDGET, OVER_WITH_OTHERS, is_over, over_budget};
 use super::command_end;
 use super::hold::record_limit;
 use super::own_run::kept_session;
@@ -62,6 +62,8 @@ pub(super) struct Watcher<'s, 'a> {
     written_at: Instant,
     is_unwritten: bool,
     questions: QuestionWatch,
+    /// When what it used was last compared with what is left of its budget.
+    compared_at: Option<Instant>,
 }
 
 impl<'s, 'a> Watcher<'s, 'a> {
@@ -86,6 +88,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
             written_at: Instant::now(),
             is_unwritten: false,
             questions: QuestionWatch::default(),
+            compared_at: None,
         }
     }
 
@@ -301,7 +304,14 @@ impl<'s, 'a> Watcher<'s, 'a> {
     fn check_budget(&mut self) {
         let run = &self.supervisor.run;
         if is_over(&self.supervisor.order, run.usage, run.cost) {
-            self.end_worker(RunState::OverBudget, OVER_BUDGET.to_string(), Instant::now());
+            return self.end_worker(RunState::OverBudget, OVER_BUDGET.to_string(), Instant::now());
+        }
+        // That reads the ledger.
+        if self.compared_at.is_none_or(|at| at.elapsed() > TICK) {
+            self.compared_at = Some(Instant::now());
+            if self.supervisor.is_over_with_others() {
+                self.end_worker(RunState::OverBudget, OVER_WITH_OTHERS.to_string(), Instant::now());
+            }
         }
     }
 
@@ -326,6 +336,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
         (end.usage, end.cost) = self.supervisor.spent.taken_off(end.usage, end.cost);
         (end.usage, end.cost) = self.supervisor.used_in_all(end.usage, end.cost);
         let usage = Some((end.usage, end.cost));
+        (self.supervisor.run.usage, self.supervisor.run.cost) = (end.usage, end.cost);
         if let Some(ending) = self.ending.take() {
             let (state, reason) = (Some(ending.state), Some(ending.reason));
             return Ok(RunFinish { state, reason, result: end.result, usage });
@@ -334,7 +345,8 @@ impl<'s, 'a> Watcher<'s, 'a> {
             let reason = Some("its keeper was killed, and the worker with it".to_string());
             return Ok(RunFinish { state: Some(RunState::Failed), reason, result: end.result, usage });
         }
-        if let Some(reason) = over_budget(&self.supervisor.order, &end) {
+        let with_others = || self.supervisor.is_over_with_others().then(|| OVER_WITH_OTHERS.to_string());
+        if let Some(reason) = over_budget(&self.supervisor.order, &end).or_else(with_others) {
             return Ok(RunFinish {
                 state: Some(RunState::OverBudget),
                 reason: Some(reason),

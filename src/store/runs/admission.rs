@@ -40,6 +40,22 @@ pub enum RunRefusal {
         message: String,
         hints: Vec<String>,
     },
+    /// The gate of the budget says no.
+    Budget(BudgetRefusal),
+}
+
+/// Why a run was granted nothing.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetRefusal {
+    /// A sentence.
+    pub text: String,
+    /// What to do about it, one sentence each.
+    pub hints: Vec<String>,
+    /// What is left, if that is known.
+    pub left: Option<String>,
+    /// The runs that hold the rest.
+    pub held_by: Vec<String>,
 }
 
 /// Which run does a task of a batch.

@@ -17,15 +17,18 @@
 //! runs/<id>/scratch/   files that belong to its worker's command line
 //! runs/<id>/result     its worker's last words, if the ledger has only the beginning of them
 //! runs/resume.lock     held while a session is being continued
+//! runs/budgets/        see `budgets`
 //! ```
 
 pub mod admission;
+pub mod budgets;
 pub mod draining;
 pub mod ledger;
 pub mod limits;
 pub mod modes;
 pub mod order;
 pub mod outside;
+mod place;
 pub mod questions;
 pub mod queue;
 mod run_file;

@@ -4,7 +4,6 @@
 //! Outside of any repository it is the hash of a folder, and the mode applies to everything below it, but for
 //! repositories that have a mode themselves.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -16,7 +15,8 @@ use crate::store::error::StoreError;
 use crate::store::handles::ModeRecords;
 use crate::store::wire::{pretty, time};
 use crate::sys::files;
-use crate::sys::git::WorkTree;
+
+use super::place::{id_of, nearest, repository_of};
 
 /// A mode as somebody set it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -43,13 +43,7 @@ impl ModeRecords<'_> {
         if names.is_empty() {
             return Ok(None);
         }
-        let is_set = |id: &RepositoryId| names.iter().any(|name| name == id.as_str());
-        let place = match repository_of(path) {
-            // A folder keeps its mode if somebody makes a repository in it.
-            Some(repository) => repository.ancestors().chain(path.ancestors()).map(id_of).find(is_set),
-            None => path.ancestors().map(id_of).find(is_set),
-        };
-        place.map_or(Ok(None), |id| self.get(&id))
+        nearest(&names, path).map_or(Ok(None), |id| self.get(&id))
     }
 
     fn get(self, id: &RepositoryId) -> Result<Option<RecordedMode>, StoreError> {
@@ -85,12 +79,4 @@ impl ModeRecords<'_> {
         self.mesh.files.replace(&file, &pretty(&keys))?;
         Ok(directory)
     }
-}
-
-fn repository_of(path: &Path) -> Option<PathBuf> {
-    WorkTree::containing(path)?.repository()
-}
-
-fn id_of(directory: &Path) -> RepositoryId {
-    RepositoryId::of(directory.as_os_str().as_bytes())
 }

@@ -4,7 +4,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::questions::QuestionKeys;
-use crate::domain::runs::{Cost, EarlierRun, MicroUsd, Run, RunId, RunParent, RunState, Usage};
+use crate::domain::runs::{
+    Cost, EarlierRun, Grant, GrantShare, Granter, MicroUsd, Run, RunId, RunParent, RunState, Usage,
+};
 use crate::domain::{AgentName, SessionId};
 use crate::store::wire::process::{ProcessKey, recorded};
 use crate::store::wire::{pretty, time};
@@ -58,6 +60,10 @@ struct RunKeys {
     usage: UsageKeys,
     cost_micros: Option<u64>,
     cost_is: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    granted_micros: Option<ShareKeys>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    granted_tokens: Option<ShareKeys>,
     #[serde(with = "time::option", default)]
     until: Option<Timestamp>,
     slot: Option<u32>,
@@ -65,6 +71,33 @@ struct RunKeys {
     prompt: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     reserve: Vec<String>,
+}
+
+/// What was granted, and by which run or which budget.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShareKeys {
+    amount: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    budget: Option<String>,
+}
+
+impl ShareKeys {
+    fn of(share: &GrantShare) -> Self {
+        let (run, budget) = match &share.by {
+            Some(Granter::Run(id)) => (Some(id.to_string()), None),
+            Some(Granter::Budget(id)) => (None, Some(id.clone())),
+            None => (None, None),
+        };
+        Self { amount: share.amount, run, budget }
+    }
+
+    fn share(self) -> Result<GrantShare, RunFileError> {
+        let run = self.run.as_deref().map(RunId::new).transpose()?.map(Granter::Run);
+        Ok(GrantShare { amount: self.amount, by: run.or(self.budget.map(Granter::Budget)) })
+    }
 }
 
 #[derive(Default, Deserialize, Serialize)]
@@ -120,6 +153,8 @@ pub(super) fn bytes(run: &Run) -> Vec<u8> {
         usage: UsageKeys { input, output, cache_read, cache_write, turns },
         cost_micros: run.cost.amount().map(MicroUsd::micros),
         cost_is: Some(run.cost.name().to_string()),
+        granted_micros: run.grant.usd.as_ref().map(ShareKeys::of),
+        granted_tokens: run.grant.tokens.as_ref().map(ShareKeys::of),
         until: run.until,
         slot: run.slot,
         prompt: run.prompt.clone(),
@@ -192,6 +227,10 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
             (_, Some(amount)) => Cost::Reported(amount),
             (_, None) => Cost::Unknown,
         },
+        grant: Grant {
+            usd: keys.granted_micros.map(ShareKeys::share).transpose()?,
+            tokens: keys.granted_tokens.map(ShareKeys::share).transpose()?,
+        },
         until: keys.until,
         slot: keys.slot,
         prompt: keys.prompt,
@@ -235,6 +274,10 @@ mod tests {
             reason: None,
             usage: Usage { input: Some(0), ..Usage::default() },
             cost: Cost::Computed(MicroUsd::from_micros(7)),
+            grant: Grant {
+                usd: Some(GrantShare { amount: 9, by: Some(Granter::Run(RunId::from_random(8))) }),
+                tokens: Some(GrantShare { amount: 3, by: Some(Granter::Budget("b".to_string())) }),
+            },
             until: None,
             slot: Some(0),
             prompt: "0".to_string(),

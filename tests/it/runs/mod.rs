@@ -2,6 +2,7 @@
 
 mod again;
 mod batch;
+mod budgets;
 mod events;
 mod fence;
 mod gates;

@@ -226,7 +226,7 @@ fn a_parent_in_its_harness_answers_by_number() {
     let mut msg = env.msg();
     msg.args(["run", "asker", "clean up", "--detach", "-q"]);
     msg.env("PATH", &asking.path).env("QUESTIONS", "build");
-    let line = r#"msg join Robin -q >&2 && "$@" >&2 && id=$(basename "$MESH"/runs/*)
+    let line = r#"msg join Robin -q >&2 && "$@" >&2 && id=$(basename "$MESH"/runs/??????)
         until msg runs show "$id" --json | grep -q '"waiting"'; do :; done
         msg tell "$id" --answer allow --json >&2
         msg tell "$id" --answer allow --question 1 --json"#;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::escape_invisible_line;
 use crate::domain::runs::{BatchKind, Run, RunState};
+use crate::domain::workers::Budget;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::progress_block::{ProgressBlock, bar};
 use crate::faces::json;
@@ -17,7 +18,7 @@ use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::StopRequest;
 
-use super::run::{took, used};
+use super::run::{parse_budget, took, used};
 
 /// The largest file with tasks, in bytes.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -44,6 +45,9 @@ pub(in crate::faces::cli) struct BatchArgs {
     /// How many workers at once [default: as many as there are slots]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     jobs: Option<u16>,
+    /// What each worker may use at most: 2.50usd, 200ktok
+    #[arg(long, value_name = "BUDGET")]
+    budget: Option<String>,
 }
 
 /// Start workers one after the other, each with the result of the one before
@@ -64,14 +68,19 @@ pub(in crate::faces::cli) struct ChainArgs {
     /// The profile of steps that name none
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
+    /// What each step may use at most: 2.50usd, 200ktok
+    #[arg(long, value_name = "BUDGET")]
+    budget: Option<String>,
 }
 
 pub(super) fn run(op: &Op, args: BatchArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
-    work(op, BatchKind::Batch, &args.file, args.profile, args.jobs.map(usize::from), ui)
+    let limits = (args.jobs.map(usize::from), parse_budget(args.budget.as_deref())?);
+    work(op, BatchKind::Batch, &args.file, args.profile, limits, ui)
 }
 
 pub(super) fn run_chain(op: &Op, args: ChainArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
-    work(op, BatchKind::Chain, &args.file, args.profile, None, ui)
+    let limits = (None, parse_budget(args.budget.as_deref())?);
+    work(op, BatchKind::Chain, &args.file, args.profile, limits, ui)
 }
 
 fn work(
@@ -79,11 +88,11 @@ fn work(
     kind: BatchKind,
     file: &str,
     profile: Option<String>,
-    jobs: Option<usize>,
+    (jobs, budget): (Option<usize>, Budget),
     ui: &Ui,
 ) -> Result<CommandOutput, CommandError> {
     let (lines, problems) = json::task_lines::parse(&read(file)?);
-    let batch = check(op, BatchRequest { kind, lines, problems, profile, jobs })?;
+    let batch = check(op, BatchRequest { kind, lines, problems, profile, jobs, budget })?;
     let interrupt = StopRequest::listen_to_interrupt().map_err(FileError::from)?;
     let limit = is_inside_harness().then(|| op.settings.follow_limit());
     let mut progress = BatchProgress::new(ui, &batch);

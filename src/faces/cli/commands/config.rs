@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::domain::awareness::work_domain::ConfiguredDomain;
 use crate::domain::escape_invisible;
-use crate::domain::settings::{SettingSource, SettingValue};
+use crate::domain::settings::{ModelPrice, SettingSource, SettingValue};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::ops::setup::config::{self, SettingEntry};
@@ -186,10 +186,24 @@ fn value_json(value: &SettingValue) -> Json {
             };
             Json::Object(domains.iter().map(one).collect())
         }
+        SettingValue::Prices(prices) => Json::Object(prices.iter().map(price_json).collect()),
         SettingValue::Wake { is_enabled: enabled, may_paste: paste } => {
             json!({ "enabled": enabled, "paste": paste })
         }
     }
+}
+
+/// The price of a model, as it is written in the file.
+fn price_json(price: &ModelPrice) -> (String, Json) {
+    let parts = [
+        ("input", Some(price.input)),
+        ("output", Some(price.output)),
+        ("cacheRead", price.cache_read),
+        ("cacheWrite", price.cache_write),
+    ];
+    let known = parts.into_iter().filter_map(|(name, micros)| Some((name, micros? as f64 / 1e6)));
+    let members = known.map(|(name, dollars)| (name.to_string(), number_json(dollars)));
+    (price.model.clone(), Json::Object(members.collect()))
 }
 
 fn shown(value: &SettingValue) -> String {

@@ -98,6 +98,7 @@ commands! {
     Runs(runs::RunsArgs) = "runs";
     Tell(tell::TellArgs) = "tell";
     Mode(mode::ModeArgs) = "mode";
+    Budget(budget::BudgetArgs) = "budget";
     Workers(workers::WorkersArgs) = "workers";
     Tui(tui::TuiArgs) = "tui";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];

@@ -3,8 +3,10 @@
 pub(super) mod ack;
 pub(super) mod agents;
 pub(super) mod batch;
+mod bill;
 pub(super) mod brief;
 pub(super) mod broadcast;
+pub(super) mod budget;
 pub(super) mod check;
 pub(super) mod claim;
 pub(super) mod complete;
@@ -153,6 +155,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Chain(args) => call.in_context(|op| batch::run_chain(op, args, call.ui)),
         Command::Runs(args) => call.in_context(|op| runs::run(op, args, call.ui)),
         Command::Tell(args) => call.in_context(|op| tell::run(op, args)),
+        Command::Budget(args) => call.in_context(|op| budget::run(op, args)),
         Command::Mode(args) => call.in_context(|op| mode::run(op, args)),
         Command::Workers(args) => call.in_context(|op| workers::run(op, args, call.ui)),
         Command::Send(args) => call.in_context(|op| send::run(op, args)),

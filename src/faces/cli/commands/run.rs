@@ -71,15 +71,12 @@ pub(in crate::faces::cli) struct RunArgs {
 }
 
 pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
-    let budget = args.budget.as_deref().map(Budget::parse).transpose();
-    let budget =
-        budget.map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, error.to_string()))?;
     let request = RunRequest {
         profile: args.profile,
         task: args.task.read()?.unwrap_or_default(),
         name: args.name.map(AgentName::new).transpose()?,
         timeout: args.timeout.as_deref().map(|text| ops::parse_duration(text, "--timeout")).transpose()?,
-        budget: budget.unwrap_or_default(),
+        budget: parse_budget(args.budget.as_deref())?,
         isolation: args.worktree.then_some(Isolation::Worktree),
         reserve: args.reserve,
         is_to_wait: args.wait,
@@ -91,6 +88,13 @@ pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, Comm
     }
     let follower = RunFollower::new(ui, if args.detach { Following::Detached } else { Following::ToItsEnd })?;
     follower.follow(op, start(op, new)?)
+}
+
+/// The budget that was typed; none if there is nothing.
+pub(super) fn parse_budget(text: Option<&str>) -> Result<Budget, CommandError> {
+    let budget = text.map(Budget::parse).transpose();
+    let budget = budget.map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, error.to_string()));
+    Ok(budget?.unwrap_or_default())
 }
 
 /// Whether whoever starts a run waits for its end.

@@ -5,16 +5,18 @@ use std::ffi::OsString;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use crate::domain::runs::{EarlierRun, Run, RunQuestion, RunState};
+use crate::domain::runs::{Cost, EarlierRun, GrantKind, Granter, Run, RunQuestion, RunState};
 use crate::domain::{escape_invisible, shell_word};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json;
 use crate::ops::runs::again::{ResumedRuns, resume, resume_all, retry};
+use crate::ops::runs::bill::bill;
 use crate::ops::runs::diff::diff;
 use crate::ops::runs::discard::discard;
 use crate::ops::runs::follow::follow;
 use crate::ops::runs::gc::{GcMode, gc};
+use crate::ops::runs::grants::amount_text;
 use crate::ops::runs::list::{RunScope, find, runs};
 use crate::ops::runs::log::{WorkerLog, log};
 use crate::ops::runs::merge::{MergeTarget, merge};
@@ -22,12 +24,13 @@ use crate::ops::runs::open::{OpenedSession, open};
 use crate::ops::runs::pr::{PullRequestMode, pull_request};
 use crate::ops::runs::stop::stop;
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
-use crate::ops::{CommandError, CommandErrorKind, Op, format_age, is_inside_harness};
+use crate::ops::{self, CommandError, CommandErrorKind, Op, format_age, is_inside_harness};
 use crate::store::StopUrgency;
 use crate::sys::files::FileError;
 use crate::sys::signals::StopRequest;
 use crate::sys::{clock, program};
 
+use super::bill::BillReport;
 use super::run::{Following, ProgressLine, RunFollower, RunReport, took, used};
 use super::runs_follow;
 use super::runs_work::{DiffReport, DiffView, GcReport};
@@ -43,6 +46,7 @@ Examples:
   msg runs
   msg runs --follow
   msg runs --all --json | jq '.runs[] | select(.state == \"failed\")'
+  msg runs --bill --since 7d
   msg runs show k3f9xa
   msg runs log k3f9xa
   msg runs stop k3f9xa --now
@@ -60,6 +64,12 @@ pub(in crate::faces::cli) struct RunsArgs {
     /// Also those that ended long ago
     #[arg(long)]
     all: bool,
+    /// What they cost, by task, outcome and harness, with what was lost and done again
+    #[arg(long, conflicts_with_all = ["all", "follow"])]
+    bill: bool,
+    /// With --bill: only runs of the last 90m, 8h, 7d
+    #[arg(long, value_name = "TIME", requires = "bill", allow_negative_numbers = true)]
+    since: Option<String>,
     /// Go on showing them until Ctrl-C, which ends only this command
     #[arg(long)]
     follow: bool,
@@ -164,6 +174,10 @@ enum RunsAction {
 
 pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     match args.action {
+        None if args.bill => {
+            let since = args.since.as_deref().map(|text| ops::parse_duration(text, "--since")).transpose()?;
+            Ok(BillReport(bill(op, since)?).into())
+        }
         None => {
             let scope = if args.all { RunScope::All } else { RunScope::Recent };
             if args.follow {
@@ -399,6 +413,15 @@ impl Report for RunPage {
             outside.map(|files| format!("changed while it worked, by it or by others: {files}")),
         );
         line(page, "used", Some(used(run).join(", ")).filter(|used| !used.is_empty()));
+        let cost = match run.cost {
+            Cost::Unknown => {
+                "unknown: it was not reported, and there is no price to compute it from".to_string()
+            }
+            Cost::Computed(amount) => format!("{amount}, computed from the setting `prices`"),
+            Cost::Reported(amount) => format!("{amount}, as reported"),
+        };
+        line(page, "cost", Some(cost).filter(|_| run.state.is_final()));
+        line(page, "granted", granted_text(run));
         page.line("");
         page.line(style::dim("Task:"));
         page.foreign_text(run.task.trim_end());
@@ -408,6 +431,20 @@ impl Report for RunPage {
             page.foreign_text(result);
         }
     }
+}
+
+/// What it was granted, and by whom: `0.50usd by run k3f9xa`.
+fn granted_text(run: &Run) -> Option<String> {
+    let part = |kind: GrantKind| {
+        let by = match run.grant.by(kind) {
+            Some(Granter::Run(id)) => format!(" by run {id}"),
+            Some(Granter::Budget(_)) => " by the budget of the repository".to_string(),
+            None => String::new(),
+        };
+        Some(format!("{}{by}", amount_text(kind, run.grant.amount(kind)?)))
+    };
+    let parts: Vec<String> = GrantKind::ALL.into_iter().filter_map(part).collect();
+    Some(parts.join(", ")).filter(|text| !text.is_empty())
 }
 
 /// The first of the changed files, and how many there are.

@@ -1,0 +1,122 @@
+//! `msg runs --bill`: what runs cost.
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::escape_invisible;
+use crate::domain::runs::{Bill, BillSum, BilledTask};
+use crate::faces::cli::output::{Page, Report, style};
+use crate::faces::cli::table::{Table, TableCell};
+
+pub(super) struct BillReport(pub(super) Bill);
+
+fn sum_json(sum: &BillSum) -> Value {
+    let part = |runs: usize, amount: f64| if runs == 0 { Value::Null } else { amount.into() };
+    json!({
+        "runs": sum.runs,
+        "tokens": if sum.unknown_tokens == sum.runs { Value::Null } else { sum.tokens.into() },
+        "tokensUnknown": sum.unknown_tokens,
+        "costUsd": sum.known().map(|amount| amount.dollars()),
+        "reportedUsd": part(sum.reported_runs, sum.reported.dollars()),
+        "computedUsd": part(sum.computed_runs, sum.computed.dollars()),
+        "costUnknown": sum.unknown_runs,
+    })
+}
+
+/// `$0.40 in 3 runs ($0.10 of it computed), 1 unknown`.
+fn shown(sum: &BillSum) -> String {
+    if sum.runs == 0 {
+        return "nothing".to_string();
+    }
+    let runs = if sum.runs == 1 { "1 run".to_string() } else { format!("{} runs", sum.runs) };
+    let Some(known) = sum.known() else { return format!("unknown in {runs}") };
+    let computed = match (sum.computed_runs, sum.reported_runs) {
+        (0, _) => String::new(),
+        (_, 0) => ", computed".to_string(),
+        _ => format!(", {} of it computed", sum.computed),
+    };
+    let unknown = match sum.unknown_runs {
+        0 => String::new(),
+        1 => ", and 1 run whose cost is unknown".to_string(),
+        more => format!(", and {more} runs whose cost is unknown"),
+    };
+    let counted = match sum.runs - sum.unknown_runs {
+        1 => "1 run".to_string(),
+        more => format!("{more} runs"),
+    };
+    format!("{known} in {counted}{computed}{unknown}")
+}
+
+impl Report for BillReport {
+    fn json(&self) -> Map<String, Value> {
+        let Bill { tasks, outcomes, harnesses, all, rework, lost } = &self.0;
+        let task = |task: &BilledTask| {
+            json!({
+                "task": task.title,
+                "profile": task.profile,
+                "harness": task.harness,
+                "outcome": task.outcome.name(),
+                "runs": task.attempts.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "all": sum_json(&task.all),
+                "rework": sum_json(&task.rework),
+                "lost": sum_json(&task.lost),
+            })
+        };
+        let outcomes: Map<String, Value> =
+            outcomes.iter().map(|(name, sum)| ((*name).to_string(), sum_json(sum))).collect();
+        let harnesses: Map<String, Value> =
+            harnesses.iter().map(|(name, sum)| (name.clone(), sum_json(sum))).collect();
+        let bill = json!({
+            "tasks": tasks.iter().map(task).collect::<Vec<_>>(),
+            "outcomes": outcomes,
+            "harnesses": harnesses,
+            "all": sum_json(all),
+            "rework": sum_json(rework),
+            "lost": sum_json(lost),
+        });
+        Map::from_iter([("bill".to_string(), bill)])
+    }
+
+    fn text(&self, page: &mut Page) {
+        let bill = &self.0;
+        if page.is_quiet {
+            let known = bill.all.known().map_or_else(|| "unknown".to_string(), |known| known.to_string());
+            return page.line(known);
+        }
+        if bill.all.runs == 0 {
+            return page.line("No runs to bill.");
+        }
+        let mut table = Table::default();
+        let head = ["task", "profile", "harness", "outcome", "cost", "again", "lost"];
+        table.row(head.map(|name| TableCell::styled(name, style::dim)).into());
+        let part = |sum: &BillSum| if sum.runs == 0 { String::new() } else { shown(sum) };
+        for task in &bill.tasks {
+            let cells = [
+                escape_invisible(&task.title).to_string(),
+                escape_invisible(&task.profile).to_string(),
+                task.harness.clone().unwrap_or_else(|| "command".to_string()),
+                task.outcome.name().replace('_', " "),
+                shown(&task.all),
+                part(&task.rework),
+                part(&task.lost),
+            ];
+            table.row(cells.iter().map(|text| TableCell::plain(text)).collect());
+        }
+        table.lines().into_iter().for_each(|line| page.line(line));
+        let mut sums = Table::default();
+        let mut row = |group: &str, name: &str, sum: &BillSum| {
+            let cells = [group, name, &shown(sum)];
+            sums.row(cells.iter().map(|text| TableCell::plain(text)).collect());
+        };
+        for (name, sum) in &bill.outcomes {
+            row("outcome", &name.replace('_', " "), sum);
+        }
+        for (name, sum) in &bill.harnesses {
+            row("harness", &escape_invisible(name), sum);
+        }
+        for (name, sum) in [("again", &bill.rework), ("lost", &bill.lost), ("all", &bill.all)] {
+            row("sum", name, sum);
+        }
+        page.line("");
+        sums.lines().into_iter().for_each(|line| page.line(line));
+    }
+}
