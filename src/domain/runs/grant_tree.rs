@@ -166,9 +166,10 @@ impl GrantTree {
     }
 }
 
-/// What a run used of it by itself, if that is known.
+/// What a run used of it by itself, if that is known. One that ended before it was started used nothing.
 fn used(run: &Run, kind: GrantKind) -> Option<u64> {
-    kind.used(run.usage, run.cost)
+    let has_never_started = run.state.is_final() && run.started_at.is_none();
+    kind.used(run.usage, run.cost).or(has_never_started.then_some(0))
 }
 
 #[cfg(test)]
@@ -216,7 +217,7 @@ mod tests {
             session: None,
             earlier: None,
             queued_at: Timestamp::UNIX_EPOCH,
-            started_at: None,
+            started_at: Some(Timestamp::UNIX_EPOCH),
             ended_at: None,
             doing: None,
             result: None,
@@ -251,6 +252,8 @@ mod tests {
         assert_eq!(left(vec![run(2, Some(40), of_root(), Some(7), LIVE)]), Some(50), "while it goes on");
         assert_eq!(left(vec![run(2, Some(40), of_root(), Some(7), ENDED)]), Some(83));
         assert_eq!(left(vec![run(2, Some(40), of_root(), None, ENDED)]), Some(50), "nobody knows");
+        let never = Run { started_at: None, ..run(2, Some(40), of_root(), None, ENDED) };
+        assert_eq!(left(vec![never]), Some(90), "it never started");
         let below = run(3, Some(30), Some(Granter::Run(id(2))), Some(1), LIVE);
         assert_eq!(left(vec![run(2, Some(40), of_root(), Some(7), ENDED), below]), Some(53), "it goes on");
         let unlimited = run(4, None, None, None, LIVE);
