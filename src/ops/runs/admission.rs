@@ -5,10 +5,11 @@ use crate::domain::RecordedProcess;
 use crate::domain::runs::{Run, RunState};
 use crate::store::{BatchTaskRecord, Mesh, RunOrder, RunRefusal};
 
+use super::count_gates::check_depth;
 use super::grants::{GrantAnswer, decide};
 use super::list::as_it_is;
 use super::settle::end_carriers;
-use crate::ops::error::CommandError;
+use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,6 +37,10 @@ pub(super) fn admit(
     {
         return refuse(mesh, run, &RunRefusal::DoneBy(other.id.to_string()));
     }
+    // The starter has asked, too; but others may have been admitted since.
+    if let Err(error) = check_depth(mesh, &run.parent) {
+        return refuse(mesh, run, &as_refusal(error));
+    }
     match decide(mesh, run, order)? {
         GrantAnswer::Granted(grant, _) => run.grant = grant,
         GrantAnswer::Refused(refusal) => return refuse(mesh, run, &RunRefusal::Budget(refusal)),
@@ -45,12 +50,39 @@ pub(super) fn admit(
         mesh.runs().put_batch_task(key, &BatchTaskRecord { run: run.id.clone(), starter }, &lock)?;
     }
     mesh.runs().put(run)?;
+    drop(lock);
     Ok(Admission::Run)
 }
 
 fn refuse(mesh: &Mesh, run: &Run, refusal: &RunRefusal) -> Result<Admission, CommandError> {
     mesh.runs().put_refusal(&run.id, refusal)?;
     Ok(Admission::Refused)
+}
+
+/// What the starter is told of an error.
+pub(super) fn as_refusal(error: CommandError) -> RunRefusal {
+    let gate = error.facts.iter().find_map(|(name, detail)| match detail {
+        ErrorDetail::Text(text) if *name == "gate" => Some(text.clone()),
+        _ => None,
+    });
+    let CommandError { kind, message, hints, .. } = error;
+    RunRefusal::Refused { kind: kind.name().to_string(), gate, message, hints }
+}
+
+/// The error that a supervisor recorded.
+pub(super) fn recorded_error(
+    kind: &str,
+    gate: Option<&str>,
+    message: String,
+    hints: Vec<String>,
+) -> CommandError {
+    let known = CommandErrorKind::ALL.iter().find(|known| known.name() == kind);
+    let mut error = CommandError::new(known.copied().unwrap_or(CommandErrorKind::Gate), message);
+    error.hints = hints;
+    match gate {
+        Some(gate) => error.fact("gate", gate),
+        None => error,
+    }
 }
 
 /// The run that does this task of a batch, or has done it.

@@ -9,9 +9,10 @@ use std::time::Duration;
 use crate::domain::runs::{Run, RunState};
 use crate::domain::{Agent, AgentName, Harness, SessionId};
 use crate::harness;
-use crate::store::{Mesh, RunOrder, RunRefusal};
+use crate::store::{Mesh, RunOrder};
 use crate::sys::{clock, process};
 
+use super::admission::as_refusal;
 use super::gate::Gate;
 use super::own_run::kept_session;
 use super::reserved_gate::{as_gate, refusal, refusal_of_waiting, waiting_reason, wanted};
@@ -49,26 +50,9 @@ pub(super) fn keep_at_once(
     match keep(op, mesh, run, order) {
         Ok(worker) => Ok(KeptAtOnce::Kept(Box::new(worker))),
         Err(error) => {
-            let gate = error.facts.iter().find_map(|(name, detail)| match detail {
-                ErrorDetail::Text(text) if *name == "gate" => Some(text.clone()),
-                _ => None,
-            });
-            let CommandError { kind, message, hints, .. } = error;
-            let refusal = RunRefusal::NotHeld { kind: kind.name().to_string(), gate, message, hints };
-            mesh.runs().put_refusal(&run.id, &refusal)?;
+            mesh.runs().put_refusal(&run.id, &as_refusal(error))?;
             Ok(KeptAtOnce::Refused)
         }
-    }
-}
-
-/// The error that a supervisor recorded.
-pub(super) fn not_held(kind: &str, gate: Option<&str>, message: String, hints: Vec<String>) -> CommandError {
-    let known = CommandErrorKind::ALL.iter().find(|known| known.name() == kind);
-    let mut error = CommandError::new(known.copied().unwrap_or(CommandErrorKind::Gate), message);
-    error.hints = hints;
-    match gate {
-        Some(gate) => error.fact("gate", gate),
-        None => error,
     }
 }
 

@@ -11,6 +11,7 @@ pub mod batch;
 pub mod bill;
 mod budget;
 mod command_end;
+mod count_gates;
 pub mod diff;
 pub mod discard;
 mod ended_work;

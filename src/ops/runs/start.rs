@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use jiff::SignedDuration;
-
 use crate::domain::runs::{Cost, EarlierRun, Grant, Run, RunId, RunParent, RunState, Usage};
 use crate::domain::{MAX_TEXT, RecordedProcess, SessionId, sha256};
 use crate::store::{Mesh, OrderedProgram, RunOrder, RunRefusal};
@@ -14,10 +12,11 @@ use crate::sys::environment::{self, variable};
 use crate::sys::{clock, detached, process, random};
 
 use super::RUN_VARIABLE;
+use super::admission::recorded_error;
+use super::count_gates::{check_depth, check_loop};
 use super::gate::{Gate, GateAnswer};
 use super::grants::{GrantAnswer, decide, refusal_error};
 use super::hold::hold_of;
-use super::kept_place;
 use super::mode_gate;
 use super::own_run::worker_run;
 use super::parent_access;
@@ -31,12 +30,6 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// The command that a supervisor runs: `msg --mesh MESH supervise RUN DIR`. It is not in the help: only `msg` calls it.
 const COMMAND: &str = "supervise";
-/// How many runs may be above a run, and how many a tree of runs may have.
-const MOST_DEPTH: usize = 3;
-const MOST_DESCENDANTS: usize = 64;
-/// How often the same task may fail with the same profile, and in which time.
-const MOST_FAILURES: usize = 5;
-const FAILURE_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
 /// A run that is to be started.
 #[derive(Clone, Debug)]
@@ -122,10 +115,10 @@ pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandErro
             let refusal = mesh.runs().refusal(&id)?;
             mesh.runs().remove_refused(&id)?;
             return match refusal {
-                Some(RunRefusal::NotHeld { kind, gate, message, hints }) => {
+                Some(RunRefusal::Refused { kind, gate, message, hints }) => {
                     // What is in the way may still be there, and then more can be told of it.
                     check_reserved(op, &mesh, &run, &new.order)?;
-                    Err(kept_place::not_held(&kind, gate.as_deref(), message, hints))
+                    Err(recorded_error(&kind, gate.as_deref(), message, hints))
                 }
                 Some(RunRefusal::Budget(refusal)) => Err(refusal_error(refusal)),
                 Some(RunRefusal::DoneBy(other)) => instead(&mesh, &other),
@@ -258,7 +251,7 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
         parent_access::check_writer(mesh, &parent, &new.profile)?;
         parent_access::check_place(mesh, &parent, &new.root)?;
     }
-    check_loop(mesh, &prompt, new)?;
+    check_loop(mesh, &prompt, &new.profile)?;
     let own = process::identify(process::own_pid())
         .ok_or_else(|| CommandError::new(CommandErrorKind::Io, "this process can't be examined"))?;
     Ok(Run {
@@ -322,42 +315,6 @@ fn prompt_hash(new: &NewRun) -> String {
     sha256(format!("{}\0{}", new.profile, new.task).as_bytes())
 }
 
-fn check_depth(mesh: &Mesh, parent: &RunParent) -> Result<usize, CommandError> {
-    let Some(above) = &parent.run else { return Ok(0) };
-    let list = mesh.runs().list()?;
-    let find = |id: &RunId| list.runs.iter().find(|run| run.id == *id);
-    let Some(above) = find(above) else { return Ok(0) };
-    let depth = above.depth + 1;
-    if depth > MOST_DEPTH {
-        let text =
-            format!("this would be a worker of a worker, {depth} deep; at most {MOST_DEPTH} are allowed");
-        return Err(Gate::Depth.refuse(text).hint("do the task yourself, or send it to your parent"));
-    }
-    let mut root = above;
-    while let Some(next) = root.parent.run.as_ref().and_then(find) {
-        root = next;
-    }
-    let is_below = |run: &&Run| {
-        let mut next = run.parent.run.as_ref().and_then(find);
-        while let Some(above) = next {
-            if above.id == root.id {
-                return true;
-            }
-            next = above.parent.run.as_ref().and_then(find);
-        }
-        false
-    };
-    let descendants = list.runs.iter().filter(is_below).count();
-    if descendants >= MOST_DESCENDANTS {
-        let text = format!(
-            "run {} has started {descendants} runs in all; at most {MOST_DESCENDANTS} are allowed",
-            root.id
-        );
-        return Err(Gate::Depth.refuse(text).hint("a person can start further ones"));
-    }
-    Ok(depth)
-}
-
 /// The gates that don't depend on the profile.
 pub(super) fn check_first(op: &Op, task: &str) -> Result<(), CommandError> {
     if let Some(mesh) = op.mesh()? {
@@ -389,19 +346,4 @@ pub(super) fn check_task(task: &str) -> Result<(), CommandError> {
         return Err(Gate::Task.refuse("the task has a zero byte in it, which no program can be given"));
     }
     Ok(())
-}
-
-fn check_loop(mesh: &Mesh, prompt: &str, new: &NewRun) -> Result<(), CommandError> {
-    let since = clock::now() - FAILURE_WINDOW;
-    let list = mesh.runs().list()?;
-    let is_same = |run: &&Run| run.prompt == prompt && run.ended_at.is_some_and(|at| at >= since);
-    let failures = list.runs.iter().filter(is_same).filter(|run| run.state.is_failure()).count();
-    if failures < MOST_FAILURES {
-        return Ok(());
-    }
-    let text = format!(
-        "this task has failed {failures} times in ten minutes with the profile `{}`: the same again would not help",
-        new.profile
-    );
-    Err(Gate::Loop.refuse(text).hint("`msg runs` shows why they failed; change the task, or wait"))
 }

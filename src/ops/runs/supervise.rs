@@ -11,6 +11,7 @@ use crate::sys::keeper::kept::{KeptCall, KeptProgram};
 use crate::sys::{clock, files, process};
 
 use super::admission::{Admission, admit};
+use super::count_gates::check_loop;
 use super::kept_place::{self, KeptAtOnce};
 use super::mode_gate;
 use super::run_events::Notifier;
@@ -126,6 +127,13 @@ impl Supervisor<'_> {
         let work = (self.run.profile.as_str(), &self.order);
         if let Err(refused) = mode_gate::check(self.op, self.mesh, Path::new(&self.run.root), work) {
             return Ok(RunFinish::new(RunState::Stopped, refused.message));
+        }
+        // The same task may have failed too often since.
+        match check_loop(self.mesh, &self.run.prompt, &self.run.profile) {
+            Err(refused) if refused.kind == CommandErrorKind::Gate => {
+                return Ok(RunFinish::new(RunState::Stopped, refused.message));
+            }
+            checked => checked?,
         }
         self.run.started_at = Some(clock::now());
         self.set_state(RunState::Starting)?;

@@ -32,8 +32,8 @@ pub struct AdmissionLock {
 pub enum RunRefusal {
     /// This run does the same task of a batch.
     DoneBy(String),
-    /// What it needs could not be held for its worker.
-    NotHeld {
+    /// A gate said no, or what it needs could not be held for its worker.
+    Refused {
         /// The name of the kind of error.
         kind: String,
         gate: Option<String>,

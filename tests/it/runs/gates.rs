@@ -1,9 +1,11 @@
 //! What a task has to pass before a worker is started for it.
 
-use serde_json::json;
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+use serde_json::{Value, json};
 
-use super::{path_with_msg, script, with_profiles};
-use crate::support::environment::TestEnvironment;
+use super::{detached, path_with_msg, script, shown, wait_for_state, with_profiles};
+use crate::support::environment::{TestEnvironment, wait_until};
 
 #[track_caller]
 fn refused_by(env: &TestEnvironment, args: &[&str]) -> (String, String) {
@@ -75,6 +77,78 @@ fn workers_of_workers_go_only_so_deep() {
         env.run_with(&["run", "deeper", "x", "--json"], &[("PATH", &path_with_msg())]).expect_code(0).json();
     assert!(answer["run"]["result"].as_str().unwrap().contains("this would be a worker of a worker, 4 deep"));
     assert_eq!(env.ok(&["runs", "--all"])["runs"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn of_many_at_once_only_as_many_start_as_a_tree_of_runs_may_have() {
+    let outer = "cat >/dev/null; msg run inner first --detach -q; read x < go
+        for n in 1 2 3 4 5 6 7 8; do msg run inner $n --detach --json & done; wait";
+    let env = with_profiles(&[script("outer", outer), script("inner", "cat")].concat());
+    mkfifo(&env.work().join("go"), Mode::S_IRWXU).unwrap();
+    let args = ["run", "outer", "x", "--detach", "--json"];
+    let answer = env.run_with(&args, &[("PATH", &path_with_msg())]).expect_code(0).json();
+    let id = answer["run"]["id"].as_str().unwrap();
+    let below = || {
+        let runs = env.ok(&["runs", "--all"])["runs"].clone();
+        runs.as_array().unwrap().iter().filter(|run| run["parentRun"] == id).cloned().collect::<Vec<_>>()
+    };
+    wait_until("it has started one", || below().first().is_some_and(|run| run["state"] == "done"));
+    // 61 more, so that there may be two.
+    let runs = env.mesh().join("runs");
+    let first = below()[0]["id"].as_str().unwrap().to_string();
+    let record: Value =
+        serde_json::from_str(&std::fs::read_to_string(runs.join(first).join("run.json")).unwrap()).unwrap();
+    let letters = "abcdefghjkmnpqrstuvwxyz023456789".as_bytes();
+    for number in 0..61 {
+        let id = format!("zzzz{}{}", char::from(letters[number / 32]), char::from(letters[number % 32]));
+        let mut copy = record.clone();
+        copy["id"] = id.clone().into();
+        std::fs::create_dir(runs.join(&id)).unwrap();
+        std::fs::write(runs.join(&id).join("run.json"), copy.to_string()).unwrap();
+    }
+    std::fs::write(env.work().join("go"), "go\n").unwrap();
+    let run = wait_for_state(&env, id, "done");
+    let result = run["result"].as_str().unwrap();
+    assert_eq!(result.matches(r#""gate":"depth""#).count(), 6, "{result}");
+    assert!(result.contains("has started 64 runs in all; at most 64 are allowed"), "{result}");
+    assert_eq!(below().len(), 64);
+    // Nothing is left of those that were refused.
+    assert_eq!(std::fs::read_dir(&runs).unwrap().flatten().filter(|entry| entry.path().is_dir()).count(), 65);
+}
+
+#[test]
+fn what_waits_is_not_started_once_the_same_has_failed_too_often() {
+    let env = with_profiles(&[script("bad", "exit 1"), script("holds", "read x < go; cat")].concat());
+    env.ok(&["config", "set", "slots", "1"]);
+    mkfifo(&env.work().join("go"), Mode::S_IRWXU).unwrap();
+    let first = detached(&env, "holds", "x");
+    wait_for_state(&env, &first, "running");
+    let waiting: Vec<String> = (0..7).map(|_| detached(&env, "bad", "the same")).collect();
+    std::fs::write(env.work().join("go"), "go\n").unwrap();
+    let mut ends = Vec::new();
+    for id in waiting {
+        let mut run = Value::Null;
+        wait_until("it has ended", || {
+            run = shown(&env, &id);
+            run["endedAt"].is_string()
+        });
+        ends.push((run["state"].clone(), run["reason"].clone()));
+    }
+    let failed = ends.iter().filter(|(state, _)| state == "failed").count();
+    let stopped = ends.iter().filter(|(_, reason)| {
+        reason.as_str().is_some_and(|reason| reason.starts_with("this task has failed 5 times"))
+    });
+    assert_eq!((failed, stopped.count()), (5, 2), "{ends:?}");
+}
+
+#[test]
+fn whoever_only_asks_hears_where_the_worker_would_work() {
+    let env = super::worktrees::with_repository(&script("echo", "cat"));
+    let asked = |flags: &[&str]| env.ok(&[&["run", "echo", "x", "--dry-run"], flags].concat());
+    let work = env.work().canonicalize().unwrap();
+    let (here, own) = (asked(&[]), asked(&["--worktree"]));
+    assert_eq!((&here["root"], &here["project"]), (&json!(work), &Value::Null));
+    assert_eq!(own["project"], json!(work), "a worktree is made from it");
 }
 
 #[test]
