@@ -31,13 +31,25 @@ impl WorkTree {
         }
         let end = format!(" to {name}");
         let is_taken = |line: &str| line.contains("checkout: moving from ") && line.ends_with(&end);
-        !text_of(&self.git_dir.join("logs/HEAD")).is_some_and(|log| log.lines().any(is_taken))
+        let log = match self.has_reftable() {
+            true => self.git(&["reflog", "show", "--format=%gs", "HEAD", "--"]),
+            false => text_of(&self.git_dir.join("logs/HEAD")),
+        };
+        !log.is_some_and(|log| log.lines().any(is_taken))
+    }
+
+    /// Whether refs and reflogs are in a format that only git reads.
+    fn has_reftable(&self) -> bool {
+        self.repository().is_some_and(|repository| repository.join("reftable").is_dir())
     }
 
     fn commit_of(&self, reference: &str) -> Option<String> {
         // A name that leads out of the directory is not one of git's.
         if reference.split('/').any(|part| part == "..") || !reference.starts_with("refs/") {
             return None;
+        }
+        if self.has_reftable() {
+            return self.git(&["rev-parse", "--verify", "-q", reference]).and_then(|id| id_of(&id));
         }
         let repository = self.repository()?;
         let loose = |dir: &Path| id_of(&text_of(&dir.join(reference))?);
@@ -87,5 +99,32 @@ mod tests {
             }
         }
         assert_ne!(head(&main), head(&linked));
+    }
+
+    #[test]
+    fn branches_of_others_are_known_in_every_format_of_refs() {
+        for format in ["files", "reftable"] {
+            let dir = tempfile::tempdir().unwrap();
+            let (main, linked) = (dir.path().join("main"), dir.path().join("linked"));
+            crate::sys::files::create_dir(&main).unwrap();
+            let git = |at: &Path, args: &[&str]| {
+                let mut command = std::process::Command::new("git");
+                command.arg("-C").arg(at).args(["-c", "user.name=J", "-c", "user.email=j@x"]).args(args);
+                command.output().unwrap().status.success()
+            };
+            if !git(&main, &["init", "-q", "-b", "main", &format!("--ref-format={format}")]) {
+                // Older than 2.45, which has only the first format, and no flag for it.
+                assert!(git(&main, &["init", "-q", "-b", "main"]));
+            }
+            assert!(git(&main, &["commit", "-q", "--allow-empty", "-m", "one"]));
+            assert!(git(&main, &["branch", "other"]));
+            assert!(git(&main, &["worktree", "add", "-q", "--detach", linked.to_str().unwrap()]));
+            assert!(git(&linked, &["checkout", "-q", "-b", "own"]));
+            assert!(git(&linked, &["checkout", "-q", "--detach"]));
+            let tree = WorkTree::containing(&linked).unwrap();
+            let is_of_others = |name: &str| tree.is_branch_of_others(name);
+            let found = ["main", "other", "own", "nosuch", "../x"].map(is_of_others);
+            assert_eq!(found, [true, true, false, false, false], "{format}");
+        }
     }
 }
