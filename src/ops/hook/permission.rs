@@ -3,7 +3,7 @@
 
 use crate::domain::hook::{HookAnswer, HookMoment, ToolUse};
 use crate::domain::runs::QuestionOutcome;
-use crate::domain::{quote_name, quote_sentence};
+use crate::domain::{PeerText, quote_name};
 use crate::harness;
 use crate::harness::worker::PermissionQuestions;
 use crate::ops::effects::Op;
@@ -14,7 +14,7 @@ use crate::sys::environment::variable;
 
 use super::{AnswerFn, HookCall, planned_changes, session};
 
-/// How much of what was said with a refusal the worker is told.
+/// How many characters of what was said with a refusal the worker is told.
 const MOST_WORDS: usize = 1_000;
 
 /// Whether this is a question of a worker, for whose answer the hook waits.
@@ -48,8 +48,8 @@ pub(super) fn answer(
     let said = match answer.outcome {
         QuestionOutcome::Allowed => HookAnswer::Allow,
         QuestionOutcome::Denied => {
-            let words = answer.text.map(|text| text.chars().take(MOST_WORDS).collect::<String>());
-            let why = words.map_or_else(String::new, |words| format!(", and says: {}", quote_sentence(&words)));
+            let said = answer.text.map(|text| PeerText::new(text).quoted_within(MOST_WORDS));
+            let why = said.map_or_else(String::new, |said| format!(", and says: {said}"));
             HookAnswer::Deny(format!("{} refuses this{why}", quote_name(&answer.by)))
         }
         QuestionOutcome::Unanswered => HookAnswer::Deny(

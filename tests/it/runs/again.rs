@@ -6,8 +6,8 @@ use nix::sys::signal::{SIGKILL, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::{left_of, put_profiles, script, shown, wait_for_state};
-use crate::support::environment::{TestEnvironment, end, put_program, wait_until};
+use super::{left_of, put_harness, put_profiles, script, shown, wait_for_state};
+use crate::support::environment::{TestEnvironment, end, wait_until};
 use crate::support::hook_call::Call;
 use crate::support::hook_fixture::in_shell;
 
@@ -33,11 +33,7 @@ impl Scene {
     fn new(profiles: &str) -> Self {
         let env = TestEnvironment::new();
         put_profiles(&env, profiles);
-        let bin = env.path().join("bin");
-        fs::create_dir(&bin).unwrap();
-        put_program(&bin.join("claude"), STAND_IN);
-        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-        Self { env, path }
+        Self { path: put_harness(&env, STAND_IN), env }
     }
 
     #[track_caller]
@@ -185,7 +181,7 @@ fn a_session_is_opened_where_it_was() {
     let run = scene.run(&["run", "reads", "x"]);
     let id = text(&run, "id");
     let opened = scene.ends(0, &["runs", "open", &id]);
-    let program = scene.env.path().join("bin/claude").display().to_string();
+    let program = scene.env.home().join("bin/claude").display().to_string();
     assert_eq!(opened["command"], json!([program, "--resume", run["session"]]));
     assert_eq!(opened["dir"], run["root"]);
     // Without a terminal it is only printed.

@@ -27,7 +27,6 @@ fn with_family() -> TestEnvironment {
 /// The processes of the worker, whether or not they carry the id of the run.
 fn family(env: &TestEnvironment) -> Vec<i32> {
     let tag = env.path().to_str().unwrap();
-    let is_sh = |pid: &i32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| !exe.ends_with("msg"));
     processes(&[&format!("sleep 1000; : {tag}")]).into_iter().filter(is_sh).collect()
 }
 
@@ -55,20 +54,50 @@ pub enum Victim {
     Worker,
 }
 
-/// The process, if it is there yet.
-fn find(env: &TestEnvironment, id: &str, victim: Victim) -> Option<i32> {
+/// The process of a run whose worker is that script, if it is there yet.
+fn find(env: &TestEnvironment, id: &str, victim: Victim, script: &str) -> Option<i32> {
     let task = env.mesh().join(format!("runs/{id}/task"));
     match victim {
         Victim::Supervisor => processes(&["supervise", id]).first().copied(),
         Victim::Keeper => processes(&["keeper", "--input", task.to_str().unwrap()]).first().copied(),
         Victim::Worker => {
-            let all = processes(&["-c", &FAMILY.replace("TAG", env.path().to_str().unwrap())]);
-            let is_sh =
-                |pid: &&i32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| !exe.ends_with("msg"));
-            let is_its = |pid: &&i32| left_of(id).contains(&pid.to_string());
-            all.iter().filter(is_sh).find(is_its).copied()
+            let is_its = |pid: &i32| left_of(id).contains(&pid.to_string());
+            processes(&["-c", script]).into_iter().filter(is_sh).find(is_its)
         }
     }
+}
+
+/// Whether it is a process of the worker, not of ours.
+fn is_sh(pid: &i32) -> bool {
+    fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| !exe.ends_with("msg"))
+}
+
+/// Kills that process of a run after it has lived for a while, and waits until the run is over and `is_gone`. Returns the
+/// run.
+#[track_caller]
+pub fn kill_and_wait(
+    env: &TestEnvironment,
+    id: &str,
+    (victim, script): (Victim, &str),
+    lives: Duration,
+    is_gone: impl Fn() -> bool,
+) -> Value {
+    let mut pid = None;
+    wait_until("it is there", || {
+        pid = find(env, id, victim, script);
+        pid.is_some()
+    });
+    // Not a wait for a state: each round is to hit another moment.
+    std::thread::sleep(lives);
+    kill(Pid::from_raw(pid.unwrap()), SIGKILL).ok();
+    let mut run = Value::Null;
+    wait_until(&format!("nothing is left after {victim:?} was killed after {lives:?}"), || {
+        run = shown(env, id);
+        // A process takes a moment to die of a signal.
+        let is_over = !["queued", "starting", "running"].contains(&run["state"].as_str().unwrap());
+        is_over && left_of(id).is_empty() && is_gone()
+    });
+    run
 }
 
 /// Kills that process of a run after it has lived for a while, and checks what is left.
@@ -76,28 +105,14 @@ fn find(env: &TestEnvironment, id: &str, victim: Victim) -> Option<i32> {
 fn kill_one(env: &TestEnvironment, victim: Victim, lives: Duration) {
     // The same task must not fail again and again.
     let id = super::detached(env, "family", &format!("{lives:?}"));
-    let mut pid = None;
-    wait_until("it is there", || {
-        pid = find(env, &id, victim);
-        pid.is_some()
-    });
-    // Not a wait for a state: each round is to hit another moment.
-    std::thread::sleep(lives);
-    kill(Pid::from_raw(pid.unwrap()), SIGKILL).ok();
     let expected = match victim {
         Victim::Supervisor => "interrupted",
         Victim::Keeper | Victim::Worker => "failed",
     };
-    let mut state = Value::Null;
-    wait_until(&format!("nothing is left after {victim:?} was killed after {lives:?}"), || {
-        state = shown(env, &id)["state"].clone();
-        // A process takes a moment to die of a signal.
-        let is_over = !["queued", "starting", "running"].contains(&state.as_str().unwrap());
-        is_over && left_of(&id).is_empty() && family(env).is_empty()
-    });
+    let script = FAMILY.replace("TAG", env.path().to_str().unwrap());
+    let run = kill_and_wait(env, &id, (victim, &script), lives, || family(env).is_empty());
     let troubles = fs::read_to_string(env.mesh().join("trouble.jsonl")).unwrap_or_default();
-    let run = shown(env, &id);
-    assert_eq!(state, expected, "{victim:?} killed after {lives:?}: {run}\n{troubles}");
+    assert_eq!(run["state"], expected, "{victim:?} killed after {lives:?}: {run}\n{troubles}");
 }
 
 #[test]

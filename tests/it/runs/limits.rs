@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{shown, wait_for_state, with_profiles};
-use crate::support::environment::{TestEnvironment, put_program, wait_until};
+use super::{put_harness, shown, wait_for_state, with_profiles};
+use crate::support::environment::wait_until;
 
 /// At its limit at the first call, long enough to be seen on a busy machine, and done at each further one.
 const CLIENT: &str = r#"#!/bin/sh
@@ -22,18 +22,10 @@ fi
 say "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"all done\",$used,\"num_turns\":1}"
 "#;
 
-fn path_with_client(env: &TestEnvironment) -> String {
-    let dir = env.home().join("bin");
-    fs::create_dir_all(&dir).unwrap();
-    let program = dir.join("claude");
-    put_program(&program, CLIENT);
-    format!("{}:{}", dir.display(), std::env::var("PATH").unwrap())
-}
-
 #[test]
 fn a_run_at_the_limit_waits_for_the_reset_and_so_does_the_queue() {
     let env = with_profiles("");
-    let path = path_with_client(&env);
+    let path = put_harness(&env, CLIENT);
     let start = |task: &str| {
         let args = ["run", "claude", task, "--detach", "--json"];
         let answer = env.run_with(&args, &[("PATH", &path)]).expect_code(0).json();
@@ -65,9 +57,7 @@ fn a_run_at_the_limit_waits_for_the_reset_and_so_does_the_queue() {
 #[test]
 fn a_run_at_the_limit_can_be_stopped() {
     let env = with_profiles("");
-    let path = path_with_client(&env);
-    let slow = CLIENT.replace("+ 20", "+ 1000");
-    put_program(&env.home().join("bin/claude"), &slow);
+    let path = put_harness(&env, &CLIENT.replace("+ 20", "+ 1000"));
     let answer = env.run_with(&["run", "claude", "x", "--detach", "--json"], &[("PATH", &path)]).json();
     let id = answer["run"]["id"].as_str().unwrap().to_string();
     wait_for_state(&env, &id, "limited");

@@ -19,7 +19,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::environment::{TestEnvironment, end, wait_until};
+use crate::support::environment::{TestEnvironment, end, put_program, wait_until};
 
 /// An environment with these profiles of the user.
 pub fn with_profiles(profiles: &str) -> TestEnvironment {
@@ -43,6 +43,14 @@ pub fn put_profiles(env: &TestEnvironment, profiles: &str) {
 pub fn path_with_msg() -> String {
     let dir = std::path::Path::new(env!("CARGO_BIN_EXE_msg")).parent().unwrap();
     format!("{}:{}", dir.display(), std::env::var("PATH").unwrap())
+}
+
+/// Puts a stand-in for Claude Code on a PATH, which has `msg` too; returns that PATH.
+pub fn put_harness(env: &TestEnvironment, text: &str) -> String {
+    let bin = env.home().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    put_program(&bin.join("claude"), text);
+    format!("{}:{}", bin.display(), path_with_msg())
 }
 
 /// A profile that runs a shell script.

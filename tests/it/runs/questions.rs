@@ -8,8 +8,8 @@ use nix::sys::signal::{SIGKILL, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::{left_of, path_with_msg, put_profiles, shown, wait_for_state};
-use crate::support::environment::{TestEnvironment, end, put_program, wait_until};
+use super::{left_of, put_harness, put_profiles, shown, wait_for_state};
+use crate::support::environment::{TestEnvironment, end, wait_until};
 use crate::support::hook_fixture::in_shell;
 use crate::support::terminal::Terminal;
 
@@ -37,13 +37,9 @@ impl Asking {
     /// An environment in which a worker asks these questions, for so many seconds each.
     fn new(seconds: &str) -> Self {
         let env = TestEnvironment::new();
-        let bin = env.home().join("bin");
-        fs::create_dir_all(&bin).unwrap();
-        let program = bin.join("claude");
-        put_program(&program, STAND_IN);
         put_profiles(&env, "[asker]\nharness = \"claude\"\n");
         env.ok(&["config", "set", "questionTimeout", seconds]);
-        Self { path: format!("{}:{}", bin.display(), path_with_msg()), env }
+        Self { path: put_harness(&env, STAND_IN), env }
     }
 
     fn start(&self, questions: &str, flags: &[&str]) -> String {
@@ -271,6 +267,43 @@ fn a_worker_does_not_answer_its_own_question_but_its_parent_does() {
     fs::write(env.home().join("go"), format!("{id}\n")).unwrap();
     assert_eq!(wait_for_state(env, id, "done")["result"], "answers: build:allowed");
     wait_for_state(env, middle.as_str().unwrap(), "done");
+}
+
+#[test]
+fn only_the_beginning_of_what_a_parent_says_reaches_the_worker() {
+    let asking = Asking::new("3600");
+    let id = asking.start("build", &[]);
+    asking.asked(&id, "build");
+    let words = "é".repeat(1_500);
+    asking.env.ok(&["tell", &id, "--answer", "deny", "--question", "1", &words]);
+    wait_for_state(&asking.env, &id, "done");
+    let log = asking.env.ok(&["runs", "log", &id, "--errors"])["log"].to_string();
+    assert_eq!(log.matches('é').count(), 1_000, "{log}");
+    // The ledger has all of it.
+    assert_eq!(asking.outcome(&id, 1)["text"], words);
+}
+
+#[test]
+fn a_question_that_can_not_be_told_is_shown_and_the_trouble_is_recorded() {
+    let asking = Asking::new("3600");
+    let env = &asking.env;
+    env.join("Robin");
+    // Nobody can write to its inbox.
+    let inbox = env.mesh().join("inbox/Robin");
+    fs::remove_dir_all(&inbox).ok();
+    fs::write(&inbox, "").unwrap();
+    let id = asking.start("build", &["--as", "Robin"]);
+    let run = asking.asked(&id, "build");
+    assert_eq!(env.ok(&["runs"])["runs"][0]["id"], run["id"], "whoever looks sees it");
+    env.ok(&["tell", &id, "--answer", "allow"]);
+    assert_eq!(wait_for_state(env, &id, "done")["result"], "answers: build:allowed");
+    let told = format!("Robin was not told of the question of run {id}");
+    wait_until("the trouble is recorded", || {
+        fs::read_to_string(env.mesh().join("trouble.jsonl")).unwrap_or_default().contains(&told)
+    });
+    // `doctor` tells the last one: nobody could be told of the end either.
+    let doctor = env.run(&["doctor"]).stdout;
+    assert!(doctor.contains("was not told of its end"), "{doctor}");
 }
 
 #[test]

@@ -8,9 +8,9 @@ use nix::unistd::mkfifo;
 use ravenry::sys::flock::FileLock;
 use serde_json::{Value, json};
 
-use super::super::{shown, wait_for_state};
+use super::super::{put_harness, shown, wait_for_state};
 use super::{directories, git, with_repository};
-use crate::support::environment::{TestEnvironment, put_program, wait_until};
+use crate::support::environment::{TestEnvironment, wait_until};
 
 /// Adds a line to a file. When it continues a session, it waits for a word in between.
 const STAND_IN: &str = r#"#!/bin/sh
@@ -29,12 +29,9 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let env = with_repository("[builds]\nharness = \"claude\"\nisolation = \"worktree\"\n");
-        let bin = env.path().join("bin");
-        fs::create_dir(&bin).unwrap();
-        put_program(&bin.join("claude"), STAND_IN);
         mkfifo(&env.home().join("go"), Mode::S_IRWXU).unwrap();
         fs::write(env.home().join("words"), "first\n").unwrap();
-        Self { path: format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()), env }
+        Self { path: put_harness(&env, STAND_IN), env }
     }
 
     #[track_caller]
@@ -96,7 +93,7 @@ fn files_that_no_merge_brings_stay_until_they_are_discarded() {
     let scene = Scene::new();
     let env = &scene.env;
     let stand_in = STAND_IN.replace("cat \"$HOME/words\" >> work", "echo x > work; echo k > key.pem");
-    fs::write(env.path().join("bin/claude"), stand_in).unwrap();
+    put_harness(env, &stand_in);
     let run = scene.run(&["run", "builds", "x"]);
     let id = run["id"].as_str().unwrap();
     assert_eq!(run["saved"], json!(["key.pem (it looks like a secret by its name)"]));

@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use ravenry::sys::test_switches;
 use serde_json::{Value, json};
 
-use super::super::kills::{Victim, processes};
+use super::super::kills::{Victim, kill_and_wait, processes};
 use super::super::{left_of, script, shown};
 use super::{detached, directories, git, make_untidy, person, with_repository};
 use crate::support::environment::{TestEnvironment, is_whole, rounds, wait_until};
@@ -25,40 +25,13 @@ fn counted(env: &TestEnvironment) -> usize {
     text.lines().last().map_or(0, |last| last.parse().unwrap())
 }
 
-fn find(env: &TestEnvironment, id: &str, victim: Victim) -> Option<i32> {
-    let task = env.mesh().join(format!("runs/{id}/task"));
-    match victim {
-        Victim::Supervisor => processes(&["supervise", id]).first().copied(),
-        Victim::Keeper => processes(&["keeper", "--input", task.to_str().unwrap()]).first().copied(),
-        Victim::Worker => {
-            let is_sh =
-                |pid: &i32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| !exe.ends_with("msg"));
-            let is_its = |pid: &i32| left_of(id).contains(&pid.to_string());
-            processes(&["-c", WRITES]).into_iter().filter(is_sh).find(is_its)
-        }
-    }
-}
-
 /// Kills that process of a run after it has lived for a while, and checks that its work is saved.
 #[track_caller]
 fn kill_one(env: &TestEnvironment, victim: Victim, lives: Duration) {
     let about = format!("{victim:?} killed after {lives:?}");
     fs::remove_file(env.path().join("count")).ok();
     let id = detached(env, "writes", &about);
-    let mut pid = None;
-    wait_until("it is there", || {
-        pid = find(env, &id, victim);
-        pid.is_some()
-    });
-    // Not a wait for a state: each round is to hit another moment.
-    std::thread::sleep(lives);
-    kill(Pid::from_raw(pid.unwrap()), SIGKILL).ok();
-    let mut run = Value::Null;
-    wait_until(&format!("nothing is left: {about}"), || {
-        run = shown(env, &id);
-        let is_over = !["queued", "starting", "running"].contains(&run["state"].as_str().unwrap());
-        is_over && left_of(&id).is_empty()
-    });
+    kill_and_wait(env, &id, (victim, WRITES), lives, || true);
     let count = counted(env);
     // The next command that changes runs saves the work.
     env.ok(&["runs", "gc"]);

@@ -8,9 +8,9 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::super::kills::processes;
-use super::super::{left_of, script, shown, wait_for_state};
+use super::super::{left_of, put_harness, script, shown, wait_for_state};
 use super::{directories, git, id_of, with_repository};
-use crate::support::environment::{TestEnvironment, put_program, wait_until};
+use crate::support::environment::{TestEnvironment, wait_until};
 
 /// Adds a line to a file where it is started. If there is a file `hang`, it hangs.
 const STAND_IN: &str = r#"#!/bin/sh
@@ -32,11 +32,7 @@ impl Scene {
     fn new() -> Self {
         let env =
             with_repository(&format!("[writes]\nharness = \"claude\"\nisolation = \"worktree\"\n{SETUP}"));
-        let bin = env.path().join("bin");
-        fs::create_dir(&bin).unwrap();
-        put_program(&bin.join("claude"), STAND_IN);
-        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-        Self { env, path }
+        Self { path: put_harness(&env, STAND_IN), env }
     }
 
     #[track_caller]
