@@ -25,6 +25,7 @@ mod runs_thread;
 mod runs_update;
 mod send_thread;
 mod state;
+mod tab_thread;
 mod terminal;
 mod theme;
 mod to_model;

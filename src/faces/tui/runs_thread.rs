@@ -6,47 +6,32 @@
 
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use crossbeam_channel::{Receiver, Sender};
 
 use crate::ops::runs::list::{RunScope, find, runs};
 use crate::ops::runs::stop::stop;
-use crate::ops::{CommandError, CommandErrorKind, Context, GlobalOptions, Op, run};
+use crate::ops::{CommandError, CommandErrorKind, GlobalOptions, Op};
 use crate::store::StopUrgency;
-use crate::sys::{clock, test_switches};
+use crate::sys::clock;
 
 use super::model::{RunDetail, RunItem};
-use super::notice_filter::NoticeFilter;
 use super::runs_state::{RunsCall, RunsFocus};
 use super::state::ChatUpdate;
+use super::tab_thread::{self, TabLink, TabReader};
 use super::to_model;
+
+/// How often a run's progress is read.
+const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Works until the channel is closed, and has then done what was asked for before.
 pub(super) fn work(globals: &GlobalOptions, calls: &Receiver<RunsCall>, news: &Sender<ChatUpdate>) {
-    let interval = test_switches::value(test_switches::LOOK_MS).and_then(|text| text.parse().ok());
-    let interval = Duration::from_millis(interval.unwrap_or(1_000));
-    let notices = NoticeFilter::default();
-    let mut reader = RunsReader { globals, news, focus: RunsFocus::Nothing, told: None, notices };
-    loop {
-        let call = match reader.focus {
-            RunsFocus::Nothing => calls.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            _ => calls.recv_timeout(interval),
-        };
-        match call {
-            Ok(first) => std::iter::once(first).chain(calls.try_iter()).for_each(|call| reader.take(call)),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
-        }
-        reader.read();
-    }
+    let reader = RunsReader { focus: RunsFocus::Nothing, link: TabLink::new(globals, news) };
+    tab_thread::work(reader, calls, INTERVAL);
 }
 
 struct RunsReader<'a> {
-    globals: &'a GlobalOptions,
-    news: &'a Sender<ChatUpdate>,
     focus: RunsFocus,
-    /// What the screen shows.
-    told: Option<RunsNews>,
-    notices: NoticeFilter,
+    link: TabLink<'a, RunsNews>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -55,59 +40,41 @@ enum RunsNews {
     Detail(String, Option<RunDetail>),
 }
 
-impl RunsReader<'_> {
+impl TabReader for RunsReader<'_> {
+    type Call = RunsCall;
+
+    fn is_on_screen(&self) -> bool {
+        !matches!(self.focus, RunsFocus::Nothing)
+    }
+
     fn take(&mut self, call: RunsCall) {
+        let link = &mut self.link;
         match call {
             RunsCall::Show(focus) => {
                 self.focus = focus;
-                self.told = None;
+                link.set_told(None);
             }
-            RunsCall::Stop(id) => match self.with_op(|op| stop(op, &id, StopUrgency::WrapUp)) {
-                Ok(_) => self.tell(ChatUpdate::Sent(format!("run {id} is told to wrap up"))),
+            RunsCall::Stop(id) => match link.with_op(|op| stop(op, &id, StopUrgency::WrapUp)) {
+                Ok(_) => link.tell(ChatUpdate::Sent(format!("run {id} is told to wrap up"))),
                 // It has just ended by itself.
                 Err(error) if error.kind == CommandErrorKind::NotRunning => {
-                    self.tell(ChatUpdate::Sent(format!("run {id} has ended")));
+                    link.tell(ChatUpdate::Sent(format!("run {id} has ended")));
                 }
-                Err(error) => self.tell(ChatUpdate::Notice(to_model::error_line(&error))),
+                Err(error) => link.tell(ChatUpdate::Notice(to_model::error_line(&error))),
             },
         }
-    }
-
-    fn tell(&self, news: ChatUpdate) {
-        // If nobody listens any more, the next wait says so.
-        drop(self.news.send(news));
-    }
-
-    fn notice(&mut self, text: String) {
-        if self.notices.is_new(&text) {
-            self.tell(ChatUpdate::Notice(text));
-        }
-    }
-
-    fn with_op<T>(&mut self, work: impl FnOnce(&Op) -> Result<T, CommandError>) -> Result<T, CommandError> {
-        let (done, warnings) = run(Context::new(self.globals.clone())?, work).into_parts();
-        warnings.into_iter().for_each(|text| self.notice(text));
-        done
     }
 
     fn read(&mut self) {
         let seen = match self.focus.clone() {
             RunsFocus::Nothing => return,
-            RunsFocus::List => self.with_op(list),
-            RunsFocus::Run(id) => self.with_op(|op| detail(op, id)),
+            RunsFocus::List => self.link.with_op(list),
+            RunsFocus::Run(id) => self.link.with_op(|op| detail(op, id)),
         };
-        match seen {
-            Ok(seen) if self.told.as_ref() != Some(&seen) => {
-                self.told = Some(seen.clone());
-                self.tell(match seen {
-                    RunsNews::List(list) => ChatUpdate::Runs(list),
-                    RunsNews::Detail(id, detail) => ChatUpdate::Run { id, detail: detail.map(Box::new) },
-                });
-            }
-            Ok(_) => {}
-            Err(error) => self.notice(to_model::error_line(&error)),
-        }
-        self.notices.end_try();
+        self.link.pass_on(seen, |seen| match seen {
+            RunsNews::List(list) => ChatUpdate::Runs(list),
+            RunsNews::Detail(id, detail) => ChatUpdate::Run { id, detail: detail.map(Box::new) },
+        });
     }
 }
 
