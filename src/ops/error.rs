@@ -77,6 +77,7 @@ kinds! {
     NotChecked = "not_checked",
     NotClaimed = "not_claimed",
     NotClean = "not_clean",
+    NotConfirmed = "not_confirmed",
     NotContested = "not_contested",
     NotFirst = "not_first",
     NotJoined = "not_joined",

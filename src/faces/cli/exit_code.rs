@@ -25,6 +25,7 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::NotSaved
         | CommandErrorKind::NotVerified
         | CommandErrorKind::TooEarly
+        | CommandErrorKind::NotConfirmed
         | CommandErrorKind::NotContested
         | CommandErrorKind::NotFirst
         | CommandErrorKind::Duplicate

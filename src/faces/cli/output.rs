@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
@@ -14,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::domain::{escape_invisible, escape_invisible_json, escape_invisible_line};
 use crate::faces::json;
 use crate::ops::{CommandError, ErrorDetail, HandoverOutcome, ReaderKind};
-use crate::sys::{files, test_switches};
+use crate::sys::{files, stdin, test_switches};
 
 use super::exit_code::exit_code;
 use super::global_args::{ColorWhen, GlobalArgs, OutputFormat};
@@ -236,6 +237,20 @@ impl Ui {
     /// Whether a person reads the output and can type.
     pub(super) fn is_with_person(&self) -> bool {
         !self.json && io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+
+    /// Asks a person at a terminal, also a quiet one. Anything but yes is no, and so is no answer in ten minutes.
+    pub(super) fn is_confirmed(&self, question: &str) -> bool {
+        const LONGEST: usize = 1024;
+        const LIMIT: Duration = Duration::from_secs(600);
+        // What was typed before the question is no answer to it. If that can't be forgotten, nobody is asked.
+        if stdin::forget_typed().is_err() {
+            return false;
+        }
+        self.complain(&escape_invisible(question));
+        let answer = stdin::read_until(LONGEST, LIMIT, |input| input.ends_with(b"\n")).ok();
+        let answer = answer.map(|line| String::from_utf8_lossy(&line).trim().to_ascii_lowercase());
+        matches!(answer.as_deref(), Some("y" | "yes"))
     }
 
     /// Whether a person reads the output.

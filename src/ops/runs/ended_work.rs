@@ -20,6 +20,13 @@ pub(super) struct EndedWork<'a> {
     _lock: FileLock,
 }
 
+impl<'a> EndedWork<'a> {
+    /// The same, while others may change it.
+    pub(super) fn unlocked(self) -> (Run, RunWork<'a>) {
+        (self.run, self.work)
+    }
+}
+
 /// The work of the run that `id` names. What was left of interrupted runs is saved first.
 pub(super) fn ended_work<'a>(
     op: &'a Op,

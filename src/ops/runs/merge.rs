@@ -12,7 +12,7 @@ use crate::sys::git::run_tree::{
 use crate::sys::keeper::commands::{CommandsEnd, KeptCommands};
 
 use super::ended_work::{EndedWork, ended_work};
-use super::work::{git_state, message};
+use super::work::{RunWork, git_state, message};
 use super::worker_call;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
@@ -67,41 +67,64 @@ pub fn merge(
         let hint = "change to another work tree of the repository, and merge it there";
         return Err(CommandError::new(CommandErrorKind::NoRepository, text).hint(hint));
     }
-    let tree = &ended.work.tree;
     let preview = match target {
-        MergeTarget::WorkTree => tree.prepare_merge()?,
-        MergeTarget::Commit => tree.prepare_commit()?,
+        MergeTarget::WorkTree => ended.work.tree.prepare_merge()?,
+        MergeTarget::Commit => ended.work.tree.prepare_commit()?,
     };
     let end = match preview {
         MergePreview::AlreadyMerged => MergeEnd::Already,
         MergePreview::Nothing => {
-            tree.mark_merged()?;
+            ended.work.tree.mark_merged()?;
             MergeEnd::Nothing
         }
         MergePreview::Conflicts(conflicts) => {
-            let reserved = reserved(op, &root, &tree.changes()?)?;
+            let reserved = reserved(op, &root, &ended.work.tree.changes()?)?;
             return Err(conflict(&ended, &conflicts, reserved.as_ref()));
         }
         MergePreview::Ready(prepared) => {
-            if let Some(error) = reserved(op, &root, &prepared.changes)? {
-                return Err(error.hint("nothing was written"));
-            }
+            check_reserved(op, &root, &prepared)?;
+            let mut is_merged_by_another = false;
             if let Some(command) = verify {
                 let order = mesh.runs().order(&ended.run.id)?;
-                test_merged(op, &ended, &order, &prepared, command)?;
+                // It may take an hour, and others want to finish what they have.
+                let (run, work) = ended.unlocked();
+                test_merged(op, (&run, &work), &order, &prepared, command)?;
+                ended = ended_work(op, &mesh, id, "merge")?;
+                check_reserved(op, &root, &prepared)?;
+                if ended.work.record.tip != work.record.tip {
+                    let text = format!(
+                        "the work of run {} was changed while it was tested: nothing was written",
+                        run.id
+                    );
+                    return Err(CommandError::new(CommandErrorKind::ChangedMeanwhile, text));
+                }
+                is_merged_by_another = ended.work.record.is_merged && !work.record.is_merged;
             }
-            let written = match target {
-                MergeTarget::WorkTree => tree.write_merge(&prepared)?,
-                MergeTarget::Commit => tree.commit_merge(&prepared, &message(&ended.run))?,
-            };
-            let named = |change: &TreeChange| (change.path.display().to_string(), change.kind);
-            MergeEnd::Merged { files: written.changes.iter().map(named).collect(), commit: written.commit }
+            match is_merged_by_another {
+                true => MergeEnd::Already,
+                false => write(&ended, target, &prepared)?,
+            }
         }
     };
     ended.work.record.is_merged = true;
     ended.work.put()?;
     let root = root.display().to_string();
     Ok(MergeReport { run: ended.run, end, root })
+}
+
+/// Writes what was prepared. A file that changed since then stops it before the first write.
+fn write(
+    ended: &EndedWork<'_>,
+    target: MergeTarget,
+    prepared: &PreparedMerge,
+) -> Result<MergeEnd, CommandError> {
+    let tree = &ended.work.tree;
+    let written = match target {
+        MergeTarget::WorkTree => tree.write_merge(prepared)?,
+        MergeTarget::Commit => tree.commit_merge(prepared, &message(&ended.run))?,
+    };
+    let named = |change: &TreeChange| (change.path.display().to_string(), change.kind);
+    Ok(MergeEnd::Merged { files: written.changes.iter().map(named).collect(), commit: written.commit })
 }
 
 pub(super) fn find_nothing(id: &str) -> CommandError {
@@ -113,6 +136,13 @@ fn reserved(op: &Op, root: &Path, changes: &[TreeChange]) -> Result<Option<Comma
     let paths: Vec<String> =
         changes.iter().map(|change| root.join(&change.path).to_string_lossy().into_owned()).collect();
     Ok(conflict_error(&check(op, &paths)?))
+}
+
+fn check_reserved(op: &Op, root: &Path, prepared: &PreparedMerge) -> Result<(), CommandError> {
+    match reserved(op, root, &prepared.changes)? {
+        Some(error) => Err(error.hint("nothing was written")),
+        None => Ok(()),
+    }
 }
 
 fn conflict(
@@ -158,12 +188,12 @@ fn conflict(
 /// Runs a command in a directory with the merged files. An error if it fails.
 fn test_merged(
     op: &Op,
-    ended: &EndedWork<'_>,
+    (run, work): (&Run, &RunWork<'_>),
     order: &RunOrder,
     prepared: &PreparedMerge,
     command: &str,
 ) -> Result<(), CommandError> {
-    let tree = &ended.work.tree;
+    let tree = &work.tree;
     let above = git_state(&op.home).join("verify");
     files::create_dir(&above)?;
     let scratch = Scratch::make_in(&above)?;
@@ -171,8 +201,8 @@ fn test_merged(
     tree.export_tree(&prepared.tree, &dir)?;
     let wanted = order.worktree.clone().unwrap_or_default();
     tree.bring_into(&dir, &WantedFiles { copy: wanted.copy, link: wanted.link })?;
-    let project = &ended.work.record.project;
-    let env = worker_call::setup_environment(&ended.run.id, None, &op.location.to_string(), project);
+    let project = &work.record.project;
+    let env = worker_call::setup_environment(&run.id, None, &op.location.to_string(), project);
     let log = scratch.path().join("log");
     let commands = KeptCommands {
         dir: &dir,

@@ -14,7 +14,7 @@ use crate::sys::git::run_tree::{
     BroughtHow, ClosedTree, RunBranch, RunRepository, RunTree, RunTreeError, WantedFiles,
 };
 use crate::sys::keeper::commands::{CommandsEnd, KeptCommands};
-use crate::sys::{clock, files};
+use crate::sys::{clock, files, process};
 
 use super::worker_call;
 use crate::ops::effects::Op;
@@ -326,6 +326,9 @@ impl<'a> RunWork<'a> {
         }
         if let Some(name) = self.agent_inside()? {
             return Ok(Some(format!("{name} is in it")));
+        }
+        if let Some((pid, name)) = process::program_inside(&self.tree.path()) {
+            return Ok(Some(format!("process {pid} (`{name}`) is in it")));
         }
         let user = self.used_by(&self.id)?;
         Ok(user.map(|run| format!("run {run} needs it")))

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -88,6 +89,11 @@ pub(super) fn first_environment(pid: Pid) -> Option<Vec<u8>> {
 pub(super) fn has_children() -> bool {
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     waitid(Id::All, flags) != Err(Errno::ECHILD)
+}
+
+/// Its working directory; `None` if it belongs to another user.
+pub(super) fn working_directory(pid: Pid) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
 /// Every process that can be seen.

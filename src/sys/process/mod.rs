@@ -13,6 +13,7 @@ use linux as imp;
 #[cfg(not(target_os = "linux"))]
 use ps as imp;
 
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
@@ -176,6 +177,17 @@ pub fn started_with(name: &str, value: &str) -> Vec<Pid> {
 /// Whether this process has children, ended ones that nobody has waited for included. `true` if unknown.
 pub fn has_children() -> bool {
     imp::has_children()
+}
+
+/// Another program of this user that works in the directory, with its name. Where working directories of processes
+/// can't be seen, none is found. Commands of ours don't count: they end soon, or a shell in the directory started them.
+pub fn program_inside(dir: &Path) -> Option<(Pid, String)> {
+    let dir = fs_err::canonicalize(dir).ok()?;
+    let is_inside = |pid: &Pid| imp::working_directory(*pid).is_some_and(|at| at.starts_with(&dir));
+    let own = imp::details(own_pid()).and_then(|own| own.look.exe);
+    let found = imp::pids().into_iter().filter(is_inside).filter_map(|pid| Some((pid, imp::details(pid)?)));
+    let mut others = found.filter(|(_, details)| !details.is_zombie && details.look.exe != own);
+    others.next().map(|(pid, details)| (pid, details.look.comm))
 }
 
 /// The children of a process, their children, and so on, without those that are left out and theirs.

@@ -93,6 +93,12 @@ pub(super) fn is_stopped(pid: Pid) -> bool {
     fields(pid, "state=").is_some_and(|state| state.trim_start().starts_with('T'))
 }
 
+/// `ps` does not say it.
+#[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
+pub(super) fn working_directory(_: Pid) -> Option<std::path::PathBuf> {
+    None
+}
+
 /// Every process.
 #[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
 pub(super) fn pids() -> Vec<Pid> {

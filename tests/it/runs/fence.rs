@@ -527,6 +527,44 @@ fn a_tree_that_takes_too_long_is_looked_at_only_once() {
 }
 
 #[test]
+fn a_hook_that_is_killed_after_a_command_leaves_what_the_next_one_needs() {
+    let fenced = Fenced::new();
+    let bin = fenced.env.home().join("slow");
+    fs::create_dir(&bin).unwrap();
+    let pid = bin.join("pid");
+    put_program(&bin.join("git"), &format!("#!/bin/sh\necho $$ > '{}'\nexec sleep 600\n", pid.display()));
+    let command = "make";
+    assert_eq!(fenced.bash("PreToolUse", command), HookAnswer::Silence);
+    fs::write(fenced.project.join("notes.txt"), "new\n").unwrap();
+    let kept = || {
+        let files = fs::read_dir(fenced.env.mesh().join(format!("runs/{}", fenced.id))).unwrap().flatten();
+        let names = files.map(|file| file.file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("tree-")).collect::<Vec<_>>()
+    };
+    let before = kept();
+    assert_eq!(before.len(), 1, "{before:?}");
+    let call = Call::bash(&fenced.env, "PostToolUse", "s", command).with("/cwd", json!(fenced.root));
+    let mut hook = call.command(&fenced.env);
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    hook.env("MSG_RUN", &fenced.id).env(NO_HOOK_LIMIT, "1").env("PATH", &path);
+    let mut hook = hook.spawn().unwrap();
+    let mut slow = 0;
+    wait_until("it looks at the tree", || {
+        slow = fs::read_to_string(&pid).unwrap_or_default().trim().parse().unwrap_or_default();
+        slow > 0
+    });
+    hook.kill().unwrap();
+    hook.wait().unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(slow), nix::sys::signal::SIGKILL).unwrap();
+    assert_eq!(kept(), before);
+    // A harness that calls its hook again, or the next call of the same command.
+    let HookAnswer::Context(said) = fenced.bash("PostToolUse", command) else { panic!("nothing is said") };
+    assert!(said.contains("`notes.txt`"), "{said}");
+    assert!(kept().is_empty());
+    assert_eq!(fenced.finish()["outside"], json!(["notes.txt"]));
+}
+
+#[test]
 fn what_no_hook_saw_is_named_at_the_end() {
     let env = super::worktrees::with_repository("[writer]\nharness = \"claude\"\n");
     let bin = env.home().join("bin");

@@ -33,7 +33,7 @@ use crate::sys::{clock, program};
 use super::bill::BillReport;
 use super::run::{Following, ProgressLine, RunFollower, RunReport, took, used};
 use super::runs_follow;
-use super::runs_work::{DiffReport, DiffView, GcReport};
+use super::runs_work::{DiffReport, DiffView, GcReport, confirm_discard};
 
 /// List runs of workers, and look at one
 ///
@@ -163,6 +163,9 @@ enum RunsAction {
     Discard {
         /// Its id, or the beginning of it
         id: String,
+        /// Don't ask at a terminal
+        #[arg(long)]
+        yes: bool,
     },
     /// Save work of interrupted runs, remove worktrees and branches that nobody needs, and say why
     Gc {
@@ -236,7 +239,12 @@ pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, Com
             let mode = if push { PullRequestMode::Push } else { PullRequestMode::Print };
             Ok(pull_request(op, &id, mode)?.into())
         }
-        Some(RunsAction::Discard { id }) => Ok(discard(op, &id)?.into()),
+        Some(RunsAction::Discard { id, yes }) => {
+            if !yes && ui.is_with_person() && !is_inside_harness() {
+                confirm_discard(&find(op, &id)?, ui)?;
+            }
+            Ok(discard(op, &id)?.into())
+        }
         Some(RunsAction::Gc { dry_run }) => {
             let mode = if dry_run { GcMode::DryRun } else { GcMode::Do };
             Ok(GcReport { steps: gc(op, mode)?, mode }.into())

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::escape_invisible;
-use crate::faces::cli::output::{Page, Report, style};
+use crate::domain::runs::Run;
+use crate::faces::cli::output::{Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json;
 use crate::ops::runs::diff::RunDiff;
@@ -11,6 +12,7 @@ use crate::ops::runs::discard::DiscardReport;
 use crate::ops::runs::gc::{GcAction, GcMode, GcStep};
 use crate::ops::runs::merge::{MergeEnd, MergeReport};
 use crate::ops::runs::pr::PullRequestReport;
+use crate::ops::{CommandError, CommandErrorKind};
 use crate::sys::git::run_tree::{FileChangeKind, TreeChange};
 
 fn kind_name(kind: FileChangeKind) -> &'static str {
@@ -137,6 +139,22 @@ impl Report for MergeReport {
             }
         }
     }
+}
+
+/// Asks the person at the terminal whether the work is to be given up.
+pub(super) fn confirm_discard(run: &Run, ui: &Ui) -> Result<(), CommandError> {
+    let files = match run.changed.as_ref().map(Vec::len) {
+        Some(1) => "1 changed file".to_string(),
+        Some(count) => format!("{count} changed files"),
+        None => "what it changed".to_string(),
+    };
+    let question = format!("Give up the work of run {} ({}): {files}? Type y or n.", run.id, run.title(60));
+    if ui.is_confirmed(&question) {
+        return Ok(());
+    }
+    let text = format!("the work of run {} is kept", run.id);
+    let hint = format!("`msg runs discard {} --yes` does not ask", run.id);
+    Err(CommandError::new(CommandErrorKind::NotConfirmed, text).hint(hint))
 }
 
 impl Report for DiscardReport {

@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use super::super::{script, shown};
+use super::super::{put_profiles, script, shown};
 use super::{EDITS, detached, directories, done, git, id_of, make_untidy, person, with_repository};
 use crate::support::environment::{TestEnvironment, end, put_program, wait_until};
+use crate::support::hook_fixture::in_shell;
+use crate::support::terminal::Terminal;
 
 #[track_caller]
 fn text(env: &TestEnvironment, path: &str) -> String {
@@ -130,6 +133,49 @@ fn the_merged_tree_is_tested_first() {
 }
 
 #[test]
+fn others_finish_their_work_while_a_merged_tree_is_tested() {
+    let again = "cat >/dev/null; echo third > third; pwd";
+    let env = with_repository(&[script("edits", PLAIN_EDITS), script("again", again)].concat());
+    nix::unistd::mkfifo(&env.path().join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let runs = [(); 2].map(|()| id_of(&done(&env, "edits")).to_string());
+    let verify = "test -e new && touch $RAVENRY_PROJECT/../begun && read x < $RAVENRY_PROJECT/../go";
+    let merging = |id: &str| {
+        let mut msg = env.msg();
+        let child = msg.args(["runs", "merge", id, "--verify", verify, "--json"]).stdout(Stdio::piped());
+        let child = child.spawn().unwrap();
+        wait_until("it is tested", || env.path().join("begun").exists());
+        fs::remove_file(env.path().join("begun")).unwrap();
+        child
+    };
+    let end = |child: Child| {
+        fs::write(env.path().join("go"), "go\n").unwrap();
+        let output = child.wait_with_output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    // Nobody has to wait an hour for it.
+    let child = merging(&runs[0]);
+    env.ok(&["runs", "gc"]);
+    env.ok(&["runs", "discard", &runs[1]]);
+    // What changed meanwhile is not overwritten.
+    fs::write(env.work().join("b"), "changed by hand\n").unwrap();
+    assert_eq!(end(child)["error"]["kind"], "changed_meanwhile");
+    assert_eq!(text(&env, "b"), "changed by hand\n");
+    assert!(!env.work().join("new").exists());
+    fs::write(env.work().join("b"), "one\n").unwrap();
+    // Somebody else merges it meanwhile.
+    let child = merging(&runs[0]);
+    assert_eq!(env.ok(&["runs", "merge", &runs[0]])["merged"]["state"], "merged");
+    fs::write(env.work().join("new"), "and changed\n").unwrap();
+    assert_eq!(end(child)["merged"]["state"], "already");
+    assert_eq!(text(&env, "new"), "and changed\n");
+    // Or it is given up.
+    let third = id_of(&done(&env, "again")).to_string();
+    let child = merging(&third);
+    env.ok(&["runs", "discard", &third]);
+    assert_eq!(end(child)["error"]["kind"], "no_work");
+}
+
+#[test]
 fn a_merge_that_git_is_too_old_for_is_refused() {
     let env = with_repository(&script("edits", EDITS));
     let run = done(&env, "edits");
@@ -197,6 +243,87 @@ fn only_the_parent_and_people_finish_the_work_of_a_run() {
     assert!(said.contains("only its parent and people may merge its work"), "{said}");
     assert!(said.contains("only its parent and people may discard its work"), "{said}");
     env.ok(&["runs", "merge", id_of(&run)]);
+}
+
+#[test]
+fn a_name_gives_no_right_to_the_work_of_a_run() {
+    // Both runs are Robin's, and one is merged, so that there is something to clean up.
+    let env = with_repository(&script("edits", PLAIN_EDITS));
+    env.join("Robin");
+    let runs = [(); 2].map(|()| {
+        env.ok(&["run", "edits", "Change something", "--worktree", "--as", "Robin"])["run"].clone()
+    });
+    env.ok(&["runs", "merge", id_of(&runs[0])]);
+    let before = (person(&env), refs(&env));
+    let id = id_of(&runs[1]);
+    let tries = format!(
+        "for name in '--as Robin' '--as robin' ''; do
+            for action in 'merge {id}' 'pr {id} --push' 'discard {id} --yes' 'gc'; do
+                MSG_AGENT=Robin msg runs $action $name --json; env -u MSG_RUN msg runs $action $name --json
+            done
+            MSG_AGENT=Robin msg mode plan $name --json
+        done; true"
+    );
+    put_profiles(&env, &script("tries", &tries));
+    let path = [("PATH", super::super::path_with_msg())];
+    let path = path.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let worker = env.run_with(&["run", "tries", "x", "--json"], &path).expect_code(0).json();
+    // A harness whose model was never joined is not Robin either.
+    let mut msg = env.msg();
+    msg.env("PATH", path[0].1);
+    let model = end(&mut in_shell(&tries, "codex", &msg)).expect_code(0).stdout;
+    for said in [worker["run"]["result"].as_str().unwrap(), &model] {
+        assert_eq!(said.matches("\"not_yours\"").count(), 18, "{said}");
+        assert_eq!(said.matches("\"steps\":[]").count(), 6, "{said}");
+        assert_eq!(said.matches("\"in_harness\"").count(), 3, "{said}");
+    }
+    assert_eq!((person(&env), refs(&env)), before);
+    assert_eq!(env.ok(&["mode"])["mode"], "build");
+    let steps = env.ok(&["runs", "gc"])["steps"].clone();
+    assert_eq!((&steps[0]["run"], &steps[0]["action"]), (&runs[0]["id"], &json!("unbranch")));
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked_before_work_is_given_up() {
+    let env = with_repository(&script("edits", PLAIN_EDITS));
+    let [kept, given_up, unasked] = [(); 3].map(|()| id_of(&done(&env, "edits")).to_string());
+    let mut terminal = Terminal::open(&env);
+    let question = |id: &str| format!("Give up the work of run {id} (Change something): 2 changed files?");
+    for answer in ["n\n", "what?\n", "\n"] {
+        let shown = terminal.show_and_answer(&format!("msg runs discard {kept}"), &question(&kept), answer);
+        assert!(shown.contains(&format!("the work of run {kept} is kept")), "{shown}");
+    }
+    assert!(refs(&env).contains(&kept));
+    let shown =
+        terminal.show_and_answer(&format!("msg runs discard {given_up}"), &question(&given_up), "yes\n");
+    assert!(shown.contains(&format!("The work of run {given_up} is discarded.")), "{shown}");
+    assert!(!refs(&env).contains(&given_up));
+    let shown = terminal.show(&format!("msg runs discard {unasked} --yes"));
+    assert!(shown.contains("is discarded") && !shown.contains("Type y or n"), "{shown}");
+    assert!(!refs(&env).contains(&unasked));
+}
+
+#[test]
+fn a_directory_with_a_process_in_it_stays() {
+    let env = with_repository(&script("waits", "cat >/dev/null; echo x > x; read go < go; echo over"));
+    nix::unistd::mkfifo(&env.path().join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    std::os::unix::fs::symlink(env.path().join("go"), env.work().join("go")).unwrap();
+    let id = detached(&env, "waits", "x");
+    let root = super::wait_for_state(&env, &id, "running")["root"].as_str().unwrap().to_string();
+    fs::create_dir(Path::new(&root).join("deep")).unwrap();
+    // As the shell or the editor of a person does.
+    let mut sleep = std::process::Command::new("sleep");
+    let mut sleep = sleep.arg("1000").current_dir(Path::new(&root).join("deep")).spawn().unwrap();
+    fs::write(env.path().join("go"), "go\n").unwrap();
+    super::wait_for_state(&env, &id, "done");
+    let step = env.ok(&["runs", "gc"])["steps"][0].clone();
+    let why = format!("process {} (`sleep`) is in it", sleep.id());
+    assert_eq!((&step["action"], &step["why"]), (&json!("keep"), &json!(why)));
+    assert!(Path::new(&root).join("x").exists());
+    sleep.kill().unwrap();
+    sleep.wait().unwrap();
+    assert_eq!(env.ok(&["runs", "gc"])["steps"][0]["action"], "free");
+    assert!(!Path::new(&root).exists());
 }
 
 #[test]
