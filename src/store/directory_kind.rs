@@ -7,8 +7,15 @@ use super::layout::{DIRECTORIES, LATER};
 use crate::sys::files::{self, FileError};
 
 /// The names in `LATER` that are plain files.
-const PLAIN: [&str; 6] =
-    ["mesh.lock", "swarm.lock", "claims.json", "completions.json", "trouble.jsonl", "trouble.old.jsonl"];
+const PLAIN: [&str; 7] = [
+    "mesh.lock",
+    "swarm.lock",
+    "claims.json",
+    "completions.json",
+    "fences.json",
+    "trouble.jsonl",
+    "trouble.old.jsonl",
+];
 
 /// Names that a file system or a file manager puts into a directory that is otherwise empty.
 const NOT_CONTENT: [&str; 2] = ["lost+found", ".DS_Store"];

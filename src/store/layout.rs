@@ -18,7 +18,7 @@ pub(super) struct Layout {
 pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "graves", "presence", "tmp"];
 
 /// Files and directories that may be added later.
-pub(super) const LATER: [&str; 17] = [
+pub(super) const LATER: [&str; 18] = [
     "awareness",
     "runs",
     "modes",
@@ -26,6 +26,7 @@ pub(super) const LATER: [&str; 17] = [
     "swarm.lock",
     "claims.json",
     "completions.json",
+    "fences.json",
     "contests",
     "index",
     "trouble.jsonl",
@@ -132,6 +133,10 @@ impl Layout {
 
     pub(super) fn claims(&self) -> PathBuf {
         self.root.join("claims.json")
+    }
+
+    pub(super) fn fences(&self) -> PathBuf {
+        self.root.join("fences.json")
     }
 
     pub(super) fn completions(&self) -> PathBuf {

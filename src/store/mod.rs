@@ -86,7 +86,7 @@ pub use runs::draining::DrainingMark;
 pub use runs::ledger::{LedgerList, StopOrder, StopUrgency};
 pub use runs::limits::{HarnessLimit, HarnessLimits};
 pub use runs::modes::RecordedMode;
-pub use runs::order::{OrderedProgram, RunOrder, WorktreeOrder};
+pub use runs::order::{OrderedProgram, RunOrder, TaskOrder, WorktreeOrder};
 pub use runs::outside::OutsideChange;
 pub use runs::questions::{AskedQuestion, QuestionAnswer};
 pub use runs::queue::{QueuePlace, RunQueue};
@@ -99,6 +99,7 @@ pub use setup::installs::{
 pub use staged_change::{Committed, StagedChange};
 pub use tasks::claims::{Claim, Claims};
 pub use tasks::completions::{Completion, Completions, SpecCompletions};
+pub use tasks::fences::{TaskFence, TaskFences, TaskNote};
 pub use tasks::locked_claims::{LockedClaims, Salvaged};
 pub use tasks::swarm_lock::{SwarmLock, SwarmLockState};
 pub use watch_target::WatchTarget;

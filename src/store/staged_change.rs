@@ -40,6 +40,7 @@ use super::error::StoreError;
 use super::locked_mesh::LockedMesh;
 use super::tasks::claims::Claims;
 use super::tasks::completions::Completions;
+use super::tasks::fences::{self, TaskFences};
 use super::tasks::locked_claims::LockedClaims;
 use crate::domain::Agent;
 use crate::sys::files::{self, PreparedFile};
@@ -66,6 +67,7 @@ enum StagedWrite {
     Registration(Box<StagedRegistration>),
     Claims(Claims),
     Completions(Completions),
+    Fences(TaskFences),
 }
 
 #[derive(Debug)]
@@ -176,6 +178,19 @@ impl<'l> StagedChange<'l> {
         self.claims_lock()?.completions()
     }
 
+    /// The numbers of claims on disk, with `swarm.lock` held as for [`Self::claims`]; and where a damaged file was put.
+    pub fn fences(&mut self) -> Result<(TaskFences, Option<String>), StoreError> {
+        self.claims_lock()?;
+        fences::read_or_restart(self.locked.mesh)
+    }
+
+    /// Stages the numbers of claims. They come before the claims: a number that nobody has does no harm.
+    pub fn set_fences(&mut self, fences: &TaskFences) -> Result<(), StoreError> {
+        self.claims_lock()?;
+        self.stage(StagedWrite::Fences(fences.clone()));
+        Ok(())
+    }
+
     /// Takes `swarm.lock` if it is free now. Returns whether it is held.
     pub fn locks_claims_if_free(&mut self) -> Result<bool, StoreError> {
         if self.swarm.is_none() {
@@ -258,6 +273,7 @@ impl<'l> StagedChange<'l> {
             }
             (Some(StagedWrite::Claims(_)), StagedWrite::Claims(_)) => true,
             (Some(StagedWrite::Completions(_)), StagedWrite::Completions(_)) => true,
+            (Some(StagedWrite::Fences(_)), StagedWrite::Fences(_)) => true,
             _ => false,
         };
         if is_same_file && self.decisive != Some(self.writes.len()) {
@@ -306,6 +322,10 @@ impl<'l> StagedChange<'l> {
             }
             StagedWrite::Completions(completions) => {
                 let put = vec![one(&completions.bytes(), layout.completions())?];
+                Ok(PreparedWrite { put, remove: None })
+            }
+            StagedWrite::Fences(fences) => {
+                let put = vec![one(&fences.bytes(), layout.fences())?];
                 Ok(PreparedWrite { put, remove: None })
             }
         }

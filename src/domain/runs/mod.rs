@@ -25,6 +25,6 @@ pub use line_cutter::LineCutter;
 pub use money::{MicroUsd, MoneyError};
 pub use outcome::{RunEvidence, judge_end};
 pub use question::{QuestionOutcome, RunQuestion};
-pub use run::{EarlierRun, Run, RunParent};
+pub use run::{EarlierRun, Run, RunClaim, RunParent};
 pub use state::RunState;
 pub use usage::{Cost, Usage};

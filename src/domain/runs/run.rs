@@ -65,6 +65,18 @@ pub struct Run {
     pub prompt: String,
     /// What is reserved for its worker, as patterns of the repository.
     pub reserve: Vec<String>,
+    /// The task of a spec that is claimed for its worker.
+    pub claim: Option<RunClaim>,
+}
+
+/// The task of a spec that a run was given.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RunClaim {
+    /// The key of the spec.
+    pub spec: String,
+    pub task: String,
+    /// The fencing number of the claim; `None` before it is claimed.
+    pub number: Option<u64>,
 }
 
 /// How a run follows another.

@@ -4,6 +4,7 @@
 //! dependencies, and `problem` checks the result for consistency. Everything runs in (nearly) linear time and without
 //! recursion, because a spec is untrusted text.
 
+mod body;
 mod dependencies;
 mod find_tasks;
 mod id;
@@ -16,6 +17,7 @@ mod tests;
 
 use std::collections::HashMap;
 
+pub use body::{TaskBody, task_body};
 pub use id::{MAX_ID, resolve_id};
 pub use problem::Problem;
 

@@ -57,6 +57,7 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         "answerWith": run.question.as_ref().map(|question| answer_command(run, question, AnswerChoice::Allow)),
         "until": run.until.map(iso),
         "reserve": run.reserve,
+        "claim": run.claim.as_ref().map(|claim| json!({"task": claim.task, "spec": claim.spec, "number": claim.number})),
     })
 }
 

@@ -139,6 +139,7 @@ fn request(run: &Run, order: &RunOrder) -> Result<RunRequest, CommandError> {
         reserve: order.reserve.clone(),
         reserve_from: Some(reserved_gate::tree_of(run)),
         is_to_wait: order.is_to_wait,
+        claims: order.task.clone().map(|task| (task.id, task.file)),
     })
 }
 

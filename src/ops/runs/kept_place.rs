@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use crate::domain::runs::{Run, RunState};
+use crate::domain::runs::{EarlierRun, Run, RunState};
 use crate::domain::{Agent, AgentName, Harness, SessionId};
 use crate::harness;
-use crate::store::{Mesh, RunOrder};
+use crate::store::{Mesh, RunOrder, TaskOrder};
 use crate::sys::{clock, process};
 
 use super::admission::as_refusal;
@@ -24,6 +24,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
 use crate::ops::reservations::run_paths::take_for_run;
 use crate::ops::runner::carry_out;
+use crate::ops::tasks::claim_for_run;
 
 /// How often a run that waits for paths looks: nothing tells it of the end of an agent.
 const LOOK: Duration = Duration::from_millis(200);
@@ -62,9 +63,9 @@ fn keep(op: &Op, mesh: &Mesh, run: &mut Run, order: &RunOrder) -> Result<Agent, 
         return Err(refused);
     }
     let agent = register(op, mesh, run, order)?;
-    let held = hold(op, mesh, run, &agent);
+    let held = hold(op, mesh, run, order, &agent);
     match &held {
-        Ok(agent) => run.agent = Some(agent.name.clone()),
+        Ok(_) => run.agent = Some(agent.name.clone()),
         Err(_) => give_up(op, mesh, &agent),
     }
     // Before anything else: others wait to hear of it.
@@ -72,11 +73,37 @@ fn keep(op: &Op, mesh: &Mesh, run: &mut Run, order: &RunOrder) -> Result<Agent, 
     held.map_err(as_gate)
 }
 
-fn hold(op: &Op, mesh: &Mesh, run: &Run, agent: &Agent) -> Result<Agent, CommandError> {
+fn hold(op: &Op, mesh: &Mesh, run: &mut Run, order: &RunOrder, agent: &Agent) -> Result<Agent, CommandError> {
     let roster = Roster::read(mesh)?;
     let wanted = wanted(op, mesh, run, &roster)?;
     wanted.compare(&roster, agent, clock::now());
+    if let Some(TaskOrder { file, id, .. }) = &order.task {
+        match claim_for_run(op, mesh, agent, (file.as_deref(), id), &run.id, &wanted) {
+            Ok((agent, claim)) => {
+                run.claim = Some(claim);
+                return Ok(agent);
+            }
+            // It was given away since, so this session goes on without it.
+            Err(error) if is_lost(error.kind) && is_going_on(run) => op.warn(error.message),
+            Err(error) if is_lost(error.kind) => return Err(error.fact("gate", Gate::Task.name())),
+            Err(error) => return Err(error),
+        }
+    }
+    if wanted.reservations.is_empty() {
+        return Ok(agent.clone());
+    }
     take_for_run(op, mesh, agent, &wanted)
+}
+
+/// Whether the task itself is what is in the way.
+fn is_lost(kind: CommandErrorKind) -> bool {
+    use CommandErrorKind::{AlreadyClaimed, AlreadyCompleted, Blocked, UnknownTask};
+    matches!(kind, AlreadyClaimed | AlreadyCompleted | Blocked | UnknownTask)
+}
+
+/// Whether the worker goes on with what it did before: in the session of an earlier run, or after a limit.
+fn is_going_on(run: &Run) -> bool {
+    matches!(run.earlier, Some(EarlierRun::Resumed(_))) || run.started_at.is_some()
 }
 
 fn register(op: &Op, mesh: &Mesh, run: &Run, order: &RunOrder) -> Result<Agent, CommandError> {
@@ -90,6 +117,7 @@ fn register(op: &Op, mesh: &Mesh, run: &Run, order: &RunOrder) -> Result<Agent, 
         session: Some(kept_session(&run.id)?),
         pid: Some(process::own_pid().get().into()),
         model: run.model.clone(),
+        spec: order.task.as_ref().and_then(|task| task.file.clone()),
         ..JoinRequest::default()
     };
     let joined = match join(op, &request) {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::runs::Run;
+use crate::domain::shell_word;
 use crate::store::RunOrder;
 use crate::sys::files::{self, Scratch};
 use crate::sys::git::run_tree::{
@@ -16,7 +17,9 @@ use super::work::{RunWork, git_state, message};
 use super::worker_call;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
+use crate::ops::person_required;
 use crate::ops::reservations::check::{check, conflict_error};
+use crate::ops::tasks::merge_refusal;
 
 /// How long a command that tests the merged tree may take.
 const VERIFY_LIMIT: Duration = Duration::from_secs(60 * 60);
@@ -28,6 +31,14 @@ pub enum MergeTarget {
     WorkTree,
     /// They are committed on the branch that is checked out.
     Commit,
+}
+
+/// What is done about work whose task was claimed by another since.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum GivenAwayTask {
+    Refuse,
+    /// A person wants it all the same.
+    Accept,
 }
 
 /// What a merge did.
@@ -56,10 +67,20 @@ pub fn merge(
     id: &str,
     target: MergeTarget,
     verify: Option<&str>,
+    given_away: GivenAwayTask,
 ) -> Result<MergeReport, CommandError> {
     let unknown = || find_nothing(id);
     let mesh = op.mesh()?.ok_or_else(unknown)?;
+    if given_away == GivenAwayTask::Accept {
+        let line = format!("msg runs merge {} --given-away", shell_word(id));
+        person_required::required(|| person_required::with_mesh(op, &line))?;
+    }
     let mut ended = ended_work(op, &mesh, id, "merge")?;
+    if given_away == GivenAwayTask::Refuse
+        && let Some(refused) = merge_refusal(&mesh, &ended.run)?
+    {
+        return Err(refused);
+    }
     let root = ended.work.tree.repository().root().to_path_buf();
     if root != Path::new(&ended.work.record.project) && !op.cwd.starts_with(&root) {
         let text =

@@ -7,6 +7,7 @@ use super::supervisor::{RunFinish, Supervisor};
 use super::work::RunWork;
 use crate::ops::agents::bury::bury_in_passing;
 use crate::ops::error::CommandError;
+use crate::ops::tasks::release_after_run;
 
 impl Supervisor<'_> {
     /// Makes the worktree, if the run is to have one. An end of the run if it can't be used.
@@ -70,6 +71,16 @@ impl Supervisor<'_> {
         self.run.branch = work.record.branch.clone();
         self.run.changed = Some(work.record.changed.clone());
         self.run.saved = work.record.saved.clone();
+    }
+
+    /// Gives back the task that the worker did not complete, with the reason.
+    pub(super) fn give_task_back(&mut self, finish: &RunFinish) {
+        let state = finish.state.unwrap_or(RunState::Failed).name().replace('_', " ");
+        let reason = finish.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+        let why = format!("run {} ended without completing it ({state}{reason})", self.run.id);
+        if let Err(error) = release_after_run(self.op, self.mesh, &self.run, &why) {
+            self.op.warn(format!("the task of run {} is given back later: {error}", self.run.id));
+        }
     }
 
     /// A worker that we registered leaves. One that took its place over and is dead is buried, so that whoever waits for

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::domain::runs::RunId;
 use crate::domain::workers::{Budget, Isolation, Profile, WorkerProgram, WorktreeSetup};
-use crate::domain::{AgentName, Harness, SessionId, suggestions};
+use crate::domain::{AgentName, Harness, SessionId, shell_word, suggestions};
 use crate::harness::worker::{WorkerAdapter, WorkerHooks};
 use crate::harness::{self, HarnessSupport};
 use crate::store::worker_files::{self, LoadedWorkers, RunPlace, UntrustedFile};
-use crate::store::{OrderedProgram, ProbeCache, RunOrder, WorktreeOrder};
+use crate::store::{OrderedProgram, ProbeCache, RunOrder, TaskOrder, WorktreeOrder};
 use crate::sys::git::run_tree::WantedFiles;
 use crate::sys::program;
 
@@ -18,10 +18,12 @@ use super::reserved_gate;
 use super::start::{NewRun, check_first};
 use super::work;
 use super::worker_call;
+use crate::ops::agents::identity;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::setup::install;
+use crate::ops::tasks::{RunTask, look_for_run};
 use crate::ops::workers::{first_installed, harness_program, problems_error};
 
 /// What somebody asked for.
@@ -47,13 +49,19 @@ pub struct RunRequest {
     pub reserve_from: Option<PathBuf>,
     /// Whether it waits until these are free.
     pub is_to_wait: bool,
+    /// The task of a spec that is to be claimed for it, and the spec; `None`: that of whoever asks.
+    pub claims: Option<(String, Option<String>)>,
 }
 
 /// The longest task that a harness takes as an argument. The system's own limit is 128 KiB.
 const MOST_ARGUMENT: usize = 100_000;
 
 /// The run that was asked for, if there is such a profile and its program is there.
-pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
+pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
+    let claimed = claimed_task(op, &mut request)?;
+    if let Some(task) = claimed.as_ref().filter(|_| request.task.trim().is_empty()) {
+        request.task = task_text(task);
+    }
     check_first(op, &request.task)?;
     let root = request.root.unwrap_or_else(|| op.cwd.clone());
     let loaded = worker_files::load(&op.home, &root);
@@ -80,8 +88,21 @@ pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
     }
     let budget = request.budget;
     let from = request.reserve_from.as_ref().unwrap_or(&op.cwd);
+    let mut reserve = reserved_gate::patterns(op, from, &root, &request.reserve)?;
+    if let Some(task) = &claimed {
+        // They are written from the root of the repository.
+        reserve.extend(reserved_gate::patterns(op, &reserved_gate::tree_at(&root), &root, &task.paths)?);
+        let mut seen = Vec::new();
+        reserve.retain(|pattern| {
+            !seen.contains(pattern) && {
+                seen.push(pattern.clone());
+                true
+            }
+        });
+    }
     let order = RunOrder {
-        reserve: reserved_gate::patterns(op, from, &root, &request.reserve)?,
+        reserve,
+        task: claimed.map(|task| TaskOrder { spec: task.spec, file: task.file, id: task.id }),
         is_to_wait: request.is_to_wait,
         program,
         instructions: loaded.instructions(&op.home, &profile)?,
@@ -102,6 +123,36 @@ pub fn plan(op: &Op, request: RunRequest) -> Result<NewRun, CommandError> {
     };
     let harness = harness.map(|harness| harness.name().to_string());
     Ok(NewRun { task: request.task, profile: profile.name, harness, version, root, earlier: None, order })
+}
+
+/// The task that is to be claimed for the worker. A session that is continued goes on without a task that it lost.
+fn claimed_task(op: &Op, request: &mut RunRequest) -> Result<Option<RunTask>, CommandError> {
+    let Some((id, spec)) = request.claims.take() else { return Ok(None) };
+    let asks = match op.mesh()? {
+        Some(mesh) => identity::caller_if_certain(op, &mesh, &mesh.registry().census()?),
+        None => None,
+    };
+    let found = look_for_run(op, spec.as_deref(), asks.as_ref(), &id);
+    let refused = match found {
+        Ok(RunTask { refusal: Some(refused), .. }) | Err(refused) => refused,
+        Ok(task) => return Ok(Some(task)),
+    };
+    if request.resumes.is_none() {
+        return Err(refused.fact("gate", Gate::Task.name()));
+    }
+    op.warn(format!("the run goes on without its task, and can't complete it: {}", refused.message));
+    Ok(None)
+}
+
+/// What a worker is told that gets nothing but the task of a spec.
+fn task_text(task: &RunTask) -> String {
+    let place = task.file.as_deref().map_or_else(String::new, |file| format!(" of `{file}`"));
+    format!(
+        "{}\n\nThis is task `{}`{place}. It is claimed for you. When it is done, run: msg complete {}",
+        task.text,
+        task.id,
+        shell_word(&task.id)
+    )
 }
 
 /// What a worktree here needs, if there can be one.

@@ -44,7 +44,7 @@ pub(super) fn tree_of(run: &Run) -> PathBuf {
     tree_at(Path::new(run.project.as_ref().unwrap_or(&run.root)))
 }
 
-fn tree_at(dir: &Path) -> PathBuf {
+pub(super) fn tree_at(dir: &Path) -> PathBuf {
     WorkTree::containing(dir).map_or_else(|| dir.to_path_buf(), |tree| tree.root)
 }
 

@@ -16,6 +16,7 @@ use super::RUN_VARIABLE;
 use super::work::RunWork;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::tasks::release_after_run;
 
 /// How long processes may take to end after SIGKILL.
 const END_LIMIT: Duration = Duration::from_secs(10);
@@ -63,6 +64,7 @@ fn settle_one(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
         let teardown = mesh.runs().order(&run.id)?.worktree.unwrap_or_default().teardown;
         work.free_after_death(run, &teardown)?;
     }
+    release_after_run(op, mesh, run, &format!("run {} was interrupted", run.id))?;
     Ok(mesh.runs().mark_settled(&run.id)?)
 }
 

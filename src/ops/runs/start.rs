@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::domain::runs::{Cost, EarlierRun, Grant, Run, RunId, RunParent, RunState, Usage};
-use crate::domain::{MAX_TEXT, RecordedProcess, SessionId, sha256};
-use crate::store::{Mesh, OrderedProgram, RunOrder, RunRefusal};
+use crate::domain::runs::{Cost, EarlierRun, Grant, Run, RunClaim, RunId, RunParent, RunState, Usage};
+use crate::domain::{MAX_TEXT, RecordedProcess, SessionId, quote_code, sha256};
+use crate::store::{Mesh, OrderedProgram, RunOrder, RunRefusal, TaskOrder};
 use crate::sys::environment::{self, variable};
 use crate::sys::{clock, detached, process, random};
 
@@ -187,7 +187,7 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
         }
         GrantAnswer::Refused(refusal) => return Err(refusal_error(refusal)),
     };
-    let gates = gate_answers(op, &mesh, &run, budget)?;
+    let gates = gate_answers((op, &mesh), &run, &new.order, budget)?;
     let launch = worker_call::launch(
         &run,
         &new.order,
@@ -208,9 +208,9 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
 
 /// What the gates say about a run that none of them refuses.
 fn gate_answers(
-    op: &Op,
-    mesh: &Mesh,
+    (op, mesh): (&Op, &Mesh),
     run: &Run,
+    order: &RunOrder,
     budget: Option<String>,
 ) -> Result<Vec<GateAnswer>, CommandError> {
     let hold = hold_of(op, mesh, run)?;
@@ -228,6 +228,11 @@ fn gate_answers(
                 }
                 None => GateAnswer { gate, has_to_wait: false, text: reserved_gate::free_text(run) },
             },
+            _ if gate == Gate::Task && order.task.is_some() => {
+                let id = order.task.as_ref().map_or("", |task| task.id.as_str());
+                let text = format!("{} can be claimed", quote_code(id));
+                GateAnswer { gate, has_to_wait: false, text }
+            }
             _ if gate == Gate::Slots => {
                 GateAnswer { gate, has_to_wait: slots.starts_with("0 "), text: slots.clone() }
             }
@@ -289,7 +294,18 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
         slot: None,
         prompt,
         reserve: new.order.reserve.clone(),
+        claim: claim_of(mesh, new)?,
     })
+}
+
+/// The task that it is given, without the number of the claim. A session that goes on keeps what it had: if the task was
+/// given away, the number says so.
+fn claim_of(mesh: &Mesh, new: &NewRun) -> Result<Option<RunClaim>, CommandError> {
+    if let Some(EarlierRun::Resumed(id)) = &new.earlier {
+        return Ok(mesh.runs().get(id)?.and_then(|earlier| earlier.claim));
+    }
+    let claim = |task: &TaskOrder| RunClaim { spec: task.spec.clone(), task: task.id.clone(), number: None };
+    Ok(new.order.task.as_ref().map(claim))
 }
 
 /// Who asks for the run: an agent, or a person.

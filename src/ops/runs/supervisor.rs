@@ -125,6 +125,7 @@ impl Supervisor<'_> {
         // The commands of `notify` are our children, and everything of that kind is ended next.
         self.notifier.iter().for_each(Notifier::wait);
         end_leftovers(&self.run.id);
+        self.give_task_back(&finish);
         self.let_worker_leave();
         self.put_work_away(&mut finish);
         let RunFinish { state, reason, result, usage } = finish;

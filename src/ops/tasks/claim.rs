@@ -1,5 +1,7 @@
 //! `msg claim`: takes a task. An agent has at most one task, and a task at most one owner.
 
+use jiff::Timestamp;
+
 use crate::domain::settings::DependencyPolicy;
 use crate::domain::{
     Agent, EventKind, Reservation, TaskRef, TaskWait, quote_code, quote_name, quote_sentence, shell_word,
@@ -14,7 +16,9 @@ use crate::ops::reservations::waiting;
 use crate::store::Claim;
 use crate::sys::clock;
 
+use super::fencing::own_run_id;
 use super::locked_tasks::{LockedTasks, look_up};
+use super::spec_key::Spellings;
 use super::spec_ref::SpecRef;
 use super::task_args::{check_id, task_of};
 use super::task_board::{ParsedSpec, TaskBoard};
@@ -71,7 +75,7 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<ClaimOutcome, CommandErr
     let mut locked = mesh.lock_with_claims()?;
     let mut tasks = LockedTasks::open(op, &mesh, &mut locked, &caller, spellings)?;
     let parsed_spec = parsed_spec.refreshed()?;
-    let pick = ClaimAttempt { tasks: &tasks, board: &tasks.board(&parsed_spec) }.choose(request)?;
+    let pick = ClaimAttempt::of(&tasks, &tasks.board(&parsed_spec)).choose(request)?;
     let (id, title) = match pick {
         Pick::Mine(claim, title) => {
             let wanted = wanted.with_task(&task_of(&claim));
@@ -95,7 +99,11 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<ClaimOutcome, CommandErr
     // They are written first but bind only with the claim: one replacement of the claims decides about both.
     let taken = take_paths(&mut tasks, &wanted)?;
     let me = &taken.agent;
+    let run = own_run_id();
+    let number = tasks.next_number(&task, run.clone())?;
     let claim = Claim {
+        number: Some(number),
+        run,
         spec: parsed_spec.place.key.clone(),
         task: id,
         agent: me.name.to_string(),
@@ -135,7 +143,8 @@ fn again(me: &Agent, claim: Claim, title: String) -> ClaimOutcome {
     ClaimOutcome { claim, title, reservations, was_held: true }
 }
 
-enum Pick {
+/// What a `claim` comes to.
+pub(super) enum Pick {
     Mine(Claim, String),
     /// Its id and title.
     Free(String, String),
@@ -143,22 +152,38 @@ enum Pick {
     Others(TaskWait, CommandError),
 }
 
-/// One `claim`, with both locks held.
-struct ClaimAttempt<'t> {
-    tasks: &'t LockedTasks<'t>,
-    board: &'t TaskBoard<'t>,
+/// One `claim`: with both locks held, or only to see what it would come to.
+pub(super) struct ClaimAttempt<'t> {
+    pub(super) board: &'t TaskBoard<'t>,
+    pub(super) spellings: &'t Spellings,
+    /// The task that the caller has.
+    pub(super) mine: Option<Claim>,
+    pub(super) dependencies: DependencyPolicy,
+    pub(super) now: Timestamp,
+}
+
+impl<'t> ClaimAttempt<'t> {
+    pub(super) fn of(tasks: &'t LockedTasks<'_>, board: &'t TaskBoard<'t>) -> Self {
+        Self {
+            board,
+            spellings: &tasks.spellings,
+            mine: tasks.claims.of(&tasks.me).into_iter().next(),
+            dependencies: tasks.op.settings.dependencies,
+            now: tasks.now,
+        }
+    }
 }
 
 impl ClaimAttempt<'_> {
-    fn choose(&self, request: &ClaimRequest) -> Result<Pick, CommandError> {
-        let mine = self.tasks.claims.of(&self.tasks.me).into_iter().next();
+    pub(super) fn choose(&self, request: &ClaimRequest) -> Result<Pick, CommandError> {
+        let mine = self.mine.clone();
         let choice = match &request.choice {
             TaskChoice::This(typed) if !request.is_adhoc => TaskChoice::This(self.board.meant(typed)),
             choice => choice.clone(),
         };
         if let (Some(mine), TaskChoice::This(id)) = (&mine, &choice)
             && mine.task == *id
-            && self.board.parsed_spec.place.is_meant_by(&mine.spec, &self.tasks.spellings)
+            && self.board.parsed_spec.place.is_meant_by(&mine.spec, self.spellings)
         {
             return Ok(Pick::Mine(mine.clone(), self.title(id)));
         }
@@ -179,10 +204,6 @@ impl ClaimAttempt<'_> {
         self.board.parsed_spec.task(id).map_or(String::new(), |task| task.title.clone())
     }
 
-    fn dependencies(&self) -> DependencyPolicy {
-        self.tasks.op.settings.dependencies
-    }
-
     fn this(&self, id: &str, request: &ClaimRequest) -> Result<Pick, CommandError> {
         let task = self.board.parsed_spec.task(id);
         if task.is_none()
@@ -199,14 +220,14 @@ impl ClaimAttempt<'_> {
             return Ok(Pick::Others(self.wait(id, claim), self.claimed(claim)));
         }
         let missing = task.map_or(Vec::new(), |task| self.board.missing(task));
-        if !missing.is_empty() && self.dependencies() == DependencyPolicy::Strict {
+        if !missing.is_empty() && self.dependencies == DependencyPolicy::Strict {
             return Err(self.blocked(id, missing));
         }
         Ok(Pick::Free(id.to_string(), self.title(id)))
     }
 
     fn next(&self) -> Result<Pick, CommandError> {
-        if let Some(task) = self.board.next(self.dependencies()) {
+        if let Some(task) = self.board.next(self.dependencies) {
             return Ok(Pick::Free(task.id.clone(), task.title.clone()));
         }
         let progress = self.board.progress();
@@ -232,7 +253,7 @@ impl ClaimAttempt<'_> {
 
     fn wait(&self, id: &str, claim: &Claim) -> TaskWait {
         let task = TaskRef { spec: self.board.parsed_spec.place.key.clone(), id: id.to_string() };
-        TaskWait { task, holder: claim.agent.clone(), since: self.tasks.now }
+        TaskWait { task, holder: claim.agent.clone(), since: self.now }
     }
 
     fn unknown(&self, id: &str) -> CommandError {
@@ -258,7 +279,7 @@ impl ClaimAttempt<'_> {
     fn claimed(&self, claim: &Claim) -> CommandError {
         let reason =
             claim.reason.as_deref().map_or(String::new(), |reason| format!(": {}", quote_sentence(reason)));
-        let ago = format_age(claim.claimed_at, self.tasks.now);
+        let ago = format_age(claim.claimed_at, self.now);
         let text = format!(
             "{} is claimed by {} ({ago} ago){reason}",
             quote_code(&claim.task),
@@ -273,7 +294,7 @@ impl ClaimAttempt<'_> {
     fn completed(&self, id: &str) -> CommandError {
         let (text, by) = match self.board.completion(id) {
             Some(done) => {
-                let ago = format_age(done.at, self.tasks.now);
+                let ago = format_age(done.at, self.now);
                 (
                     format!("{} is already done ({}, {ago} ago)", quote_code(id), quote_name(&done.by)),
                     Some(done.by),

@@ -15,6 +15,7 @@ use crate::ops::runner::carry_out;
 use crate::store::{Completion, Mesh};
 use crate::sys::{clock, files, process};
 
+use super::fencing::FencingToken;
 use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
 use super::task_args::{check_id, check_notes, task_of};
 use super::task_board::ParsedSpec;
@@ -46,6 +47,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
     request.task.as_deref().map_or(Ok(()), check_id)?;
     check_notes(request.notes.as_deref())?;
     let (mesh, caller) = identity::own_caller(op)?;
+    let token = FencingToken::of_caller(&mesh)?;
     // Without an id it is the caller's own task, which is looked up again under the locks.
     let own = || mesh.tasks().claims().ok()?.of(&caller).into_iter().next().map(|claim| claim.task);
     let (early, spellings) = match request.task.clone().or_else(own) {
@@ -73,6 +75,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
         });
     }
     let claim = tasks.own_claim(&board, &task)?;
+    token.as_ref().map_or(Ok(()), |token| token.check(&claim, &tasks.spellings))?;
     let unblocked = board.unblocked_by(&task);
     let completion = Completion {
         spec: claim.spec.clone(),

@@ -63,7 +63,11 @@ pub fn handoff(
     let paths: Vec<Reservation> = tasks.me.reservations.iter().filter(is_of_task).cloned().collect();
     let covered = held_besides(&tasks.me, &task_ref, &paths, tasks.now)?;
     let heir = bequeath(&mut tasks, to, &task_ref, &paths)?;
+    // Whoever had it before can't complete it any more.
+    let number = tasks.next_number(&task_ref, None)?;
     let passed = Claim {
+        number: Some(number),
+        run: None,
         agent: heir.name.to_string(),
         session: heir.session.to_string(),
         process: heir.process.clone(),

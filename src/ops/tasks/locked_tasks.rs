@@ -255,6 +255,17 @@ impl<'l> LockedTasks<'l> {
         }
     }
 
+    /// Stages the fencing number for a new claim of the task, and returns it. It comes before the claim.
+    pub(super) fn next_number(&mut self, task: &TaskRef, run: Option<String>) -> Result<u64, CommandError> {
+        let (mut fences, aside) = self.change.fences()?;
+        if let Some(aside) = aside {
+            self.op.warn(format!("the numbers of claims could not be read, and are in `{aside}` now"));
+        }
+        let number = fences.next(task, run);
+        self.change.set_fences(&fences)?;
+        Ok(number)
+    }
+
     /// Stages the claims as they are here.
     pub(super) fn stage_claims(&mut self) -> Result<(), CommandError> {
         Ok(self.change.set_claims(&self.claims)?)

@@ -40,12 +40,25 @@ pub struct RunOrder {
     /// What is to be reserved for its worker, as patterns from the root of the work tree.
     #[serde(default)]
     pub reserve: Vec<String>,
+    /// The task of a spec that is to be claimed for it.
+    #[serde(default)]
+    pub task: Option<TaskOrder>,
     /// Whether it waits until these are free.
     #[serde(default)]
     pub is_to_wait: bool,
     /// Variables that the worker must not inherit, because the harness of its parent set them for its own commands.
     #[serde(default)]
     pub left_out: Vec<String>,
+}
+
+/// The task of a spec that a run is given.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct TaskOrder {
+    /// The key of the spec.
+    pub spec: String,
+    /// The file that it is read from; `None`: the folder acts as a spec.
+    pub file: Option<String>,
+    pub id: String,
 }
 
 /// What the worktree of a run needs.
@@ -78,7 +91,7 @@ pub enum OrderedProgram {
 impl RunOrder {
     /// Whether something is held for the worker before it starts.
     pub fn holds_something(&self) -> bool {
-        !self.reserve.is_empty()
+        !self.reserve.is_empty() || self.task.is_some()
     }
 }
 

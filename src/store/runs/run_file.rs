@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::questions::QuestionKeys;
 use crate::domain::runs::{
-    Cost, EarlierRun, Grant, GrantShare, Granter, MicroUsd, Run, RunId, RunParent, RunState, Usage,
+    Cost, EarlierRun, Grant, GrantShare, Granter, MicroUsd, Run, RunClaim, RunId, RunParent, RunState, Usage,
 };
 use crate::domain::{AgentName, SessionId};
 use crate::store::wire::process::{ProcessKey, recorded};
@@ -71,6 +71,15 @@ struct RunKeys {
     prompt: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     reserve: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    claim: Option<ClaimKeys>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct ClaimKeys {
+    spec: String,
+    task: String,
+    number: Option<u64>,
 }
 
 /// What was granted, and by which run or which budget.
@@ -159,6 +168,7 @@ pub(super) fn bytes(run: &Run) -> Vec<u8> {
         slot: run.slot,
         prompt: run.prompt.clone(),
         reserve: run.reserve.clone(),
+        claim: run.claim.clone().map(|RunClaim { spec, task, number }| ClaimKeys { spec, task, number }),
     })
 }
 
@@ -235,6 +245,7 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
         slot: keys.slot,
         prompt: keys.prompt,
         reserve: keys.reserve,
+        claim: keys.claim.map(|ClaimKeys { spec, task, number }| RunClaim { spec, task, number }),
     })
 }
 
@@ -282,6 +293,7 @@ mod tests {
             slot: Some(0),
             prompt: "0".to_string(),
             reserve: vec!["src/*.rs".to_string()],
+            claim: Some(RunClaim { spec: "/s.md".to_string(), task: "T-1".to_string(), number: Some(3) }),
         };
         let read = parse(&bytes(&run)).unwrap();
         assert_eq!(format!("{read:?}"), format!("{run:?}"));

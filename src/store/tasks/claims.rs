@@ -36,6 +36,10 @@ pub struct Claim {
     pub process: RecordedProcess,
     pub claimed_at: Timestamp,
     pub reason: Option<String>,
+    /// Its fencing number; `None`: pi-messenger made it.
+    pub number: Option<u64>,
+    /// The run that it was made for.
+    pub run: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -48,6 +52,8 @@ struct ClaimKeys {
     claimed_at: Timestamp,
     reason: Option<String>,
     process: Option<ProcessKey>,
+    fence: Option<u64>,
+    run: Option<String>,
 }
 
 impl Claims {
@@ -121,6 +127,8 @@ impl Claims {
             .extend(claim.reason.as_ref().map(|reason| ("reason".to_string(), Value::from(reason.as_str()))));
         let process = ProcessKey::of(&claim.process).and_then(|key| serde_json::to_value(key).ok());
         entry.extend(process.map(|process| ("process".to_string(), process)));
+        entry.extend(claim.number.map(|number| ("fence".to_string(), Value::from(number))));
+        entry.extend(claim.run.as_ref().map(|run| ("run".to_string(), Value::from(run.as_str()))));
         let tasks = self.document.entry(claim.spec.clone()).or_insert_with(|| Value::Object(Map::new()));
         if let Some(tasks) = tasks.as_object_mut() {
             tasks.insert(claim.task.clone(), Value::Object(entry));
@@ -209,6 +217,8 @@ fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, ParseError> {
         process: recorded(keys.pid, keys.process, None).map_err(ParseError::new)?,
         claimed_at: keys.claimed_at,
         reason: keys.reason.as_deref().map(readable),
+        number: keys.fence,
+        run: keys.run,
     })
 }
 

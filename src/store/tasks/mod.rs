@@ -2,5 +2,6 @@
 
 pub(super) mod claims;
 pub(super) mod completions;
+pub(super) mod fences;
 pub(super) mod locked_claims;
 pub(super) mod swarm_lock;

@@ -3,6 +3,7 @@
 mod again;
 mod batch;
 mod budgets;
+mod claimed;
 mod events;
 mod fence;
 mod gates;

@@ -1,6 +1,6 @@
 //! `msg run`: starts a worker and follows it.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -29,13 +29,14 @@ use super::question_prompt::{PromptState, QuestionPrompt};
 /// A profile says what kind of worker: `msg workers` lists them. The run goes on if this command is killed; Ctrl-C
 /// stops it. Inside a harness this command returns after 90 seconds (`followSeconds`), and the end comes as mail.
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(group = ArgGroup::new("held").args(["reserve", "claim"]).multiple(true), after_help = "\
 Examples:
   msg run scout 'Where are sessions refreshed?'
   msg run scout 'Which tests cover src/auth?' --timeout 5m --budget 50ktok
   msg run reviewer --file review.md --detach
   msg run builder 'Make the tests of src/auth pass' --worktree
   msg run builder 'Rename the column' --reserve 'db/*.sql' --reserve src/model.rs --wait
+  msg run builder --task TASK-03 --spec plan.md
   git diff | msg run reviewer -
   msg run scout 'List the TODOs' --json | jq -r .run.result")]
 pub(in crate::faces::cli) struct RunArgs {
@@ -59,8 +60,14 @@ pub(in crate::faces::cli) struct RunArgs {
     /// Reserve this for the worker until the run ends, in every work tree of this repository; may be repeated
     #[arg(long, value_name = "PATTERN")]
     reserve: Vec<String>,
-    /// With --reserve: wait until nobody else holds these paths
-    #[arg(long, requires = "reserve")]
+    /// Claim this task of the spec for the worker; without TEXT, what the spec says of it is the worker's task
+    #[arg(long = "task", value_name = "ID")]
+    claim: Option<String>,
+    /// With --task: a spec other than yours
+    #[arg(long, value_name = "PATH", requires = "claim")]
+    spec: Option<String>,
+    /// Wait until nobody else holds the paths of --reserve, and those that the spec has for --task
+    #[arg(long, requires = "held")]
     wait: bool,
     /// Only show what would be started: the command line, the permission mode, the environment and the gates
     #[arg(long, conflicts_with = "detach")]
@@ -80,6 +87,7 @@ pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, Comm
         isolation: args.worktree.then_some(Isolation::Worktree),
         reserve: args.reserve,
         is_to_wait: args.wait,
+        claims: args.claim.map(|id| (id, args.spec)),
         ..RunRequest::default()
     };
     let new = plan(op, request)?;

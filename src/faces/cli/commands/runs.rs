@@ -19,7 +19,7 @@ use crate::ops::runs::gc::{GcMode, gc};
 use crate::ops::runs::grants::amount_text;
 use crate::ops::runs::list::{RunScope, find, runs};
 use crate::ops::runs::log::{WorkerLog, log};
-use crate::ops::runs::merge::{MergeTarget, merge};
+use crate::ops::runs::merge::{GivenAwayTask, MergeTarget, merge};
 use crate::ops::runs::open::{OpenedSession, open};
 use crate::ops::runs::pr::{PullRequestMode, pull_request};
 use crate::ops::runs::stop::stop;
@@ -150,6 +150,9 @@ enum RunsAction {
         /// First run this in a directory with the merged files; if it fails, nothing is merged
         #[arg(long, value_name = "COMMAND")]
         verify: Option<String>,
+        /// Merge it although another agent has claimed its task since; needs a person
+        #[arg(long)]
+        given_away: bool,
     },
     /// Print the commands that push its branch and open a pull request
     Pr {
@@ -231,9 +234,10 @@ pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, Com
             let view = if stat { DiffView::Files } else { DiffView::Text };
             Ok(DiffReport { diff: diff(op, &id)?, view }.into())
         }
-        Some(RunsAction::Merge { id, commit, verify }) => {
+        Some(RunsAction::Merge { id, commit, verify, given_away }) => {
             let target = if commit { MergeTarget::Commit } else { MergeTarget::WorkTree };
-            Ok(merge(op, &id, target, verify.as_deref())?.into())
+            let given_away = if given_away { GivenAwayTask::Accept } else { GivenAwayTask::Refuse };
+            Ok(merge(op, &id, target, verify.as_deref(), given_away)?.into())
         }
         Some(RunsAction::Pr { id, push }) => {
             let mode = if push { PullRequestMode::Push } else { PullRequestMode::Print };
@@ -404,6 +408,12 @@ impl Report for RunPage {
         }
         line(page, "in", Some(run.root.clone()));
         line(page, "for", run.project.clone());
+        line(page, "reserves", (!run.reserve.is_empty()).then(|| run.reserve.join(", ")));
+        let claim = run.claim.as_ref().map(|claim| {
+            let number = claim.number.map_or_else(String::new, |number| format!(", claim number {number}"));
+            format!("{} of {}{number}", claim.task, claim.spec)
+        });
+        line(page, "claims", claim);
         line(page, "branch", run.branch.clone());
         line(page, "changed", run.changed.as_deref().and_then(changed_text));
         line(page, "saved", Some(run.saved.join(", ")).filter(|saved| !saved.is_empty()));
