@@ -213,7 +213,7 @@ pub(super) fn task(task: &TaskView) -> Value {
         "state": task.state.name(),
         "agent": owner(task),
         "since": since,
-        "notes": task.completion.as_ref().and_then(|done| done.notes.as_deref()),
+        "notes": task.completion.as_ref().and_then(|done| done.notes.as_deref()).or(task.came_back.as_deref()),
         "dependsOn": task.depends_on,
         "blockedBy": blocked_by,
         "line": task.line,

@@ -1,15 +1,15 @@
 //! `msg tasks`: lists the tasks of a spec, or of every spec that somebody works on.
 
-use crate::domain::Agent;
+use crate::domain::{Agent, TaskRef};
 use crate::ops::agents::{identity, stuck};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::store::{Census, Claims, Completions, Mesh};
+use crate::store::{Census, Claims, Completions, Mesh, TaskFences};
 
 use super::spec_key::Spellings;
 use super::spec_ref::SpecRef;
 use super::stale_claims::is_stale;
-use super::task_board::{ParsedSpec, SpecProgress, TaskBoard, TaskView};
+use super::task_board::{ParsedSpec, SpecProgress, TaskBoard, TaskState, TaskView};
 
 /// What `tasks` shows.
 #[derive(Clone, Debug)]
@@ -43,19 +43,22 @@ pub fn tasks(op: &Op, named: Option<&str>) -> Result<TaskList, CommandError> {
         (_, me) => me,
     };
     let place = SpecRef::find(op, named, me.as_ref())?;
-    let (claims, completions) = read_records(mesh.as_deref())?;
+    let (claims, completions, fences) = read_records(mesh.as_deref())?;
     if let Some(Err(error)) =
         mesh.as_deref().map(|mesh| stuck::report_from_census(op, mesh, &census, &claims))
     {
         op.warn(format!("cannot tell who is stuck: {error}"));
     }
-    look(place, &TaskRecordsRead { claims: &claims, completions: &completions, census: &census }, me)
+    let records =
+        TaskRecordsRead { claims: &claims, completions: &completions, fences: &fences, census: &census };
+    look(place, &records, me)
 }
 
 /// What is on disk about tasks, read once for several specs.
 struct TaskRecordsRead<'a> {
     claims: &'a Claims,
     completions: &'a Completions,
+    fences: &'a TaskFences,
     census: &'a Census,
 }
 
@@ -73,8 +76,8 @@ pub(in crate::ops) fn boards(
     census: &Census,
     most: usize,
 ) -> Result<Vec<ActiveSpec>, CommandError> {
-    let (claims, completions) = read_records(Some(mesh))?;
-    let records = TaskRecordsRead { claims: &claims, completions: &completions, census };
+    let (claims, completions, fences) = read_records(Some(mesh))?;
+    let records = TaskRecordsRead { claims: &claims, completions: &completions, fences: &fences, census };
     let mut specs: Vec<String> =
         census.records.iter().filter_map(|record| record.agent.spec.clone()).collect();
     specs.extend(claims.iter().filter(|claim| !is_stale(claim, census)).map(|claim| claim.spec));
@@ -95,7 +98,12 @@ fn look(place: SpecRef, records: &TaskRecordsRead<'_>, me: Option<Agent>) -> Res
     let parsed_spec = ParsedSpec::read(place)?;
     let spellings = Spellings::default();
     let board = TaskBoard::new(&parsed_spec, records.claims, records.completions, records.census, &spellings);
-    let tasks = board.views();
+    let mut tasks = board.views();
+    for task in tasks.iter_mut().filter(|task| task.state == TaskState::Open) {
+        let place = TaskRef { spec: parsed_spec.place.key.clone(), id: task.id.clone() };
+        let note = records.fences.get(&place).and_then(|fence| fence.note.as_ref());
+        task.came_back = note.map(|note| note.text.clone());
+    }
     Ok(TaskList {
         spec: parsed_spec.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
         progress: SpecProgress::of(tasks.iter().map(|task| &task.state)),
@@ -106,9 +114,9 @@ fn look(place: SpecRef, records: &TaskRecordsRead<'_>, me: Option<Agent>) -> Res
     })
 }
 
-fn read_records(mesh: Option<&Mesh>) -> Result<(Claims, Completions), CommandError> {
+fn read_records(mesh: Option<&Mesh>) -> Result<(Claims, Completions, TaskFences), CommandError> {
     match mesh {
-        Some(mesh) => Ok((mesh.tasks().claims()?, mesh.tasks().completions()?)),
-        None => Ok((Claims::default(), Completions::default())),
+        Some(mesh) => Ok((mesh.tasks().claims()?, mesh.tasks().completions()?, mesh.tasks().fences()?)),
+        None => Ok(Default::default()),
     }
 }

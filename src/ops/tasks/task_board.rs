@@ -48,6 +48,8 @@ pub struct TaskView {
     pub depends_on: Vec<String>,
     /// `None`: it is not in the spec.
     pub line: Option<usize>,
+    /// Why the last run that had it ended without completing it, while nobody has it.
+    pub came_back: Option<String>,
 }
 
 /// The progress of a spec: how many tasks are in each state.
@@ -259,6 +261,7 @@ impl<'t> TaskBoard<'t> {
             completion: done.get(id).cloned(),
             depends_on: Vec::new(),
             line: None,
+            came_back: None,
         }));
         views
     }
@@ -272,6 +275,7 @@ impl<'t> TaskBoard<'t> {
             completion: done.get(&task.id).cloned(),
             depends_on: task.depends_on.clone(),
             line: Some(task.line),
+            came_back: None,
         }
     }
 }

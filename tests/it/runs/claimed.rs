@@ -48,7 +48,7 @@ fn started(env: &TestEnvironment, args: &[&str]) -> String {
 fn task(env: &TestEnvironment, id: &str) -> (String, Value) {
     let tasks = env.ok(&["tasks", "--spec", "plan.md"])["tasks"].clone();
     let task = tasks.as_array().unwrap().iter().find(|task| task["id"] == id).unwrap().clone();
-    (task["state"].as_str().unwrap().to_string(), task["claim"]["agent"].clone())
+    (task["state"].as_str().unwrap().to_string(), task["agent"].clone())
 }
 
 fn kill_supervisor(env: &TestEnvironment, id: &str) {
@@ -88,10 +88,8 @@ fn a_task_is_the_workers_before_it_starts_with_its_text_and_its_paths() {
     wait_for_state(&env, &id, "done");
     // It did not complete it, so somebody else can take it.
     assert_eq!(task(&env, "T-1"), ("open".to_string(), Value::Null));
-    let fences: Value =
-        serde_json::from_str(&fs::read_to_string(env.mesh().join("fences.json")).unwrap()).unwrap();
-    let noted = fences["tasks"].as_object().unwrap().values().next().unwrap()["T-1"].clone();
-    assert_eq!(noted["note"]["text"], format!("run {id} ended without completing it (done)"));
+    let tasks = env.ok(&["tasks", "--spec", "plan.md"])["tasks"].clone();
+    assert_eq!(tasks[0]["notes"], format!("run {id} ended without completing it (done)"));
     let id = started(&env, &["completes", "my own words", "--task", "T-1"]);
     let run = wait_for_state(&env, &id, "done");
     assert_eq!((&run["result"], &run["claim"]["number"]), (&json!("my own wordscompleted"), &json!(2)));

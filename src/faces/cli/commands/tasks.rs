@@ -105,7 +105,7 @@ impl Report for TasksReport {
                 TaskState::Done => {
                     task.completion.as_ref().map_or("ticked".to_string(), |done| done.by.clone())
                 }
-                TaskState::Open => String::new(),
+                TaskState::Open => task.came_back.clone().unwrap_or_default(),
             };
             let state = match &task.state {
                 TaskState::Open => TableCell::styled("ready", style::bold),
