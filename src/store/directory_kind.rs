@@ -12,7 +12,7 @@ const PLAIN: [&str; 7] = [
     "swarm.lock",
     "claims.json",
     "completions.json",
-    "fences.json",
+    "claim-numbers.json",
     "trouble.jsonl",
     "trouble.old.jsonl",
 ];

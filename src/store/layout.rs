@@ -26,7 +26,7 @@ pub(super) const LATER: [&str; 18] = [
     "swarm.lock",
     "claims.json",
     "completions.json",
-    "fences.json",
+    "claim-numbers.json",
     "contests",
     "index",
     "trouble.jsonl",
@@ -135,8 +135,8 @@ impl Layout {
         self.root.join("claims.json")
     }
 
-    pub(super) fn fences(&self) -> PathBuf {
-        self.root.join("fences.json")
+    pub(super) fn claim_numbers(&self) -> PathBuf {
+        self.root.join("claim-numbers.json")
     }
 
     pub(super) fn completions(&self) -> PathBuf {

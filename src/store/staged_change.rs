@@ -38,9 +38,9 @@ use super::agents::registry::Registration;
 use super::agents::sessions::SessionRecord;
 use super::error::StoreError;
 use super::locked_mesh::LockedMesh;
+use super::tasks::claim_numbers::{self, ClaimNumbers};
 use super::tasks::claims::Claims;
 use super::tasks::completions::Completions;
-use super::tasks::fences::{self, TaskFences};
 use super::tasks::locked_claims::LockedClaims;
 use crate::domain::Agent;
 use crate::sys::files::{self, PreparedFile};
@@ -67,7 +67,7 @@ enum StagedWrite {
     Registration(Box<StagedRegistration>),
     Claims(Claims),
     Completions(Completions),
-    Fences(TaskFences),
+    ClaimNumbers(ClaimNumbers),
 }
 
 #[derive(Debug)]
@@ -179,15 +179,15 @@ impl<'l> StagedChange<'l> {
     }
 
     /// The numbers of claims on disk, with `swarm.lock` held as for [`Self::claims`]; and where a damaged file was put.
-    pub fn fences(&mut self) -> Result<(TaskFences, Option<String>), StoreError> {
+    pub fn claim_numbers(&mut self) -> Result<(ClaimNumbers, Option<String>), StoreError> {
         self.claims_lock()?;
-        fences::read_or_restart(self.locked.mesh)
+        claim_numbers::read_or_restart(self.locked.mesh)
     }
 
     /// Stages the numbers of claims. They come before the claims: a number that nobody has does no harm.
-    pub fn set_fences(&mut self, fences: &TaskFences) -> Result<(), StoreError> {
+    pub fn set_claim_numbers(&mut self, numbers: &ClaimNumbers) -> Result<(), StoreError> {
         self.claims_lock()?;
-        self.stage(StagedWrite::Fences(fences.clone()));
+        self.stage(StagedWrite::ClaimNumbers(numbers.clone()));
         Ok(())
     }
 
@@ -273,7 +273,7 @@ impl<'l> StagedChange<'l> {
             }
             (Some(StagedWrite::Claims(_)), StagedWrite::Claims(_)) => true,
             (Some(StagedWrite::Completions(_)), StagedWrite::Completions(_)) => true,
-            (Some(StagedWrite::Fences(_)), StagedWrite::Fences(_)) => true,
+            (Some(StagedWrite::ClaimNumbers(_)), StagedWrite::ClaimNumbers(_)) => true,
             _ => false,
         };
         if is_same_file && self.decisive != Some(self.writes.len()) {
@@ -324,8 +324,8 @@ impl<'l> StagedChange<'l> {
                 let put = vec![one(&completions.bytes(), layout.completions())?];
                 Ok(PreparedWrite { put, remove: None })
             }
-            StagedWrite::Fences(fences) => {
-                let put = vec![one(&fences.bytes(), layout.fences())?];
+            StagedWrite::ClaimNumbers(numbers) => {
+                let put = vec![one(&numbers.bytes(), layout.claim_numbers())?];
                 Ok(PreparedWrite { put, remove: None })
             }
         }

@@ -50,17 +50,17 @@ impl FencingToken {
 /// Why the work of a run must not be merged as that of its task, if the task was claimed by another since.
 pub(in crate::ops) fn merge_refusal(mesh: &Mesh, run: &Run) -> Result<Option<CommandError>, CommandError> {
     let Some(RunClaim { spec, task, number }) = &run.claim else { return Ok(None) };
-    let fences = mesh.tasks().fences()?;
-    let Some(fence) = fences.get(&TaskRef { spec: spec.clone(), id: task.clone() }) else { return Ok(None) };
-    if Some(fence.number) <= *number || fence.run.as_deref() == Some(run.id.as_str()) {
+    let numbers = mesh.tasks().claim_numbers()?;
+    let Some(last) = numbers.get(&TaskRef { spec: spec.clone(), id: task.clone() }) else { return Ok(None) };
+    if Some(last.number) <= *number || last.run.as_deref() == Some(run.id.as_str()) {
         return Ok(None);
     }
-    let by = fence.run.as_ref().map_or_else(|| "another agent".to_string(), |run| format!("run {run}"));
+    let by = last.run.as_ref().map_or_else(|| "another agent".to_string(), |run| format!("run {run}"));
     let text = format!(
         "task {} was claimed by {by} since run {} had it (number {}, that of the run is {}): nothing was written",
         quote_code(task),
         run.id,
-        fence.number,
+        last.number,
         shown(*number)
     );
     let error = CommandError::new(CommandErrorKind::NotYours, text);

@@ -4,7 +4,7 @@ use crate::domain::{Agent, TaskRef};
 use crate::ops::agents::{identity, stuck};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::store::{Census, Claims, Completions, Mesh, TaskFences};
+use crate::store::{Census, ClaimNumbers, Claims, Completions, Mesh};
 
 use super::spec_key::Spellings;
 use super::spec_ref::SpecRef;
@@ -43,14 +43,14 @@ pub fn tasks(op: &Op, named: Option<&str>) -> Result<TaskList, CommandError> {
         (_, me) => me,
     };
     let place = SpecRef::find(op, named, me.as_ref())?;
-    let (claims, completions, fences) = read_records(mesh.as_deref())?;
+    let (claims, completions, numbers) = read_records(mesh.as_deref())?;
     if let Some(Err(error)) =
         mesh.as_deref().map(|mesh| stuck::report_from_census(op, mesh, &census, &claims))
     {
         op.warn(format!("cannot tell who is stuck: {error}"));
     }
     let records =
-        TaskRecordsRead { claims: &claims, completions: &completions, fences: &fences, census: &census };
+        TaskRecordsRead { claims: &claims, completions: &completions, numbers: &numbers, census: &census };
     look(place, &records, me)
 }
 
@@ -58,7 +58,7 @@ pub fn tasks(op: &Op, named: Option<&str>) -> Result<TaskList, CommandError> {
 struct TaskRecordsRead<'a> {
     claims: &'a Claims,
     completions: &'a Completions,
-    fences: &'a TaskFences,
+    numbers: &'a ClaimNumbers,
     census: &'a Census,
 }
 
@@ -76,8 +76,8 @@ pub(in crate::ops) fn boards(
     census: &Census,
     most: usize,
 ) -> Result<Vec<ActiveSpec>, CommandError> {
-    let (claims, completions, fences) = read_records(Some(mesh))?;
-    let records = TaskRecordsRead { claims: &claims, completions: &completions, fences: &fences, census };
+    let (claims, completions, numbers) = read_records(Some(mesh))?;
+    let records = TaskRecordsRead { claims: &claims, completions: &completions, numbers: &numbers, census };
     let mut specs: Vec<String> =
         census.records.iter().filter_map(|record| record.agent.spec.clone()).collect();
     specs.extend(claims.iter().filter(|claim| !is_stale(claim, census)).map(|claim| claim.spec));
@@ -101,7 +101,7 @@ fn look(place: SpecRef, records: &TaskRecordsRead<'_>, me: Option<Agent>) -> Res
     let mut tasks = board.views();
     for task in tasks.iter_mut().filter(|task| task.state == TaskState::Open) {
         let place = TaskRef { spec: parsed_spec.place.key.clone(), id: task.id.clone() };
-        let note = records.fences.get(&place).and_then(|fence| fence.note.as_ref());
+        let note = records.numbers.get(&place).and_then(|last| last.note.as_ref());
         task.came_back = note.map(|note| note.text.clone());
     }
     Ok(TaskList {
@@ -114,9 +114,11 @@ fn look(place: SpecRef, records: &TaskRecordsRead<'_>, me: Option<Agent>) -> Res
     })
 }
 
-fn read_records(mesh: Option<&Mesh>) -> Result<(Claims, Completions, TaskFences), CommandError> {
+fn read_records(mesh: Option<&Mesh>) -> Result<(Claims, Completions, ClaimNumbers), CommandError> {
     match mesh {
-        Some(mesh) => Ok((mesh.tasks().claims()?, mesh.tasks().completions()?, mesh.tasks().fences()?)),
+        Some(mesh) => {
+            Ok((mesh.tasks().claims()?, mesh.tasks().completions()?, mesh.tasks().claim_numbers()?))
+        }
         None => Ok(Default::default()),
     }
 }

@@ -257,12 +257,12 @@ impl<'l> LockedTasks<'l> {
 
     /// Stages the fencing number for a new claim of the task, and returns it. It comes before the claim.
     pub(super) fn next_number(&mut self, task: &TaskRef, run: Option<String>) -> Result<u64, CommandError> {
-        let (mut fences, aside) = self.change.fences()?;
+        let (mut numbers, aside) = self.change.claim_numbers()?;
         if let Some(aside) = aside {
             self.op.warn(format!("the numbers of claims could not be read, and are in `{aside}` now"));
         }
-        let number = fences.next(task, run);
-        self.change.set_fences(&fences)?;
+        let number = numbers.next(task, run);
+        self.change.set_claim_numbers(&numbers)?;
         Ok(number)
     }
 

@@ -173,18 +173,18 @@ pub(in crate::ops) fn release_after_run(
     if spellings.completion(&completions, &task.spec, &task.id).is_some() {
         return Ok(());
     }
-    let (mut fences, _) = change.fences()?;
-    let is_ours = fences.get(&task).is_some_and(|fence| fence.run.as_deref() == Some(run.id.as_str()));
-    let is_told = fences
+    let (mut numbers, _) = change.claim_numbers()?;
+    let is_ours = numbers.get(&task).is_some_and(|last| last.run.as_deref() == Some(run.id.as_str()));
+    let is_told = numbers
         .get(&task)
-        .and_then(|fence| fence.note.as_ref())
+        .and_then(|last| last.note.as_ref())
         .is_some_and(|note| note.run == run.id.as_str());
     if !is_ours || is_told {
         return Ok(());
     }
     let text: String = why.chars().take(500).collect();
-    fences.note(&task, TaskNote { run: run.id.to_string(), text: text.clone(), at: clock::now() });
-    change.set_fences(&fences)?;
+    numbers.note(&task, TaskNote { run: run.id.to_string(), text: text.clone(), at: clock::now() });
+    change.set_claim_numbers(&numbers)?;
     let is_it = |claim: &Claim| claim.task == task.id && claim.spec == task.spec && claim.number == *number;
     let held = change.claims()?.iter().find(is_it);
     if let Some(held) = &held {

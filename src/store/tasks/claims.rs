@@ -52,7 +52,7 @@ struct ClaimKeys {
     claimed_at: Timestamp,
     reason: Option<String>,
     process: Option<ProcessKey>,
-    fence: Option<u64>,
+    number: Option<u64>,
     run: Option<String>,
 }
 
@@ -127,7 +127,7 @@ impl Claims {
             .extend(claim.reason.as_ref().map(|reason| ("reason".to_string(), Value::from(reason.as_str()))));
         let process = ProcessKey::of(&claim.process).and_then(|key| serde_json::to_value(key).ok());
         entry.extend(process.map(|process| ("process".to_string(), process)));
-        entry.extend(claim.number.map(|number| ("fence".to_string(), Value::from(number))));
+        entry.extend(claim.number.map(|number| ("number".to_string(), Value::from(number))));
         entry.extend(claim.run.as_ref().map(|run| ("run".to_string(), Value::from(run.as_str()))));
         let tasks = self.document.entry(claim.spec.clone()).or_insert_with(|| Value::Object(Map::new()));
         if let Some(tasks) = tasks.as_object_mut() {
@@ -217,7 +217,7 @@ fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, ParseError> {
         process: recorded(keys.pid, keys.process, None).map_err(ParseError::new)?,
         claimed_at: keys.claimed_at,
         reason: keys.reason.as_deref().map(readable),
-        number: keys.fence,
+        number: keys.number,
         run: keys.run,
     })
 }

@@ -103,7 +103,7 @@ fn the_spec_of_whoever_asks_counts_and_dry_runs_say_so() {
     let env = with_spec("");
     env.join("Robin");
     env.ok(&["spec", "plan.md", "--as", "Robin"]);
-    let dry = env.ok(&["run", "holds", "--task", "3", "--dry-run", "--as", "Robin"]);
+    let dry = env.ok(&["run", "holds", "--task", "t-3", "--dry-run", "--as", "Robin"]);
     let gate = dry["gates"].as_array().unwrap().iter().find(|gate| gate["gate"] == "task").unwrap().clone();
     assert_eq!(gate["answer"], "`T-3` can be claimed");
     assert_eq!(task(&env, "T-3").0, "open");
@@ -284,7 +284,7 @@ fn numbers_that_can_not_be_read_are_set_aside_and_never_go_back() {
         number
     };
     assert_eq!([0, 1].map(claim), [1, 2]);
-    fs::write(env.mesh().join("fences.json"), "{").unwrap();
+    fs::write(env.mesh().join("claim-numbers.json"), "{").unwrap();
     let [third, fourth] = [0, 1].map(claim);
     assert!(third > 2 && fourth == third + 1, "{third} {fourth}");
     assert!(fs::read_dir(env.mesh().join("quarantine")).unwrap().count() > 0);

@@ -1,4 +1,4 @@
-//! `fences.json`: how often each task was claimed, for which run it was claimed last, and why it came back.
+//! `claim-numbers.json`: how often each task was claimed, for which run it was claimed last, and why it came back.
 //!
 //! The number grows with each claim and never goes back, so whoever has an older one has lost the task since, whatever
 //! name, session or process it has now.
@@ -18,17 +18,17 @@ use crate::sys::{clock, files};
 /// The numbers of all tasks that were ever claimed.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
-pub struct TaskFences {
+pub struct ClaimNumbers {
     /// Every new number is larger than this.
     floor: u64,
     /// By spec, then by task.
-    tasks: BTreeMap<String, BTreeMap<String, TaskFence>>,
+    tasks: BTreeMap<String, BTreeMap<String, ClaimNumber>>,
 }
 
 /// What is known of the claims of one task.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TaskFence {
+pub struct ClaimNumber {
     /// The fencing number of its last claim.
     pub number: u64,
     /// The run that it was last claimed for, if it was one.
@@ -48,23 +48,23 @@ pub struct TaskNote {
     pub at: Timestamp,
 }
 
-impl TaskFences {
+impl ClaimNumbers {
     pub(in crate::store) fn bytes(&self) -> Vec<u8> {
         pretty(self)
     }
 
     /// What is known of the claims of a task; `None` if it was never claimed.
-    pub fn get(&self, task: &TaskRef) -> Option<&TaskFence> {
+    pub fn get(&self, task: &TaskRef) -> Option<&ClaimNumber> {
         self.tasks.get(&task.spec)?.get(&task.id)
     }
 
     /// The number for a new claim of the task.
     pub fn next(&mut self, task: &TaskRef, run: Option<String>) -> u64 {
         let floor = self.floor;
-        let fence = self.entry(task);
-        fence.number = fence.number.max(floor) + 1;
-        fence.run = run;
-        fence.number
+        let last = self.entry(task);
+        last.number = last.number.max(floor) + 1;
+        last.run = run;
+        last.number
     }
 
     /// Notes why the task came back.
@@ -72,33 +72,33 @@ impl TaskFences {
         self.entry(task).note = Some(note);
     }
 
-    fn entry(&mut self, task: &TaskRef) -> &mut TaskFence {
+    fn entry(&mut self, task: &TaskRef) -> &mut ClaimNumber {
         self.tasks.entry(task.spec.clone()).or_default().entry(task.id.clone()).or_default()
     }
 }
 
 impl TaskRecords<'_> {
     /// All numbers. A damaged file counts as none: it is set aside by the next claim.
-    pub fn fences(self) -> Result<TaskFences, StoreError> {
+    pub fn claim_numbers(self) -> Result<ClaimNumbers, StoreError> {
         Ok(read(self.mesh)?.unwrap_or_default())
     }
 }
 
 /// The numbers, to be changed with both locks held, and where a damaged file was put. After such a loss, numbers begin
 /// with the seconds of the clock, so that they are larger than any that were given before.
-pub(in crate::store) fn read_or_restart(mesh: &Mesh) -> Result<(TaskFences, Option<String>), StoreError> {
-    if let Ok(fences) = read(mesh)? {
-        return Ok((fences, None));
+pub(in crate::store) fn read_or_restart(mesh: &Mesh) -> Result<(ClaimNumbers, Option<String>), StoreError> {
+    if let Ok(numbers) = read(mesh)? {
+        return Ok((numbers, None));
     }
-    let aside = mesh.put_aside(&mesh.layout.fences(), "fences", "it could not be read")?;
+    let aside = mesh.put_aside(&mesh.layout.claim_numbers(), "claim-numbers", "it could not be read")?;
     let floor = clock::now().as_second().unsigned_abs();
-    Ok((TaskFences { floor, ..TaskFences::default() }, aside))
+    Ok((ClaimNumbers { floor, ..ClaimNumbers::default() }, aside))
 }
 
-fn read(mesh: &Mesh) -> Result<serde_json::Result<TaskFences>, StoreError> {
-    match files::read_large(&mesh.layout.fences())? {
+fn read(mesh: &Mesh) -> Result<serde_json::Result<ClaimNumbers>, StoreError> {
+    match files::read_large(&mesh.layout.claim_numbers())? {
         Some(content) => Ok(serde_json::from_slice(&content)),
-        None => Ok(Ok(TaskFences::default())),
+        None => Ok(Ok(ClaimNumbers::default())),
     }
 }
 
@@ -109,15 +109,15 @@ mod tests {
     #[test]
     fn numbers_only_grow() {
         let task = TaskRef { spec: "/s.md".to_string(), id: "T-1".to_string() };
-        let mut fences = TaskFences::default();
-        assert_eq!(fences.get(&task), None);
-        assert_eq!([fences.next(&task, None), fences.next(&task, Some("r1".to_string()))], [1, 2]);
-        fences.note(
+        let mut numbers = ClaimNumbers::default();
+        assert_eq!(numbers.get(&task), None);
+        assert_eq!([numbers.next(&task, None), numbers.next(&task, Some("r1".to_string()))], [1, 2]);
+        numbers.note(
             &task,
             TaskNote { run: "r1".to_string(), text: "x".to_string(), at: Timestamp::UNIX_EPOCH },
         );
-        let mut again: TaskFences = serde_json::from_slice(&fences.bytes()).unwrap();
-        assert_eq!(again.get(&task), fences.get(&task));
+        let mut again: ClaimNumbers = serde_json::from_slice(&numbers.bytes()).unwrap();
+        assert_eq!(again.get(&task), numbers.get(&task));
         again.floor = 100;
         assert_eq!(again.next(&task, None), 101);
         let other = TaskRef { id: "T-2".to_string(), ..task };
