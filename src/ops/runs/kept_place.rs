@@ -1,8 +1,8 @@
 //! The place of a worker: its supervisor registers it as an agent before it starts, if something is to be held for it.
 //!
 //! The registration has the supervisor's process, so it holds nothing once the supervisor is dead. A worker that is a
-//! command is moved into it when it has started; the hooks of another take the place over when its session begins. From
-//! then on the worker's own process counts.
+//! command keeps it that way: what it calls is below the supervisor. The hooks of another take the place over when its
+//! session begins, and from then on the worker's own process counts.
 
 use std::time::Duration;
 

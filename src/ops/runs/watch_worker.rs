@@ -223,6 +223,10 @@ impl<'s, 'a> Watcher<'s, 'a> {
 
     /// A command has no hooks that would join, so we do it. Without a name in the mesh it works all the same.
     fn enrol(&mut self, pid: Pid) {
+        // What is kept for it stays as it is: the worker may call `msg` at this moment, and is known by its supervisor.
+        if self.supervisor.worker.is_some() {
+            return;
+        }
         let run = &mut self.supervisor.run;
         let request = JoinRequest {
             name: self.supervisor.order.name.clone().and_then(|name| AgentName::new(name).ok()),
@@ -230,7 +234,6 @@ impl<'s, 'a> Watcher<'s, 'a> {
             session: kept_session(&run.id).ok(),
             pid: Some(pid.get().into()),
             model: run.model.clone(),
-            adopts: self.supervisor.worker.as_ref().map(|worker| worker.session.clone()),
             ..JoinRequest::default()
         };
         let joined = match run.project {

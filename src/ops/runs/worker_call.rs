@@ -53,7 +53,11 @@ pub(super) fn launch(
     launch.env.extend(order.env.iter().map(|(name, value)| (name.into(), value.into())));
     launch.env.push((RUN_VARIABLE.into(), run.id.as_str().into()));
     launch.env.push(("MSG_MESH".into(), mesh.into()));
-    launch.env.extend(order.name.iter().map(|name| ("MSG_AGENT".into(), name.into())));
+    // A command has no hooks that would take over the place that is kept for it, so it is told its name.
+    let is_command = matches!(order.program, OrderedProgram::Command(_));
+    let kept = run.agent.as_ref().filter(|_| is_command && order.holds_something());
+    let name = order.name.clone().or(kept.map(ToString::to_string));
+    launch.env.extend(name.map(|name| ("MSG_AGENT".into(), name.into())));
     launch.env.extend(run.project.iter().map(|project| (PROJECT_VARIABLE.into(), project.into())));
     launch.env.extend(run.slot.map(|slot| (SLOT_VARIABLE.into(), slot.to_string().into())));
     let mut all = inherited();

@@ -99,6 +99,19 @@ fn a_task_is_the_workers_before_it_starts_with_its_text_and_its_paths() {
 }
 
 #[test]
+fn a_worker_that_completes_its_task_at_once_is_known() {
+    let env = with_spec(&script("fast", "msg complete T-3"));
+    for round in 0..rounds(10) {
+        let plan = format!("- [ ] T-3: Say hello {round}\n");
+        fs::write(env.work().join(format!("plan-{round}.md")), plan).unwrap();
+        let spec = format!("plan-{round}.md");
+        let args = ["run", "fast", &round.to_string(), "--task", "T-3", "--spec", &spec, "--json"];
+        let run = env.run_with(&args, &[("PATH", &path_with_msg())]).json()["run"].clone();
+        assert_eq!(run["state"], "done", "{run}");
+    }
+}
+
+#[test]
 fn the_spec_of_whoever_asks_counts_and_dry_runs_say_so() {
     let env = with_spec("");
     env.join("Robin");

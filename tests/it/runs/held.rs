@@ -1,6 +1,7 @@
 //! What is reserved for a worker before it starts, and given back when its run ends.
 
 use std::fs;
+use std::io::Write;
 use std::process::Stdio;
 
 use nix::sys::signal::{Signal, kill};
@@ -283,6 +284,22 @@ printf '{"type":"result","subtype":"success","is_error":false,"result":"said: %s
     assert!(result.contains("name:Helper name:Robin"), "one agent, not two: {run}");
     assert_eq!(run["agent"], "Helper");
     assert_eq!(held(&env).len(), 2, "only the parent's are left");
+}
+
+#[test]
+fn who_only_names_the_run_does_not_take_its_place() {
+    let env = with_holder("");
+    let id = started(&env, &["holds", "x", "--reserve", "a", "--name", "Helper"]);
+    let call = json!({"session_id": "stray", "cwd": env.work(), "source": "startup"}).to_string();
+    let mut hook = env.msg();
+    hook.args(["hook", "claude", "SessionStart"]).env("MSG_RUN", &id);
+    let mut hook = hook.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    hook.stdin.take().unwrap().write_all(call.as_bytes()).unwrap();
+    assert!(hook.wait().unwrap().success());
+    assert_eq!(env.ok(&["whois", "Helper"])["agent"]["sessionId"], format!("run-{id}"));
+    assert_eq!(held(&env), [("a".to_string(), "Helper".to_string())]);
+    let_go(&env);
+    wait_for_state(&env, &id, "done");
 }
 
 #[test]
