@@ -229,6 +229,7 @@ mod tests {
             slot: None,
             prompt: String::new(),
             reserve: Vec::new(),
+            claim: None,
         }
     }
 
