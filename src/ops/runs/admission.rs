@@ -20,8 +20,18 @@ pub(super) enum Admission {
     Refused,
 }
 
-/// Writes the run into the ledger, unless something speaks against it. `starter` is who asked.
+/// Writes the run into the ledger, unless something speaks against it. `starter` is who asked. It is told of every error:
+/// nobody else hears of it.
 pub(super) fn admit(
+    mesh: &Mesh,
+    run: &mut Run,
+    order: &RunOrder,
+    starter: RecordedProcess,
+) -> Result<Admission, CommandError> {
+    decide_admission(mesh, run, order, starter).or_else(|error| refuse(mesh, run, &as_refusal(error)))
+}
+
+fn decide_admission(
     mesh: &Mesh,
     run: &mut Run,
     order: &RunOrder,
@@ -38,9 +48,7 @@ pub(super) fn admit(
         return refuse(mesh, run, &RunRefusal::DoneBy(other.id.to_string()));
     }
     // The starter has asked, too; but others may have been admitted since.
-    if let Err(error) = check_depth(mesh, &run.parent) {
-        return refuse(mesh, run, &as_refusal(error));
-    }
+    check_depth(mesh, &run.parent)?;
     match decide(mesh, run, order)? {
         GrantAnswer::Granted(grant, _) => run.grant = grant,
         GrantAnswer::Refused(refusal) => return refuse(mesh, run, &RunRefusal::Budget(refusal)),

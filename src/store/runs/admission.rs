@@ -32,7 +32,7 @@ pub struct AdmissionLock {
 pub enum RunRefusal {
     /// This run does the same task of a batch.
     DoneBy(String),
-    /// A gate said no, or what it needs could not be held for its worker.
+    /// A gate said no, what it needs could not be held for its worker, or it could not be decided.
     Refused {
         /// The name of the kind of error.
         kind: String,

@@ -1,5 +1,6 @@
 //! What a task has to pass before a worker is started for it.
 
+use nix::fcntl::{Flock, FlockArg};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use serde_json::{Value, json};
@@ -234,4 +235,21 @@ fn whoever_only_asks_hears_what_every_gate_says() {
     let slots = gates.iter().find(|answer| answer["gate"] == "slots").unwrap();
     assert_eq!((&slots["answer"], &slots["waits"]), (&json!("3 of 3 are free"), &json!(false)));
     assert_eq!(env.ok(&["runs", "--all"])["runs"], json!([]));
+}
+
+#[test]
+fn a_run_that_cannot_be_admitted_says_why() {
+    let env = with_profiles(&script("quick", "cat"));
+    env.ok(&["run", "quick", "x"]);
+    env.configure(r#"{"backOff": 0, "lockTimeout": 0.5}"#);
+    let file = std::fs::File::open(env.mesh().join("runs/admission.lock")).unwrap();
+    let lock = Flock::lock(file, FlockArg::LockExclusive).unwrap();
+    let ended = env.run(&["run", "quick", "y", "--json"]);
+    assert_eq!(ended.kind(), "lock_timeout", "{ended}");
+    let error = ended.json()["error"].clone();
+    assert!(error["message"].as_str().unwrap().contains("admission.lock"), "{ended}");
+    assert!(error["hints"].to_string().contains("ps -p"), "{ended}");
+    assert_eq!(env.ok(&["runs", "--all"])["runs"].as_array().unwrap().len(), 1, "it is no run");
+    drop(lock);
+    env.ok(&["run", "quick", "y"]);
 }
