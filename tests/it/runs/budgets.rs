@@ -328,6 +328,12 @@ fn the_bill_tells_rework_and_lost_attempts_apart() {
     let text = env.run(&["runs", "--bill"]).stdout;
     assert!(text.contains("$1.00 in 2 runs") && text.contains("1 run whose cost is unknown"), "{text}");
     assert_eq!(env.ok(&["runs", "--bill", "--since", "1d"])["bill"]["all"]["runs"], 5);
+    let all = env.ok(&["runs", "--all", "--bill"]);
+    assert_eq!(all["bill"]["all"], bill["all"], "it is of all anyway");
+    let billed: Vec<&Value> = all["runs"].as_array().unwrap().iter().map(|run| &run["id"]).collect();
+    assert_eq!((billed.len(), billed[4]), (5, &json!(first)), "the newest first");
+    assert_eq!(all["bill"]["ledgerSince"], all["runs"][4]["queuedAt"], "as far as the ledger goes back");
+    assert!(text.contains("older runs are not in the ledger"), "{text}");
     env.fails(2, &["runs", "--bill", "--since", "soon"]);
     env.fails(2, &["runs", "--since", "1d"]);
     assert_eq!(shown(&env, &first)["granted"], Value::Null);

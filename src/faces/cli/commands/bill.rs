@@ -6,8 +6,13 @@ use crate::domain::escape_invisible;
 use crate::domain::runs::{Bill, BillSum, BilledTask};
 use crate::faces::cli::output::{Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
+use crate::faces::json;
+use crate::ops::format_age;
+use crate::ops::runs::bill::BilledRuns;
+use crate::store::iso;
+use crate::sys::clock;
 
-pub(super) struct BillReport(pub(super) Bill);
+pub(super) struct BillReport(pub(super) BilledRuns);
 
 fn sum_json(sum: &BillSum) -> Value {
     let part = |runs: usize, amount: f64| if runs == 0 { Value::Null } else { amount.into() };
@@ -48,7 +53,7 @@ fn shown(sum: &BillSum) -> String {
 
 impl Report for BillReport {
     fn json(&self) -> Map<String, Value> {
-        let Bill { tasks, outcomes, harnesses, all, rework, lost } = &self.0;
+        let Bill { tasks, outcomes, harnesses, all, rework, lost } = &self.0.bill;
         let task = |task: &BilledTask| {
             json!({
                 "task": task.title,
@@ -72,12 +77,14 @@ impl Report for BillReport {
             "all": sum_json(all),
             "rework": sum_json(rework),
             "lost": sum_json(lost),
+            "ledgerSince": self.0.ledger_since.map(iso),
         });
-        Map::from_iter([("bill".to_string(), bill)])
+        let runs = self.0.runs.iter().map(json::run::run).collect();
+        Map::from_iter([("bill".to_string(), bill), ("runs".to_string(), runs)])
     }
 
     fn text(&self, page: &mut Page) {
-        let bill = &self.0;
+        let bill = &self.0.bill;
         if page.is_quiet {
             let known = bill.all.known().map_or_else(|| "unknown".to_string(), |known| known.to_string());
             return page.line(known);
@@ -118,5 +125,12 @@ impl Report for BillReport {
         }
         page.line("");
         sums.lines().into_iter().for_each(|line| page.line(line));
+        if let Some(since) = self.0.ledger_since.filter(|_| !self.0.has_older) {
+            let age = format_age(since, clock::now());
+            page.line("");
+            page.line(style::dim(&format!(
+                "The first of these was {age} ago: older runs are not in the ledger."
+            )));
+        }
     }
 }

@@ -65,7 +65,7 @@ pub(in crate::faces::cli) struct RunsArgs {
     #[arg(long)]
     all: bool,
     /// What they cost, by task, outcome and harness, with what was lost and done again
-    #[arg(long, conflicts_with_all = ["all", "follow"])]
+    #[arg(long, conflicts_with = "follow")]
     bill: bool,
     /// With --bill: only runs of the last 90m, 8h, 7d
     #[arg(long, value_name = "TIME", requires = "bill", allow_negative_numbers = true)]
