@@ -35,6 +35,8 @@ const WRAP_UP: Duration = Duration::from_secs(30);
 const WRITE_PAUSE: Duration = Duration::from_millis(300);
 /// How often it looks although nothing happened.
 const TICK: Duration = Duration::from_secs(1);
+/// How often it is looked at most at what the runs of the worker take: that reads the whole ledger.
+const COMPARE: Duration = Duration::from_secs(5);
 
 /// Why a worker that is running is made to end.
 #[derive(Clone, Debug)]
@@ -309,8 +311,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
         if is_over(&self.supervisor.order, run.usage, run.cost) {
             return self.end_worker(RunState::OverBudget, OVER_BUDGET.to_string(), Instant::now());
         }
-        // That reads the ledger.
-        if self.compared_at.is_none_or(|at| at.elapsed() > TICK) {
+        if self.compared_at.is_none_or(|at| at.elapsed() > COMPARE) {
             self.compared_at = Some(Instant::now());
             if self.supervisor.is_over_with_others() {
                 self.end_worker(RunState::OverBudget, OVER_WITH_OTHERS.to_string(), Instant::now());
