@@ -128,18 +128,25 @@ pub fn set_budget(op: &Op, amounts: Budget, typed: &str) -> Result<BudgetView, C
             since: clock::now(),
             carried,
             directory: String::new(),
+            is_folder: false,
         };
         mesh.runs().set_budget(&here, record, &lock)?;
     }
     budget(op)
 }
 
-/// The runs that go on in the place that a budget is set for.
+/// The runs that go on and that a budget which is set here applies to.
 fn live_here(mesh: &Mesh, here: &Path) -> Result<Vec<RunId>, CommandError> {
     let tree = grant_tree(mesh)?;
-    let is_here = |id: &RunId| {
-        let place = tree.get(id).map(|run| run.project.as_deref().unwrap_or(&run.root));
-        place.is_some_and(|place| mesh.runs().is_budget_for(here, &paths::follow(place.as_ref())))
-    };
-    Ok(tree.live().into_iter().filter(is_here).collect())
+    let mut found = Vec::new();
+    for id in tree.live() {
+        let place =
+            tree.get(&id).map(|run| paths::follow(run.project.as_ref().unwrap_or(&run.root).as_ref()));
+        if let Some(place) = place
+            && mesh.runs().is_budget_for(here, &place)?
+        {
+            found.push(id);
+        }
+    }
+    Ok(found)
 }

@@ -37,6 +37,15 @@ pub enum Granter {
 pub struct GrantShare {
     pub amount: u64,
     pub by: Option<Granter>,
+    /// The budget that applies where the run works, if the run that granted it is no part of that one.
+    pub also: Option<String>,
+}
+
+impl GrantShare {
+    /// Whether it was taken out of the budget with this id itself, not out of a part of it.
+    pub fn is_out_of(&self, budget: &str) -> bool {
+        matches!(&self.by, Some(Granter::Budget(id)) if id == budget) || self.also.as_deref() == Some(budget)
+    }
 }
 
 /// What a run may use up, together with all runs that its worker starts. `None`: no limit of that kind.

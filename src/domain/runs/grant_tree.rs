@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::grant::{GrantKind, Granter};
+use super::grant::{GrantKind, GrantShare, Granter};
 use super::id::RunId;
 use super::run::Run;
 
@@ -127,25 +127,51 @@ impl GrantTree {
     /// Whether the run counts in the budget with this id, of which `carried` went on when it was set: by itself, not as a
     /// part of what another run was granted.
     fn is_directly_of(&self, run: &Run, kind: GrantKind, budget: &str, carried: &[RunId]) -> bool {
-        match run.grant.by(kind) {
-            Some(Granter::Budget(id)) if id == budget => true,
-            Some(Granter::Run(above)) if self.is_counted(above, kind, budget, carried, MOST_DEPTH) => false,
+        match run.grant.of(kind) {
+            Some(share) if share.is_out_of(budget) => true,
+            Some(GrantShare { by: Some(Granter::Run(above)), .. })
+                if self.is_counted(above, kind, budget, carried, MOST_DEPTH) =>
+            {
+                false
+            }
             _ => carried.contains(&run.id),
         }
     }
 
     fn is_counted(&self, id: &RunId, kind: GrantKind, budget: &str, carried: &[RunId], depth: usize) -> bool {
         let Some((run, depth)) = self.get(id).zip(depth.checked_sub(1)) else { return false };
-        match run.grant.by(kind) {
-            Some(Granter::Budget(id)) if id == budget => true,
-            Some(Granter::Run(above)) if self.is_counted(above, kind, budget, carried, depth) => true,
+        match run.grant.of(kind) {
+            Some(share) if share.is_out_of(budget) => true,
+            Some(GrantShare { by: Some(Granter::Run(above)), .. })
+                if self.is_counted(above, kind, budget, carried, depth) =>
+            {
+                true
+            }
             _ => carried.contains(id),
         }
     }
 
+    /// Whether what the run was granted of that kind counts in the budget with this id, also as a part of what another
+    /// run was granted.
+    pub fn is_part_of(&self, id: &RunId, kind: GrantKind, budget: &str, carried: &[RunId]) -> bool {
+        self.is_counted(id, kind, budget, carried, MOST_DEPTH)
+    }
+
     /// Whether something of the run counts in the budget with this id.
     pub fn counts_in(&self, id: &RunId, budget: &str, carried: &[RunId]) -> bool {
-        GrantKind::ALL.into_iter().any(|kind| self.is_counted(id, kind, budget, carried, MOST_DEPTH))
+        GrantKind::ALL.into_iter().any(|kind| self.is_part_of(id, kind, budget, carried))
+    }
+
+    /// Whether a run that goes on granted something to this one, or to one above that granted it.
+    pub fn has_live_granter(&self, id: &RunId) -> bool {
+        let above = |id: &RunId, kind: GrantKind| match self.get(id)?.grant.by(kind)? {
+            Granter::Run(above) => self.get(above),
+            Granter::Budget(_) => None,
+        };
+        GrantKind::ALL.into_iter().any(|kind| {
+            let granters = std::iter::successors(above(id, kind), |run| above(&run.id, kind));
+            granters.take(MOST_DEPTH).any(|run| !run.state.is_final())
+        })
     }
 
     /// What became of the budget with this id.
@@ -177,7 +203,7 @@ mod tests {
     use jiff::Timestamp;
     use proptest::prelude::*;
 
-    use super::super::grant::{Grant, GrantShare};
+    use super::super::grant::Grant;
     use super::super::money::MicroUsd;
     use super::super::run::RunParent;
     use super::super::state::RunState;
@@ -224,7 +250,7 @@ mod tests {
             reason: None,
             usage: Usage::default(),
             cost: used.map_or(Cost::Unknown, |used| Cost::Reported(MicroUsd::from_micros(used))),
-            grant: Grant { usd: amount.map(|amount| GrantShare { amount, by }), tokens: None },
+            grant: Grant { usd: amount.map(|amount| GrantShare { amount, by, also: None }), tokens: None },
             until: None,
             slot: None,
             prompt: String::new(),
@@ -282,6 +308,20 @@ mod tests {
     }
 
     #[test]
+    fn what_a_run_from_elsewhere_granted_counts_once_where_it_is_used() {
+        let of = |above: u32| Some(Granter::Run(id(above)));
+        let mut entering = run(2, Some(40), of(1), Some(7), ENDED);
+        if let Some(share) = &mut entering.grant.usd {
+            share.also = Some("here".to_string());
+        }
+        let below = run(3, Some(30), of(2), None, LIVE);
+        let tree = GrantTree::new([run(1, Some(100), None, None, LIVE), entering, below]);
+        assert_eq!(tree.use_of("here", &[], USD), BudgetUse { used: 37, ended: 1, ..BudgetUse::default() });
+        assert!(tree.is_part_of(&id(3), USD, "here", &[]) && !tree.is_part_of(&id(1), USD, "here", &[]));
+        assert_eq!(tree.taken_below(&id(1), USD), 37);
+    }
+
+    #[test]
     fn whoever_has_ended_grants_nothing_and_circles_end() {
         let tree = GrantTree::new([
             run(1, Some(100), None, None, LIVE),
@@ -292,6 +332,17 @@ mod tests {
         assert_eq!(tree.granter(&id(2), USD).map(|run| &run.id), Some(&id(1)));
         assert_eq!(tree.granter(&id(2), GrantKind::Tokens).map(|run| &run.id), None);
         assert!(tree.taken_below(&id(7), USD) >= 1);
+        assert!(tree.has_live_granter(&id(2)) && !tree.has_live_granter(&id(1)));
+        let below = run(3, Some(1), Some(Granter::Run(id(2))), None, ENDED);
+        let live = |state| {
+            GrantTree::new([
+                run(1, Some(100), None, None, state),
+                run(2, Some(50), of_root(), None, ENDED),
+                below.clone(),
+            ])
+            .has_live_granter(&id(3))
+        };
+        assert!(live(LIVE) && !live(ENDED));
     }
 
     proptest! {

@@ -89,7 +89,7 @@ pub fn gc(op: &Op, mode: GcMode) -> Result<Vec<GcStep>, CommandError> {
     Ok(collector.steps)
 }
 
-/// The runs that count in a budget. If one can't be read, all that were granted something may.
+/// The runs that count in a budget, or in what a run was granted that goes on. If one can't be read, all that were granted something may.
 fn budgeted(op: &Op, mesh: &Mesh, runs: &[Run]) -> Result<HashSet<RunId>, CommandError> {
     let budgets = match mesh.runs().budgets() {
         Err(error @ StoreError::Corrupt { .. }) => {
@@ -103,7 +103,8 @@ fn budgeted(op: &Op, mesh: &Mesh, runs: &[Run]) -> Result<HashSet<RunId>, Comman
         Some(budgets) => budgets.iter().any(|set| tree.counts_in(&run.id, &set.id, &set.carried)),
         None => !run.grant.is_unlimited(),
     };
-    Ok(runs.iter().filter(counts).map(|run| run.id.clone()).collect())
+    let is_needed = |run: &&Run| counts(run) || tree.has_live_granter(&run.id);
+    Ok(runs.iter().filter(is_needed).map(|run| run.id.clone()).collect())
 }
 
 struct Collector<'a> {
@@ -111,7 +112,7 @@ struct Collector<'a> {
     mesh: &'a Mesh,
     mode: GcMode,
     steps: Vec<GcStep>,
-    /// Runs that count in a budget: without them, more would be left of it.
+    /// Runs that count in a budget or a grant: without them, more would be left of it.
     budgeted: HashSet<RunId>,
 }
 

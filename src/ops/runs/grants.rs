@@ -1,5 +1,6 @@
 //! The gate of the budget: a run is granted what it names, in full and at its start, by the nearest run above that has a
-//! budget and goes on, or else by the budget that a person set for the repository.
+//! budget and goes on, or else by the budget that a person set for the repository. Where that run is no part of the
+//! repository's budget, it is granted by both.
 
 use std::path::Path;
 
@@ -38,6 +39,14 @@ pub fn amount_text(kind: GrantKind, amount: u64) -> String {
     budget.to_string()
 }
 
+/// What a budget is set for.
+pub fn place_text(set: &RecordedBudget) -> String {
+    match set.is_folder {
+        true => format!("the folder `{}`", set.directory),
+        false => "this repository".to_string(),
+    }
+}
+
 /// What a budget allows of that kind.
 pub(in crate::ops) fn allowed(budget: &Budget, kind: GrantKind) -> Option<u64> {
     match kind {
@@ -70,52 +79,71 @@ pub(super) fn decide(mesh: &Mesh, run: &Run, order: &RunOrder) -> Result<GrantAn
     let wanted = Budget { usd: order.most_micros.map(MicroUsd::from_micros), tokens: order.most_tokens };
     let (mut grant, mut said) = (Grant::default(), Vec::new());
     for kind in GrantKind::ALL {
-        let source = source(&tree, run.parent.run.as_ref(), set.as_ref(), kind);
-        let share = match (source, allowed(&wanted, kind)) {
-            (Some(source), None) => return Ok(GrantAnswer::Refused(unnamed(&source, kind))),
+        let sources = sources(&tree, run.parent.run.as_ref(), set.as_ref(), kind);
+        let amount = match (sources.iter().min_by_key(|source| source.left), allowed(&wanted, kind)) {
+            (Some(source), None) => return Ok(GrantAnswer::Refused(unnamed(source, kind))),
             (Some(source), Some(amount)) if amount > source.left => {
-                return Ok(GrantAnswer::Refused(too_little(&source, kind, amount)));
+                return Ok(GrantAnswer::Refused(too_little(source, kind, amount)));
             }
-            (Some(source), Some(amount)) => {
-                let (amount_said, left) = (amount_text(kind, amount), amount_text(kind, source.left));
-                said.push(format!("{amount_said} out of {left} that is left of {}", source.name));
-                Some(GrantShare { amount, by: Some(source.granter) })
-            }
-            (None, amount) => amount.map(|amount| GrantShare { amount, by: None }),
+            (_, None) => continue,
+            (_, Some(amount)) => amount,
         };
-        grant.set(kind, share);
+        for source in &sources {
+            let (amount_said, left) = (amount_text(kind, amount), amount_text(kind, source.left));
+            said.push(format!("{amount_said} out of {left} that is left of {}", source.name));
+        }
+        grant.set(kind, Some(share(amount, sources)));
     }
     Ok(GrantAnswer::Granted(grant, Some(said.join(", ")).filter(|said| !said.is_empty())))
 }
 
-/// Who grants something of that kind to a run of this parent; nobody if nothing is limited.
-fn source(
+/// An amount that all of these grant: a run before a budget.
+fn share(amount: u64, sources: Vec<Source>) -> GrantShare {
+    let mut granters = sources.into_iter().map(|source| source.granter);
+    let by = granters.next();
+    let also = granters.find_map(|granter| match granter {
+        Granter::Budget(id) => Some(id),
+        Granter::Run(_) => None,
+    });
+    GrantShare { amount, by, also }
+}
+
+/// Who has to grant something of that kind to a run of this parent; nobody if nothing is limited. A run that was granted
+/// its own elsewhere grants nothing here that the budget here does not grant, too.
+fn sources(
     tree: &GrantTree,
     parent: Option<&RunId>,
     set: Option<&RecordedBudget>,
     kind: GrantKind,
-) -> Option<Source> {
-    if let Some(above) = parent.and_then(|id| tree.granter(id, kind)) {
-        return Some(Source {
+) -> Vec<Source> {
+    let above = parent.and_then(|id| tree.granter(id, kind));
+    let of_run = |above: &Run| {
+        Some(Source {
             granter: Granter::Run(above.id.clone()),
             name: format!("the budget of run {}", above.id),
             left: tree.left(above, kind)?,
             held: tree.held_below(&above.id, kind),
-        });
-    }
-    let set = set?;
-    let used = tree.use_of(&set.id, &set.carried, kind);
-    Some(Source {
-        granter: Granter::Budget(set.id.clone()),
-        name: "the budget of this repository".to_string(),
-        left: allowed(&set.amounts, kind)?.saturating_sub(used.taken()),
-        held: used.held,
-    })
+        })
+    };
+    let of_set = |set: &RecordedBudget| {
+        let allowed = allowed(&set.amounts, kind)?;
+        let used = tree.use_of(&set.id, &set.carried, kind);
+        Some(Source {
+            granter: Granter::Budget(set.id.clone()),
+            name: format!("the budget of {}", place_text(set)),
+            left: allowed.saturating_sub(used.taken()),
+            held: used.held,
+        })
+    };
+    let is_beyond = |set: &&RecordedBudget| {
+        above.is_none_or(|above| !tree.is_part_of(&above.id, kind, &set.id, &set.carried))
+    };
+    above.and_then(of_run).into_iter().chain(set.filter(is_beyond).and_then(of_set)).collect()
 }
 
 fn unreadable(error: &StoreError) -> BudgetRefusal {
     BudgetRefusal {
-        text: format!("the budget of this repository can't be read, so no run is started: {error}"),
+        text: format!("the budget that applies here can't be read, so no run is started: {error}"),
         hints: vec![
             "a person can set it again: `msg budget set 20usd`, or `msg budget set none`".to_string(),
         ],

@@ -26,6 +26,8 @@ pub struct RecordedBudget {
     pub carried: Vec<RunId>,
     /// The directory that it is set for.
     pub directory: String,
+    /// That is a folder outside of any repository, and it is about everything below.
+    pub is_folder: bool,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -39,6 +41,8 @@ struct BudgetKeys {
     #[serde(default)]
     carried: Vec<String>,
     directory: String,
+    #[serde(default)]
+    is_folder: bool,
 }
 
 impl RunLedger<'_> {
@@ -64,12 +68,13 @@ impl RunLedger<'_> {
         paths.filter_map(|path| self.recorded_budget(&path).transpose()).collect()
     }
 
-    /// Whether a budget that is set at `here` is about a run that works for `place`. Both have their links resolved.
-    pub fn is_budget_for(self, here: &Path, place: &Path) -> bool {
-        match repository_of(here) {
-            Some(repository) => repository_of(place) == Some(repository),
-            None => place.starts_with(here),
-        }
+    /// Whether a budget that is set at `here` applies to a run that works for `place`: none is nearer to that. Both have
+    /// their links resolved.
+    pub fn is_budget_for(self, here: &Path, place: &Path) -> Result<bool, StoreError> {
+        let own = id_of(&repository_of(here).unwrap_or_else(|| here.to_path_buf()));
+        let mut names = files::list(&self.budgets_dir())?;
+        names.push(own.as_str().to_string());
+        Ok(nearest(&names, place).is_some_and(|id| id.as_str() == own.as_str()))
     }
 
     fn recorded_budget(self, path: &Path) -> Result<Option<RecordedBudget>, StoreError> {
@@ -84,6 +89,7 @@ impl RunLedger<'_> {
             since: keys.since,
             carried: carried.map_err(|error| corrupt(error.to_string()))?,
             directory: keys.directory,
+            is_folder: keys.is_folder,
         }))
     }
 
@@ -95,7 +101,9 @@ impl RunLedger<'_> {
         mut budget: RecordedBudget,
         _lock: &AdmissionLock,
     ) -> Result<RecordedBudget, StoreError> {
-        let directory = repository_of(path).unwrap_or_else(|| path.to_path_buf());
+        let repository = repository_of(path);
+        budget.is_folder = repository.is_none();
+        let directory = repository.unwrap_or_else(|| path.to_path_buf());
         let dir = self.budgets_dir();
         let file = dir.join(id_of(&directory).as_str());
         if matches!(self.recorded_budget(&file), Err(StoreError::Corrupt { .. })) {
@@ -118,6 +126,7 @@ impl RunLedger<'_> {
             since: budget.since,
             carried: budget.carried.iter().map(ToString::to_string).collect(),
             directory: budget.directory.clone(),
+            is_folder: budget.is_folder,
         };
         self.mesh.files.replace(&file, &pretty(&keys))?;
         Ok(budget)

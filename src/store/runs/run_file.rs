@@ -82,7 +82,7 @@ struct ClaimKeys {
     number: Option<u64>,
 }
 
-/// What was granted, and by which run or which budget.
+/// What was granted, and by which run or which budget, or out of both.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShareKeys {
@@ -96,7 +96,7 @@ struct ShareKeys {
 impl ShareKeys {
     fn of(share: &GrantShare) -> Self {
         let (run, budget) = match &share.by {
-            Some(Granter::Run(id)) => (Some(id.to_string()), None),
+            Some(Granter::Run(id)) => (Some(id.to_string()), share.also.clone()),
             Some(Granter::Budget(id)) => (None, Some(id.clone())),
             None => (None, None),
         };
@@ -104,8 +104,11 @@ impl ShareKeys {
     }
 
     fn share(self) -> Result<GrantShare, RunFileError> {
-        let run = self.run.as_deref().map(RunId::new).transpose()?.map(Granter::Run);
-        Ok(GrantShare { amount: self.amount, by: run.or(self.budget.map(Granter::Budget)) })
+        let (by, also) = match self.run.as_deref().map(RunId::new).transpose()? {
+            Some(run) => (Some(Granter::Run(run)), self.budget),
+            None => (self.budget.map(Granter::Budget), None),
+        };
+        Ok(GrantShare { amount: self.amount, by, also })
     }
 }
 
@@ -286,8 +289,16 @@ mod tests {
             usage: Usage { input: Some(0), ..Usage::default() },
             cost: Cost::Computed(MicroUsd::from_micros(7)),
             grant: Grant {
-                usd: Some(GrantShare { amount: 9, by: Some(Granter::Run(RunId::from_random(8))) }),
-                tokens: Some(GrantShare { amount: 3, by: Some(Granter::Budget("b".to_string())) }),
+                usd: Some(GrantShare {
+                    amount: 9,
+                    by: Some(Granter::Run(RunId::from_random(8))),
+                    also: Some("a".to_string()),
+                }),
+                tokens: Some(GrantShare {
+                    amount: 3,
+                    by: Some(Granter::Budget("b".to_string())),
+                    also: None,
+                }),
             },
             until: None,
             slot: Some(0),

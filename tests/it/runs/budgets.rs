@@ -1,5 +1,7 @@
 //! Budgets: granted out of the one above, given back at the end, and billed.
 
+mod places;
+
 use std::fs;
 
 use nix::sys::signal::{SIGKILL, kill};

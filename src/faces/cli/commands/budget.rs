@@ -3,10 +3,11 @@
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
+use crate::domain::escape_invisible;
 use crate::domain::runs::{GrantKind, MicroUsd, RunId};
 use crate::domain::workers::Budget;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::ops::runs::grants::amount_text;
+use crate::ops::runs::grants::{amount_text, place_text};
 use crate::ops::{
     self, BudgetPart, BudgetView, CommandError, CommandErrorKind, CurrentBudget, Op, OwnGrant, format_age,
 };
@@ -139,8 +140,7 @@ impl Report for BudgetReport {
                 page.line("The budget can't be read. No run is started here until it is set again.");
             }
             None if page.is_quiet || own.is_some() => {}
-            None => page
-                .line("No budget is set for the runs of this repository. `msg budget set 20usd` sets one."),
+            None => page.line("No budget is set for the runs here. `msg budget set 20usd` sets one."),
         }
     }
 }
@@ -154,9 +154,11 @@ fn set_text(set: &CurrentBudget, page: &mut Page) {
         return page.line(each(|part| part.left));
     }
     let age = format_age(set.record.since, clock::now());
+    let link = if set.record.is_folder { "in" } else { "of" };
     page.line(format!(
-        "{} for all runs of this repository, set {age} ago",
-        style::bold(&each(|part| part.set))
+        "{} for all runs {link} {}, set {age} ago",
+        style::bold(&each(|part| part.set)),
+        escape_invisible(&place_text(&set.record))
     ));
     let mut held: Vec<String> =
         set.parts.iter().flat_map(|part| &part.taken.held).map(|(id, _)| id.to_string()).collect();

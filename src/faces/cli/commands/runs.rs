@@ -456,10 +456,12 @@ fn granted_text(run: &Run) -> Option<String> {
     let part = |kind: GrantKind| {
         let by = match run.grant.by(kind) {
             Some(Granter::Run(id)) => format!(" by run {id}"),
-            Some(Granter::Budget(_)) => " by the budget of the repository".to_string(),
+            Some(Granter::Budget(_)) => " by the budget that a person set".to_string(),
             None => String::new(),
         };
-        Some(format!("{}{by}", amount_text(kind, run.grant.amount(kind)?)))
+        let share = run.grant.of(kind)?;
+        let also = if share.also.is_some() { " and by the budget that a person set" } else { "" };
+        Some(format!("{}{by}{also}", amount_text(kind, share.amount)))
     };
     let parts: Vec<String> = GrantKind::ALL.into_iter().filter_map(part).collect();
     Some(parts.join(", ")).filter(|text| !text.is_empty())
