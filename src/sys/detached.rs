@@ -52,6 +52,9 @@ pub fn start_supervisor(args: &[OsString], left_out: &[&str]) -> io::Result<Chil
     for variable in left_out {
         command.env_remove(variable);
     }
+    if let Some(step) = test_switches::value(test_switches::SUPERVISOR_CRASH_AT) {
+        command.env_remove(test_switches::SUPERVISOR_CRASH_AT).env(test_switches::CRASH_AT, step);
+    }
     command.env(SUPERVISOR_VARIABLE, "1").spawn()
 }
 

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Crash before the n-th change to the file system; see [`step`].
 pub const CRASH_AT: &str = "MSG_TEST_CRASH_AT";
+/// The same for the supervisor that this process starts, as its [`CRASH_AT`].
+pub const SUPERVISOR_CRASH_AT: &str = "MSG_TEST_SUPERVISOR_CRASH_AT";
 /// Stop (SIGSTOP) there until somebody continues the process.
 pub const STOP_AT: &str = "MSG_TEST_STOP_AT";
 /// The time that [`super::clock::now`] returns.

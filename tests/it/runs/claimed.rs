@@ -6,7 +6,7 @@ use std::process::Stdio;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
-use ravenry::sys::test_switches::CRASH_AT;
+use ravenry::sys::test_switches::{CRASH_AT, SUPERVISOR_CRASH_AT};
 use serde_json::{Value, json};
 
 use super::worktrees::with_repository;
@@ -253,37 +253,21 @@ fn a_session_that_is_continued_has_its_task_again_if_it_is_free() {
 #[test]
 fn a_start_that_is_cut_short_anywhere_claims_nothing() {
     let env = with_spec("");
-    let (mut step, mut survived) = (1, 0);
-    // Whoever starts a run and its supervisor each die at this step of theirs.
-    while survived < 3 {
-        let crash = step.to_string();
-        let args = ["run", "holds", &crash, "--task", "T-1", "--spec", "plan.md", "--detach", "--json"];
-        env.run_with(&args, &[(CRASH_AT, &crash)]);
-        let live = || {
-            let runs = env.ok(&["runs", "--all"])["runs"].clone();
-            let goes_on =
-                |run: &&Value| ["queued", "starting", "running"].contains(&run["state"].as_str().unwrap());
-            runs.as_array().unwrap().iter().find(goes_on).cloned()
+    let cut = |who: &'static str| {
+        let start = |step: &str| {
+            let task = format!("{who} {step}");
+            let args = ["run", "holds", &task, "--task", "T-1", "--spec", "plan.md", "--detach", "--json"];
+            env.run_with(&args, &[(who, step)]);
         };
-        let supervisors = || super::kills::processes(&["--mesh", env.mesh().to_str().unwrap(), "supervise"]);
-        let mut seen = None;
-        wait_until("the task is free, or a run goes on", || {
-            seen = live().filter(|run| run["state"] == "running");
-            let is_free =
-                || task(&env, "T-1").0 == "open" && env.ok(&["reservations"])["reservations"] == json!([]);
-            seen.is_some() || live().is_none() && supervisors().is_empty() && is_free()
-        });
-        if let Some(run) = seen {
-            survived += 1;
-            assert_eq!(task(&env, "T-1").0, "claimed", "{run}");
-            let id = run["id"].as_str().unwrap();
-            env.run(&["runs", "stop", id, "--now"]);
-            wait_until("it is over", || live().is_none() && left_of(id).is_empty());
-            assert_eq!(task(&env, "T-1").0, "open");
-        }
-        step += 1;
-        assert!(step < 400, "it never survived");
-    }
+        super::held::cut_short(&env, start, |is_going_on| {
+            let is_held = env.ok(&["reservations"])["reservations"] != json!([]);
+            let is_claimed = task(&env, "T-1").0 == "claimed";
+            is_held == is_going_on && is_claimed == is_going_on
+        })
+    };
+    // Whoever starts the run dies at each of its steps, and then its supervisor.
+    cut(CRASH_AT);
+    assert!(cut(SUPERVISOR_CRASH_AT) > 10, "supervisors were not killed");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
-use ravenry::sys::test_switches::CRASH_AT;
+use ravenry::sys::test_switches::{CRASH_AT, SUPERVISOR_CRASH_AT};
 use serde_json::{Value, json};
 
 use super::worktrees::with_repository;
@@ -161,36 +161,60 @@ fn a_killed_supervisor_holds_nothing() {
 #[test]
 fn a_start_that_is_cut_short_anywhere_holds_nothing() {
     let env = with_holder("");
-    let mut step = 1;
-    let mut started = 0;
-    // Whoever starts a run and its supervisor each die at this step of theirs.
-    while started < 3 {
-        let crash = step.to_string();
-        let args = ["run", "holds", &crash, "--reserve", "a", "--detach", "--json"];
-        env.run_with(&args, &[(CRASH_AT, &crash)]);
-        let goes_on =
-            |run: &Value| ["queued", "starting", "running"].contains(&run["state"].as_str().unwrap());
-        let live = || {
-            let runs = env.ok(&["runs", "--all"])["runs"].clone();
-            runs.as_array().unwrap().iter().find(|run| goes_on(run)).cloned()
+    let cut = |who: &'static str| {
+        let start = |step: &str| {
+            let task = format!("{who} {step}");
+            env.run_with(&["run", "holds", &task, "--reserve", "a", "--detach", "--json"], &[(who, step)]);
         };
+        cut_short(&env, start, |is_going_on| held(&env).len() == usize::from(is_going_on))
+    };
+    // Whoever starts the run dies at each of its steps, and then its supervisor.
+    cut(CRASH_AT);
+    assert!(cut(SUPERVISOR_CRASH_AT) > 10, "supervisors were not killed");
+}
+
+/// Starts runs that die at their first step, their second, and so on, until some survive. `is_right` is asked what holds
+/// while a run goes on, and when none does. Returns how many runs were interrupted or never came to be.
+pub fn cut_short(env: &TestEnvironment, start: impl Fn(&str), is_right: impl Fn(bool) -> bool) -> usize {
+    let live = || {
+        let goes_on =
+            |run: &&Value| ["queued", "starting", "running"].contains(&run["state"].as_str().unwrap());
+        let runs = env.ok(&["runs", "--all"])["runs"].clone();
+        runs.as_array().unwrap().iter().find(goes_on).cloned()
+    };
+    let (mut survived, mut cut) = (0, 0);
+    for step in 1.. {
+        assert!(step < 400, "it never survived");
+        start(&step.to_string());
         // What is held is held by a run that goes on. A supervisor may live a moment longer than whoever started it.
         let mut seen = None;
         wait_until("nothing is held, or a run goes on", || {
             seen = live().filter(|run| run["state"] == "running");
-            seen.is_some() || live().is_none() && held(&env).is_empty() && supervisors(&env).is_empty()
+            seen.is_some() || live().is_none() && supervisors(env).is_empty() && is_right(false)
         });
-        if let Some(run) = seen {
-            started += 1;
-            assert_eq!(held(&env).len(), 1, "{run}");
-            let id = run["id"].as_str().unwrap();
-            env.run(&["runs", "stop", id, "--now"]);
-            wait_until("it is over", || live().is_none() && left_of(id).is_empty());
-            assert_eq!(held(&env), []);
+        let Some(run) = seen else {
+            cut += 1;
+            continue;
+        };
+        let was_right = is_right(true);
+        let id = run["id"].as_str().unwrap();
+        // Its supervisor may have died meanwhile.
+        assert!(was_right || live().is_none(), "{run}");
+        env.run(&["runs", "stop", id, "--now"]);
+        wait_until("it is over", || {
+            live().is_none() && left_of(id).is_empty() && supervisors(env).is_empty()
+        });
+        wait_until("nothing is held", || is_right(false));
+        if shown(env, id)["state"] == "stopped" {
+            survived += 1;
+        } else {
+            cut += 1;
         }
-        step += 1;
-        assert!(step < 400, "it never survived");
+        if survived == 3 {
+            break;
+        }
     }
+    cut
 }
 
 /// The supervisors of this environment that are alive.
