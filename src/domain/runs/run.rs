@@ -105,6 +105,9 @@ pub struct RunParent {
     pub session: Option<SessionId>,
     /// The run whose worker it is.
     pub run: Option<RunId>,
+    /// Whether the supervisor of that run was above the one who asked. Otherwise only a variable named the run: that may
+    /// restrict, but gives no right.
+    pub is_run_proven: bool,
 }
 
 impl Run {

@@ -33,6 +33,13 @@ pub(super) fn has_all_of(me: &Agent, holder: &Agent, spellings: [&[Pattern]; 2],
     is_covered(me, holder, now, |mine| spellings.iter().any(|wanted| is_inside(wanted, mine)))
 }
 
+/// The names of those who passed to `me` a reservation that has all of this in it.
+pub(in crate::ops) fn passed_before(me: &Agent, wanted: &[Pattern], now: Timestamp) -> Vec<String> {
+    let has_it = |mine: &&Reservation| mine.binds(now) && is_inside(wanted, &resolved_patterns(me, mine));
+    let passed = me.reservations.iter().filter(|mine| !mine.passed_by.is_empty());
+    passed.filter(has_it).flat_map(|mine| mine.passed_by.iter().cloned()).collect()
+}
+
 fn is_inside(wanted: &[Pattern], mine: &[Pattern]) -> bool {
     !wanted.is_empty() && wanted.iter().all(|area| mine.iter().any(|pattern| contains(pattern, area)))
 }

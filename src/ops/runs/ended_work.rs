@@ -87,7 +87,8 @@ impl Asker {
         }
         let agent = identity::traced_caller(op, mesh)?;
         let (agent, session) = agent.map(|agent| (agent.name, agent.session)).unzip();
-        Ok(Self::Agent { parent: RunParent { agent, session, run } })
+        let is_run_proven = run.is_some();
+        Ok(Self::Agent { parent: RunParent { agent, session, run, is_run_proven } })
     }
 
     /// Whether it asked for the run, or for a run above it. A worker is not the parent of its own run.

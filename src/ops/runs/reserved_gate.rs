@@ -1,11 +1,13 @@
 //! The gate `reserved`: whether another agent holds what a run wants to reserve for its worker.
 //!
-//! What whoever started the run holds passes to its worker (`reservations::passed`), and so does what is held by those
-//! above, if that is a worker itself.
+//! What whoever started the run holds passes to its worker (`reservations::passed`). What was passed to that agent before
+//! passes on with it, and no more.
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::pattern::SearchBudget;
+use jiff::Timestamp;
+
+use crate::domain::pattern::{Pattern, SearchBudget};
 use crate::domain::runs::{Run, RunParent, RunState};
 use crate::domain::{Agent, Conflict, Liveness, SessionId};
 use crate::store::Mesh;
@@ -18,10 +20,8 @@ use crate::ops::agents::roster::Roster;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::conflicts::{STEPS_UNDER_LOCK, WantedReservations};
+use crate::ops::reservations::passed::passed_before;
 use crate::ops::reservations::run_paths::{newcomer_refusal, run_drafts};
-
-/// How many runs are above a run at most.
-const MOST_ABOVE: usize = 16;
 
 /// The patterns as they are kept: from the root of the work tree that the run works for.
 pub(super) fn patterns(
@@ -56,14 +56,16 @@ pub(super) fn wanted<'m>(
     roster: &Roster<'_>,
 ) -> Result<WantedReservations<'m>, CommandError> {
     let tree = tree_of(run);
-    let mut drafts = run_drafts(op, mesh, &tree, &run.reserve)?;
-    let passed_by = names_above(mesh, roster, &run.parent)?;
+    let drafts = run_drafts(op, mesh, &tree, &run.reserve)?;
+    let mut wanted = WantedReservations::new(mesh, drafts, &tree.to_string_lossy());
+    let (starters, now) = (starters(roster, &run.parent)?, clock::now());
+    let passed: Vec<_> = wanted.patterns().map(|patterns| passed_by(&starters, patterns, now)).collect();
     let title: String = run.title(60).chars().filter(|letter| !letter.is_control()).collect();
-    for draft in &mut drafts {
+    for (draft, passed_by) in wanted.reservations.iter_mut().zip(passed) {
         draft.reason = Some(format!("run {}: {title}", run.id));
-        draft.passed_by.clone_from(&passed_by);
+        draft.passed_by = passed_by;
     }
-    Ok(WantedReservations::new(mesh, drafts, &tree.to_string_lossy()))
+    Ok(wanted)
 }
 
 /// The refusal, if another agent holds something of it.
@@ -135,25 +137,30 @@ pub(super) fn free_text(run: &Run) -> String {
     format!("{} {verb} free", list.join(", "))
 }
 
-/// The names of the live agents that the run was started by, directly or by way of other runs.
-fn names_above(mesh: &Mesh, roster: &Roster<'_>, parent: &RunParent) -> Result<Vec<String>, CommandError> {
-    let mut names: Vec<String> = Vec::new();
-    let mut next = Some(parent.clone());
-    for _ in 0..MOST_ABOVE {
-        let Some(RunParent { agent, session, run }) = next else { break };
-        let kept = run.as_ref().map(kept_session).transpose()?;
-        let is_session = |one: &Option<SessionId>, other: &Agent| one.as_ref() == Some(&other.session);
-        let is_it = |other: &&Agent| {
-            let is_named = session.is_none() && agent.as_ref() == Some(&other.name);
-            is_named || is_session(&session, other) || is_session(&kept, other)
-        };
-        names.extend(roster.live().filter(is_it).map(|agent| agent.name.to_string()));
-        next = match run {
-            Some(run) => mesh.runs().get(&run)?.map(|run| run.parent),
-            None => None,
-        };
-    }
+/// The names of those whose reservations pass to the run at these patterns: the agent that started it, and whoever passed
+/// them to that agent before.
+fn passed_by(starters: &[&Agent], wanted: &[Pattern], now: Timestamp) -> Vec<String> {
+    let mut names: Vec<String> = starters
+        .iter()
+        .flat_map(|starter| {
+            std::iter::once(starter.name.to_string()).chain(passed_before(starter, wanted, now))
+        })
+        .collect();
     names.sort();
     names.dedup();
-    Ok(names)
+    names
+}
+
+/// The live agents that the run was started by: one, unless a worker has joined besides the place that is kept for it.
+fn starters<'r>(roster: &'r Roster<'_>, parent: &RunParent) -> Result<Vec<&'r Agent>, CommandError> {
+    let RunParent { agent, session, run, is_run_proven } = parent;
+    // A run that is only named by a variable passes nothing on.
+    let run = run.as_ref().filter(|_| *is_run_proven);
+    let kept = run.map(kept_session).transpose()?;
+    let is_session = |one: &Option<SessionId>, other: &Agent| one.as_ref() == Some(&other.session);
+    let is_starter = |other: &&Agent| {
+        let is_named = session.is_none() && run.is_some() && agent.as_ref() == Some(&other.name);
+        is_named || is_session(session, other) || is_session(&kept, other)
+    };
+    Ok(roster.live().filter(is_starter).collect())
 }

@@ -311,16 +311,18 @@ fn claim_of(mesh: &Mesh, new: &NewRun) -> Result<Option<RunClaim>, CommandError>
 /// Who asks for the run: an agent, or a person.
 fn parent(op: &Op, mesh: &Rc<Mesh>) -> Result<RunParent, CommandError> {
     let told = || variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok());
-    let run = worker_run(mesh)?.map(|run| run.id).or_else(told);
+    let proven = worker_run(mesh)?.map(|run| run.id);
+    let is_run_proven = proven.is_some();
+    let run = proven.or_else(told);
     match identity::caller(op) {
         Ok((_, caller)) => {
             let (agent, session) = (Some(caller.agent.name), Some(caller.agent.session));
-            Ok(RunParent { agent, session, run })
+            Ok(RunParent { agent, session, run, is_run_proven })
         }
         Err(error) if error.kind == CommandErrorKind::NotJoined && op.acting_as.is_none() => {
             // A worker whose hooks have not joined yet is known by its run.
             let agent = run.as_ref().map(|run| mesh.runs().worker(run)).transpose()?.flatten();
-            Ok(RunParent { agent, session: None, run })
+            Ok(RunParent { agent, session: None, run, is_run_proven })
         }
         Err(error) => Err(error),
     }

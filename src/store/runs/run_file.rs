@@ -28,6 +28,8 @@ struct RunKeys {
     parent_session: Option<String>,
     parent_run: Option<String>,
     #[serde(default)]
+    parent_run_proven: bool,
+    #[serde(default)]
     depth: usize,
     root: String,
     #[serde(default)]
@@ -139,6 +141,7 @@ pub(super) fn bytes(run: &Run) -> Vec<u8> {
         parent: run.parent.agent.as_ref().map(ToString::to_string),
         parent_session: run.parent.session.as_ref().map(ToString::to_string),
         parent_run: run.parent.run.as_ref().map(ToString::to_string),
+        parent_run_proven: run.parent.is_run_proven,
         depth: run.depth,
         root: run.root.clone(),
         project: run.project.clone(),
@@ -213,6 +216,7 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
             agent: agent(keys.parent)?,
             session: session(keys.parent_session)?,
             run: keys.parent_run.as_deref().map(RunId::new).transpose()?,
+            is_run_proven: keys.parent_run_proven,
         },
         depth: keys.depth,
         root: keys.root,
@@ -269,7 +273,11 @@ mod tests {
             version: None,
             model: None,
             agent: Some(AgentName::new("SwiftRaven").unwrap()),
-            parent: RunParent { run: Some(RunId::from_random(8)), ..RunParent::default() },
+            parent: RunParent {
+                run: Some(RunId::from_random(8)),
+                is_run_proven: true,
+                ..RunParent::default()
+            },
             depth: 1,
             root: "/a b".to_string(),
             project: Some("/a".to_string()),

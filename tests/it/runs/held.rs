@@ -278,6 +278,40 @@ fn what_the_parent_holds_passes_to_its_worker_and_comes_back() {
 }
 
 #[test]
+fn a_run_that_is_only_named_passes_nothing_on() {
+    let env = with_holder(&script("quick", "cat"));
+    env.join("Robin");
+    env.join("Wren");
+    let over = env.ok(&["run", "quick", "x", "--as", "Robin"])["run"]["id"].as_str().unwrap().to_string();
+    let live = started(&env, &["holds", "x", "--reserve", "b", "--name", "Helper", "--as", "Robin"]);
+    wait_for_state(&env, &live, "running");
+    env.ok(&["reserve", "--repo", "a", "--as", "Robin"]);
+    for (id, path, holder) in [(&over, "a", "Robin"), (&live, "a", "Robin"), (&live, "b", "Helper")] {
+        for caller in [&["--as", "Wren"][..], &[]] {
+            let args = [&["run", "quick", "y", "--reserve", path, "--json"], caller].concat();
+            let ended = env.run_with(&args, &[("MSG_RUN", id)]).expect_code(1);
+            let error = ended.json()["error"].clone();
+            assert_eq!(error["gate"], "reserved", "{ended}");
+            assert_eq!(error["conflicts"][0]["holder"], holder, "{ended}");
+        }
+    }
+    let_go(&env);
+    wait_for_state(&env, &live, "done");
+}
+
+#[test]
+fn a_worker_passes_on_only_what_was_passed_to_it() {
+    let asks = "for path in b 'docs/**' a docs/x; do msg run quick $path --reserve \"$path\" -q || echo no $path; done";
+    let env = with_holder(&[script("asks", asks), script("quick", "echo got $(cat)")].concat());
+    env.join("Robin");
+    env.ok(&["reserve", "--repo", "a", "b", "docs/**", "--as", "Robin"]);
+    let args = ["run", "asks", "x", "--reserve", "a", "--reserve", "docs/x", "--as", "Robin", "--json"];
+    let run = env.run_with(&args, &[("PATH", &path_with_msg())]).expect_code(0).json()["run"].clone();
+    let said: Vec<&str> = run["result"].as_str().unwrap().lines().collect();
+    assert_eq!(said, ["no b", "no docs/**", "got a", "got docs/x"], "{run}");
+}
+
+#[test]
 fn a_worker_of_a_harness_takes_the_place_that_is_kept_for_it() {
     // A stand-in for a harness: its hooks join, and then ask whether they may edit.
     let stand_in = r#"#!/bin/sh
