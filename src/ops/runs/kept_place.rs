@@ -70,7 +70,7 @@ fn keep(op: &Op, mesh: &Mesh, run: &mut Run, order: &RunOrder) -> Result<Agent, 
     }
     // Before anything else: others wait to hear of it.
     carry_out(op);
-    held.map_err(as_gate)
+    held.map_err(|error| as_gate(error, run))
 }
 
 fn hold(op: &Op, mesh: &Mesh, run: &mut Run, order: &RunOrder, agent: &Agent) -> Result<Agent, CommandError> {
@@ -145,13 +145,14 @@ impl Supervisor<'_> {
         if !self.order.holds_something() || self.worker.is_some() {
             return Ok(None);
         }
+        let mut told = None;
         loop {
             if let Some(order) = self.mesh.runs().stop_order(&self.run.id)? {
                 return Ok(Some(RunFinish::new(RunState::Stopped, format!("stopped by {}", order.by))));
             }
-            let refused = match refusal_of_waiting(self.op, self.mesh, &self.run)? {
-                Some(refused) => refused,
-                None => match keep(self.op, self.mesh, &mut self.run, &self.order) {
+            let refused = match refusal_of_waiting(self.op, self.mesh, &self.run) {
+                Ok(Some(refused)) | Err(refused) => refused,
+                Ok(None) => match keep(self.op, self.mesh, &mut self.run, &self.order) {
                     Ok(worker) => {
                         self.worker = Some(worker);
                         self.run.reason = None;
@@ -161,13 +162,14 @@ impl Supervisor<'_> {
                     Err(error) => error,
                 },
             };
-            if !is_about_paths(&refused) {
+            if !may_pass(&refused) {
                 return Err(refused);
             }
-            let reason = Some(waiting_reason(&refused));
-            if self.run.reason != reason {
-                self.run.reason = reason;
+            let obstacle = obstacle(&refused);
+            if told.as_ref() != Some(&obstacle) {
+                self.run.reason = Some(waiting_reason(&refused));
                 self.mesh.runs().put(&self.run)?;
+                told = Some(obstacle);
             }
             clock::pause(LOOK);
         }
@@ -175,13 +177,38 @@ impl Supervisor<'_> {
 
     /// Holds everything again for a worker that has ended and will go on later. If that fails now, it is waited for then.
     pub(super) fn keep_again(&mut self) {
-        if self.order.holds_something() {
-            self.worker = keep(self.op, self.mesh, &mut self.run, &self.order).ok();
+        if !self.order.holds_something() || self.is_place_kept() {
+            return;
         }
+        self.worker = match keep(self.op, self.mesh, &mut self.run, &self.order) {
+            Ok(worker) => Some(worker),
+            Err(error) => {
+                tracing::info!("what run {} held is waited for after the limit: {error}", self.run.id);
+                None
+            }
+        };
+    }
+
+    /// Whether the place is still ours: the worker has not taken it over.
+    fn is_place_kept(&self) -> bool {
+        let Some(worker) = &self.worker else { return false };
+        let is_it = |agent: &Agent| agent.session == worker.session;
+        Roster::read(self.mesh).is_ok_and(|roster| roster.live().any(is_it))
     }
 }
 
-fn is_about_paths(error: &CommandError) -> bool {
+/// Whether it can be waited for: others hold the paths, or it can't be told now.
+fn may_pass(error: &CommandError) -> bool {
     let gate = ErrorDetail::Text(Gate::Reserved.name().to_string());
-    error.kind == CommandErrorKind::Gate && error.facts.contains(&("gate", gate))
+    match error.kind {
+        CommandErrorKind::Gate => error.facts.contains(&("gate", gate)),
+        CommandErrorKind::LockTimeout | CommandErrorKind::Corrupt => true,
+        _ => false,
+    }
+}
+
+/// What is in the way, without the sentence if that has an age in it, which is another one each second.
+fn obstacle(error: &CommandError) -> (Vec<(&'static str, ErrorDetail)>, Option<String>) {
+    let has_holders = error.facts.iter().any(|(name, _)| *name == "conflicts");
+    (error.facts.clone(), (!has_holders).then(|| error.message.clone()))
 }

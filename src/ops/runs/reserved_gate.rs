@@ -75,7 +75,7 @@ pub(super) fn refusal(op: &Op, mesh: &Mesh, run: &Run) -> Result<Option<CommandE
     }
     let roster = Roster::read(mesh)?;
     let wanted = wanted(op, mesh, run, &roster)?;
-    Ok(newcomer_refusal(&wanted, &roster, clock::now()).map(as_gate))
+    Ok(newcomer_refusal(&wanted, &roster, clock::now()).map(|error| as_gate(error, run)))
 }
 
 /// Like [`refusal`], for a run that waits: an older run that waits for the same, and could have it now, goes first.
@@ -91,7 +91,7 @@ pub(super) fn refusal_of_waiting(
     let mine = wanted(op, mesh, run, &roster)?;
     let now = clock::now();
     if let Some(refused) = newcomer_refusal(&mine, &roster, now) {
-        return Ok(Some(as_gate(refused)));
+        return Ok(Some(as_gate(refused, run)));
     }
     let is_before = |other: &Run| (other.queued_at, &other.id) < (run.queued_at, &run.id);
     let budget = SearchBudget::new(STEPS_UNDER_LOCK);
@@ -112,22 +112,28 @@ pub(super) fn refusal_of_waiting(
     Ok(None)
 }
 
-/// The refusal of a reservation as that of the gate.
-pub(super) fn as_gate(error: CommandError) -> CommandError {
+/// The refusal of a reservation as that of the gate, for this run.
+pub(super) fn as_gate(error: CommandError, run: &Run) -> CommandError {
     if error.kind != CommandErrorKind::Reserved {
         return error;
     }
     let mut refused = Gate::Reserved.refuse(error.message);
     refused.hints =
         error.hints.iter().filter_map(|hint| hint.split("; you get").next()).map(str::to_string).collect();
-    refused.hints.push("`--wait` waits until it is free".to_string());
+    // Whoever repeats or continues a run can't choose to wait.
+    if run.earlier.is_none() {
+        refused.hints.push("`--wait` waits until it is free".to_string());
+    }
     refused.facts.extend(error.facts);
     refused
 }
 
 /// Why a run waits, by the refusal that it would get otherwise.
 pub(super) fn waiting_reason(refused: &CommandError) -> String {
-    format!("waits for its paths: {}", refused.message)
+    match refused.kind {
+        CommandErrorKind::Gate => format!("waits for its paths: {}", refused.message),
+        _ => format!("can't check its paths yet: {}", refused.message),
+    }
 }
 
 /// What the gate says of paths that are free.

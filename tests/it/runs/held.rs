@@ -11,7 +11,7 @@ use ravenry::sys::test_switches::{CRASH_AT, SUPERVISOR_CRASH_AT};
 use serde_json::{Value, json};
 
 use super::worktrees::with_repository;
-use super::{left_of, path_with_msg, script, shown, wait_for_state};
+use super::{left_of, path_with_msg, put_harness, script, shown, wait_for_state};
 use crate::support::environment::{TestEnvironment, put_program, rounds, wait_until};
 
 /// A worker that goes on until it is told to end.
@@ -312,6 +312,75 @@ fn a_worker_passes_on_only_what_was_passed_to_it() {
 }
 
 #[test]
+fn a_run_that_waits_outlasts_what_can_not_be_read() {
+    let env = with_holder(&script("quick", "cat"));
+    env.join("Robin");
+    env.ok(&["reserve", "a", "--as", "Robin"]);
+    let id = started(&env, &["quick", "x", "--reserve", "a", "--wait"]);
+    wait_until("it waits", || shown(&env, &id)["reason"].is_string());
+    let damaged = env.mesh().join("registry/Eve.json");
+    fs::write(&damaged, "{\"name\": \"Eve\"").unwrap();
+    env.run(&["release", "a", "--as", "Robin"]);
+    wait_until("it says that it can't tell", || {
+        let run = shown(&env, &id);
+        assert_eq!(run["state"], "queued", "{run}");
+        run["reason"].as_str().unwrap().starts_with("can't check its paths yet: cannot tell what")
+    });
+    fs::remove_file(&damaged).unwrap();
+    wait_for_state(&env, &id, "done");
+}
+
+#[test]
+fn why_a_run_waits_is_not_written_anew_each_second() {
+    let env = with_holder("");
+    env.join("Robin");
+    env.ok(&["reserve", "a", "--as", "Robin"]);
+    let id = started(&env, &["holds", "x", "--reserve", "a", "--wait"]);
+    wait_until("it waits", || shown(&env, &id)["reason"].is_string());
+    let first = shown(&env, &id)["reason"].clone();
+    let mut sentences = vec![first.clone()];
+    wait_until("the sentence would be another one by now", || {
+        let dry = env.ok(&["run", "holds", "y", "--reserve", "a", "--wait", "--dry-run"]);
+        let gates = dry["gates"].as_array().unwrap();
+        let now = gates.iter().find(|gate| gate["gate"] == "reserved").unwrap()["answer"].clone();
+        if !sentences.contains(&now) {
+            sentences.push(now);
+        }
+        sentences.len() > 3
+    });
+    assert_eq!(shown(&env, &id)["reason"], first);
+    env.ok(&["runs", "stop", &id]);
+    wait_for_state(&env, &id, "stopped");
+}
+
+#[test]
+fn paths_stay_reserved_until_a_limit_is_reset() {
+    let env = with_repository("");
+    env.join("Robin");
+    let joins = r#"printf '{"session_id":"s-1","cwd":"%s","source":"startup","hook_event_name":"SessionStart"}' "$PWD" |
+  msg hook claude SessionStart >/dev/null
+"#;
+    // With hooks that take the place over, and without.
+    for hooks in [joins, ""] {
+        let client = super::limits::CLIENT.replace("+ 20", "+ 5");
+        let path = put_harness(&env, &client.replacen('\n', &format!("\n{hooks}"), 1));
+        let args = ["run", "claude", "x", "--reserve", "a", "--name", "Helper", "--detach", "--json"];
+        let id = env.run_with(&args, &[("PATH", &path)]).expect_code(0).json()["run"]["id"].clone();
+        let id = id.as_str().unwrap();
+        wait_until("it is at its limit", || {
+            let run = shown(&env, id);
+            let is_held = held(&env) == [("a".to_string(), "Helper".to_string())];
+            let is_limited = run["state"] == "limited" && shown(&env, id)["state"] == "limited";
+            assert!(is_held || !is_limited, "{run}");
+            is_limited
+        });
+        assert_eq!(wait_for_state(&env, id, "done")["result"], "all done");
+        assert_eq!(held(&env), []);
+        fs::remove_file(env.work().join("calls")).unwrap();
+    }
+}
+
+#[test]
 fn a_worker_of_a_harness_takes_the_place_that_is_kept_for_it() {
     // A stand-in for a harness: its hooks join, and then ask whether they may edit.
     let stand_in = r#"#!/bin/sh
@@ -414,6 +483,7 @@ fn what_begins_anew_reserves_the_same() {
     env.ok(&["reserve", "a", "--as", "Robin"]);
     let ended = env.run(&["runs", "retry", &id, "--json"]).expect_code(1);
     assert_eq!(ended.json()["error"]["gate"], "reserved", "{ended}");
+    assert!(!ended.stdout.contains("--wait"), "it has no such option: {ended}");
     env.ok(&["release", "a", "--as", "Robin"]);
     let again = env.ok(&["runs", "retry", &id, "--detach"])["run"]["id"].as_str().unwrap().to_string();
     assert_eq!(shown(&env, &again)["reserve"], json!(["a"]));

@@ -8,7 +8,7 @@ use super::{put_harness, shown, wait_for_state, with_profiles};
 use crate::support::environment::wait_until;
 
 /// At its limit at the first call, long enough to be seen on a busy machine, and done at each further one.
-const CLIENT: &str = r#"#!/bin/sh
+pub const CLIENT: &str = r#"#!/bin/sh
 echo "$*" >> calls
 say() { printf '%s\n' "$1"; }
 say '{"type":"system","subtype":"init","session_id":"s-1","model":"m"}'
