@@ -11,7 +11,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::domain::pattern::{LetterCase, Pattern, SearchBudget};
-use crate::domain::{Agent, Conflict, Reservation, ReservationReach, TaskRef};
+use crate::domain::{Agent, Conflict, Reservation, ReservationReach, SessionId, TaskRef};
 use crate::store::{Mesh, Registration, RepositoryPlaces, resolved_patterns};
 
 use super::holdings::Holding;
@@ -99,14 +99,16 @@ impl<'m> WantedReservations<'m> {
         self.conflicts_with(others(roster, me), has, now)
     }
 
-    /// Like [`Self::conflicts`], for one that is not registered yet.
+    /// Like [`Self::conflicts`], for one that is not registered yet, or holds nothing that counts, in this session.
     pub(in crate::ops) fn conflicts_of_newcomer(
         &self,
         roster: &Roster<'_>,
+        own: &SessionId,
         now: Timestamp,
     ) -> Vec<(&Reservation, Holding)> {
         let is_passed = |index: usize, holder: &Agent| is_passed_by(&self.reservations[index], holder);
-        self.conflicts_with(roster.records(), is_passed, now)
+        let others = roster.records().filter(|record| record.agent.session != *own);
+        self.conflicts_with(others, is_passed, now)
     }
 
     fn conflicts_with<'r>(

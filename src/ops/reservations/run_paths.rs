@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, EventKind, Reservation};
+use crate::domain::{Agent, EventKind, Reservation, SessionId};
 use crate::store::Mesh;
 use crate::sys::clock;
 
@@ -47,13 +47,14 @@ pub(in crate::ops) fn run_drafts(
     in_repository(op, mesh, drafts, dir, RUN_WORDS)
 }
 
-/// Why they can't be reserved by one who is not registered yet: the refusal of `msg reserve`.
+/// Why they can't be reserved by one who will have this session: the refusal of `msg reserve`.
 pub(in crate::ops) fn newcomer_refusal(
     wanted: &WantedReservations<'_>,
     roster: &Roster<'_>,
+    own: &SessionId,
     now: Timestamp,
 ) -> Option<CommandError> {
-    let conflicts = wanted.conflicts_of_newcomer(roster, now);
+    let conflicts = wanted.conflicts_of_newcomer(roster, own, now);
     if !conflicts.is_empty() {
         return Some(reserve::refusal(&conflicts, now));
     }

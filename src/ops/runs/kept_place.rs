@@ -175,6 +175,15 @@ impl Supervisor<'_> {
         }
     }
 
+    /// Gives the place up for now: another run has a slot, and needs what is held.
+    pub(super) fn give_way(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            give_up(self.op, self.mesh, &worker);
+            // Before anything else: others wait to hear of it.
+            carry_out(self.op);
+        }
+    }
+
     /// Holds everything again for a worker that has ended and will go on later. If that fails now, it is waited for then.
     pub(super) fn keep_again(&mut self) {
         if !self.order.holds_something() || self.is_place_kept() {

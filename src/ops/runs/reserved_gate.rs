@@ -16,6 +16,7 @@ use crate::sys::git::WorkTree;
 
 use super::gate::Gate;
 use super::own_run::kept_session;
+use super::turn::has_slot_at_hand;
 use crate::ops::agents::roster::Roster;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -75,10 +76,12 @@ pub(super) fn refusal(op: &Op, mesh: &Mesh, run: &Run) -> Result<Option<CommandE
     }
     let roster = Roster::read(mesh)?;
     let wanted = wanted(op, mesh, run, &roster)?;
-    Ok(newcomer_refusal(&wanted, &roster, clock::now()).map(|error| as_gate(error, run)))
+    Ok(newcomer_refusal(&wanted, &roster, &kept_session(&run.id)?, clock::now())
+        .map(|error| as_gate(error, run)))
 }
 
-/// Like [`refusal`], for a run that waits: an older run that waits for the same, and could have it now, goes first.
+/// Like [`refusal`], for a run that waits: another that waits for the same, and could have it now, may go first. That is
+/// who has a slot at hand, because its parent may keep all slots while it waits for it, and then the oldest.
 pub(super) fn refusal_of_waiting(
     op: &Op,
     mesh: &Mesh,
@@ -90,26 +93,58 @@ pub(super) fn refusal_of_waiting(
     let roster = Roster::read(mesh)?;
     let mine = wanted(op, mesh, run, &roster)?;
     let now = clock::now();
-    if let Some(refused) = newcomer_refusal(&mine, &roster, now) {
+    if let Some(refused) = newcomer_refusal(&mine, &roster, &kept_session(&run.id)?, now) {
         return Ok(Some(as_gate(refused, run)));
     }
-    let is_before = |other: &Run| (other.queued_at, &other.id) < (run.queued_at, &run.id);
+    let has_slot = has_slot_at_hand(op, mesh, run)?;
     let budget = SearchBudget::new(STEPS_UNDER_LOCK);
-    for other in mesh.runs().list()?.runs {
-        let waits = other.state == RunState::Queued && !other.reserve.is_empty() && is_before(&other);
-        if !waits || mesh.runs().owner_liveness(&other) == Liveness::Gone {
+    for other in waiting(mesh, run)? {
+        let order = (!has_slot_at_hand(op, mesh, &other)?, other.queued_at, &other.id);
+        if order > (!has_slot, run.queued_at, &run.id) {
             continue;
         }
         // What can't be read there any more is wanted by nobody.
         let Ok(theirs) = wanted(op, mesh, &other, &roster) else { continue };
         let meets =
             |mine| theirs.patterns().any(|theirs| Conflict::of(mine, theirs, &budget) != Conflict::None);
-        if mine.patterns().any(meets) && newcomer_refusal(&theirs, &roster, now).is_none() {
-            let text = format!("run {}, which is older, is about to reserve the same", other.id);
+        let own = kept_session(&other.id)?;
+        if mine.patterns().any(meets) && newcomer_refusal(&theirs, &roster, &own, now).is_none() {
+            let text = format!("run {}, which goes first, is about to reserve the same", other.id);
             return Ok(Some(Gate::Reserved.refuse(text)));
         }
     }
     Ok(None)
+}
+
+/// Whether another run has a slot at hand and waits only for what is held for this one's worker. This one has no slot.
+pub(super) fn has_to_give_way(op: &Op, mesh: &Mesh, run: &Run, worker: &Agent) -> Result<bool, CommandError> {
+    let (roster, now) = (Roster::read(mesh)?, clock::now());
+    if !roster.unknown().is_empty() {
+        return Ok(false);
+    }
+    let without_paths = Agent { reservations: Vec::new(), ..worker.clone() };
+    for other in waiting(mesh, run)? {
+        if !has_slot_at_hand(op, mesh, &other)? {
+            continue;
+        }
+        // What can't be read there any more is wanted by nobody.
+        let Ok(theirs) = wanted(op, mesh, &other, &roster) else { continue };
+        let is_refused = !theirs.conflicts_of_newcomer(&roster, &kept_session(&other.id)?, now).is_empty();
+        if is_refused && theirs.conflicts(&roster, &without_paths, now).is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The other queued runs that want to reserve something.
+fn waiting(mesh: &Mesh, run: &Run) -> Result<Vec<Run>, CommandError> {
+    let mut others = mesh.runs().list()?.runs;
+    others.retain(|other| {
+        let is_waiting = other.state == RunState::Queued && !other.reserve.is_empty() && other.id != run.id;
+        is_waiting && mesh.runs().owner_liveness(other) != Liveness::Gone
+    });
+    Ok(others)
 }
 
 /// The refusal of a reservation as that of the gate, for this run.

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::domain::RecordedProcess;
-use crate::domain::runs::{RunId, RunState};
+use crate::domain::runs::{Run, RunId, RunState};
 use crate::store::WatchTarget;
 use crate::sys::keeper::kept::{KeptCall, KeptProgram};
 use crate::sys::{clock, files, process};
@@ -14,6 +14,7 @@ use super::admission::{Admission, admit};
 use super::count_gates::check_loop;
 use super::kept_place::{self, KeptAtOnce};
 use super::mode_gate;
+use super::reserved_gate::has_to_give_way;
 use super::run_events::Notifier;
 use super::session_spending::SessionSpending;
 use super::supervisor::{RunFinish, Supervisor};
@@ -111,18 +112,25 @@ impl Supervisor<'_> {
     }
 
     fn attempt(&mut self) -> Result<RunFinish, CommandError> {
-        if let Some(finish) = self.keep_place()? {
-            return Ok(finish);
-        }
-        match wait_for_slot(self.op, self.mesh, &mut self.run)? {
-            TurnOutcome::Stopped(order) => {
-                return Ok(RunFinish::new(RunState::Stopped, format!("stopped by {}", order.by)));
+        let slot = loop {
+            if let Some(finish) = self.keep_place()? {
+                return Ok(finish);
             }
-            TurnOutcome::Slot(slot) => {
-                self.run.slot = Some(slot.number);
-                self.slot = Some(slot);
+            let worker = self.worker.as_ref().filter(|_| !self.run.reserve.is_empty()).cloned();
+            let gives_way = |run: &Run| match &worker {
+                Some(worker) => has_to_give_way(self.op, self.mesh, run, worker),
+                None => Ok(false),
+            };
+            match wait_for_slot(self.op, self.mesh, &mut self.run, gives_way)? {
+                TurnOutcome::Stopped(order) => {
+                    return Ok(RunFinish::new(RunState::Stopped, format!("stopped by {}", order.by)));
+                }
+                TurnOutcome::GivesWay => self.give_way(),
+                TurnOutcome::Slot(slot) => break slot,
             }
-        }
+        };
+        self.run.slot = Some(slot.number);
+        self.slot = Some(slot);
         // Whoever set a mode while it waited means it, too.
         let work = (self.run.profile.as_str(), &self.order);
         if let Err(refused) = mode_gate::check(self.op, self.mesh, Path::new(&self.run.root), work) {

@@ -18,12 +18,16 @@ const LOOK: Duration = Duration::from_millis(15);
 const LAST_LOOK: Duration = Duration::from_secs(1);
 /// What was found out so recently is not looked up again.
 const RECENT: Duration = Duration::from_millis(500);
+/// How often a run without a slot looks whether it keeps another from working that has one.
+const GIVE_WAY_LOOK: Duration = Duration::from_secs(2);
 
 /// How the wait for a slot ended.
 #[derive(Debug)]
 pub(super) enum TurnOutcome {
     Slot(HeldSlot),
     Stopped(StopOrder),
+    /// There is none, and another run is to have what this one holds.
+    GivesWay,
 }
 
 /// How many workers may run at once on this machine.
@@ -36,7 +40,16 @@ pub(super) fn most_at_once(settings: &Settings) -> u32 {
 }
 
 /// Waits until nothing holds the run back, there is a slot, and no older run waits for one. The run says why it waits.
-pub(super) fn wait_for_slot(op: &Op, mesh: &Mesh, run: &mut Run) -> Result<TurnOutcome, CommandError> {
+///
+/// While there is no slot, `gives_way` is asked now and then: whoever holds something must not wait for a slot whose
+/// holder waits for that.
+pub(super) fn wait_for_slot(
+    op: &Op,
+    mesh: &Mesh,
+    run: &mut Run,
+    gives_way: impl Fn(&Run) -> Result<bool, CommandError>,
+) -> Result<TurnOutcome, CommandError> {
+    let mut looked = Instant::now();
     let (slots, queue) = (RunSlots::of(&op.home), RunQueue::of(&op.home));
     let most = most_at_once(&op.settings);
     let mut place = None;
@@ -68,6 +81,12 @@ pub(super) fn wait_for_slot(op: &Op, mesh: &Mesh, run: &mut Run) -> Result<TurnO
             }
         }
         let Some(slot) = slot else {
+            if looked.elapsed() > GIVE_WAY_LOOK {
+                if gives_way(run)? {
+                    return Ok(TurnOutcome::GivesWay);
+                }
+                looked = Instant::now();
+            }
             say(mesh, run, Some(format!("waits for a slot: all {most} are taken")), None)?;
             let behind = u32::try_from(ahead).unwrap_or(u32::MAX).saturating_add(1);
             clock::pause(LOOK.saturating_mul(behind).min(LAST_LOOK));
@@ -124,6 +143,12 @@ pub(super) fn slots_now(op: &Op) -> Result<String, CommandError> {
         held.push(slot);
     }
     Ok(format!("{} of {most} are free", held.len()))
+}
+
+/// Whether the run needs no slot of its own, because its parent would lend it one now.
+pub(super) fn has_slot_at_hand(op: &Op, mesh: &Mesh, run: &Run) -> Result<bool, CommandError> {
+    let slot = borrow_from_parent(mesh, &RunSlots::of(&op.home), run, most_at_once(&op.settings))?;
+    Ok(slot.is_some())
 }
 
 /// A run lends its slot to one run that its worker started: the worker may be waiting for it, and all slots may be taken
