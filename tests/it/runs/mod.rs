@@ -71,11 +71,20 @@ pub fn shown(env: &TestEnvironment, id: &str) -> Value {
 }
 
 #[track_caller]
+#[track_caller]
 pub fn wait_for_state(env: &TestEnvironment, id: &str, state: &str) -> Value {
+    wait_for_run(env, id, state, |run| run["state"] == state)
+}
+
+/// Waits until the run is as `is_so` says. One that has ended otherwise is not waited for.
+#[track_caller]
+pub fn wait_for_run(env: &TestEnvironment, id: &str, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     let mut run = Value::Null;
-    wait_until(&format!("run {id} is {state}"), || {
+    wait_until(&format!("run {id} is {what}"), || {
         run = shown(env, id);
-        run["state"] == state
+        let has_ended = run["endedAt"].is_string();
+        assert!(is_so(&run) || !has_ended, "run {id} will never be {what}: {run:#}");
+        is_so(&run)
     });
     run
 }

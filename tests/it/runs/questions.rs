@@ -8,13 +8,14 @@ use nix::sys::signal::{SIGKILL, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::{left_of, put_harness, put_profiles, shown, wait_for_state};
+use super::{left_of, put_harness, put_profiles, shown, wait_for_run, wait_for_state};
 use crate::support::environment::{TestEnvironment, end, wait_until};
 use crate::support::hook_fixture::in_shell;
 use crate::support::terminal::Terminal;
 
 /// Calls its hook once for each question, and tells what it was answered.
 const STAND_IN: &str = r#"#!/bin/sh
+export MSG_TEST_NO_HOOK_LIMIT=1
 [ -z "$BESIDE" ] || sh -c "$BESIDE" > "$HOME/beside" 2>&1 &
 for what in $QUESTIONS; do
   answer=$(printf '{"session_id":"s","cwd":"%s","tool_name":"Bash","tool_input":{"command":"rm -r %s"}}' "$PWD" "$what" |
@@ -50,13 +51,10 @@ impl Asking {
     }
 
     /// Waits until that question is open.
+    #[track_caller]
     fn asked(&self, id: &str, what: &str) -> Value {
-        let mut run = Value::Null;
-        wait_until(&format!("{what} is asked"), || {
-            run = shown(&self.env, id);
-            run["state"] == "waiting" && run["question"] == format!("Bash: rm -r {what}")
-        });
-        run
+        let question = format!("Bash: rm -r {what}");
+        wait_for_run(&self.env, id, "waiting", |run| run["state"] == "waiting" && run["question"] == question)
     }
 
     fn outcome(&self, id: &str, number: u32) -> Value {
@@ -131,11 +129,12 @@ fn who_follows_elsewhere_is_told_the_command() {
     msg.args(["run", "asker", "clean up"]).env("PATH", &asking.path).env("QUESTIONS", "build");
     let mut follower = msg.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut id = String::new();
-    wait_until("it waits", || {
+    wait_until("it is there", || {
         let runs = asking.env.ok(&["runs"])["runs"].clone();
         id = runs[0]["id"].as_str().unwrap_or_default().to_string();
-        runs[0]["state"] == "waiting"
+        !id.is_empty()
     });
+    wait_for_state(&asking.env, &id, "waiting");
     let list = asking.env.run(&["runs"]).expect_code(0).stdout;
     assert!(list.contains("asks: Bash: rm -r build"), "{list}");
     let mut told = String::new();
