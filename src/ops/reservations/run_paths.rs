@@ -11,6 +11,7 @@ use crate::sys::clock;
 use super::conflicts::WantedReservations;
 use super::repository_reach::{ReachWords, in_repository};
 use super::reserve::{self, BroadPatterns, GrantedReservations, MAX_RESERVATIONS, PatternBase};
+use super::waiting;
 use crate::ops::agents::names;
 use crate::ops::agents::roster::Roster;
 use crate::ops::effects::Op;
@@ -76,6 +77,21 @@ pub(in crate::ops) fn take_for_run(
     drop(locked);
     for reservation in &wanted.reservations {
         op.feed(EventKind::Reserve, &agent.name, Some(&reservation.pattern), reservation.reason.as_deref());
+    }
+    Ok(agent)
+}
+
+/// Gives up all that the agent holds; it stays an agent.
+pub(in crate::ops) fn release_for_run(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<Agent, CommandError> {
+    let mut locked = mesh.lock()?;
+    let mut released = Vec::new();
+    let mut change = locked.change();
+    let agent = change.edit(agent, |agent| released = std::mem::take(&mut agent.reservations))?;
+    change.commit()?;
+    waiting::notify_waiting_or_warn(op, mesh, &mut locked);
+    drop(locked);
+    for reservation in &released {
+        op.feed(EventKind::Release, &agent.name, Some(&reservation.pattern), None);
     }
     Ok(agent)
 }

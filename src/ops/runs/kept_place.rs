@@ -22,7 +22,7 @@ use crate::ops::agents::leave::leave_as;
 use crate::ops::agents::roster::Roster;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
-use crate::ops::reservations::run_paths::take_for_run;
+use crate::ops::reservations::run_paths::{release_for_run, take_for_run};
 use crate::ops::runner::carry_out;
 use crate::ops::tasks::claim_for_run;
 
@@ -95,6 +95,17 @@ fn hold(op: &Op, mesh: &Mesh, run: &mut Run, order: &RunOrder, agent: &Agent) ->
     take_for_run(op, mesh, agent, &wanted)
 }
 
+/// Reserves the paths again for a worker that only gave up those.
+fn take_paths(op: &Op, mesh: &Mesh, run: &Run, worker: &Agent) -> Result<Agent, CommandError> {
+    let roster = Roster::read(mesh)?;
+    let wanted = wanted(op, mesh, run, &roster)?;
+    wanted.compare(&roster, worker, clock::now());
+    let taken = take_for_run(op, mesh, worker, &wanted);
+    // Before anything else: others wait to hear of it.
+    carry_out(op);
+    taken
+}
+
 /// Whether the task itself is what is in the way.
 fn is_lost(kind: CommandErrorKind) -> bool {
     use CommandErrorKind::{AlreadyClaimed, AlreadyCompleted, Blocked, UnknownTask};
@@ -142,7 +153,7 @@ pub(super) fn give_up(op: &Op, mesh: &Mesh, worker: &Agent) {
 impl Supervisor<'_> {
     /// Waits until everything is held for the worker. An end of the run if that is not possible.
     pub(super) fn keep_place(&mut self) -> Result<Option<RunFinish>, CommandError> {
-        if !self.order.holds_something() || self.worker.is_some() {
+        if !self.order.holds_something() || self.has_everything() {
             return Ok(None);
         }
         let mut told = None;
@@ -152,7 +163,7 @@ impl Supervisor<'_> {
             }
             let refused = match refusal_of_waiting(self.op, self.mesh, &self.run) {
                 Ok(Some(refused)) | Err(refused) => refused,
-                Ok(None) => match keep(self.op, self.mesh, &mut self.run, &self.order) {
+                Ok(None) => match self.take_place() {
                     Ok(worker) => {
                         self.worker = Some(worker);
                         self.run.reason = None;
@@ -175,13 +186,36 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Gives the place up for now: another run has a slot, and needs what is held.
-    pub(super) fn give_way(&mut self) {
-        if let Some(worker) = self.worker.take() {
-            give_up(self.op, self.mesh, &worker);
-            // Before anything else: others wait to hear of it.
-            carry_out(self.op);
+    /// Whether nothing of what is to be held is missing. A worker may have given way, and wait for its paths.
+    fn has_everything(&self) -> bool {
+        let has_paths = |worker: &Agent| self.run.reserve.is_empty() || !worker.reservations.is_empty();
+        self.worker.as_ref().is_some_and(has_paths)
+    }
+
+    fn take_place(&mut self) -> Result<Agent, CommandError> {
+        if let Some(worker) = &self.worker {
+            match take_paths(self.op, self.mesh, &self.run, worker) {
+                // Somebody evicted it meanwhile.
+                Err(error) if error.kind == CommandErrorKind::NotJoined => self.worker = None,
+                taken => return taken.map_err(|error| as_gate(error, &self.run)),
+            }
         }
+        keep(self.op, self.mesh, &mut self.run, &self.order)
+    }
+
+    /// Gives the paths up for now: another run has a slot, and needs them. The worker keeps its name and its task.
+    pub(super) fn give_way(&mut self) {
+        let Some(worker) = &self.worker else { return };
+        match release_for_run(self.op, self.mesh, worker) {
+            Ok(worker) => self.worker = Some(worker),
+            // Somebody evicted it.
+            Err(error) if error.kind == CommandErrorKind::NotJoined => self.worker = None,
+            Err(error) => {
+                self.op.warn(format!("{} could not give its paths up yet: {error}", worker.name));
+            }
+        }
+        // Before anything else: others wait to hear of it.
+        carry_out(self.op);
     }
 
     /// Holds everything again for a worker that has ended and will go on later. If that fails now, it is waited for then.

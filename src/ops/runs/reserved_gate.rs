@@ -9,18 +9,19 @@ use jiff::Timestamp;
 
 use crate::domain::pattern::{Pattern, SearchBudget};
 use crate::domain::runs::{Run, RunParent, RunState};
-use crate::domain::{Agent, Conflict, Liveness, SessionId};
+use crate::domain::{Agent, Conflict, Liveness, Reservation, SessionId};
 use crate::store::Mesh;
 use crate::sys::clock;
 use crate::sys::git::WorkTree;
 
 use super::gate::Gate;
 use super::own_run::kept_session;
-use super::turn::has_slot_at_hand;
+use super::turn::{has_slot_at_hand, is_free};
 use crate::ops::agents::roster::Roster;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::conflicts::{STEPS_UNDER_LOCK, WantedReservations};
+use crate::ops::reservations::holdings::Holding;
 use crate::ops::reservations::passed::passed_before;
 use crate::ops::reservations::run_paths::{newcomer_refusal, run_drafts};
 
@@ -96,19 +97,26 @@ pub(super) fn refusal_of_waiting(
     if let Some(refused) = newcomer_refusal(&mine, &roster, &kept_session(&run.id)?, now) {
         return Ok(Some(as_gate(refused, run)));
     }
-    let has_slot = has_slot_at_hand(op, mesh, run)?;
+    let has_slot = has_slot_at_hand(op, mesh, run);
     let budget = SearchBudget::new(STEPS_UNDER_LOCK);
-    for other in waiting(mesh, run)? {
-        let order = (!has_slot_at_hand(op, mesh, &other)?, other.queued_at, &other.id);
-        if order > (!has_slot, run.queued_at, &run.id) {
+    let others = others(mesh, run)?;
+    for other in others.iter().filter(|other| is_waiting(other)) {
+        let other_has_slot = has_slot_at_hand(op, mesh, other);
+        if (!other_has_slot, other.queued_at, &other.id) > (!has_slot, run.queued_at, &run.id) {
             continue;
         }
         // What can't be read there any more is wanted by nobody.
-        let Ok(theirs) = wanted(op, mesh, &other, &roster) else { continue };
+        let Ok(theirs) = wanted(op, mesh, other, &roster) else { continue };
         let meets =
             |mine| theirs.patterns().any(|theirs| Conflict::of(mine, theirs, &budget) != Conflict::None);
-        let own = kept_session(&other.id)?;
-        if mine.patterns().any(meets) && newcomer_refusal(&theirs, &roster, &own, now).is_none() {
+        if !mine.patterns().any(meets) {
+            continue;
+        }
+        let conflicts = theirs.conflicts_of_newcomer(&roster, &kept_session(&other.id)?, now);
+        let is_given_way = |(_, holding): &(&Reservation, Holding)| {
+            other_has_slot && is_held_without_slot(op, mesh, &others, &holding.holder.session)
+        };
+        if conflicts.iter().all(is_given_way) {
             let text = format!("run {}, which goes first, is about to reserve the same", other.id);
             return Ok(Some(Gate::Reserved.refuse(text)));
         }
@@ -116,35 +124,51 @@ pub(super) fn refusal_of_waiting(
     Ok(None)
 }
 
-/// Whether another run has a slot at hand and waits only for what is held for this one's worker. This one has no slot.
+/// Whether another run has a slot at hand, and waits only for what is held for the workers of runs without one, of which
+/// this run is one.
 pub(super) fn has_to_give_way(op: &Op, mesh: &Mesh, run: &Run, worker: &Agent) -> Result<bool, CommandError> {
     let (roster, now) = (Roster::read(mesh)?, clock::now());
     if !roster.unknown().is_empty() {
         return Ok(false);
     }
-    let without_paths = Agent { reservations: Vec::new(), ..worker.clone() };
-    for other in waiting(mesh, run)? {
-        if !has_slot_at_hand(op, mesh, &other)? {
+    let others = others(mesh, run)?;
+    for other in others.iter().filter(|other| is_waiting(other)) {
+        if !has_slot_at_hand(op, mesh, other) {
             continue;
         }
         // What can't be read there any more is wanted by nobody.
-        let Ok(theirs) = wanted(op, mesh, &other, &roster) else { continue };
-        let is_refused = !theirs.conflicts_of_newcomer(&roster, &kept_session(&other.id)?, now).is_empty();
-        if is_refused && theirs.conflicts(&roster, &without_paths, now).is_empty() {
+        let Ok(theirs) = wanted(op, mesh, other, &roster) else { continue };
+        let conflicts = theirs.conflicts_of_newcomer(&roster, &kept_session(&other.id)?, now);
+        let is_own = |(_, holding): &(&Reservation, Holding)| holding.holder.session == worker.session;
+        let is_given_way = |one: &(&Reservation, Holding)| {
+            is_own(one) || is_held_without_slot(op, mesh, &others, &one.1.holder.session)
+        };
+        if conflicts.iter().any(is_own) && conflicts.iter().all(is_given_way) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// The other queued runs that want to reserve something.
-fn waiting(mesh: &Mesh, run: &Run) -> Result<Vec<Run>, CommandError> {
+/// Whether something is held in this session for the worker of a run that could start, but for a slot. It gives way, too.
+fn is_held_without_slot(op: &Op, mesh: &Mesh, runs: &[Run], holder: &SessionId) -> bool {
+    let is_its = |run: &&Run| kept_session(&run.id).is_ok_and(|session| session == *holder);
+    runs.iter().find(is_its).is_some_and(|run| is_waiting(run) && is_free(op, mesh, run))
+}
+
+/// The other runs that want to reserve something and go on.
+fn others(mesh: &Mesh, run: &Run) -> Result<Vec<Run>, CommandError> {
     let mut others = mesh.runs().list()?.runs;
     others.retain(|other| {
-        let is_waiting = other.state == RunState::Queued && !other.reserve.is_empty() && other.id != run.id;
-        is_waiting && mesh.runs().owner_liveness(other) != Liveness::Gone
+        let is_meant = !other.state.is_final() && !other.reserve.is_empty() && other.id != run.id;
+        is_meant && mesh.runs().owner_liveness(other) != Liveness::Gone
     });
     Ok(others)
+}
+
+/// Whether the run waits, for its paths or for a slot.
+fn is_waiting(run: &Run) -> bool {
+    matches!(run.state, RunState::Queued | RunState::Limited) && run.slot.is_none()
 }
 
 /// The refusal of a reservation as that of the gate, for this run.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::domain::Liveness;
 use crate::domain::runs::Run;
 use crate::domain::settings::Settings;
-use crate::store::{HeldSlot, Mesh, RunQueue, RunSlots, StopOrder};
+use crate::store::{HeldSlot, Mesh, RunQueue, RunSlots, StopOrder, StoreError};
 use crate::sys::{clock, memory};
 
 use super::hold::hold_of;
@@ -82,8 +82,11 @@ pub(super) fn wait_for_slot(
         }
         let Some(slot) = slot else {
             if looked.elapsed() > GIVE_WAY_LOOK {
-                if gives_way(run)? {
-                    return Ok(TurnOutcome::GivesWay);
+                match gives_way(run) {
+                    Ok(true) => return Ok(TurnOutcome::GivesWay),
+                    Ok(false) => {}
+                    // What is wrong with others does not end this run; it is looked at again.
+                    Err(error) => tracing::debug!("whether run {} has to give way: {error}", run.id),
                 }
                 looked = Instant::now();
             }
@@ -145,14 +148,20 @@ pub(super) fn slots_now(op: &Op) -> Result<String, CommandError> {
     Ok(format!("{} of {most} are free", held.len()))
 }
 
-/// Whether the run needs no slot of its own, because its parent would lend it one now.
-pub(super) fn has_slot_at_hand(op: &Op, mesh: &Mesh, run: &Run) -> Result<bool, CommandError> {
-    let slot = borrow_from_parent(mesh, &RunSlots::of(&op.home), run, most_at_once(&op.settings))?;
-    Ok(slot.is_some())
+/// Whether the run could start now without a slot of its own: its parent would lend it one, and nothing holds it back.
+/// Where that can't be told, it could not.
+pub(super) fn has_slot_at_hand(op: &Op, mesh: &Mesh, run: &Run) -> bool {
+    let slot = borrow_from_parent(mesh, &RunSlots::of(&op.home), run, most_at_once(&op.settings));
+    slot.is_ok_and(|slot| slot.is_some()) && is_free(op, mesh, run)
+}
+
+/// Whether nothing makes the run wait until a certain time, as far as that can be told.
+pub(super) fn is_free(op: &Op, mesh: &Mesh, run: &Run) -> bool {
+    hold_of(op, mesh, run).is_ok_and(|hold| hold.is_none())
 }
 
 /// A run lends its slot to one run that its worker started: the worker may be waiting for it, and all slots may be taken
-/// by such.
+/// by such. It lends nothing if its record can't be read.
 fn borrow_from_parent(
     mesh: &Mesh,
     slots: &RunSlots,
@@ -160,7 +169,11 @@ fn borrow_from_parent(
     most: u32,
 ) -> Result<Option<HeldSlot>, CommandError> {
     let Some(parent) = &run.parent.run else { return Ok(None) };
-    let Some(lender) = mesh.runs().get(parent)? else { return Ok(None) };
+    let lender = match mesh.runs().get(parent) {
+        Ok(Some(lender)) => lender,
+        Ok(None) | Err(StoreError::Corrupt { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
     let goes_on = !lender.state.is_final() && mesh.runs().owner_liveness(&lender) != Liveness::Gone;
     Ok(if goes_on { slots.try_borrow(parent, most)? } else { None })
 }

@@ -1,5 +1,7 @@
 //! What is reserved for a worker before it starts, and given back when its run ends.
 
+mod giving_way;
+
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
@@ -351,29 +353,6 @@ fn why_a_run_waits_is_not_written_anew_each_second() {
     assert_eq!(shown(&env, &id)["reason"], first);
     env.ok(&["runs", "stop", &id]);
     wait_for_state(&env, &id, "stopped");
-}
-
-#[test]
-fn whoever_has_no_slot_does_not_keep_paths_from_who_has_one() {
-    let asks = "read x < \"$HOME/go\"; msg run quick c --reserve a --wait -q";
-    for more in [&[][..], &["--wait"]] {
-        let env = with_holder(&[script("asks", asks), script("quick", "cat")].concat());
-        env.ok(&["config", "set", "slots", "1"]);
-        let args = ["run", "asks", "x", "--detach", "--json"];
-        let parent = env.run_with(&args, &[("PATH", &path_with_msg())]).expect_code(0).json();
-        let parent = parent["run"]["id"].as_str().unwrap();
-        wait_for_state(&env, parent, "running");
-        // They have the path and no slot, or wait for the path; the parent has the slot, and waits for who waits for the
-        // path.
-        let queued = started(&env, &[&["quick", "q", "--reserve", "a"], more].concat());
-        let behind = started(&env, &["quick", "b", "--reserve", "a", "--wait"]);
-        wait_until("it holds the path", || held(&env).len() == 1);
-        let_go(&env);
-        assert_eq!(wait_for_state(&env, parent, "done")["result"], "c");
-        assert_eq!(wait_for_state(&env, &queued, "done")["result"], "q");
-        assert_eq!(wait_for_state(&env, &behind, "done")["result"], "b");
-        assert_eq!(held(&env), []);
-    }
 }
 
 #[test]
