@@ -69,7 +69,7 @@ impl GrantTree {
     }
 
     /// The nearest run that goes on and can grant something of that kind, from `id` on upwards. One that has ended grants
-    /// nothing: its rest is given back.
+    /// nothing: its rest is given back. Nor does one that is above only because somebody named it.
     pub fn granter(&self, id: &RunId, kind: GrantKind) -> Option<&Run> {
         let mut next = self.get(id);
         for _ in 0..MOST_DEPTH {
@@ -77,7 +77,7 @@ impl GrantTree {
             if !run.state.is_final() && run.grant.of(kind).is_some() {
                 return Some(run);
             }
-            next = run.parent.run.as_ref().and_then(|id| self.get(id));
+            next = run.parent.proven_run().and_then(|id| self.get(id));
         }
         None
     }
@@ -231,7 +231,7 @@ mod tests {
             version: None,
             model: None,
             agent: None,
-            parent: RunParent { run: parent, ..RunParent::default() },
+            parent: RunParent { run: parent, is_run_proven: true, ..RunParent::default() },
             depth: 0,
             root: String::new(),
             project: None,
@@ -331,6 +331,10 @@ mod tests {
         ]);
         assert_eq!(tree.granter(&id(2), USD).map(|run| &run.id), Some(&id(1)));
         assert_eq!(tree.granter(&id(2), GrantKind::Tokens).map(|run| &run.id), None);
+        let mut named = run(3, None, None, None, LIVE);
+        named.parent = RunParent { run: Some(id(1)), ..RunParent::default() };
+        let tree_with_named = GrantTree::new([run(1, Some(100), None, None, LIVE), named]);
+        assert!(tree_with_named.granter(&id(3), USD).is_none(), "it is only named");
         assert!(tree.taken_below(&id(7), USD) >= 1);
         assert!(tree.has_live_granter(&id(2)) && !tree.has_live_granter(&id(1)));
         let below = run(3, Some(1), Some(Granter::Run(id(2))), None, ENDED);

@@ -110,6 +110,13 @@ pub struct RunParent {
     pub is_run_proven: bool,
 }
 
+impl RunParent {
+    /// The run whose worker it is, if that is proven.
+    pub fn proven_run(&self) -> Option<&RunId> {
+        self.run.as_ref().filter(|_| self.is_run_proven)
+    }
+}
+
 impl Run {
     /// How its state is to be called in a sentence: `done`, `over budget`.
     pub fn outcome(&self) -> String {

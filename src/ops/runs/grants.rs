@@ -1,13 +1,16 @@
 //! The gate of the budget: a run is granted what it names, in full and at its start, by the nearest run above that has a
 //! budget and goes on, or else by the budget that a person set for the repository. Where that run is no part of the
-//! repository's budget, it is granted by both.
+//! repository's budget, it is granted by both. So it is where nobody can tell whether the run above is only named.
 
 use std::path::Path;
 
-use crate::domain::runs::{Grant, GrantKind, GrantShare, GrantTree, Granter, MicroUsd, Run, RunId};
+use crate::domain::RecordedProcess;
+use crate::domain::runs::{
+    Grant, GrantKind, GrantShare, GrantTree, Granter, MicroUsd, Run, RunId, RunParent,
+};
 use crate::domain::workers::Budget;
 use crate::store::{BudgetRefusal, Mesh, RecordedBudget, RunOrder, StoreError};
-use crate::sys::paths;
+use crate::sys::{paths, process};
 
 use super::gate::Gate;
 use super::list::as_it_is;
@@ -79,7 +82,7 @@ pub(super) fn decide(mesh: &Mesh, run: &Run, order: &RunOrder) -> Result<GrantAn
     let wanted = Budget { usd: order.most_micros.map(MicroUsd::from_micros), tokens: order.most_tokens };
     let (mut grant, mut said) = (Grant::default(), Vec::new());
     for kind in GrantKind::ALL {
-        let sources = sources(&tree, run.parent.run.as_ref(), set.as_ref(), kind);
+        let sources = sources(&tree, &run.parent, set.as_ref(), kind);
         let amount = match (sources.iter().min_by_key(|source| source.left), allowed(&wanted, kind)) {
             (Some(source), None) => return Ok(GrantAnswer::Refused(unnamed(source, kind))),
             (Some(source), Some(amount)) if amount > source.left => {
@@ -109,14 +112,15 @@ fn share(amount: u64, sources: Vec<Source>) -> GrantShare {
 }
 
 /// Who has to grant something of that kind to a run of this parent; nobody if nothing is limited. A run that was granted
-/// its own elsewhere grants nothing here that the budget here does not grant, too.
+/// its own elsewhere, or may be only named, grants nothing here that the budget here does not grant, too.
 fn sources(
     tree: &GrantTree,
-    parent: Option<&RunId>,
+    parent: &RunParent,
     set: Option<&RecordedBudget>,
     kind: GrantKind,
 ) -> Vec<Source> {
-    let above = parent.and_then(|id| tree.granter(id, kind));
+    let is_above = |id: &&RunId| parent.is_run_proven || !tree.get(id).is_some_and(is_seen_above_its_worker);
+    let above = parent.run.as_ref().filter(is_above).and_then(|id| tree.granter(id, kind));
     let of_run = |above: &Run| {
         Some(Source {
             granter: Granter::Run(above.id.clone()),
@@ -136,9 +140,20 @@ fn sources(
         })
     };
     let is_beyond = |set: &&RecordedBudget| {
-        above.is_none_or(|above| !tree.is_part_of(&above.id, kind, &set.id, &set.carried))
+        let is_part = |above: &Run| tree.is_part_of(&above.id, kind, &set.id, &set.carried);
+        !parent.is_run_proven || !above.is_some_and(is_part)
     };
     above.and_then(of_run).into_iter().chain(set.filter(is_beyond).and_then(of_set)).collect()
+}
+
+/// Whether its worker could prove here that it is: on Linux a supervisor is above all that its worker starts, because it
+/// adopts what leaves it. From a pid namespace of its own, a worker does not see it.
+fn is_seen_above_its_worker(run: &Run) -> bool {
+    let is_here = |owner: &RecordedProcess| match owner {
+        RecordedProcess::Pinned(owner) => owner.place == *process::pid_scope(),
+        RecordedProcess::Bare { .. } => false,
+    };
+    cfg!(target_os = "linux") && is_here(&run.owner)
 }
 
 fn unreadable(error: &StoreError) -> BudgetRefusal {

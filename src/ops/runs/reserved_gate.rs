@@ -218,9 +218,9 @@ fn passed_by(starters: &[&Agent], wanted: &[Pattern], now: Timestamp) -> Vec<Str
 
 /// The live agents that the run was started by: one, unless a worker has joined besides the place that is kept for it.
 fn starters<'r>(roster: &'r Roster<'_>, parent: &RunParent) -> Result<Vec<&'r Agent>, CommandError> {
-    let RunParent { agent, session, run, is_run_proven } = parent;
+    let RunParent { agent, session, .. } = parent;
     // A run that is only named by a variable passes nothing on.
-    let run = run.as_ref().filter(|_| *is_run_proven);
+    let run = parent.proven_run();
     let kept = run.map(kept_session).transpose()?;
     let is_session = |one: &Option<SessionId>, other: &Agent| one.as_ref() == Some(&other.session);
     let is_starter = |other: &&Agent| {

@@ -161,14 +161,14 @@ pub(super) fn is_free(op: &Op, mesh: &Mesh, run: &Run) -> bool {
 }
 
 /// A run lends its slot to one run that its worker started: the worker may be waiting for it, and all slots may be taken
-/// by such. It lends nothing if its record can't be read.
+/// by such. It lends nothing to whoever only names it, and nothing if its record can't be read.
 fn borrow_from_parent(
     mesh: &Mesh,
     slots: &RunSlots,
     run: &Run,
     most: u32,
 ) -> Result<Option<HeldSlot>, CommandError> {
-    let Some(parent) = &run.parent.run else { return Ok(None) };
+    let Some(parent) = run.parent.proven_run() else { return Ok(None) };
     let lender = match mesh.runs().get(parent) {
         Ok(Some(lender)) => lender,
         Ok(None) | Err(StoreError::Corrupt { .. }) => return Ok(None),

@@ -38,10 +38,23 @@ fn let_go(env: &TestEnvironment) {
     fs::write(env.work().join("go"), "").unwrap();
 }
 
-/// A worker waits for a file.
-const WAIT: &str = "while ! test -e go; do sleep 0.1; done";
+/// A worker waits for a file. Until then it does what it is asked to (`asked_by_worker`).
+const WAIT: &str = "while ! test -e go; do if test -e ask-$MSG_RUN; then mv ask-$MSG_RUN asked; \
+                    sh ./asked > answer; mv answer answer-$MSG_RUN; fi; sleep 0.1; done";
 const COSTS: &str =
     r#"echo '{"usage": {"input": 10, "output": 1}, "costUsd": 0.05}' > "$MSG_USAGE"; echo did it"#;
+
+/// What `msg` answers to the worker of that run, which waits and has `msg` on its PATH.
+fn asked_by_worker(env: &TestEnvironment, run: &str, args: &[&str]) -> Value {
+    let place = |name: String| env.work().join(name);
+    let (part, answer) = (place("ask".to_string()), place(format!("answer-{run}")));
+    fs::write(&part, format!("msg {} --json", args.join(" "))).unwrap();
+    fs::rename(part, place(format!("ask-{run}"))).unwrap();
+    wait_until("the worker has its answer", || answer.exists());
+    let text = fs::read_to_string(&answer).unwrap();
+    fs::remove_file(answer).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
 
 /// Profiles whose workers start others: three levels, each of which asks for more than there is, all at once.
 fn tree_of_workers() -> TestEnvironment {
@@ -138,11 +151,10 @@ fn a_killed_supervisor_gives_nothing_back_that_nobody_knows_of() {
     // One in the middle: nobody knows what it used, so all of it counts, and what it granted is a part of that.
     kill_one(&runs(&env, "middle")[0]);
     let again = |amount: &str| {
-        let args = ["run", "leaf", "again", "--budget", amount, "--dry-run", "--json"];
-        env.run_with(&args, &[("MSG_RUN", &top)])
+        asked_by_worker(&env, &top, &["run", "leaf", "again", "--budget", amount, "--dry-run"])
     };
-    assert_eq!(again("0.21usd").expect_code(1).json()["error"]["left"], "0.20usd");
-    let shown = again("0.20usd").expect_code(0).json();
+    assert_eq!(again("0.21usd")["error"]["left"], "0.20usd");
+    let shown = again("0.20usd");
     let gates = shown["gates"].as_array().unwrap().clone();
     let budget = gates.iter().find(|gate| gate["gate"] == "budget").unwrap();
     assert!(budget["answer"].as_str().unwrap().contains(&format!("the budget of run {top}")), "{budget}");

@@ -93,3 +93,21 @@ fn a_run_of_a_worker_lives_on_when_that_has_ended_and_the_parent_above_is_told()
         told == 2
     });
 }
+
+#[test]
+fn a_run_that_is_only_named_lends_no_slot() {
+    let env = with_profiles(&[script("holds", "read x < go; echo over"), script("quick", "cat")].concat());
+    mkfifo(&env.work().join("go"), Mode::S_IRWXU).unwrap();
+    env.ok(&["config", "set", "slots", "1"]);
+    let named = detached(&env, "holds", "x");
+    wait_for_state(&env, &named, "running");
+    let answer = env.run_with(&["run", "quick", "y", "--detach", "--json"], &[("MSG_RUN", &named)]);
+    let id = answer.expect_code(0).json()["run"]["id"].as_str().unwrap().to_string();
+    wait_until("it waits for a slot", || {
+        let run = shown(&env, &id);
+        assert_eq!(run["state"], "queued", "{run}");
+        run["reason"].as_str().is_some_and(|reason| reason.starts_with("waits for a slot"))
+    });
+    fs::write(env.work().join("go"), "go\n").unwrap();
+    wait_for_state(&env, &id, "done");
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{COSTS, WAIT, cents, let_go, runs};
+use super::{COSTS, WAIT, asked_by_worker, cents, let_go, runs};
 use crate::runs::worktrees::git;
 use crate::runs::{path_with_msg, put_profiles, script, wait_for_state, with_profiles};
 use crate::support::environment::{TestEnvironment, end};
@@ -57,20 +57,51 @@ fn a_run_started_from_elsewhere_counts_in_the_budget_of_the_repository() {
 }
 
 #[test]
+fn a_run_that_is_only_named_grants_nothing() {
+    let leaf = format!("cat >/dev/null; {WAIT}; {COSTS}");
+    let middle = "msg run leaf below --budget 0.10usd --detach --json";
+    let env = with_profiles(&[script("leaf", &leaf), script("middle", middle)].concat());
+    env.configure(r#"{"backOff": 0, "slots": 64, "freeMemory": 0}"#);
+    env.ok(&["budget", "set", "1usd"]);
+    let named = env.ok(&["run", "leaf", "x", "--budget", "1usd", "--detach"])["run"]["id"].clone();
+    let start = |args: &[&str]| {
+        let variables = [("MSG_RUN", named.as_str().unwrap()), ("PATH", &path_with_msg())];
+        env.run_with(&[&["run"], args, &["--json"]].concat(), &variables)
+    };
+    for more in [&["--dry-run"][..], &["--detach"]] {
+        let refused = start(&[&["leaf", "y", "--budget", "0.60usd"], more].concat()).expect_code(1).json();
+        let error = &refused["error"];
+        assert_eq!((&error["gate"], &error["left"]), (&json!("budget"), &json!("0.00usd")), "{refused}");
+        assert_eq!(error["heldBy"], json!([named]), "that of the folder is asked: {refused}");
+    }
+    // Without a budget of the repository nothing limits it, nor what its worker starts.
+    env.ok(&["budget", "set", "none"]);
+    let free = start(&["leaf", "y", "--budget", "0.60usd", "--detach"]).expect_code(0).json();
+    assert_eq!((cents(&free["run"]["granted"]["usd"]), &free["run"]["granted"]["usdBy"]), (60, &Value::Null));
+    let middle = start(&["middle", "y"]).expect_code(0).json()["run"]["result"].clone();
+    let below: Value = serde_json::from_str(middle.as_str().unwrap()).unwrap();
+    assert_eq!(
+        (cents(&below["run"]["granted"]["usd"]), &below["run"]["granted"]["usdBy"]),
+        (10, &Value::Null)
+    );
+    let_go(&env);
+    for run in runs(&env, "leaf") {
+        wait_for_state(&env, run["id"].as_str().unwrap(), "done");
+    }
+}
+
+#[test]
 fn the_ledger_forgets_nothing_that_a_run_that_goes_on_has_granted() {
     let uses = r#"cat >/dev/null; echo '{"costUsd": 0.5}' > "$MSG_USAGE"; echo did it"#;
     let root = format!("cat >/dev/null; {WAIT}; echo did it");
     let env = with_profiles(&[script("root", &root), script("uses", uses), script("free", "cat")].concat());
-    let args = ["run", "root", "x", "--budget", "1usd", "--detach"];
-    let root = env.ok(&args)["run"]["id"].as_str().unwrap().to_string();
-    let below = |task: &str| {
-        let args = ["run", "uses", task, "--budget", "0.50usd", "--json"];
-        env.run_with(&args, &[("MSG_RUN", &root)])
-    };
+    let root = ok_in(&env, &env.work(), &["run", "root", "x", "--budget", "1usd", "--detach"]);
+    let root = root["run"]["id"].as_str().unwrap().to_string();
+    let below = |task: &str| asked_by_worker(&env, &root, &["run", "uses", task, "--budget", "0.50usd"]);
     for task in ["one", "two"] {
-        below(task).expect_code(0);
+        assert_eq!(below(task)["ok"], true);
     }
-    assert_eq!(below("three").expect_code(1).json()["error"]["left"], "0.00usd");
+    assert_eq!(below("three")["error"]["left"], "0.00usd");
     // Many newer ones, all alike.
     let newer = env.ok(&["run", "free", "x"])["run"]["id"].as_str().unwrap().to_string();
     let ledger = env.mesh().join("runs");
@@ -87,7 +118,7 @@ fn the_ledger_forgets_nothing_that_a_run_that_goes_on_has_granted() {
     };
     assert!(forgotten(&env.ok(&["runs", "gc"])) > 0);
     assert_eq!(runs(&env, "uses").len(), 2);
-    assert_eq!(below("three").expect_code(1).json()["error"]["left"], "0.00usd");
+    assert_eq!(below("three")["error"]["left"], "0.00usd");
     let_go(&env);
     wait_for_state(&env, &root, "done");
     env.ok(&["runs", "gc"]);
