@@ -4,12 +4,14 @@
 //! command keeps it that way: what it calls is below the supervisor. The hooks of another take the place over when its
 //! session begins, and from then on the worker's own process counts.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::runs::{EarlierRun, Run, RunState};
 use crate::domain::{Agent, AgentName, Harness, SessionId};
 use crate::harness;
-use crate::store::{Mesh, RunOrder, TaskOrder};
+use crate::store::{Mesh, RunOrder, StoreError, TaskOrder};
+use crate::sys::git::WorkTree;
 use crate::sys::{clock, process};
 
 use super::admission::as_refusal;
@@ -218,6 +220,20 @@ impl Supervisor<'_> {
         carry_out(self.op);
     }
 
+    /// Notes that the worker works in the worktree of the run, if it has one.
+    pub(super) fn move_place(&mut self) {
+        let Some(worker) = self.worker.as_ref().filter(|_| self.run.project.is_some()) else { return };
+        match moved(self.mesh, worker, &self.run.root) {
+            Ok(worker) => self.worker = Some(worker),
+            // Somebody evicted it.
+            Err(StoreError::NoRegistration(_)) => {}
+            Err(error) => {
+                let name = &worker.name;
+                self.op.warn(format!("that {name} works in `{}` could not be noted: {error}", self.run.root));
+            }
+        }
+    }
+
     /// Holds everything again for a worker that has ended and will go on later. If that fails now, it is waited for then.
     pub(super) fn keep_again(&mut self) {
         if !self.order.holds_something() || self.is_place_kept() {
@@ -230,6 +246,7 @@ impl Supervisor<'_> {
                 None
             }
         };
+        self.move_place();
     }
 
     /// Whether the place is still ours: the worker has not taken it over.
@@ -238,6 +255,19 @@ impl Supervisor<'_> {
         let is_it = |agent: &Agent| agent.session == worker.session;
         Roster::read(self.mesh).is_ok_and(|roster| roster.live().any(is_it))
     }
+}
+
+/// Notes that the agent works there. Its session and its process stay.
+fn moved(mesh: &Mesh, agent: &Agent, root: &str) -> Result<Agent, StoreError> {
+    let branch = WorkTree::containing(Path::new(root)).and_then(|tree| tree.branch());
+    let mut locked = mesh.lock()?;
+    let mut change = locked.change();
+    let agent = change.edit(agent, |agent| {
+        agent.cwd = root.to_string();
+        agent.git_branch = branch;
+    })?;
+    change.commit()?;
+    Ok(agent)
 }
 
 /// Whether it can be waited for: others hold the paths, or it can't be told now.

@@ -19,10 +19,12 @@ impl Supervisor<'_> {
         let work = RunWork::make(self.op, self.mesh, &self.run, &order)?;
         self.run.root = work.tree.path().to_string_lossy().into_owned();
         self.run.project = Some(work.record.project.clone());
-        let work = self.work.insert(work);
+        self.work = Some(work);
         self.run.doing = (!order.setup.is_empty()).then(|| "setting its worktree up".to_string());
         self.mesh.runs().put(&self.run)?;
         drop(lock);
+        self.move_place();
+        let Some(work) = &mut self.work else { return Ok(None) };
         let (ledger, id) = (self.mesh.runs(), self.run.id.clone());
         // If that can't be read, the worker is stopped a moment later.
         let stop_order = || ledger.stop_order(&id).ok().flatten();

@@ -79,6 +79,9 @@ fn it_binds_in_every_work_tree() {
     let id = started(&env, &["holds", "x", "--worktree", "--reserve", "a"]);
     let run = wait_for_state(&env, &id, "running");
     assert_ne!(run["root"], json!(env.work()));
+    let worker = env.registration(run["agent"].as_str().unwrap());
+    assert_eq!(worker["cwd"], run["root"], "{run}");
+    assert_ne!(worker["gitBranch"], "main", "the branch of its parent: {worker}");
     for place in [env.work(), run["root"].as_str().unwrap().into()] {
         let path = place.join("a");
         assert_eq!(env.fails(1, &["check", path.to_str().unwrap(), "--as", "Robin"]), "reserved");
