@@ -4,7 +4,8 @@
 //! ancestors (an outer harness's is inherited and doesn't count, nor does one that the harness itself was started
 //! with); the nearest ancestor process that exactly one live registration names; `$MSG_AGENT`. The ancestors are
 //! followed up to the nearest harness and no further: above it is the person who started it, and a model must not speak
-//! as that person because it left, was evicted or never joined.
+//! as that person because it left, was evicted or never joined. Nor are they followed beyond the nearest supervisor of a
+//! run: what a worker leaves behind must not speak as the worker that started its run.
 
 mod caller_traces;
 mod hook_agent;

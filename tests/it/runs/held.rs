@@ -435,6 +435,24 @@ fn who_only_names_the_run_does_not_take_its_place() {
 }
 
 #[test]
+fn what_a_nested_worker_leaves_behind_is_not_the_outer_worker() {
+    let outer = "msg run inner x --detach -q; read x < \"$HOME/go\"";
+    // Its own shell is not above it any more when it asks who it is.
+    let inner = "(sh -c 'read x < \"$HOME/left\"; msg whoami --json > \"$HOME/part\"; mv \"$HOME/part\" \"$HOME/who\"' &); \
+                 echo > \"$HOME/left\"; while ! test -e \"$HOME/who\"; do sleep 0.1; done; echo over";
+    let env = with_holder(&[script("outer", outer), script("inner", inner)].concat());
+    mkfifo(&env.home().join("left"), Mode::S_IRWXU).unwrap();
+    let args = ["run", "outer", "x", "--reserve", "a", "--name", "Outer", "--detach", "--json"];
+    let run = env.run_with(&args, &[("PATH", &path_with_msg())]).expect_code(0).json()["run"].clone();
+    let who = env.home().join("who");
+    wait_until("it has asked", || who.exists());
+    let who: Value = serde_json::from_str(&fs::read_to_string(who).unwrap()).unwrap();
+    assert_eq!(who["error"]["kind"], "not_joined", "{who}");
+    let_go(&env);
+    wait_for_state(&env, run["id"].as_str().unwrap(), "done");
+}
+
+#[test]
 fn tasks_of_a_batch_that_want_the_same_follow_each_other() {
     let alone = "mkdir \"$HOME/alone\" && cat && rmdir \"$HOME/alone\" || echo not alone";
     let env = with_repository(&script("alone", alone));

@@ -15,12 +15,14 @@ use crate::harness::{
 };
 use crate::ops::context::{Context, McpClient};
 use crate::store::Census;
+use crate::sys::detached::is_supervisor;
 use crate::sys::environment::variable;
 use crate::sys::process::{self, ProcessDetails};
 
 /// What the caller's environment says about it.
 #[derive(Debug)]
 pub(in crate::ops) struct CallerTraces {
+    /// Up to the nearest harness, or the nearest supervisor of a run.
     pub(in crate::ops) ancestors: Vec<ProcessDetails>,
     pub(in crate::ops) harness: Option<Host>,
     /// The session of the nearest harness, and its source.
@@ -93,9 +95,14 @@ impl CallerTraces {
     }
 
     pub(in crate::ops) fn gather() -> Self {
-        let ancestors = ancestry::ancestors();
+        let mut ancestors = ancestry::ancestors();
         let harness = ancestry::nearest_harness(&ancestors);
-        let session = harness.as_ref().and_then(told_session);
+        let mut session = harness.as_ref().and_then(told_session);
+        // The worker of a run speaks for itself alone: above its supervisor is who started the run, or adopted it.
+        if let Some(nearest) = ancestors.iter().position(|details| is_supervisor(details.pid)) {
+            ancestors.truncate(nearest + 1);
+            session = None;
+        }
         Self { ancestors, harness, session }
     }
 
