@@ -358,30 +358,49 @@ fn why_a_run_waits_is_not_written_anew_each_second() {
     wait_for_state(&env, &id, "stopped");
 }
 
-#[test]
-fn paths_stay_reserved_until_a_limit_is_reset() {
-    let env = with_repository("");
-    env.join("Robin");
-    let joins = r#"printf '{"session_id":"s-1","cwd":"%s","source":"startup","hook_event_name":"SessionStart"}' "$PWD" |
+/// Lines of a stand-in for a client, whose hooks join.
+const JOINS: &str = r#"printf '{"session_id":"s-1","cwd":"%s","source":"startup","hook_event_name":"SessionStart"}' "$PWD" |
   msg hook claude SessionStart >/dev/null
 "#;
+
+/// Starts a worker that is at its limit for so many seconds, and runs these lines first; returns the id of its run.
+fn started_at_limit(env: &TestEnvironment, lines: &str, seconds: &str) -> String {
+    let client = super::limits::CLIENT.replace("+ 20", &format!("+ {seconds}"));
+    let path = put_harness(env, &client.replacen('\n', &format!("\n{lines}"), 1));
+    let args = ["run", "claude", "x", "--reserve", "a", "--name", "Helper", "--detach", "--json"];
+    let run = env.run_with(&args, &[("PATH", &path)]).expect_code(0).json()["run"].clone();
+    run["id"].as_str().unwrap().to_string()
+}
+
+#[test]
+fn paths_stay_reserved_until_a_limit_is_reset() {
     // With hooks that take the place over, and without.
-    for hooks in [joins, ""] {
-        let client = super::limits::CLIENT.replace("+ 20", "+ 5");
-        let path = put_harness(&env, &client.replacen('\n', &format!("\n{hooks}"), 1));
-        let args = ["run", "claude", "x", "--reserve", "a", "--name", "Helper", "--detach", "--json"];
-        let id = env.run_with(&args, &[("PATH", &path)]).expect_code(0).json()["run"]["id"].clone();
-        let id = id.as_str().unwrap();
-        wait_until("it is at its limit", || {
-            let run = shown(&env, id);
-            let is_held = held(&env) == [("a".to_string(), "Helper".to_string())];
-            let is_limited = run["state"] == "limited" && shown(&env, id)["state"] == "limited";
-            assert!(is_held || !is_limited, "{run}");
-            is_limited
+    for hooks in [JOINS, ""] {
+        let env = with_repository("");
+        let id = started_at_limit(&env, hooks, "1000");
+        // It says why once the worker has ended.
+        wait_until("it rests", || {
+            let run = shown(&env, &id);
+            run["state"] == "limited" && run["reason"].is_string()
         });
-        assert_eq!(wait_for_state(&env, id, "done")["result"], "all done");
+        assert_eq!(held(&env), [("a".to_string(), "Helper".to_string())]);
+        env.ok(&["runs", "stop", &id]);
+        wait_for_state(&env, &id, "stopped");
         assert_eq!(held(&env), []);
-        fs::remove_file(env.work().join("calls")).unwrap();
+    }
+}
+
+#[test]
+fn a_worker_that_goes_on_after_a_limit_has_its_paths() {
+    let notes = r#"msg reservations --json | tr -d ' \n' | grep -o '"holder":"[^"]*"' >> "$HOME/holders"
+"#;
+    for hooks in [JOINS, ""] {
+        let env = with_repository("");
+        let id = started_at_limit(&env, &[hooks, notes].concat(), "1");
+        assert_eq!(wait_for_state(&env, &id, "done")["result"], "all done");
+        let holders = fs::read_to_string(env.home().join("holders")).unwrap();
+        assert_eq!(holders, "\"holder\":\"Helper\"\n".repeat(2));
+        assert_eq!(held(&env), []);
     }
 }
 
