@@ -71,6 +71,7 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<ClaimOutcome, CommandErr
         wanted.compare(&roster, &caller, clock::now());
     }
     let spellings = look_up(&mesh);
+    let run = own_run_id(&mesh)?;
     let parsed_spec = ParsedSpec::read(place)?;
     let mut locked = mesh.lock_with_claims()?;
     let mut tasks = LockedTasks::open(op, &mesh, &mut locked, &caller, spellings)?;
@@ -99,7 +100,6 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<ClaimOutcome, CommandErr
     // They are written first but bind only with the claim: one replacement of the claims decides about both.
     let taken = take_paths(&mut tasks, &wanted)?;
     let me = &taken.agent;
-    let run = own_run_id();
     let number = tasks.next_number(&task, run.clone())?;
     let claim = Claim {
         number: Some(number),

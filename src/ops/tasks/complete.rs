@@ -75,7 +75,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
         });
     }
     let claim = tasks.own_claim(&board, &task)?;
-    token.as_ref().map_or(Ok(()), |token| token.check(&claim, &tasks.spellings))?;
+    token.check(&claim, &tasks.spellings)?;
     let unblocked = board.unblocked_by(&task);
     let completion = Completion {
         spec: claim.spec.clone(),

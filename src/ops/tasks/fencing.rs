@@ -1,47 +1,55 @@
-//! Fencing: whoever was given a task for a run, and lost it since, can neither complete it nor have its work merged.
+//! Fencing: whoever was given a task for a run, and lost it since, can neither complete it, give it up or
+//! pass it on, nor have its work merged.
 
 use crate::domain::runs::{Run, RunClaim, RunId};
 use crate::domain::{TaskRef, quote_code, quote_name};
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::runs::RUN_VARIABLE;
+use crate::ops::runs::own_run::worker_run;
 use crate::store::{Claim, Mesh};
 use crate::sys::environment::variable;
 
 use super::spec_key::Spellings;
 
-/// The run that this command belongs to, as its environment says.
-pub(super) fn own_run_id() -> Option<String> {
-    variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok()).map(|id| id.to_string())
+/// The run that a claim of this command is for. The variable alone gives nobody a right.
+pub(super) fn own_run_id(mesh: &Mesh) -> Result<Option<String>, CommandError> {
+    Ok(worker_run(mesh)?.map(|run| run.id.to_string()))
 }
 
-/// What a worker was given with its task: it carries the id of its run, and the run has the number of the claim.
+/// What a worker was given with its task: the run that it belongs to has the number of the claim.
 pub(super) struct FencingToken {
-    run: RunId,
-    claim: RunClaim,
+    /// `None` if the caller belongs to no run that was given a task.
+    given: Option<(RunId, RunClaim)>,
 }
 
 impl FencingToken {
-    /// The token of whoever calls; `None` if it belongs to no run that was given a task.
-    pub(super) fn of_caller(mesh: &Mesh) -> Result<Option<Self>, CommandError> {
-        let Some(run) = variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok()) else { return Ok(None) };
-        let claim = mesh.runs().get(&run)?.and_then(|run| run.claim);
-        Ok(claim.map(|claim| Self { run, claim }))
+    /// The token of whoever calls. The variable counts for what has outlived its supervisor.
+    pub(super) fn of_caller(mesh: &Mesh) -> Result<Self, CommandError> {
+        let run = match worker_run(mesh)? {
+            Some(run) => Some(run),
+            None => match variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok()) {
+                Some(id) => mesh.runs().get(&id)?,
+                None => None,
+            },
+        };
+        Ok(Self { given: run.and_then(|run| Some((run.id, run.claim?))) })
     }
 
-    /// Refuses to complete a task that was claimed for somebody else since.
+    /// Refuses to end or pass on a claim that was made for somebody else since.
     pub(super) fn check(&self, claim: &Claim, spellings: &Spellings) -> Result<(), CommandError> {
-        let is_same = claim.task == self.claim.task && spellings.are_same(&claim.spec, &self.claim.spec);
-        let is_ours = claim.run.as_deref() == Some(self.run.as_str());
-        if !is_same || is_ours || claim.number <= self.claim.number {
+        let Some((run, given)) = &self.given else { return Ok(()) };
+        let is_same = claim.task == given.task && spellings.are_same(&claim.spec, &given.spec);
+        let is_ours = claim.run.as_deref() == Some(run.as_str());
+        if !is_same || is_ours || claim.number <= given.number {
             return Ok(());
         }
         let text = format!(
             "{} was given away since run {} had it: {} has it now (number {}, yours is {})",
             quote_code(&claim.task),
-            self.run,
+            run,
             quote_name(&claim.agent),
             shown(claim.number),
-            shown(self.claim.number)
+            shown(given.number)
         );
         Err(CommandError::new(CommandErrorKind::NotYours, text).fact("agent", claim.agent.as_str()))
     }

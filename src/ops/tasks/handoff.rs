@@ -19,6 +19,7 @@ use crate::ops::reservations::rules::drop_waits_for;
 use crate::ops::reservations::waiting;
 use crate::store::{Claim, LockedMesh, Mesh};
 
+use super::fencing::FencingToken;
 use super::locked_tasks::{LockedTasks, PreloadedSpec};
 use super::task_args::{check_id, check_notes, release_task_paths, task_of};
 
@@ -49,6 +50,7 @@ pub fn handoff(
     check_id(task)?;
     check_notes(notes)?;
     let (mesh, caller) = identity::own_caller(op)?;
+    let token = FencingToken::of_caller(&mesh)?;
     // Before any lock is taken, because git may take long; and while the task is still the caller's.
     let brief = has_brief.then(|| brief_of_caller(op, &mesh, &caller, to)).transpose()?;
     let (early, spellings) = PreloadedSpec::read(op, &mesh, &caller, spec, task);
@@ -57,6 +59,7 @@ pub fn handoff(
     let parsed_spec = tasks.spec_of(early, spec, task)?;
     let board = tasks.board(&parsed_spec);
     let claim = tasks.own_claim(&board, &board.meant(task))?;
+    token.check(&claim, &tasks.spellings)?;
     let task = claim.task.as_str();
     let task_ref = task_of(&claim);
     let is_of_task = |held: &&Reservation| held.task.as_ref() == Some(&task_ref);

@@ -7,6 +7,7 @@ use crate::ops::error::CommandError;
 use crate::ops::reservations::waiting;
 use crate::store::Claim;
 
+use super::fencing::FencingToken;
 use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
 use super::task_args::{check_id, task_of};
 
@@ -14,6 +15,7 @@ use super::task_args::{check_id, task_of};
 pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim, CommandError> {
     task.map_or(Ok(()), check_id)?;
     let (mesh, caller) = identity::own_caller(op)?;
+    let token = FencingToken::of_caller(&mesh)?;
     let (early, spellings) = match task {
         Some(task) => PreloadedSpec::read(op, &mesh, &caller, spec, task),
         None => (None, look_up(&mesh)),
@@ -28,6 +30,7 @@ pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim,
         }
         None => tasks.only_claim()?,
     };
+    token.check(&claim, &tasks.spellings)?;
     tasks.claims.remove(&claim);
     tasks.stage_claims()?;
     tasks.change.decided();

@@ -1,0 +1,65 @@
+//! Who may complete, give up or pass on a task that was a run's, and when its work is merged.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{let_go, started, task, with_lost_task, with_spec};
+use crate::runs::{script, wait_for_state};
+use crate::support::environment::TestEnvironment;
+
+/// A run in a worktree that changed a file and ended without completing its task T-3.
+fn with_ended_run() -> (TestEnvironment, String) {
+    let env = with_spec(&script("writes", "cat >/dev/null; echo mine > b; echo did it"));
+    let id = started(&env, &["writes", "--task", "T-3", "--name", "Helper", "--worktree"]);
+    wait_for_state(&env, &id, "done");
+    assert_eq!(task(&env, "T-3"), ("open".to_string(), Value::Null));
+    env.join("Bob");
+    (env, id)
+}
+
+fn content(env: &TestEnvironment) -> String {
+    fs::read_to_string(env.work().join("b")).unwrap()
+}
+
+#[test]
+fn a_worker_that_lost_its_task_does_not_get_at_it_by_another_name() {
+    let (env, path, first) = with_lost_task();
+    let attempts = [
+        "env -u MSG_RUN msg complete T-3 --as Bob --json",
+        "msg unclaim T-3 --as Bob --json",
+        "env -u MSG_RUN msg unclaim --as Bob --json",
+        "msg handoff T-3 Ann --as Bob --json",
+        "MSG_RUN=x9x9x9 msg complete T-3 --as Bob --json",
+    ];
+    fs::write(env.home().join("do"), attempts.join("\n")).unwrap();
+    let ended = env.run_with(&["runs", "resume", &first, "--json"], &[("PATH", &path)]).expect_code(0);
+    let said = ended.json()["run"]["result"].as_str().unwrap().to_string();
+    assert_eq!(said.matches("was given away since run").count(), attempts.len(), "{said}");
+    assert_eq!(task(&env, "T-3"), ("claimed".to_string(), json!("Bob")));
+    env.ok(&["complete", "T-3", "--as", "Bob"]);
+}
+
+#[test]
+fn what_is_left_of_a_run_can_not_give_up_the_task_of_the_next() {
+    let (env, first) = with_ended_run();
+    let id = started(&env, &["holds", "--task", "T-3", "--name", "Helper"]);
+    wait_for_state(&env, &id, "running");
+    for args in [["unclaim", "T-3"].as_slice(), &["handoff", "T-3", "Bob"], &["complete", "T-3"]] {
+        let args = [args, &["--spec", "plan.md", "--as", "Helper", "--json"]].concat();
+        let ended = env.run_with(&args, &[("MSG_RUN", &first)]).expect_code(1);
+        assert_eq!(ended.kind(), "not_yours", "{ended}");
+        assert_eq!(task(&env, "T-3"), ("claimed".to_string(), json!("Helper")));
+    }
+    let_go(&env);
+    wait_for_state(&env, &id, "done");
+}
+
+#[test]
+fn who_only_names_a_run_does_not_claim_for_it() {
+    let (env, id) = with_ended_run();
+    let args = ["claim", "T-3", "--spec", "plan.md", "--as", "Bob", "--json"];
+    env.run_with(&args, &[("MSG_RUN", &id)]).expect_code(0);
+    assert_eq!(env.fails(1, &["runs", "merge", &id]), "not_yours");
+    assert_eq!(content(&env), "one\n");
+}
