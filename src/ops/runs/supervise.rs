@@ -24,6 +24,7 @@ use super::worker_call;
 use super::worker_output::WorkerOutput;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::tasks::withdraw_claim;
 
 /// How often an account may be at its limit before a run gives up.
 const MOST_LIMITED: usize = 20;
@@ -46,7 +47,12 @@ pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
         KeptAtOnce::Refused => return Ok(()),
     };
     if admit(&mesh, &mut run, &order, starter)? == Admission::Refused {
-        worker.iter().for_each(|worker| kept_place::give_up(op, &mesh, worker));
+        if let Some(worker) = &worker {
+            if let Err(error) = withdraw_claim(&mesh, &run) {
+                op.warn(format!("the number of a claim could not be taken back: {error}"));
+            }
+            kept_place::give_up(op, &mesh, worker);
+        }
         return Ok(());
     }
     adopt_orphans();

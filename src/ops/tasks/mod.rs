@@ -37,7 +37,7 @@ pub use unclaim::unclaim;
 
 pub(super) use fencing::merge_refusal;
 pub(super) use list::boards;
-pub(super) use run_task::{RunTask, claim_for_run, look_for_run, release_after_run};
+pub(super) use run_task::{RunTask, claim_for_run, look_for_run, release_after_run, withdraw_claim};
 pub(super) use spec::problems;
 pub(super) use spec_key::Spellings;
 pub(super) use stale_claims::is_stale;

@@ -157,6 +157,20 @@ pub(in crate::ops) fn claim_for_run(
     Ok((taken, RunClaim { spec: claim.spec, task: claim.task, number: Some(number) }))
 }
 
+/// Takes back that the task was claimed for something that did not become a run: whoever had it before can be merged as
+/// before. To be called while the claim is still there, so that nobody else can have made one.
+pub(in crate::ops) fn withdraw_claim(mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
+    let Some(RunClaim { spec, task, .. }) = &run.claim else { return Ok(()) };
+    let task = TaskRef { spec: spec.clone(), id: task.clone() };
+    let mut locked = mesh.lock_with_claims()?;
+    let mut change = locked.change();
+    let (mut numbers, _) = change.claim_numbers()?;
+    if numbers.withdraw(&task, run.id.as_str()) {
+        change.set_claim_numbers(&numbers)?;
+    }
+    Ok(change.commit()?)
+}
+
 /// Gives back the task of a run that has ended, unless it was completed or given away, and notes why.
 pub(in crate::ops) fn release_after_run(
     op: &Op,

@@ -34,6 +34,9 @@ pub struct ClaimNumber {
     /// The run that it was last claimed for, if it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
+    /// The run that it was claimed for before that, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    former: Option<String>,
     /// Why the last run that had it ended without completing it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<TaskNote>,
@@ -63,8 +66,22 @@ impl ClaimNumbers {
         let floor = self.floor;
         let last = self.entry(task);
         last.number = last.number.max(floor) + 1;
-        last.run = run;
+        // One that claims it again has not lost it meanwhile.
+        if last.run != run {
+            last.former = std::mem::replace(&mut last.run, run);
+        }
         last.number
+    }
+
+    /// Takes back that the task was last claimed for this run, because that did not become one: whoever had it before
+    /// counts again. The number stays, so that none is given twice. Returns whether something changed.
+    pub fn withdraw(&mut self, task: &TaskRef, run: &str) -> bool {
+        let is_last = self.get(task).is_some_and(|last| last.run.as_deref() == Some(run));
+        if is_last {
+            let last = self.entry(task);
+            last.run = last.former.take();
+        }
+        is_last
     }
 
     /// Notes why the task came back.
@@ -122,5 +139,22 @@ mod tests {
         assert_eq!(again.next(&task, None), 101);
         let other = TaskRef { id: "T-2".to_string(), ..task };
         assert_eq!(again.next(&other, None), 101);
+    }
+
+    #[test]
+    fn what_did_not_become_a_run_is_as_if_it_had_claimed_nothing() {
+        let task = TaskRef { spec: "/s.md".to_string(), id: "T-1".to_string() };
+        let mut numbers = ClaimNumbers::default();
+        let run_of = |numbers: &ClaimNumbers| numbers.get(&task).and_then(|last| last.run.clone());
+        for (before, number) in [(None, 1), (Some("r1".to_string()), 4)] {
+            assert_eq!(numbers.next(&task, before.clone()), number);
+            assert!(!numbers.withdraw(&task, "r2"));
+            // It may have claimed it twice.
+            numbers.next(&task, Some("r2".to_string()));
+            assert_eq!(numbers.next(&task, Some("r2".to_string())), number + 2);
+            assert!(numbers.withdraw(&task, "r2"));
+            assert_eq!(run_of(&numbers), before);
+        }
+        assert_eq!(numbers.next(&task, None), 7);
     }
 }

@@ -22,6 +22,10 @@ fn content(env: &TestEnvironment) -> String {
     fs::read_to_string(env.work().join("b")).unwrap()
 }
 
+fn bob_claims(env: &TestEnvironment) {
+    env.ok(&["claim", "T-3", "--spec", "plan.md", "--as", "Bob"]);
+}
+
 #[test]
 fn a_worker_that_lost_its_task_does_not_get_at_it_by_another_name() {
     let (env, path, first) = with_lost_task();
@@ -62,4 +66,29 @@ fn who_only_names_a_run_does_not_claim_for_it() {
     env.run_with(&args, &[("MSG_RUN", &id)]).expect_code(0);
     assert_eq!(env.fails(1, &["runs", "merge", &id]), "not_yours");
     assert_eq!(content(&env), "one\n");
+}
+
+#[test]
+fn a_start_that_was_refused_takes_nothing_from_the_run_before() {
+    let (env, id) = with_ended_run();
+    env.ok(&["budget", "set", "1usd"]);
+    let refused = || {
+        let args = ["run", "holds", "--task", "T-3", "--spec", "plan.md", "--json"];
+        let ended = env.run(&args).expect_code(1);
+        assert_eq!(ended.json()["error"]["gate"], "budget", "{ended}");
+        assert_eq!(task(&env, "T-3"), ("open".to_string(), Value::Null));
+    };
+    refused();
+    refused();
+    // Whoever had the task in truth counts, before such a start and after it.
+    bob_claims(&env);
+    env.ok(&["unclaim", "T-3", "--as", "Bob"]);
+    refused();
+    assert_eq!(env.fails(1, &["runs", "merge", &id]), "not_yours");
+    let again = started(&env, &["writes", "again", "--task", "T-3", "--worktree", "--budget", "0.1usd"]);
+    wait_for_state(&env, &again, "done");
+    refused();
+    assert_eq!(env.fails(1, &["runs", "merge", &id]), "not_yours");
+    env.ok(&["runs", "merge", &again]);
+    assert_eq!(content(&env), "mine\n");
 }
