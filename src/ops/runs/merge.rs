@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::domain::runs::Run;
 use crate::domain::shell_word;
-use crate::store::RunOrder;
+use crate::store::{Mesh, RunOrder};
 use crate::sys::files::{self, Scratch};
 use crate::sys::git::run_tree::{
     FileChangeKind, MergeConflict, MergePreview, PreparedMerge, TreeChange, WantedFiles,
@@ -76,11 +76,7 @@ pub fn merge(
         person_required::required(|| person_required::with_mesh(op, &line))?;
     }
     let mut ended = ended_work(op, &mesh, id, "merge")?;
-    if given_away == GivenAwayTask::Refuse
-        && let Some(refused) = merge_refusal(&mesh, &ended.run)?
-    {
-        return Err(refused);
-    }
+    check_task(&mesh, &ended.run, given_away)?;
     let root = ended.work.tree.repository().root().to_path_buf();
     if root != Path::new(&ended.work.record.project) && !op.cwd.starts_with(&root) {
         let text =
@@ -111,6 +107,7 @@ pub fn merge(
                 let (run, work) = ended.unlocked();
                 test_merged(op, (&run, &work), &order, &prepared, command)?;
                 ended = ended_work(op, &mesh, id, "merge")?;
+                check_task(&mesh, &ended.run, given_away)?;
                 check_reserved(op, &root, &prepared)?;
                 if ended.work.record.tip != work.record.tip {
                     let text = format!(
@@ -131,6 +128,14 @@ pub fn merge(
     ended.work.put()?;
     let root = root.display().to_string();
     Ok(MergeReport { run: ended.run, end, root })
+}
+
+/// Refuses work whose task was claimed by another since.
+fn check_task(mesh: &Mesh, run: &Run, given_away: GivenAwayTask) -> Result<(), CommandError> {
+    match given_away {
+        GivenAwayTask::Refuse => merge_refusal(mesh, run)?.map_or(Ok(()), Err),
+        GivenAwayTask::Accept => Ok(()),
+    }
 }
 
 /// Writes what was prepared. A file that changed since then stops it before the first write.

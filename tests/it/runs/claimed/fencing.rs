@@ -1,12 +1,13 @@
 //! Who may complete, give up or pass on a task that was a run's, and when its work is merged.
 
 use std::fs;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
 use super::{let_go, started, task, with_lost_task, with_spec};
 use crate::runs::{script, wait_for_state};
-use crate::support::environment::TestEnvironment;
+use crate::support::environment::{TestEnvironment, wait_until};
 
 /// A run in a worktree that changed a file and ended without completing its task T-3.
 fn with_ended_run() -> (TestEnvironment, String) {
@@ -91,4 +92,20 @@ fn a_start_that_was_refused_takes_nothing_from_the_run_before() {
     assert_eq!(env.fails(1, &["runs", "merge", &id]), "not_yours");
     env.ok(&["runs", "merge", &again]);
     assert_eq!(content(&env), "mine\n");
+}
+
+#[test]
+fn a_task_that_is_given_away_while_its_work_is_tested_is_not_merged() {
+    let (env, id) = with_ended_run();
+    let verify = "touch \"$HOME/begun\" && read x < \"$HOME/go\"";
+    let mut merging = env.msg();
+    merging.args(["runs", "merge", &id, "--verify", verify, "--json"]);
+    let merging = merging.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("it is tested", || env.home().join("begun").exists());
+    bob_claims(&env);
+    let_go(&env);
+    let output = merging.wait_with_output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["error"]["kind"], "not_yours", "{answer}");
+    assert_eq!(content(&env), "one\n");
 }
