@@ -2,7 +2,7 @@
 //! session under which a place is kept for a worker.
 
 use crate::domain::runs::{Run, RunId};
-use crate::domain::{RecordedProcess, SessionId, SessionIdError};
+use crate::domain::{Agent, Pid, RecordedProcess, SessionId, SessionIdError};
 use crate::harness::ancestry;
 use crate::store::Mesh;
 use crate::sys::process;
@@ -12,7 +12,17 @@ use crate::ops::error::CommandError;
 /// The run whose supervisor is the nearest one above this process. A supervisor starts its worker, and on Linux adopts
 /// what leaves it.
 pub(in crate::ops) fn worker_run(mesh: &Mesh) -> Result<Option<Run>, CommandError> {
-    let above: Vec<_> = ancestry::all_ancestors().into_iter().filter_map(process::identify).collect();
+    nearest_run(mesh, ancestry::all_ancestors())
+}
+
+/// The run that a live agent works for, by the same rule.
+pub(in crate::ops) fn run_of_agent(mesh: &Mesh, agent: &Agent) -> Result<Option<Run>, CommandError> {
+    nearest_run(mesh, ancestry::above(agent.process.pid()))
+}
+
+/// The run whose supervisor comes first among these processes.
+fn nearest_run(mesh: &Mesh, processes: Vec<Pid>) -> Result<Option<Run>, CommandError> {
+    let above: Vec<_> = processes.into_iter().filter_map(process::identify).collect();
     let place = |run: &Run| match &run.owner {
         RecordedProcess::Pinned(owner) => above.iter().position(|process| process == owner),
         RecordedProcess::Bare { .. } => None,

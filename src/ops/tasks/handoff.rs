@@ -17,6 +17,7 @@ use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
 use crate::ops::reservations::covering::contains;
 use crate::ops::reservations::rules::drop_waits_for;
 use crate::ops::reservations::waiting;
+use crate::ops::runs::own_run::run_of_agent;
 use crate::store::{Claim, LockedMesh, Mesh};
 
 use super::fencing::FencingToken;
@@ -66,11 +67,12 @@ pub fn handoff(
     let paths: Vec<Reservation> = tasks.me.reservations.iter().filter(is_of_task).cloned().collect();
     let covered = held_besides(&tasks.me, &task_ref, &paths, tasks.now)?;
     let heir = bequeath(&mut tasks, to, &task_ref, &paths)?;
-    // Whoever had it before can't complete it any more.
-    let number = tasks.next_number(&task_ref, None)?;
+    // Whoever had it before can't complete it any more. A worker has it for its run, which may have had it before.
+    let run = run_of_agent(&mesh, &heir)?.map(|run| run.id.to_string());
+    let number = tasks.next_number(&task_ref, run.clone())?;
     let passed = Claim {
         number: Some(number),
-        run: None,
+        run,
         agent: heir.name.to_string(),
         session: heir.session.to_string(),
         process: heir.process.clone(),

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::{let_go, started, task, with_lost_task, with_spec};
+use super::{let_go, started, task, with_lost_task, with_spec, with_stand_in};
 use crate::runs::{script, wait_for_state};
 use crate::support::environment::{TestEnvironment, wait_until};
 
@@ -108,4 +108,27 @@ fn a_task_that_is_given_away_while_its_work_is_tested_is_not_merged() {
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["error"]["kind"], "not_yours", "{answer}");
     assert_eq!(content(&env), "one\n");
+}
+
+#[test]
+fn a_task_that_is_handed_back_to_its_worker_is_completed_and_merged() {
+    for profile in ["does", "hooked"] {
+        let (env, path) = with_stand_in(&script("does", "cat >/dev/null; sh \"$HOME/do\""));
+        let what = "echo mine > b; msg handoff T-3 Robin; read x < \"$HOME/go\"; msg complete T-3";
+        fs::write(env.home().join("do"), what).unwrap();
+        env.join("Robin");
+        let args =
+            ["run", profile, "--task", "T-3", "--spec", "plan.md", "--name", "Ann", "--worktree", "--detach"];
+        let args = [args.as_slice(), &["--json"]].concat();
+        let answer = env.run_with(&args, &[("PATH", &path)]).expect_code(0).json();
+        let id = answer["run"]["id"].as_str().unwrap();
+        wait_until("it is Robin's", || task(&env, "T-3") == ("claimed".to_string(), json!("Robin")));
+        env.ok(&["handoff", "T-3", "Ann", "--spec", "plan.md", "--as", "Robin"]);
+        assert_eq!(task(&env, "T-3"), ("claimed".to_string(), json!("Ann")));
+        let_go(&env);
+        let run = wait_for_state(&env, id, "done");
+        assert_eq!(task(&env, "T-3").0, "done", "{run}");
+        env.ok(&["runs", "merge", id]);
+        assert_eq!(content(&env), "mine\n");
+    }
 }
