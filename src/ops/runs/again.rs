@@ -139,8 +139,14 @@ fn request(run: &Run, order: &RunOrder) -> Result<RunRequest, CommandError> {
         reserve: order.reserve.clone(),
         reserve_from: Some(reserved_gate::tree_of(run)),
         is_to_wait: order.is_to_wait,
-        claims: order.task.clone().map(|task| (task.id, task.file)),
+        claims: claims(run, order),
     })
+}
+
+/// The task that it had. A session that went on without it may have it again.
+fn claims(run: &Run, order: &RunOrder) -> Option<(String, Option<String>)> {
+    let ordered = order.task.clone().map(|task| (task.id, task.file));
+    ordered.or_else(|| run.claim.clone().map(|claim| (claim.task, Some(claim.spec))))
 }
 
 /// The tree that it worked for, if that is still there.

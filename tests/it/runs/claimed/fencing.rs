@@ -132,3 +132,20 @@ fn a_task_that_is_handed_back_to_its_worker_is_completed_and_merged() {
         assert_eq!(content(&env), "mine\n");
     }
 }
+
+#[test]
+fn a_session_that_is_continued_twice_has_its_task_again_if_it_is_free() {
+    let (env, path, first) = with_lost_task();
+    let resume = |id: &str| {
+        let ended = env.run_with(&["runs", "resume", id, "--json"], &[("PATH", &path)]).expect_code(0);
+        ended.json()["run"].clone()
+    };
+    fs::write(env.home().join("do"), "true").unwrap();
+    let second = resume(&first);
+    assert_eq!(second["claim"]["number"], 1);
+    env.ok(&["unclaim", "T-3", "--as", "Bob"]);
+    fs::write(env.home().join("do"), "msg complete T-3 --json").unwrap();
+    let third = resume(second["id"].as_str().unwrap());
+    assert_eq!(third["claim"]["number"], 3, "{third}");
+    assert_eq!(task(&env, "T-3").0, "done", "{third}");
+}
