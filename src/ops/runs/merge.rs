@@ -72,7 +72,9 @@ pub fn merge(
     let unknown = || find_nothing(id);
     let mesh = op.mesh()?.ok_or_else(unknown)?;
     if given_away == GivenAwayTask::Accept {
-        let line = format!("msg runs merge {} --given-away", shell_word(id));
+        let commit = if target == MergeTarget::Commit { " --commit" } else { "" };
+        let verify = verify.map_or_else(String::new, |command| format!(" --verify {}", shell_word(command)));
+        let line = format!("msg runs merge {} --given-away{commit}{verify}", shell_word(id));
         person_required::required(|| person_required::with_mesh(op, &line))?;
     }
     let mut ended = ended_work(op, &mesh, id, "merge")?;

@@ -31,8 +31,14 @@ pub(in crate::ops) fn settle(op: &Op, mesh: &Mesh) -> Result<(), CommandError> {
     }
     let _lock = mesh.runs().lock_work()?;
     for run in unsettled(mesh)? {
-        if let Err(error) = settle_one(op, mesh, &run) {
-            op.warn(format!("the work of run {} could not be saved yet: {}", run.id, error.message));
+        let warn = |what: &str, error: &CommandError| op.warn(format!("{what} yet: {}", error.message));
+        let id = &run.id;
+        if let Err(error) = settle_work(op, mesh, &run) {
+            warn(&format!("the work of run {id} could not be saved"), &error);
+        } else if let Err(error) = release_after_run(op, mesh, &run, &format!("run {id} was interrupted")) {
+            warn(&format!("the task of run {id} could not be given back"), &error);
+        } else if let Err(error) = mesh.runs().mark_settled(id) {
+            warn(&format!("run {id} could not be marked as settled"), &error.into());
         }
     }
     Ok(())
@@ -55,7 +61,8 @@ fn unsettled(mesh: &Mesh) -> Result<Vec<Run>, CommandError> {
     Ok(found)
 }
 
-fn settle_one(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
+/// Ends what is left of the run, commits its work and frees its directory.
+fn settle_work(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
     end_carriers(&run.id)?;
     if let Some(mut work) = RunWork::load(op, mesh, &run.id)?
         && work.record.stage != WorkStage::Discarded
@@ -64,8 +71,7 @@ fn settle_one(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
         let teardown = mesh.runs().order(&run.id)?.worktree.unwrap_or_default().teardown;
         work.free_after_death(run, &teardown)?;
     }
-    release_after_run(op, mesh, run, &format!("run {} was interrupted", run.id))?;
-    Ok(mesh.runs().mark_settled(&run.id)?)
+    Ok(())
 }
 
 /// Ends the processes that carry the id of a run whose supervisor died, and waits until they are gone.

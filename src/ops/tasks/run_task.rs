@@ -178,7 +178,7 @@ pub(in crate::ops) fn release_after_run(
     run: &Run,
     why: &str,
 ) -> Result<(), CommandError> {
-    let Some(RunClaim { spec, task, number }) = &run.claim else { return Ok(()) };
+    let Some(RunClaim { spec, task, .. }) = &run.claim else { return Ok(()) };
     let task = TaskRef { spec: spec.clone(), id: task.clone() };
     let spellings = look_up(mesh);
     let mut locked = mesh.lock_with_claims()?;
@@ -199,7 +199,9 @@ pub(in crate::ops) fn release_after_run(
     let text: String = why.chars().take(500).collect();
     numbers.note(&task, TaskNote { run: run.id.to_string(), text: text.clone(), at: clock::now() });
     change.set_claim_numbers(&numbers)?;
-    let is_it = |claim: &Claim| claim.task == task.id && claim.spec == task.spec && claim.number == *number;
+    // By the run and not by its number: its worker may have claimed the task again.
+    let is_of_run = |claim: &Claim| claim.run.as_deref() == Some(run.id.as_str());
+    let is_it = |claim: &Claim| claim.task == task.id && claim.spec == task.spec && is_of_run(claim);
     let held = change.claims()?.iter().find(is_it);
     if let Some(held) = &held {
         change.edit_claims(|claims| claims.remove(held))?;

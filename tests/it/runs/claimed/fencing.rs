@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::{let_go, started, task, with_lost_task, with_spec, with_stand_in};
-use crate::runs::{script, wait_for_state};
+use super::{kill_supervisor, let_go, started, task, with_lost_task, with_spec, with_stand_in};
+use crate::runs::{script, shown, wait_for_state};
 use crate::support::environment::{TestEnvironment, wait_until};
 
 /// A run in a worktree that changed a file and ended without completing its task T-3.
@@ -148,4 +148,48 @@ fn a_session_that_is_continued_twice_has_its_task_again_if_it_is_free() {
     let third = resume(second["id"].as_str().unwrap());
     assert_eq!(third["claim"]["number"], 3, "{third}");
     assert_eq!(task(&env, "T-3").0, "done", "{third}");
+}
+
+#[test]
+fn a_task_that_a_worker_claimed_again_comes_back_after_a_kill() {
+    let again = "cat >/dev/null; msg unclaim; msg claim T-3; touch \"$HOME/again\"; read x < \"$HOME/go\"";
+    let env = with_spec(&[script("again", again), script("quick", "cat")].concat());
+    let id = started(&env, &["again", "--task", "T-3"]);
+    wait_until("it has it again", || env.home().join("again").exists());
+    assert_eq!(task(&env, "T-3").0, "claimed");
+    kill_supervisor(&env, &id);
+    env.ok(&["run", "quick", "x"]);
+    let claims = fs::read_to_string(env.mesh().join("claims.json")).unwrap_or_default();
+    assert!(!claims.contains("T-3"), "{claims}");
+    let tasks = env.ok(&["tasks", "--spec", "plan.md"])["tasks"].clone();
+    assert_eq!(tasks[2]["notes"], format!("run {id} was interrupted"));
+}
+
+#[test]
+fn it_is_said_if_only_the_task_could_not_be_given_back() {
+    let env = with_spec(&script("quick", "cat"));
+    let id = started(&env, &["holds", "--task", "T-3", "--worktree"]);
+    wait_for_state(&env, &id, "running");
+    kill_supervisor(&env, &id);
+    let (numbers, aside) = (env.mesh().join("claim-numbers.json"), env.home().join("numbers"));
+    fs::rename(&numbers, &aside).unwrap();
+    fs::create_dir(&numbers).unwrap();
+    let warnings = |task| env.run(&["run", "quick", task, "--json"]).expect_code(0).stderr;
+    let said = warnings("x");
+    assert!(said.contains(&format!("the task of run {id} could not be given back yet")), "{said}");
+    assert!(!said.contains("could not be saved"), "{said}");
+    fs::remove_dir(&numbers).unwrap();
+    fs::rename(&aside, &numbers).unwrap();
+    assert_eq!(warnings("y"), "");
+    assert_eq!(task(&env, "T-3").0, "open");
+}
+
+#[test]
+fn the_line_for_a_person_has_all_that_was_asked_for() {
+    let (env, id) = with_ended_run();
+    let args = ["runs", "merge", &id, "--given-away", "--commit", "--verify", "make it", "--json"];
+    let ended = env.run_with(&args, &[("MSG_RUN", &id)]).expect_code(1);
+    let line = format!("msg runs merge {id} --given-away --commit --verify 'make it'");
+    assert!(ended.json()["error"].to_string().contains(&line), "{ended}");
+    assert_eq!(shown(&env, &id)["state"], "done");
 }
