@@ -71,7 +71,6 @@ pub fn shown(env: &TestEnvironment, id: &str) -> Value {
 }
 
 #[track_caller]
-#[track_caller]
 pub fn wait_for_state(env: &TestEnvironment, id: &str, state: &str) -> Value {
     wait_for_run(env, id, state, |run| run["state"] == state)
 }
