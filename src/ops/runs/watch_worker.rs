@@ -220,7 +220,11 @@ impl<'s, 'a> Watcher<'s, 'a> {
         if self.reader.is_none() {
             self.enrol(pid);
         }
-        self.supervisor.set_state(RunState::Running)
+        // It may have asked something already.
+        match self.supervisor.run.state {
+            RunState::Starting => self.supervisor.set_state(RunState::Running),
+            _ => Ok(()),
+        }
     }
 
     /// A command has no hooks that would join, so we do it. Without a name in the mesh it works all the same.

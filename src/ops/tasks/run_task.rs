@@ -165,7 +165,8 @@ pub(in crate::ops) fn withdraw_claim(mesh: &Mesh, run: &Run) -> Result<(), Comma
     let mut locked = mesh.lock_with_claims()?;
     let mut change = locked.change();
     let (mut numbers, _) = change.claim_numbers()?;
-    if numbers.withdraw(&task, run.id.as_str()) {
+    if numbers.is_last_of(&task, run.id.as_str()) {
+        numbers.withdraw(&task, run.id.as_str());
         change.set_claim_numbers(&numbers)?;
     }
     Ok(change.commit()?)

@@ -74,14 +74,17 @@ impl ClaimNumbers {
     }
 
     /// Takes back that the task was last claimed for this run, because that did not become one: whoever had it before
-    /// counts again. The number stays, so that none is given twice. Returns whether something changed.
-    pub fn withdraw(&mut self, task: &TaskRef, run: &str) -> bool {
-        let is_last = self.get(task).is_some_and(|last| last.run.as_deref() == Some(run));
-        if is_last {
+    /// counts again. The number stays, so that none is given twice.
+    pub fn withdraw(&mut self, task: &TaskRef, run: &str) {
+        if self.is_last_of(task, run) {
             let last = self.entry(task);
             last.run = last.former.take();
         }
-        is_last
+    }
+
+    /// Whether the task was last claimed for this run.
+    pub fn is_last_of(&self, task: &TaskRef, run: &str) -> bool {
+        self.get(task).is_some_and(|last| last.run.as_deref() == Some(run))
     }
 
     /// Notes why the task came back.
@@ -148,11 +151,12 @@ mod tests {
         let run_of = |numbers: &ClaimNumbers| numbers.get(&task).and_then(|last| last.run.clone());
         for (before, number) in [(None, 1), (Some("r1".to_string()), 4)] {
             assert_eq!(numbers.next(&task, before.clone()), number);
-            assert!(!numbers.withdraw(&task, "r2"));
+            assert!(!numbers.is_last_of(&task, "r2"));
             // It may have claimed it twice.
             numbers.next(&task, Some("r2".to_string()));
             assert_eq!(numbers.next(&task, Some("r2".to_string())), number + 2);
-            assert!(numbers.withdraw(&task, "r2"));
+            assert!(numbers.is_last_of(&task, "r2"));
+            numbers.withdraw(&task, "r2");
             assert_eq!(run_of(&numbers), before);
         }
         assert_eq!(numbers.next(&task, None), 7);
