@@ -13,6 +13,8 @@ pub const CRASH_AT: &str = "MSG_TEST_CRASH_AT";
 pub const SUPERVISOR_CRASH_AT: &str = "MSG_TEST_SUPERVISOR_CRASH_AT";
 /// Stop (SIGSTOP) there until somebody continues the process.
 pub const STOP_AT: &str = "MSG_TEST_STOP_AT";
+/// A pipe that a keeper reads to its end before it says that its program has started.
+pub const START_HELD: &str = "MSG_TEST_START_HELD";
 /// The time that [`super::clock::now`] returns.
 pub const NOW: &str = "MSG_TEST_NOW";
 /// The seed of [`super::random`].

@@ -17,7 +17,7 @@ use nix::sys::wait::{WaitStatus, wait};
 use super::descendants::{own_descendants, signal_all};
 use super::{KeeperCall, KeeperOrder, KeeperReport, KeptExit};
 use crate::domain::Pid;
-use crate::sys::{process, program};
+use crate::sys::{process, program, test_switches};
 
 /// How long what is left may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
@@ -109,6 +109,9 @@ struct Keeper {
 
 impl Keeper {
     fn run(mut self) -> io::Result<()> {
+        if let Some(pipe) = test_switches::value(test_switches::START_HELD) {
+            drop(std::fs::read(pipe));
+        }
         self.report(&KeeperReport::Started(self.worker));
         // From then on whatever is left is killed; before, it is asked to end.
         let mut kill_at: Option<Instant> = None;

@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use nix::sys::signal::{SIGKILL, kill};
 use nix::unistd::Pid;
+use ravenry::sys::test_switches::START_HELD;
 use serde_json::{Value, json};
 
 use super::{left_of, put_harness, put_profiles, shown, wait_for_run, wait_for_state};
@@ -108,29 +109,21 @@ fn an_answer_reaches_the_worker_and_is_kept() {
     assert_eq!(env.fails(1, &["tell", &id, "--answer", "allow"]), "not_running");
 }
 
-/// Stops the supervisor until the question is asked, so that it hears of the start and of the question at once.
-const HOLDS_SUPERVISOR: &str = r#"
-supervisor=$(cut -d' ' -f4 "/proc/$PPID/stat")
-kill -STOP "$supervisor"
-(until [ -e "$QUESTION_DIR/$MSG_RUN/question-1.json" ]; do sleep 0.01; done; kill -CONT "$supervisor") &
-for what in"#;
-
 #[test]
 fn a_question_counts_that_is_asked_before_the_start_is_known() {
     let asking = Asking::new("3600");
     let env = &asking.env;
-    let path = put_harness(env, &STAND_IN.replacen("for what in", HOLDS_SUPERVISOR, 1));
-    let dir = env.mesh().join("runs");
-    // Which of the two it hears of first is chance.
-    for _ in 0..8 {
-        let variables =
-            [("PATH", path.as_str()), ("QUESTIONS", "build"), ("QUESTION_DIR", dir.to_str().unwrap())];
-        let started = env.run_with(&["run", "asker", "clean up", "--detach", "--json"], &variables);
-        let id = text_of(&started.expect_code(0).json()["run"]["id"]);
-        asking.asked(&id, "build");
-        env.ok(&["tell", &id, "--answer", "allow"]);
-        assert_eq!(wait_for_state(env, &id, "done")["result"], "answers: build:allowed");
-    }
+    let pipe = env.home().join("held");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let held = [(START_HELD, pipe.to_str().unwrap()), ("PATH", &asking.path), ("QUESTIONS", "build")];
+    let started = env.run_with(&["run", "asker", "clean up", "--detach", "--json"], &held);
+    let id = text_of(&started.expect_code(0).json()["run"]["id"]);
+    asking.asked(&id, "build");
+    // Opened, its keeper is there; closed, the keeper tells of the start.
+    drop(fs::OpenOptions::new().write(true).open(&pipe).unwrap());
+    assert_eq!(shown(env, &id)["state"], "waiting");
+    env.ok(&["tell", &id, "--answer", "allow"]);
+    assert_eq!(wait_for_state(env, &id, "done")["result"], "answers: build:allowed");
 }
 
 #[test]
