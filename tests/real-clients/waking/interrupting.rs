@@ -150,15 +150,19 @@ fn answered(stage: &Stage<'_>) -> Checked<Option<Duration>> {
         // While the model thinks, so that the hook before the tool is the first one.
         let step = Step::call(call).meanwhile(move |_| drop(super::stage::send(&scene, &to, &words, &[])));
         stage.play(vec![step]);
-        let count = stage.count();
-        stage.prompt()?;
-        let next = stage.turn(count + 2)?;
+        let asked = stage.prompt()?;
+        let next = stage.turn_after(&asked)?;
         let said = next.request.conversation();
         let answers: Vec<&String> = said.iter().filter(|said| said.contains(&text)).collect();
         // Text from a hook has a header; the answer of a command is JSON or has its own form.
         ensure(!answers.is_empty(), || format!("{word}: the mail is not in the next request"))?;
         let denied = said.iter().rev().take(4).any(|said| said.contains("o mail"));
         ensure(!denied, || format!("{word}: it was told that there is no mail"))?;
+        if word == "inbox" {
+            // A list surfaces nothing: the mail still comes, in a turn of its own.
+            let quoted = [format!("> {text}"), format!("&gt; {text}")];
+            until("that the mail is delivered", PATIENCE, || stage.last_that_says(&quoted))?;
+        }
         stage.rest()?;
     }
     Ok(None)

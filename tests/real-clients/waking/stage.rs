@@ -163,6 +163,11 @@ impl<'a> Stage<'a> {
         self.find(|turn| letters.iter().all(|letter| turn.request.count(&letter.text) > 0))
     }
 
+    /// The last turn, if one of these texts is in it.
+    pub fn last_that_says(&self, texts: &[String]) -> Option<Turn> {
+        self.find(|turn| texts.iter().any(|text| turn.request.count(text) > 0))
+    }
+
     pub fn count(&self) -> usize {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
@@ -171,6 +176,14 @@ impl<'a> Stage<'a> {
     pub fn turn(&self, number: usize) -> Checked<Turn> {
         until("a request to the model", PATIENCE, || {
             self.turns.lock().unwrap_or_else(PoisonError::into_inner).get(number - 1).cloned()
+        })
+    }
+
+    /// Waits for the turn that comes next after that one.
+    pub fn turn_after(&self, earlier: &Turn) -> Checked<Turn> {
+        until("the next request to the model", PATIENCE, || {
+            let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.iter().find(|turn| turn.at > earlier.at).cloned()
         })
     }
 
