@@ -1,7 +1,12 @@
 //! Tests of the tool `run`.
 
-use serde_json::json;
+use std::fs;
 
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+use serde_json::{Value, json};
+
+use crate::runs::worktrees::with_repository;
 use crate::runs::{script, wait_for_state, with_profiles};
 use crate::support::environment::wait_until;
 use crate::support::mcp_client::Client;
@@ -30,6 +35,42 @@ fn a_worker_is_started_listed_and_read() {
     assert!(said.text.starts_with(&format!("{id} done ")), "{}", said.text);
     // The ledger has the end first.
     wait_until("it is told of the end", || client.ok("inbox", json!({})).text.contains(&id));
+}
+
+#[test]
+fn a_worker_is_given_paths_and_a_task_of_a_spec() {
+    let env = with_repository(&script("holds", "cat; read x < \"$HOME/go\""));
+    mkfifo(&env.home().join("go"), Mode::S_IRWXU).unwrap();
+    fs::write(env.work().join("plan.md"), "- [ ] T-1: Say hello\n- [ ] T-2: Wave\n").unwrap();
+    let mut client = Client::of(&env, "claude");
+    let arguments = json!({
+        "action": "start", "profile": "holds", "claim": "t-1", "spec": "plan.md", "reserve": ["docs/"],
+    });
+    let run = client.ok("run", arguments).structured["run"].clone();
+    assert_eq!((&run["claim"]["task"], &run["claim"]["number"]), (&json!("T-1"), &json!(1)), "{run}");
+    assert!(run["task"].as_str().unwrap().contains("Say hello"), "{run}");
+    let held = env.ok(&["reservations"])["reservations"][0].clone();
+    assert_eq!((&held["pattern"], &held["holder"]), (&json!("docs/"), &run["agent"]), "{held}");
+    let start = |more: Value| {
+        let mut arguments = json!({ "action": "start", "profile": "holds" });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        arguments
+    };
+    let taken = start(json!({ "claim": "T-1", "spec": "plan.md", "task": "mine" }));
+    assert_eq!(client.fails("run", taken), "already_claimed");
+    let reserved = client.call("run", start(json!({ "task": "x", "reserve": ["docs/a"] })));
+    assert_eq!(reserved.structured["error"]["gate"], "reserved", "{}", reserved.text);
+    // The spec that it has set counts where none is named.
+    client.ok("task", json!({ "action": "spec", "spec": "plan.md" }));
+    let other = client.ok("run", start(json!({ "claim": "T-2", "task": "my own words" })));
+    let other = other.structured["run"].clone();
+    assert_eq!(other["claim"]["task"], "T-2", "{other}");
+    assert!(other["task"].as_str().unwrap().contains("my own words"), "{other}");
+    assert_eq!(client.fails("run", start(json!({ "task": "x", "spec": "plan.md" }))), "usage");
+    for run in [&run, &other] {
+        env.ok(&["runs", "stop", run["id"].as_str().unwrap(), "--now"]);
+        wait_for_state(&env, run["id"].as_str().unwrap(), "stopped");
+    }
 }
 
 #[test]

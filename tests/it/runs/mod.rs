@@ -13,7 +13,7 @@ mod limits;
 mod modes;
 mod questions;
 mod queue;
-mod worktrees;
+pub mod worktrees;
 
 use std::fs;
 use std::process::{Child, Stdio};

@@ -30,6 +30,9 @@ pub(super) fn tool() -> Tool {
             "action": { "type": "string", "enum": ["list", "start", "result", "stop"], "default": "list" },
             "profile": { "type": "string", "description": "start: e.g. scout" },
             "task": { "type": "string" },
+            "claim": { "type": "string", "description": "id of a spec's task for it; `task` may be left out" },
+            "spec": { "type": "string", "description": "path, if not yours" },
+            "reserve": { "type": "array", "items": { "type": "string" }, "description": "paths for it" },
             "timeout": { "type": "string", "description": "e.g. 10m" },
             "budget": { "type": "string", "description": "e.g. 2usd" },
             "id": { "type": "string", "description": "result, stop" },
@@ -44,6 +47,9 @@ pub(in crate::faces::mcp) struct RunToolArgs {
     action: Option<Action>,
     profile: Option<String>,
     task: Option<String>,
+    claim: Option<String>,
+    spec: Option<String>,
+    reserve: Option<Vec<String>>,
     timeout: Option<String>,
     budget: Option<String>,
     id: Option<String>,
@@ -79,9 +85,18 @@ pub(super) fn run(op: &Op, args: RunToolArgs) -> Result<ToolAnswer, CommandError
 fn begin(op: &Op, args: RunToolArgs) -> Result<ToolAnswer, CommandError> {
     let invalid = |error: String| CommandError::new(CommandErrorKind::InvalidValue, error);
     let budget = args.budget.as_deref().map(Budget::parse).transpose();
+    let task = match &args.claim {
+        Some(_) => args.task.unwrap_or_default(),
+        None => needed(args.task, "task", "start")?,
+    };
+    if args.spec.is_some() {
+        needed(args.claim.as_ref(), "claim", "spec")?;
+    }
     let request = RunRequest {
         profile: needed(args.profile, "profile", "start")?,
-        task: needed(args.task, "task", "start")?,
+        task,
+        claims: args.claim.map(|id| (id, args.spec)),
+        reserve: args.reserve.unwrap_or_default(),
         timeout: args.timeout.as_deref().map(|text| ops::parse_duration(text, "timeout")).transpose()?,
         budget: budget.map_err(|error| invalid(error.to_string()))?.unwrap_or_default(),
         ..RunRequest::default()
