@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::domain::runs::Run;
 use crate::domain::shell_word;
-use crate::store::{Mesh, RunOrder};
+use crate::store::RunOrder;
 use crate::sys::files::{self, Scratch};
 use crate::sys::git::run_tree::{
     FileChangeKind, MergeConflict, MergePreview, PreparedMerge, TreeChange, WantedFiles,
@@ -19,7 +19,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
 use crate::ops::person_required;
 use crate::ops::reservations::check::{check, conflict_error};
-use crate::ops::tasks::merge_refusal;
+use crate::ops::tasks::GivenAwayTask;
 
 /// How long a command that tests the merged tree may take.
 const VERIFY_LIMIT: Duration = Duration::from_secs(60 * 60);
@@ -31,14 +31,6 @@ pub enum MergeTarget {
     WorkTree,
     /// They are committed on the branch that is checked out.
     Commit,
-}
-
-/// What is done about work whose task was claimed by another since.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum GivenAwayTask {
-    Refuse,
-    /// A person wants it all the same.
-    Accept,
 }
 
 /// What a merge did.
@@ -78,7 +70,7 @@ pub fn merge(
         person_required::required(|| person_required::with_mesh(op, &line))?;
     }
     let mut ended = ended_work(op, &mesh, id, "merge")?;
-    check_task(&mesh, &ended.run, given_away)?;
+    given_away.check(&mesh, &ended.run, "merge")?;
     let root = ended.work.tree.repository().root().to_path_buf();
     if root != Path::new(&ended.work.record.project) && !op.cwd.starts_with(&root) {
         let text =
@@ -109,7 +101,7 @@ pub fn merge(
                 let (run, work) = ended.unlocked();
                 test_merged(op, (&run, &work), &order, &prepared, command)?;
                 ended = ended_work(op, &mesh, id, "merge")?;
-                check_task(&mesh, &ended.run, given_away)?;
+                given_away.check(&mesh, &ended.run, "merge")?;
                 check_reserved(op, &root, &prepared)?;
                 if ended.work.record.tip != work.record.tip {
                     let text = format!(
@@ -130,14 +122,6 @@ pub fn merge(
     ended.work.put()?;
     let root = root.display().to_string();
     Ok(MergeReport { run: ended.run, end, root })
-}
-
-/// Refuses work whose task was claimed by another since.
-fn check_task(mesh: &Mesh, run: &Run, given_away: GivenAwayTask) -> Result<(), CommandError> {
-    match given_away {
-        GivenAwayTask::Refuse => merge_refusal(mesh, run)?.map_or(Ok(()), Err),
-        GivenAwayTask::Accept => Ok(()),
-    }
 }
 
 /// Writes what was prepared. A file that changed since then stops it before the first write.

@@ -11,6 +11,8 @@ use super::ended_work::ended_work;
 use super::merge::find_nothing;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::person_required;
+use crate::ops::tasks::GivenAwayTask;
 
 /// Whether the commands are run, or only told.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -33,9 +35,20 @@ pub struct PullRequestReport {
 const GH: &str = "gh";
 
 /// The commands for the run that `id` names.
-pub fn pull_request(op: &Op, id: &str, mode: PullRequestMode) -> Result<PullRequestReport, CommandError> {
+pub fn pull_request(
+    op: &Op,
+    id: &str,
+    mode: PullRequestMode,
+    given_away: GivenAwayTask,
+) -> Result<PullRequestReport, CommandError> {
     let mesh = op.mesh()?.ok_or_else(|| find_nothing(id))?;
+    if given_away == GivenAwayTask::Accept {
+        let push = if mode == PullRequestMode::Push { " --push" } else { "" };
+        let line = format!("msg runs pr {} --given-away{push}", shell_word(id));
+        person_required::required(|| person_required::with_mesh(op, &line))?;
+    }
     let ended = ended_work(op, &mesh, id, "pr")?;
+    given_away.check(&mesh, &ended.run, "pr")?;
     let run = ended.run;
     let record = &ended.work.record;
     let Some(branch) = record.branch.clone() else {

@@ -27,6 +27,7 @@ use super::worker_call;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::tasks::withdraw_claim;
 
 /// The command that a supervisor runs: `msg --mesh MESH supervise RUN DIR`. It is not in the help: only `msg` calls it.
 const COMMAND: &str = "supervise";
@@ -113,7 +114,11 @@ pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandErro
             && mesh.runs().get(&id)?.is_none()
         {
             let refusal = mesh.runs().refusal(&id)?;
-            mesh.runs().remove_refused(&id)?;
+            // A supervisor that died could not do this. Before the draft goes, which tells others that it was no run.
+            match withdraw_claim(&mesh, &run) {
+                Ok(()) => mesh.runs().remove_refused(&id)?,
+                Err(error) => op.warn(format!("the number of a claim could not be taken back: {error}")),
+            }
             return match refusal {
                 Some(RunRefusal::Refused { kind, gate, message, hints }) => {
                     // What is in the way may still be there, and then more can be told of it.

@@ -1,13 +1,14 @@
 //! Fencing: whoever was given a task for a run, and lost it since, can neither complete it, give it up or
-//! pass it on, nor have its work merged.
+//! pass it on, nor have its work merged or proposed as a pull request.
 
 use crate::domain::runs::{Run, RunClaim, RunId};
-use crate::domain::{TaskRef, quote_code, quote_name};
+use crate::domain::{Liveness, TaskRef, quote_code, quote_name};
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::runs::RUN_VARIABLE;
 use crate::ops::runs::own_run::worker_run;
-use crate::store::{Claim, Mesh};
+use crate::store::{Claim, ClaimNumbers, Claims, Mesh};
 use crate::sys::environment::variable;
+use crate::sys::process;
 
 use super::spec_key::Spellings;
 
@@ -55,11 +56,30 @@ impl FencingToken {
     }
 }
 
-/// Why the work of a run must not be merged as that of its task, if the task was claimed by another since.
-pub(in crate::ops) fn merge_refusal(mesh: &Mesh, run: &Run) -> Result<Option<CommandError>, CommandError> {
+/// What is done about work whose task was claimed by another since.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum GivenAwayTask {
+    Refuse,
+    /// A person wants it all the same.
+    Accept,
+}
+
+impl GivenAwayTask {
+    /// Refuses to finish work whose task was claimed by another since. `action` is the word of `msg runs` that asks.
+    pub(in crate::ops) fn check(self, mesh: &Mesh, run: &Run, action: &str) -> Result<(), CommandError> {
+        match self {
+            Self::Refuse => refusal(mesh, run, action)?.map_or(Ok(()), Err),
+            Self::Accept => Ok(()),
+        }
+    }
+}
+
+fn refusal(mesh: &Mesh, run: &Run, action: &str) -> Result<Option<CommandError>, CommandError> {
     let Some(RunClaim { spec, task, number }) = &run.claim else { return Ok(None) };
-    let numbers = mesh.tasks().claim_numbers()?;
-    let Some(last) = numbers.get(&TaskRef { spec: spec.clone(), id: task.clone() }) else { return Ok(None) };
+    let given = TaskRef { spec: spec.clone(), id: task.clone() };
+    let mut numbers = mesh.tasks().claim_numbers()?;
+    withdraw_if_never_run(mesh, &mesh.tasks().claims()?, &mut numbers, &given)?;
+    let Some(last) = numbers.get(&given) else { return Ok(None) };
     if Some(last.number) <= *number || last.run.as_deref() == Some(run.id.as_str()) {
         return Ok(None);
     }
@@ -73,9 +93,28 @@ pub(in crate::ops) fn merge_refusal(mesh: &Mesh, run: &Run) -> Result<Option<Com
     );
     let error = CommandError::new(CommandErrorKind::NotYours, text);
     Ok(Some(error.hint(format!(
-        "`msg runs diff {0}` shows the work; a person who wants it all the same can run `msg runs merge {0} --given-away`",
+        "`msg runs diff {0}` shows the work; a person who wants it all the same can run `msg runs {action} {0} --given-away`",
         run.id
     ))))
+}
+
+/// Takes the last claim of the task out of the numbers if it was made for something that never became a run, because its
+/// supervisor died before. While the claim is held by a process that is alive, it may become one.
+pub(super) fn withdraw_if_never_run(
+    mesh: &Mesh,
+    claims: &Claims,
+    numbers: &mut ClaimNumbers,
+    task: &TaskRef,
+) -> Result<(), CommandError> {
+    let last = numbers.get(task).and_then(|last| last.run.clone());
+    let Some(id) = last.and_then(|run| RunId::new(&run).ok()) else { return Ok(()) };
+    let is_held = |claim: Claim| {
+        claim.run.as_deref() == Some(id.as_str()) && process::liveness(&claim.process) != Liveness::Gone
+    };
+    if !claims.iter().any(is_held) && mesh.runs().is_only_draft(&id)? {
+        numbers.withdraw(task, id.as_str());
+    }
+    Ok(())
 }
 
 fn shown(number: Option<u64>) -> String {

@@ -21,6 +21,7 @@ use crate::store::{
 };
 use crate::sys::clock;
 
+use super::fencing::withdraw_if_never_run;
 use super::spec_key::Spellings;
 use super::spec_ref::SpecRef;
 use super::stale_claims::is_stale;
@@ -261,6 +262,8 @@ impl<'l> LockedTasks<'l> {
         if let Some(aside) = aside {
             self.op.warn(format!("the numbers of claims could not be read, and are in `{aside}` now"));
         }
+        // Before the next one: only one earlier run is remembered.
+        withdraw_if_never_run(self.mesh, &self.claims, &mut numbers, task)?;
         let number = numbers.next(task, run);
         self.change.set_claim_numbers(&numbers)?;
         Ok(number)

@@ -29,13 +29,13 @@ mod unclaim;
 pub use claim::{ClaimOutcome, ClaimRequest, TaskChoice, claim};
 pub use complete::{CompleteOutcome, CompleteRequest, complete};
 pub use complete_with_lessons::{LessonOutcome, TaskLessons, complete_with_lessons};
+pub use fencing::GivenAwayTask;
 pub use handoff::{HandoffNotes, HandoffOutcome, handoff};
 pub use list::{ActiveSpec, TaskList, tasks};
 pub use spec::{SpecInUse, spec};
 pub use task_board::{SpecProgress, TaskState, TaskView};
 pub use unclaim::unclaim;
 
-pub(super) use fencing::merge_refusal;
 pub(super) use list::boards;
 pub(super) use run_task::{RunTask, claim_for_run, look_for_run, release_after_run, withdraw_claim};
 pub(super) use spec::problems;

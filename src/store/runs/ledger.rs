@@ -83,6 +83,13 @@ impl RunLedger<'_> {
         run_file::parse(&content).map_err(|error| StoreError::Corrupt { path, reason: error.to_string() })
     }
 
+    /// Whether somebody asked for this, and it has not become a run.
+    pub fn is_only_draft(self, id: &RunId) -> Result<bool, StoreError> {
+        let dir = self.dir(id);
+        // In this order: a run that is forgotten goes as a whole, so it has no draft either.
+        Ok(!files::exists(&dir.join("run.json"))? && files::exists(&dir.join("draft.json"))?)
+    }
+
     /// What is recorded of a run; `None` if there is none.
     pub fn get(self, id: &RunId) -> Result<Option<Run>, StoreError> {
         let path = self.dir(id).join("run.json");

@@ -223,7 +223,7 @@ pub fn cut_short(env: &TestEnvironment, start: impl Fn(&str), is_right: impl Fn(
 }
 
 /// The supervisors of this environment that are alive.
-fn supervisors(env: &TestEnvironment) -> Vec<i32> {
+pub fn supervisors(env: &TestEnvironment) -> Vec<i32> {
     super::kills::processes(&["--mesh", env.mesh().to_str().unwrap(), "supervise"])
 }
 

@@ -19,11 +19,12 @@ use crate::ops::runs::gc::{GcMode, gc};
 use crate::ops::runs::grants::amount_text;
 use crate::ops::runs::list::{RunScope, find, runs};
 use crate::ops::runs::log::{WorkerLog, log};
-use crate::ops::runs::merge::{GivenAwayTask, MergeTarget, merge};
+use crate::ops::runs::merge::{MergeTarget, merge};
 use crate::ops::runs::open::{OpenedSession, open};
 use crate::ops::runs::pr::{PullRequestMode, pull_request};
 use crate::ops::runs::stop::stop;
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
+use crate::ops::tasks::GivenAwayTask;
 use crate::ops::{self, CommandError, CommandErrorKind, Op, format_age, is_inside_harness};
 use crate::store::StopUrgency;
 use crate::sys::files::FileError;
@@ -161,6 +162,9 @@ enum RunsAction {
         /// Run them
         #[arg(long)]
         push: bool,
+        /// Do so although another agent has claimed its task since; needs a person
+        #[arg(long)]
+        given_away: bool,
     },
     /// Give up its work: its branch and its worktree
     Discard {
@@ -239,9 +243,10 @@ pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, Com
             let given_away = if given_away { GivenAwayTask::Accept } else { GivenAwayTask::Refuse };
             Ok(merge(op, &id, target, verify.as_deref(), given_away)?.into())
         }
-        Some(RunsAction::Pr { id, push }) => {
+        Some(RunsAction::Pr { id, push, given_away }) => {
             let mode = if push { PullRequestMode::Push } else { PullRequestMode::Print };
-            Ok(pull_request(op, &id, mode)?.into())
+            let given_away = if given_away { GivenAwayTask::Accept } else { GivenAwayTask::Refuse };
+            Ok(pull_request(op, &id, mode, given_away)?.into())
         }
         Some(RunsAction::Discard { id, yes }) => {
             if !yes && ui.is_with_person() && !is_inside_harness() {

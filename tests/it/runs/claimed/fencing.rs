@@ -2,10 +2,16 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use ravenry::sys::flock::FileLock;
 use serde_json::{Value, json};
 
 use super::{kill_supervisor, let_go, started, task, with_lost_task, with_spec, with_stand_in};
+use crate::runs::held::supervisors;
+use crate::runs::worktrees::git;
 use crate::runs::{script, shown, wait_for_state};
 use crate::support::environment::{TestEnvironment, wait_until};
 
@@ -92,6 +98,58 @@ fn a_start_that_was_refused_takes_nothing_from_the_run_before() {
     assert_eq!(env.fails(1, &["runs", "merge", &id]), "not_yours");
     env.ok(&["runs", "merge", &again]);
     assert_eq!(content(&env), "mine\n");
+}
+
+#[test]
+fn what_is_killed_before_it_is_a_run_takes_nothing_from_the_run_before() {
+    for starter_dies in [false, true] {
+        let (env, id) = with_ended_run();
+        // A second one finds what the first has left.
+        for _ in 0..2 {
+            let lock = env.mesh().join("runs/admission.lock");
+            let held = FileLock::acquire(&lock, Duration::from_secs(60)).unwrap();
+            let mut starter = env.msg();
+            starter.args(["run", "holds", "--task", "T-3", "--spec", "plan.md", "--detach", "--json"]);
+            let mut starter = starter.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            wait_until("it has the task", || task(&env, "T-3").0 == "claimed");
+            assert_eq!(env.fails(1, &["runs", "merge", &id]), "not_yours", "it may become a run");
+            if starter_dies {
+                starter.kill().unwrap();
+            }
+            for pid in supervisors(&env) {
+                kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+            }
+            starter.wait().unwrap();
+            wait_until("its supervisor is gone", || supervisors(&env).is_empty());
+            drop(held);
+            assert_eq!(task(&env, "T-3"), ("open".to_string(), Value::Null));
+        }
+        assert_eq!(env.ok(&["runs", "--all"])["runs"].as_array().unwrap().len(), 1);
+        env.ok(&["runs", "merge", &id]);
+        assert_eq!(content(&env), "mine\n");
+    }
+}
+
+#[test]
+fn no_pull_request_is_opened_for_a_task_that_was_given_away() {
+    let (env, id) = with_ended_run();
+    git(&env.work(), &["remote", "add", "origin", "https://example.com/x.git"]);
+    env.ok(&["runs", "pr", &id]);
+    bob_claims(&env);
+    for args in [["runs", "pr", &id, "--json"].as_slice(), &["runs", "pr", &id, "--push", "--json"]] {
+        let ended = env.run(args).expect_code(1);
+        assert_eq!(ended.kind(), "not_yours", "{ended}");
+        let error = ended.json()["error"].to_string();
+        assert!(error.contains("(number 2, that of the run is 1)"), "{error}");
+        assert!(error.contains(&format!("msg runs pr {id} --given-away")), "{error}");
+    }
+    let answer = env.ok(&["runs", "pr", &id, "--given-away"]);
+    assert!(answer["commands"][0].as_str().unwrap().starts_with("git push"), "{answer}");
+    // Only a person may say so.
+    let args = ["runs", "pr", &id, "--given-away", "--push", "--json"];
+    let ended = env.run_with(&args, &[("MSG_RUN", &id)]).expect_code(1);
+    let line = format!("msg runs pr {id} --given-away --push");
+    assert!(ended.json()["error"].to_string().contains(&line), "{ended}");
 }
 
 #[test]
