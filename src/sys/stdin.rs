@@ -90,16 +90,28 @@ pub fn forget_typed() -> io::Result<()> {
     Ok(tcflush(io::stdin(), FlushArg::TCIFLUSH)?)
 }
 
-/// Waits for input from a terminal. `false`: the terminal is gone.
-pub fn wait_for_keys() -> io::Result<bool> {
+/// How a wait for keys ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum KeyWait {
+    Typed,
+    /// Nothing was typed in time.
+    Quiet,
+    /// The terminal is gone.
+    Gone,
+}
+
+/// Waits for input from a terminal, as long as it takes if there is no limit.
+pub fn wait_for_keys(limit: Option<Duration>) -> io::Result<KeyWait> {
     let stdin = io::stdin();
+    let timeout = limit.map_or(PollTimeout::NONE, |limit| limit.try_into().unwrap_or(PollTimeout::MAX));
     loop {
         let mut watched = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut watched, PollTimeout::NONE) {
+        match poll(&mut watched, timeout) {
+            Ok(0) => return Ok(KeyWait::Quiet),
             Ok(_) => {
                 let told = watched[0].revents().unwrap_or(PollFlags::POLLERR);
                 let over = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
-                return Ok(!told.intersects(over));
+                return Ok(if told.intersects(over) { KeyWait::Gone } else { KeyWait::Typed });
             }
             Err(Errno::EINTR) => {}
             Err(errno) => return Err(errno.into()),

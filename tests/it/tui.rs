@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use nix::sys::signal::{Signal, kill};
@@ -537,6 +538,27 @@ fn a_new_name_is_followed() {
     screen.write("\x03");
     assert_eq!(screen.end().code(), Some(0));
     assert_eq!(env.names(), ["SwiftRaven"]);
+}
+
+/// Keys that come in one piece are read together. None of them waits for the next key if the chat gets no time to run.
+#[test]
+fn what_is_typed_at_once_is_there_at_once() {
+    let env = TestEnvironment::new();
+    let mut screen = Screen::open(&env, &["Robin"]);
+    screen.wait_for("Robin · nobody else");
+    for round in 0..100 {
+        let text = format!("@a{round} Who types fast is read fast, whatever else there is to do.");
+        screen.write(&text);
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_micros(20 * round) {}
+        screen.signal(Signal::SIGSTOP);
+        thread::sleep(Duration::from_millis(3));
+        screen.signal(Signal::SIGCONT);
+        screen.wait_for(&text);
+        // Ctrl-U empties the line.
+        screen.write("\x15");
+        screen.wait_without(&text);
+    }
 }
 
 /// Those of joining are on the screen, and those of leaving are printed when the terminal is given back.

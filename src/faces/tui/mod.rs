@@ -48,6 +48,7 @@ use ratatui::layout::Size;
 use crate::domain::{AgentName, Harness, quote_sentence};
 use crate::ops::{self, CommandError, CommandErrorKind, Context, GlobalOptions, JoinRequest, Op};
 use crate::sys::signals::{self, TerminalSignal};
+use crate::sys::stdin::KeyWait;
 use crate::sys::{clock, environment, process, stdin, test_switches};
 use anstream::ColorChoice;
 
@@ -61,8 +62,11 @@ use update::ChatInput;
 const REDRAW_INTERVAL: Duration = Duration::from_secs(30);
 /// Minimum interval between signs of life that are recorded for a person who is typing.
 const SIGN_OF_LIFE_INTERVAL: Duration = Duration::from_secs(10);
-/// Wait for further events of the same read.
-const BURST_WAIT: Duration = Duration::from_millis(1);
+/// Wait for further events of the same read. `event::poll` finds none, not even those that were read before, if this
+/// thread does not run for so long, so it must be long compared to that.
+const BURST_WAIT: Duration = Duration::from_millis(50);
+/// After this long without a key it is asked once more whether events were left, in case that it did not run that long.
+const LEFT_OVER_WAIT: Duration = Duration::from_secs(1);
 /// Maximum number of queued events that are processed before the next redraw.
 const AT_ONCE: usize = 256;
 
@@ -370,15 +374,17 @@ impl Show {
 fn read_keys() -> io::Result<Receiver<Event>> {
     let (sender, keys) = bounded(AT_ONCE);
     std::thread::Builder::new().name("keys".to_string()).spawn(move || {
+        let mut limit = None;
         // Check here whether the terminal is still there: reading from one that is gone would loop forever.
-        while let Ok(true) = stdin::wait_for_keys() {
-            loop {
+        while let Ok(KeyWait::Typed | KeyWait::Quiet) = stdin::wait_for_keys(limit) {
+            limit = None;
+            // Several events may have been read together.
+            while let Ok(true) = event::poll(BURST_WAIT) {
                 let Ok(event) = event::read() else { return };
                 if sender.send(event).is_err() {
                     return;
                 }
-                // Further events that were read together with it.
-                let Ok(true) = event::poll(BURST_WAIT) else { break };
+                limit = Some(LEFT_OVER_WAIT);
             }
         }
     })?;

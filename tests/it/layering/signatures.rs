@@ -24,7 +24,7 @@ const PREDICATES: [&str; 9] = ["are", "can", "in", "may", "was", "would", "as", 
 const NOUNS: [&str; 3] = ["success", "access", "alias"];
 
 /// Actions that return how they went, as `HashSet::insert` does, and what `true` means.
-const ACTIONS: [(&str, &str); 31] = [
+const ACTIONS: [(&str, &str); 30] = [
     ("ack", "it was not acked before"),
     ("add", "the link can be tracked"),
     ("answer_ping", "there was a ping"),
@@ -54,7 +54,6 @@ const ACTIONS: [(&str, &str); 31] = [
     ("take_pong", "there was an answer"),
     ("try_to_carry_over", "it is done"),
     ("up", "the cursor was not on the first line"),
-    ("wait_for_keys", "the terminal is still there"),
     ("write_through_if", "the condition held, and it was written"),
 ];
 
