@@ -207,9 +207,8 @@ mod tests {
     use super::super::money::MicroUsd;
     use super::super::run::RunParent;
     use super::super::state::RunState;
-    use super::super::usage::{Cost, Usage};
+    use super::super::usage::Cost;
     use super::*;
-    use crate::domain::process::{Pid, RecordedProcess};
 
     fn id(number: u32) -> RunId {
         RunId::from_random(number)
@@ -222,40 +221,12 @@ mod tests {
             _ => None,
         };
         Run {
-            id: id(number),
             state,
-            owner: RecordedProcess::bare(Pid::new(1).unwrap()),
-            task: String::new(),
-            profile: String::new(),
-            harness: None,
-            version: None,
-            model: None,
-            agent: None,
             parent: RunParent { run: parent, is_run_proven: true, ..RunParent::default() },
-            depth: 0,
-            root: String::new(),
-            project: None,
-            branch: None,
-            changed: None,
-            outside: Vec::new(),
-            question: None,
-            saved: Vec::new(),
-            session: None,
-            earlier: None,
-            queued_at: Timestamp::UNIX_EPOCH,
             started_at: Some(Timestamp::UNIX_EPOCH),
-            ended_at: None,
-            doing: None,
-            result: None,
-            reason: None,
-            usage: Usage::default(),
             cost: used.map_or(Cost::Unknown, |used| Cost::Reported(MicroUsd::from_micros(used))),
             grant: Grant { usd: amount.map(|amount| GrantShare { amount, by, also: None }), tokens: None },
-            until: None,
-            slot: None,
-            prompt: String::new(),
-            reserve: Vec::new(),
-            claim: None,
+            ..Run::queued(id(number))
         }
     }
 

@@ -69,6 +69,49 @@ pub struct Run {
     pub claim: Option<RunClaim>,
 }
 
+#[cfg(test)]
+impl Run {
+    /// A run of which nothing but its id is known, for tests that are about some of the rest.
+    pub(crate) fn queued(id: RunId) -> Self {
+        Self {
+            id,
+            state: RunState::Queued,
+            owner: RecordedProcess::bare(crate::domain::Pid::new(1).unwrap()),
+            task: String::new(),
+            profile: String::new(),
+            harness: None,
+            version: None,
+            model: None,
+            agent: None,
+            parent: RunParent::default(),
+            depth: 0,
+            root: String::new(),
+            project: None,
+            branch: None,
+            changed: None,
+            outside: Vec::new(),
+            question: None,
+            saved: Vec::new(),
+            session: None,
+            earlier: None,
+            queued_at: Timestamp::UNIX_EPOCH,
+            started_at: None,
+            ended_at: None,
+            doing: None,
+            result: None,
+            reason: None,
+            usage: Usage::default(),
+            cost: Cost::Unknown,
+            grant: Grant::default(),
+            until: None,
+            slot: None,
+            prompt: String::new(),
+            reserve: Vec::new(),
+            claim: None,
+        }
+    }
+}
+
 /// The task of a spec that a run was given.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RunClaim {

@@ -264,14 +264,11 @@ mod tests {
     #[test]
     fn a_record_reads_back_as_it_was() {
         let run = Run {
-            id: RunId::from_random(7),
             state: RunState::Running,
             owner: crate::domain::RecordedProcess::Pinned(process::identify(process::own_pid()).unwrap()),
             task: "line one\nline \"two\" 🐦".to_string(),
             profile: "scout".to_string(),
             harness: Some("x".to_string()),
-            version: None,
-            model: None,
             agent: Some(AgentName::new("SwiftRaven").unwrap()),
             parent: RunParent {
                 run: Some(RunId::from_random(8)),
@@ -285,15 +282,9 @@ mod tests {
             changed: Some(vec!["src/a.rs".to_string()]),
             saved: vec![".env (a secret)".to_string()],
             outside: vec!["src/b.rs".to_string()],
-            question: None,
             session: Some(SessionId::new("s").unwrap()),
             earlier: Some(EarlierRun::Resumed(RunId::from_random(9))),
             queued_at: Timestamp::from_millisecond(1_794_700_676_113).unwrap(),
-            started_at: None,
-            ended_at: None,
-            doing: None,
-            result: None,
-            reason: None,
             usage: Usage { input: Some(0), ..Usage::default() },
             cost: Cost::Computed(MicroUsd::from_micros(7)),
             grant: Grant {
@@ -308,11 +299,11 @@ mod tests {
                     also: None,
                 }),
             },
-            until: None,
             slot: Some(0),
             prompt: "0".to_string(),
             reserve: vec!["src/*.rs".to_string()],
             claim: Some(RunClaim { spec: "/s.md".to_string(), task: "T-1".to_string(), number: Some(3) }),
+            ..Run::queued(RunId::from_random(7))
         };
         let read = parse(&bytes(&run)).unwrap();
         assert_eq!(format!("{read:?}"), format!("{run:?}"));
