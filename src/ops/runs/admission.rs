@@ -6,7 +6,7 @@ use crate::domain::runs::{Run, RunState};
 use crate::store::{BatchTaskRecord, Mesh, RunOrder, RunRefusal};
 
 use super::count_gates::check_depth;
-use super::grants::{GrantAnswer, decide};
+use super::grants::{GrantAnswer, decide, read_before};
 use super::list::as_it_is;
 use super::settle::end_carriers;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
@@ -40,6 +40,7 @@ fn decide_admission(
     let key = order.batch_task.as_deref();
     // Without the lock first: it may take seconds, and others want to be admitted.
     key.map_or(Ok(()), |key| end_interrupted(mesh, key))?;
+    let before = read_before(mesh, run)?;
     let lock = mesh.runs().lock_admission()?;
     key.map_or(Ok(()), |key| end_interrupted(mesh, key))?;
     if let Some(key) = key
@@ -48,8 +49,8 @@ fn decide_admission(
         return refuse(mesh, run, &RunRefusal::DoneBy(other.id.to_string()));
     }
     // The starter has asked, too; but others may have been admitted since.
-    check_depth(mesh, &run.parent)?;
-    match decide(mesh, run, order)? {
+    check_depth(mesh, &run.parent, &before)?;
+    match decide(mesh, run, order, &before)? {
         GrantAnswer::Granted(grant, _) => run.grant = grant,
         GrantAnswer::Refused(refusal) => return refuse(mesh, run, &RunRefusal::Budget(refusal)),
     }

@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 
 use crate::domain::runs::{Run, RunId, RunParent};
-use crate::store::Mesh;
+use crate::store::{LedgerList, Mesh};
 use crate::sys::clock;
 
 use super::gate::Gate;
@@ -17,10 +17,15 @@ const MOST_DESCENDANTS: usize = 64;
 const MOST_FAILURES: usize = 5;
 const FAILURE_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
-/// How deep a run of this parent is, if that is allowed and the tree of runs above it has not had too many.
-pub(super) fn check_depth(mesh: &Mesh, parent: &RunParent) -> Result<usize, CommandError> {
+/// How deep a run of this parent is, if that is allowed and the tree of runs above it has not had too many. `before` is
+/// what was read of the ledger before.
+pub(super) fn check_depth(
+    mesh: &Mesh,
+    parent: &RunParent,
+    before: &LedgerList,
+) -> Result<usize, CommandError> {
     let Some(above) = &parent.run else { return Ok(0) };
-    let list = mesh.runs().list()?;
+    let list = mesh.runs().list_again(before)?;
     let find = |id: &RunId| list.runs.iter().find(|run| run.id == *id);
     let Some(above) = find(above) else { return Ok(0) };
     let depth = above.depth + 1;

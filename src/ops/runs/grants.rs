@@ -9,7 +9,7 @@ use crate::domain::runs::{
     Grant, GrantKind, GrantShare, GrantTree, Granter, MicroUsd, Run, RunId, RunParent,
 };
 use crate::domain::workers::Budget;
-use crate::store::{BudgetRefusal, Mesh, RecordedBudget, RunOrder, StoreError};
+use crate::store::{BudgetRefusal, LedgerList, Mesh, RecordedBudget, RunOrder, StoreError};
 use crate::sys::{paths, process};
 
 use super::gate::Gate;
@@ -29,7 +29,13 @@ pub(super) enum GrantAnswer {
 
 /// Every run as it is now, with what it was granted.
 pub(in crate::ops) fn grant_tree(mesh: &Mesh) -> Result<GrantTree, CommandError> {
-    Ok(GrantTree::new(mesh.runs().list()?.runs.into_iter().map(|run| as_it_is(mesh, run))))
+    grant_tree_again(mesh, &LedgerList::default())
+}
+
+fn grant_tree_again(mesh: &Mesh, before: &LedgerList) -> Result<GrantTree, CommandError> {
+    // Of one that has ended, nothing else has to be looked at.
+    let as_it_is = |run: Run| if run.state.is_final() { run } else { as_it_is(mesh, run) };
+    Ok(GrantTree::new(mesh.runs().list_again(before)?.runs.into_iter().map(as_it_is)))
 }
 
 /// An amount as it is typed: `2.50usd`, `200ktok`.
@@ -67,16 +73,34 @@ struct Source {
     held: Vec<(RunId, u64)>,
 }
 
-/// What the run is granted that its order asks for. Whoever admits it holds the lock for that.
-pub(super) fn decide(mesh: &Mesh, run: &Run, order: &RunOrder) -> Result<GrantAnswer, CommandError> {
-    let set = match mesh.runs().budget_at(&paths::follow(Path::new(&run.root))) {
+/// What whoever admits the run can read of the ledger before it takes the lock for that: nothing if no gate needs it.
+pub(super) fn read_before(mesh: &Mesh, run: &Run) -> Result<LedgerList, CommandError> {
+    match run.parent.run.is_some() || !matches!(budget_of(mesh, run), Ok(None)) {
+        true => Ok(mesh.runs().list()?),
+        false => Ok(LedgerList::default()),
+    }
+}
+
+fn budget_of(mesh: &Mesh, run: &Run) -> Result<Option<RecordedBudget>, StoreError> {
+    mesh.runs().budget_at(&paths::follow(Path::new(&run.root)))
+}
+
+/// What the run is granted that its order asks for. Whoever admits it holds the lock for that. `before` is what was read
+/// of the ledger before.
+pub(super) fn decide(
+    mesh: &Mesh,
+    run: &Run,
+    order: &RunOrder,
+    before: &LedgerList,
+) -> Result<GrantAnswer, CommandError> {
+    let set = match budget_of(mesh, run) {
         // A limit that somebody set must not disappear.
         Err(error @ StoreError::Corrupt { .. }) => return Ok(GrantAnswer::Refused(unreadable(&error))),
         set => set?,
     };
     // Without either, nothing above limits it.
     let tree = match run.parent.run.is_some() || set.is_some() {
-        true => grant_tree(mesh)?,
+        true => grant_tree_again(mesh, before)?,
         false => GrantTree::default(),
     };
     let wanted = Budget { usd: order.most_micros.map(MicroUsd::from_micros), tokens: order.most_tokens };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::domain::runs::{Cost, EarlierRun, Grant, Run, RunClaim, RunId, RunParent, RunState, Usage};
 use crate::domain::{MAX_TEXT, RecordedProcess, SessionId, quote_code, sha256};
-use crate::store::{Mesh, OrderedProgram, RunOrder, RunRefusal, TaskOrder};
+use crate::store::{LedgerList, Mesh, OrderedProgram, RunOrder, RunRefusal, TaskOrder};
 use crate::sys::environment::{self, variable};
 use crate::sys::{clock, detached, process, random};
 
@@ -185,7 +185,7 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
     let mut run = draft(op, &mesh, new)?;
     check_launch(op, &mesh, &run, &new.order)?;
     check_reserved(op, &mesh, &run, &new.order)?;
-    let budget = match decide(&mesh, &run, &new.order)? {
+    let budget = match decide(&mesh, &run, &new.order, &LedgerList::default())? {
         GrantAnswer::Granted(grant, said) => {
             run.grant = grant;
             said
@@ -255,7 +255,7 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
     let prompt = prompt_hash(new);
     check_draining(mesh)?;
     mode_gate::check(op, mesh, &new.root, (&new.profile, &new.order))?;
-    let depth = check_depth(mesh, &parent)?;
+    let depth = check_depth(mesh, &parent, &LedgerList::default())?;
     check_task(&new.task)?;
     if new.order.is_to_write {
         parent_access::check_writer(mesh, &parent, &new.profile)?;
@@ -343,7 +343,7 @@ pub(super) fn check_first(op: &Op, task: &str) -> Result<(), CommandError> {
     if let Some(mesh) = op.mesh()? {
         check_draining(&mesh)?;
         if variable(RUN_VARIABLE).is_some() {
-            check_depth(&mesh, &parent(op, &mesh)?)?;
+            check_depth(&mesh, &parent(op, &mesh)?, &LedgerList::default())?;
         }
     }
     check_task(task)

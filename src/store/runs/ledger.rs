@@ -1,6 +1,7 @@
 //! Reading and writing the ledger. Each run has a directory, and each of its files one writer at a time, so two hundred
 //! runs at once never touch one file.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::store::handles::RunLedger;
 use crate::store::wire::pretty;
 use crate::sys::files;
 use crate::sys::flock::FileLock;
-use crate::sys::{process, random};
+use crate::sys::{process, random, test_switches};
 
 /// A request to stop a run.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -100,9 +101,21 @@ impl RunLedger<'_> {
 
     /// Every run. Nothing is changed.
     pub fn list(self) -> Result<LedgerList, StoreError> {
+        self.list_again(&LedgerList::default())
+    }
+
+    /// Every run as it is now. One that had ended before is not read again: nobody writes it after its end.
+    pub fn list_again(self, before: &LedgerList) -> Result<LedgerList, StoreError> {
+        let ended = before.runs.iter().filter(|run| run.state.is_final());
+        let ended: HashMap<&RunId, &Run> = ended.map(|run| (&run.id, run)).collect();
         let mut list = LedgerList::default();
         let names = files::list(&self.mesh.layout.directory("runs"))?;
         for id in names.iter().filter_map(|name| RunId::new(name).ok()) {
+            if let Some(run) = ended.get(&id) {
+                list.runs.push((*run).clone());
+                continue;
+            }
+            test_switches::count(if before.runs.is_empty() { "run" } else { "run-again" });
             match self.get(&id) {
                 Ok(Some(run)) => list.runs.push(run),
                 // It is being made, or whoever made it died before it was a run.

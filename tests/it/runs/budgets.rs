@@ -7,7 +7,8 @@ use std::fs;
 use nix::sys::signal::{SIGKILL, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
-use ravenry::sys::test_switches::ANCESTRY_HIDDEN;
+use ravenry::domain::runs::RunId;
+use ravenry::sys::test_switches::{ANCESTRY_HIDDEN, COUNT};
 use serde_json::{Value, json};
 
 use super::{detached, path_with_msg, script, shown, wait_for_state, with_profiles};
@@ -392,4 +393,29 @@ fn a_computed_cost_ends_a_worker_that_is_over_its_budget() {
     let run = env.run_with(&args, &[("PATH", &path)]).expect_code(1).json()["run"].clone();
     assert_eq!((&run["state"], &run["costIs"]), (&json!("over_budget"), &json!("computed")), "{run}");
     assert_eq!(cents(&run["costUsd"]), 450);
+}
+
+#[test]
+fn whoever_is_admitted_reads_the_runs_that_have_ended_before_it_keeps_others_waiting() {
+    let env = with_profiles(&script("quick", "cat"));
+    env.ok(&["budget", "set", "9usd"]);
+    let args = ["run", "quick", "x", "--budget", "0.01usd", "--json"];
+    let first = env.run(&args).expect_code(0).json()["run"]["id"].as_str().unwrap().to_string();
+    let record = fs::read_to_string(env.mesh().join("runs").join(&first).join("run.json")).unwrap();
+    let mut ended = 1;
+    for number in 0..200 {
+        let id = RunId::from_random(1 + number * 7919).to_string();
+        let dir = env.mesh().join("runs").join(&id);
+        fs::create_dir(&dir).unwrap();
+        fs::write(dir.join("run.json"), record.replace(&first, &id)).unwrap();
+        ended += 1;
+    }
+    let counts = env.home().join("counts");
+    env.run_with(&args, &[(COUNT, counts.to_str().unwrap())]).expect_code(0);
+    let count = |kind: &str| fs::read(counts.with_extension(kind)).unwrap_or_default().len();
+    assert!(count("run") >= ended, "{} of {ended}", count("run"));
+    // Its own directory is there, but nothing in the ledger.
+    assert!((1..5).contains(&count("run-again")), "{}", count("run-again"));
+    // They count as before: 201 that ended, and the last.
+    assert_eq!(env.ok(&["runs", "--all"])["runs"].as_array().unwrap().len(), 202);
 }
