@@ -208,7 +208,7 @@ impl<'m> LockedMesh<'m> {
             Some(known) => (GraveId::of(&known.last.agent), GoneReason::Died),
             None => (GraveId::of_lost_mail(name, at), GoneReason::Lost),
         };
-        self.open_grave(&grave, &GraveHeader { why, at, by: None })?;
+        self.open_grave(&grave, &GraveHeader { why, at, by: None, is_ownerless: owner.is_none() })?;
         if let Some(known) = owner {
             self.inscribe(&grave, &known.last)?;
         }

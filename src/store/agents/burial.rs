@@ -53,7 +53,7 @@ impl StagedChange<'_> {
         if lives_on(why) && !record.agent.is_foreign() {
             self.edit(&record.agent, |agent| agent.restores = Some(grave.to_string()))?;
         }
-        let header = GraveHeader { why, at, by: by.map(str::to_string) };
+        let header = GraveHeader { why, at, by: by.map(str::to_string), is_ownerless: false };
         locked.open_grave(&grave, &header)?;
         self.commit()?;
         locked.fill_grave(&grave, record, header)?;
@@ -80,7 +80,7 @@ impl LockedMesh<'_> {
         &self,
         grave: &GraveId,
         record: &Registration,
-        GraveHeader { why, at, by }: GraveHeader,
+        GraveHeader { why, at, by, .. }: GraveHeader,
     ) -> Result<(), StoreError> {
         let layout = &self.mesh.layout;
         let agent = &record.agent;

@@ -68,6 +68,9 @@ pub(in crate::store) struct GraveHeader {
     pub(in crate::store) at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::store) by: Option<String>,
+    /// Nobody was known, when the mail was moved there, whose it could be. Older versions did not look.
+    #[serde(default, rename = "ownerless", skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::store) is_ownerless: bool,
 }
 
 /// The graves of a session, under whatever names it had.
@@ -93,11 +96,15 @@ fn is_lost_mail_of(layout: &Layout, id: &GraveId, session: &SessionId) -> Result
     Ok(lost_mail_owner(layout, id)?.is_some_and(|owner| owner.last.agent.session == *session))
 }
 
-/// The session that lost mail is for: the only one that had the name and joined before the mail was moved there.
+/// The session that lost mail is for: the only one that had the name and joined before the mail was moved there. Who
+/// takes the name afterwards may have joined before, too, so mail that is known to have no owner is for nobody.
 pub(in crate::store) fn lost_mail_owner(
     layout: &Layout,
     id: &GraveId,
 ) -> Result<Option<SessionRecord>, FileError> {
+    if header(layout, id)?.is_ok_and(|header| header.is_ownerless) {
+        return Ok(None);
+    }
     let mut owners = sessions::all(layout)?.records.into_iter().filter(|known| had_name_of(known, id));
     let first = owners.next();
     Ok(first.filter(|_| owners.next().is_none()))
@@ -134,16 +141,23 @@ pub(in crate::store) fn all(layout: &Layout) -> Result<GraveScan, FileError> {
 
 pub(in crate::store) fn read(layout: &Layout, id: &GraveId) -> Result<Result<Grave, ParseError>, FileError> {
     let dir = layout.grave(id);
-    let parse = |bytes: &[u8]| {
-        serde_json::from_slice(bytes).map_err(|error| ParseError::new(format!("`grave.json`: {error}")))
-    };
-    let header = retrying_read::read(&dir.join("grave.json"), RetryBudget::Own, parse)?;
-    let GraveHeader { why, at, by } = match header {
-        FileContent::Parsed(header) => header,
-        FileContent::Absent => return Ok(Err(ParseError::new("it has no `grave.json`"))),
-        FileContent::Unparsable(error) => return Ok(Err(error)),
+    let GraveHeader { why, at, by, is_ownerless: _ } = match header(layout, id)? {
+        Ok(header) => header,
+        Err(error) => return Ok(Err(error)),
     };
     let record = registry::read(&dir.join("registration.json"), id.name())?.and_then(Result::ok);
     let unread = files::list(&dir.join("inbox"))?.iter().filter(|name| name.ends_with(".json")).count();
     Ok(Ok(Grave { id: id.clone(), why, at, by, record, unread }))
+}
+
+fn header(layout: &Layout, id: &GraveId) -> Result<Result<GraveHeader, ParseError>, FileError> {
+    let parse = |bytes: &[u8]| {
+        serde_json::from_slice(bytes).map_err(|error| ParseError::new(format!("`grave.json`: {error}")))
+    };
+    let content = retrying_read::read(&layout.grave(id).join("grave.json"), RetryBudget::Own, parse)?;
+    Ok(match content {
+        FileContent::Parsed(header) => Ok(header),
+        FileContent::Absent => Err(ParseError::new("it has no `grave.json`")),
+        FileContent::Unparsable(error) => Err(error),
+    })
 }

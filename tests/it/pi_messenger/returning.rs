@@ -101,6 +101,27 @@ fn a_receipt_does_not_promise_mail_to_nobody() {
     assert!(reason.contains("kept in `graves/Robin-lost-"), "{reason}");
 }
 
+/// An agent that takes the name later may have joined before the mail was put aside, under another name.
+#[test]
+fn mail_of_nobody_is_not_for_whoever_takes_the_name_later() {
+    let env = TestEnvironment::new();
+    env.join("Wren");
+    let host = env.join("Robin");
+    env.ok(&["send", "Robin", "unread", "--as", "Wren"]);
+    env.kill(host);
+    pi_removes(&env, "Robin");
+    fs::remove_dir_all(env.mesh().join("sessions")).unwrap();
+    let old = env.join("Crow");
+    let stranger = env.host();
+    env.ok(&["join", "Robin", "--pid", &stranger.to_string(), "--session", "stranger"]);
+    env.ok(&["rename", "Rook", "--as", "Robin"]);
+    env.ok(&["leave", "--as", "Rook"]);
+    env.ok(&["leave", "--as", "Crow"]);
+    let join = ["join", "Robin", "--pid", &old.to_string(), "--session", "session of Crow"];
+    assert_eq!(env.ok(&join)["agent"]["unread"], 0);
+    assert_eq!(env.mail().iter().filter(|path| path.starts_with("graves/Robin-lost-")).count(), 1);
+}
+
 /// A burial after the census was read and a pi took the name.
 #[test]
 fn burying_leaves_the_registration_of_whoever_took_the_name() {
