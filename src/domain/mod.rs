@@ -29,6 +29,7 @@ mod project_mode;
 mod reservation;
 mod reservation_reach;
 pub mod runs;
+pub mod screens;
 mod secret_file;
 mod session;
 pub mod settings;

@@ -1,0 +1,124 @@
+//! When looking at a screen again is worth it.
+
+use std::time::Duration;
+
+/// What an agent is at, as far as it decides when to look again.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WatchedWork {
+    JustStarted,
+    Edits,
+    TestsOrBuild,
+    Install,
+    Subagent,
+    ReadsOrPlans,
+    QuestionOpen,
+    /// A stall is being looked into.
+    Stall,
+}
+
+/// How much of a screen has changed since the last look.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ScreenChange {
+    Nothing,
+    Something,
+    /// Most of what was there has scrolled away.
+    Much,
+}
+
+/// When to look again.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LookPlan {
+    pub earliest: Duration,
+    pub latest: Duration,
+}
+
+impl WatchedWork {
+    /// What a shell command does, by its words.
+    pub fn of_command(command: &str) -> Self {
+        const INSTALL: [&str; 4] = ["install", "apt-get", "brew", "pip"];
+        const TEST: [&str; 12] = [
+            "test", "tests", "build", "check", "clippy", "compile", "pytest", "jest", "make", "tsc", "lint",
+            "bench",
+        ];
+        let words = || command.split(|c: char| !c.is_alphanumeric() && c != '-').map(str::to_lowercase);
+        if words().any(|word| INSTALL.contains(&word.as_str())) {
+            Self::Install
+        } else if words().any(|word| TEST.contains(&word.as_str())) {
+            Self::TestsOrBuild
+        } else {
+            Self::ReadsOrPlans
+        }
+    }
+
+    fn seconds(self) -> (u64, u64) {
+        match self {
+            Self::JustStarted => (10, 15),
+            Self::Edits => (30, 45),
+            Self::TestsOrBuild => (60, 120),
+            Self::Install => (120, 180),
+            Self::Subagent => (90, 120),
+            Self::ReadsOrPlans => (45, 60),
+            Self::QuestionOpen => (30, 30),
+            Self::Stall => (15, 20),
+        }
+    }
+}
+
+impl LookPlan {
+    pub fn new(work: WatchedWork) -> Self {
+        let (earliest, latest) = work.seconds();
+        Self { earliest: Duration::from_secs(earliest), latest: Duration::from_secs(latest) }
+    }
+
+    /// When exactly: later if nothing has changed though it works, earlier if much has scrolled by.
+    pub fn next(self, change: ScreenChange) -> Duration {
+        match change {
+            ScreenChange::Nothing => self.latest,
+            ScreenChange::Something => (self.earliest + self.latest) / 2,
+            ScreenChange::Much => self.earliest,
+        }
+    }
+}
+
+impl ScreenChange {
+    /// Compares two looks by the lines that are on both.
+    pub fn between(before: &str, now: &str) -> Self {
+        if before == now {
+            return Self::Nothing;
+        }
+        let kept = now
+            .lines()
+            .filter(|line| !line.trim().is_empty() && before.lines().any(|it| it == *line))
+            .count();
+        let all = before.lines().filter(|line| !line.trim().is_empty()).count();
+        if kept * 2 < all { Self::Much } else { Self::Something }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silent_build_is_looked_at_later_than_one_that_scrolls() {
+        let plan = LookPlan::new(WatchedWork::of_command("cd app && cargo test --locked"));
+        assert_eq!(plan.next(ScreenChange::Nothing).as_secs(), 120);
+        assert_eq!(plan.next(ScreenChange::Something).as_secs(), 90);
+        assert_eq!(plan.next(ScreenChange::Much).as_secs(), 60);
+        assert_eq!(LookPlan::new(WatchedWork::QuestionOpen).next(ScreenChange::Nothing).as_secs(), 30);
+    }
+
+    #[test]
+    fn commands_are_known_by_their_words() {
+        assert_eq!(WatchedWork::of_command("npm install"), WatchedWork::Install);
+        assert_eq!(WatchedWork::of_command("make -j2"), WatchedWork::TestsOrBuild);
+        assert_eq!(WatchedWork::of_command("cat attest.md"), WatchedWork::ReadsOrPlans);
+    }
+
+    #[test]
+    fn what_scrolled_by_is_much() {
+        assert_eq!(ScreenChange::between("a\nb\nc\nd", "a\nb\nc\nd"), ScreenChange::Nothing);
+        assert_eq!(ScreenChange::between("a\nb\nc\nd", "a\nb\nc\ne"), ScreenChange::Something);
+        assert_eq!(ScreenChange::between("a\nb\nc\nd", "d\ne\nf\ng"), ScreenChange::Much);
+    }
+}

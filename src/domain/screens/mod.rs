@@ -1,0 +1,17 @@
+//! Screens: what the terminal of an agent shows, what that means together with its hooks, and when to look again.
+
+mod decision;
+mod dialog;
+mod key;
+mod look_plan;
+mod reading;
+mod state;
+mod text;
+
+pub use decision::{HookSign, HookSigns, ProcessSign, ScreenVerdict, VerdictBasis, decide};
+pub use dialog::{ChoiceMeaning, Dialog, DialogChoice, DialogKind};
+pub use key::ScreenKey;
+pub use look_plan::{LookPlan, ScreenChange, WatchedWork};
+pub use reading::{PromptLine, ScreenReading, ScreenTrouble};
+pub use state::ScreenState;
+pub use text::{CursorPlace, ScreenLine, ScreenText};
