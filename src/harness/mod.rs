@@ -6,7 +6,8 @@
 //! What several harnesses share is here, too: `hook_codec/` reads and writes hook payloads, `install/` has the parts
 //! that are put into settings, `shim/` what our plugins have in common, `hook_line` is the command that a hook runs, `recognise` and `ancestry` find the harness
 //! that a process belongs to, `worker` says how one is started without a terminal, `worker_output` has what the readers of
-//! their output share.
+//! their output share, `screen` says how one is read and answered in a terminal, `screen_parts` has what those readers
+//! share.
 
 pub mod ancestry;
 mod claude;
@@ -23,6 +24,10 @@ mod pi;
 pub mod prompt_shape;
 mod qwen;
 mod recognise;
+pub mod screen;
+#[cfg(test)]
+mod screen_fixture;
+mod screen_parts;
 pub mod texts;
 pub mod wake;
 pub mod worker;
@@ -36,6 +41,7 @@ use crate::domain::{Harness, ProgramNames};
 use crate::sys::environment::Home;
 
 use install::{InstallContext, InstallTarget, NoProjectSettings};
+use screen::ScreenReader;
 use wake::{ChannelSupport, PromptQueue, SessionInboxes};
 use worker::WorkerAdapter;
 
@@ -167,6 +173,11 @@ pub trait HarnessSupport: Sync {
 
     /// How it is started as a worker, if it can be.
     fn worker(&self) -> Option<&'static dyn WorkerAdapter> {
+        None
+    }
+
+    /// How its screen is read, if it is known.
+    fn screen(&self) -> Option<&'static dyn ScreenReader> {
         None
     }
 

@@ -6,6 +6,9 @@ mod codec;
 mod codec_tests;
 mod inbox_permission;
 mod install;
+mod screen;
+#[cfg(test)]
+mod screen_tests;
 mod session_inbox;
 mod worker;
 #[cfg(test)]
@@ -17,6 +20,7 @@ use crate::domain::Harness;
 use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings};
+use super::screen::ScreenReader;
 use super::wake::{ChannelSupport, SessionInboxes};
 use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
@@ -93,6 +97,10 @@ impl HarnessSupport for ClaudeCode {
 
     fn records_item(&self, text: &str) -> bool {
         install::is_item(text)
+    }
+
+    fn screen(&self) -> Option<&'static dyn ScreenReader> {
+        Some(&screen::ClaudeScreen)
     }
 
     fn worker(&self) -> Option<&'static dyn WorkerAdapter> {

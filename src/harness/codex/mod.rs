@@ -6,6 +6,9 @@ mod codec_tests;
 mod install;
 mod login_shell;
 mod prompt_queue;
+mod screen;
+#[cfg(test)]
+mod screen_tests;
 mod server_table;
 mod trust;
 mod worker;
@@ -18,6 +21,7 @@ use crate::domain::Harness;
 use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings};
+use super::screen::ScreenReader;
 use super::wake::PromptQueue;
 use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec, SandboxSupport};
@@ -58,6 +62,10 @@ impl HarnessSupport for Codex {
 
     fn runs_hooks_in_login_shell(&self) -> bool {
         true
+    }
+
+    fn screen(&self) -> Option<&'static dyn ScreenReader> {
+        Some(&screen::CodexScreen)
     }
 
     fn worker(&self) -> Option<&'static dyn WorkerAdapter> {

@@ -4,6 +4,9 @@ mod codec;
 #[cfg(test)]
 mod codec_tests;
 mod install;
+mod screen;
+#[cfg(test)]
+mod screen_tests;
 mod worker;
 #[cfg(test)]
 mod worker_tests;
@@ -15,6 +18,7 @@ use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings, member};
 use super::prompt_shape::{PromptFrame, PromptShape};
+use super::screen::ScreenReader;
 use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec};
 
@@ -53,6 +57,10 @@ impl HarnessSupport for CopilotCli {
 
     fn prompt_shape(&self) -> Option<PromptShape> {
         Some(PromptShape { marks: &["❯"], placeholder: "", frame: PromptFrame::Rules })
+    }
+
+    fn screen(&self) -> Option<&'static dyn ScreenReader> {
+        Some(&screen::CopilotScreen)
     }
 
     fn worker(&self) -> Option<&'static dyn WorkerAdapter> {

@@ -4,6 +4,9 @@ mod codec;
 #[cfg(test)]
 mod codec_tests;
 mod install;
+mod screen;
+#[cfg(test)]
+mod screen_tests;
 mod worker;
 #[cfg(test)]
 mod worker_tests;
@@ -15,6 +18,7 @@ use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings};
 use super::prompt_shape::{PromptFrame, PromptShape};
+use super::screen::ScreenReader;
 use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec};
 
@@ -57,6 +61,10 @@ impl HarnessSupport for GeminiCli {
             placeholder: "Type your message or @path/to/file",
             frame: PromptFrame::Rules,
         })
+    }
+
+    fn screen(&self) -> Option<&'static dyn ScreenReader> {
+        Some(&screen::GeminiScreen)
     }
 
     fn worker(&self) -> Option<&'static dyn WorkerAdapter> {

@@ -5,6 +5,9 @@ mod codec;
 mod codec_tests;
 mod install;
 mod permission;
+mod screen;
+#[cfg(test)]
+mod screen_tests;
 mod worker;
 #[cfg(test)]
 mod worker_tests;
@@ -15,6 +18,7 @@ use crate::domain::Harness;
 use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings};
+use super::screen::ScreenReader;
 use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
 
@@ -55,6 +59,10 @@ impl HarnessSupport for OpenCode {
 
     fn waiter(&self) -> Option<WaiterSupport> {
         Some(WaiterSupport { event: "session.idle", route: "plugin", call: WaiterCall::Json })
+    }
+
+    fn screen(&self) -> Option<&'static dyn ScreenReader> {
+        Some(&screen::OpenCodeScreen)
     }
 
     fn worker(&self) -> Option<&'static dyn WorkerAdapter> {

@@ -4,6 +4,9 @@ mod codec;
 #[cfg(test)]
 mod codec_tests;
 mod install;
+mod screen;
+#[cfg(test)]
+mod screen_tests;
 mod worker;
 #[cfg(test)]
 mod worker_tests;
@@ -14,6 +17,7 @@ use crate::domain::Harness;
 use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings};
+use super::screen::ScreenReader;
 use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec, WaiterCall, WaiterSupport};
 
@@ -48,6 +52,10 @@ impl HarnessSupport for Pi {
 
     fn waiter(&self) -> Option<WaiterSupport> {
         Some(WaiterSupport { event: "agent_before_settle", route: "extension", call: WaiterCall::Json })
+    }
+
+    fn screen(&self) -> Option<&'static dyn ScreenReader> {
+        Some(&screen::PiScreen)
     }
 
     fn worker(&self) -> Option<&'static dyn WorkerAdapter> {

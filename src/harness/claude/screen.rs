@@ -1,0 +1,215 @@
+//! The screen of Claude Code.
+
+use crate::domain::screens::{
+    CursorPlace, DialogKind, PromptLine, ScreenLine, ScreenReading, ScreenState, ScreenText,
+};
+use crate::harness::screen::{PasteCounts, ScreenReader, between, is_shown_as_typed};
+use crate::harness::screen_parts::{
+    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, is_rule, page, paragraph, percent_before,
+    prompt_line, waiting,
+};
+
+pub(super) struct ClaudeScreen;
+
+/// Its prompt line begins with this and a no-break space. The user's words in the conversation have an ordinary space.
+const MARK: &str = "❯\u{a0}";
+/// The same for a shell command, and for a note.
+const OTHER_MARKS: [&str; 2] = ["!\u{a0}", "#\u{a0}"];
+const PLACEHOLDERS: [&str; 2] = ["Press up to edit queued messages", "Try \""];
+const SPINNER: [char; 6] = ['·', '✢', '*', '✶', '✻', '✽'];
+/// More lines than the longest list of shortcuts below the prompt line.
+const MOST_FOOTER: usize = 12;
+
+impl ScreenReader for ClaudeScreen {
+    fn is_known(&self, version: &str) -> bool {
+        version == "2.1.325"
+    }
+
+    fn read(&self, screen: &ScreenText) -> ScreenReading {
+        match PromptBox::find(screen) {
+            Some(found) => found.read(screen),
+            None => read_dialog(screen).unwrap_or_default(),
+        }
+    }
+
+    /// `[Pasted text #1 +5 lines]` counts line feeds; one long line is `[Pasted text #2]`.
+    fn is_our_paste(&self, draft: &str, text: &str) -> bool {
+        let counts = PasteCounts::of(text);
+        is_shown_as_typed(draft, text)
+            || between(draft, "[Pasted text #", "]").is_some_and(|inside| match inside.split_once(" +") {
+                Some((_, lines)) => {
+                    lines.split_once(' ').is_some_and(|(count, _)| counts.has_line_feeds(count))
+                }
+                None => inside.parse::<u32>().is_ok() && counts.has_line_feeds("0"),
+            })
+    }
+
+    fn exit_command(&self) -> &'static str {
+        "/exit"
+    }
+
+    fn starts_session_at_launch(&self) -> bool {
+        true
+    }
+}
+
+/// The rows of the two rules around the prompt line.
+struct PromptBox {
+    top: usize,
+    bottom: usize,
+}
+
+impl PromptBox {
+    fn find(screen: &ScreenText) -> Option<Self> {
+        let last = screen.last_row()?;
+        let is_edge = |row: &usize| is_rule(screen.row(*row), '─');
+        let bottom = (last.saturating_sub(MOST_FOOTER)..=last).rev().find(is_edge)?;
+        let top = (0..bottom).rev().find(is_edge)?;
+        let first = screen.row(top + 1);
+        let is_prompt = first.starts_with(MARK) || OTHER_MARKS.iter().any(|mark| first.starts_with(mark));
+        is_prompt.then_some(Self { top, bottom })
+    }
+
+    fn read(&self, screen: &ScreenText) -> ScreenReading {
+        let is_words = |row: &usize| screen.row(*row).starts_with("❯ ");
+        let start = (0..self.top).rev().find(is_words).unwrap_or(0);
+        let footer = || (self.bottom + 1..screen.lines().len()).map(|row| screen.row(row).trim());
+        let mut reading = ScreenReading { prompt: self.prompt(screen), ..ScreenReading::default() };
+        reading.context_left = footer().chain([screen.row(self.top.saturating_sub(1))]).find_map(|line| {
+            let (_, left) = line.split_once("Context left until auto-compact: ")?;
+            percent_before(left, left.find('%')?)
+        });
+
+        let is_spinning = (start..self.top).any(|row| is_spinner(screen.row(row)));
+        let mut is_limited = false;
+        let mut is_interrupted = false;
+        for row in start..self.top {
+            let Some((words, is_error)) = notice(screen, row) else { continue };
+            is_interrupted |= words.starts_with("Interrupted ·");
+            if is_error {
+                match error_kind(&words) {
+                    ErrorKind::Limit => {
+                        is_limited = true;
+                        reading.limited_until = reading.limited_until.or_else(|| until(&words));
+                    }
+                    ErrorKind::Trouble(trouble) => reading.trouble = Some(trouble),
+                }
+            }
+        }
+        if let Some(words) = footer().find(|line| line.starts_with("⚠ Usage limit reached")) {
+            is_limited = true;
+            reading.limited_until = reading.limited_until.or_else(|| until(words));
+        }
+        let state = if is_spinning || footer().any(|line| line.contains("esc to interrupt")) {
+            ScreenState::Working
+        } else if is_limited {
+            ScreenState::Limited
+        } else if is_interrupted {
+            ScreenState::Interrupted
+        } else if footer().any(|line| line.split('·').any(is_background)) {
+            ScreenState::Background
+        } else {
+            ScreenState::Idle
+        };
+        reading.state = Some(state);
+        reading
+    }
+
+    fn prompt(&self, screen: &ScreenText) -> PromptLine {
+        let first = self.top + 1;
+        if !screen.row(first).starts_with(MARK) {
+            return PromptLine::Draft(screen.row(first).replace('\u{a0}', " ").trim_end().to_owned());
+        }
+        let rows: Vec<ScreenLine> =
+            screen.lines()[first..self.bottom].iter().map(|line| line.columns(2..usize::MAX)).collect();
+        prompt_line(screen, &rows, CursorPlace { column: 2, row: first }, &PLACEHOLDERS)
+    }
+}
+
+/// Whether this is the line of a running turn: `✻ Churning… (4s · ↓ 25 tokens)`, and not `✻ Churned for 13s`.
+fn is_spinner(line: &str) -> bool {
+    let Some(words) = line.strip_prefix(SPINNER).and_then(|rest| rest.strip_prefix(' ')) else {
+        return false;
+    };
+    let is_doing =
+        words.split_once('…').is_some_and(|(doing, _)| !doing.contains(" for ") && !doing.contains('·'));
+    is_doing || words.contains("· Retrying in ")
+}
+
+/// What the program itself says in the conversation, and whether that is an error. Errors are in a colour, so a model's
+/// words about an error do not count.
+fn notice(screen: &ScreenText, row: usize) -> Option<(String, bool)> {
+    const ERRORS: [&str; 6] = [
+        "You've hit your",
+        "API Error",
+        "Invalid API key",
+        "Not logged in",
+        "Credit balance",
+        "Please run /login",
+    ];
+    let text = screen.row(row);
+    let start = if text.starts_with("● ") {
+        2
+    } else if text.trim_start_matches(' ').starts_with('⎿') {
+        text.chars().position(|c| c == '⎿')? + 1
+    } else {
+        return None;
+    };
+    let part = screen.lines()[row].columns(start..usize::MAX);
+    let mut words = part.text().trim().replace('’', "'");
+    let is_error = ERRORS.iter().any(|mark| words.starts_with(mark));
+    let is_drawn_so = !screen.has_attributes() || part.is_coloured();
+    if is_error {
+        words = paragraph(screen, row).trim_start_matches(['●', '⎿', ' ', '\u{a0}']).to_owned();
+    }
+    Some((words, is_error && is_drawn_so))
+}
+
+/// Until when a limit lasts: `… · resets 1am (UTC)`.
+fn until(words: &str) -> Option<String> {
+    let (_, until) = words.split_once("resets ")?;
+    Some(until.split(" · ").next().unwrap_or(until).trim().to_owned())
+}
+
+/// Whether a part of the footer counts what runs beside the conversation: `1 shell`.
+fn is_background(part: &str) -> bool {
+    let mut words = part.split_whitespace();
+    let is_counted = words.next().is_some_and(|word| word.parse::<u32>().is_ok());
+    let what = words.next().unwrap_or_default();
+    is_counted
+        && ["shell", "task", "agent", "monitor", "bash"].iter().any(|it| what.trim_end_matches('s') == *it)
+}
+
+/// A dialog stands below a rule, and where the prompt line would be.
+fn read_dialog(screen: &ScreenText) -> Option<ScreenReading> {
+    let last = screen.last_row()?;
+    let lines: Vec<&str> = screen.lines()[..=last].iter().map(ScreenLine::text).collect();
+    let is_edge = |row: &usize| {
+        let line = lines[*row].trim();
+        is_rule(line, '─') || is_rule(line, '▔')
+    };
+    let has_footer = lines[last].contains("Esc to cancel") || lines[last].trim().starts_with("Enter to ");
+    if let Some(list) = find_choices(&lines, &['❯'])
+        && (has_footer || list.last_row == last)
+        && let Some(edge) = (0..list.first_row).rev().find(is_edge)
+    {
+        let about = &lines[edge + 1..list.first_row];
+        return Some(waiting(dialog(about, list.choices, QuestionPlace::Last, kind)));
+    }
+    let edge = (0..last).rev().find(|row| is_rule(lines[*row], '▔'))?;
+    lines[edge + 1..].iter().find(|line| !line.trim().is_empty()).map(|title| page(title))
+}
+
+fn kind(title: &str, question: &str) -> DialogKind {
+    if title == "Accessing workspace:" {
+        DialogKind::Trust
+    } else if title.starts_with("Detected a custom API key") {
+        DialogKind::Login
+    } else if title.starts_with(['☐', '☒', '←']) {
+        DialogKind::Question
+    } else if ["Do you want", "Would you like", "Exit plan mode"].iter().any(|it| question.starts_with(it)) {
+        DialogKind::Permission
+    } else {
+        DialogKind::Other
+    }
+}

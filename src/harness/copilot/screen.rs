@@ -1,0 +1,145 @@
+//! The screen of Copilot CLI.
+
+use crate::domain::screens::{
+    CursorPlace, DialogKind, PromptLine, ScreenKey, ScreenLine, ScreenReading, ScreenState, ScreenText,
+};
+use crate::harness::screen::{PasteCounts, ScreenReader, between, is_shown_as_typed};
+use crate::harness::screen_parts::{
+    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, is_rule, last_box, page, prompt_line, waiting,
+};
+
+pub(super) struct CopilotScreen;
+
+const SPINNER: [char; 4] = ['○', '◎', '◉', '●'];
+
+impl ScreenReader for CopilotScreen {
+    fn is_known(&self, version: &str) -> bool {
+        version == "1.0.102"
+    }
+
+    fn read(&self, screen: &ScreenText) -> ScreenReading {
+        match PromptBox::find(screen) {
+            Some(found) => found.read(screen),
+            None => read_dialog(screen).or_else(|| read_page(screen)).unwrap_or_default(),
+        }
+    }
+
+    /// A long text becomes a file: `[Saved pasted content to workspace (58.6 KB) id=1]`.
+    fn is_our_paste(&self, draft: &str, text: &str) -> bool {
+        is_shown_as_typed(draft, text)
+            || between(draft, "[Saved pasted content to workspace (", "]").is_some_and(|inside| {
+                let size = inside.split(')').next().unwrap_or_default();
+                let bytes = PasteCounts::of(text).bytes;
+                [bytes, bytes.saturating_sub(1)].iter().any(|bytes| size == size_in_words(*bytes))
+            })
+    }
+
+    fn interrupt_keys(&self) -> &'static [ScreenKey] {
+        &[ScreenKey::Escape, ScreenKey::Escape]
+    }
+
+    fn exit_command(&self) -> &'static str {
+        "/exit"
+    }
+
+    fn starts_session_at_launch(&self) -> bool {
+        false
+    }
+}
+
+fn size_in_words(bytes: usize) -> String {
+    const KB: usize = 1024;
+    // In tenths, rounded.
+    let tenths = |unit: usize| (bytes * 10 + unit / 2) / unit;
+    if bytes < KB * KB {
+        format!("{}.{} KB", tenths(KB) / 10, tenths(KB) % 10)
+    } else {
+        format!("{}.{} MB", tenths(KB * KB) / 10, tenths(KB * KB) % 10)
+    }
+}
+
+/// The prompt line between two rules, with one line below. The user's words in the conversation are indented.
+struct PromptBox {
+    top: usize,
+    bottom: usize,
+}
+
+impl PromptBox {
+    fn find(screen: &ScreenText) -> Option<Self> {
+        let last = screen.last_row()?;
+        let is_edge = |row: &usize| is_rule(screen.row(*row), '─');
+        let bottom = (last.saturating_sub(2)..=last).rev().find(is_edge)?;
+        let top = (0..bottom).rev().find(is_edge)?;
+        screen.row(top + 1).starts_with(['❯', '!']).then_some(Self { top, bottom })
+    }
+
+    fn prompt(&self, screen: &ScreenText) -> PromptLine {
+        let first = self.top + 1;
+        if screen.row(first).starts_with('!') {
+            return PromptLine::Draft("!".to_owned());
+        }
+        let rows: Vec<ScreenLine> =
+            screen.lines()[first..self.bottom].iter().map(|line| line.columns(2..usize::MAX)).collect();
+        prompt_line(screen, &rows, CursorPlace { column: 2, row: first }, &[])
+    }
+
+    fn read(&self, screen: &ScreenText) -> ScreenReading {
+        let mut reading = ScreenReading { prompt: self.prompt(screen), ..ScreenReading::default() };
+        let is_words = |row: &usize| screen.row(*row).starts_with(" ❯ ");
+        let start = (0..self.top).rev().find(is_words).unwrap_or(0);
+        let mut is_limited = false;
+        let mut is_interrupted = false;
+        for row in start..self.top {
+            // At the right there may be a scroll bar.
+            let line = screen.row(row).trim_end_matches(['┃', ' ']);
+            is_interrupted |= line == " ● Operation cancelled by user";
+            let Some(said) = line.strip_prefix(" ✗ ").filter(|it| !it.contains("Operation aborted")) else {
+                continue;
+            };
+            match error_kind(said) {
+                ErrorKind::Limit => is_limited = true,
+                ErrorKind::Trouble(trouble) => reading.trouble = Some(trouble),
+            }
+        }
+        let footer = screen.row(self.bottom + 1).trim_start();
+        let status = footer.strip_prefix(SPINNER).map(str::trim_start);
+        let is_turn = |words: &str| words.contains(" esc esc ") || words.contains(" esc again to ");
+        let state = match status.filter(|words| is_turn(words)) {
+            Some(words) if words.starts_with("Waiting for background") => ScreenState::Background,
+            Some(_) => ScreenState::Working,
+            None if is_limited => ScreenState::Limited,
+            None if is_interrupted => ScreenState::Interrupted,
+            None => ScreenState::Idle,
+        };
+        reading.state = Some(state);
+        reading
+    }
+}
+
+/// A dialog is a box where the prompt line would be, with a line about its keys.
+fn read_dialog(screen: &ScreenText) -> Option<ScreenReading> {
+    let lines: Vec<&str> = screen.lines().iter().map(ScreenLine::text).collect();
+    let inside = last_box(&lines)?;
+    let keys = inside.iter().rposition(|line| line.contains("enter to select"))?;
+    let list = find_choices(&inside[..keys], &['❯'])?;
+    Some(waiting(dialog(&inside[..list.first_row], list.choices, QuestionPlace::Last, kind)))
+}
+
+/// A page that takes the whole screen: its last line says how to leave it.
+fn read_page(screen: &ScreenText) -> Option<ScreenReading> {
+    let last = screen.row(screen.last_row()?);
+    let is_page = last.contains("esc close") || last.contains("enter to select · esc to cancel");
+    let title = screen.lines().iter().find(|line| !line.is_blank()).filter(|_| is_page)?;
+    Some(page(title.text().trim_end_matches(['┃', ' '])))
+}
+
+/// What stands above the question is the model's, so only the question counts.
+fn kind(_title: &str, question: &str) -> DialogKind {
+    if question == "Do you trust the files in this folder?" {
+        DialogKind::Trust
+    } else if question.starts_with("Do you want ") {
+        DialogKind::Permission
+    } else {
+        DialogKind::Other
+    }
+}
