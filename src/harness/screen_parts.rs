@@ -161,7 +161,7 @@ pub(super) fn dialog(
     about: &[&str],
     choices: Vec<DialogChoice>,
     place: QuestionPlace,
-    kind: impl Fn(&str, &str) -> DialogKind,
+    kind: impl Fn(&Dialog) -> DialogKind,
 ) -> Dialog {
     let lines =
         about.iter().filter(|line| !is_any_rule(line)).map(|line| line.trim().trim_matches('│').trim());
@@ -175,8 +175,15 @@ pub(super) fn dialog(
     let sentence =
         || about.iter().find_map(|line| line.split_once("? ").map(|(asked, _)| format!("{asked}?")));
     let question = question.cloned().or_else(sentence).or_else(|| about.first().cloned()).unwrap_or_default();
-    let title = about.first().map_or("", String::as_str);
-    Dialog { kind: kind(title, &question), question, about, choices }
+    let dialog = Dialog { kind: DialogKind::Other, question, about, choices };
+    Dialog { kind: kind(&dialog), ..dialog }
+}
+
+/// Whether a dialog has this title and a choice that begins so. What is asked may quote anything, but the title and the
+/// choices are the program's.
+pub(super) fn is_titled(dialog: &Dialog, title: &str, choice: &str) -> bool {
+    dialog.about.first().is_some_and(|line| line.starts_with(title))
+        && dialog.choices.iter().any(|it| it.label.starts_with(choice))
 }
 
 /// A dialog that is open, and therefore no prompt line.
@@ -199,13 +206,19 @@ pub(super) fn last_box<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
         line[indent..].starts_with(corner).then_some(indent)
     };
     let indent = edge(bottom, '╰').filter(|indent| *indent <= 1)?;
-    let top = (0..bottom).rev().find(|row| edge(*row, '╭') == Some(indent))?;
+    // The upper edge may have scrolled away, but then all that is left is inside.
+    let above = (0..bottom).rev().find(|row| edge(*row, '│') != Some(indent));
+    let top = match above {
+        Some(row) if edge(row, '╭') == Some(indent) => row + 1,
+        Some(_) => return None,
+        None => 0,
+    };
     let inside = |line: &'a str| {
         let line = line.trim_start_matches(' ');
         let line = line.strip_prefix('│').unwrap_or(line);
         line.trim_end_matches(' ').strip_suffix('│').unwrap_or(line)
     };
-    Some(lines[top + 1..bottom].iter().map(|line| inside(line)).collect())
+    Some(lines[top..bottom].iter().map(|line| inside(line)).collect())
 }
 
 /// The text that begins in this row, with the lines into which it was wrapped.
@@ -286,6 +299,10 @@ mod tests {
         let lines: Vec<&str> = "words\n╭────╮\n│ a  │\n╰────╯\n".lines().collect();
         assert_eq!(last_box(&lines).unwrap(), [" a  "]);
         let lines: Vec<&str> = "╭────╮\n│ a  │\n╰────╯\n > prompt".lines().collect();
+        assert!(last_box(&lines).is_none());
+        let lines: Vec<&str> = "│ a  │\n│ b  │\n╰────╯".lines().collect();
+        assert_eq!(last_box(&lines).unwrap(), [" a  ", " b  "], "its upper edge scrolled away");
+        let lines: Vec<&str> = "words\n│ b  │\n╰────╯".lines().collect();
         assert!(last_box(&lines).is_none());
     }
 }

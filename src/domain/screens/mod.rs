@@ -5,6 +5,7 @@ mod dialog;
 mod key;
 mod look_plan;
 mod reading;
+mod stall;
 mod state;
 mod text;
 
@@ -13,5 +14,6 @@ pub use dialog::{ChoiceMeaning, Dialog, DialogChoice, DialogKind};
 pub use key::ScreenKey;
 pub use look_plan::{LookPlan, ScreenChange, WatchedWork};
 pub use reading::{PromptLine, ScreenReading, ScreenTrouble};
+pub use stall::{SpinWatch, StallLook, StallWatch};
 pub use state::ScreenState;
 pub use text::{CursorPlace, ScreenLine, ScreenText};

@@ -103,11 +103,37 @@ impl ScreenText {
         self.lines.iter().rposition(|line| !line.is_blank())
     }
 
+    /// The text without what changes by itself while nothing happens: signs of spinners, and how long something takes.
+    pub fn still_text(&self) -> String {
+        self.lines
+            .iter()
+            .map(|line| still(&line.text))
+            .filter(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
     /// The whole text, without attributes and without blank lines at its end.
     pub fn text(&self) -> String {
         let count = self.last_row().map_or(0, |row| row + 1);
         self.lines[..count].iter().map(|line| format!("{}\n", line.text)).collect()
     }
+}
+
+/// The words of a line that stay the same while nothing happens.
+fn still(line: &str) -> String {
+    const TURNING: [char; 17] =
+        ['·', '✢', '*', '✶', '✻', '✽', '•', '◦', '○', '◎', '◉', '●', '⬝', '■', '⊶', '⊷', '…'];
+    let is_turning = |c: char| TURNING.contains(&c) || ('\u{2800}'..='\u{28ff}').contains(&c);
+    let is_duration = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let number = word.trim_end_matches(['s', 'm', 'h', 'd']);
+        number.len() < word.len()
+            && number.chars().all(|c| c.is_ascii_digit() || c == '.')
+            && !number.is_empty()
+    };
+    let kept: String = line.chars().filter(|c| !is_turning(*c)).collect();
+    kept.split(' ').filter(|word| !word.is_empty() && !is_duration(word)).collect::<Vec<_>>().join(" ")
 }
 
 impl ScreenLine {
@@ -291,6 +317,15 @@ mod tests {
         let screen = ScreenText::plain("日本 words | more");
         assert_eq!(screen.lines()[0].columns(5..10).text(), "words");
         assert_eq!(screen.lines()[0].columns(0..4).text(), "日本");
+    }
+
+    #[test]
+    fn what_turns_by_itself_is_left_out() {
+        let still = |text: &str| ScreenText::plain(text).still_text();
+        assert_eq!(still("✢ Thinking… (4s · ↓ 25 tokens)"), still("* Thinking… (1m 4s · ↓ 25 tokens)"));
+        assert_ne!(still("✢ Thinking… (4s · ↓ 25 tokens)"), still("* Thinking… (5s · ↓ 26 tokens)"));
+        assert_eq!(still("── ⠹ Working ──"), still("── ⠇ Working ──"));
+        assert_ne!(still("3 tests"), still("4 tests"));
     }
 
     proptest! {

@@ -1,12 +1,12 @@
 //! The screen of Claude Code.
 
 use crate::domain::screens::{
-    CursorPlace, DialogKind, PromptLine, ScreenLine, ScreenReading, ScreenState, ScreenText,
+    CursorPlace, Dialog, DialogKind, PromptLine, ScreenLine, ScreenReading, ScreenState, ScreenText,
 };
 use crate::harness::screen::{PasteCounts, ScreenReader, between, is_shown_as_typed};
 use crate::harness::screen_parts::{
-    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, is_rule, page, paragraph, percent_before,
-    prompt_line, waiting,
+    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, is_rule, is_titled, page, paragraph,
+    percent_before, prompt_line, waiting,
 };
 
 pub(super) struct ClaudeScreen;
@@ -189,25 +189,29 @@ fn read_dialog(screen: &ScreenText) -> Option<ScreenReading> {
         is_rule(line, '─') || is_rule(line, '▔')
     };
     let has_footer = lines[last].contains("Esc to cancel") || lines[last].trim().starts_with("Enter to ");
-    if let Some(list) = find_choices(&lines, &['❯'])
-        && (has_footer || list.last_row == last)
-        && let Some(edge) = (0..list.first_row).rev().find(is_edge)
-    {
-        let about = &lines[edge + 1..list.first_row];
-        return Some(waiting(dialog(about, list.choices, QuestionPlace::Last, kind)));
+    if let Some(list) = find_choices(&lines, &['❯']) {
+        let edge = (0..list.first_row).rev().find(is_edge);
+        // The rule above a long dialog may have scrolled away, but not its keys too.
+        let is_below = |row: usize| is_edge(&row);
+        if (has_footer || edge.is_some() && list.last_row == last) && !(list.last_row..last).any(is_below) {
+            let about = &lines[edge.map_or(0, |row| row + 1)..list.first_row];
+            return Some(waiting(dialog(about, list.choices, QuestionPlace::Last, kind)));
+        }
     }
     let edge = (0..last).rev().find(|row| is_rule(lines[*row], '▔'))?;
     lines[edge + 1..].iter().find(|line| !line.trim().is_empty()).map(|title| page(title))
 }
 
-fn kind(title: &str, question: &str) -> DialogKind {
-    if title == "Accessing workspace:" {
+fn kind(dialog: &Dialog) -> DialogKind {
+    let title = dialog.about.first().map_or("", String::as_str);
+    let asks = |words: &&str| dialog.question.starts_with(words);
+    if is_titled(dialog, "Accessing workspace:", "Yes, I trust this folder") {
         DialogKind::Trust
     } else if title.starts_with("Detected a custom API key") {
         DialogKind::Login
     } else if title.starts_with(['☐', '☒', '←']) {
         DialogKind::Question
-    } else if ["Do you want", "Would you like", "Exit plan mode"].iter().any(|it| question.starts_with(it)) {
+    } else if ["Do you want", "Would you like", "Exit plan mode"].iter().any(asks) {
         DialogKind::Permission
     } else {
         DialogKind::Other

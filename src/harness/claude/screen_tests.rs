@@ -134,6 +134,17 @@ fn trust_is_taken_only_where_it_is_selected() {
 }
 
 #[test]
+fn a_long_dialog_may_have_lost_its_upper_edge() {
+    let text = recorded_text(VERSION, "waiting-edit-80x24.txt");
+    let (_, cut) = text.split_once(" Edit file\n").unwrap();
+    let read = summary(&ClaudeScreen.read(&ScreenText::plain(cut)));
+    assert!(
+        read.starts_with("waiting · hidden · permission: Do you want to make this edit to lib.rs? [*Yes|"),
+        "{read}"
+    );
+}
+
+#[test]
 fn a_question_has_an_id_of_its_own() {
     let wide = dialog_on(&ClaudeScreen, VERSION, "waiting-permission.txt");
     assert!(wide.about.iter().any(|line| line == "touch report.txt && sleep 12"), "{:?}", wide.about);

@@ -1,12 +1,12 @@
 //! The screen of Codex.
 
 use crate::domain::screens::{
-    CursorPlace, DialogKind, PromptLine, ScreenLine, ScreenReading, ScreenState, ScreenText,
+    CursorPlace, Dialog, DialogKind, PromptLine, ScreenLine, ScreenReading, ScreenState, ScreenText,
 };
 use crate::harness::screen::{PasteCounts, ScreenReader, between, is_shown_as_typed};
 use crate::harness::screen_parts::{
-    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, paragraph, percent_before, prompt_line,
-    starts_with_braille, waiting,
+    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, is_titled, paragraph, percent_before,
+    prompt_line, starts_with_braille, waiting,
 };
 
 pub(super) struct CodexScreen;
@@ -172,11 +172,7 @@ fn read_dialog(screen: &ScreenText) -> Option<ScreenReading> {
             (0..list.first_row).rev().find(|row| !lines[*row].is_empty() && !lines[*row].starts_with("  "));
         said.map_or(0, |row| row + 1)
     };
-    let start = asks.unwrap_or_else(after_conversation);
-    let about = without_drawing(&lines[start..list.first_row]);
-    // The pages before the first prompt have the screen for themselves, so no words of a model are their title.
-    let kind =
-        |title: &str, question: &str| if start == 0 { kind_of_page(title) } else { kind_in_turn(question) };
+    let about = without_drawing(&lines[asks.unwrap_or_else(after_conversation)..list.first_row]);
     Some(waiting(dialog(about, list.choices, QuestionPlace::First, kind)))
 }
 
@@ -186,18 +182,16 @@ fn without_drawing<'a, 'b>(about: &'b [&'a str]) -> &'b [&'a str] {
     about.iter().rposition(is_drawn).map_or(about, |row| &about[row + 1..])
 }
 
-fn kind_of_page(title: &str) -> DialogKind {
-    if title == "Folder access" {
+fn kind(dialog: &Dialog) -> DialogKind {
+    if is_titled(dialog, "Folder access", "Trust and continue") {
         DialogKind::Trust
-    } else if title.starts_with("Update available") {
+    } else if is_titled(dialog, "Update available", "Update now") {
         DialogKind::Update
-    } else if title.starts_with("Welcome to Codex") {
+    } else if is_titled(dialog, "Welcome to Codex", "Sign in with ChatGPT") {
         DialogKind::Login
+    } else if dialog.question.starts_with("Would you like to ") {
+        DialogKind::Permission
     } else {
-        kind_in_turn(title)
+        DialogKind::Other
     }
-}
-
-fn kind_in_turn(question: &str) -> DialogKind {
-    if question.starts_with("Would you like to ") { DialogKind::Permission } else { DialogKind::Other }
 }

@@ -1,7 +1,8 @@
 //! The screen of Copilot CLI.
 
 use crate::domain::screens::{
-    CursorPlace, DialogKind, PromptLine, ScreenKey, ScreenLine, ScreenReading, ScreenState, ScreenText,
+    CursorPlace, Dialog, DialogChoice, DialogKind, PromptLine, ScreenKey, ScreenLine, ScreenReading,
+    ScreenState, ScreenText,
 };
 use crate::harness::screen::{PasteCounts, ScreenReader, between, is_shown_as_typed};
 use crate::harness::screen_parts::{
@@ -134,10 +135,11 @@ fn read_page(screen: &ScreenText) -> Option<ScreenReading> {
 }
 
 /// What stands above the question is the model's, so only the question counts.
-fn kind(_title: &str, question: &str) -> DialogKind {
-    if question == "Do you trust the files in this folder?" {
+fn kind(dialog: &Dialog) -> DialogKind {
+    let remembers = |choice: &DialogChoice| choice.label.starts_with("Yes, and remember this folder");
+    if dialog.question == "Do you trust the files in this folder?" && dialog.choices.iter().any(remembers) {
         DialogKind::Trust
-    } else if question.starts_with("Do you want ") {
+    } else if dialog.question.starts_with("Do you want ") {
         DialogKind::Permission
     } else {
         DialogKind::Other

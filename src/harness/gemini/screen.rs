@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::domain::screens::{
-    CursorPlace, DialogKind, PromptLine, ScreenLine, ScreenReading, ScreenState, ScreenText,
+    CursorPlace, Dialog, DialogKind, PromptLine, ScreenLine, ScreenReading, ScreenState, ScreenText,
 };
 use crate::harness::screen::{PasteCounts, ScreenReader, between, is_shown_as_typed};
 use crate::harness::screen_parts::{
-    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, is_rule, last_box, paragraph, prompt_line,
-    starts_with_braille, waiting,
+    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, is_rule, is_titled, last_box, paragraph,
+    prompt_line, starts_with_braille, waiting,
 };
 
 pub(super) struct GeminiScreen;
@@ -140,12 +140,13 @@ fn read_dialog(screen: &ScreenText) -> Option<ScreenReading> {
     Some(reading)
 }
 
-fn kind(title: &str, question: &str) -> DialogKind {
-    if title == "Do you trust the files in this folder?" {
+fn kind(dialog: &Dialog) -> DialogKind {
+    let asks = |words: &&str| dialog.question.starts_with(words);
+    if is_titled(dialog, "Do you trust the files in this folder?", "Trust folder") {
         DialogKind::Trust
-    } else if title == "Answer Questions" {
+    } else if is_titled(dialog, "Answer Questions", "") {
         DialogKind::Question
-    } else if title.starts_with("? ") && (question.starts_with("Allow ") || question.starts_with("Apply ")) {
+    } else if ["Allow ", "Apply "].iter().any(asks) {
         DialogKind::Permission
     } else {
         DialogKind::Other

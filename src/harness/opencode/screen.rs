@@ -200,7 +200,7 @@ fn read_permission(screen: &ScreenText) -> Option<ScreenReading> {
     let about: Vec<String> =
         (title..keys).map(|row| without_side_bar(inside(row).text()).to_owned()).collect();
     let about: Vec<&str> = about.iter().map(|line| line.trim_start().trim_start_matches("△ ")).collect();
-    Some(waiting(dialog(&about, choices, QuestionPlace::First, |title, _| match title {
+    Some(waiting(dialog(&about, choices, QuestionPlace::First, |asked| match asked.question.as_str() {
         "Permission required" | "Always allow" => DialogKind::Permission,
         _ => DialogKind::Other,
     })))

@@ -126,6 +126,6 @@ impl PromptBox {
         }
         let list = find_choices(&lines[..keys], &['→'])?;
         let about = &lines[..list.first_row];
-        Some(waiting(dialog(about, list.choices, QuestionPlace::First, |_, _| DialogKind::Other)))
+        Some(waiting(dialog(about, list.choices, QuestionPlace::First, |_| DialogKind::Other)))
     }
 }
