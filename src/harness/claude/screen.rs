@@ -17,6 +17,7 @@ const MARK: &str = "❯\u{a0}";
 const OTHER_MARKS: [&str; 2] = ["!\u{a0}", "#\u{a0}"];
 const PLACEHOLDERS: [&str; 2] = ["Press up to edit queued messages", "Try \""];
 const SPINNER: [char; 6] = ['·', '✢', '*', '✶', '✻', '✽'];
+const INTERRUPTED: &str = "Interrupted · What should Claude do instead?";
 /// More lines than the longest list of shortcuts below the prompt line.
 const MOST_FOOTER: usize = 12;
 
@@ -85,7 +86,7 @@ impl PromptBox {
         let mut is_interrupted = false;
         for row in start..self.top {
             let Some((words, is_error)) = notice(screen, row) else { continue };
-            is_interrupted |= words.starts_with("Interrupted ·");
+            is_interrupted |= words == INTERRUPTED && !screen.row(row).starts_with('●');
             if is_error {
                 match error_kind(&words) {
                     ErrorKind::Limit => {
@@ -191,9 +192,9 @@ fn read_dialog(screen: &ScreenText) -> Option<ScreenReading> {
     let has_footer = lines[last].contains("Esc to cancel") || lines[last].trim().starts_with("Enter to ");
     if let Some(list) = find_choices(&lines, &['❯']) {
         let edge = (0..list.first_row).rev().find(is_edge);
-        // The rule above a long dialog may have scrolled away, but not its keys too.
-        let is_below = |row: usize| is_edge(&row);
-        if (has_footer || edge.is_some() && list.last_row == last) && !(list.last_row..last).any(is_below) {
+        // The rule above a long dialog may have scrolled away, but its keys are there then. No rule is below the choices.
+        let is_last = !(list.last_row..last).any(|row| is_edge(&row));
+        if is_last && (has_footer || edge.is_some() && list.last_row == last) {
             let about = &lines[edge.map_or(0, |row| row + 1)..list.first_row];
             return Some(waiting(dialog(about, list.choices, QuestionPlace::Last, kind)));
         }

@@ -90,7 +90,7 @@ fn a_model_that_quotes_a_dialog_asks_nothing() {
     let dialog = "● It asked this:\n\n   Do you want to proceed?\n   ❯ 1. Yes\n     2. No\n\n   Esc to cancel · Tab to amend";
     check_quote(&ClaudeScreen, VERSION, idle, dialog);
     check_quote(&ClaudeScreen, VERSION, idle, "● It says:\n  ✻ Churning… (4s · esc to interrupt)");
-    check_quote(&ClaudeScreen, VERSION, idle, "● You see ⎿ Interrupted · What should Claude do instead?");
+    check_quote(&ClaudeScreen, VERSION, idle, "● Interrupted · What should Claude do instead?");
 }
 
 #[test]

@@ -74,10 +74,10 @@ impl PromptRows {
     fn read(&self, screen: &ScreenText) -> ScreenReading {
         let mut reading = ScreenReading { prompt: self.prompt(screen), ..ScreenReading::default() };
         let words = (0..self.first).rev().find(|row| is_words(screen.row(*row)));
-        let turn = words.unwrap_or(0)..self.first;
+        let start = words.unwrap_or(0);
         let mut is_limited = false;
         let mut is_interrupted = false;
-        for row in turn.clone().filter(|row| screen.row(*row).starts_with("■ ")) {
+        for row in (start..self.first).filter(|row| screen.row(*row).starts_with("■ ")) {
             let said = paragraph(screen, row);
             let said = said.trim_start_matches(['■', ' ']);
             if said.starts_with("Conversation interrupted") {
@@ -93,26 +93,23 @@ impl PromptRows {
                 ErrorKind::Trouble(trouble) => reading.trouble = Some(trouble),
             }
         }
-        reading.context_left = turn.clone().find_map(|row| {
+        let in_status = (start..self.first).find_map(|row| {
             let line = screen.row(row).trim_start().strip_prefix("Context window:")?;
             percent_before(line, line.find("% left")?)
         });
-        let footer = (self.end..screen.lines().len()).map(|row| screen.row(row));
-        reading.context_left = reading.context_left.or_else(|| {
-            footer.into_iter().find_map(|line| percent_before(line, line.find("% context left")?))
-        });
+        let mut footer = (self.end..screen.lines().len()).map(|row| screen.row(row));
+        let in_footer = || footer.find_map(|line| percent_before(line, line.find("% context left")?));
+        reading.context_left = in_status.or_else(in_footer);
         let above = self.lines_above(screen);
         let is_titled_busy = screen.title().is_some_and(starts_with_braille);
+        let has_shells = above.iter().any(|line| line.contains("/ps to view"));
         let state = if is_titled_busy || above.iter().any(|line| is_status(line)) {
             ScreenState::Working
         } else if is_limited {
             ScreenState::Limited
         } else if is_interrupted {
             ScreenState::Interrupted
-        } else if above
-            .iter()
-            .any(|line| line.contains(" background terminal") && line.contains("/ps to view"))
-        {
+        } else if has_shells {
             ScreenState::Background
         } else {
             ScreenState::Idle
