@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
     use crate::domain::screens::{CursorPlace, DialogChoice, DialogKind};
-    use crate::harness::{HarnessSupport, SUPPORTED};
+    use crate::harness::SUPPORTED;
 
     /// Parts of lines that mean something to one of the readers.
     const PARTS: [&str; 36] = [
