@@ -23,12 +23,16 @@ pub(super) fn run(call: KeeperCall) -> ExitCode {
             Ok(()) => return ExitCode::SUCCESS,
             Err(error) => error,
         },
-        KeeperCall::Launch { keeper, program } => match launch::launch(keeper, &program) {
+        KeeperCall::Connect { socket } => match keep::keep_in_pane(&socket) {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(error) => error,
+        },
+        KeeperCall::Launch { keeper, place, program } => match launch::launch(keeper, place, &program) {
             Ok(never) => match never {},
             Err(error) => error,
         },
     };
-    // Our standard error is read by the supervisor. If it is gone, nobody is left to be told.
+    // Our standard error is read by the supervisor, or shown in the pane. If it is gone, nobody is left to be told.
     drop(writeln!(io::stderr(), "{NOT_STARTED}{error}"));
     ExitCode::from(NOT_FOUND)
 }

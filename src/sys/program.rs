@@ -1,11 +1,11 @@
 //! Finds executables (this one, and those on `PATH`) and runs them with a time limit.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -30,6 +30,13 @@ pub fn to_start() -> io::Result<PathBuf> {
     let own = own()?;
     let running = Path::new(RUNNING);
     Ok(if is_same(&own, running) || !running.exists() { own } else { running.to_path_buf() })
+}
+
+/// A path by which another process can start this very program, as long as this one lives.
+pub fn to_start_by_others() -> io::Result<PathBuf> {
+    let path = to_start()?;
+    // To the other process, that path means itself.
+    Ok(if path == Path::new(RUNNING) { of_process(super::process::own_pid()).unwrap_or(path) } else { path })
 }
 
 /// A path to this program for settings that others read later. If the file was replaced, it is that of the new one.
@@ -131,6 +138,22 @@ pub fn run_within(command: &mut Command, limit: Duration) -> Result<String, RunE
 pub fn output_within(command: &mut Command, limit: Duration) -> Result<Vec<u8>, RunError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn()?;
+    wait_within(child, limit)
+}
+
+/// Runs a program that reads `input`, and returns its output. It is killed after `limit`.
+pub fn output_with_input(command: &mut Command, input: &[u8], limit: Duration) -> Result<Vec<u8>, RunError> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        let input = input.to_vec();
+        // It may end without having read all of it.
+        std::thread::spawn(move || drop(stdin.write_all(&input)));
+    }
+    wait_within(child, limit)
+}
+
+fn wait_within(child: Child, limit: Duration) -> Result<Vec<u8>, RunError> {
     let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::spawn(move || drop(sender.send(child.wait_with_output())));

@@ -109,22 +109,22 @@ fn checked(path: &Path) -> Result<PathBuf, SocketError> {
     Ok(path)
 }
 
-/// The process that listens at the other end.
+/// The process at the other end.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn peer(stream: &impl AsFd) -> Option<Pid> {
+pub fn peer(stream: &impl AsFd) -> Option<Pid> {
     let credentials = nix::sys::socket::getsockopt(stream, nix::sys::socket::sockopt::PeerCredentials);
     Pid::new(credentials.ok()?.pid().into()).ok()
 }
 
 #[cfg(target_vendor = "apple")]
-fn peer(stream: &impl AsFd) -> Option<Pid> {
+pub fn peer(stream: &impl AsFd) -> Option<Pid> {
     let pid = nix::sys::socket::getsockopt(stream, nix::sys::socket::sockopt::LocalPeerPid);
     Pid::new(pid.ok()?.into()).ok()
 }
 
-/// On other systems the process is not known, so no connection is accepted.
+/// On other systems the process is not known.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn peer(_: &impl AsFd) -> Option<Pid> {
+pub fn peer(_: &impl AsFd) -> Option<Pid> {
     None
 }
 

@@ -9,7 +9,8 @@
 //! that begins, as the agent's own hook reports it, proves that the text was sent; if the hook is slow, the text counts
 //! as sent when it stays out of the prompt.
 
-use std::process::Command;
+use std::cell::RefCell;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::domain::Agent;
@@ -17,15 +18,26 @@ use crate::harness::prompt_shape::{PromptShape, without_blanks};
 use crate::harness::wake::WakeFailure;
 use crate::harness::{self, ancestry};
 use crate::store::{Mesh, StoreError};
-use crate::sys::program::RunError;
+use crate::sys::environment::{Home, NoHome};
+use crate::sys::flock::LockError;
+use crate::sys::tmux::pane::LoadedText;
+use crate::sys::tmux::pane_lock::PaneLock;
+use crate::sys::tmux::{PaneId, TmuxError, TmuxPane, TmuxSocket};
 use crate::sys::{process, program};
 
 const LIMIT: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long a prompt may take to be sent or redrawn.
 const PAUSE: Duration = Duration::from_millis(300);
+/// How long somebody else may be typing into the pane.
+const LOCK_LIMIT: Duration = Duration::from_secs(5);
 /// Variables that say where an agent's terminal is.
 const VARIABLES: [&str; 2] = ["TMUX", "TMUX_PANE"];
+
+/// Where the locks of panes are.
+pub(in crate::ops) fn pane_locks(home: &Home) -> PathBuf {
+    home.state.join("ravenry").join("panes")
+}
 
 fn prompt_of(agent: &Agent) -> Option<PromptShape> {
     harness::support(agent.harness?)?.prompt_shape()
@@ -33,17 +45,21 @@ fn prompt_of(agent: &Agent) -> Option<PromptShape> {
 
 /// Whether the harness can be woken this way and its pane is known.
 pub(super) fn is_possible(agent: &Agent) -> bool {
-    prompt_of(agent).is_some() && Pane::of(agent).is_some()
+    prompt_of(agent).is_some() && pane_of(agent).is_some()
 }
 
 /// Types that text for the agent.
 pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), WakeFailure> {
     let prompt = prompt_of(agent);
     let prompt = prompt.ok_or(PasteError::UnknownPrompt)?;
-    let pane = Pane::of(agent).ok_or(PasteError::NoPane)?;
-    pane.check(agent)?;
+    let pane = pane_of(agent).ok_or(PasteError::NoPane)?;
+    let home = Home::find().map_err(PasteError::from)?;
+    // Nobody else types into it meanwhile.
+    let _lock = PaneLock::acquire(&pane_locks(&home), &pane, LOCK_LIMIT).map_err(PasteError::from)?;
+    check(&pane, agent)?;
+    let terminal = PaneTerminal { pane: &pane, loaded: RefCell::default() };
     let has_begun = || Ok(!mesh.session_states().is_being_woken(&agent.session)?);
-    PasteTarget { prompt, terminal: &pane, limit: LIMIT, pause: PAUSE }.say(text, has_begun)
+    PasteTarget { prompt, terminal: &terminal, limit: LIMIT, pause: PAUSE }.say(text, has_begun)
 }
 
 /// Why nothing was sent.
@@ -53,8 +69,6 @@ enum PasteError {
     UnknownPrompt,
     #[error("it is not in a tmux pane")]
     NoPane,
-    #[error("tmux did not report its pane")]
-    NotReported,
     #[error("its pane shows another program")]
     AnotherProgram,
     #[error("its pane is scrolled back")]
@@ -65,8 +79,12 @@ enum PasteError {
     NotShown,
     #[error("its prompt does not accept Enter")]
     NotSent,
-    #[error("tmux: {0}")]
-    Tmux(#[from] RunError),
+    #[error(transparent)]
+    Tmux(#[from] TmuxError),
+    #[error(transparent)]
+    Locked(#[from] LockError),
+    #[error(transparent)]
+    Homeless(#[from] NoHome),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -181,76 +199,64 @@ fn until(limit: Duration, mut is_so: impl FnMut() -> Result<bool, PasteError>) -
     Ok(true)
 }
 
-struct Pane {
-    socket: String,
-    id: String,
+/// The pane in which the agent's process was started.
+fn pane_of(agent: &Agent) -> Option<TmuxPane> {
+    let (mut socket, mut id) = (None, None);
+    for (name, value) in program::variables_of(agent.process.pid(), &VARIABLES) {
+        match name.as_str() {
+            "TMUX" => socket = TmuxSocket::of_variable(&value),
+            _ => id = PaneId::new(&value).ok(),
+        }
+    }
+    Some(TmuxPane::new(socket?, id?))
 }
 
-impl Pane {
-    /// The pane in which the agent's process was started.
-    fn of(agent: &Agent) -> Option<Self> {
-        let mut variables = program::variables_of(agent.process.pid(), &VARIABLES).into_iter();
-        let (mut socket, mut id) = (None, None);
-        for (name, value) in &mut variables {
-            match name.as_str() {
-                "TMUX" => socket = value.split(',').next().map(str::to_string),
-                _ => id = Some(value),
-            }
-        }
-        Some(Self { socket: socket?, id: id.filter(|id| id.starts_with('%'))? })
+/// Whether the pane still shows the agent and takes keys normally.
+fn check(pane: &TmuxPane, agent: &Agent) -> Result<(), PasteError> {
+    let info = pane.info()?;
+    let above = ancestry::above(agent.process.pid());
+    let is_in_front = process::is_in_foreground(agent.process.pid());
+    if !is_in_front || !above.contains(&info.pid) {
+        return Err(PasteError::AnotherProgram);
     }
-
-    /// Whether it still shows the agent and takes keys normally.
-    fn check(&self, agent: &Agent) -> Result<(), PasteError> {
-        let told = self.tmux(&["display-message", "-p", "-t", &self.id, "#{pane_pid} #{pane_in_mode}"])?;
-        let (pid, mode) = told.trim().split_once(' ').ok_or(PasteError::NotReported)?;
-        let above = ancestry::above(agent.process.pid());
-        let is_in_front = process::is_in_foreground(agent.process.pid());
-        if !is_in_front || !above.iter().any(|ancestor| ancestor.to_string() == pid) {
-            return Err(PasteError::AnotherProgram);
-        }
-        if mode != "0" {
-            return Err(PasteError::ScrolledBack);
-        }
-        Ok(())
+    if info.is_in_mode {
+        return Err(PasteError::ScrolledBack);
     }
-
-    fn tmux(&self, args: &[&str]) -> Result<String, PasteError> {
-        let mut command = Command::new("tmux");
-        command.args(["-S", &self.socket]).args(args).env_remove("TMUX");
-        Ok(program::run_within(&mut command, LIMIT)?)
-    }
+    Ok(())
 }
 
-impl Terminal for Pane {
+/// A pane, and the text that its server has for it.
+struct PaneTerminal<'a> {
+    pane: &'a TmuxPane,
+    loaded: RefCell<Option<LoadedText<'a>>>,
+}
+
+impl Terminal for PaneTerminal<'_> {
     fn screen(&self) -> Result<String, PasteError> {
-        self.tmux(&["capture-pane", "-p", "-t", &self.id])
+        Ok(self.pane.plain_text()?)
     }
 
     fn prepare(&self, text: &str) -> Result<(), PasteError> {
-        self.tmux(&["set-buffer", "-b", &buffer(), text]).map(drop)
+        self.loaded.replace(Some(self.pane.load(text)?));
+        Ok(())
     }
 
     fn paste(&self) -> Result<(), PasteError> {
-        self.tmux(&["paste-buffer", "-p", "-r", "-d", "-b", &buffer(), "-t", &self.id]).map(drop)
+        Ok(self.loaded.take().map_or(Ok(()), LoadedText::paste)?)
     }
 
     fn discard(&self) -> Result<(), PasteError> {
-        self.tmux(&["delete-buffer", "-b", &buffer()]).map(drop)
+        Ok(self.loaded.take().map_or(Ok(()), LoadedText::discard)?)
     }
 
     fn press(&self, key: &str, times: usize) -> Result<(), PasteError> {
-        self.tmux(&["send-keys", "-t", &self.id, "-N", &times.to_string(), key]).map(drop)
+        Ok(self.pane.press(key, times)?)
     }
-}
-
-fn buffer() -> String {
-    format!("ravenry-{}", process::own_pid())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::{Cell, RefCell};
+    use std::cell::Cell;
 
     use super::*;
     use crate::harness::prompt_shape::PromptFrame;

@@ -5,24 +5,31 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use nix::errno::Errno;
-use nix::sys::signal::Signal;
-use nix::sys::wait::{WaitStatus, wait};
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use super::descendants::{own_descendants, signal_all};
-use super::{KeeperCall, KeeperOrder, KeeperReport, KeptExit};
+use super::pane_call::PaneCall;
+use super::{KeeperCall, KeeperOrder, KeeperReport, KeptExit, LaunchPlace};
 use crate::domain::Pid;
-use crate::sys::{process, program, test_switches};
+use crate::sys::{process, program, signals, test_switches};
 
 /// How long what is left may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
 /// How often what is left is signalled again, because it may have started something meanwhile.
 const AGAIN: Duration = Duration::from_millis(20);
+
+/// Variables that say which terminal a program is in. A program in a pane has those of the pane, not its supervisor's.
+const OF_PANE: [&str; 8] =
+    ["TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLORTERM", "COLUMNS", "LINES"];
 
 enum News {
     Order(KeeperOrder),
@@ -40,30 +47,62 @@ pub fn keep(input: Option<&OsStr>, program: &[OsString]) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     nix::sys::prctl::set_child_subreaper(true)?;
     let supervisor = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let mut listener = supervisor.try_clone()?;
-    let worker = start(input, program)?;
-    // The program must not be held open by us.
-    let (sender, news) = unbounded();
-    let reaper = sender.clone();
-    thread::Builder::new().stack_size(64 * 1024).spawn(move || reap(&reaper))?;
-    thread::Builder::new().stack_size(64 * 1024).spawn(move || listen(&mut listener, &sender))?;
-    Keeper { supervisor: Some(supervisor), worker, has_ended: false, news }.run()
-}
-
-fn start(input: Option<&OsStr>, program: &[OsString]) -> io::Result<Pid> {
-    let call = KeeperCall::Launch { keeper: process::own_pid(), program: program.to_vec() };
     let input = match input {
         Some(file) => Stdio::from(File::open(file)?),
         None => Stdio::null(),
     };
-    let child = Command::new(program::to_start()?).args(call.to_args()).stdin(input).spawn()?;
-    Pid::new(child.id().into()).map_err(io::Error::other)
+    let worker = start(launcher(LaunchPlace::Apart, program)?.stdin(input))?;
+    let (sender, news) = unbounded();
+    Keeper::new(supervisor, worker, (&sender, news))?.run()
+}
+
+/// Keeps the program that the supervisor at that socket names, in the terminal of this process: a tmux pane.
+pub fn keep_in_pane(socket: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    nix::sys::prctl::set_child_subreaper(true)?;
+    let (sender, news) = unbounded();
+    let asked = sender.clone();
+    // The pane is closed, or its server has died. The program is in the foreground and is told by the system; we see to
+    // it that nothing of it is left.
+    signals::on_end(move || drop(asked.send(News::Order(KeeperOrder::Terminate))))?;
+    let mut supervisor = UnixStream::connect(socket)?;
+    let call = PaneCall::receive(&mut supervisor)?;
+    let mut command = launcher(LaunchPlace::Front, &call.words)?;
+    command.env_clear().envs(call.env).current_dir(&call.dir).process_group(0);
+    for name in OF_PANE {
+        match std::env::var_os(name) {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let worker = start(&mut command)?;
+    // We are in the foreground, so we may give that to the program, which waits for it.
+    nix::unistd::tcsetpgrp(io::stdin(), nix::unistd::Pid::from_raw(worker.get()))?;
+    Keeper::new(supervisor, worker, (&sender, news))?.run()
+}
+
+/// The process that becomes the program.
+fn launcher(place: LaunchPlace, program: &[OsString]) -> io::Result<Command> {
+    let call = KeeperCall::Launch { keeper: process::own_pid(), place, program: program.to_vec() };
+    let mut command = Command::new(program::to_start()?);
+    command.args(call.to_args());
+    Ok(command)
+}
+
+fn start(launcher: &mut Command) -> io::Result<Pid> {
+    Pid::new(launcher.spawn()?.id().into()).map_err(io::Error::other)
 }
 
 /// Reaps every child: the program, and those that we adopted.
 fn reap(news: &Sender<News>) {
     loop {
-        let ended = match wait() {
+        let ended = match waitpid(None, Some(WaitPidFlag::WUNTRACED)) {
+            // No shell is there that would let it go on.
+            Ok(WaitStatus::Stopped(pid, Signal::SIGTSTP)) => {
+                // It may have just ended.
+                let _ = killpg(pid, Signal::SIGCONT);
+                None
+            }
             Ok(WaitStatus::Exited(pid, code)) => Some((pid, KeptExit::Code(code))),
             Ok(WaitStatus::Signaled(pid, signal, _)) => Some((pid, KeptExit::Signal(signal as i32))),
             Ok(_) | Err(Errno::EINTR) => None,
@@ -108,6 +147,19 @@ struct Keeper {
 }
 
 impl Keeper {
+    /// Begins to listen to the supervisor and to the ends of children.
+    fn new(
+        supervisor: UnixStream,
+        worker: Pid,
+        (sender, news): (&Sender<News>, Receiver<News>),
+    ) -> io::Result<Self> {
+        let (reaper, orders) = (sender.clone(), sender.clone());
+        let mut listener = supervisor.try_clone()?;
+        thread::Builder::new().stack_size(64 * 1024).spawn(move || reap(&reaper))?;
+        thread::Builder::new().stack_size(64 * 1024).spawn(move || listen(&mut listener, &orders))?;
+        Ok(Self { supervisor: Some(supervisor), worker, has_ended: false, news })
+    }
+
     fn run(mut self) -> io::Result<()> {
         if let Some(pipe) = test_switches::value(test_switches::START_HELD) {
             drop(std::fs::read(pipe));

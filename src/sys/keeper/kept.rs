@@ -14,8 +14,16 @@ use crate::sys::program;
 /// A program with a keeper. Dropping it ends the program: the keeper reads the end of file.
 #[derive(Debug)]
 pub struct KeptProgram {
-    keeper: Child,
+    keeper: KeeperProcess,
     orders: UnixStream,
+}
+
+/// The keeper of a program.
+#[derive(Debug)]
+enum KeeperProcess {
+    Child(Child),
+    /// tmux started it, and reaps it.
+    InPane(Pid),
 }
 
 /// What is read of a kept program, each by a thread of its own.
@@ -71,11 +79,21 @@ impl KeptProgram {
         // The command holds our copies of its ends of the pipes.
         drop(command);
         let end = KeptReports { lines: BufReader::new(ours.try_clone()?) };
+        let keeper = KeeperProcess::Child(keeper);
         Ok((Self { keeper, orders: ours }, KeptOutput { stdout, stderr, end }))
     }
 
+    /// A program whose keeper is in a tmux pane and has been told what to start.
+    pub(super) fn in_pane(keeper: Pid, keeper_socket: UnixStream) -> io::Result<(Self, KeptReports)> {
+        let reports = KeptReports { lines: BufReader::new(keeper_socket.try_clone()?) };
+        Ok((Self { keeper: KeeperProcess::InPane(keeper), orders: keeper_socket }, reports))
+    }
+
     pub fn keeper(&self) -> u32 {
-        self.keeper.id()
+        match &self.keeper {
+            KeeperProcess::Child(child) => child.id(),
+            KeeperProcess::InPane(pid) => pid.get().unsigned_abs(),
+        }
     }
 
     /// Asks it and everything that it started to end (SIGTERM); the keeper kills what is left after five seconds.
@@ -89,8 +107,11 @@ impl KeptProgram {
     }
 
     /// Reaps the keeper, once it has ended.
-    pub fn reap(mut self) -> io::Result<()> {
-        self.keeper.wait().map(drop)
+    pub fn reap(self) -> io::Result<()> {
+        match self.keeper {
+            KeeperProcess::Child(mut child) => child.wait().map(drop),
+            KeeperProcess::InPane(_) => Ok(()),
+        }
     }
 }
 

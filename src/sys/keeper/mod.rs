@@ -11,34 +11,67 @@
 //!
 //! `kept` is the supervisor's side, `keep` the keeper's, and `launch` what runs between the keeper and the program;
 //! `commands` keeps shell commands.
+//!
+//! A program in a tmux pane has a keeper, too. tmux starts it, so it is not a child of the supervisor: it connects to a
+//! socket on which the supervisor listens (`in_pane`), and reads there what to start (`pane_call`). From then on
+//! everything is as above. The program is in the foreground of the pane's terminal, and ends with the pane.
 
 pub mod commands;
 pub mod descendants;
+pub mod in_pane;
 pub mod keep;
 pub mod kept;
 pub mod launch;
+mod pane_call;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use crate::domain::Pid;
 use crate::sys::process;
 
-/// The command of the process that keeps a program: `msg keeper [--input FILE] -- PROGRAM ARG…`. Only `msg` calls it.
+/// The command of the process that keeps a program: `msg keeper [--input FILE] -- PROGRAM ARG…`, or in a tmux pane `msg
+/// keeper --connect SOCKET`. Only `msg` calls it.
 const KEEPER: &str = "keeper";
-/// The command of the process that becomes the program: `msg keeper-launch KEEPER-PID -- PROGRAM ARG…`.
+const CONNECT: &str = "--connect";
+/// The command of the process that becomes the program: `msg keeper-launch KEEPER-PID [--front] -- PROGRAM ARG…`.
 const LAUNCHER: &str = "keeper-launch";
+const FRONT: &str = "--front";
 
 /// A call of this program by itself.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum KeeperCall {
-    Keep { input: Option<OsString>, program: Vec<OsString> },
-    Launch { keeper: Pid, program: Vec<OsString> },
+    Keep {
+        input: Option<OsString>,
+        program: Vec<OsString>,
+    },
+    /// Keeps the program that the supervisor at that socket names.
+    Connect {
+        socket: PathBuf,
+    },
+    Launch {
+        keeper: Pid,
+        place: LaunchPlace,
+        program: Vec<OsString>,
+    },
+}
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LaunchPlace {
+    /// In a session of its own, without a terminal.
+    Apart,
+    /// In the foreground of its keeper's terminal.
+    Front,
 }
 
 impl KeeperCall {
     /// The call that such arguments name, without the program's own name; `None` if they are others.
     pub fn from_args(args: &[OsString]) -> Option<Self> {
         match args {
+            [command, flag, socket] if command == KEEPER && flag == CONNECT => {
+                Some(Self::Connect { socket: PathBuf::from(socket) })
+            }
             [command, rest @ ..] if command == KEEPER => {
                 let (input, rest) = match rest {
                     [flag, file, rest @ ..] if flag == "--input" => (Some(file.clone()), rest),
@@ -48,7 +81,11 @@ impl KeeperCall {
             }
             [command, keeper, rest @ ..] if command == LAUNCHER => {
                 let keeper = Pid::new(keeper.to_str()?.parse().ok()?).ok()?;
-                Some(Self::Launch { keeper, program: program_of(rest)? })
+                let (place, rest) = match rest {
+                    [flag, rest @ ..] if flag == FRONT => (LaunchPlace::Front, rest),
+                    rest => (LaunchPlace::Apart, rest),
+                };
+                Some(Self::Launch { keeper, place, program: program_of(rest)? })
             }
             _ => None,
         }
@@ -60,7 +97,12 @@ impl KeeperCall {
             Self::Keep { input: Some(file), program } => {
                 (vec![KEEPER.into(), "--input".into(), file.clone()], program)
             }
-            Self::Launch { keeper, program } => (vec![LAUNCHER.into(), keeper.to_string().into()], program),
+            Self::Connect { socket } => return vec![KEEPER.into(), CONNECT.into(), socket.clone().into()],
+            Self::Launch { keeper, place, program } => {
+                let mut args = vec![LAUNCHER.into(), keeper.to_string().into()];
+                args.extend((*place == LaunchPlace::Front).then(|| FRONT.into()));
+                (args, program)
+            }
         };
         args.push("--".into());
         args.extend(program.iter().cloned());
@@ -150,13 +192,19 @@ mod tests {
         for call in [
             KeeperCall::Keep { input: None, program: program.clone() },
             KeeperCall::Keep { input: Some("--".into()), program: program.clone() },
-            KeeperCall::Launch { keeper, program },
+            KeeperCall::Connect { socket: "/tmp/s".into() },
+            KeeperCall::Launch { keeper, place: LaunchPlace::Apart, program: program.clone() },
+            KeeperCall::Launch { keeper, place: LaunchPlace::Front, program },
         ] {
             assert_eq!(KeeperCall::from_args(&call.to_args()), Some(call));
         }
-        for others in
-            [&["keeper"][..], &["keeper", "--"], &["keeper-launch", "x", "--", "sh"], &["run", "--", "sh"]]
-        {
+        for others in [
+            &["keeper"][..],
+            &["keeper", "--"],
+            &["keeper-launch", "x", "--", "sh"],
+            &["run", "--", "sh"],
+            &["keeper", "--connect"],
+        ] {
             let others: Vec<OsString> = others.iter().map(OsString::from).collect();
             assert_eq!(KeeperCall::from_args(&others), None);
         }

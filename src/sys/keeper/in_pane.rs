@@ -1,0 +1,214 @@
+//! The supervisor's side of a program in a tmux pane: opens the window, and waits until its keeper has connected.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::KeeperCall;
+use super::kept::{KeptCall, KeptProgram, KeptReports};
+use super::pane_call::PaneCall;
+use crate::domain::Pid;
+use crate::sys::files::{self, FileError};
+use crate::sys::tmux::server::NewWindow;
+use crate::sys::tmux::{TmuxError, TmuxPane, TmuxServer};
+use crate::sys::{environment, process, socket};
+
+/// How long the keeper may take until it has connected.
+const CONNECT_LIMIT: Duration = Duration::from_secs(60);
+/// How often to look whether its pane is still there.
+const LOOK_EVERY: u16 = 500;
+/// How long it may take to read what to start.
+const TELL_LIMIT: Duration = Duration::from_secs(30);
+/// Begins the names of the directories with sockets. The number of the process that made it follows.
+const PREFIX: &str = "ravenry-pane-";
+/// The longest path of a socket that every system accepts.
+const LONGEST_PATH: usize = 100;
+/// How many names to try for a directory.
+const ATTEMPTS: u32 = 1000;
+
+/// Where a program is to run.
+#[derive(Clone, Copy, Debug)]
+pub struct PanePlace<'a> {
+    pub server: &'a TmuxServer,
+    /// The session that gets the window.
+    pub session: &'a str,
+    /// The name of the window.
+    pub window: &'a str,
+    /// Our own program, by a path that means the same to tmux.
+    pub msg: &'a Path,
+}
+
+/// A program with a keeper in a tmux pane.
+#[derive(Debug)]
+pub struct KeptInPane {
+    pub program: KeptProgram,
+    pub reports: KeptReports,
+    pub pane: TmuxPane,
+}
+
+/// Why a program could not be started in a pane.
+#[derive(Debug, thiserror::Error)]
+pub enum PaneStartError {
+    #[error(transparent)]
+    Tmux(#[from] TmuxError),
+    #[error("the window was closed before the program was started")]
+    Closed,
+    #[error("the program was not started within {} s", .0.as_secs())]
+    TooSlow(Duration),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl KeptInPane {
+    /// Opens a window, whose keeper starts the program there. The input of the call is not used: the program reads from
+    /// its terminal.
+    pub fn start(call: &KeptCall<'_>, place: &PanePlace<'_>) -> Result<Self, PaneStartError> {
+        let inlet = Inlet::open()?;
+        let connect = KeeperCall::Connect { socket: inlet.path() };
+        let args = connect.to_args();
+        let argv: Vec<&OsStr> =
+            std::iter::once(place.msg.as_os_str()).chain(args.iter().map(AsRef::as_ref)).collect();
+        let window = NewWindow { session: place.session, name: place.window, dir: call.dir, argv: &argv };
+        let info = place.server.new_window(&window)?;
+        let pane = place.server.pane(info.id.clone());
+        let started = inlet.accept(&pane, info.pid).and_then(|mut keeper| {
+            keeper.set_write_timeout(Some(TELL_LIMIT))?;
+            let words = std::iter::once(call.program.as_os_str()).chain(call.args.iter().map(AsRef::as_ref));
+            let what = PaneCall {
+                dir: call.dir.to_path_buf(),
+                words: words.map(OsStr::to_os_string).collect(),
+                env: call.env.to_vec(),
+            };
+            what.send(&mut keeper)?;
+            Ok(KeptProgram::in_pane(info.pid, keeper)?)
+        });
+        match started {
+            Ok((program, reports)) => Ok(Self { program, reports, pane }),
+            Err(error) => {
+                // The first error tells what is wrong. The pane may be gone.
+                drop(pane.close());
+                Err(error)
+            }
+        }
+    }
+}
+
+/// A socket on which one keeper is waited for, in a directory that nobody else can enter.
+#[derive(Debug)]
+struct Inlet {
+    dir: PathBuf,
+    listener: UnixListener,
+}
+
+impl Inlet {
+    fn open() -> Result<Self, PaneStartError> {
+        let mut parent = environment::temporary_dir();
+        if parent.as_os_str().len() + PREFIX.len() + 24 > LONGEST_PATH {
+            parent = PathBuf::from("/tmp");
+        }
+        sweep(&parent);
+        let dir = (0..ATTEMPTS).find_map(|attempt| {
+            let dir = parent.join(format!("{PREFIX}{}-{attempt}", process::own_pid()));
+            match files::create_new_dir(&dir) {
+                Ok(()) => Some(Ok(dir)),
+                Err(error) if files::exists(&dir).unwrap_or(false) && attempt + 1 < ATTEMPTS => {
+                    tracing::debug!("another directory is tried: {error}");
+                    None
+                }
+                Err(error) => Some(Err(error)),
+            }
+        });
+        let dir = dir.ok_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists))??;
+        match UnixListener::bind(socket_in(&dir)) {
+            Ok(listener) => Ok(Self { dir, listener }),
+            Err(error) => {
+                // The first error tells what is wrong.
+                drop(files::remove_tree(&dir));
+                Err(error.into())
+            }
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        socket_in(&self.dir)
+    }
+
+    /// Waits for the keeper that tmux started as that process.
+    fn accept(&self, pane: &TmuxPane, keeper: Pid) -> Result<UnixStream, PaneStartError> {
+        let until = Instant::now() + CONNECT_LIMIT;
+        loop {
+            let mut polled = [PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)];
+            let count = poll(&mut polled, PollTimeout::from(LOOK_EVERY)).map_err(io::Error::from)?;
+            if count > 0 {
+                let (stream, _) = self.listener.accept()?;
+                // Where the system does not tell who it is, only the user could have entered the directory.
+                if socket::peer(&stream).is_none_or(|peer| peer == keeper) {
+                    return Ok(stream);
+                }
+                continue;
+            }
+            match pane.info() {
+                Ok(info) if info.is_dead => return Err(PaneStartError::Closed),
+                Err(TmuxError::NoPane(_) | TmuxError::NoServer(_)) => return Err(PaneStartError::Closed),
+                // A server that is slow for a moment is asked again.
+                Ok(_) | Err(TmuxError::TooSlow(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if Instant::now() >= until {
+                return Err(PaneStartError::TooSlow(CONNECT_LIMIT));
+            }
+        }
+    }
+}
+
+impl Drop for Inlet {
+    fn drop(&mut self) {
+        // If this fails, the next one sweeps it.
+        drop(files::remove_tree(&self.dir));
+    }
+}
+
+fn socket_in(dir: &Path) -> PathBuf {
+    dir.join("s")
+}
+
+/// Removes the directories of supervisors that were killed while they waited.
+fn sweep(parent: &Path) {
+    let Ok(entries) = files::entries(parent) else { return };
+    for entry in entries.into_iter().filter(|entry| !entry.is_file) {
+        let maker = entry.name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse().ok());
+        let maker = maker.and_then(|pid: i64| Pid::new(pid).ok());
+        if maker.is_some_and(|pid| process::identify(pid).is_none()) {
+            // That of another user can't be removed, and does no harm.
+            drop(files::remove_tree(&parent.join(&entry.name)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_leaves_nothing_behind() {
+        let first = Inlet::open().unwrap();
+        let second = Inlet::open().unwrap();
+        let dirs = [first.dir.clone(), second.dir.clone()];
+        assert_ne!(dirs[0], dirs[1]);
+        for dir in &dirs {
+            let mode =
+                std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(dir).unwrap().permissions());
+            assert_eq!(mode & 0o777, 0o700);
+            assert!(socket_in(dir).as_os_str().len() <= LONGEST_PATH);
+        }
+        drop((first, second));
+        assert!(dirs.iter().all(|dir| !dir.exists()));
+    }
+}

@@ -1,0 +1,21 @@
+//! tmux: servers, sessions, windows and panes, asked and changed by the `tmux` command. Every call has a time limit.
+//!
+//! `call` runs the command and knows its errors, `server` is what a whole server is asked, `pane` one pane: what it
+//! shows, and what is typed into it. `pane_info` tells where a pane is, and `geometry` in which corner of the screen.
+//! Whoever looks at a pane and then types into it holds its `pane_lock` meanwhile.
+
+mod call;
+pub mod geometry;
+pub mod pane;
+mod pane_id;
+pub mod pane_info;
+pub mod pane_lock;
+pub mod server;
+mod sight;
+
+pub use call::{TmuxError, TmuxSocket};
+pub use pane::TmuxPane;
+pub use pane_id::{NotAPaneId, PaneId};
+pub use pane_info::PaneInfo;
+pub use server::TmuxServer;
+pub use sight::is_in_sight;

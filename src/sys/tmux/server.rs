@@ -1,0 +1,142 @@
+//! A tmux server: its sessions, windows and panes.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use super::call::{TmuxCall, TmuxError, TmuxSocket, quoted};
+use super::pane::TmuxPane;
+use super::pane_id::PaneId;
+use super::pane_info::{self, PaneInfo};
+use crate::sys::detached::SUPERVISOR_VARIABLE;
+
+/// The size of a session that no terminal shows.
+const SIZE: (&str, &str) = ("200", "50");
+
+/// A tmux server, whether it runs or not.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct TmuxServer {
+    socket: TmuxSocket,
+}
+
+/// A window that is to be opened.
+#[derive(Clone, Copy, Debug)]
+pub struct NewWindow<'a> {
+    pub session: &'a str,
+    pub name: &'a str,
+    /// Where its program starts.
+    pub dir: &'a Path,
+    /// The program and its arguments, which every user of the machine can read. Without any, the user's shell.
+    pub argv: &'a [&'a OsStr],
+}
+
+/// A session, and the value of a user option in it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TmuxSession {
+    pub name: String,
+    /// Empty if it is not set.
+    pub option: String,
+}
+
+impl TmuxServer {
+    pub fn at(socket: TmuxSocket) -> Self {
+        Self { socket }
+    }
+
+    /// The server in which this process runs, otherwise the one that the user's settings name, otherwise tmux's own
+    /// default.
+    pub fn find(setting: Option<&str>) -> Self {
+        let named = || setting.filter(|text| !text.is_empty()).map(TmuxSocket::parse);
+        Self { socket: TmuxSocket::of_environment().or_else(named).unwrap_or_default() }
+    }
+
+    pub fn socket(&self) -> &TmuxSocket {
+        &self.socket
+    }
+
+    pub fn pane(&self, id: PaneId) -> TmuxPane {
+        TmuxPane::new(self.socket.clone(), id)
+    }
+
+    fn call(&self) -> TmuxCall<'_> {
+        TmuxCall::new(&self.socket)
+    }
+
+    /// Whether it answers.
+    pub fn is_running(&self) -> Result<bool, TmuxError> {
+        match self.call().words(["list-sessions", "-F", "#{session_id}"]).run() {
+            Ok(_) => Ok(true),
+            Err(TmuxError::NoServer(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Every pane of every session.
+    pub fn list_panes(&self) -> Result<Vec<PaneInfo>, TmuxError> {
+        let told = self.call().words(["list-panes", "-a", "-F", pane_info::FORMAT]).run()?;
+        told.lines().map(PaneInfo::of_line).collect()
+    }
+
+    /// Opens a window in a session. Whoever looks at the session keeps their window.
+    pub fn new_window(&self, window: &NewWindow<'_>) -> Result<PaneInfo, TmuxError> {
+        let target = session_target(window.session);
+        let call = self.call().words(["new-window", "-d", "-t", &target]);
+        let told = with_program(call, window).run().map_err(|error| match error {
+            TmuxError::NoSession(_) => TmuxError::NoSession(window.session.to_string()),
+            error => error,
+        })?;
+        PaneInfo::of_line(told.trim_end_matches('\n'))
+    }
+
+    /// Makes a session with one window, which no terminal shows. If there is no server, one is started, without the
+    /// variables in `left_out`.
+    ///
+    /// The server lives on when its starter ends. It would be taken for something that its starter left behind, and
+    /// ended, if it were not marked like a supervisor. What runs in its panes is not marked.
+    pub fn new_session(&self, window: &NewWindow<'_>, left_out: &[&str]) -> Result<PaneInfo, TmuxError> {
+        let call =
+            self.call().without_variables(left_out).variable(SUPERVISOR_VARIABLE, "1").dir(Path::new("/"));
+        let call = call.words(["start-server"]).then();
+        let call = call.words(["set-environment", "-g", "-u", SUPERVISOR_VARIABLE]).then();
+        let call = call.words(["new-session", "-d", "-s", window.session, "-x", SIZE.0, "-y", SIZE.1]);
+        PaneInfo::of_line(with_program(call, window).run()?.trim_end_matches('\n'))
+    }
+
+    /// The sessions, each with its value of a user option, such as `@project`.
+    pub fn sessions(&self, option: &str) -> Result<Vec<TmuxSession>, TmuxError> {
+        let format = format!("#{{n:session_name}} #{{session_name}}#{{{option}}}");
+        let told = self.call().words(["list-sessions", "-F", &format]).run()?;
+        let session = |line: &str| {
+            let (length, texts) = line.split_once(' ')?;
+            let (name, option) = texts.split_at_checked(length.parse().ok()?)?;
+            Some(TmuxSession { name: name.to_string(), option: option.to_string() })
+        };
+        told.lines()
+            .map(|line| session(line).ok_or_else(|| TmuxError::UnknownAnswer(line.to_string())))
+            .collect()
+    }
+
+    /// Sets a user option of a session.
+    pub fn set_option(&self, session: &str, option: &str, value: &str) -> Result<(), TmuxError> {
+        self.call().words(["set-option", "-t", &session_target(session), option, value]).run().map(drop)
+    }
+
+    /// Ends a session with everything in it.
+    pub fn end_session(&self, session: &str) -> Result<(), TmuxError> {
+        self.call().words(["kill-session", "-t", &session_target(session)]).run().map(drop)
+    }
+}
+
+/// The session of exactly that name. Without the marks, tmux would take the beginning of a name, or that of a window.
+fn session_target(session: &str) -> String {
+    format!("={session}:")
+}
+
+/// Adds what a new window and a new session have in common. A single word would go through a shell.
+fn with_program<'a>(call: TmuxCall<'a>, window: &NewWindow<'_>) -> TmuxCall<'a> {
+    let call = call.words(["-n", window.name, "-P", "-F", pane_info::FORMAT, "-c"]).words([window.dir]);
+    match window.argv {
+        [] => call,
+        [program] => call.words(["--", &format!("exec {}", quoted(&program.to_string_lossy()))]),
+        argv => call.words(["--"]).words(argv),
+    }
+}
