@@ -18,6 +18,8 @@ use crate::domain::Pid;
 
 /// The variable by which supervisors are known.
 pub const SUPERVISOR_VARIABLE: &str = "MSG_SUPERVISOR";
+/// The variable by which tmux servers are known that `msg` started.
+pub const TMUX_SERVER_VARIABLE: &str = "MSG_TMUX_SERVER";
 /// The lowest priority.
 const NICE: i32 = 19;
 /// The descriptors from here on are not standard streams.
@@ -61,6 +63,12 @@ pub fn start_supervisor(args: &[OsString], left_out: &[&str]) -> io::Result<Chil
 /// Whether this process is the supervisor of a run. It outlives whatever started it.
 pub fn is_supervisor(pid: Pid) -> bool {
     process::was_started_with(pid, SUPERVISOR_VARIABLE, "1")
+}
+
+/// Whether the process belongs to nobody but itself, whoever started it: the supervisor of a run, or a tmux server, in
+/// which others may have windows.
+pub fn is_independent(pid: Pid) -> bool {
+    is_supervisor(pid) || process::was_started_with(pid, TMUX_SERVER_VARIABLE, "1")
 }
 
 fn command(args: &[OsString]) -> io::Result<Command> {

@@ -35,6 +35,7 @@ mod mcp;
 mod messages;
 mod needs_a_person;
 mod pages;
+mod panes;
 mod pi_messenger;
 mod picture;
 mod presence;

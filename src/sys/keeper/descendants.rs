@@ -5,15 +5,15 @@ use nix::sys::signal::{Signal, kill, killpg};
 use crate::domain::Pid;
 use crate::sys::{detached, process};
 
-/// Every descendant of this process that is alive, but for supervisors of other runs and what they started: those
-/// belong to nobody but themselves.
+/// Every descendant of this process that is alive, but for supervisors of other runs, tmux servers that `msg` started, and
+/// what those started: they belong to nobody but themselves.
 pub fn own_descendants() -> Vec<Pid> {
     // Without a child there is no descendant, and nobody has to look at every process of the machine.
     if !process::has_children() {
         return Vec::new();
     }
     let is_alive = |pid: &Pid| process::identify(*pid).is_some();
-    process::descendants_but(process::own_pid(), detached::is_supervisor)
+    process::descendants_but(process::own_pid(), detached::is_independent)
         .into_iter()
         .filter(is_alive)
         .collect()
@@ -33,9 +33,9 @@ pub fn signal_descendants(signal: Signal) {
 }
 
 /// Signals a process that was found a moment ago. One that has just ended is no failure. One that is just being started
-/// may become the supervisor of another run, which belongs to nobody but itself: it is left until the next look.
+/// may become one that belongs to nobody but itself: it is left until the next look.
 pub fn signal_one(pid: Pid, signal: Signal) {
-    if !process::is_being_started(pid) && !detached::is_supervisor(pid) {
+    if !process::is_being_started(pid) && !detached::is_independent(pid) {
         let _ = kill(nix::unistd::Pid::from_raw(pid.get()), signal);
     }
 }

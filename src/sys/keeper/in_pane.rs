@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::KeeperCall;
 use super::kept::{KeptCall, KeptProgram, KeptReports};
 use super::pane_call::PaneCall;
-use crate::domain::Pid;
+use crate::domain::{Pid, sha256};
 use crate::sys::files::{self, FileError};
 use crate::sys::tmux::server::NewWindow;
 use crate::sys::tmux::{TmuxError, TmuxPane, TmuxServer};
@@ -24,7 +24,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(60);
 const LOOK_EVERY: u16 = 500;
 /// How long it may take to read what to start.
 const TELL_LIMIT: Duration = Duration::from_secs(30);
-/// Begins the names of the directories with sockets. The number of the process that made it follows.
+/// Begins the names of the directories with sockets. A short mark of the machine and the number of the process that made
+/// it follow.
 const PREFIX: &str = "ravenry-pane-";
 /// The longest path of a socket that every system accepts.
 const LONGEST_PATH: usize = 100;
@@ -78,7 +79,8 @@ impl KeptInPane {
         let window = NewWindow { session: place.session, name: place.window, dir: call.dir, argv: &argv };
         let info = place.server.new_window(&window)?;
         let pane = place.server.pane(info.id.clone());
-        let started = inlet.accept(&pane, info.pid).and_then(|mut keeper| {
+        let started = close_with_program(&pane).and_then(|()| inlet.accept(&pane, info.pid));
+        let started = started.and_then(|mut keeper| {
             keeper.set_write_timeout(Some(TELL_LIMIT))?;
             let words = std::iter::once(call.program.as_os_str()).chain(call.args.iter().map(AsRef::as_ref));
             let what = PaneCall {
@@ -100,6 +102,14 @@ impl KeptInPane {
     }
 }
 
+/// Lets the pane close with its program. If it is closed already, that is found out next.
+fn close_with_program(pane: &TmuxPane) -> Result<(), PaneStartError> {
+    match pane.close_with_program() {
+        Ok(()) | Err(TmuxError::NoPane(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// A socket on which one keeper is waited for, in a directory that nobody else can enter.
 #[derive(Debug)]
 struct Inlet {
@@ -110,12 +120,12 @@ struct Inlet {
 impl Inlet {
     fn open() -> Result<Self, PaneStartError> {
         let mut parent = environment::temporary_dir();
-        if parent.as_os_str().len() + PREFIX.len() + 24 > LONGEST_PATH {
+        if parent.as_os_str().len() + PREFIX.len() + 32 > LONGEST_PATH {
             parent = PathBuf::from("/tmp");
         }
         sweep(&parent);
         let dir = (0..ATTEMPTS).find_map(|attempt| {
-            let dir = parent.join(format!("{PREFIX}{}-{attempt}", process::own_pid()));
+            let dir = parent.join(format!("{PREFIX}{}-{}-{attempt}", scope_mark(), process::own_pid()));
             match files::create_new_dir(&dir) {
                 Ok(()) => Some(Ok(dir)),
                 Err(error) if files::exists(&dir).unwrap_or(false) && attempt + 1 < ATTEMPTS => {
@@ -179,11 +189,19 @@ fn socket_in(dir: &Path) -> PathBuf {
     dir.join("s")
 }
 
+/// A short mark of this boot and pid namespace: elsewhere the same pid is another process.
+fn scope_mark() -> String {
+    let scope = format!("{:?}", process::pid_scope());
+    sha256(scope.as_bytes()).chars().take(8).collect()
+}
+
 /// Removes the directories of supervisors that were killed while they waited.
 fn sweep(parent: &Path) {
     let Ok(entries) = files::entries(parent) else { return };
+    let scope = scope_mark();
     for entry in entries.into_iter().filter(|entry| !entry.is_file) {
-        let maker = entry.name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse().ok());
+        let rest = entry.name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix(scope.as_str()));
+        let maker = rest.and_then(|rest| rest.strip_prefix('-')?.split('-').next()?.parse().ok());
         let maker = maker.and_then(|pid: i64| Pid::new(pid).ok());
         if maker.is_some_and(|pid| process::identify(pid).is_none()) {
             // That of another user can't be removed, and does no harm.

@@ -27,6 +27,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How often what is left is signalled again, because it may have started something meanwhile.
 const AGAIN: Duration = Duration::from_millis(20);
 
+/// The exit code of a program that could not be started, as shells have it.
+const NOT_STARTED: i32 = 127;
 /// Variables that say which terminal a program is in. A program in a pane has those of the pane, not its supervisor's.
 const OF_PANE: [&str; 8] =
     ["TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLORTERM", "COLUMNS", "LINES"];
@@ -75,7 +77,11 @@ pub fn keep_in_pane(socket: &Path) -> io::Result<()> {
             None => command.env_remove(name),
         };
     }
-    let worker = start(&mut command)?;
+    let worker = start(&mut command).inspect_err(|_| {
+        // What is wrong is shown in the pane. If the supervisor is gone, nobody is left to be told.
+        let reports = [KeeperReport::Ended(KeptExit::Code(NOT_STARTED)), KeeperReport::Clean];
+        drop(supervisor.write_all(reports.map(|report| report.line()).concat().as_bytes()));
+    })?;
     // We are in the foreground, so we may give that to the program, which waits for it.
     nix::unistd::tcsetpgrp(io::stdin(), nix::unistd::Pid::from_raw(worker.get()))?;
     Keeper::new(supervisor, worker, (&sender, news))?.run()

@@ -144,6 +144,16 @@ impl TmuxPane {
         call.words(["select-pane"]).words(self.at()).run().map(drop)
     }
 
+    /// Lets it close when its program ends, whatever the user's tmux settings say about other panes.
+    pub fn close_with_program(&self) -> Result<(), TmuxError> {
+        self.call()
+            .words(["set-option", "-p"])
+            .words(self.at())
+            .words(["remain-on-exit", "off"])
+            .run()
+            .map(drop)
+    }
+
     /// Ends it: its program gets SIGHUP.
     pub fn close(&self) -> Result<(), TmuxError> {
         self.call().words(["kill-pane"]).words(self.at()).run().map(drop)

@@ -7,7 +7,7 @@ use super::call::{TmuxCall, TmuxError, TmuxSocket, quoted};
 use super::pane::TmuxPane;
 use super::pane_id::PaneId;
 use super::pane_info::{self, PaneInfo};
-use crate::sys::detached::SUPERVISOR_VARIABLE;
+use crate::sys::detached::TMUX_SERVER_VARIABLE;
 
 /// The size of a session that no terminal shows.
 const SIZE: (&str, &str) = ("200", "50");
@@ -90,13 +90,13 @@ impl TmuxServer {
     /// Makes a session with one window, which no terminal shows. If there is no server, one is started, without the
     /// variables in `left_out`.
     ///
-    /// The server lives on when its starter ends. It would be taken for something that its starter left behind, and
-    /// ended, if it were not marked like a supervisor. What runs in its panes is not marked.
+    /// The server lives on when its starter ends. If that is in a run, it would be taken for something that the worker left
+    /// behind, and ended; so it is marked by a variable. What runs in its panes is not.
     pub fn new_session(&self, window: &NewWindow<'_>, left_out: &[&str]) -> Result<PaneInfo, TmuxError> {
         let call =
-            self.call().without_variables(left_out).variable(SUPERVISOR_VARIABLE, "1").dir(Path::new("/"));
+            self.call().without_variables(left_out).variable(TMUX_SERVER_VARIABLE, "1").dir(Path::new("/"));
         let call = call.words(["start-server"]).then();
-        let call = call.words(["set-environment", "-g", "-u", SUPERVISOR_VARIABLE]).then();
+        let call = call.words(["set-environment", "-g", "-u", TMUX_SERVER_VARIABLE]).then();
         let call = call.words(["new-session", "-d", "-s", window.session, "-x", SIZE.0, "-y", SIZE.1]);
         PaneInfo::of_line(with_program(call, window).run()?.trim_end_matches('\n'))
     }
