@@ -51,6 +51,8 @@
 //! - in the directory that is given for runs: `run-<id>/` (a work tree), `run-<id>.files`, `run-<id>.lock`:
 //!   `sys::git::run_tree::RunTree`; `git-locks/` and `git-tmp/`: `sys::git::run_tree::RunRepository`. In a repository, the refs
 //!   `refs/ravenry/…` and branches `ravenry/run-<id>`: `sys::git::run_tree::RunRefs`;
+//! - `ravenry/panes/` in the user's state directory: locks of tmux panes, `sys::tmux::pane_lock`;
+//!   `ravenry-pane-…/` in the directory for temporary files, while a program is started in a pane: `sys::keeper::in_pane`;
 //! - `.msg-selftest.<process>` next to the mesh, while `selftest` runs: the scratch directory of `sys::files`.
 
 pub mod domain;
