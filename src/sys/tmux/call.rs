@@ -12,7 +12,7 @@ use crate::sys::environment::variable;
 use crate::sys::program::{self, RunError};
 
 /// How long tmux may take to answer.
-const LIMIT: Duration = Duration::from_secs(5);
+const LIMIT: Duration = Duration::from_secs(10);
 /// The name of the socket that tmux uses if no other is named.
 const DEFAULT_NAME: &str = "default";
 
@@ -178,15 +178,18 @@ impl<'a> TmuxCall<'a> {
     fn meaning_of_text(&self, text: String) -> TmuxError {
         const NO_SERVER: [&str; 5] =
             ["no server running on", "error connecting to", "server exited", "lost server", "no current"];
+        // Commands differ in how they say that something is not there.
         let after = |start: &str| text.strip_prefix(start).map(str::trim);
+        let missing = |what: &str| {
+            after(&format!("can't find {what}: ")).or_else(|| after(&format!("no such {what}: ")))
+        };
         if NO_SERVER.iter().any(|start| text.starts_with(start)) {
             return TmuxError::NoServer(self.socket.clone());
         }
-        if let Some(id) = after("can't find pane: ").and_then(|id| PaneId::new(id).ok()) {
+        if let Some(id) = missing("pane").and_then(|id| PaneId::new(id).ok()) {
             return TmuxError::NoPane(id);
         }
-        let session = after("can't find session: ").or_else(|| after("can't find window: "));
-        if let Some(name) = session {
+        if let Some(name) = missing("session").or_else(|| missing("window")) {
             return TmuxError::NoSession(name.trim_matches(['=', ':']).to_string());
         }
         if let Some(name) = after("duplicate session: ") {
@@ -257,6 +260,8 @@ mod tests {
         }
         assert!(matches!(meaning("can't find pane: %9"), TmuxError::NoPane(id) if id.to_string() == "%9"));
         assert!(matches!(meaning("can't find session: a b"), TmuxError::NoSession(name) if name == "a b"));
+        assert!(matches!(meaning("no such pane: %9"), TmuxError::NoPane(_)));
+        assert!(matches!(meaning("no such session: =b:"), TmuxError::NoSession(name) if name == "b"));
         assert!(matches!(meaning("duplicate session: x"), TmuxError::SessionExists(name) if name == "x"));
         assert!(matches!(meaning("unknown command: x"), TmuxError::Failed(_)));
     }

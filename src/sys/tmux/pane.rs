@@ -54,6 +54,7 @@ pub struct PaneCapture {
 pub struct LoadedText<'a> {
     pane: &'a TmuxPane,
     buffer: String,
+    /// Whether the server has no such buffer.
     is_gone: bool,
 }
 
@@ -119,7 +120,8 @@ impl TmuxPane {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let buffer = format!("ravenry-{}-{count}", files::own_mark());
-        let loaded = LoadedText { pane: self, buffer, is_gone: false };
+        // tmux keeps no buffer without content, and there is nothing to paste.
+        let loaded = LoadedText { pane: self, buffer, is_gone: text.is_empty() };
         self.call().words(["load-buffer", "-b", &loaded.buffer, "-"]).run_with_input(text.as_bytes())?;
         Ok(loaded)
     }
@@ -192,6 +194,9 @@ impl LoadedText<'_> {
     }
 
     fn paste_at(mut self, cursor: Option<(u32, u32)>) -> Result<(), TmuxError> {
+        if self.is_gone {
+            return Ok(());
+        }
         let paste = format!("paste-buffer -p -r -d -b {} -t {}", quoted(&self.buffer), self.pane.id);
         self.pane.guarded(&paste, cursor)?;
         self.is_gone = true;
@@ -200,7 +205,9 @@ impl LoadedText<'_> {
 
     /// Removes it from the server.
     pub fn discard(mut self) -> Result<(), TmuxError> {
-        self.is_gone = true;
+        if std::mem::replace(&mut self.is_gone, true) {
+            return Ok(());
+        }
         self.remove()
     }
 

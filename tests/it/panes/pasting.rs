@@ -87,6 +87,8 @@ fn a_text_that_is_not_pasted_is_removed() {
     drop(pane.load("dropped").unwrap());
     pane.load("discarded").unwrap().discard().unwrap();
     assert_eq!(tmux.ask(&["list-buffers"]), "");
+    pane.load("").unwrap().paste().unwrap();
+    pane.load("").unwrap().discard().unwrap();
     pane.load("pasted").unwrap().paste().unwrap();
     wait_for_content(&file, &format!("{START}pasted{END}"));
 }
