@@ -42,6 +42,8 @@ pub struct PanePlace<'a> {
     pub window: &'a str,
     /// Our own program, by a path that means the same to tmux.
     pub msg: &'a Path,
+    /// Variables of the keeper, by which it is found if the supervisor is killed. Nothing secret.
+    pub marks: &'a [(&'a str, &'a str)],
 }
 
 /// A program with a keeper in a tmux pane.
@@ -76,7 +78,13 @@ impl KeptInPane {
         let args = connect.to_args();
         let argv: Vec<&OsStr> =
             std::iter::once(place.msg.as_os_str()).chain(args.iter().map(AsRef::as_ref)).collect();
-        let window = NewWindow { session: place.session, name: place.window, dir: call.dir, argv: &argv };
+        let window = NewWindow {
+            session: place.session,
+            name: place.window,
+            dir: call.dir,
+            argv: &argv,
+            variables: place.marks,
+        };
         let info = place.server.new_window(&window)?;
         let pane = place.server.pane(info.id.clone());
         let started = close_with_program(&pane).and_then(|()| inlet.accept(&pane, info.pid));

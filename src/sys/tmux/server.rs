@@ -27,6 +27,8 @@ pub struct NewWindow<'a> {
     pub dir: &'a Path,
     /// The program and its arguments, which every user of the machine can read. Without any, the user's shell.
     pub argv: &'a [&'a OsStr],
+    /// Variables that its program has besides those of the server. Nothing secret: they are on a command line, too.
+    pub variables: &'a [(&'a str, &'a str)],
 }
 
 /// A session, and the value of a user option in it.
@@ -134,6 +136,8 @@ fn session_target(session: &str) -> String {
 /// Adds what a new window and a new session have in common. A single word would go through a shell.
 fn with_program<'a>(call: TmuxCall<'a>, window: &NewWindow<'_>) -> TmuxCall<'a> {
     let call = call.words(["-n", window.name, "-P", "-F", pane_info::FORMAT, "-c"]).words([window.dir]);
+    let variables = window.variables.iter().map(|(name, value)| format!("{name}={value}"));
+    let call = variables.fold(call, |call, variable| call.words(["-e", &variable]));
     match window.argv {
         [] => call,
         [program] => call.words(["--", &format!("exec {}", quoted(&program.to_string_lossy()))]),

@@ -42,7 +42,10 @@ fn start(
     let args = ["-c".into(), script.into()];
     let call = KeptCall { program: Path::new("/bin/sh"), args: &args, env, dir, input: None };
     let msg = Path::new(env!("CARGO_BIN_EXE_msg"));
-    KeptInPane::start(&call, &PanePlace { server: &server, session: SESSION, window: "worker", msg })
+    KeptInPane::start(
+        &call,
+        &PanePlace { server: &server, session: SESSION, window: "worker", msg, marks: &[("MARK", "run 7;")] },
+    )
 }
 
 fn path_variable() -> (OsString, OsString) {
@@ -96,6 +99,7 @@ pwd >>seen; env >>seen; echo ready; read -r x; echo "read $x" >>seen; exit 3"#;
     assert_eq!(processes("not for everybody"), Vec::<i32>::new(), "it is in no command line");
     let info = kept.pane.info().unwrap();
     assert_eq!(info.pid.get().unsigned_abs(), kept.program.keeper());
+    assert_eq!(process::first_value(info.pid, "MARK").as_deref(), Some("run 7;"), "its keeper can be found");
     assert_eq!((info.window_name.as_str(), info.command.as_str()), ("worker", "sh"));
     let line = "größer; C-c;";
     kept.pane.load(line).unwrap().paste().unwrap();
@@ -110,7 +114,8 @@ pwd >>seen; env >>seen; echo ready; read -r x; echo "read $x" >>seen; exit 3"#;
         seen.contains(&tmux_variable) && seen.contains(&format!("TMUX_PANE={}\n", kept.pane.id())),
         "{seen}"
     );
-    assert!(seen.contains("SECRET=not for everybody;\n") && !seen.contains("COLUMNS"), "{seen}");
+    assert!(seen.contains("SECRET=not for everybody;\n"), "{seen}");
+    assert!(!seen.contains("COLUMNS") && !seen.contains("MARK"), "{seen}");
     assert!(seen.ends_with(&format!("read {line}\n")), "{seen}");
     wait_until("the window is closed", || matches!(kept.pane.info(), Err(TmuxError::NoPane(_))));
 }
@@ -125,7 +130,7 @@ fn a_program_that_can_not_be_started_is_reported() {
     let dir = tmux.env.work();
     let call = KeptCall { program: &missing, args: &args, env: &[], dir: &dir, input: None };
     let msg = Path::new(env!("CARGO_BIN_EXE_msg"));
-    let place = PanePlace { server: &tmux.server, session: SESSION, window: "worker", msg };
+    let place = PanePlace { server: &tmux.server, session: SESSION, window: "worker", msg, marks: &[] };
     let mut kept = KeptInPane::start(&call, &place).unwrap();
     pid_of(kept.reports.wait());
     assert_eq!(rest_of(&mut kept.reports), ended(KeptExit::Code(127)));
@@ -312,7 +317,8 @@ fn somebody_else_is_not_told_what_to_start() {
     let dir = tmux.env.work();
     let env = [("SECRET".into(), "x".into())];
     let call = KeptCall { program: Path::new("/bin/true"), args: &[], env: &env, dir: &dir, input: None };
-    let place = PanePlace { server: &tmux.server, session: SESSION, window: "worker", msg: &impostor };
+    let place =
+        PanePlace { server: &tmux.server, session: SESSION, window: "worker", msg: &impostor, marks: &[] };
     let error = KeptInPane::start(&call, &place).unwrap_err();
     assert!(matches!(error, PaneStartError::Closed), "{error}");
     assert_eq!(fs::read(&heard).unwrap(), b"");

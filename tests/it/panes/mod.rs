@@ -68,7 +68,7 @@ impl Tmux {
         let mut argv: Vec<&OsStr> = ["sh", "-c", script, "sh"].into_iter().map(OsStr::new).collect();
         argv.extend(args);
         let dir = self.env.work();
-        let window = NewWindow { session: SESSION, name: "window", dir: &dir, argv: &argv };
+        let window = NewWindow { session: SESSION, name: "window", dir: &dir, argv: &argv, variables: &[] };
         let info = self.server.new_window(&window).unwrap();
         self.server.pane(info.id)
     }
