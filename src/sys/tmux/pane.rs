@@ -257,9 +257,9 @@ mod tests {
     #[test]
     fn a_capture_is_a_line_of_facts_and_a_screen() {
         let id = PaneId::new("%7").unwrap();
-        let told = "%7 42 2 47 200 50 0 0 1 4 node\u{2733} Claude Code\n\u{1b}[1mhello\u{1b}[0m\n\n";
+        let told = "%7 42 2 47 200 50 0 0 1 4 node\u{2733} A Client\n\u{1b}[1mhello\u{1b}[0m\n\n";
         let capture = PaneCapture::parse(told, &id).unwrap();
-        assert_eq!((capture.command.as_str(), capture.title.as_str()), ("node", "\u{2733} Claude Code"));
+        assert_eq!((capture.command.as_str(), capture.title.as_str()), ("node", "\u{2733} A Client"));
         assert_eq!((capture.cursor, capture.size, capture.pid.get()), ((2, 47), (200, 50), 42));
         assert_eq!(capture.text, "\u{1b}[1mhello\u{1b}[0m\n\n");
         assert!(capture.is_on_alternate_screen && !capture.is_dead && !capture.is_in_mode);

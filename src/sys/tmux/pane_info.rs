@@ -94,11 +94,12 @@ mod tests {
 
     #[test]
     fn a_line_of_tmux() {
-        let line = "%3 42 1 2 0 0 1 1 0 101 0 99 50 200 50 11 9 4 my gr\u{fc}n \u{e9}two wordsbash\u{2733} Claude Code";
+        let line =
+            "%3 42 1 2 0 0 1 1 0 101 0 99 50 200 50 11 9 4 my gr\u{fc}n \u{e9}two wordsbash\u{2733} A Client";
         let info = PaneInfo::of_line(line).unwrap();
         assert_eq!((info.id.as_str(), info.pid.get()), ("%3", 42));
         assert_eq!((info.session.as_str(), info.window_name.as_str()), ("my gr\u{fc}n \u{e9}", "two words"));
-        assert_eq!((info.command.as_str(), info.title.as_str()), ("bash", "\u{2733} Claude Code"));
+        assert_eq!((info.command.as_str(), info.title.as_str()), ("bash", "\u{2733} A Client"));
         assert_eq!(info.address(), "my gr\u{fc}n \u{e9}:1.2");
         assert_eq!(info.corner(), Some(ScreenCorner::Right));
         assert!(info.is_active && !info.is_attached && !info.is_dead && !info.is_in_mode);
