@@ -24,6 +24,7 @@ mod person_required;
 pub mod reservations;
 mod runner;
 pub mod runs;
+pub mod screens;
 pub mod selftest;
 pub mod setup;
 mod statusline;

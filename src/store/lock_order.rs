@@ -5,7 +5,7 @@
 //! | 1 | `mesh.lock` | names, registrations, graves |
 //! | 2 | `swarm.lock` | claims and completions; pi-messenger takes it too |
 //! | 3 | `sent/<Name>/.stamp` | the order of one sender's messages |
-//! | 4 | `presence/<Name>` | the activity counts of one agent |
+//! | 4 | `presence/<Name>`, `hooks/<session>.steps` | the activity counts of one agent; what its hooks reported last |
 //! | 5 | `awareness/<repository>.track` | what agents did in one repository |
 //! | 6 | `feed/.lock` | appending to the feed |
 //! | 7 | `.ravenry/knowledge/write.lock` | the log of knowledge, from the read that a change is based on until it is written; the files of the log are locked while it is held, too; the counts of how records are used |

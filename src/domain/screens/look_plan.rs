@@ -33,6 +33,34 @@ pub struct LookPlan {
 }
 
 impl WatchedWork {
+    const ALL: [Self; 8] = [
+        Self::JustStarted,
+        Self::Edits,
+        Self::TestsOrBuild,
+        Self::Install,
+        Self::Subagent,
+        Self::ReadsOrPlans,
+        Self::QuestionOpen,
+        Self::Stall,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::JustStarted => "start",
+            Self::Edits => "edit",
+            Self::TestsOrBuild => "build",
+            Self::Install => "install",
+            Self::Subagent => "subagent",
+            Self::ReadsOrPlans => "read",
+            Self::QuestionOpen => "question",
+            Self::Stall => "stall",
+        }
+    }
+
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|work| work.name() == name)
+    }
+
     /// What a shell command does, by its words.
     pub fn of_command(command: &str) -> Self {
         const INSTALL: [&str; 4] = ["install", "apt-get", "brew", "pip"];

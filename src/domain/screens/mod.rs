@@ -2,6 +2,7 @@
 
 mod decision;
 mod dialog;
+mod hook_steps;
 mod key;
 mod look_plan;
 mod reading;
@@ -11,6 +12,7 @@ mod text;
 
 pub use decision::{HookSign, HookSigns, ProcessSign, ScreenVerdict, VerdictBasis, decide};
 pub use dialog::{ChoiceMeaning, Dialog, DialogChoice, DialogKind};
+pub use hook_steps::{HookStep, HookStepKind, HookSteps};
 pub use key::ScreenKey;
 pub use look_plan::{LookPlan, ScreenChange, WatchedWork};
 pub use reading::{PromptLine, ScreenReading, ScreenTrouble};

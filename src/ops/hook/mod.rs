@@ -18,6 +18,7 @@ mod permission;
 mod plain_refusal;
 mod planned_changes;
 mod record_activity;
+mod record_step;
 mod session;
 mod tool_decision;
 
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
+use crate::domain::screens::HookStepKind;
 use crate::domain::{Agent, Harness, Notice, SessionId, escape_invisible};
 use crate::ops::agents::identity::{self, RecognisedAgent};
 use crate::ops::context::{Context, GlobalOptions};
@@ -110,9 +112,14 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
         | HookMoment::Other => Ok(()),
     };
     let noted = match &call.event.moment {
-        HookMoment::AfterTool(tool) => run.record_tool_end(tool).and_then(|()| run.note_edits(tool)),
+        HookMoment::AfterTool(tool) => {
+            let stepped = run.record_tool_step(HookStepKind::ToolEnds, tool);
+            stepped.and_then(|()| run.record_tool_end(tool)).and_then(|()| run.note_edits(tool))
+        }
         HookMoment::PromptSubmitted { .. } => run.record_prompt(),
-        HookMoment::Stopping if !call.event.in_subagent => run.record_turn_end(),
+        HookMoment::Stopping if !call.event.in_subagent => {
+            run.record_end_step().and_then(|()| run.record_turn_end())
+        }
         _ => Ok(()),
     };
     if let Err(error) = noted {
@@ -300,6 +307,7 @@ impl HookRun<'_> {
                 self.mesh.hooks().forget_subagents(session)?;
                 self.mesh.session_states().set_working(session)?;
                 self.mesh.session_states().set_permission_mode(session, self.call.event.permissions)?;
+                self.record_prompt_step(prompt)?;
             }
             let turns = self.mesh.hooks().mail_turns(session)?;
             is_ours = !turns.said.is_empty() && prompt.contains(&turns.said);

@@ -12,7 +12,7 @@ use crate::ops::runs::RUN_VARIABLE;
 use crate::ops::runs::ask::ask;
 use crate::sys::environment::variable;
 
-use super::{AnswerFn, HookCall, planned_changes, session};
+use super::{AnswerFn, HookCall, planned_changes, record_step, session};
 
 /// How many characters of what was said with a refusal the worker is told.
 const MOST_WORDS: usize = 1_000;
@@ -38,6 +38,11 @@ pub(super) fn answer(
     if tool.command.as_deref().is_some_and(planned_changes::is_permitted) {
         say(&HookAnswer::Allow);
         return Ok(());
+    }
+    if let Some(mesh) = op.mesh()?
+        && let Err(error) = record_step::record_question(&mesh, call)
+    {
+        super::note_trouble(op, &mesh, call, &error);
     }
     if !may_be_asked(call) {
         return Ok(());

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use crate::domain::hook::SessionEnd;
 use crate::domain::runs::{Run, RunId};
+use crate::domain::screens::HookStepKind;
 use crate::domain::{Agent, Liveness, quote_code};
 use crate::ops::agents::identity;
 use crate::ops::agents::join::{JoinRequest, join};
@@ -93,6 +94,7 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
     let registry = mesh.registry().indexed()?;
     let run = HookRun { op, mesh: &mesh, registry, me, call, place: OnceCell::new() };
     run.hand_over(text, say)?;
+    run.record_step(HookStepKind::SessionStarted)?;
     stuck::report_occasionally(op, &mesh)
 }
 

@@ -10,8 +10,9 @@
 
 use std::borrow::Cow;
 
-use crate::domain::hook::{HookAnswer, ToolUse};
+use crate::domain::hook::{HookAnswer, HookMoment, ToolUse};
 use crate::domain::pattern::SearchBudget;
+use crate::domain::screens::HookStepKind;
 use crate::domain::{Conflict, EventKind, PathWait, ReservationReach, quote_code, quote_sentence};
 use crate::ops::agents::identity::RecognisedAgent;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -82,6 +83,15 @@ impl HookRun<'_> {
         }
     }
 
+    /// Records that this call was refused.
+    fn note_refused(&self) {
+        if let HookMoment::BeforeTool(tool) = &self.call.event.moment
+            && let Err(error) = self.record_tool_step(HookStepKind::ToolRefused, tool)
+        {
+            self.leave_trouble(&error);
+        }
+    }
+
     /// Shows those who contest a path of the agent's that it is in use, before the tool may run: that counts even if this
     /// hook is killed then. If the agent has lost a path meanwhile, judges again by all registrations, because what was
     /// passed on may not be written down.
@@ -148,6 +158,7 @@ impl HookRun<'_> {
         if self.is_forged() {
             return;
         }
+        self.note_refused();
         if let Err(error) = self.remember(wait_for(change, holding, self.place())) {
             self.leave_trouble(&error);
         }
@@ -170,6 +181,7 @@ impl HookRun<'_> {
         if self.is_forged() {
             return;
         }
+        self.note_refused();
         if let Some(me) = &self.me {
             self.op.feed(EventKind::Refused, &me.name, Some(&refusal.shown), None);
         }
@@ -201,6 +213,7 @@ impl HookRun<'_> {
             self.note_parent_tree(tool, plan),
             self.hand_over(None, say),
             self.record_tool_start(tool, &plan.runs),
+            self.record_tool_step(HookStepKind::ToolBegins, tool),
         ];
         for error in results.into_iter().filter_map(Result::err) {
             self.leave_trouble(&error);

@@ -10,20 +10,20 @@
 //! as sent when it stays out of the prompt.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::domain::Agent;
 use crate::harness::prompt_shape::{PromptShape, without_blanks};
 use crate::harness::wake::WakeFailure;
 use crate::harness::{self, ancestry};
+use crate::ops::screens::agent_pane::{pane_locks, pane_of};
 use crate::store::{Mesh, StoreError};
 use crate::sys::environment::{Home, NoHome};
 use crate::sys::flock::LockError;
+use crate::sys::process;
 use crate::sys::tmux::pane::LoadedText;
 use crate::sys::tmux::pane_lock::PaneLock;
-use crate::sys::tmux::{PaneId, TmuxError, TmuxPane, TmuxSocket};
-use crate::sys::{process, program};
+use crate::sys::tmux::{TmuxError, TmuxPane};
 
 const LIMIT: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -31,13 +31,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_millis(300);
 /// How long somebody else may be typing into the pane.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
-/// Variables that say where an agent's terminal is.
-const VARIABLES: [&str; 2] = ["TMUX", "TMUX_PANE"];
-
-/// Where the locks of panes are.
-pub(in crate::ops) fn pane_locks(home: &Home) -> PathBuf {
-    home.state.join("ravenry").join("panes")
-}
 
 fn prompt_of(agent: &Agent) -> Option<PromptShape> {
     harness::support(agent.harness?)?.prompt_shape()
@@ -197,18 +190,6 @@ fn until(limit: Duration, mut is_so: impl FnMut() -> Result<bool, PasteError>) -
         std::thread::sleep(LOOK_EVERY);
     }
     Ok(true)
-}
-
-/// The pane in which the agent's process was started.
-fn pane_of(agent: &Agent) -> Option<TmuxPane> {
-    let (mut socket, mut id) = (None, None);
-    for (name, value) in program::variables_of(agent.process.pid(), &VARIABLES) {
-        match name.as_str() {
-            "TMUX" => socket = TmuxSocket::of_variable(&value),
-            _ => id = PaneId::new(&value).ok(),
-        }
-    }
-    Some(TmuxPane::new(socket?, id?))
 }
 
 /// Whether the pane still shows the agent and takes keys normally.

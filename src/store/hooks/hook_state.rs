@@ -4,6 +4,7 @@
 //! hooks/<session>.turns           how often mail has kept that session going since its user last spoke
 //! hooks/<session>.<call>.before   stamps of reserved files before a command ran
 //! hooks/<session>.knowledge       what that session was offered, asked and recorded (`knowledge_marks`)
+//! hooks/<session>.steps           what its hooks reported last (`hook_steps`)
 //! hooks/<session>.subagents       a line for each subagent that started (`+`) or ended (`-`) since its user last spoke
 //! trouble.jsonl                   hook calls that failed and let the tool through, for `doctor`
 //! ```
@@ -141,9 +142,18 @@ impl HookStates<'_> {
         }
         for name in files::list(&self.mesh.layout.hooks())? {
             // The state of a session stays valid as long as the session, which may last for weeks.
-            let kinds =
-                ["working", "resting", "roused", "unasked", "planning", "waiter", "server", "knowledge"];
-            let lasts = kinds.iter().any(|kind| name.ends_with(kind));
+            const KINDS: [&str; 9] = [
+                "working",
+                "resting",
+                "roused",
+                "unasked",
+                "planning",
+                "waiter",
+                "server",
+                "knowledge",
+                "steps",
+            ];
+            let lasts = KINDS.iter().any(|kind| name.ends_with(kind));
             let limit = if lasts { older_than * SESSIONS_LAST } else { older_than };
             let path = self.mesh.layout.hooks().join(name);
             let modified = files::metadata(&path)?.and_then(|metadata| metadata.modified().ok());

@@ -131,6 +131,12 @@ impl SessionStates<'_> {
         Ok(metadata.map(|metadata| FileStamp::of(&metadata).newest()))
     }
 
+    /// Since when it is known to be idle.
+    pub fn idle_since(self, session: &SessionId) -> Result<Option<SystemTime>, StoreError> {
+        let metadata = files::metadata(&self.mesh.hooks().file(session, "resting"))?;
+        Ok(metadata.map(|metadata| FileStamp::of(&metadata).newest()))
+    }
+
     /// Records whether the session acts without asking the user for permission, or only reads.
     pub fn set_permission_mode(self, session: &SessionId, mode: PermissionMode) -> Result<(), StoreError> {
         for (of, name) in MARKED_MODES {

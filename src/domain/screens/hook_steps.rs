@@ -1,0 +1,203 @@
+//! What the hooks of a session reported last, in order: prompts, tool calls, and ends of turns.
+
+use jiff::Timestamp;
+
+use super::look_plan::WatchedWork;
+use super::stall::SpinWatch;
+use crate::domain::sha256;
+
+/// One thing that a hook reported.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct HookStep {
+    pub at: Timestamp,
+    pub kind: HookStepKind,
+    /// The harness's name for the tool.
+    pub tool: Option<String>,
+    /// Identifies the call, if the harness reports it.
+    pub call: Option<String>,
+    /// A hash of the prompt, or of the command that the tool runs ([`HookStep::mark_of`]).
+    pub mark: Option<String>,
+    /// What the tool does, as far as it decides when to look again.
+    pub work: Option<WatchedWork>,
+}
+
+/// What a hook reported.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HookStepKind {
+    SessionStarted,
+    PromptTaken,
+    /// A tool is about to be used.
+    ToolBegins,
+    /// A tool was not used, because we refused it.
+    ToolRefused,
+    /// It is about to ask for permission.
+    AsksLeave,
+    ToolEnds,
+    TurnEnds,
+}
+
+impl HookStepKind {
+    const ALL: [Self; 7] = [
+        Self::SessionStarted,
+        Self::PromptTaken,
+        Self::ToolBegins,
+        Self::ToolRefused,
+        Self::AsksLeave,
+        Self::ToolEnds,
+        Self::TurnEnds,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SessionStarted => "start",
+            Self::PromptTaken => "prompt",
+            Self::ToolBegins => "before",
+            Self::ToolRefused => "refused",
+            Self::AsksLeave => "asks",
+            Self::ToolEnds => "after",
+            Self::TurnEnds => "stop",
+        }
+    }
+
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl HookStep {
+    pub fn new(at: Timestamp, kind: HookStepKind) -> Self {
+        Self { at, kind, tool: None, call: None, mark: None, work: None }
+    }
+
+    /// The same for texts that differ only in their blanks: a terminal may wrap a prompt, and programs trim it.
+    pub fn mark_of(text: &str) -> String {
+        let words: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        sha256(words.as_bytes()).chars().take(16).collect()
+    }
+
+    /// Whether `end` reports the end of this call.
+    fn is_ended_by(&self, end: &Self) -> bool {
+        match (&self.call, &end.call) {
+            (Some(own), Some(its)) => own == its,
+            _ => (&self.tool, &self.mark) == (&end.tool, &end.mark),
+        }
+    }
+}
+
+/// The last steps of a session, oldest first.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct HookSteps(Vec<HookStep>);
+
+impl HookSteps {
+    pub fn new(steps: Vec<HookStep>) -> Self {
+        Self(steps)
+    }
+
+    pub fn all(&self) -> &[HookStep] {
+        &self.0
+    }
+
+    pub fn last(&self) -> Option<&HookStep> {
+        self.0.last()
+    }
+
+    /// The last of that kind.
+    pub fn last_of(&self, kind: HookStepKind) -> Option<&HookStep> {
+        self.0.iter().rev().find(|step| step.kind == kind)
+    }
+
+    /// The steps since its user last spoke.
+    pub fn since_prompt(&self) -> &[HookStep] {
+        let start = self.0.iter().rposition(|step| step.kind == HookStepKind::PromptTaken);
+        &self.0[start.unwrap_or(0)..]
+    }
+
+    /// The tool calls that have begun and not ended, oldest first.
+    pub fn open_calls(&self) -> Vec<&HookStep> {
+        let mut open: Vec<&HookStep> = Vec::new();
+        for step in self.since_prompt() {
+            match step.kind {
+                HookStepKind::ToolBegins => open.push(step),
+                HookStepKind::ToolEnds => {
+                    if let Some(at) = open.iter().position(|begun| begun.is_ended_by(step)) {
+                        open.remove(at);
+                    }
+                }
+                HookStepKind::TurnEnds | HookStepKind::PromptTaken => open.clear(),
+                HookStepKind::SessionStarted | HookStepKind::ToolRefused | HookStepKind::AsksLeave => {}
+            }
+        }
+        open
+    }
+
+    /// The calls of the turn, for whoever watches whether it repeats itself. Of calls other than commands the arguments
+    /// are not known, so no two of them are the same.
+    pub fn spin_watch(&self) -> SpinWatch {
+        let mut watch = SpinWatch::default();
+        for (i, step) in self.since_prompt().iter().enumerate() {
+            if matches!(step.kind, HookStepKind::ToolBegins | HookStepKind::ToolRefused) {
+                let tool = step.tool.as_deref().unwrap_or_default();
+                let other = format!("{tool} {i}");
+                watch.note_call(tool, step.mark.as_deref().unwrap_or(&other));
+            }
+        }
+        watch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(kind: HookStepKind, tool: &str, call: Option<&str>, command: &str) -> HookStep {
+        let mark = (!command.is_empty()).then(|| HookStep::mark_of(command));
+        let (tool, call) = (Some(tool.to_string()), call.map(str::to_string));
+        HookStep { tool, call, mark, ..HookStep::new(Timestamp::UNIX_EPOCH, kind) }
+    }
+
+    #[test]
+    fn calls_are_open_until_they_end_or_the_turn_does() {
+        use HookStepKind::{PromptTaken, ToolBegins, ToolEnds, TurnEnds};
+        let mut steps = vec![
+            step(PromptTaken, "", None, "go"),
+            step(ToolBegins, "Bash", Some("1"), "make"),
+            step(ToolBegins, "Bash", Some("2"), "make"),
+            step(ToolBegins, "Read", None, ""),
+            step(ToolEnds, "Bash", Some("1"), "make"),
+        ];
+        let open = |steps: &[HookStep]| -> Vec<String> {
+            let steps = HookSteps::new(steps.to_vec());
+            steps.open_calls().into_iter().filter_map(|step| step.tool.clone()).collect()
+        };
+        assert_eq!(open(&steps), ["Bash", "Read"]);
+        steps.push(step(ToolEnds, "Read", None, ""));
+        assert_eq!(open(&steps), ["Bash"]);
+        steps.push(step(TurnEnds, "", None, ""));
+        assert!(open(&steps).is_empty());
+    }
+
+    #[test]
+    fn the_same_command_four_times_in_a_turn_repeats_itself() {
+        use HookStepKind::{PromptTaken, ToolBegins};
+        let call = |command: &str| step(ToolBegins, "Bash", None, command);
+        let spins = |steps: Vec<HookStep>| HookSteps::new(steps).spin_watch().is_spinning();
+        assert!(spins(vec![call("make"), call("make"), call("make"), call("make")]));
+        assert!(!spins(vec![call("make"), call("make"), call("ls"), call("make"), call("make")]));
+        assert!(!spins(vec![call(""), call(""), call(""), call("")]));
+        let again = step(PromptTaken, "", None, "again");
+        assert!(!spins(vec![call("make"), call("make"), again, call("make"), call("make")]));
+    }
+
+    #[test]
+    fn a_mark_does_not_depend_on_blanks() {
+        assert_eq!(HookStep::mark_of("one two\n"), HookStep::mark_of(" one\n  two"));
+        assert_ne!(HookStep::mark_of("one two"), HookStep::mark_of("one three"));
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for kind in HookStepKind::ALL {
+            assert_eq!(HookStepKind::of_name(kind.name()), Some(kind));
+        }
+    }
+}

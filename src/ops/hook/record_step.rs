@@ -1,0 +1,70 @@
+//! Records what a hook reports about its session, in order: whoever watches the agent decides by that what it is doing
+//! (`ops/screens`). Nothing here is worth failing for.
+
+use crate::domain::SessionId;
+use crate::domain::hook::{HookMoment, ToolUse};
+use crate::domain::screens::{HookStep, HookStepKind, WatchedWork};
+use crate::ops::error::CommandError;
+use crate::store::{Mesh, SessionState};
+use crate::sys::clock;
+
+use super::{HookCall, HookRun};
+
+impl HookRun<'_> {
+    /// Records the start of a session, or the end of a turn.
+    pub(super) fn record_step(&self, kind: HookStepKind) -> Result<(), CommandError> {
+        self.add_step(HookStep::new(clock::now(), kind))
+    }
+
+    /// Records that a prompt was taken.
+    pub(super) fn record_prompt_step(&self, prompt: &str) -> Result<(), CommandError> {
+        let mark = Some(HookStep::mark_of(prompt));
+        self.add_step(HookStep { mark, ..HookStep::new(clock::now(), HookStepKind::PromptTaken) })
+    }
+
+    pub(super) fn record_tool_step(&self, kind: HookStepKind, tool: &ToolUse) -> Result<(), CommandError> {
+        self.add_step(step_of(kind, tool))
+    }
+
+    /// Records the end of a turn, unless it goes on.
+    pub(super) fn record_end_step(&self) -> Result<(), CommandError> {
+        let Some(session) = self.call.event.session.as_ref() else { return Ok(()) };
+        match self.mesh.session_states().get(session)? {
+            SessionState::Idle => self.record_step(HookStepKind::TurnEnds),
+            SessionState::Working | SessionState::Unknown => Ok(()),
+        }
+    }
+
+    fn add_step(&self, step: HookStep) -> Result<(), CommandError> {
+        let Some(me) = self.me.as_ref().filter(|me| !me.is_foreign()) else { return Ok(()) };
+        self.mesh.hooks().add_step(&me.session, &step)?;
+        Ok(())
+    }
+}
+
+/// Records that the user is about to be asked, for a session whose hooks have reported something before.
+pub(super) fn record_question(mesh: &Mesh, call: &HookCall) -> Result<(), CommandError> {
+    let HookMoment::AskingLeave(tool) = &call.event.moment else { return Ok(()) };
+    let is_known = |session: &&SessionId| {
+        mesh.session_states().get(session).is_ok_and(|state| state != SessionState::Unknown)
+    };
+    if let Some(session) = call.sessions().iter().find(is_known) {
+        mesh.hooks().add_step(session, &step_of(HookStepKind::AsksLeave, tool))?;
+    }
+    Ok(())
+}
+
+fn step_of(kind: HookStepKind, tool: &ToolUse) -> HookStep {
+    let work = match (tool.edits.is_empty(), tool.command.as_deref()) {
+        (false, _) => WatchedWork::Edits,
+        (true, Some(command)) => WatchedWork::of_command(command),
+        (true, None) => WatchedWork::ReadsOrPlans,
+    };
+    HookStep {
+        tool: Some(tool.tool.clone()),
+        call: tool.call.clone(),
+        mark: tool.command.as_deref().map(HookStep::mark_of),
+        work: Some(work),
+        ..HookStep::new(clock::now(), kind)
+    }
+}

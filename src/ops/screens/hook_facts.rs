@@ -1,0 +1,97 @@
+//! What the hooks of an agent say about it.
+
+use std::time::{Duration, SystemTime};
+
+use crate::domain::Agent;
+use crate::domain::screens::{HookSign, HookSigns, HookStep, HookStepKind, HookSteps};
+use crate::ops::error::CommandError;
+use crate::store::{Mesh, SessionState};
+use crate::sys::clock;
+
+/// What the hooks of an agent said last.
+#[derive(Clone, Debug, Default)]
+pub struct HookFacts {
+    pub signs: HookSigns,
+    /// The last steps that they reported, oldest first.
+    pub steps: HookSteps,
+    /// A subagent of it runs.
+    pub has_subagents: bool,
+}
+
+impl HookFacts {
+    /// Reads what the agent's hooks have recorded. Nothing of an agent of pi-messenger, which runs none of ours.
+    pub(in crate::ops) fn read(mesh: &Mesh, agent: &Agent) -> Result<Self, CommandError> {
+        if agent.is_foreign() {
+            return Ok(Self::default());
+        }
+        let session = &agent.session;
+        let steps = mesh.hooks().steps(session)?;
+        let state = mesh.session_states().get(session)?;
+        let since = match state {
+            SessionState::Working => mesh.session_states().working_since(session)?,
+            SessionState::Idle => mesh.session_states().idle_since(session)?,
+            SessionState::Unknown => None,
+        };
+        let has_subagents = mesh.hooks().has_subagents(session)?;
+        Ok(Self { signs: signs(state, since, &steps), steps, has_subagents })
+    }
+
+    /// Counts on with every hook: two looks with the same number have no hook in between.
+    pub fn hook_number(&self) -> u64 {
+        let at = self.steps.last().map_or(0, |step| step.at.as_millisecond().unsigned_abs());
+        // Two hooks may run in one millisecond.
+        at.wrapping_mul(1024).wrapping_add(self.steps.all().len() as u64)
+    }
+}
+
+/// The marks of a turn decide whether one runs: they are set and removed by whoever begins and ends one. The steps say
+/// what happened in it.
+fn signs(state: SessionState, since: Option<SystemTime>, steps: &HookSteps) -> HookSigns {
+    let last = steps.last();
+    let has_had_turn =
+        steps.last_of(HookStepKind::PromptTaken).is_some() || steps.last_of(HookStepKind::TurnEnds).is_some();
+    let sign = match (state, last.map(|step| step.kind)) {
+        (SessionState::Idle, _) if has_had_turn => Some(HookSign::TurnOver),
+        // Before this version, nothing but that was recorded.
+        (SessionState::Idle, None) => Some(HookSign::TurnOver),
+        (SessionState::Idle, Some(_)) => Some(HookSign::SessionStarted),
+        (SessionState::Working, Some(HookStepKind::AsksLeave)) => Some(HookSign::AsksLeave),
+        (
+            SessionState::Working,
+            Some(HookStepKind::ToolBegins | HookStepKind::ToolEnds | HookStepKind::ToolRefused),
+        ) => Some(HookSign::ToolUsed),
+        (SessionState::Working, _) => Some(HookSign::PromptTaken),
+        (SessionState::Unknown, Some(HookStepKind::SessionStarted)) => Some(HookSign::SessionStarted),
+        (SessionState::Unknown, _) => None,
+    };
+    let ages = [since.map(clock::age), last.map(age)];
+    HookSigns { last: sign, age: ages.into_iter().flatten().min().unwrap_or_default() }
+}
+
+fn age(step: &HookStep) -> Duration {
+    clock::now().duration_since(step.at).try_into().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(state: SessionState, kinds: &[HookStepKind], expected: Option<HookSign>) {
+        let steps = kinds.iter().map(|kind| HookStep::new(clock::now(), *kind)).collect();
+        assert_eq!(signs(state, None, &HookSteps::new(steps)).last, expected, "{state:?} {kinds:?}");
+    }
+
+    #[test]
+    fn the_marks_say_whether_a_turn_runs_and_the_steps_what_happened() {
+        use HookStepKind::{AsksLeave, PromptTaken, SessionStarted, ToolBegins, ToolEnds, TurnEnds};
+        check(SessionState::Unknown, &[], None);
+        check(SessionState::Idle, &[SessionStarted], Some(HookSign::SessionStarted));
+        check(SessionState::Working, &[SessionStarted, PromptTaken], Some(HookSign::PromptTaken));
+        check(SessionState::Working, &[PromptTaken, ToolBegins], Some(HookSign::ToolUsed));
+        check(SessionState::Working, &[PromptTaken, ToolBegins, AsksLeave], Some(HookSign::AsksLeave));
+        check(SessionState::Idle, &[PromptTaken, ToolBegins, TurnEnds], Some(HookSign::TurnOver));
+        // A hook may come late, and mail may keep a turn going.
+        check(SessionState::Idle, &[PromptTaken, TurnEnds, ToolEnds], Some(HookSign::TurnOver));
+        check(SessionState::Working, &[PromptTaken, TurnEnds], Some(HookSign::PromptTaken));
+    }
+}

@@ -1,0 +1,131 @@
+//! One look at an agent: its screen, its hooks, its process, and what follows from them.
+
+use std::fmt;
+
+use crate::domain::screens::{CursorPlace, ProcessSign, ScreenReading, ScreenText, ScreenVerdict, decide};
+use crate::domain::{Agent, Liveness};
+use crate::harness::screen::ScreenReader;
+use crate::harness::{self, ancestry};
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::store::Mesh;
+use crate::sys::process;
+use crate::sys::tmux::pane::PaneCapture;
+use crate::sys::tmux::{TmuxError, TmuxPane};
+
+use super::agent_pane::pane_of;
+use super::hook_facts::HookFacts;
+
+/// What one look at an agent showed.
+#[derive(Debug)]
+pub struct AgentSight {
+    pub agent: Agent,
+    /// Its pane with what it shows, or why there is none to look at.
+    pub pane: Result<SeenPane, NoScreen>,
+    /// What the screen says by itself; `None` without a screen, and for a harness whose screens are not known.
+    pub reading: Option<ScreenReading>,
+    pub hooks: HookFacts,
+    pub process: ProcessSign,
+    /// What it is doing, and what that rests on.
+    pub verdict: ScreenVerdict,
+}
+
+/// A pane that was looked at.
+#[derive(Debug)]
+pub struct SeenPane {
+    pub pane: TmuxPane,
+    pub capture: PaneCapture,
+    pub screen: ScreenText,
+}
+
+/// Why an agent's screen can't be read.
+#[derive(Debug)]
+pub enum NoScreen {
+    /// Its process is gone, and so is the screen.
+    Ended,
+    NotInTmux,
+    /// The pane that it was started in is gone.
+    PaneGone,
+    /// Its pane shows another program: it was suspended, or moved elsewhere.
+    AnotherProgram,
+    Tmux(TmuxError),
+}
+
+impl fmt::Display for NoScreen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended => f.write_str("its process has ended"),
+            Self::NotInTmux => f.write_str("it does not run in tmux"),
+            Self::PaneGone => f.write_str("its tmux pane is gone"),
+            Self::AnotherProgram => f.write_str("its tmux pane shows another program"),
+            Self::Tmux(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl AgentSight {
+    /// Its screen, if there is one.
+    pub fn screen(&self) -> Option<&ScreenText> {
+        self.pane.as_ref().ok().map(|seen| &seen.screen)
+    }
+}
+
+/// How the screen of this agent's harness is read.
+pub fn reader_of(agent: &Agent) -> Option<&'static dyn ScreenReader> {
+    harness::support(agent.harness?)?.screen()
+}
+
+/// Looks at an agent.
+pub fn see(op: &Op, agent: &Agent) -> Result<AgentSight, CommandError> {
+    let mesh = op.mesh()?.ok_or_else(|| {
+        CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {}", agent.name))
+    })?;
+    see_in(&mesh, agent)
+}
+
+/// Looks at an agent of that mesh.
+pub(in crate::ops) fn see_in(mesh: &Mesh, agent: &Agent) -> Result<AgentSight, CommandError> {
+    // Before the screen: a hook that runs in between shows at the next look.
+    let hooks = HookFacts::read(mesh, agent)?;
+    let mut process = process_sign(agent);
+    let pane = match process {
+        ProcessSign::Gone => Err(NoScreen::Ended),
+        ProcessSign::Alive | ProcessSign::Unknown => look_at(agent),
+    };
+    if pane.is_err() {
+        // It may have ended meanwhile, and that is why there is no screen.
+        process = process_sign(agent);
+    }
+    let reading = match (&pane, reader_of(agent)) {
+        (Ok(seen), Some(reader)) => Some(reader.read(&seen.screen)),
+        _ => None,
+    };
+    let verdict = decide(hooks.signs, reading.as_ref(), process);
+    Ok(AgentSight { agent: agent.clone(), pane, reading, hooks, process, verdict })
+}
+
+/// Whether its process is there.
+pub(in crate::ops) fn process_sign(agent: &Agent) -> ProcessSign {
+    match process::liveness(&agent.process) {
+        Liveness::Alive => ProcessSign::Alive,
+        Liveness::Gone => ProcessSign::Gone,
+        Liveness::Unknown => ProcessSign::Unknown,
+    }
+}
+
+/// Captures the agent's pane, if the agent is what it shows.
+fn look_at(agent: &Agent) -> Result<SeenPane, NoScreen> {
+    let pane = pane_of(agent).ok_or(NoScreen::NotInTmux)?;
+    let capture = pane.capture().map_err(|error| match error {
+        TmuxError::NoPane(_) | TmuxError::NoServer(_) => NoScreen::PaneGone,
+        error => NoScreen::Tmux(error),
+    })?;
+    let pid = agent.process.pid();
+    if capture.is_dead || !process::is_in_foreground(pid) || !ancestry::above(pid).contains(&capture.pid) {
+        return Err(NoScreen::AnotherProgram);
+    }
+    let (column, row) = capture.cursor;
+    let cursor = CursorPlace { column: column as usize, row: row as usize };
+    let screen = ScreenText::of_capture(&capture.text).with_cursor(cursor).with_title(&capture.title);
+    Ok(SeenPane { pane, capture, screen })
+}
