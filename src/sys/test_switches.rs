@@ -15,6 +15,10 @@ pub const SUPERVISOR_CRASH_AT: &str = "MSG_TEST_SUPERVISOR_CRASH_AT";
 pub const STOP_AT: &str = "MSG_TEST_STOP_AT";
 /// A pipe that a keeper reads to its end before it says that its program has started.
 pub const START_HELD: &str = "MSG_TEST_START_HELD";
+/// A pipe that is read to its end between the last look at a terminal and the paste into it.
+pub const PASTE_HELD: &str = "MSG_TEST_PASTE_HELD";
+/// A pipe that is read to its end between the last look at a terminal and Enter.
+pub const ENTER_HELD: &str = "MSG_TEST_ENTER_HELD";
 /// The time that [`super::clock::now`] returns.
 pub const NOW: &str = "MSG_TEST_NOW";
 /// The seed of [`super::random`].
@@ -64,6 +68,13 @@ pub const CASELESS: &str = "MSG_TEST_CASELESS";
 /// The value of one of the variables above.
 pub fn value(variable: &str) -> Option<String> {
     if cfg!(debug_assertions) { std::env::var(variable).ok() } else { None }
+}
+
+/// Reads the pipe that one of the variables above names to its end.
+pub fn wait_for_pipe(variable: &str) {
+    if let Some(pipe) = value(variable) {
+        drop(std::fs::read(pipe));
+    }
 }
 
 /// Faults that the storm (`tests/storm/`) must detect, each the obvious mistake in a delicate place.

@@ -60,7 +60,7 @@ Let others work for you:
   batch        Start a worker for each task of a list
   chain        Start workers one after the other, each with the result of the one before
   runs         List runs of workers, and look at one
-  tell         Answer the permission question of a worker
+  tell         Type a prompt for an agent, answer its dialog or question, or end its turn
   mode         Show or set what agents may do in this repository
   budget       Show or set what all runs of this repository may use up together
   workers      List the kinds of workers, and the harnesses and local models for them

@@ -38,6 +38,9 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::NameTaken
         | CommandErrorKind::NoNameLeft
         | CommandErrorKind::NoQuestion
+        | CommandErrorKind::NoScreen
+        | CommandErrorKind::NoTurn
+        | CommandErrorKind::NotAtPrompt
         | CommandErrorKind::NotAllPublished
         | CommandErrorKind::NotAllSent
         | CommandErrorKind::NotChecked

@@ -67,7 +67,7 @@ pub fn answer_command(run: &Run, question: &RunQuestion, choice: AnswerChoice) -
 pub fn answer(op: &Op, request: &AnswerRequest) -> Result<(Run, RunQuestion), CommandError> {
     let run = find_worker(op, &request.name)?;
     let mesh = op.mesh()?.ok_or_else(|| no_question(&run, "is not waiting for an answer"))?;
-    let (by, is_person) = match answering(op, &mesh, &run)? {
+    let (by, is_person) = match answering(op, &mesh, &run, "answer its question")? {
         Answerer::Person(name) => (name, true),
         Answerer::Agent(name) => (name, false),
     };
@@ -113,8 +113,15 @@ fn no_question(run: &Run, what: &str) -> CommandError {
     error.hint("`msg runs` lists those that wait for an answer first")
 }
 
+/// Whether a question of the run that was sent as mail is open.
+pub(in crate::ops) fn has_open_question(mesh: &Mesh, run: &Run) -> Result<bool, CommandError> {
+    let number = mesh.runs().last_question(&run.id)?;
+    let is_asked = mesh.runs().question(&run.id, number)?.is_some();
+    Ok(is_asked && mesh.runs().question_answer(&run.id, number)?.is_none())
+}
+
 /// The run with that id, or the one that goes on with a worker of that name.
-fn find_worker(op: &Op, name: &str) -> Result<Run, CommandError> {
+pub(in crate::ops) fn find_worker(op: &Op, name: &str) -> Result<Run, CommandError> {
     let by_id = find(op, name);
     let is_unknown = matches!(&by_id, Err(error) if error.kind == CommandErrorKind::UnknownRun);
     if let (true, Ok(worker), Some(mesh)) = (is_unknown, AgentName::new(name), op.mesh()?) {
@@ -127,15 +134,21 @@ fn find_worker(op: &Op, name: &str) -> Result<Run, CommandError> {
     by_id
 }
 
-/// Who answers.
-enum Answerer {
+/// Who answers a question, or types into the terminal of a worker.
+#[derive(Clone, Debug)]
+pub(in crate::ops) enum Answerer {
     Person(String),
     Agent(String),
 }
 
 /// Who answers, if that one may: a person, the parent of the run, or who is above that. An agent is known by the
 /// processes that it runs in: a name or a variable is only what it says of itself.
-fn answering(op: &Op, mesh: &Mesh, run: &Run) -> Result<Answerer, CommandError> {
+pub(in crate::ops) fn answering(
+    op: &Op,
+    mesh: &Mesh,
+    run: &Run,
+    what: &str,
+) -> Result<Answerer, CommandError> {
     let own = worker_run(mesh)?.map(|run| run.id);
     let told = variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok());
     if own.is_none() && told.is_none() && person_required::harness().is_none() {
@@ -163,7 +176,7 @@ fn answering(op: &Op, mesh: &Mesh, run: &Run) -> Result<Answerer, CommandError> 
             caller.map_or_else(|| "its parent".to_string(), |caller| caller.name.to_string()),
         ));
     }
-    let text = format!("only the parent of run {} and people may answer its question", run.id);
+    let text = format!("only the parent of run {} and people may {what}", run.id);
     Err(CommandError::new(CommandErrorKind::NotYours, text).hint("ask its parent, or a person"))
 }
 

@@ -167,9 +167,7 @@ impl Keeper {
     }
 
     fn run(mut self) -> io::Result<()> {
-        if let Some(pipe) = test_switches::value(test_switches::START_HELD) {
-            drop(std::fs::read(pipe));
-        }
+        test_switches::wait_for_pipe(test_switches::START_HELD);
         self.report(&KeeperReport::Started(self.worker));
         // From then on whatever is left is killed; before, it is asked to end.
         let mut kill_at: Option<Instant> = None;

@@ -3,6 +3,8 @@
 mod keeping;
 mod pasting;
 mod server;
+mod stand_in;
+mod telling;
 
 use std::ffi::OsStr;
 use std::fs;

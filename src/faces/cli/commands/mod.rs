@@ -154,7 +154,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Batch(args) => call.in_context(|op| batch::run(op, args, call.ui)),
         Command::Chain(args) => call.in_context(|op| batch::run_chain(op, args, call.ui)),
         Command::Runs(args) => call.in_context(|op| runs::run(op, args, call.ui)),
-        Command::Tell(args) => call.in_context(|op| tell::run(op, args)),
+        Command::Tell(args) => call.in_context(|op| tell::run(op, args, call.ui)),
         Command::Budget(args) => call.in_context(|op| budget::run(op, args)),
         Command::Mode(args) => call.in_context(|op| mode::run(op, args)),
         Command::Workers(args) => call.in_context(|op| workers::run(op, args, call.ui)),

@@ -1,74 +1,170 @@
-//! `msg tell`: answers the permission question of a worker.
+//! `msg tell`: types into the terminal of an agent, or answers its question.
+
+use std::io::{self, IsTerminal};
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use serde_json::{Map, Value, json};
 
 use crate::domain::escape_invisible;
-use crate::domain::runs::{Run, RunQuestion};
-use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::domain::screens::{Dialog, ScreenState};
+use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::text_arg::TextArgs;
-use crate::ops::runs::tell::{AnswerChoice, AnswerRequest, answer};
-use crate::ops::{CommandError, Op};
+use crate::ops::runs::tell::AnswerChoice;
+use crate::ops::screens::tell::{self, TellAnswer, Told, ToldDialog};
+use crate::ops::{CommandError, CommandErrorKind, Op};
 
-/// Answer the permission question of a worker
+/// Type a prompt for an agent, answer its dialog or question, or end its turn
 ///
-/// For the parent of its run, and for people. With `deny`, TEXT is told to the worker. To write to a worker, use `msg
-/// send` with its name.
+/// For the parent of a worker, and for people. TEXT is typed into the agent's terminal in tmux as its next prompt; it is
+/// refused while a turn runs, a dialog is open, or somebody's draft is in the prompt line. `--answer` answers the
+/// permission question of a worker (`allow` or `deny`; with `deny`, TEXT is told to the worker) or the dialog on the
+/// screen: by the number of a choice, by the beginning of its words, or by `allow` and `deny`. To write to an agent in
+/// any state, use `msg send`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  msg tell SwiftRaven 'Now run the tests'
+  msg tell SwiftRaven --file next.md
+  msg tell SwiftRaven --interrupt
+  msg tell SwiftRaven --answer 1 --question 5f0c2a91
   msg tell k3f9xa --answer allow
-  msg tell k3f9xa --answer deny --question 1 'Use the copy in build/ instead'
-  msg tell SwiftRaven --answer allow --question 2")]
+  msg tell k3f9xa --answer deny --question 1 'Use the copy in build/ instead'")]
 pub(in crate::faces::cli) struct TellArgs {
-    /// A run, or its worker
-    #[arg(value_name = "RUN")]
+    /// An agent, or a run
+    #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]
     text: TextArgs,
-    /// The answer
-    #[arg(long, value_name = "CHOICE", required = true, value_parser = PossibleValuesParser::new(AnswerChoice::ALL.map(AnswerChoice::name)))]
-    answer: String,
-    /// Answer only the question with this number (agents have to give it)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    question: Option<u32>,
+    /// The answer: `allow`, `deny`, the number of a choice, or the beginning of its words
+    #[arg(long, value_name = "CHOICE")]
+    answer: Option<String>,
+    /// Answer only the question with this number, or the dialog with this id (agents have to give it)
+    #[arg(long, value_name = "ID", requires = "answer")]
+    question: Option<String>,
+    /// End the turn that is running
+    #[arg(long, conflicts_with_all = ["answer", "text", "file"])]
+    interrupt: bool,
 }
 
-pub(super) fn run(op: &Op, args: TellArgs) -> Result<CommandOutput, CommandError> {
-    let choice = AnswerChoice::of_name(&args.answer).unwrap_or(AnswerChoice::Deny);
-    let request = AnswerRequest { name: args.name, choice, number: args.question, text: args.text.read()? };
-    let (run, question) = answer(op, &request)?;
-    Ok(TellReport { run, question, choice }.into())
+pub(super) fn run(op: &Op, args: TellArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
+    let told = match (args.answer, args.interrupt) {
+        (Some(choice), _) => {
+            let (name, text) = (args.name, args.text.read()?);
+            let question = match args.question {
+                None if is_asked_here(ui) => confirm_dialog(op, ui, &name, &choice)?,
+                question => question,
+            };
+            tell::answer(op, &TellAnswer { name, choice, question, text })?
+        }
+        (None, true) => tell::interrupt(op, &args.name)?,
+        (None, false) => {
+            let text = args.text.read()?.ok_or_else(|| {
+                CommandError::new(CommandErrorKind::Usage, "there is nothing to tell")
+                    .hint("give TEXT, `--answer CHOICE` or `--interrupt`")
+            })?;
+            tell::prompt(op, &args.name, &text)?
+        }
+    };
+    Ok(TellReport(told).into())
 }
 
-struct TellReport {
-    run: Run,
-    question: RunQuestion,
-    choice: AnswerChoice,
+/// Whether a person at a terminal can be shown something and asked.
+fn is_asked_here(ui: &Ui) -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal() && !ui.is_json()
 }
+
+/// Shows the dialog to the person who is about to answer it. Returns its id.
+fn confirm_dialog(op: &Op, ui: &Ui, name: &str, choice: &str) -> Result<Option<String>, CommandError> {
+    let Some(dialog) = tell::open_dialog(op, name)? else { return Ok(None) };
+    let Some(chosen) = dialog.choice_named(choice).and_then(|at| dialog.choices.get(at)) else {
+        // It is refused with the choices that there are.
+        return Ok(Some(dialog.id()));
+    };
+    ui.note_text(&format!("{name} asks:"), &shown(&dialog));
+    if ui.is_confirmed(&format!("Answer \"{}\"? Type y or n.", escape_invisible(&chosen.label))) {
+        return Ok(Some(dialog.id()));
+    }
+    Err(CommandError::new(CommandErrorKind::NotConfirmed, "the dialog was not answered"))
+}
+
+/// The dialog as text.
+fn shown(dialog: &Dialog) -> String {
+    let choices = dialog.choices.iter().map(|choice| match choice.key.as_str() {
+        "" => format!("- {}", choice.label),
+        key => format!("{key}. {}", choice.label),
+    });
+    dialog.about.iter().cloned().chain(choices).collect::<Vec<_>>().join("\n")
+}
+
+struct TellReport(Told);
 
 impl Report for TellReport {
     fn json(&self) -> Map<String, Value> {
-        let told = json!({
-            "run": self.run.id.as_str(),
-            "question": self.question.line(),
-            "number": self.question.number,
-            "answer": self.choice.name(),
-        });
+        let told = match &self.0 {
+            Told::Question { run, question, choice } => json!({
+                "run": run.id.as_str(),
+                "question": question.line(),
+                "number": question.number,
+                "answer": choice.name(),
+            }),
+            Told::Prompt { agent, characters, proof } => json!({
+                "agent": agent.as_str(),
+                "characters": characters,
+                "confirmedBy": proof.name(),
+            }),
+            Told::Dialog(told) => dialog_json(told),
+            Told::Interrupt { agent, state } => {
+                json!({"agent": agent.as_str(), "interrupted": true, "state": state.map(ScreenState::name)})
+            }
+        };
         Map::from_iter([("told".to_string(), told)])
     }
 
     fn text(&self, page: &mut Page) {
-        let did = match self.choice {
-            AnswerChoice::Allow => "may use",
-            AnswerChoice::Deny => "must not use",
-        };
-        let run = style::bold(self.run.id.as_str());
-        page.line(format!("Run {run} {did} {}", escape_invisible(&self.question.line())));
+        match &self.0 {
+            Told::Question { run, question, choice } => {
+                let did = match choice {
+                    AnswerChoice::Allow => "may use",
+                    AnswerChoice::Deny => "must not use",
+                };
+                let run = style::bold(run.id.as_str());
+                page.line(format!("Run {run} {did} {}", escape_invisible(&question.line())));
+            }
+            Told::Prompt { agent, .. } => {
+                page.line(format!("{} has the prompt.", style::bold(agent.as_str())));
+            }
+            Told::Dialog(told) => {
+                let label = told.dialog.choices.get(told.choice).map_or("", |choice| choice.label.as_str());
+                let (agent, question) = (style::bold(told.agent.as_str()), &told.dialog.question);
+                page.line(format!(
+                    "{agent} was answered \"{}\": {}",
+                    escape_invisible(label),
+                    escape_invisible(question)
+                ));
+                if let Some(next) = &told.next {
+                    let next = escape_invisible(&next.question).into_owned();
+                    page.line(format!("Another dialog is open: {next}"));
+                }
+            }
+            Told::Interrupt { agent, .. } => {
+                page.line(format!("The turn of {} has ended.", style::bold(agent.as_str())));
+            }
+        }
     }
 
     fn is_answer(&self) -> bool {
         false
     }
+}
+
+fn dialog_json(told: &ToldDialog) -> Value {
+    let label = told.dialog.choices.get(told.choice).map(|choice| choice.label.as_str());
+    json!({
+        "agent": told.agent.as_str(),
+        "question": told.dialog.question,
+        "dialog": told.dialog.id(),
+        "answer": label,
+        "state": told.state.map_or("ended", ScreenState::name),
+        "next": told.next.as_ref().map(|next| json!({"dialog": next.id(), "question": next.question})),
+    })
 }

@@ -1,0 +1,403 @@
+//! `msg tell`: types a prompt into the terminal of an agent, answers the dialog on its screen, or ends its turn. For the
+//! parent of a worker, those above it, and people.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::domain::runs::{Run, RunQuestion};
+use crate::domain::screens::{Dialog, HookSign, HookSigns, HookStep, HookStepKind, ScreenState};
+use crate::domain::{Agent, AgentName, shell_word};
+use crate::harness::screen::ScreenReader;
+use crate::harness::ancestry;
+use crate::store::Mesh;
+use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane};
+use crate::sys::{clock, process};
+
+use super::agent_pane;
+use super::hook_facts::HookFacts;
+use super::sight::reader_of;
+use super::typing::{HeldPane, PaneLook, PromptObstacle, PromptProof, TypingError};
+use crate::ops::agents::names;
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::person_required;
+use crate::ops::runs::tell::{self as questions, AnswerChoice, AnswerRequest, Answerer};
+
+/// The longest text that is typed. A program may take seconds for more, or forget a part of it.
+const MOST_TEXT: usize = 256 * 1024;
+/// How long after the hook that began a turn the screen may still show an empty prompt.
+const HOOK_SETTLES_IN: Duration = Duration::from_secs(2);
+/// What begins a command of the program itself in the prompt lines of many.
+const COMMAND_MARKS: [char; 3] = ['/', '!', '#'];
+
+/// An answer to whatever a worker asks: a question that was sent as mail, or a dialog on its screen.
+#[derive(Clone, Debug)]
+pub struct TellAnswer {
+    /// An agent, or a run.
+    pub name: String,
+    /// `allow`, `deny`, the number of a choice, or the beginning of its words.
+    pub choice: String,
+    /// The number of the question, or the id of the dialog.
+    pub question: Option<String>,
+    /// What the worker is told with the answer to a question.
+    pub text: Option<String>,
+}
+
+/// What was told.
+#[derive(Clone, Debug)]
+pub enum Told {
+    Question { run: Box<Run>, question: RunQuestion, choice: AnswerChoice },
+    Prompt { agent: AgentName, characters: usize, proof: PromptProof },
+    Dialog(ToldDialog),
+    Interrupt { agent: AgentName, state: Option<ScreenState> },
+}
+
+/// A dialog that was answered.
+#[derive(Clone, Debug)]
+pub struct ToldDialog {
+    pub agent: AgentName,
+    pub dialog: Dialog,
+    /// The choice that was taken.
+    pub choice: usize,
+    /// What its screen shows now; `None` if its program has ended.
+    pub state: Option<ScreenState>,
+    /// The dialog that is open now.
+    pub next: Option<Dialog>,
+}
+
+/// An agent and its terminal.
+struct ScreenTarget {
+    agent: Agent,
+    pane: TmuxPane,
+    reader: &'static dyn ScreenReader,
+}
+
+/// Whom a name means.
+struct Addressee {
+    run: Option<Run>,
+    agent: Option<Agent>,
+}
+
+/// Types a prompt for an agent.
+pub fn prompt(op: &Op, name: &str, text: &str) -> Result<Told, CommandError> {
+    let text = checked_text(text)?;
+    let mesh = mesh(op, name)?;
+    let addressee = find(op, &mesh, name)?;
+    if let Answerer::Agent(_) = authorise(op, &mesh, &addressee, name)?
+        && text.starts_with(COMMAND_MARKS)
+    {
+        let error = "the text begins like a command of the program itself, which only people may type";
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, error)
+            .hint("begin with a word: `Run: /review` instead of `/review`"));
+    }
+    let target = target(addressee, name)?;
+    let held = hold(op, &target)?;
+    let agent = &target.agent;
+    if is_in_turn(HookFacts::read(&mesh, agent)?.signs) {
+        return Err(refused(agent, &TypingError::Obstacle(PromptObstacle::Turn)));
+    }
+    let (started, mark) = (clock::now(), HookStep::mark_of(&text));
+    let is_ours = |step: &HookStep| {
+        let is_prompt = step.kind == HookStepKind::PromptTaken && step.at >= started;
+        is_prompt && step.mark.as_ref() == Some(&mark)
+    };
+    let has_begun = || Ok(Some(mesh.hooks().steps(&agent.session)?.all().iter().any(is_ours)));
+    let proof = held.type_prompt(&text, has_begun).map_err(|error| refused(agent, &error))?;
+    Ok(Told::Prompt { agent: agent.name.clone(), characters: text.chars().count(), proof })
+}
+
+/// Ends the turn of an agent.
+pub fn interrupt(op: &Op, name: &str) -> Result<Told, CommandError> {
+    let mesh = mesh(op, name)?;
+    let addressee = find(op, &mesh, name)?;
+    authorise(op, &mesh, &addressee, name)?;
+    let target = target(addressee, name)?;
+    let look = hold(op, &target)?.interrupt().map_err(|error| refused(&target.agent, &error))?;
+    Ok(Told::Interrupt { agent: target.agent.name, state: look.reading.state })
+}
+
+/// Answers the question that is open: the one that was sent as mail, else the dialog on the screen.
+pub fn answer(op: &Op, request: &TellAnswer) -> Result<Told, CommandError> {
+    let wanted = request.question.as_deref().map(QuestionName::parse).transpose()?;
+    let mesh = mesh(op, &request.name)?;
+    let addressee = find(op, &mesh, &request.name)?;
+    if let Some(run) = &addressee.run {
+        let is_mail = match &wanted {
+            Some(QuestionName::Number(_)) => true,
+            Some(QuestionName::Dialog(_)) => false,
+            None => questions::has_open_question(&mesh, run)? || !has_screen(&addressee),
+        };
+        if is_mail {
+            return answer_question(op, request, &wanted);
+        }
+    }
+    let answerer = authorise(op, &mesh, &addressee, &request.name)?;
+    let target = target(addressee, &request.name)?;
+    let held = hold(op, &target)?;
+    let agent = &target.agent;
+    let look = held.look().map_err(|error| refused(agent, &error))?;
+    let dialog = open_dialog_at(agent, &look)?;
+    match (&wanted, &answerer) {
+        (Some(QuestionName::Dialog(id)), _) if *id == dialog.id() => {}
+        (Some(_), _) => return Err(refused(agent, &TypingError::AnotherDialog(dialog))),
+        // It may mean an earlier one.
+        (None, Answerer::Agent(_)) => {
+            let text = format!("which dialog of {}? The open one has the id {}", agent.name, dialog.id());
+            let line = answer_line(&agent.name, &request.choice, &dialog);
+            return Err(with_dialog(CommandError::new(CommandErrorKind::NoQuestion, text), &dialog)
+                .hint(format!("look at it with `msg look {}`, then run `{line}`", agent.name)));
+        }
+        (None, Answerer::Person(_)) => {}
+    }
+    if request.text.as_deref().is_some_and(|text| !text.trim().is_empty()) {
+        let text = "TEXT can't be told with the answer to a dialog on a screen";
+        return Err(CommandError::new(CommandErrorKind::Usage, text).hint("leave it out"));
+    }
+    let Some(choice) = dialog.choice_named(&request.choice) else {
+        let text = format!("`{}` is not exactly one of the choices of the dialog", request.choice);
+        return Err(with_dialog(CommandError::new(CommandErrorKind::InvalidValue, text), &dialog)
+            .hint("give the number of a choice, or the beginning of its words"));
+    };
+    let after = held.answer(&dialog.id(), choice).map_err(|error| refused(agent, &error))?;
+    let (state, next) = after.map_or((None, None), |look| (look.reading.state, look.reading.dialog));
+    Ok(Told::Dialog(ToldDialog { agent: agent.name.clone(), dialog, choice, state, next }))
+}
+
+/// The dialog that is open on the screen of an agent, for a person who is about to answer it. `None` if what would be
+/// answered is a question that was sent as mail.
+pub fn open_dialog(op: &Op, name: &str) -> Result<Option<Dialog>, CommandError> {
+    let mesh = mesh(op, name)?;
+    let addressee = find(op, &mesh, name)?;
+    if let Some(run) = &addressee.run
+        && (questions::has_open_question(&mesh, run)? || !has_screen(&addressee))
+    {
+        return Ok(None);
+    }
+    authorise(op, &mesh, &addressee, name)?;
+    let target = target(addressee, name)?;
+    let look = hold(op, &target)?.look().map_err(|error| refused(&target.agent, &error))?;
+    open_dialog_at(&target.agent, &look).map(Some)
+}
+
+/// The command that answers a dialog.
+pub fn answer_line(agent: &AgentName, choice: &str, dialog: &Dialog) -> String {
+    format!("msg tell {agent} --answer {} --question {}", shell_word(choice), dialog.id())
+}
+
+/// What `--question` names.
+enum QuestionName {
+    Number(u32),
+    Dialog(String),
+}
+
+impl QuestionName {
+    fn parse(text: &str) -> Result<Self, CommandError> {
+        let is_id = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match text.parse::<u32>() {
+            _ if is_id => Ok(Self::Dialog(text.to_ascii_lowercase())),
+            Ok(number) if number > 0 => Ok(Self::Number(number)),
+            _ => {
+                let text = format!("`{text}` is neither the number of a question nor the id of a dialog");
+                Err(CommandError::new(CommandErrorKind::Usage, text)
+                    .hint("`msg runs show` has the number of a question, `msg look` the id of a dialog"))
+            }
+        }
+    }
+}
+
+fn answer_question(
+    op: &Op,
+    request: &TellAnswer,
+    wanted: &Option<QuestionName>,
+) -> Result<Told, CommandError> {
+    let Some(choice) = AnswerChoice::of_name(&request.choice) else {
+        let text = format!("`{}` does not answer a permission question", request.choice);
+        return Err(CommandError::new(CommandErrorKind::Usage, text).hint("answer with `allow` or `deny`"));
+    };
+    let number = match wanted {
+        Some(QuestionName::Number(number)) => Some(*number),
+        _ => None,
+    };
+    let (name, text) = (request.name.clone(), request.text.clone());
+    let (run, question) = questions::answer(op, &AnswerRequest { name, choice, number, text })?;
+    Ok(Told::Question { run: Box::new(run), question, choice })
+}
+
+fn mesh(op: &Op, name: &str) -> Result<Rc<Mesh>, CommandError> {
+    op.mesh()?.ok_or_else(|| unknown(name).hint("nobody has joined this mesh yet"))
+}
+
+fn unknown(name: &str) -> CommandError {
+    CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent and no run is called {name}"))
+}
+
+/// The run and its worker, or the agent.
+fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<Addressee, CommandError> {
+    let run = match questions::find_worker(op, name) {
+        Ok(run) => Some(run),
+        Err(error) if error.kind == CommandErrorKind::UnknownRun => None,
+        Err(error) => return Err(error),
+    };
+    let census = mesh.registry().census()?;
+    let worker = match &run {
+        Some(run) => mesh.runs().worker(&run.id)?.or_else(|| run.agent.clone()),
+        None => Some(AgentName::new(name).map_err(|_| unknown(name))?),
+    };
+    let found = worker.as_ref().and_then(|name| census.find(name, clock::now()));
+    match (&run, &worker, found) {
+        (None, Some(name), None) => match census.unreadable(name) {
+            Some(file) => Err(names::unreadable(name, file)),
+            None => Err(names::with_nearest(unknown(name.as_str()), name, &census)),
+        },
+        (None, _, Some(record)) if !record.is_live() => {
+            let (name, pid) = (&record.agent.name, record.agent.process.pid());
+            let text = format!("{name} is gone: its process {pid} has ended");
+            Err(CommandError::new(CommandErrorKind::NotRunning, text))
+        }
+        _ => {
+            let agent = found.filter(|record| record.is_live()).map(|record| record.agent.clone());
+            Ok(Addressee { run, agent })
+        }
+    }
+}
+
+/// Whether its screen can be read.
+fn has_screen(addressee: &Addressee) -> bool {
+    addressee.agent.as_ref().is_some_and(|agent| {
+        let pane = agent_pane::pane_of(agent);
+        let is_shown = |pane: &TmuxPane| pane.info().is_ok_and(|info| is_shown(&info, agent));
+        reader_of(agent).is_some() && pane.as_ref().is_some_and(is_shown)
+    })
+}
+
+/// Whether the pane shows the agent: it runs there, in the foreground.
+fn is_shown(info: &PaneInfo, agent: &Agent) -> bool {
+    let pid = agent.process.pid();
+    !info.is_dead && process::is_in_foreground(pid) && ancestry::above(pid).contains(&info.pid)
+}
+
+/// Who is calling, if that one may type there: for a worker its parent, those above it, and people; for others people.
+fn authorise(op: &Op, mesh: &Mesh, addressee: &Addressee, name: &str) -> Result<Answerer, CommandError> {
+    match &addressee.run {
+        Some(run) if !run.state.is_final() => questions::answering(op, mesh, run, "type into its terminal"),
+        _ => {
+            let line = format!("msg tell {}", shell_word(name));
+            person_required::required(|| person_required::with_mesh(op, &line))?;
+            Ok(Answerer::Person("a person".to_string()))
+        }
+    }
+}
+
+/// Whether a hook has begun a turn so lately that the screen may not show it yet. Later the screen decides: no hook runs
+/// when a turn is interrupted.
+fn is_in_turn(hooks: HookSigns) -> bool {
+    let is_begun =
+        matches!(hooks.last, Some(HookSign::PromptTaken | HookSign::ToolUsed | HookSign::AsksLeave));
+    is_begun && hooks.age < HOOK_SETTLES_IN
+}
+
+/// The terminal of an agent.
+fn target(addressee: Addressee, name: &str) -> Result<ScreenTarget, CommandError> {
+    let no_screen = |why: String| {
+        CommandError::new(CommandErrorKind::NoScreen, why)
+            .hint(format!("write to it instead: `msg send {} TEXT`", shell_word(name)))
+    };
+    let Some(agent) = addressee.agent else {
+        if let Some(run) = addressee.run.filter(|run| run.state.is_final()) {
+            let text = format!("run {} has ended: {}", run.id, run.outcome());
+            let error = CommandError::new(CommandErrorKind::NotRunning, text);
+            return Err(error.fact("state", run.state.name()));
+        }
+        return Err(no_screen(format!("the worker of {name} has not joined yet")));
+    };
+    let Some(reader) = reader_of(&agent) else {
+        return Err(no_screen(format!("{} runs in a program whose screen msg can't read", agent.name)));
+    };
+    let Some(pane) = agent_pane::pane_of(&agent) else {
+        return Err(no_screen(format!("{} is not in a tmux pane", agent.name)));
+    };
+    match pane.info() {
+        Ok(info) if is_shown(&info, &agent) => Ok(ScreenTarget { agent, pane, reader }),
+        Ok(_) => Err(no_screen(format!("{} is not what its tmux pane shows", agent.name))),
+        Err(error) => Err(refused(&agent, &error.into())),
+    }
+}
+
+fn hold<'t>(op: &Op, target: &'t ScreenTarget) -> Result<HeldPane<'t>, CommandError> {
+    Ok(HeldPane::hold(&agent_pane::pane_locks(&op.home), &target.pane, target.reader)?)
+}
+
+fn open_dialog_at(agent: &Agent, look: &PaneLook) -> Result<Dialog, CommandError> {
+    if look.capture.is_in_mode {
+        return Err(refused(agent, &TypingError::Obstacle(PromptObstacle::ScrolledBack)));
+    }
+    look.reading.dialog.clone().ok_or_else(|| refused(agent, &TypingError::NoDialog))
+}
+
+/// The text as it is typed. A control character would act as a key: the end of the paste, or Enter.
+fn checked_text(text: &str) -> Result<String, CommandError> {
+    let text = text.replace("\r\n", "\n");
+    let text = text.trim_end_matches('\n');
+    if text.trim().is_empty() {
+        return Err(CommandError::new(CommandErrorKind::Empty, "there is nothing to tell"));
+    }
+    if text.len() > MOST_TEXT {
+        let error = format!("the text has {} bytes; at most {MOST_TEXT} can be typed", text.len());
+        return Err(
+            CommandError::new(CommandErrorKind::TooLarge, error).hint("write it to a file and tell its path")
+        );
+    }
+    if let Some(sign) = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        let error = format!("the text has the control character U+{:04X}", u32::from(sign));
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, error)
+            .hint("remove it: in a terminal it would act as a key"));
+    }
+    Ok(text.to_string())
+}
+
+/// The error for something that was not typed, or not confirmed.
+fn refused(agent: &Agent, error: &TypingError) -> CommandError {
+    let name = &agent.name;
+    let new = |kind| CommandError::new(kind, format!("{name}: {error}"));
+    let look = format!("look at it with `msg look {name}`");
+    match error {
+        TypingError::Obstacle(obstacle) => {
+            let error = new(CommandErrorKind::NotAtPrompt).fact("reason", obstacle.name());
+            match obstacle {
+                PromptObstacle::Turn => error.hint(format!(
+                    "wait for its end with `msg wait --for {name} --until idle`, or write to it with `msg send`"
+                )),
+                PromptObstacle::Dialog(_) => error.hint(format!("{look}, then answer it with `--answer`")),
+                PromptObstacle::ScrolledBack => error.hint("leave tmux's copy mode in that pane (q)"),
+                PromptObstacle::Draft => error.hint("nothing was typed; a person has to send or remove the draft"),
+                PromptObstacle::Limit | PromptObstacle::UnknownScreen | PromptObstacle::Changed => {
+                    error.hint(look)
+                }
+            }
+        }
+        TypingError::NotShown | TypingError::NotTaken => new(CommandErrorKind::NotConfirmed)
+            .hint(format!("{look} before you repeat it: the text may still be in its prompt line")),
+        TypingError::NotAnswered | TypingError::NotInterrupted => {
+            new(CommandErrorKind::NotConfirmed).hint(look)
+        }
+        TypingError::NoDialog => new(CommandErrorKind::NoQuestion).hint(look),
+        TypingError::AnotherDialog(dialog) => {
+            with_dialog(new(CommandErrorKind::ChangedMeanwhile), dialog).hint(look)
+        }
+        TypingError::NoKeys => {
+            new(CommandErrorKind::NotConfirmed).hint("answer it in its own terminal: `tmux attach` shows it")
+        }
+        TypingError::NoTurn => new(CommandErrorKind::NoTurn),
+        TypingError::Tmux(TmuxError::NoPane(_) | TmuxError::NoServer(_) | TmuxError::Dead(_)) => {
+            new(CommandErrorKind::NotRunning)
+        }
+        TypingError::Tmux(_) | TypingError::Locked(_) | TypingError::Store(_) => new(CommandErrorKind::Io),
+    }
+}
+
+/// Adds what the dialog says.
+fn with_dialog(error: CommandError, dialog: &Dialog) -> CommandError {
+    let labels = dialog.choices.iter().map(|choice| choice.label.clone()).collect();
+    let error = error.fact("dialog", dialog.id()).fact("question", dialog.question.as_str());
+    error.facts("choices", labels)
+}
