@@ -83,10 +83,6 @@ impl StandIn {
         let log = fs::read_to_string(self.dir.join("log")).unwrap_or_default();
         log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
-
-    pub fn prompts(&self) -> Vec<String> {
-        self.log().iter().filter_map(|entry| entry["prompt"].as_str().map(str::to_string)).collect()
-    }
 }
 
 /// What a stand-in is at.
