@@ -96,13 +96,22 @@ pub fn prompt(op: &Op, name: &str, text: &str) -> Result<Told, CommandError> {
     if is_in_turn(HookFacts::read(&mesh, agent)?.signs) {
         return Err(refused(agent, &TypingError::Obstacle(PromptObstacle::Turn)));
     }
-    let (started, mark) = (clock::now(), HookStep::mark_of(&text));
+    let (started, mark) = (clock::now().as_millisecond(), HookStep::mark_of(&text));
     let is_ours = |step: &HookStep| {
-        let is_prompt = step.kind == HookStepKind::PromptTaken && step.at >= started;
+        let is_prompt = step.kind == HookStepKind::PromptTaken && step.at.as_millisecond() >= started;
         is_prompt && step.mark.as_ref() == Some(&mark)
     };
     let has_begun = || Ok(Some(mesh.hooks().steps(&agent.session)?.all().iter().any(is_ours)));
-    let proof = held.type_prompt(&text, has_begun).map_err(|error| refused(agent, &error))?;
+    let proof = held.type_prompt(&text, has_begun).map_err(|error| {
+        let refused = refused(agent, &error);
+        match (error, held.look()) {
+            // Whoever reads this decides what becomes of the text.
+            (TypingError::NotShown | TypingError::NotTaken, Ok(look)) => {
+                refused.fact("screen", look.screen.text())
+            }
+            _ => refused,
+        }
+    })?;
     Ok(Told::Prompt { agent: agent.name.clone(), characters: text.chars().count(), proof })
 }
 

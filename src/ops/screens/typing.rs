@@ -50,6 +50,7 @@ pub(in crate::ops) struct HeldPane<'a> {
 #[derive(Clone, Debug)]
 pub(in crate::ops) struct PaneLook {
     pub(in crate::ops) capture: PaneCapture,
+    pub(in crate::ops) screen: ScreenText,
     pub(in crate::ops) reading: ScreenReading,
 }
 
@@ -183,7 +184,7 @@ pub(in crate::ops) fn look_at(pane: &TmuxPane, reader: &dyn ScreenReader) -> Res
         .with_cursor(CursorPlace { column, row })
         .with_title(&capture.title);
     let reading = reader.read(&screen);
-    Ok(PaneLook { capture, reading })
+    Ok(PaneLook { capture, screen, reading })
 }
 
 impl<'a> HeldPane<'a> {
