@@ -18,6 +18,8 @@ pub struct HookEvent {
     pub turn: Option<String>,
     /// A turn ended without output from the model, for example because its user interrupted it.
     pub is_silent: bool,
+    /// At the end of a turn: what the model said last, if the harness reports it.
+    pub last_words: Option<String>,
     /// As far as the harness reports it.
     pub permissions: PermissionMode,
     pub cwd: Option<String>,

@@ -23,8 +23,8 @@ pub use value_types::{
     SettingSource, SettingValue, WakePolicy,
 };
 use value_types::{
-    BoundedNumber, CommandWords, ContextMode, DirectoryPath, Globs, Probability, SettingType, ThemeChoice,
-    WordChoice, WordLists,
+    BoundedNumber, CommandWords, ContextMode, DirectoryPath, Globs, Probability, SettingType, SocketName,
+    ThemeChoice, WordChoice, WordLists,
 };
 
 /// Who may set a key.
@@ -153,6 +153,11 @@ settings! {
     // These two are the user's only, because they are about the user's time and run a program.
     "followSeconds", User => follow_seconds: BoundedNumber<0, 86_400> = BoundedNumber(90.0);
         "seconds for which `msg run` follows its run inside a harness; the end comes as mail"
+    // The user's only: a project must not decide where a program is started, or how much it costs to watch it.
+    "tmuxSocket", User => tmux_socket: SocketName = SocketName(None);
+        "the tmux server for `msg run --tmux` and `msg up` outside of tmux: a name (`tmux -L`) or a path (`tmux -S`)"
+    "lookSeconds", User => look_seconds: BoundedNumber<0, 3600> = BoundedNumber(2.0);
+        "seconds between two looks at the screen of a worker in tmux"
     "notify", User => notify: CommandWords = CommandWords(Vec::new());
         "a command that is run for each change of a run, with the run's id and state as its last arguments"
     "lockTimeout", User => lock_timeout: BoundedNumber<0, 3600> = BoundedNumber(10.0);
@@ -320,6 +325,16 @@ impl Settings {
     /// How long a run is followed inside a harness.
     pub fn follow_limit(&self) -> Duration {
         Duration::from_secs_f64(self.follow_seconds.0)
+    }
+
+    /// The tmux server to use outside of tmux.
+    pub fn tmux_socket(&self) -> Option<&str> {
+        self.tmux_socket.0.as_deref()
+    }
+
+    /// How often the screen of a worker is looked at.
+    pub fn look_interval(&self) -> Duration {
+        Duration::from_secs_f64(self.look_seconds.0.max(0.02))
     }
 
     /// The command that hears of changes of runs, as words; none if there is no such command.

@@ -1,5 +1,5 @@
-//! What differs between harnesses when one is started as a worker, without a terminal: its command line, what it
-//! prints, and the ways in which it fails.
+//! What differs between harnesses when one is started as a worker: its command line, what it prints, and the ways in
+//! which it fails.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -36,6 +36,9 @@ pub trait WorkerAdapter: Sync {
 
     /// The command line and all that belongs to it.
     fn call(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder>;
+
+    /// The command line and all that belongs to it for a worker at a terminal. The task is not on it: it is typed.
+    fn call_at_terminal(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder>;
 
     /// The command line, without the program, that continues the session for a person at a terminal.
     fn interactive(&self, session: &str) -> Vec<OsString>;
@@ -157,6 +160,8 @@ pub struct WorkerCall {
     pub permission_mode: String,
     /// Dialogs that may come up nevertheless, a sentence each.
     pub dialogs: Vec<&'static str>,
+    /// What is to be typed at a terminal, so that it is taken as text.
+    pub prompt: String,
 }
 
 /// Why a harness can't do what its profile promises.

@@ -99,6 +99,7 @@ kinds! {
     SharedHooks = "shared_hooks",
     StatusLineInUse = "status_line_in_use",
     StillAlive = "still_alive",
+    Tmux = "tmux",
     TimedOut = "timed_out",
     TooBroad = "too_broad",
     TooEarly = "too_early",

@@ -86,11 +86,12 @@ pub use runs::draining::DrainingMark;
 pub use runs::ledger::{LedgerList, StopOrder, StopUrgency};
 pub use runs::limits::{HarnessLimit, HarnessLimits};
 pub use runs::modes::RecordedMode;
-pub use runs::order::{OrderedProgram, RunOrder, TaskOrder, WorktreeOrder};
+pub use runs::order::{OrderedProgram, PaneOrder, RunOrder, TaskOrder, WorktreeOrder};
 pub use runs::outside::OutsideChange;
 pub use runs::questions::{AskedQuestion, QuestionAnswer};
 pub use runs::queue::{QueuePlace, RunQueue};
 pub use runs::slots::{HeldSlot, RunSlots};
+pub use runs::turns::WorkerTurns;
 pub use runs::work_record::{WorkRecord, WorkStage};
 pub use setup::config_files;
 pub use setup::installs::{

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::grant::Grant;
 use super::id::RunId;
+use super::pane::{RunDialog, RunPane};
 use super::question::RunQuestion;
 use super::state::RunState;
 use super::usage::{Cost, Usage};
@@ -39,6 +40,10 @@ pub struct Run {
     pub outside: Vec<String>,
     /// The question that its worker waits for an answer to.
     pub question: Option<RunQuestion>,
+    /// The tmux pane that its worker is in; `None` if it has no terminal.
+    pub pane: Option<RunPane>,
+    /// The dialog that its worker shows on its screen.
+    pub dialog: Option<RunDialog>,
     /// New files that are kept apart from its work, each with the reason: large ones, and such as look like secrets.
     pub saved: Vec<String>,
     pub session: Option<SessionId>,
@@ -91,6 +96,8 @@ impl Run {
             changed: None,
             outside: Vec::new(),
             question: None,
+            pane: None,
+            dialog: None,
             saved: Vec::new(),
             session: None,
             earlier: None,

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::pane::RunDialog;
 use super::question::RunQuestion;
 use super::run::Run;
 use super::state::RunState;
@@ -31,12 +32,18 @@ impl Run {
         tokens.into_iter().chain(cost).collect()
     }
 
+    /// Whether its worker is in tmux and has ended a turn.
+    pub fn has_ended_turn(&self) -> bool {
+        self.pane.as_ref().is_some_and(|pane| pane.turns > 0)
+    }
+
     /// What there is to say about it beside its state: the question that is open, what it does now, or why it ended as
     /// it did.
     pub fn remark(&self) -> Option<String> {
         let question = self.question.as_ref().map(RunQuestion::line);
+        let dialog = self.dialog.as_ref().map(RunDialog::line);
         let doing = self.doing.clone().filter(|_| !self.state.is_final());
-        question.or(doing).or_else(|| self.reason.clone())
+        question.or(dialog).or(doing).or_else(|| self.reason.clone())
     }
 
     /// The place in a list that has what needs somebody first: a question that is open, a run that did not get done,

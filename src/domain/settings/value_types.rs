@@ -147,6 +147,25 @@ impl SettingType for DirectoryPath {
     }
 }
 
+/// The name or the path of a socket, if one is set.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct SocketName(pub(super) Option<String>);
+
+impl SettingType for SocketName {
+    const IS_PLAIN_TEXT: bool = true;
+
+    fn check(raw: &RawValue, _: &Self) -> Result<Self, Mismatch> {
+        match raw {
+            RawValue::Text(text) if !text.is_empty() && !text.contains('\0') => Ok(Self(Some(text.clone()))),
+            _ => expected("a name, or the path of a socket"),
+        }
+    }
+
+    fn shown(&self) -> SettingValue {
+        self.0.clone().map_or(SettingValue::Unset, SettingValue::Text)
+    }
+}
+
 /// A list of globs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Globs(pub(super) Vec<String>);

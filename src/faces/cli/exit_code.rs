@@ -84,6 +84,7 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::NotAMesh
         | CommandErrorKind::NotAllInstalled
         | CommandErrorKind::ReadOnly
+        | CommandErrorKind::Tmux
         | CommandErrorKind::UnhealthyMesh
         | CommandErrorKind::UnsafeMesh => 4,
         CommandErrorKind::LockTimeout | CommandErrorKind::OverBudget | CommandErrorKind::TimedOut => 5,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::runs::{EarlierRun, GrantKind, Granter, MicroUsd, Run, RunQuestion, Usage};
+use crate::domain::runs::{EarlierRun, GrantKind, Granter, MicroUsd, Run, RunPane, RunQuestion, Usage};
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::store::iso;
 
@@ -53,12 +53,33 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         "changed": run.changed,
         "saved": run.saved,
         "outside": run.outside,
-        "question": run.question.as_ref().map(RunQuestion::line),
-        "answerWith": run.question.as_ref().map(|question| answer_command(run, question, AnswerChoice::Allow)),
+        "tmux": run.pane.as_ref().map(pane),
+        "question": run.question.as_ref().map(RunQuestion::line).or_else(|| Some(run.dialog.as_ref()?.line())),
+        "answerWith": answer_with(run),
+        "choices": run.dialog.as_ref().map(|dialog| dialog.choices.clone()),
         "until": run.until.map(iso),
         "reserve": run.reserve,
         "claim": run.claim.as_ref().map(|claim| json!({"task": claim.task, "spec": claim.spec, "number": claim.number})),
     })
+}
+
+/// The tmux pane of its worker.
+fn pane(pane: &RunPane) -> Value {
+    json!({
+        "socket": pane.socket,
+        "pane": pane.id,
+        "place": pane.place,
+        "keeperPid": pane.keeper.pid().get(),
+        "ready": pane.is_ready,
+        "prompts": pane.prompts,
+        "turns": pane.turns,
+    })
+}
+
+/// The command that answers what it asks.
+fn answer_with(run: &Run) -> Option<String> {
+    let by_hook = run.question.as_ref().map(|question| answer_command(run, question, AnswerChoice::Allow));
+    by_hook.or_else(|| Some(run.dialog.as_ref()?.answer_command(&run.id)))
 }
 
 /// What it may use up with the runs that its worker starts, and who granted that: a run, or the budget of the repository.

@@ -73,47 +73,29 @@ impl WorkerAdapter for ClaudeWorker {
     }
 
     fn call(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
-        check_texts(order)?;
-        let settings = order.scratch.join("claude-settings.json");
-        let content =
-            install::worker_settings(order.hooks).map_err(|error| UnsupportedOrder(error.to_string()))?;
-        let mut args: Vec<OsString> =
-            ["-p", "--output-format", "stream-json", "--verbose"].map(OsString::from).to_vec();
-        let mode = access(order, &mut args)?;
-        let mut option = |name: &str, value: &str| args.extend([OsString::from(name), OsString::from(value)]);
-        option("--permission-mode", mode);
-        let session = match order.session {
-            WorkerSession::New(id) => ("--session-id", id),
-            WorkerSession::Resumed(id) => ("--resume", id),
-        };
-        option(session.0, session.1.as_str());
-        if let Some(instructions) = order.instructions {
-            option("--append-system-prompt", instructions);
-        }
-        if let Some(model) = order.model {
-            option("--model", model);
-        }
+        let headless = ["-p", "--output-format", "stream-json", "--verbose"].map(OsString::from);
+        let mut call = usual_call(order, headless.to_vec())?;
         if let Some(budget) = order.budget {
-            option("--max-budget-usd", &budget.dollars().to_string());
+            call.args.extend(["--max-budget-usd".into(), OsString::from(budget.dollars().to_string())]);
         }
-        let mut env = Vec::new();
-        let mut permission_mode = mode.to_string();
         if !is_trusted(order.home, order.project) {
-            args.extend([OsString::from("--setting-sources=user"), joined("--add-dir=", order.root)]);
-            env.push((ADDED_INSTRUCTIONS.to_string(), "1".into()));
-            permission_mode.push_str(", without the settings of the project");
+            call.args.extend([OsString::from("--setting-sources=user"), joined("--add-dir=", order.root)]);
+            call.env.push((ADDED_INSTRUCTIONS.to_string(), "1".into()));
+            call.permission_mode.push_str(", without the settings of the project");
         }
-        args.extend(["--settings".into(), settings.clone().into_os_string()]);
-        args.extend(order.args.iter().map(OsString::from));
-        args.extend([OsString::from("--"), literal(order.task).into()]);
-        Ok(WorkerCall {
-            args,
-            env,
-            files: vec![(settings, content)],
-            session: Some(session.1.clone()),
-            permission_mode,
-            ..WorkerCall::default()
-        })
+        call.args.extend(order.args.iter().map(OsString::from));
+        call.args.extend([OsString::from("--"), literal(order.task).into()]);
+        Ok(call)
+    }
+
+    fn call_at_terminal(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
+        let mut call = usual_call(order, Vec::new())?;
+        call.args.extend(order.args.iter().map(OsString::from));
+        if !is_trusted(order.home, order.root) {
+            call.dialogs.push("whether the files in this folder are trusted");
+        }
+        call.prompt = literal(order.task);
+        Ok(call)
     }
 
     fn interactive(&self, session: &str) -> Vec<OsString> {
@@ -148,6 +130,36 @@ impl WorkerAdapter for ClaudeWorker {
     fn counts(&self) -> WorkerCounts {
         WorkerCounts { usage: CountedSpan::Run, cost: CountedSpan::Session }
     }
+}
+
+/// What a call with and without a terminal have in common, after these arguments.
+fn usual_call(order: &WorkerOrder<'_>, mut args: Vec<OsString>) -> Result<WorkerCall, UnsupportedOrder> {
+    check_texts(order)?;
+    let settings = order.scratch.join("claude-settings.json");
+    let content =
+        install::worker_settings(order.hooks).map_err(|error| UnsupportedOrder(error.to_string()))?;
+    let mode = access(order, &mut args)?;
+    let mut option = |name: &str, value: &str| args.extend([OsString::from(name), OsString::from(value)]);
+    option("--permission-mode", mode);
+    let session = match order.session {
+        WorkerSession::New(id) => ("--session-id", id),
+        WorkerSession::Resumed(id) => ("--resume", id),
+    };
+    option(session.0, session.1.as_str());
+    if let Some(instructions) = order.instructions {
+        option("--append-system-prompt", instructions);
+    }
+    if let Some(model) = order.model {
+        option("--model", model);
+    }
+    args.extend(["--settings".into(), settings.clone().into_os_string()]);
+    Ok(WorkerCall {
+        args,
+        files: vec![(settings, content)],
+        session: Some(session.1.clone()),
+        permission_mode: mode.to_string(),
+        ..WorkerCall::default()
+    })
 }
 
 /// Whether the person has trusted this folder, or one above, in Claude Code. Without a terminal it runs the hooks of any

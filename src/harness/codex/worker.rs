@@ -16,7 +16,8 @@ use crate::harness::worker::{
     WorkerSession,
 };
 use crate::harness::worker_output::{
-    ToolVerb, WorkerTally, at, check_texts, doing, error_text, failure, is_recorded, number, object, text,
+    ToolVerb, WorkerTally, at, check_texts, doing, error_text, failure, is_recorded, literal, number, object,
+    text,
 };
 use crate::sys::clock;
 use crate::sys::environment::Home;
@@ -100,6 +101,33 @@ impl WorkerAdapter for CodexWorker {
         };
         args.extend(["--".into(), OsString::from(order.task)]);
         Ok(WorkerCall { args, session, permission_mode: sandbox.to_string(), ..WorkerCall::default() })
+    }
+
+    /// Anything beyond its sandbox it asks about.
+    fn call_at_terminal(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
+        let mut call = self.call(order)?;
+        let sandbox = call.permission_mode.clone();
+        let mut args: Vec<OsString> = Vec::new();
+        if let WorkerSession::Resumed(_) = order.session {
+            args.push("resume".into());
+        }
+        args.extend(["--sandbox", &sandbox, "--ask-for-approval", "on-request", "--cd"].map(OsString::from));
+        args.push(order.root.as_os_str().to_os_string());
+        if let (Some(instructions), WorkerSession::New(_)) = (order.instructions, order.session) {
+            args.extend(["-c".into(), format!("developer_instructions={}", quoted(instructions)).into()]);
+        }
+        if let Some(model) = order.model {
+            args.extend(["--model".into(), model.into()]);
+        }
+        args.extend(order.args.iter().map(OsString::from));
+        if let WorkerSession::Resumed(id) = order.session {
+            args.push(id.as_str().into());
+        }
+        call.args = args;
+        call.permission_mode = format!("{sandbox}, asks on request");
+        call.dialogs = vec!["whether the folder is trusted", "whether to install an update"];
+        call.prompt = literal(order.task);
+        Ok(call)
     }
 
     fn interactive(&self, session: &str) -> Vec<OsString> {

@@ -85,6 +85,16 @@ impl WorkerAdapter for CopilotWorker {
         Ok(WorkerCall { args, session: Some(id.clone()), permission_mode, ..WorkerCall::default() })
     }
 
+    fn call_at_terminal(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
+        let mut call = self.call(order)?;
+        // The beginning of the headless call, which ends in the prompt, says what it prints and that it never asks.
+        call.args.drain(..6);
+        call.args.pop();
+        call.dialogs = vec!["whether the files in this folder are trusted", "whether a tool may be used"];
+        call.prompt = with_instructions(order);
+        Ok(call)
+    }
+
     fn interactive(&self, session: &str) -> Vec<OsString> {
         vec![format!("--resume={session}").into()]
     }

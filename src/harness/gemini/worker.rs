@@ -89,6 +89,16 @@ impl WorkerAdapter for GeminiWorker {
         })
     }
 
+    fn call_at_terminal(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
+        let mut call = self.call(order)?;
+        // The beginning of the headless call, which ends in the prompt, says how it prints and skips the trust dialog.
+        call.args.drain(..3);
+        call.args.pop();
+        call.dialogs = vec!["whether the files in this folder are trusted"];
+        call.prompt = with_instructions(order);
+        Ok(call)
+    }
+
     fn interactive(&self, session: &str) -> Vec<OsString> {
         vec!["--resume".into(), session.into()]
     }

@@ -31,6 +31,8 @@ pub struct ClaudePayload {
     prompt: Maybe<String>,
     /// The response of Gemini CLI's model in the turn that ends.
     prompt_response: Maybe<String>,
+    /// What the model said last, of Claude Code and of Codex.
+    last_assistant_message: Maybe<String>,
     reason: Maybe<String>,
     tool_name: Maybe<String>,
     tool_use_id: Maybe<String>,
@@ -102,6 +104,7 @@ impl ClaudePayload {
             in_subagent: self.agent_id.0.is_some(),
             turn: self.prompt_id.0.or(self.turn_id.0),
             is_silent: self.prompt_response.0.as_deref().is_some_and(|said| NOTHING.contains(&said.trim())),
+            last_words: self.last_assistant_message.0.or(self.prompt_response.0),
             permissions: match self.permission_mode.0.as_deref() {
                 Some(BYPASS_PERMISSIONS) => PermissionMode::Bypasses,
                 Some(PLAN) => PermissionMode::Plans,

@@ -167,6 +167,7 @@ impl OpencodePayload {
             in_subagent: parent.is_some(),
             turn: None,
             is_silent: false,
+            last_words: None,
             permissions: PermissionMode::Asks,
             parent,
             cwd: self.cwd.0.or(info.directory.0),

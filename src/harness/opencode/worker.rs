@@ -13,7 +13,8 @@ use crate::harness::worker::{
     WorkerEvent, WorkerExit, WorkerFailure, WorkerHooks, WorkerOrder, WorkerReader, WorkerSession,
 };
 use crate::harness::worker_output::{
-    ToolVerb, WorkerTally, at, check_texts, doing, dollars, failure, is_recorded, number, object, text,
+    ToolVerb, WorkerTally, at, check_texts, doing, dollars, failure, is_recorded, literal, number, object,
+    text,
 };
 use crate::sys::environment::Home;
 
@@ -68,33 +69,17 @@ impl WorkerAdapter for OpenCodeWorker {
     }
 
     fn call(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
-        check_texts(order)?;
-        let plugin = order.scratch.join(GIVEN);
-        let mut files = vec![(plugin.clone(), given_plugin(install::PLUGIN, order.hooks))];
-        let mut config = json!({ "plugin": [file_url(&plugin)] });
-        let mut args: Vec<OsString> = ["run", "--format", "json"].map(OsString::from).to_vec();
-        let permission_mode = access(order, &mut config, &mut args)?;
-        if let Some(instructions) = order.instructions {
-            let file = order.scratch.join("opencode-instructions.md");
-            config["instructions"] = json!([file.to_string_lossy()]);
-            files.push((file, instructions.to_string()));
-        }
-        let session: Option<SessionId> = match order.session {
-            WorkerSession::New(_) => None,
-            WorkerSession::Resumed(id) => {
-                args.extend(["--session".into(), OsString::from(id.as_str())]);
-                Some(id.clone())
-            }
-        };
-        if let Some(model) = order.model {
-            args.extend(["--model".into(), OsString::from(model)]);
-        }
-        args.extend(order.args.iter().map(OsString::from));
-        args.push("--".into());
+        let mut call = usual_call(order, ["run", "--format", "json"].map(OsString::from).to_vec())?;
+        call.args.push("--".into());
         // It puts quotes around an argument with a space, and joins arguments with spaces.
-        args.extend(order.task.split(' ').map(OsString::from));
-        let env = vec![(CONFIG.to_string(), config.to_string().into())];
-        Ok(WorkerCall { args, env, files, session, permission_mode, ..WorkerCall::default() })
+        call.args.extend(order.task.split(' ').map(OsString::from));
+        Ok(call)
+    }
+
+    fn call_at_terminal(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
+        let mut call = usual_call(order, Vec::new())?;
+        call.prompt = literal(order.task);
+        Ok(call)
     }
 
     fn interactive(&self, session: &str) -> Vec<OsString> {
@@ -108,6 +93,33 @@ impl WorkerAdapter for OpenCodeWorker {
     fn foreign_variables(&self) -> &'static [&'static str] {
         &["AGENT", "OPENCODE", "OPENCODE_PID", CONFIG]
     }
+}
+
+/// What a call with and without a terminal have in common, after these arguments.
+fn usual_call(order: &WorkerOrder<'_>, mut args: Vec<OsString>) -> Result<WorkerCall, UnsupportedOrder> {
+    check_texts(order)?;
+    let plugin = order.scratch.join(GIVEN);
+    let mut files = vec![(plugin.clone(), given_plugin(install::PLUGIN, order.hooks))];
+    let mut config = json!({ "plugin": [file_url(&plugin)] });
+    let permission_mode = access(order, &mut config, &mut args)?;
+    if let Some(instructions) = order.instructions {
+        let file = order.scratch.join("opencode-instructions.md");
+        config["instructions"] = json!([file.to_string_lossy()]);
+        files.push((file, instructions.to_string()));
+    }
+    let session: Option<SessionId> = match order.session {
+        WorkerSession::New(_) => None,
+        WorkerSession::Resumed(id) => {
+            args.extend(["--session".into(), OsString::from(id.as_str())]);
+            Some(id.clone())
+        }
+    };
+    if let Some(model) = order.model {
+        args.extend(["--model".into(), OsString::from(model)]);
+    }
+    args.extend(order.args.iter().map(OsString::from));
+    let env = vec![(CONFIG.to_string(), config.to_string().into())];
+    Ok(WorkerCall { args, env, files, session, permission_mode, ..WorkerCall::default() })
 }
 
 /// Adds what the worker may do, and says it.

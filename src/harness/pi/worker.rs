@@ -68,36 +68,15 @@ impl WorkerAdapter for PiWorker {
     }
 
     fn call(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
-        check_texts(order)?;
-        let extension = order.scratch.join(GIVEN);
-        let mut args: Vec<OsString> = ["--mode", "json", "-p"].map(OsString::from).to_vec();
-        let mut option = |name: &str, value: &str| args.extend([OsString::from(name), value.into()]);
-        let session = match order.session {
-            WorkerSession::New(id) => ("--session-id", id),
-            WorkerSession::Resumed(id) => ("--session", id),
-        };
-        option(session.0, session.1.as_str());
-        let tools = tools(order)?;
-        if let Some(tools) = &tools {
-            option("--tools", tools);
-        }
-        if let Some(instructions) = order.instructions {
-            // The text of a file with that name would be read instead.
-            option("--append-system-prompt", &format!("{instructions}\n"));
-        }
-        if let Some(model) = order.model {
-            option("--model", model);
-        }
-        args.extend(["-e".into(), extension.clone().into_os_string()]);
-        args.extend(order.args.iter().map(OsString::from));
-        args.extend([OsString::from("--"), literal(order.task).into()]);
-        Ok(WorkerCall {
-            args,
-            files: vec![(extension, given_plugin(install::EXTENSION, order.hooks))],
-            session: Some(session.1.clone()),
-            permission_mode: tools.map_or_else(|| "all tools".to_string(), |tools| format!("tools {tools}")),
-            ..WorkerCall::default()
-        })
+        let mut call = usual_call(order, ["--mode", "json", "-p"].map(OsString::from).to_vec())?;
+        call.args.extend([OsString::from("--"), literal(order.task).into()]);
+        Ok(call)
+    }
+
+    fn call_at_terminal(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
+        let mut call = usual_call(order, Vec::new())?;
+        call.prompt = literal(order.task);
+        Ok(call)
     }
 
     fn interactive(&self, session: &str) -> Vec<OsString> {
@@ -119,6 +98,38 @@ impl WorkerAdapter for PiWorker {
             "PI_SESSION_ID",
         ]
     }
+}
+
+/// What a call with and without a terminal have in common, after these arguments.
+fn usual_call(order: &WorkerOrder<'_>, mut args: Vec<OsString>) -> Result<WorkerCall, UnsupportedOrder> {
+    check_texts(order)?;
+    let extension = order.scratch.join(GIVEN);
+    let mut option = |name: &str, value: &str| args.extend([OsString::from(name), value.into()]);
+    let session = match order.session {
+        WorkerSession::New(id) => ("--session-id", id),
+        WorkerSession::Resumed(id) => ("--session", id),
+    };
+    option(session.0, session.1.as_str());
+    let tools = tools(order)?;
+    if let Some(tools) = &tools {
+        option("--tools", tools);
+    }
+    if let Some(instructions) = order.instructions {
+        // The text of a file with that name would be read instead.
+        option("--append-system-prompt", &format!("{instructions}\n"));
+    }
+    if let Some(model) = order.model {
+        option("--model", model);
+    }
+    args.extend(["-e".into(), extension.clone().into_os_string()]);
+    args.extend(order.args.iter().map(OsString::from));
+    Ok(WorkerCall {
+        args,
+        files: vec![(extension, given_plugin(install::EXTENSION, order.hooks))],
+        session: Some(session.1.clone()),
+        permission_mode: tools.map_or_else(|| "all tools".to_string(), |tools| format!("tools {tools}")),
+        ..WorkerCall::default()
+    })
 }
 
 /// The tools that the worker has; `None` if those that it has by itself.

@@ -122,8 +122,10 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
         }
         _ => Ok(()),
     };
-    if let Err(error) = noted {
-        run.leave_trouble(&error);
+    for noted in [noted, run.note_turn_of_run()] {
+        if let Err(error) = noted {
+            run.leave_trouble(&error);
+        }
     }
     answered
 }
@@ -284,6 +286,28 @@ impl HookRun<'_> {
                 Ok(self.mesh.session_states().set_working(session)?)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Tells the supervisor of a worker in tmux that a turn begins or ends.
+    fn note_turn_of_run(&self) -> Result<(), CommandError> {
+        let event = &self.call.event;
+        let is_turn = matches!(event.moment, HookMoment::PromptSubmitted { .. } | HookMoment::Stopping);
+        if !is_turn || event.in_subagent {
+            return Ok(());
+        }
+        let Some(run) = session::own_run(self.op)?.filter(|run| run.pane.is_some()) else { return Ok(()) };
+        if event.moment != HookMoment::Stopping {
+            return Ok(self.mesh.runs().note_prompt(&run.id)?);
+        }
+        // Mail may have made it go on.
+        let goes_on = match &event.session {
+            Some(session) => self.mesh.session_states().get(session)? == SessionState::Working,
+            None => false,
+        };
+        match goes_on {
+            true => Ok(()),
+            false => Ok(self.mesh.runs().note_turn_end(&run.id, event.last_words.as_deref())?),
         }
     }
 

@@ -72,6 +72,9 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
     let Some(mesh) = op.mesh()? else { return Ok(()) };
     if let (Some(me), Some(run)) = (&me, own_run(op)?) {
         mesh.runs().name_worker(&run.id, &me.name)?;
+        if run.pane.is_some() {
+            mesh.runs().note_session_start(&run.id)?;
+        }
     }
     let text = match &me {
         Some(me) => greeting(op, &mesh, call, me)?,

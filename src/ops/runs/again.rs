@@ -17,6 +17,7 @@ use super::list::{as_it_is, find};
 use super::plan::{RunRequest, plan};
 use super::reserved_gate;
 use super::start::{NewRun, start};
+use super::terminal_wish::TerminalWish;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
@@ -139,6 +140,10 @@ fn request(run: &Run, order: &RunOrder) -> Result<RunRequest, CommandError> {
         reserve: order.reserve.clone(),
         reserve_from: Some(reserved_gate::tree_of(run)),
         is_to_wait: order.is_to_wait,
+        terminal: order.pane.as_ref().map(|pane| match pane.is_trust_accepted {
+            true => TerminalWish::AcceptTrust,
+            false => TerminalWish::Report,
+        }),
         claims: claims(run, order),
     })
 }

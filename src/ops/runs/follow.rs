@@ -20,17 +20,41 @@ const TICK: Duration = Duration::from_secs(1);
 pub enum FollowEnd {
     /// The run has ended.
     Ended(Run),
-    /// The time is over, or a question is open. The run goes on.
+    /// The time is over, a question is open, or it is as far as it was to be followed. The run goes on.
     GoesOn(Run),
     /// We were asked to stop.
     Stopped(Run),
+}
+
+/// How far a run is followed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FollowGoal {
+    End,
+    /// To its end; one in tmux, which goes on, to the end of its first turn.
+    FirstTurn,
+    /// Until it has taken its first prompt, in tmux.
+    PromptTaken,
+}
+
+impl FollowGoal {
+    /// Whether a run in tmux is so far. It also is if a dialog is open, for which nobody is asked here.
+    fn is_reached(self, run: &Run) -> bool {
+        let Some(pane) = run.pane.as_ref().filter(|_| self != Self::End) else { return false };
+        let has_prompt = !run.task.trim().is_empty();
+        run.dialog.is_some()
+            || match self {
+                Self::FirstTurn if has_prompt => pane.turns > 0,
+                Self::PromptTaken if has_prompt => pane.prompts > 0,
+                Self::FirstTurn | Self::PromptTaken | Self::End => pane.is_ready,
+            }
+    }
 }
 
 /// Follows a run until its end, for `limit` at most. `show` gets it whenever it changed, and about every second.
 pub fn follow(
     op: &Op,
     id: &RunId,
-    limit: Option<Duration>,
+    (goal, limit): (FollowGoal, Option<Duration>),
     stop: &StopRequest,
     mut show: impl FnMut(&Run),
 ) -> Result<FollowEnd, CommandError> {
@@ -49,7 +73,7 @@ pub fn follow(
             return Ok(FollowEnd::Stopped(run));
         }
         let is_over = until.is_some_and(|until| until <= Instant::now());
-        if is_over || limit.is_some() && run.state == RunState::Waiting {
+        if is_over || goal.is_reached(&run) || limit.is_some() && run.state == RunState::Waiting {
             return Ok(FollowEnd::GoesOn(run));
         }
         show(&run);

@@ -15,6 +15,8 @@ pub enum WorkerLog {
 pub fn log(op: &Op, id: &str, which: WorkerLog) -> Result<String, CommandError> {
     let run = find(op, id)?;
     let name = match which {
+        // At a terminal nothing else is printed.
+        WorkerLog::Output if run.pane.is_some() => "screen.txt",
         WorkerLog::Output => "output",
         WorkerLog::Errors => "errors",
     };

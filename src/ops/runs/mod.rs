@@ -15,6 +15,7 @@ mod count_gates;
 pub mod diff;
 pub mod discard;
 mod ended_work;
+mod ending;
 pub mod follow;
 pub mod follow_all;
 pub mod gate;
@@ -37,13 +38,16 @@ mod run_events;
 mod session_spending;
 pub(in crate::ops) mod settle;
 pub mod start;
+mod start_in_pane;
 pub mod stop;
 pub mod supervise;
 mod supervisor;
 pub mod tell;
 mod telling;
+pub mod terminal_wish;
 mod tree_error;
 mod turn;
+mod watch_pane;
 mod watch_question;
 mod watch_worker;
 pub(in crate::ops) mod work;
@@ -56,5 +60,18 @@ pub const RUN_VARIABLE: &str = "MSG_RUN";
 const SLOT_VARIABLE: &str = "RAVENRY_SLOT";
 /// The variable with the tree that a run works for, if it works in a worktree of its own.
 const PROJECT_VARIABLE: &str = "RAVENRY_PROJECT";
+/// The variables by which a run's own processes are known. They must not reach what is started for others.
+pub(in crate::ops) fn own_variables() -> [&'static str; 7] {
+    [
+        RUN_VARIABLE,
+        SLOT_VARIABLE,
+        PROJECT_VARIABLE,
+        USAGE_VARIABLE,
+        "MSG_AGENT",
+        "PI_AGENT_NAME",
+        crate::sys::detached::SUPERVISOR_VARIABLE,
+    ]
+}
+
 /// The variable with the file to which a command may write what it used.
 const USAGE_VARIABLE: &str = "MSG_USAGE";

@@ -9,8 +9,8 @@ use crate::sys::process;
 
 use crate::ops::error::CommandError;
 
-/// The run whose supervisor is the nearest one above this process. A supervisor starts its worker, and on Linux adopts
-/// what leaves it.
+/// The run whose supervisor, or keeper in a tmux pane, is the nearest one above this process. Both start their worker, and
+/// on Linux adopt what leaves it.
 pub(in crate::ops) fn worker_run(mesh: &Mesh) -> Result<Option<Run>, CommandError> {
     nearest_run(mesh, ancestry::all_ancestors())
 }
@@ -20,12 +20,17 @@ pub(in crate::ops) fn run_of_agent(mesh: &Mesh, agent: &Agent) -> Result<Option<
     nearest_run(mesh, ancestry::above(agent.process.pid()))
 }
 
-/// The run whose supervisor comes first among these processes.
+/// The run whose supervisor or keeper comes first among these processes.
 fn nearest_run(mesh: &Mesh, processes: Vec<Pid>) -> Result<Option<Run>, CommandError> {
     let above: Vec<_> = processes.into_iter().filter_map(process::identify).collect();
-    let place = |run: &Run| match &run.owner {
+    let position = |recorded: &RecordedProcess| match recorded {
         RecordedProcess::Pinned(owner) => above.iter().position(|process| process == owner),
         RecordedProcess::Bare { .. } => None,
+    };
+    // A worker in a tmux pane is below its keeper, and that is below tmux.
+    let place = |run: &Run| {
+        let keeper = run.pane.as_ref().and_then(|pane| position(&pane.keeper));
+        [position(&run.owner), keeper].into_iter().flatten().min()
     };
     let runs = mesh.runs().list()?.runs.into_iter().filter(|run| !run.state.is_final());
     let found = runs.filter_map(|run| Some((place(&run)?, run))).min_by_key(|(place, _)| *place);

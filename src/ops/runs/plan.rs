@@ -9,13 +9,15 @@ use crate::domain::{AgentName, Harness, SessionId, shell_word, suggestions};
 use crate::harness::worker::{WorkerAdapter, WorkerHooks};
 use crate::harness::{self, HarnessSupport};
 use crate::store::worker_files::{self, LoadedWorkers, RunPlace, UntrustedFile};
-use crate::store::{OrderedProgram, ProbeCache, RunOrder, TaskOrder, WorktreeOrder};
+use crate::store::{OrderedProgram, PaneOrder, ProbeCache, RunOrder, TaskOrder, WorktreeOrder};
 use crate::sys::git::run_tree::WantedFiles;
 use crate::sys::program;
+use crate::sys::tmux::TmuxServer;
 
 use super::gate::Gate;
 use super::reserved_gate;
 use super::start::{NewRun, check_first};
+use super::terminal_wish::TerminalWish;
 use super::work;
 use super::worker_call;
 use crate::ops::agents::identity;
@@ -49,6 +51,8 @@ pub struct RunRequest {
     pub reserve_from: Option<PathBuf>,
     /// Whether it waits until these are free.
     pub is_to_wait: bool,
+    /// Whether its worker gets a window in tmux; `None`: it has no terminal.
+    pub terminal: Option<TerminalWish>,
     /// The task of a spec that is to be claimed for it, and the spec; `None`: that of whoever asks.
     pub claims: Option<(String, Option<String>)>,
 }
@@ -62,7 +66,7 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
     if let Some(task) = claimed.as_ref().filter(|_| request.task.trim().is_empty()) {
         request.task = task_text(task);
     }
-    check_first(op, &request.task)?;
+    check_first(op, &request.task, request.terminal)?;
     let root = request.root.unwrap_or_else(|| op.cwd.clone());
     let loaded = worker_files::load(&op.home, &root);
     if let Some(error) = problems_error(&loaded) {
@@ -86,6 +90,7 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
         let text = format!("the task has {size} bytes, and a harness takes at most {MOST_ARGUMENT}");
         return Err(Gate::Task.refuse(text).hint("write it to a file, and let the task name that file"));
     }
+    let pane = request.terminal.map(|wish| pane_order(op, &request.task, wish, harness)).transpose()?;
     let budget = request.budget;
     let from = request.reserve_from.as_ref().unwrap_or(&op.cwd);
     let mut reserve = reserved_gate::patterns(op, from, &root, &request.reserve)?;
@@ -120,9 +125,31 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
         batch_task: None,
         left_out: worker_call::variables_of_parent(),
         worktree,
+        pane,
     };
     let harness = harness.map(|harness| harness.name().to_string());
     Ok(NewRun { task: request.task, profile: profile.name, harness, version, root, earlier: None, order })
+}
+
+/// The tmux server for the worker, if it can have a window there.
+fn pane_order(
+    op: &Op,
+    task: &str,
+    wish: TerminalWish,
+    harness: Option<Harness>,
+) -> Result<PaneOrder, CommandError> {
+    let can_be_read = harness.and_then(harness::support).is_some_and(|support| support.screen().is_some());
+    if !can_be_read {
+        let text = "a command has no screen that can be read, so it gets no window in tmux";
+        return Err(Gate::Harness.refuse(text).hint("leave out --tmux, or choose a profile with a harness"));
+    }
+    if let Some(control) = task.chars().find(|c| c.is_control() && *c != '\n' && *c != '\t') {
+        let text = format!("the task contains `{}`, which can't be typed", control.escape_debug());
+        return Err(Gate::Task.refuse(text).hint("write it to a file, and let the task name that file"));
+    }
+    let server = TmuxServer::find(op.settings.tmux_socket());
+    let socket = server.socket().path().to_string_lossy().into_owned();
+    Ok(PaneOrder { socket, is_trust_accepted: wish == TerminalWish::AcceptTrust })
 }
 
 /// The task that is to be claimed for the worker. A session that is continued goes on without a task that it lost.

@@ -9,6 +9,7 @@ use crate::domain::runs::{Cost, EarlierRun, Grant, Run, RunClaim, RunId, RunPare
 use crate::domain::{MAX_TEXT, RecordedProcess, SessionId, quote_code, sha256};
 use crate::store::{LedgerList, Mesh, OrderedProgram, RunOrder, RunRefusal, TaskOrder};
 use crate::sys::environment::{self, variable};
+use crate::sys::tmux::{TmuxServer, TmuxSocket};
 use crate::sys::{clock, detached, process, random};
 
 use super::RUN_VARIABLE;
@@ -22,11 +23,13 @@ use super::own_run::worker_run;
 use super::parent_access;
 use super::reserved_gate;
 use super::settle::settle;
+use super::terminal_wish::TerminalWish;
 use super::turn::slots_now;
 use super::worker_call;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::screens::project_session::{self, project_of};
 use crate::ops::tasks::withdraw_claim;
 
 /// The command that a supervisor runs: `msg --mesh MESH supervise RUN DIR`. It is not in the help: only `msg` calls it.
@@ -92,6 +95,11 @@ pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandErro
     let mut run = draft(op, &mesh, &new)?;
     check_launch(op, &mesh, &run, &new.order)?;
     check_reserved(op, &mesh, &run, &new.order)?;
+    if let Some(pane) = &new.order.pane {
+        // Here, and not in the supervisor: a tmux server that a supervisor starts would be below it.
+        let server = TmuxServer::at(TmuxSocket::Path(pane.socket.clone().into()));
+        project_session::ensure(&op.home, &server, &project_of(&new.root))?;
+    }
     let id = mesh.runs().make()?;
     run.id = id.clone();
     mesh.runs().write(&id, "task", run.task.as_bytes())?;
@@ -177,6 +185,19 @@ pub struct DryRun {
     pub dialogs: Vec<&'static str>,
     /// What each gate says. A gate that says no ends it.
     pub gates: Vec<GateAnswer>,
+    /// The window that it would get.
+    pub terminal: Option<DryTerminal>,
+}
+
+/// The window in tmux that a worker would get.
+#[derive(Debug)]
+pub struct DryTerminal {
+    /// The socket of the tmux server.
+    pub socket: String,
+    /// The project's session; `None`: it would be made.
+    pub session: Option<String>,
+    /// Whether something would be typed.
+    pub has_prompt: bool,
 }
 
 /// Asks the gates as [`start`] does, and starts nothing.
@@ -200,6 +221,15 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
         &mesh.runs().dir(&run.id),
     )?;
     let ours = environment::all();
+    let terminal = new.order.pane.as_ref().map(|pane| {
+        let server = TmuxServer::at(TmuxSocket::Path(pane.socket.clone().into()));
+        let session = project_session::find(&server, &project_of(&new.root))?;
+        Ok::<_, CommandError>(DryTerminal {
+            socket: pane.socket.clone(),
+            session,
+            has_prompt: launch.prompt.is_some(),
+        })
+    });
     run.project = new.order.worktree.is_some().then(|| run.root.clone());
     Ok(DryRun {
         run,
@@ -208,6 +238,7 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
         permission_mode: launch.permission_mode,
         dialogs: launch.dialogs,
         gates,
+        terminal: terminal.transpose()?,
     })
 }
 
@@ -256,7 +287,7 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
     check_draining(mesh)?;
     mode_gate::check(op, mesh, &new.root, (&new.profile, &new.order))?;
     let depth = check_depth(mesh, &parent, &LedgerList::default())?;
-    check_task(&new.task)?;
+    check_task(&new.task, new.order.pane.is_some().then_some(TerminalWish::Report))?;
     if new.order.is_to_write {
         parent_access::check_writer(mesh, &parent, &new.profile)?;
         parent_access::check_place(mesh, &parent, &new.root)?;
@@ -282,6 +313,8 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
         changed: None,
         outside: Vec::new(),
         question: None,
+        pane: None,
+        dialog: None,
         saved: Vec::new(),
         // Known from now on, so that nobody else continues it at the same time.
         session: new.order.resumes.clone().map(SessionId::new).transpose()?,
@@ -339,14 +372,14 @@ fn prompt_hash(new: &NewRun) -> String {
 }
 
 /// The gates that don't depend on the profile.
-pub(super) fn check_first(op: &Op, task: &str) -> Result<(), CommandError> {
+pub(super) fn check_first(op: &Op, task: &str, terminal: Option<TerminalWish>) -> Result<(), CommandError> {
     if let Some(mesh) = op.mesh()? {
         check_draining(&mesh)?;
         if variable(RUN_VARIABLE).is_some() {
             check_depth(&mesh, &parent(op, &mesh)?, &LedgerList::default())?;
         }
     }
-    check_task(task)
+    check_task(task, terminal)
 }
 
 fn check_draining(mesh: &Mesh) -> Result<(), CommandError> {
@@ -355,8 +388,9 @@ fn check_draining(mesh: &Mesh) -> Result<(), CommandError> {
     Err(Gate::Draining.refuse(text).hint("`msg up` lets runs start again"))
 }
 
-pub(super) fn check_task(task: &str) -> Result<(), CommandError> {
-    if task.trim().is_empty() {
+/// Whether that can be a task. At a terminal, a person may say later what is to be done.
+pub(super) fn check_task(task: &str, terminal: Option<TerminalWish>) -> Result<(), CommandError> {
+    if task.trim().is_empty() && terminal.is_none() {
         return Err(Gate::Task
             .refuse("the task is empty")
             .hint("say what the worker is to do: `msg run scout \"…\"`"));

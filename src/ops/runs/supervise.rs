@@ -171,6 +171,9 @@ impl Supervisor<'_> {
         self.run.session = launch.session.clone();
         self.mesh.runs().put(&self.run)?;
         self.remember_parent_tree();
+        if let Some(pane) = self.order.pane.clone() {
+            return self.attempt_in_pane(&pane, launch);
+        }
         // Without a watch it looks every second.
         let watch = self.mesh.watch(WatchTarget::Run(&self.run.id))?.ok();
         let call = KeptCall {

@@ -53,6 +53,47 @@ pub(super) fn tell_question(
     Ok(None)
 }
 
+/// Tells the parent of a dialog that its worker shows.
+pub(super) fn tell_dialog(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
+    let (Some(dialog), Some(parent)) = (&run.dialog, parent(mesh, &run.parent)?) else { return Ok(()) };
+    let mut notice = run_words(run).say(" waits for an answer on its screen:");
+    notice = notice.quoted_lines(&PeerText::new(&dialog.question));
+    let choices: Vec<PeerText> = dialog.choices.iter().map(PeerText::new).collect();
+    if !choices.is_empty() {
+        notice = notice.say("\nChoices: ").codes(&choices);
+    }
+    notice = notice.say("\nTo answer it: ").code(&PeerText::new(dialog.answer_command(&run.id)));
+    notice = notice.say(", with the number or the words of a choice. To see its screen: ");
+    notice = notice.code(&PeerText::new(format!("msg runs log {}", run.id))).say(".");
+    op.notify(parent, notice, format!("the parent of run {} was not told of a dialog", run.id));
+    Ok(())
+}
+
+/// Tells the parent that a turn of its worker in tmux is over.
+pub(super) fn tell_turn(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
+    let Some(parent) = parent(mesh, &run.parent)? else { return Ok(()) };
+    let mut notice = run_words(run).say(" has ended its turn");
+    if let Some(reason) = &run.reason {
+        notice = notice.say(": ").quote(&PeerText::new(reason));
+    }
+    notice = notice.say(". It stays in tmux and takes the next prompt: ");
+    notice = notice.code(&PeerText::new(format!("msg tell {} \"…\"", run.id))).say("; to end it: ");
+    notice = notice.code(&PeerText::new(format!("msg runs stop {}", run.id))).say(".");
+    notice = tell_words(notice, run);
+    op.notify(parent, notice, format!("the parent of run {} was not told that its turn is over", run.id));
+    Ok(())
+}
+
+/// ``Run `k3f9xa` (`scout`: “the task”)``.
+fn run_words(run: &Run) -> Notice {
+    let notice = Notice::new().say("Run ").code(&PeerText::new(run.id.as_str())).say(" (");
+    let notice = notice.code(&PeerText::new(&run.profile));
+    match run.title(80) {
+        title if title.is_empty() => notice.say(")"),
+        title => notice.say(": ").quote(&PeerText::new(title)).say(")"),
+    }
+}
+
 fn question_notice(run: &Run, question: &RunQuestion) -> Notice {
     let command = |choice| PeerText::new(answer_command(run, question, choice));
     let minutes = question.until.duration_since(question.since).as_mins().max(1);
@@ -131,6 +172,11 @@ fn end_notice(run: &Run, work: Option<&WorkRecord>) -> Notice {
     if let Some(work) = work.filter(|work| work.tip.is_some()) {
         notice = tell_work(notice, run, work);
     }
+    tell_words(notice, run)
+}
+
+/// What its worker said last.
+fn tell_words(mut notice: Notice, run: &Run) -> Notice {
     if let Some(result) = run.result.as_deref().filter(|result| !result.trim().is_empty()) {
         let words: String = result.trim().chars().take(MOST_WORDS).collect();
         let is_cut = words.len() < result.trim().len();

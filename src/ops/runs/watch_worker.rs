@@ -17,6 +17,7 @@ use crate::sys::watch::DirWatch;
 
 use super::budget::{OVER_BUDGET, OVER_WITH_OTHERS, is_over, over_budget};
 use super::command_end;
+use super::ending::{Ending, WRAP_UP};
 use super::hold::record_limit;
 use super::own_run::kept_session;
 use super::supervisor::{END_LIMIT, MOST_WHOLE_RESULT, RunFinish, Supervisor, end_leftovers};
@@ -29,24 +30,12 @@ use crate::ops::context::{Context, GlobalOptions};
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::runner::{self, carry_out};
 
-/// How long a worker that is stopped has to wrap up.
-const WRAP_UP: Duration = Duration::from_secs(30);
 /// How often what changes all the time is written at most.
 const WRITE_PAUSE: Duration = Duration::from_millis(300);
 /// How often it looks although nothing happened.
 const TICK: Duration = Duration::from_secs(1);
 /// How often it is looked at most at what the runs of the worker take: that reads the whole ledger.
 const COMPARE: Duration = Duration::from_secs(5);
-
-/// Why a worker that is running is made to end.
-#[derive(Clone, Debug)]
-struct Ending {
-    state: RunState,
-    reason: String,
-    /// When it is asked to end, if it has not.
-    terminate_at: Instant,
-    is_terminated: bool,
-}
 
 /// Watches one worker.
 pub(super) struct Watcher<'s, 'a> {
@@ -139,8 +128,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
     }
 
     fn next_due(&self) -> Option<Instant> {
-        let terminate =
-            self.ending.as_ref().filter(|ending| !ending.is_terminated).map(|ending| ending.terminate_at);
+        let terminate = Ending::due(self.ending.as_ref());
         let deadline = self.deadline.filter(|_| self.ending.is_none());
         let write = self.is_unwritten.then(|| self.written_at + WRITE_PAUSE);
         [terminate, deadline, write].into_iter().flatten().min()
@@ -155,10 +143,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
             let seconds = self.supervisor.order.timeout_seconds.unwrap_or_default();
             self.end_worker(RunState::Timeout, format!("it took more than {seconds} s"), now);
         }
-        if let Some(ending) =
-            self.ending.as_mut().filter(|ending| !ending.is_terminated && ending.terminate_at <= now)
-        {
-            ending.is_terminated = true;
+        if Ending::take_due(&mut self.ending, now) {
             // If the keeper is gone, that is noticed elsewhere.
             drop(self.program.terminate());
         }
@@ -170,12 +155,8 @@ impl<'s, 'a> Watcher<'s, 'a> {
         Ok(())
     }
 
-    /// Makes the worker end at that time. The first reason counts, but a later one may be sooner.
     fn end_worker(&mut self, state: RunState, reason: String, terminate_at: Instant) {
-        match &mut self.ending {
-            Some(ending) => ending.terminate_at = ending.terminate_at.min(terminate_at),
-            None => self.ending = Some(Ending { state, reason, terminate_at, is_terminated: false }),
-        }
+        Ending::set(&mut self.ending, state, reason, terminate_at);
     }
 
     fn look_for_stop(&mut self) -> Result<(), CommandError> {

@@ -10,11 +10,10 @@ use crate::harness::worker::{
 };
 use crate::harness::{self, MsgProgram, SUPPORTED, ancestry};
 use crate::store::{OrderedProgram, RunOrder};
-use crate::sys::detached::SUPERVISOR_VARIABLE;
 use crate::sys::environment::{self, Home};
 use crate::sys::{program, test_switches};
 
-use super::{PROJECT_VARIABLE, RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE};
+use super::{PROJECT_VARIABLE, RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE, own_variables};
 use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// How a worker is started, and who understands it.
@@ -32,6 +31,8 @@ pub(super) struct WorkerLaunch {
     pub(super) reader: Option<Box<dyn WorkerReader>>,
     pub(super) permission_mode: Option<String>,
     pub(super) dialogs: Vec<&'static str>,
+    /// What is typed for it at its terminal.
+    pub(super) prompt: Option<String>,
 }
 
 /// The adapter of a harness that can be a worker.
@@ -89,6 +90,7 @@ fn command(run: &Run, words: &[String], dir: &Path) -> Result<WorkerLaunch, Comm
         reader: None,
         permission_mode: None,
         dialogs: Vec::new(),
+        prompt: None,
     })
 }
 
@@ -132,10 +134,14 @@ fn of_harness(
         hooks: &hooks,
         budget: order.most_micros.map(MicroUsd::from_micros),
     };
-    let call = adapter
-        .call(&wanted)
+    let called = match order.pane {
+        Some(_) => adapter.call_at_terminal(&wanted),
+        None => adapter.call(&wanted),
+    };
+    let call = called
         .map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, format!("{name}: {error}")))?;
-    let WorkerCall { args, env, files, session, permission_mode, dialogs } = call;
+    let WorkerCall { args, env, files, session, permission_mode, dialogs, prompt } = call;
+    let prompt = Some(prompt).filter(|_| !wanted.task.trim().is_empty() && order.pane.is_some());
     Ok(WorkerLaunch {
         program: PathBuf::from(path),
         args,
@@ -146,6 +152,7 @@ fn of_harness(
         reader: Some(adapter.reader(Path::new(&run.root))),
         permission_mode: Some(permission_mode),
         dialogs,
+        prompt,
     })
 }
 
@@ -174,20 +181,11 @@ pub(super) fn setup_environment(
 
 /// Our own variables, without those that say which agent, session or run we are.
 fn inherited() -> Vec<(OsString, OsString)> {
-    let ours = [
-        RUN_VARIABLE,
-        SLOT_VARIABLE,
-        PROJECT_VARIABLE,
-        USAGE_VARIABLE,
-        "MSG_AGENT",
-        "PI_AGENT_NAME",
-        SUPERVISOR_VARIABLE,
-    ];
     let of_one_process = [test_switches::CRASH_AT, test_switches::STOP_AT];
     let sessions = SUPPORTED.iter().flat_map(|harness| harness.session_variables());
     let foreign =
         SUPPORTED.iter().filter_map(|harness| harness.worker()).flat_map(WorkerAdapter::foreign_variables);
     let of_harnesses = sessions.chain(foreign).copied();
-    let left_out: Vec<&str> = ours.into_iter().chain(of_one_process).chain(of_harnesses).collect();
+    let left_out: Vec<&str> = own_variables().into_iter().chain(of_one_process).chain(of_harnesses).collect();
     environment::all().into_iter().filter(|(name, _)| !left_out.iter().any(|out| name == *out)).collect()
 }

@@ -3,6 +3,7 @@
 
 pub(in crate::ops) mod agent_pane;
 pub mod hook_facts;
+pub(in crate::ops) mod project_session;
 pub mod sight;
 pub mod tell;
 pub(in crate::ops) mod typing;

@@ -13,6 +13,7 @@
 //! runs/<id>/output     what its worker printed, with a mark where something was cut
 //! runs/<id>/errors     the same of its standard error
 //! runs/<id>/question-<number>.json, answer-<number>.json, asking.lock   see `questions`
+//! runs/<id>/turns.json, turns.lock, screen.txt   of a worker in a tmux pane: see `turns`; its last screen
 //! runs/<id>/outside.jsonl, tree-<call>, tree-slow                       see `outside`
 //! runs/<id>/scratch/   files that belong to its worker's command line
 //! runs/<id>/result     its worker's last words, if the ledger has only the beginning of them
@@ -28,9 +29,11 @@ pub mod limits;
 pub mod modes;
 pub mod order;
 pub mod outside;
+mod pane_keys;
 mod place;
 pub mod questions;
 pub mod queue;
 mod run_file;
 pub mod slots;
+pub mod turns;
 pub mod work_record;

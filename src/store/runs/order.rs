@@ -49,6 +49,20 @@ pub struct RunOrder {
     /// Variables that the worker must not inherit, because the harness of its parent set them for its own commands.
     #[serde(default)]
     pub left_out: Vec<String>,
+    /// The tmux session in which its worker gets a window; `None`: it has no terminal.
+    #[serde(default)]
+    pub pane: Option<PaneOrder>,
+}
+
+/// Where the worker of a run gets a window.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PaneOrder {
+    /// The socket of the tmux server.
+    pub socket: String,
+    /// Whether a dialog that asks whether the folder is trusted is to be answered with yes.
+    #[serde(default)]
+    pub is_trust_accepted: bool,
 }
 
 /// The task of a spec that a run is given.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::pane_keys::{DialogKeys, PaneKeys};
 use super::questions::QuestionKeys;
 use crate::domain::runs::{
     Cost, EarlierRun, Grant, GrantShare, Granter, MicroUsd, Run, RunClaim, RunId, RunParent, RunState, Usage,
@@ -44,6 +45,10 @@ struct RunKeys {
     outside: Vec<String>,
     #[serde(default)]
     question: Option<QuestionKeys>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tmux: Option<PaneKeys>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dialog: Option<DialogKeys>,
     session: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retries: Option<String>,
@@ -150,6 +155,8 @@ pub(super) fn bytes(run: &Run) -> Vec<u8> {
         saved: run.saved.clone(),
         outside: run.outside.clone(),
         question: run.question.as_ref().map(QuestionKeys::of),
+        tmux: run.pane.as_ref().map(PaneKeys::of),
+        dialog: run.dialog.as_ref().map(DialogKeys::of),
         session: run.session.as_ref().map(ToString::to_string),
         retries: match &run.earlier {
             Some(EarlierRun::Retried(id)) => Some(id.to_string()),
@@ -226,6 +233,8 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
         saved: keys.saved,
         outside: keys.outside,
         question: keys.question.map(QuestionKeys::question),
+        pane: keys.tmux.map(PaneKeys::pane).transpose()?,
+        dialog: keys.dialog.map(DialogKeys::dialog),
         session: session(keys.session)?,
         earlier: match (keys.retries.as_deref(), keys.resumes.as_deref()) {
             (_, Some(id)) => Some(EarlierRun::Resumed(RunId::new(id)?)),
@@ -259,6 +268,7 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::runs::{RunDialog, RunPane};
     use crate::sys::process;
 
     #[test]
@@ -282,6 +292,25 @@ mod tests {
             changed: Some(vec!["src/a.rs".to_string()]),
             saved: vec![".env (a secret)".to_string()],
             outside: vec!["src/b.rs".to_string()],
+            pane: Some(RunPane {
+                socket: "/tmp/s".to_string(),
+                id: "%7".to_string(),
+                place: "shop:1.0".to_string(),
+                keeper: crate::domain::RecordedProcess::Pinned(
+                    process::identify(process::own_pid()).unwrap(),
+                ),
+                is_ready: true,
+                prompts: 2,
+                turns: 1,
+            }),
+            dialog: Some(RunDialog {
+                id: "0a1b2c3d".to_string(),
+                kind: "trust".to_string(),
+                question: "Trust it?".to_string(),
+                about: vec!["/a b".to_string()],
+                choices: vec!["1. Yes".to_string()],
+                since: Timestamp::from_millisecond(1_794_700_676_114).unwrap(),
+            }),
             session: Some(SessionId::new("s").unwrap()),
             earlier: Some(EarlierRun::Resumed(RunId::from_random(9))),
             queued_at: Timestamp::from_millisecond(1_794_700_676_113).unwrap(),

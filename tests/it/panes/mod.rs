@@ -1,6 +1,7 @@
 //! tmux as it is: what is pasted into panes arrives, and programs in panes leave nothing behind.
 
 mod keeping;
+mod launching;
 mod pasting;
 mod server;
 mod stand_in;

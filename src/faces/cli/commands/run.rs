@@ -10,12 +10,13 @@ use crate::domain::{AgentName, escape_invisible, escape_invisible_line, shell_wo
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::text_arg::TextArgs;
 use crate::faces::json;
-use crate::ops::runs::follow::{FollowEnd, follow};
+use crate::ops::runs::follow::{FollowEnd, FollowGoal, follow};
 use crate::ops::runs::gate::GateAnswer;
 use crate::ops::runs::plan::{RunRequest, plan};
-use crate::ops::runs::start::{DryRun, dry_run, start};
+use crate::ops::runs::start::{DryRun, DryTerminal, dry_run, start};
 use crate::ops::runs::stop::stop;
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
+use crate::ops::runs::terminal_wish::TerminalWish;
 use crate::ops::{self, CommandError, CommandErrorKind, Op, is_inside_harness};
 use crate::store::StopUrgency;
 use crate::sys::clock;
@@ -37,6 +38,7 @@ Examples:
   msg run builder 'Make the tests of src/auth pass' --worktree
   msg run builder 'Rename the column' --reserve 'db/*.sql' --reserve src/model.rs --wait
   msg run builder --task TASK-03 --spec plan.md
+  msg run builder 'Make the tests of src/auth pass' --tmux --name Mason
   git diff | msg run reviewer -
   msg run scout 'List the TODOs' --json | jq -r .run.result")]
 pub(in crate::faces::cli) struct RunArgs {
@@ -48,7 +50,13 @@ pub(in crate::faces::cli) struct RunArgs {
     /// Let it work in a git worktree of its own, which starts as this tree is now; `msg runs merge` brings its work back
     #[arg(long)]
     worktree: bool,
-    /// Return at once; the end comes as mail, and `msg runs` shows it
+    /// Start it in a window of its own in this project's tmux session, and type the task there; it goes on after its turn
+    #[arg(long)]
+    tmux: bool,
+    /// With --tmux: answer yes if it asks whether this folder is trusted
+    #[arg(long, requires = "tmux")]
+    accept_trust: bool,
+    /// Return at once, with --tmux when it has taken its task; the end comes as mail, and `msg runs` shows it
     #[arg(long)]
     detach: bool,
     /// End the worker after this long: 90 (seconds), 90s, 10m, 2h
@@ -87,6 +95,10 @@ pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, Comm
         isolation: args.worktree.then_some(Isolation::Worktree),
         reserve: args.reserve,
         is_to_wait: args.wait,
+        terminal: args.tmux.then_some(match args.accept_trust {
+            true => TerminalWish::AcceptTrust,
+            false => TerminalWish::Report,
+        }),
         claims: args.claim.map(|id| (id, args.spec)),
         ..RunRequest::default()
     };
@@ -94,7 +106,12 @@ pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, Comm
     if args.dry_run {
         return Ok(DryRunReport(dry_run(op, &new)?).into());
     }
-    let follower = RunFollower::new(ui, if args.detach { Following::Detached } else { Following::ToItsEnd })?;
+    let following = match (args.detach, args.tmux) {
+        (true, true) => Following::ToPrompt,
+        (true, false) => Following::Detached,
+        (false, _) => Following::ToItsEnd,
+    };
+    let follower = RunFollower::new(ui, following)?;
     follower.follow(op, start(op, new)?)
 }
 
@@ -109,6 +126,8 @@ pub(super) fn parse_budget(text: Option<&str>) -> Result<Budget, CommandError> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Following {
     Detached,
+    /// Until it has taken its first prompt.
+    ToPrompt,
     ToItsEnd,
 }
 
@@ -127,13 +146,15 @@ impl<'a> RunFollower<'a> {
     }
 
     pub(super) fn follow(self, op: &Op, run: Run) -> Result<CommandOutput, CommandError> {
-        if self.following == Following::Detached {
-            return Ok(RunReport(run).into());
-        }
+        let goal = match self.following {
+            Following::Detached => return Ok(RunReport(run).into()),
+            Following::ToPrompt => FollowGoal::PromptTaken,
+            Following::ToItsEnd => FollowGoal::FirstTurn,
+        };
         let limit = is_inside_harness().then(|| op.settings.follow_limit());
         let mut line = ProgressLine::new(self.ui);
         let mut prompt = QuestionPrompt::new(op, self.ui);
-        let end = follow(op, &run.id, limit, &self.interrupt, |run| {
+        let end = follow(op, &run.id, (goal, limit), &self.interrupt, |run| {
             if prompt.show(run) == PromptState::Silent {
                 line.show(run);
             }
@@ -147,7 +168,7 @@ impl<'a> RunFollower<'a> {
                     stopped => drop(stopped?),
                 }
                 let (never, _asker) = StopRequest::manual();
-                follow(op, &run.id, None, &never, |run| line.show(run))?
+                follow(op, &run.id, (FollowGoal::End, None), &never, |run| line.show(run))?
             }
             end => end,
         };
@@ -235,7 +256,7 @@ impl DryRunReport {
 
 impl Report for DryRunReport {
     fn json(&self) -> Map<String, Value> {
-        let DryRun { run, command, env, permission_mode, dialogs, gates } = &self.0;
+        let DryRun { run, command, env, permission_mode, dialogs, gates, terminal } = &self.0;
         let gate = |answer: &GateAnswer| json!({"gate": answer.gate.name(), "waits": answer.has_to_wait, "answer": answer.text});
         let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
         let env: Map<String, Value> = env
@@ -254,6 +275,7 @@ impl Report for DryRunReport {
             ("permissionMode".to_string(), permission_mode.clone().into()),
             ("dialogs".to_string(), dialogs.clone().into()),
             ("gates".to_string(), gates.iter().map(gate).collect()),
+            ("tmux".to_string(), terminal.as_ref().map(terminal_json).into()),
         ])
     }
 
@@ -262,13 +284,22 @@ impl Report for DryRunReport {
         if page.is_quiet {
             return;
         }
-        let DryRun { run, env, permission_mode, dialogs, gates, .. } = &self.0;
+        let DryRun { run, env, permission_mode, dialogs, gates, terminal, .. } = &self.0;
         let line = |page: &mut Page, name: &str, text: &str| {
             page.line(format!("  {name:<12} {}", escape_invisible(text)));
         };
         match &run.project {
             Some(project) => line(page, "in", &format!("a worktree of its own, made from {project}")),
             None => line(page, "in", &run.root),
+        }
+        if let Some(terminal) = terminal {
+            let session = terminal.session.as_deref();
+            let place = session.map_or_else(
+                || "a tmux session that is made for this project".to_string(),
+                |session| format!("the tmux session {session}"),
+            );
+            line(page, "in tmux", &format!("{place}, at {}", terminal.socket));
+            line(page, "types", if terminal.has_prompt { "its task" } else { "nothing" });
         }
         line(
             page,
@@ -287,6 +318,11 @@ impl Report for DryRunReport {
         line(page, "gates", &format!("yes from {}", names.join(", ")));
         page.line(style::dim("No gate says no. Nothing was started."));
     }
+}
+
+/// Where it would get a window.
+fn terminal_json(terminal: &DryTerminal) -> Value {
+    json!({"socket": terminal.socket, "session": terminal.session})
 }
 
 /// A run as it is now.
@@ -315,6 +351,17 @@ impl Report for RunReport {
                 for choice in AnswerChoice::ALL {
                     page.line(format!("  {}", answer_command(run, question, choice)));
                 }
+            }
+            if let Some(dialog) = &run.dialog {
+                page.line(format!("It shows a {}", escape_invisible(&dialog.line())));
+                dialog.choices.iter().for_each(|choice| page.line(format!("  {}", escape_invisible(choice))));
+                page.line(format!("  {}", dialog.answer_command(&run.id)));
+            }
+            if let Some(pane) = &run.pane {
+                page.line(format!("It is in tmux, at {}.", escape_invisible(&pane.place)));
+            }
+            if let Some(result) = run.result.as_deref().filter(|_| run.has_ended_turn()) {
+                page.foreign_text(result);
             }
             page.line(format!(
                 "Its end comes as mail. `msg runs show {}` shows it, `msg runs stop {}` stops it.",

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use crate::domain::runs::{Cost, EarlierRun, GrantKind, Granter, Run, RunQuestion, RunState};
+use crate::domain::runs::{Cost, EarlierRun, GrantKind, Granter, Run, RunDialog, RunQuestion, RunState};
 use crate::domain::{escape_invisible, shell_word};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
@@ -14,7 +14,7 @@ use crate::ops::runs::again::{ResumedRuns, resume, resume_all, retry};
 use crate::ops::runs::bill::bill;
 use crate::ops::runs::diff::diff;
 use crate::ops::runs::discard::discard;
-use crate::ops::runs::follow::follow;
+use crate::ops::runs::follow::{FollowGoal, follow};
 use crate::ops::runs::gc::{GcMode, gc};
 use crate::ops::runs::grants::amount_text;
 use crate::ops::runs::list::{RunScope, find, runs};
@@ -200,7 +200,7 @@ pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, Com
             let run = find(op, &id)?;
             let stop = StopRequest::listen_to_interrupt().map_err(FileError::from)?;
             let mut line = ProgressLine::new(ui);
-            follow(op, &run.id, None, &stop, |run| line.show(run))?;
+            follow(op, &run.id, (FollowGoal::End, None), &stop, |run| line.show(run))?;
             line.end();
             Ok(RunPage(find(op, run.id.as_str())?).into())
         }
@@ -425,7 +425,12 @@ impl Report for RunPage {
         line(page, "session", run.session.as_ref().map(ToString::to_string));
         line(page, "started", run.started_at.map(|at| format!("{} ago", format_age(at, clock::now()))));
         line(page, "took", run.started_at.map(|_| took(run, clock::now())));
+        let tmux = run.pane.as_ref().map(|pane| format!("{} ({}), at {}", pane.place, pane.id, pane.socket));
+        line(page, "tmux", tmux);
         line(page, "asks", run.question.as_ref().map(RunQuestion::line));
+        line(page, "shows", run.dialog.as_ref().map(RunDialog::line));
+        line(page, "choices", run.dialog.as_ref().map(|dialog| dialog.choices.join(", ")));
+        line(page, "answer", run.dialog.as_ref().map(|dialog| dialog.answer_command(&run.id)));
         let answer = |question| answer_command(run, question, AnswerChoice::Allow);
         line(page, "answer", run.question.as_ref().map(answer));
         line(page, "doing", run.doing.clone());

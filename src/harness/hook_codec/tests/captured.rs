@@ -74,8 +74,19 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 /// An event in a few lines, without empty fields.
 fn shown(event: &HookEvent) -> String {
-    let HookEvent { session, parent, in_subagent, turn, is_silent, permissions, cwd, model, tokens, moment } =
-        event;
+    let HookEvent {
+        session,
+        parent,
+        in_subagent,
+        turn,
+        is_silent,
+        last_words,
+        permissions,
+        cwd,
+        model,
+        tokens,
+        moment,
+    } = event;
     let mut text = String::new();
     let mut line = |key: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -108,6 +119,7 @@ fn shown(event: &HookEvent) -> String {
     line("turn", turn.clone());
     line("in a subagent", in_subagent.then(|| "yes".to_string()));
     line("silent", is_silent.then(|| "yes".to_string()));
+    line("words", last_words.clone());
     line("unasked", (*permissions == PermissionMode::Bypasses).then(|| "yes".to_string()));
     line("cwd", cwd.clone());
     line("model", model.clone());

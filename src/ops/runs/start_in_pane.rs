@@ -1,0 +1,83 @@
+//! Starting a worker in a tmux pane.
+
+use std::path::Path;
+
+use crate::domain::RecordedProcess;
+use crate::domain::runs::RunPane;
+use crate::harness;
+use crate::harness::screen::ScreenReader;
+use crate::store::{PaneOrder, WatchTarget};
+use crate::sys::keeper::in_pane::{KeptInPane, PanePlace};
+use crate::sys::keeper::kept::KeptCall;
+use crate::sys::tmux::{TmuxServer, TmuxSocket};
+use crate::sys::{process, program};
+
+use super::RUN_VARIABLE;
+use super::supervisor::{RunFinish, Supervisor};
+use super::watch_pane::PaneWatcher;
+use super::worker_call::WorkerLaunch;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::screens::project_session::{self, project_of};
+
+/// The longest name of a window.
+const MOST_NAME: usize = 40;
+
+impl Supervisor<'_> {
+    /// Opens a window with the worker in it, gives it its prompt, and watches it to its end.
+    pub(super) fn attempt_in_pane(
+        &mut self,
+        order: &PaneOrder,
+        launch: WorkerLaunch,
+    ) -> Result<RunFinish, CommandError> {
+        let failed = |error: String| {
+            CommandError::new(CommandErrorKind::Io, format!("the worker could not be started: {error}"))
+        };
+        let reader = self.screen_reader().ok_or_else(|| failed("its screen can't be read".to_string()))?;
+        let server = TmuxServer::at(TmuxSocket::Path(order.socket.clone().into()));
+        let project = project_of(Path::new(self.run.project.as_ref().unwrap_or(&self.run.root)));
+        // It may have been closed while the run was queued.
+        let session = project_session::ensure(&self.op.home, &server, &project)?;
+        let watch = self.mesh.watch(WatchTarget::Run(&self.run.id))?.ok();
+        let msg = program::to_record().map_err(|error| failed(error.to_string()))?;
+        let call = KeptCall {
+            program: &launch.program,
+            args: &launch.args,
+            env: &launch.env,
+            dir: self.run.root.as_ref(),
+            input: None,
+        };
+        let place = PanePlace {
+            server: &server,
+            session: &session,
+            window: &self.window_name(),
+            msg: &msg,
+            marks: &[(RUN_VARIABLE, self.run.id.as_str())],
+        };
+        let kept = KeptInPane::start(&call, &place).map_err(|error| failed(error.to_string()))?;
+        let info = kept.pane.info().map_err(|error| failed(error.to_string()))?;
+        let keeper =
+            process::identify(info.pid).map_or(RecordedProcess::bare(info.pid), RecordedProcess::Pinned);
+        self.run.pane = Some(RunPane {
+            socket: order.socket.clone(),
+            id: kept.pane.id().to_string(),
+            place: info.address(),
+            keeper,
+            is_ready: false,
+            prompts: 0,
+            turns: 0,
+        });
+        self.mesh.runs().put(&self.run)?;
+        PaneWatcher::new(self, kept, reader, watch, (launch.prompt, order.clone())).run()
+    }
+
+    fn screen_reader(&self) -> Option<&'static dyn ScreenReader> {
+        harness::support(harness::parse(self.run.harness.as_deref()?)?)?.screen()
+    }
+
+    /// The name of the worker, or the profile and the beginning of the run's id.
+    fn window_name(&self) -> String {
+        let usual = || format!("{}-{}", self.run.profile, self.run.id);
+        let name = self.order.name.clone().unwrap_or_else(usual);
+        name.chars().take(MOST_NAME).collect()
+    }
+}

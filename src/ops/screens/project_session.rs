@@ -1,0 +1,122 @@
+//! The tmux session of a project: the chat in its first window, workers in others. It has the name of the repository's
+//! directory, and an option with the path, so that two repositories with one name don't share it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::harness::SUPPORTED;
+use crate::harness::worker::WorkerAdapter;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::runs::own_variables;
+use crate::sys::environment::Home;
+use crate::sys::flock::FileLock;
+use crate::sys::git::WorkTree;
+use crate::sys::tmux::server::NewWindow;
+use crate::sys::tmux::{TmuxError, TmuxServer};
+
+use super::agent_pane::pane_locks;
+
+/// The option of a session with the path of its project.
+pub(in crate::ops) const PROJECT_OPTION: &str = "@ravenry-project";
+/// The name of the window with a shell, in a session that `msg up` has not made.
+const SHELL_WINDOW: &str = "shell";
+/// How long somebody else may be making a session.
+const LOCK_LIMIT: Duration = Duration::from_secs(30);
+/// How many names are tried.
+const MOST_NAMES: usize = 1000;
+
+/// The directory of the project that `dir` belongs to: the main work tree of its repository, or itself.
+pub(in crate::ops) fn project_of(dir: &Path) -> PathBuf {
+    let tree = WorkTree::containing(dir).map(|tree| tree.main_root().unwrap_or(tree.root));
+    let project = tree.unwrap_or_else(|| dir.to_path_buf());
+    fs_err::canonicalize(&project).unwrap_or(project)
+}
+
+/// The session of that project, if the server has one.
+pub(in crate::ops) fn find(server: &TmuxServer, project: &Path) -> Result<Option<String>, CommandError> {
+    let sessions = match server.sessions(PROJECT_OPTION) {
+        Err(TmuxError::NoServer(_)) => return Ok(None),
+        sessions => sessions.map_err(tmux_error)?,
+    };
+    let project = project.to_string_lossy();
+    Ok(sessions.into_iter().find(|session| session.option == project).map(|session| session.name))
+}
+
+/// The session of that project. If there is none, it is made with a shell in its first window.
+pub(in crate::ops) fn ensure(
+    home: &Home,
+    server: &TmuxServer,
+    project: &Path,
+) -> Result<String, CommandError> {
+    if let Some(name) = find(server, project)? {
+        return Ok(name);
+    }
+    let dir = pane_locks(home);
+    crate::sys::files::create_dir(&dir)?;
+    let _lock = FileLock::acquire(&dir.join("sessions.lock"), LOCK_LIMIT)?;
+    // Somebody else may have made it meanwhile.
+    match find(server, project)? {
+        Some(name) => Ok(name),
+        None => make(server, project),
+    }
+}
+
+fn make(server: &TmuxServer, project: &Path) -> Result<String, CommandError> {
+    let left_out = foreign_variables();
+    for number in 1..=MOST_NAMES {
+        let name = session_name(project, number);
+        let window =
+            NewWindow { session: &name, name: SHELL_WINDOW, dir: project, argv: &[], variables: &[] };
+        match server.new_session(&window, &left_out) {
+            Err(TmuxError::SessionExists(_)) => {}
+            made => {
+                made.map_err(tmux_error)?;
+                let path = project.to_string_lossy();
+                server.set_option(&name, PROJECT_OPTION, &path).map_err(tmux_error)?;
+                return Ok(name);
+            }
+        }
+    }
+    Err(CommandError::new(CommandErrorKind::Io, "tmux has too many sessions with the name of this directory"))
+}
+
+/// Variables that must not reach what people start in the session: which run this is, and what the harness around us set
+/// for its own commands.
+fn foreign_variables() -> Vec<&'static str> {
+    let sessions = SUPPORTED.iter().flat_map(|harness| harness.session_variables());
+    let foreign =
+        SUPPORTED.iter().filter_map(|harness| harness.worker()).flat_map(WorkerAdapter::foreign_variables);
+    own_variables().into_iter().chain(sessions.chain(foreign).copied()).collect()
+}
+
+/// The name of the directory, with a number from 2 on. tmux has no dots and colons in names.
+fn session_name(project: &Path, number: usize) -> String {
+    let name = project.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name: String =
+        name.chars().map(|c| if c.is_control() || c == '.' || c == ':' { '_' } else { c }).collect();
+    let name = if name.trim().is_empty() { "ravenry".to_string() } else { name };
+    if number == 1 { name } else { format!("{name}-{number}") }
+}
+
+/// What tmux did not do.
+pub(in crate::ops) fn tmux_error(error: TmuxError) -> CommandError {
+    let hint = match error {
+        TmuxError::NotInstalled => "install tmux 3.3 or later",
+        _ => "`tmux ls` shows what there is",
+    };
+    CommandError::new(CommandErrorKind::Tmux, error.to_string()).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_such_as_tmux_keeps() {
+        let name = |path: &str, number| session_name(Path::new(path), number);
+        assert_eq!(name("/src/shop", 1), "shop");
+        assert_eq!(name("/src/shop", 2), "shop-2");
+        assert_eq!(name("/src/my.shop:a", 1), "my_shop_a");
+        assert_eq!(name("/", 1), "ravenry");
+    }
+}

@@ -1,0 +1,321 @@
+//! `msg run --tmux` with a stand-in for Claude Code in real tmux: it takes its task once, dialogs are reported, and
+//! whatever is killed, the record is right and nothing is left.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::{SIGKILL, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use super::Tmux;
+use crate::runs::{left_of, put_harness, put_profiles, script, shown, wait_for_run, wait_for_state};
+use crate::support::environment::{Ended, wait_until};
+use crate::support::skip::skip;
+
+const STAND_IN: &str = include_str!("stand_in.py");
+
+/// A tmux server, and a stand-in for Claude Code on the PATH.
+pub struct Clients {
+    pub tmux: Tmux,
+    path: String,
+}
+
+impl Clients {
+    /// `None`: tmux or Python is missing here.
+    pub fn start() -> Option<Self> {
+        let tmux = Tmux::start()?;
+        if !Command::new("python3").arg("-V").output().is_ok_and(|output| output.status.success()) {
+            skip("python3 is missing");
+            return None;
+        }
+        let settings = json!({"backOff": 0, "lookSeconds": 0.05, "tmuxSocket": tmux.socket()});
+        tmux.env.configure(&settings.to_string());
+        put_profiles(&tmux.env, &script("echo", "cat"));
+        let path = put_harness(&tmux.env, STAND_IN);
+        Some(Self { tmux, path })
+    }
+
+    /// Tells the stand-in how to behave.
+    pub fn set(&self, name: &str) {
+        fs::write(self.tmux.env.work().join(name), "").unwrap();
+    }
+
+    pub fn run(&self, args: &[&str]) -> Ended {
+        self.tmux.env.run_with(args, &[("PATH", &self.path)])
+    }
+
+    /// The run that these arguments start.
+    #[track_caller]
+    pub fn started(&self, args: &[&str]) -> Value {
+        let all = [&["run", "claude"], args, &["--tmux", "--json"]].concat();
+        self.run(&all).expect_code(0).json()["run"].clone()
+    }
+
+    /// What the stand-in was given as prompts.
+    pub fn prompts(&self) -> Vec<String> {
+        let log = fs::read_to_string(self.tmux.env.work().join("prompts")).unwrap_or_default();
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The panes of the server without the one that is always there.
+    pub fn windows(&self) -> Vec<String> {
+        let told = self.tmux.ask(&["list-panes", "-a", "-F", "#{session_name} #{window_name}"]);
+        told.lines().filter(|line| !line.starts_with("first ")).map(str::to_string).collect()
+    }
+}
+
+fn id_of(run: &Value) -> String {
+    run["id"].as_str().unwrap().to_string()
+}
+
+#[track_caller]
+fn nothing_is_left(clients: &Clients, id: &str) {
+    wait_until("nothing is left of the run", || left_of(id).is_empty());
+    wait_until("its window is closed", || clients.windows().iter().all(|window| window.ends_with(" shell")));
+}
+
+#[test]
+fn a_worker_in_tmux_takes_its_task_once_and_goes_on_after_its_turn() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    env.join("Robin");
+    let before = clients.tmux.ask(&["display-message", "-p", "-t", "first", "#{window_id}"]);
+    let task = "größer → 日本語 🙂;\nEnter\nC-c\n  last line;";
+    let run = clients.started(&[task, "--name", "Mason", "--as", "Robin"]);
+    let id = id_of(&run);
+    assert_eq!(clients.prompts(), [task]);
+    assert_eq!((&run["state"], &run["agent"]), (&json!("running"), &json!("Mason")));
+    assert_eq!((&run["tmux"]["prompts"], &run["tmux"]["turns"]), (&json!(1), &json!(1)));
+    assert_eq!(run["result"], "I did: größer → 日本語 🙂;");
+    let place = run["tmux"]["place"].as_str().unwrap();
+    assert_eq!(clients.tmux.ask(&["display-message", "-p", "-t", place, "#{window_name}"]).trim(), "Mason");
+    assert_eq!(clients.tmux.ask(&["display-message", "-p", "-t", "first", "#{window_id}"]), before);
+    let mut mail = Value::Null;
+    wait_until("its parent is told", || {
+        mail = env.ok(&["read", "--as", "Robin"])["messages"].clone();
+        mail[0].is_object()
+    });
+    let text = mail[0]["text"].as_str().unwrap();
+    assert!(text.contains("has ended its turn") && text.contains("I did: größer"), "{text}");
+    let page = env.run(&["runs", "show", &id]).expect_code(0).stdout;
+    assert!(page.contains(&format!("tmux       {place} (%")), "{page}");
+    assert!(env.run(&["runs", "log", &id]).expect_code(0).stdout.contains("● I did: größer"));
+    env.ok(&["runs", "stop", &id]);
+    let run = wait_for_state(env, &id, "stopped");
+    assert_eq!(run["result"], "I did: größer → 日本語 🙂;");
+    nothing_is_left(&clients, &id);
+    assert_eq!(clients.prompts().len(), 1);
+}
+
+#[test]
+fn a_task_of_60_kilobytes_is_taken_as_it_is() {
+    let Some(clients) = Clients::start() else { return };
+    let task = format!("exit {}", "0123456789 abcdefghij\n".repeat(2900)).trim_end().to_string();
+    let run = clients.started(&[&task, "--detach"]);
+    wait_for_state(&clients.tmux.env, &id_of(&run), "done");
+    assert_eq!(clients.prompts(), [task]);
+}
+
+#[test]
+fn a_worker_that_leaves_after_its_turn_is_done_and_one_that_crashes_has_failed() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let id = id_of(&clients.started(&["exit now", "--detach"]));
+    let run = wait_for_state(env, &id, "done");
+    assert_eq!(run["result"], "I did: exit now");
+    nothing_is_left(&clients, &id);
+    let ended = clients.run(&["run", "claude", "crash now", "--tmux", "--json", "--detach"]);
+    let id = id_of(&ended.json()["run"]);
+    let run = wait_for_state(env, &id, "failed");
+    assert_eq!(run["reason"], "it ended with exit code 3");
+    nothing_is_left(&clients, &id);
+}
+
+#[test]
+fn without_a_task_it_waits_for_a_person() {
+    let Some(clients) = Clients::start() else { return };
+    let run = clients.started(&[]);
+    let id = id_of(&run);
+    assert_eq!((&run["tmux"]["ready"], &run["tmux"]["prompts"]), (&json!(true), &json!(0)));
+    clients.tmux.env.ok(&["runs", "stop", &id]);
+    wait_for_state(&clients.tmux.env, &id, "stopped");
+    assert!(clients.prompts().is_empty());
+    nothing_is_left(&clients, &id);
+}
+
+#[test]
+fn with_detach_it_returns_when_the_task_is_taken() {
+    let Some(clients) = Clients::start() else { return };
+    let run = clients.started(&["slow work", "--detach"]);
+    assert_eq!((&run["state"], &run["tmux"]["prompts"]), (&json!("running"), &json!(1)));
+    assert_eq!(run["tmux"]["turns"], 0);
+    clients.set("go");
+    wait_for_run(&clients.tmux.env, &id_of(&run), "at the end of its turn", |run| run["tmux"]["turns"] == 1);
+}
+
+#[test]
+fn a_worker_without_hooks_is_known_by_its_screen() {
+    let Some(clients) = Clients::start() else { return };
+    clients.set("no-hooks");
+    let run = clients.started(&["slow work", "--detach"]);
+    assert_eq!(run["tmux"]["prompts"], 1);
+    assert_eq!(clients.prompts(), ["slow work"]);
+}
+
+#[test]
+fn a_task_that_is_not_taken_is_an_error_with_the_screen() {
+    let Some(clients) = Clients::start() else { return };
+    clients.set("deaf");
+    let ended = clients.run(&["run", "claude", "hello there", "--tmux", "--json"]).expect_code(1);
+    let run = ended.json()["run"].clone();
+    let reason = run["reason"].as_str().unwrap();
+    assert!(reason.starts_with("its prompt was not taken: "), "{reason}");
+    assert_eq!(run["state"], "failed");
+    let id = id_of(&run);
+    let log = clients.tmux.env.run(&["runs", "log", &id]).expect_code(0).stdout;
+    assert!(log.contains("hello there"), "{log}");
+    nothing_is_left(&clients, &id);
+}
+
+#[test]
+fn a_trust_dialog_is_reported_and_answered_only_if_that_was_asked_for() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    clients.set("trust");
+    let run = clients.started(&["exit now"]);
+    let id = id_of(&run);
+    assert_eq!(run["state"], "waiting");
+    assert_eq!(run["question"].as_str().map(|it| it.starts_with("trust dialog: ")), Some(true), "{run:#}");
+    assert_eq!(run["choices"], json!(["No, exit", "Yes, I trust this folder"]));
+    let answer = run["answerWith"].as_str().unwrap();
+    assert!(answer.starts_with(&format!("msg tell {id} --answer CHOICE --question ")), "{answer}");
+    assert!(clients.prompts().is_empty());
+    // A person answers it in the pane.
+    let pane = run["tmux"]["pane"].as_str().unwrap();
+    clients.tmux.ask(&["send-keys", "-t", pane, "Down"]);
+    clients.tmux.ask(&["send-keys", "-t", pane, "Enter"]);
+    wait_for_state(env, &id, "done");
+    assert_eq!(clients.prompts(), ["exit now"]);
+    let id = id_of(&clients.started(&["exit again", "--accept-trust", "--detach"]));
+    wait_for_state(env, &id, "done");
+    assert_eq!(clients.prompts(), ["exit now", "exit again"]);
+    clients.run(&["run", "claude", "x", "--accept-trust"]).expect_code(2);
+}
+
+#[test]
+fn a_dialog_in_a_turn_makes_it_wait() {
+    let Some(clients) = Clients::start() else { return };
+    let run = clients.started(&["ask first"]);
+    let id = id_of(&run);
+    assert_eq!((&run["state"], &run["choices"]), (&json!("waiting"), &json!(["1. Yes", "2. No"])));
+    let pane = run["tmux"]["pane"].as_str().unwrap();
+    clients.tmux.ask(&["send-keys", "-t", pane, "Enter"]);
+    let run = wait_for_run(&clients.tmux.env, &id, "at the end of its turn", |run| run["tmux"]["turns"] == 1);
+    assert_eq!(
+        (&run["state"], &run["result"], &run["question"]),
+        (&json!("running"), &json!("chosen: 0"), &Value::Null)
+    );
+}
+
+#[test]
+fn a_worker_in_tmux_is_known_by_its_processes() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let run = clients.started(&["nest it"]);
+    let nested: Value = serde_json::from_slice(&fs::read(env.work().join("nested")).unwrap()).unwrap();
+    let (id, nested) = (id_of(&run), id_of(&nested["run"]));
+    let record = fs::read(env.mesh().join(format!("runs/{nested}/run.json"))).unwrap();
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    assert_eq!((&record["parentRun"], &record["parentRunProven"]), (&json!(id), &json!(true)), "{record:#}");
+}
+
+#[test]
+fn two_repositories_with_one_name_have_a_session_each() {
+    let Some(clients) = Clients::start() else { return };
+    for parent in ["a", "b"] {
+        let dir = clients.tmux.env.work().join(parent).join("shop.rs");
+        fs::create_dir_all(dir.join(".git")).unwrap();
+        fs::write(dir.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        for _ in 0..2 {
+            let mut command = clients.tmux.env.msg();
+            command.args(["run", "claude", "exit", "--tmux", "--detach"]).env("PATH", &clients.path);
+            let status = command.current_dir(&dir).stdout(Stdio::null()).status().unwrap();
+            assert!(status.success());
+        }
+    }
+    let told = clients.tmux.ask(&["list-sessions", "-F", "#{session_name}"]);
+    let mut names: Vec<&str> = told.lines().collect();
+    names.sort_unstable();
+    assert_eq!(names, ["first", "shop_rs", "shop_rs-2"]);
+}
+
+#[test]
+fn a_dry_run_says_where_it_would_be_and_starts_nothing() {
+    let Some(clients) = Clients::start() else { return };
+    let answer = clients.run(&["run", "claude", "x", "--tmux", "--dry-run", "--json"]).expect_code(0).json();
+    assert_eq!(answer["tmux"], json!({"socket": clients.tmux.socket(), "session": null}), "{answer:#}");
+    let command = answer["command"].as_array().unwrap();
+    assert!(command.iter().all(|word| word != "-p" && word != "x"), "{command:?}");
+    assert!(clients.windows().is_empty());
+    let refused = clients.run(&["run", "echo", "x", "--tmux", "--json"]).expect_code(1);
+    assert_eq!(refused.json()["error"]["gate"], "harness");
+    let refused = clients.run(&["run", "claude", "a\u{1b}b", "--tmux", "--json"]).expect_code(1);
+    assert_eq!(refused.json()["error"]["gate"], "task");
+}
+
+/// The stand-in of that run.
+fn worker_pid(id: &str) -> i32 {
+    let is_stand_in = |pid: &&String| {
+        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.contains("--session-id") && !line.contains("keeper")
+    };
+    left_of(id).iter().find(is_stand_in).unwrap().parse().unwrap()
+}
+
+#[track_caller]
+fn killed(what: &str, state: &str, reason: &str) {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let run = clients.started(&["slow work", "--detach"]);
+    let id = id_of(&run);
+    let victim = match what {
+        "supervisor" => i32::try_from(run["supervisorPid"].as_i64().unwrap()).unwrap(),
+        "keeper" => i32::try_from(run["tmux"]["keeperPid"].as_i64().unwrap()).unwrap(),
+        "worker" => worker_pid(&id),
+        _ => clients.tmux.pid(),
+    };
+    kill(Pid::from_raw(victim), SIGKILL).unwrap();
+    let run = wait_for_state(env, &id, state);
+    let said = run["reason"].as_str().unwrap_or_default();
+    assert!(said.contains(reason), "{said}");
+    wait_until("nothing is left of the run", || left_of(&id).is_empty());
+    if what != "server" {
+        nothing_is_left(&clients, &id);
+    }
+    assert_eq!(shown(env, &id)["state"], state);
+    // Another run works as usual.
+    clients.set("go");
+    let next = clients.run(&["run", "claude", "exit", "--tmux", "--detach", "--json"]).expect_code(0).json();
+    wait_for_state(env, &id_of(&next["run"]), "done");
+}
+
+#[test]
+fn a_killed_supervisor_leaves_an_interrupted_run_and_nothing_else() {
+    killed("supervisor", "interrupted", "its supervisor died");
+}
+
+#[test]
+fn a_killed_keeper_is_a_failed_run() {
+    killed("keeper", "failed", "its keeper was killed");
+}
+
+#[test]
+fn a_killed_worker_is_a_failed_run() {
+    killed("worker", "failed", "it was ended by SIGKILL");
+}
+
+#[test]
+fn a_killed_tmux_server_is_a_failed_run() {
+    killed("server", "failed", "it was ended by SIG");
+}

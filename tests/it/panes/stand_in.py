@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Draws the screens of Claude Code and calls its hooks. Files in its directory say how it behaves; a prompt's first word
+says what it does."""
+import json, os, subprocess, sys, termios, time, tty
+
+LABELS = {"trust": ["No, exit", "Yes, I trust this folder"], "ask": ["Yes", "No"]}
+session = sys.argv[sys.argv.index("--session-id") + 1] if "--session-id" in sys.argv else "resumed"
+out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+words, reply, draft, shown = [], [], "", ""
+
+
+def is_set(name):
+    return os.path.exists(name)
+
+
+def hook(event, **more):
+    if is_set("no-hooks"):
+        return ""
+    call = {"session_id": session, "cwd": os.getcwd(), "hook_event_name": event, **more}
+    done = subprocess.run(["msg", "hook", "claude", event], input=json.dumps(call).encode(), stdout=subprocess.PIPE)
+    return done.stdout.decode()
+
+
+def draw(above, line, below, cursor=None):
+    width = os.get_terminal_size(0).columns
+    rule = "─" * width
+    lines = above + [rule, "❯\u00a0" + line, rule] + below
+    out.write("\x1b[2J\x1b[H" + "\r\n".join(lines))
+    out.write("\x1b[%d;%dH" % (len(above) + 2, 3 + len(line)))
+    out.flush()
+
+
+def idle():
+    said = ["❯ " + words[-1], "", "● " + reply[-1], ""] if words else ["Welcome", ""]
+    draw(said, shown, ["  ? for shortcuts"])
+
+
+def working():
+    draw(["❯ " + words[-1], "", "✻ Churning… (1s)"], "", ["  esc to interrupt"])
+
+
+def dialog(kind):
+    rule = "─" * os.get_terminal_size(0).columns
+    head = {
+        "trust": [" Accessing workspace:", "", " " + os.getcwd(), "", " Quick safety check: Is this a project you trust?", ""],
+        "ask": [" Bash command", "", "   rm -r build", "", " Do you want to proceed?"],
+    }[kind]
+    selected = 0
+    while True:
+        labels = [(" ❯ " if i == selected else "   ") + ("%d. " % (i + 1) if kind == "ask" else "") + label
+                  for i, label in enumerate(LABELS[kind])]
+        out.write("\x1b[2J\x1b[H" + "\r\n".join(["", rule] + head + labels + ["", " Enter to confirm · Esc to cancel"]))
+        out.flush()
+        key = os.read(0, 4096)
+        if key.endswith((b"A", b"B")):
+            selected = max(0, min(len(labels) - 1, selected + (1 if key.endswith(b"B") else -1)))
+        elif key == b"\r":
+            return selected
+
+
+def leave(code):
+    hook("SessionEnd", reason="prompt_input_exit")
+    sys.exit(code)
+
+
+def take(text):
+    words.append(text.split("\n")[0])
+    with open("prompts", "a", encoding="utf-8") as log:
+        log.write(json.dumps(text) + "\n")
+    hook("UserPromptSubmit", prompt=text)
+    working()
+    what = text.split(" ")[0]
+    said = "I did: " + text.split("\n")[0]
+    if what == "slow":
+        while not is_set("go"):
+            time.sleep(0.02)
+    if what == "ask":
+        said = "chosen: %d" % dialog("ask")
+    if what == "nest":
+        subprocess.run(["msg", "run", "echo", "nested", "--json"], stdout=open("nested", "wb"))
+    reply.append(said)
+    hook("Stop", stop_hook_active=False, last_assistant_message=said)
+    if what == "exit":
+        leave(0)
+    if what == "crash":
+        leave(3)
+    idle()
+
+
+tty.setraw(0)
+out.write("\x1b[?2004h")
+if is_set("trust") and dialog("trust") == 0:
+    sys.exit(0)
+hook("SessionStart", source="startup")
+idle()
+buffer = b""
+while True:
+    piece = os.read(0, 65536)
+    if not piece:
+        sys.exit(0)
+    buffer += piece
+    while buffer:
+        if buffer.startswith(b"\x1b[200~"):
+            if b"\x1b[201~" not in buffer:
+                break
+            text, buffer = buffer[6:].split(b"\x1b[201~", 1)
+            draft = text.decode()
+            feeds = draft.count("\n")
+            shown = "[Pasted text #1 +%d lines]" % feeds if feeds else draft
+            idle()
+        elif buffer.startswith(b"\r"):
+            buffer = buffer[1:]
+            if draft and not is_set("deaf"):
+                text, draft, shown = draft, "", ""
+                take(text)
+        else:
+            buffer = buffer[1:]
