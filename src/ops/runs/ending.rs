@@ -32,7 +32,7 @@ impl Ending {
     }
 
     /// Whether it is to be asked to end now. It is asked once.
-    pub(super) fn take_due(ending: &mut Option<Self>, now: Instant) -> bool {
+    pub(super) fn has_become_due(ending: &mut Option<Self>, now: Instant) -> bool {
         match ending.as_mut().filter(|ending| !ending.is_terminated && ending.terminate_at <= now) {
             Some(ending) => {
                 ending.is_terminated = true;

@@ -23,6 +23,7 @@ pub mod gc;
 pub mod grants;
 mod hold;
 mod kept_place;
+mod kept_screen;
 pub mod list;
 pub mod log;
 pub mod merge;

@@ -22,6 +22,7 @@ use crate::sys::watch::DirWatch;
 
 use super::ending::{Ending, WRAP_UP};
 use super::hold::record_limit;
+use super::kept_screen::KeptScreen;
 use super::supervisor::{RunFinish, Supervisor, end_leftovers};
 use super::telling;
 use super::watch_question::QuestionWatch;
@@ -40,12 +41,6 @@ const READY_LIMIT: Duration = Duration::from_secs(180);
 const CUT_SHORT: Duration = Duration::from_secs(4);
 /// How often a dialog about trust is answered.
 const MOST_ANSWERS: usize = 3;
-/// How often the screen is written at most.
-const KEEP_PAUSE: Duration = Duration::from_secs(5);
-/// The most bytes of a screen that are kept.
-const MOST_SCREEN: usize = 64 * 1024;
-/// How many lines of the screen are a worker's last words, if its harness does not tell them.
-const LAST_LINES: usize = 20;
 
 /// Watches one worker in a pane.
 pub(super) struct PaneWatcher<'s, 'a> {
@@ -72,9 +67,7 @@ pub(super) struct PaneWatcher<'s, 'a> {
     exit: Option<KeptExit>,
     questions: QuestionWatch,
     looked_at: Option<Instant>,
-    screen: String,
-    kept_screen: String,
-    kept_at: Option<Instant>,
+    screen: KeptScreen,
 }
 
 impl<'s, 'a> PaneWatcher<'s, 'a> {
@@ -106,9 +99,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             exit: None,
             questions: QuestionWatch::default(),
             looked_at: None,
-            screen: String::new(),
-            kept_screen: String::new(),
-            kept_at: None,
+            screen: KeptScreen::default(),
         }
     }
 
@@ -180,7 +171,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             let seconds = self.supervisor.order.timeout_seconds.unwrap_or_default();
             self.end_worker(RunState::Timeout, format!("it took more than {seconds} s"), now);
         }
-        if Ending::take_due(&mut self.ending, now) {
+        if Ending::has_become_due(&mut self.ending, now) {
             // If the keeper is gone, that is noticed elsewhere.
             drop(self.program.terminate());
         }
@@ -248,10 +239,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
 
     /// What follows from a look at its screen.
     fn looked(&mut self, look: &PaneLook) -> Result<(), CommandError> {
-        self.screen = look.screen.text();
-        if self.kept_at.is_none_or(|at| at.elapsed() > KEEP_PAUSE) {
-            self.keep_screen();
-        }
+        self.see(look);
         // Its hook asks already.
         if self.supervisor.run.question.is_some() {
             return Ok(());
@@ -339,7 +327,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             Err(error) => {
                 ledger.withdraw_prompt(&id)?;
                 if let Ok(look) = look_at(&self.pane, self.reader) {
-                    self.screen = look.screen.text();
+                    self.see(&look);
                 }
                 self.keep_screen();
                 let reason = format!("its prompt was not taken: {error}");
@@ -413,14 +401,14 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         if turns.ours_over > self.told && free_for >= SOON.min(self.look_interval()) {
             self.told = turns.ours_over;
             let words = turns.words.filter(|words| !words.trim().is_empty());
-            let words = words.unwrap_or_else(|| last_lines(&self.screen));
+            let words = words.unwrap_or_else(|| self.screen.last_lines());
             return self.tell_turn_over(words, None);
         }
         if turns.is_in_turn() && turns.is_ours && self.cut_short < turns.prompts && free_for >= CUT_SHORT {
             self.cut_short = turns.prompts;
             let trouble = look.reading.trouble.as_ref().map(|trouble| trouble.words().to_string());
             let reason = trouble.unwrap_or_else(|| "its turn was interrupted".to_string());
-            return self.tell_turn_over(last_lines(&self.screen), Some(reason));
+            return self.tell_turn_over(self.screen.last_lines(), Some(reason));
         }
         Ok(())
     }
@@ -439,20 +427,12 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         Ok(())
     }
 
-    /// Writes the screen, if it has changed. A worker must not end because that fails.
+    fn see(&mut self, look: &PaneLook) {
+        self.screen.see(look.screen.text(), self.supervisor.mesh, &self.supervisor.run.id);
+    }
+
     fn keep_screen(&mut self) {
-        if self.screen == self.kept_screen {
-            return;
-        }
-        let start = self.screen.len().saturating_sub(MOST_SCREEN);
-        let start = (start..=self.screen.len()).find(|at| self.screen.is_char_boundary(*at)).unwrap_or(0);
-        let content = &self.screen.as_bytes()[start..];
-        let written = self.supervisor.mesh.runs().write(&self.supervisor.run.id, "screen.txt", content);
-        match written {
-            Ok(()) => self.kept_screen.clone_from(&self.screen),
-            Err(error) => tracing::debug!("the screen was not kept: {error}"),
-        }
-        self.kept_at = Some(Instant::now());
+        self.screen.keep(self.supervisor.mesh, &self.supervisor.run.id);
     }
 
     fn finish(mut self, has_lost_keeper: bool) -> Result<RunFinish, CommandError> {
@@ -508,10 +488,4 @@ fn read_apart(mut reports: KeptReports) -> Receiver<KeptNews> {
     // Without a thread the channel is closed, which counts as a keeper that is gone.
     drop(std::thread::Builder::new().name("pane reports".to_string()).stack_size(256 * 1024).spawn(read));
     news
-}
-
-/// The end of a screen.
-fn last_lines(screen: &str) -> String {
-    let lines: Vec<&str> = screen.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }

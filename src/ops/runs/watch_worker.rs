@@ -143,7 +143,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
             let seconds = self.supervisor.order.timeout_seconds.unwrap_or_default();
             self.end_worker(RunState::Timeout, format!("it took more than {seconds} s"), now);
         }
-        if Ending::take_due(&mut self.ending, now) {
+        if Ending::has_become_due(&mut self.ending, now) {
             // If the keeper is gone, that is noticed elsewhere.
             drop(self.program.terminate());
         }
