@@ -63,6 +63,8 @@ Let others work for you:
   tell         Type a prompt for an agent, answer its dialog or question, or end its turn
   mode         Show or set what agents may do in this repository
   budget       Show or set what all runs of this repository may use up together
+  up           Make the tmux session of this project, with the chat in its first window
+  down         End the runs of this project in order, and close its tmux session
   workers      List the kinds of workers, and the harnesses and local models for them
 
 Look around:

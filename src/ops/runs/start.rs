@@ -29,7 +29,7 @@ use super::worker_call;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::screens::project_session::{self, project_of};
+use crate::ops::screens::project_session::{self, FirstWindow, project_of};
 use crate::ops::tasks::withdraw_claim;
 
 /// The command that a supervisor runs: `msg --mesh MESH supervise RUN DIR`. It is not in the help: only `msg` calls it.
@@ -98,7 +98,7 @@ pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandErro
     if let Some(pane) = &new.order.pane {
         // Here, and not in the supervisor: a tmux server that a supervisor starts would be below it.
         let server = TmuxServer::at(TmuxSocket::Path(pane.socket.clone().into()));
-        project_session::ensure(&op.home, &server, &project_of(&new.root))?;
+        project_session::ensure(&op.home, &server, &project_of(&new.root), &FirstWindow::SHELL)?;
     }
     let id = mesh.runs().make()?;
     run.id = id.clone();

@@ -17,7 +17,7 @@ use super::supervisor::{RunFinish, Supervisor};
 use super::watch_pane::PaneWatcher;
 use super::worker_call::WorkerLaunch;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::screens::project_session::{self, project_of};
+use crate::ops::screens::project_session::{self, FirstWindow, project_of};
 
 /// The longest name of a window.
 const MOST_NAME: usize = 40;
@@ -36,7 +36,7 @@ impl Supervisor<'_> {
         let server = TmuxServer::at(TmuxSocket::Path(order.socket.clone().into()));
         let project = project_of(Path::new(self.run.project.as_ref().unwrap_or(&self.run.root)));
         // It may have been closed while the run was queued.
-        let session = project_session::ensure(&self.op.home, &server, &project)?;
+        let session = project_session::ensure(&self.op.home, &server, &project, &FirstWindow::SHELL)?;
         let watch = self.mesh.watch(WatchTarget::Run(&self.run.id))?.ok();
         let msg = program::to_record().map_err(|error| failed(error.to_string()))?;
         let call = KeptCall {

@@ -1,6 +1,7 @@
 //! The tmux session of a project: the chat in its first window, workers in others. It has the name of the repository's
 //! directory, and an option with the path, so that two repositories with one name don't share it.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,10 +21,26 @@ use super::agent_pane::pane_locks;
 pub(in crate::ops) const PROJECT_OPTION: &str = "@ravenry-project";
 /// The name of the window with a shell, in a session that `msg up` has not made.
 const SHELL_WINDOW: &str = "shell";
+/// The name of the window with the chat.
+pub(in crate::ops) const CHAT_WINDOW: &str = "chat";
 /// How long somebody else may be making a session.
 const LOCK_LIMIT: Duration = Duration::from_secs(30);
 /// How many names are tried.
 const MOST_NAMES: usize = 1000;
+
+/// The first window of a session that has to be made.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ops) struct FirstWindow<'a> {
+    pub(in crate::ops) name: &'a str,
+    /// The program and its arguments; without any, the user's shell.
+    pub(in crate::ops) argv: &'a [&'a OsStr],
+    pub(in crate::ops) variables: &'a [(&'a str, &'a str)],
+}
+
+impl FirstWindow<'_> {
+    /// A shell, for whoever looks at the session.
+    pub(in crate::ops) const SHELL: Self = Self { name: SHELL_WINDOW, argv: &[], variables: &[] };
+}
 
 /// The directory of the project that `dir` belongs to: the main work tree of its repository, or itself.
 pub(in crate::ops) fn project_of(dir: &Path) -> PathBuf {
@@ -42,11 +59,12 @@ pub(in crate::ops) fn find(server: &TmuxServer, project: &Path) -> Result<Option
     Ok(sessions.into_iter().find(|session| session.option == project).map(|session| session.name))
 }
 
-/// The session of that project. If there is none, it is made with a shell in its first window.
+/// The session of that project. If there is none, it is made with that window.
 pub(in crate::ops) fn ensure(
     home: &Home,
     server: &TmuxServer,
     project: &Path,
+    first: &FirstWindow<'_>,
 ) -> Result<String, CommandError> {
     if let Some(name) = find(server, project)? {
         return Ok(name);
@@ -57,16 +75,16 @@ pub(in crate::ops) fn ensure(
     // Somebody else may have made it meanwhile.
     match find(server, project)? {
         Some(name) => Ok(name),
-        None => make(server, project),
+        None => make(server, project, first),
     }
 }
 
-fn make(server: &TmuxServer, project: &Path) -> Result<String, CommandError> {
+fn make(server: &TmuxServer, project: &Path, first: &FirstWindow<'_>) -> Result<String, CommandError> {
     let left_out = foreign_variables();
     for number in 1..=MOST_NAMES {
         let name = session_name(project, number);
-        let window =
-            NewWindow { session: &name, name: SHELL_WINDOW, dir: project, argv: &[], variables: &[] };
+        let FirstWindow { name: window, argv, variables } = *first;
+        let window = NewWindow { session: &name, name: window, dir: project, argv, variables };
         match server.new_session(&window, &left_out) {
             Err(TmuxError::SessionExists(_)) => {}
             made => {

@@ -80,8 +80,17 @@ impl TmuxServer {
 
     /// Opens a window in a session. Whoever looks at the session keeps their window.
     pub fn new_window(&self, window: &NewWindow<'_>) -> Result<PaneInfo, TmuxError> {
-        let target = session_target(window.session);
-        let call = self.call().words(["new-window", "-d", "-t", &target]);
+        self.open_window(window, &["-t", &session_target(window.session)])
+    }
+
+    /// Opens a window before all others of a session. Whoever looks at the session keeps their window.
+    pub fn new_first_window(&self, window: &NewWindow<'_>) -> Result<PaneInfo, TmuxError> {
+        // `^` is the one with the lowest number.
+        self.open_window(window, &["-b", "-t", &format!("{}^", session_target(window.session))])
+    }
+
+    fn open_window(&self, window: &NewWindow<'_>, place: &[&str]) -> Result<PaneInfo, TmuxError> {
+        let call = self.call().words(["new-window", "-d"]).words(place);
         let told = with_program(call, window).run().map_err(|error| match error {
             TmuxError::NoSession(_) => TmuxError::NoSession(window.session.to_string()),
             error => error,

@@ -3,6 +3,7 @@
 mod keeping;
 mod launching;
 mod pasting;
+mod project;
 mod server;
 mod stand_in;
 mod telling;

@@ -99,6 +99,8 @@ commands! {
     Tell(tell::TellArgs) = "tell";
     Mode(mode::ModeArgs) = "mode";
     Budget(budget::BudgetArgs) = "budget";
+    Up(up::UpArgs) = "up";
+    Down(down::DownArgs) = "down";
     Workers(workers::WorkersArgs) = "workers";
     Tui(tui::TuiArgs) = "tui";
     Agents(agents::AgentsArgs) = "agents" ["list", "ls"];

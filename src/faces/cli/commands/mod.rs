@@ -16,6 +16,7 @@ pub(super) mod contest;
 pub(super) mod delegate;
 pub(super) mod demo;
 pub(super) mod doctor;
+pub(super) mod down;
 pub(super) mod evict;
 pub(super) mod feed;
 mod grammar;
@@ -59,6 +60,7 @@ pub(super) mod topics;
 pub(super) mod tui;
 pub(super) mod unclaim;
 pub(super) mod uninstall;
+pub(super) mod up;
 pub(super) mod wait;
 pub(super) mod waiter;
 pub(super) mod watch;
@@ -157,6 +159,8 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Tell(args) => call.in_context(|op| tell::run(op, args, call.ui)),
         Command::Budget(args) => call.in_context(|op| budget::run(op, args)),
         Command::Mode(args) => call.in_context(|op| mode::run(op, args)),
+        Command::Up(args) => call.in_context(|op| up::run(op, args)),
+        Command::Down(args) => call.in_context(|op| down::run(op, args, call.ui)),
         Command::Workers(args) => call.in_context(|op| workers::run(op, args, call.ui)),
         Command::Send(args) => call.in_context(|op| send::run(op, args)),
         Command::Broadcast(args) => call.in_context(|op| broadcast::run(op, args)),

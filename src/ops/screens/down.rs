@@ -1,0 +1,147 @@
+//! `msg down`: the orderly end of what goes on in this project. No new runs start, workers are told and ended, their
+//! ends are recorded, and the tmux session is closed.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::domain::runs::{Run, RunState};
+use crate::store::{DrainingMark, Mesh, StopOrder, StopUrgency};
+use crate::sys::clock;
+use crate::sys::environment::variable;
+use crate::sys::tmux::{TmuxError, TmuxServer, TmuxSocket};
+
+use super::project_session::{self, project_of, tmux_error};
+use crate::ops::agents::identity;
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::runs::list::find;
+
+/// How long workers have to wrap up. Their supervisors end them after 30 s.
+const WRAP_UP_LIMIT: Duration = Duration::from_secs(45);
+/// How long it takes at most in all.
+const LIMIT: Duration = Duration::from_secs(75);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// What was ended.
+#[derive(Debug, Default)]
+pub struct DownReport {
+    /// The runs that went on, as they are now.
+    pub runs: Vec<Run>,
+    /// The session that was closed.
+    pub closed: Option<String>,
+    /// The session that was left open, because we are in it.
+    pub left: Option<String>,
+}
+
+/// Ends what goes on in this project; `say` gets a line for each step.
+pub fn down(op: &Op, say: &mut dyn FnMut(&str)) -> Result<DownReport, CommandError> {
+    let project = project_of(&op.cwd);
+    let mut report = DownReport::default();
+    if let Some(mesh) = op.mesh()? {
+        let by =
+            identity::caller(op).map_or_else(|_| "a person".to_string(), |it| it.1.agent.name.to_string());
+        mesh.runs().begin_draining(&DrainingMark { by: by.clone(), since: clock::now() })?;
+        say("no new runs are started");
+        let ended = end_runs(op, &mesh, &project, &by, say);
+        // Other projects of the mesh go on.
+        mesh.runs().end_draining()?;
+        report.runs = ended?;
+    }
+    close_session(op, &project, &mut report, say)?;
+    let left: Vec<String> =
+        report.runs.iter().filter(|run| !run.state.is_final()).map(|run| run.id.to_string()).collect();
+    if left.is_empty() {
+        return Ok(report);
+    }
+    let text = format!("{} did not end within {} s", left.join(", "), LIMIT.as_secs());
+    let hint = "`msg runs stop ID --now` ends a run at once";
+    Err(CommandError::new(CommandErrorKind::TimedOut, text).facts("runs", left).hint(hint))
+}
+
+/// Stops the runs of the project, and waits until they have ended.
+fn end_runs(
+    op: &Op,
+    mesh: &Mesh,
+    project: &Path,
+    by: &str,
+    say: &mut dyn FnMut(&str),
+) -> Result<Vec<Run>, CommandError> {
+    let is_here = |run: &Run| project_of(Path::new(run.project.as_ref().unwrap_or(&run.root))) == project;
+    let mut runs = Vec::new();
+    for run in mesh.runs().list()?.runs {
+        let run = find(op, run.id.as_str())?;
+        if !run.state.is_final() && is_here(&run) {
+            runs.push(run);
+        }
+    }
+    if runs.is_empty() {
+        say("no run goes on");
+        return Ok(runs);
+    }
+    for run in &runs {
+        let order = StopOrder { by: by.to_string(), urgency: StopUrgency::WrapUp };
+        mesh.runs().ask_to_stop(&run.id, &order)?;
+        say(&format!("told run {} ({}) to wrap up", run.id, run.profile));
+    }
+    let started = Instant::now();
+    let mut is_hurried = false;
+    while started.elapsed() < LIMIT && runs.iter().any(|run| !run.state.is_final()) {
+        for run in runs.iter_mut().filter(|run| !run.state.is_final()) {
+            let now = find(op, run.id.as_str())?;
+            if now.state.is_final() {
+                let state = if now.state == RunState::Interrupted { "interrupted" } else { now.state.name() };
+                say(&format!("run {} has ended: {state}", now.id));
+            }
+            *run = now;
+        }
+        if !is_hurried && started.elapsed() > WRAP_UP_LIMIT {
+            is_hurried = true;
+            for run in runs.iter().filter(|run| !run.state.is_final()) {
+                let order = StopOrder { by: by.to_string(), urgency: StopUrgency::Now };
+                mesh.runs().ask_to_stop(&run.id, &order)?;
+                say(&format!("run {} is ended now", run.id));
+            }
+        }
+        clock::pause(LOOK_EVERY);
+    }
+    Ok(runs)
+}
+
+/// Closes the session of the project, unless we are in it.
+fn close_session(
+    op: &Op,
+    project: &Path,
+    report: &mut DownReport,
+    say: &mut dyn FnMut(&str),
+) -> Result<(), CommandError> {
+    let server = TmuxServer::find(op.settings.tmux_socket());
+    let Some(name) = project_session::find(&server, project)? else {
+        say("there is no tmux session of this project");
+        return Ok(());
+    };
+    if is_inside(&server, &name)? {
+        say(&format!("the tmux session {name} stays, because this command runs in it"));
+        report.left = Some(name);
+        return Ok(());
+    }
+    match server.end_session(&name) {
+        Ok(()) | Err(TmuxError::NoSession(_) | TmuxError::NoServer(_)) => {}
+        Err(error) => return Err(tmux_error(error)),
+    }
+    say(&format!("the tmux session {name} is closed"));
+    report.closed = Some(name);
+    Ok(())
+}
+
+/// Whether this process runs in a pane of that session.
+fn is_inside(server: &TmuxServer, session: &str) -> Result<bool, CommandError> {
+    let is_server = TmuxSocket::of_environment().is_some_and(|own| own.path() == server.socket().path());
+    let Some(pane) = variable("TMUX_PANE").filter(|_| is_server) else { return Ok(false) };
+    match server.list_panes() {
+        Err(TmuxError::NoServer(_)) => Ok(false),
+        panes => Ok(panes
+            .map_err(tmux_error)?
+            .iter()
+            .any(|info| info.session == session && info.id.as_str() == pane)),
+    }
+}
