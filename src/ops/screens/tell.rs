@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::domain::runs::{Run, RunQuestion};
 use crate::domain::screens::{Dialog, HookSign, HookSigns, HookStep, HookStepKind, ScreenState};
 use crate::domain::{Agent, AgentName, shell_word};
-use crate::harness::ancestry;
 use crate::harness::screen::ScreenReader;
+use crate::harness::{self, ancestry};
 use crate::store::Mesh;
-use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane};
+use crate::sys::tmux::{PaneId, PaneInfo, TmuxError, TmuxPane, TmuxSocket};
 use crate::sys::{clock, process};
 
 use super::agent_pane;
@@ -67,7 +67,9 @@ pub struct ToldDialog {
 
 /// An agent and its terminal.
 struct ScreenTarget {
-    agent: Agent,
+    /// Its name, or the id of the run whose worker has not joined yet.
+    name: AgentName,
+    agent: Option<Agent>,
     pane: TmuxPane,
     reader: &'static dyn ScreenReader,
 }
@@ -90,11 +92,12 @@ pub fn prompt(op: &Op, name: &str, text: &str) -> Result<Told, CommandError> {
         return Err(CommandError::new(CommandErrorKind::InvalidValue, error)
             .hint("begin with a word: `Run: /review` instead of `/review`"));
     }
+    let run = addressee.run.as_ref().filter(|run| run.pane.is_some()).map(|run| run.id.clone());
     let target = target(addressee, name)?;
     let held = hold(op, &target)?;
-    let agent = &target.agent;
+    let Some(agent) = &target.agent else { return Err(not_joined(name)) };
     if is_in_turn(HookFacts::read(&mesh, agent)?.signs) {
-        return Err(refused(agent, &TypingError::Obstacle(PromptObstacle::Turn)));
+        return Err(refused(&agent.name, &TypingError::Obstacle(PromptObstacle::Turn)));
     }
     let (started, mark) = (clock::now().as_millisecond(), HookStep::mark_of(&text));
     let is_ours = |step: &HookStep| {
@@ -102,8 +105,16 @@ pub fn prompt(op: &Op, name: &str, text: &str) -> Result<Told, CommandError> {
         is_prompt && step.mark.as_ref() == Some(&mark)
     };
     let has_begun = || Ok(Some(mesh.hooks().steps(&agent.session)?.all().iter().any(is_ours)));
-    let proof = held.type_prompt(&text, has_begun).map_err(|error| {
-        let refused = refused(agent, &error);
+    // Its supervisor tells the parent when the turn of this prompt is over.
+    if let Some(run) = &run {
+        mesh.runs().announce_prompt(run)?;
+    }
+    let typed = held.type_prompt(&text, has_begun);
+    if let (Some(run), Err(_)) = (&run, &typed) {
+        mesh.runs().withdraw_prompt(run)?;
+    }
+    let proof = typed.map_err(|error| {
+        let refused = refused(&agent.name, &error);
         match (error, held.look()) {
             // Whoever reads this decides what becomes of the text.
             (TypingError::NotShown | TypingError::NotTaken, Ok(look)) => {
@@ -121,8 +132,8 @@ pub fn interrupt(op: &Op, name: &str) -> Result<Told, CommandError> {
     let addressee = find(op, &mesh, name)?;
     authorise(op, &mesh, &addressee, name)?;
     let target = target(addressee, name)?;
-    let look = hold(op, &target)?.interrupt().map_err(|error| refused(&target.agent, &error))?;
-    Ok(Told::Interrupt { agent: target.agent.name, state: look.reading.state })
+    let look = hold(op, &target)?.interrupt().map_err(|error| refused(&target.name, &error))?;
+    Ok(Told::Interrupt { agent: target.name, state: look.reading.state })
 }
 
 /// Answers the question that is open: the one that was sent as mail, else the dialog on the screen.
@@ -143,7 +154,7 @@ pub fn answer(op: &Op, request: &TellAnswer) -> Result<Told, CommandError> {
     let answerer = authorise(op, &mesh, &addressee, &request.name)?;
     let target = target(addressee, &request.name)?;
     let held = hold(op, &target)?;
-    let agent = &target.agent;
+    let agent = &target.name;
     let look = held.look().map_err(|error| refused(agent, &error))?;
     let dialog = open_dialog_at(agent, &look)?;
     match (&wanted, &answerer) {
@@ -151,10 +162,10 @@ pub fn answer(op: &Op, request: &TellAnswer) -> Result<Told, CommandError> {
         (Some(_), _) => return Err(refused(agent, &TypingError::AnotherDialog(dialog))),
         // It may mean an earlier one.
         (None, Answerer::Agent(_)) => {
-            let text = format!("which dialog of {}? The open one has the id {}", agent.name, dialog.id());
-            let line = answer_line(&agent.name, &request.choice, &dialog);
+            let text = format!("which dialog of {}? The open one has the id {}", agent, dialog.id());
+            let line = answer_line(agent, &request.choice, &dialog);
             return Err(with_dialog(CommandError::new(CommandErrorKind::NoQuestion, text), &dialog)
-                .hint(format!("look at it with `msg look {}`, then run `{line}`", agent.name)));
+                .hint(format!("look at it with `msg look {}`, then run `{line}`", agent)));
         }
         (None, Answerer::Person(_)) => {}
     }
@@ -169,7 +180,7 @@ pub fn answer(op: &Op, request: &TellAnswer) -> Result<Told, CommandError> {
     };
     let after = held.answer(&dialog.id(), choice).map_err(|error| refused(agent, &error))?;
     let (state, next) = after.map_or((None, None), |look| (look.reading.state, look.reading.dialog));
-    Ok(Told::Dialog(ToldDialog { agent: agent.name.clone(), dialog, choice, state, next }))
+    Ok(Told::Dialog(ToldDialog { agent: agent.clone(), dialog, choice, state, next }))
 }
 
 /// The dialog that is open on the screen of an agent, for a person who is about to answer it. `None` if what would be
@@ -184,8 +195,8 @@ pub fn open_dialog(op: &Op, name: &str) -> Result<Option<Dialog>, CommandError> 
     }
     authorise(op, &mesh, &addressee, name)?;
     let target = target(addressee, name)?;
-    let look = hold(op, &target)?.look().map_err(|error| refused(&target.agent, &error))?;
-    open_dialog_at(&target.agent, &look).map(Some)
+    let look = hold(op, &target)?.look().map_err(|error| refused(&target.name, &error))?;
+    open_dialog_at(&target.name, &look).map(Some)
 }
 
 /// The command that answers a dialog.
@@ -272,6 +283,9 @@ fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<Addressee, CommandError> {
 
 /// Whether its screen can be read.
 fn has_screen(addressee: &Addressee) -> bool {
+    if addressee.agent.is_none() {
+        return addressee.run.as_ref().and_then(unjoined_target).is_some();
+    }
     addressee.agent.as_ref().is_some_and(|agent| {
         let pane = agent_pane::pane_of(agent);
         let is_shown = |pane: &TmuxPane| pane.info().is_ok_and(|info| is_shown(&info, agent));
@@ -311,13 +325,14 @@ fn target(addressee: Addressee, name: &str) -> Result<ScreenTarget, CommandError
         CommandError::new(CommandErrorKind::NoScreen, why)
             .hint(format!("write to it instead: `msg send {} TEXT`", shell_word(name)))
     };
+    let unjoined = addressee.run.as_ref().and_then(unjoined_target);
     let Some(agent) = addressee.agent else {
         if let Some(run) = addressee.run.filter(|run| run.state.is_final()) {
             let text = format!("run {} has ended: {}", run.id, run.outcome());
             let error = CommandError::new(CommandErrorKind::NotRunning, text);
             return Err(error.fact("state", run.state.name()));
         }
-        return Err(no_screen(format!("the worker of {name} has not joined yet")));
+        return unjoined.ok_or_else(|| not_joined(name));
     };
     let Some(reader) = reader_of(&agent) else {
         return Err(no_screen(format!("{} runs in a program whose screen msg can't read", agent.name)));
@@ -326,17 +341,34 @@ fn target(addressee: Addressee, name: &str) -> Result<ScreenTarget, CommandError
         return Err(no_screen(format!("{} is not in a tmux pane", agent.name)));
     };
     match pane.info() {
-        Ok(info) if is_shown(&info, &agent) => Ok(ScreenTarget { agent, pane, reader }),
+        Ok(info) if is_shown(&info, &agent) => {
+            Ok(ScreenTarget { name: agent.name.clone(), agent: Some(agent), pane, reader })
+        }
         Ok(_) => Err(no_screen(format!("{} is not what its tmux pane shows", agent.name))),
-        Err(error) => Err(refused(&agent, &error.into())),
+        Err(error) => Err(refused(&agent.name, &error.into())),
     }
+}
+
+/// The terminal of a worker that has not joined yet, because it shows a dialog at its start.
+fn unjoined_target(run: &Run) -> Option<ScreenTarget> {
+    let its = run.pane.as_ref().filter(|_| !run.state.is_final())?;
+    let reader = harness::support(harness::parse(run.harness.as_deref()?)?)?.screen()?;
+    let pane = TmuxPane::new(TmuxSocket::Path(its.socket.clone().into()), PaneId::new(&its.id).ok()?);
+    let is_its = pane.info().is_ok_and(|info| info.pid == its.keeper.pid() && !info.is_dead);
+    let name = run.agent.clone().or_else(|| AgentName::new(run.id.as_str()).ok())?;
+    is_its.then_some(ScreenTarget { name, agent: None, pane, reader })
+}
+
+fn not_joined(name: &str) -> CommandError {
+    let text = format!("the worker of {name} has not joined yet");
+    CommandError::new(CommandErrorKind::NoScreen, text).hint("`msg runs show` says what it waits for")
 }
 
 fn hold<'t>(op: &Op, target: &'t ScreenTarget) -> Result<HeldPane<'t>, CommandError> {
     Ok(HeldPane::hold(&agent_pane::pane_locks(&op.home), &target.pane, target.reader)?)
 }
 
-fn open_dialog_at(agent: &Agent, look: &PaneLook) -> Result<Dialog, CommandError> {
+fn open_dialog_at(agent: &AgentName, look: &PaneLook) -> Result<Dialog, CommandError> {
     if look.capture.is_in_mode {
         return Err(refused(agent, &TypingError::Obstacle(PromptObstacle::ScrolledBack)));
     }
@@ -365,8 +397,7 @@ fn checked_text(text: &str) -> Result<String, CommandError> {
 }
 
 /// The error for something that was not typed, or not confirmed.
-fn refused(agent: &Agent, error: &TypingError) -> CommandError {
-    let name = &agent.name;
+fn refused(name: &AgentName, error: &TypingError) -> CommandError {
     let new = |kind| CommandError::new(kind, format!("{name}: {error}"));
     let look = format!("look at it with `msg look {name}`");
     match error {

@@ -101,11 +101,18 @@ fn a_worker_in_tmux_takes_its_task_once_and_goes_on_after_its_turn() {
     let page = env.run(&["runs", "show", &id]).expect_code(0).stdout;
     assert!(page.contains(&format!("tmux       {place} (%")), "{page}");
     assert!(env.run(&["runs", "log", &id]).expect_code(0).stdout.contains("● I did: größer"));
+    // The turn of the next prompt is told as well.
+    env.ok(&["tell", "Mason", "and now this"]);
+    wait_until("its parent is told again", || {
+        mail = env.ok(&["read", "--as", "Robin"])["messages"].clone();
+        mail[0].is_object()
+    });
+    assert!(mail[0]["text"].as_str().unwrap().contains("I did: and now this"), "{mail}");
     env.ok(&["runs", "stop", &id]);
     let run = wait_for_state(env, &id, "stopped");
-    assert_eq!(run["result"], "I did: größer → 日本語 🙂;");
+    assert_eq!(run["result"], "I did: and now this");
     nothing_is_left(&clients, &id);
-    assert_eq!(clients.prompts().len(), 1);
+    assert_eq!(clients.prompts(), [task, "and now this"]);
 }
 
 #[test]
@@ -191,10 +198,9 @@ fn a_trust_dialog_is_reported_and_answered_only_if_that_was_asked_for() {
     let answer = run["answerWith"].as_str().unwrap();
     assert!(answer.starts_with(&format!("msg tell {id} --answer CHOICE --question ")), "{answer}");
     assert!(clients.prompts().is_empty());
-    // A person answers it in the pane.
-    let pane = run["tmux"]["pane"].as_str().unwrap();
-    clients.tmux.ask(&["send-keys", "-t", pane, "Down"]);
-    clients.tmux.ask(&["send-keys", "-t", pane, "Enter"]);
+    // It has not joined yet, and is known by its run.
+    let question = answer.rsplit(' ').next().unwrap();
+    env.ok(&["tell", &id, "--answer", "yes", "--question", question]);
     wait_for_state(env, &id, "done");
     assert_eq!(clients.prompts(), ["exit now"]);
     let id = id_of(&clients.started(&["exit again", "--accept-trust", "--detach"]));
