@@ -26,7 +26,7 @@
 //! | `index` | `store::agents::registry_index` |
 //! | `repositories/<repository>` | `store::agents::repository_records` |
 //! | `modes/<repository>` | `store::runs::modes` |
-//! | `hooks/`, `trouble.jsonl` | `store::hooks::hook_state`; activity of a session and its waiter: `store::hooks::session_states`; what it was offered: `store::hooks::knowledge_marks` |
+//! | `hooks/`, `trouble.jsonl` | `store::hooks::hook_state`; activity of a session and its waiter: `store::hooks::session_states`; what its hooks reported last: `store::hooks::hook_steps`; what it was offered: `store::hooks::knowledge_marks` |
 //! | `contests/<id>.<round>` | `store::agents::contest_tokens` |
 //! | `claims.json` | `store::tasks::claims`; changes: `store::staged_change` |
 //! | `completions.json` | `store::tasks::completions`; changes: `store::staged_change` |

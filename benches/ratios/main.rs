@@ -47,6 +47,7 @@ mod replay;
 mod report;
 mod runs;
 mod scratch;
+mod screens;
 mod search;
 mod seeding;
 mod staleness;
@@ -63,7 +64,7 @@ use report::Weather;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 24] = [
+const MEASUREMENTS: [(&str, Measurement); 25] = [
     ("start", start::measure),
     ("statusline", statusline::measure),
     ("feed", feed::measure),
@@ -87,6 +88,7 @@ const MEASUREMENTS: [(&str, Measurement); 24] = [
     ("idle", watching::idle),
     ("readers", readers::measure),
     ("runs", runs::measure),
+    ("look", screens::measure),
     // Last: after many removals, some file systems create files slowly for a while.
     ("read", messages::drain),
 ];

@@ -158,6 +158,8 @@ settings! {
         "the tmux server for `msg run --tmux` and `msg up` outside of tmux: a name (`tmux -L`) or a path (`tmux -S`)"
     "lookSeconds", User => look_seconds: BoundedNumber<0, 3600> = BoundedNumber(2.0);
         "seconds between two looks at the screen of a worker in tmux"
+    "lookPace", User => look_pace: BoundedNumber<0, 100> = BoundedNumber(1.0);
+        "how long to wait between two looks at a screen, as a multiple of the usual time"
     "notify", User => notify: CommandWords = CommandWords(Vec::new());
         "a command that is run for each change of a run, with the run's id and state as its last arguments"
     "lockTimeout", User => lock_timeout: BoundedNumber<0, 3600> = BoundedNumber(10.0);
@@ -251,6 +253,12 @@ impl Settings {
             }
             built_in => NameTheme::built_in(built_in.word()),
         }
+    }
+
+    /// The time between two looks at a screen that usually are that far apart.
+    pub fn look_interval(&self, usual: Duration) -> Duration {
+        const LEAST: Duration = Duration::from_millis(50);
+        usual.mul_f64(self.look_pace.0).max(LEAST)
     }
 
     /// How often waiting mail may keep an agent going per prompt of its user.

@@ -33,6 +33,7 @@ pub const UNASKED_COMMANDS: &[&str] = &[
     "learn",
     "leave",
     "list",
+    "look",
     "ls",
     "overlaps",
     "read",

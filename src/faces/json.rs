@@ -9,6 +9,7 @@ pub(super) mod overlap;
 pub(super) mod query;
 pub(super) mod record;
 pub(super) mod run;
+pub(super) mod sight;
 pub(super) mod task_lines;
 pub(super) mod worker;
 
@@ -24,6 +25,7 @@ use crate::ops::{
     PathVerdict, RefusedCopy,
 };
 use crate::store::{Claim, Completion, iso};
+use crate::sys::tmux::geometry::ScreenCorner;
 
 /// An agent. A struct instead of a [`Value`], because there may be a thousand of them.
 #[derive(Serialize)]
@@ -54,6 +56,11 @@ pub(super) struct AgentJson<'a> {
     tokens: u64,
     files_modified: &'a [String],
     last_tool_call: Option<&'a str>,
+    /// Where its terminal is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    corner: Option<&'static str>,
 }
 
 impl<'a> AgentJson<'a> {
@@ -85,6 +92,8 @@ impl<'a> AgentJson<'a> {
             tokens: profile.tokens,
             files_modified: &profile.files_modified,
             last_tool_call: profile.last_tool_call.as_deref(),
+            place: profile.seat.as_ref().and_then(|seat| seat.address.as_deref()),
+            corner: profile.seat.as_ref().and_then(|seat| seat.corner).map(ScreenCorner::name),
         }
     }
 }

@@ -24,6 +24,8 @@ pub enum WatchTarget<'a> {
     Fingerprint(Option<&'a Agent>),
     /// The files of a run.
     Run(&'a RunId),
+    /// What hooks record about sessions, and the files of a run.
+    Hooks(Option<&'a RunId>),
     /// What is recorded of agents' headings, and the mesh's feed.
     Awareness,
     /// The mesh's feed, and that of the project.
@@ -76,6 +78,12 @@ impl Mesh {
                 [layout.root().to_path_buf(), layout.registry()].into_iter().chain(inboxes).collect()
             }
             WatchTarget::Run(id) => vec![layout.run(id)],
+            WatchTarget::Hooks(run) => {
+                // Until there are hooks, watch the parent directory.
+                let hooks = Some(layout.hooks()).filter(|dir| dir.is_dir());
+                let hooks = hooks.unwrap_or_else(|| layout.root().to_path_buf());
+                std::iter::once(hooks).chain(run.map(|id| layout.run(id))).collect()
+            }
             WatchTarget::Awareness => {
                 // Until there are both, watch the parent directory.
                 let dirs = [layout.directory("awareness"), layout.feed()];

@@ -5,6 +5,7 @@
 pub mod bounded_run;
 pub mod children;
 pub mod clock;
+pub mod desktop;
 pub mod detached;
 pub mod directory_trust;
 pub mod environment;

@@ -45,6 +45,7 @@ mod run_trees;
 mod runs;
 mod safety;
 mod scripted_model;
+mod seeing;
 mod selftest;
 mod statusline;
 mod support;

@@ -56,6 +56,8 @@ pub enum VerdictBasis {
     Hooks,
     Screen,
     HooksAndScreen,
+    /// What the supervisor of its run has recorded.
+    Run,
     Nothing,
 }
 
@@ -66,6 +68,7 @@ impl VerdictBasis {
             Self::Hooks => "hooks",
             Self::Screen => "screen",
             Self::HooksAndScreen => "hooks_and_screen",
+            Self::Run => "run",
             Self::Nothing => "nothing",
         }
     }

@@ -26,7 +26,7 @@ Talk:
   read         Take your unread mail
   inbox        Show your unread mail without taking it
   watch        Follow your inbox
-  wait         Block until there is mail
+  wait         Block until there is mail, or until an agent is in a state
   show         Show one message in full
   ack          Acknowledge messages, or list those that need it
   receipt      Show what became of a message you sent
@@ -60,6 +60,7 @@ Let others work for you:
   batch        Start a worker for each task of a list
   chain        Start workers one after the other, each with the result of the one before
   runs         List runs of workers, and look at one
+  look         Show an agent's screen, and what it is doing
   tell         Type a prompt for an agent, answer its dialog or question, or end its turn
   mode         Show or set what agents may do in this repository
   budget       Show or set what all runs of this repository may use up together

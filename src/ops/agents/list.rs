@@ -9,7 +9,7 @@ use crate::sys::{clock, process};
 use super::bury::bury_in_passing;
 use super::identity;
 use super::names::{self, with_nearest};
-use super::profile::{AgentProfile, claims_to_look_at};
+use super::profile::{AgentProfile, add_seats, claims_to_look_at};
 use super::stuck;
 use crate::ops::context::FolderScope;
 use crate::ops::effects::Op;
@@ -71,7 +71,9 @@ impl AgentList {
 }
 
 pub fn agents(op: &Op, filter: AgentFilter) -> Result<AgentList, CommandError> {
-    look(op, filter, show_life)
+    let mut listing = look(op, filter, show_life)?;
+    add_seats(op, &mut listing.agents);
+    Ok(listing)
 }
 
 /// Like [`agents`], for a screen that refreshes by itself: that is not a sign of life.
@@ -166,7 +168,8 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(AgentProfile, AgentRelation),
     if let Some(record) = known.filter(|record| record.is_live()) {
         let me = identity::caller_if_certain(op, &mesh, &census).map(|agent| agent.name);
         show_life(op, &mesh, me.as_ref());
-        let profile = AgentProfile::look(op, &mesh, record.agent.clone())?;
+        let mut profile = AgentProfile::look(op, &mesh, record.agent.clone())?;
+        add_seats(op, std::slice::from_mut(&mut profile));
         stuck::report(op, &mesh, [&profile]);
         return Ok((profile, AgentRelation::of(&record.agent.name, me.as_ref())));
     }

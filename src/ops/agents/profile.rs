@@ -9,6 +9,7 @@ use crate::sys::{clock, process};
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
+use crate::ops::screens::seat::{AgentSeat, seats};
 
 /// What a registration says, and what is known beyond it.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub struct AgentProfile {
     pub files_modified: Vec<String>,
     /// Its last recorded action: `edit: src/a.rs`, `test: passed`.
     pub last_tool_call: Option<String>,
+    /// Where its terminal is, if somebody looked for that.
+    pub seat: Option<AgentSeat>,
 }
 
 impl AgentProfile {
@@ -89,8 +92,16 @@ impl AgentProfile {
             tokens,
             files_modified,
             last_tool_call,
+            seat: None,
         })
     }
+}
+
+/// Finds out where these agents sit.
+pub(in crate::ops) fn add_seats(op: &Op, profiles: &mut [AgentProfile]) {
+    let agents: Vec<&Agent> = profiles.iter().map(|profile| &profile.agent).collect();
+    let seats = seats(op, &agents);
+    profiles.iter_mut().zip(seats).for_each(|(profile, seat)| profile.seat = seat);
 }
 
 /// Claims that can't be read must not hide the agents.

@@ -69,7 +69,7 @@ pub fn find(op: &Op, id: &str) -> Result<Run, CommandError> {
 }
 
 /// The run with what follows from a supervisor that is provably dead, and with its worker's name.
-pub(super) fn as_it_is(mesh: &Mesh, run: Run) -> Run {
+pub(in crate::ops) fn as_it_is(mesh: &Mesh, run: Run) -> Run {
     let is_dead = |run: &Run| mesh.runs().owner_liveness(run) == Liveness::Gone;
     let read_again = |run: &Run| mesh.runs().get(&run.id).ok().flatten();
     let (mut run, state) = judged(run, |run| run.state, is_dead, read_again);

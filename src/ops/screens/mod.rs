@@ -3,12 +3,18 @@
 
 pub(in crate::ops) mod agent_pane;
 pub mod down;
+pub mod guide;
 pub mod hook_facts;
+pub mod look;
 pub(in crate::ops) mod project_session;
+pub mod seat;
 pub mod sight;
+pub(in crate::ops) mod stall;
 pub mod tell;
 pub(in crate::ops) mod typing;
 pub mod up;
+pub mod wait_for;
+mod watched;
 
 pub use hook_facts::HookFacts;
 pub use sight::{AgentSight, NoScreen, see};

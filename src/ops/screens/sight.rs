@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::domain::screens::{CursorPlace, ProcessSign, ScreenReading, ScreenText, ScreenVerdict, decide};
+use crate::domain::runs::{Run, RunState};
+use crate::domain::screens::{
+    CursorPlace, ProcessSign, ScreenReading, ScreenState, ScreenText, ScreenVerdict, VerdictBasis, decide,
+};
 use crate::domain::{Agent, Liveness};
 use crate::harness::screen::ScreenReader;
 use crate::harness::{self, ancestry};
@@ -102,6 +105,18 @@ pub(in crate::ops) fn see_in(mesh: &Mesh, agent: &Agent) -> Result<AgentSight, C
     };
     let verdict = decide(hooks.signs, reading.as_ref(), process);
     Ok(AgentSight { agent: agent.clone(), pane, reading, hooks, process, verdict })
+}
+
+/// What a worker is doing, with what the supervisor of its run knows besides: the harness's own report of a limit, and
+/// questions that were sent to the parent.
+pub(in crate::ops) fn verdict_with_run(sight: &AgentSight, run: Option<&Run>) -> ScreenVerdict {
+    let told = |state| ScreenVerdict { state, basis: VerdictBasis::Run };
+    match (run.map(|run| run.state), sight.verdict.state) {
+        (Some(RunState::Waiting), state) if state != ScreenState::Ended => told(ScreenState::Waiting),
+        (Some(RunState::Limited), state) if state != ScreenState::Ended => told(ScreenState::Limited),
+        (Some(RunState::Starting), ScreenState::Unknown) => told(ScreenState::Starting),
+        _ => sight.verdict,
+    }
 }
 
 /// Whether its process is there.

@@ -5,6 +5,7 @@
 //! hooks/<session>.<call>.before   stamps of reserved files before a command ran
 //! hooks/<session>.knowledge       what that session was offered, asked and recorded (`knowledge_marks`)
 //! hooks/<session>.steps           what its hooks reported last (`hook_steps`)
+//! hooks/<session>.looked          hashes of the lines that its screen had when somebody looked last
 //! hooks/<session>.subagents       a line for each subagent that started (`+`) or ended (`-`) since its user last spoke
 //! trouble.jsonl                   hook calls that failed and let the tool through, for `doctor`
 //! ```
@@ -15,6 +16,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::SessionId;
+use crate::domain::screens::LookedLines;
 use crate::store::agents::session_hash::session_hash;
 use crate::store::error::StoreError;
 use crate::store::handles::HookStates;
@@ -122,6 +124,22 @@ impl HookStates<'_> {
     pub fn forget_subagents(self, session: &SessionId) -> Result<(), StoreError> {
         files::remove(&self.file(session, "subagents"))?;
         Ok(())
+    }
+
+    /// Remembers what somebody saw on the screen of that session, and returns what was seen before.
+    pub fn exchange_look(
+        self,
+        session: &SessionId,
+        now: &LookedLines,
+    ) -> Result<Option<LookedLines>, StoreError> {
+        let path = self.file(session, "looked");
+        let before = files::read_note(&path)?;
+        let before = before.map(|bytes| LookedLines::stored(&String::from_utf8_lossy(&bytes)));
+        if before.as_ref() != Some(now) {
+            self.make_dir()?;
+            self.mesh.files.replace(&path, format!("{}\n", now.text()).as_bytes())?;
+        }
+        Ok(before)
     }
 
     /// Removes the files of a session that ends.

@@ -126,6 +126,15 @@ pub(super) fn uptime() -> Option<Duration> {
     Duration::try_from_secs_f64(text.split_whitespace().next()?.parse().ok()?).ok()
 }
 
+/// The CPU time that it has used so far.
+pub(super) fn cpu_time(pid: Pid) -> Option<Duration> {
+    let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = line.rsplit(") ").next()?.split(' ').skip(11);
+    let ticks: u64 = fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?;
+    let per_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok().filter(|it| *it > 0)?;
+    Some(Duration::from_millis(ticks.saturating_mul(1000) / per_second))
+}
+
 struct Stat {
     comm: String,
     zombie: bool,

@@ -206,6 +206,11 @@ pub fn descendants_but(ancestor: Pid, is_left_out: impl Fn(Pid) -> bool) -> Vec<
     found.split_off(1)
 }
 
+/// The CPU time that a process has used so far.
+pub fn cpu_time(pid: Pid) -> Option<Duration> {
+    imp::cpu_time(pid)
+}
+
 /// The user id that `pid` runs as.
 pub fn owner(pid: Pid) -> Option<u32> {
     imp::owner(pid)

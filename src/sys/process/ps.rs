@@ -1,6 +1,7 @@
 //! Information on processes from `ps`, for systems without `/proc`.
 
 use std::process::Command;
+use std::time::Duration;
 
 use jiff::{Timestamp, Zoned, civil::DateTime, tz::TimeZone};
 
@@ -93,6 +94,20 @@ pub(super) fn is_stopped(pid: Pid) -> bool {
     fields(pid, "state=").is_some_and(|state| state.trim_start().starts_with('T'))
 }
 
+/// The CPU time that it has used so far.
+#[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
+pub(super) fn cpu_time(pid: Pid) -> Option<Duration> {
+    parse_cpu_time(&fields(pid, "time=")?)
+}
+
+/// Parses `[[days-]hours:]minutes:seconds[.hundredths]`.
+fn parse_cpu_time(text: &str) -> Option<Duration> {
+    let (days, rest) = text.trim().split_once('-').unwrap_or(("0", text.trim()));
+    let parts: Option<Vec<f64>> = rest.split(':').map(|part| part.parse().ok()).collect();
+    let seconds = parts?.into_iter().fold(0.0, |sum, part| sum * 60.0 + part);
+    Duration::try_from_secs_f64(days.parse::<f64>().ok()? * 86_400.0 + seconds).ok()
+}
+
 /// `ps` does not say it.
 #[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has a better way"))]
 pub(super) fn working_directory(_: Pid) -> Option<std::path::PathBuf> {
@@ -138,4 +153,19 @@ fn output(program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program).args(args).env("LC_ALL", "C").env("TZ", "UTC").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_string();
     (output.status.success() && !text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_times() {
+        for (text, millis) in
+            [("0:01.50", 1500), ("12:03", 723_000), ("01:00:00", 3_600_000), ("1-00:00:01", 86_401_000)]
+        {
+            assert_eq!(parse_cpu_time(text).unwrap().as_millis(), millis, "{text}");
+        }
+        assert_eq!(parse_cpu_time("soon"), None);
+    }
 }

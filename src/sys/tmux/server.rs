@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::time::Duration;
 
 use super::call::{TmuxCall, TmuxError, TmuxSocket, quoted};
 use super::pane::TmuxPane;
@@ -9,6 +10,8 @@ use super::pane_id::PaneId;
 use super::pane_info::{self, PaneInfo};
 use crate::sys::detached::TMUX_SERVER_VARIABLE;
 
+/// How long a server may take to answer somebody who can do without it.
+const BRIEF_LIMIT: Duration = Duration::from_secs(1);
 /// The size of a session that no terminal shows.
 const SIZE: (&str, &str) = ("200", "50");
 
@@ -76,6 +79,12 @@ impl TmuxServer {
     pub fn list_panes(&self) -> Result<Vec<PaneInfo>, TmuxError> {
         let told = self.call().words(["list-panes", "-a", "-F", pane_info::FORMAT]).run()?;
         told.lines().map(PaneInfo::of_line).collect()
+    }
+
+    /// Like [`Self::list_panes`], for whoever can do without it.
+    pub fn list_panes_briefly(&self) -> Result<Vec<PaneInfo>, TmuxError> {
+        let call = self.call().words(["list-panes", "-a", "-F", pane_info::FORMAT]);
+        call.run_within(BRIEF_LIMIT)?.lines().map(PaneInfo::of_line).collect()
     }
 
     /// Opens a window in a session. Whoever looks at the session keeps their window.

@@ -52,6 +52,11 @@ pub fn put_program(path: &Path, text: &str) {
     assert!(shell.wait().unwrap().success());
 }
 
+/// A host is in no terminal, whoever runs the tests in one.
+fn without_terminal(command: &mut Command) -> &mut Command {
+    command.env_remove("TMUX").env_remove("WINDOWID").stdin(Stdio::null())
+}
+
 /// Waits until `is_so` returns true.
 #[track_caller]
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -304,7 +309,7 @@ impl TestEnvironment {
     /// A process that lives until it is killed or the test is over.
     pub fn host(&self) -> u32 {
         let child =
-            Command::new("sleep").arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+            without_terminal(Command::new("sleep").arg("1000")).stdout(Stdio::null()).spawn().unwrap();
         let pid = child.id();
         self.hosts.borrow_mut().push(child);
         pid
@@ -314,7 +319,7 @@ impl TestEnvironment {
     /// however long ago the agent says it started.
     pub fn pi_host(&self) -> u32 {
         let mut command = Command::new("sleep");
-        command.arg0("pi").arg("1000").stdin(Stdio::null()).stdout(Stdio::null());
+        without_terminal(command.arg0("pi").arg("1000")).stdout(Stdio::null());
         let child = command.spawn().unwrap();
         let pid = child.id();
         self.hosts.borrow_mut().push(child);

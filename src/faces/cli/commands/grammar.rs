@@ -96,6 +96,7 @@ commands! {
     Batch(batch::BatchArgs) = "batch";
     Chain(batch::ChainArgs) = "chain";
     Runs(runs::RunsArgs) = "runs";
+    Look(look::LookArgs) = "look";
     Tell(tell::TellArgs) = "tell";
     Mode(mode::ModeArgs) = "mode";
     Budget(budget::BudgetArgs) = "budget";

@@ -31,6 +31,7 @@ pub(super) mod know;
 pub(super) mod knowledge;
 pub(super) mod learn;
 pub(super) mod leave;
+pub(super) mod look;
 pub(super) mod mcp;
 pub(super) mod mode;
 pub(super) mod overlaps;
@@ -157,6 +158,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Chain(args) => call.in_context(|op| batch::run_chain(op, args, call.ui)),
         Command::Runs(args) => call.in_context(|op| runs::run(op, args, call.ui)),
         Command::Tell(args) => call.in_context(|op| tell::run(op, args, call.ui)),
+        Command::Look(args) => call.in_context(|op| look::run(op, args)),
         Command::Budget(args) => call.in_context(|op| budget::run(op, args)),
         Command::Mode(args) => call.in_context(|op| mode::run(op, args)),
         Command::Up(args) => call.in_context(|op| up::run(op, args)),

@@ -1,0 +1,135 @@
+//! `msg look`: an agent's screen, what it is doing, and when looking again is worth it.
+
+use std::time::Duration;
+
+use crate::domain::runs::{Run, RunQuestion, RunState};
+use crate::domain::screens::{
+    HookStepKind, LookPlan, LookedLines, ScreenChange, ScreenState, ScreenText, WatchedWork,
+};
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::store::Mesh;
+
+use super::sight::{AgentSight, see_in, verdict_with_run};
+use super::watched;
+
+/// The most lines that are shown, and the most characters of one.
+pub const MOST_LINES: u32 = 2000;
+const MOST_COLUMNS: usize = 1000;
+/// A turn that is younger than this has just begun.
+const JUST_STARTED: Duration = Duration::from_secs(15);
+/// How often an account at its limit is worth a look.
+const LIMITED: Duration = Duration::from_secs(300);
+
+/// Whom to look at, and how much of the screen is wanted.
+#[derive(Clone, Debug)]
+pub struct LookRequest {
+    /// An agent, or a run.
+    pub name: String,
+    /// That many lines at the end; more than the screen has come from above it. `None`: the screen.
+    pub lines: Option<u32>,
+}
+
+/// What a look showed.
+#[derive(Debug)]
+pub struct LookOutcome {
+    pub sight: AgentSight,
+    /// The lines of the screen that were asked for; `None` if there is no screen to look at.
+    pub screen: Option<String>,
+    /// The run whose worker it is.
+    pub run: Option<Run>,
+    /// Whether the caller asked for that run, and will be told.
+    pub is_callers_worker: bool,
+    /// When looking again is worth it; `None` if it is not, because nothing changes by itself, or the caller is told.
+    pub look_again_in: Option<Duration>,
+}
+
+impl LookOutcome {
+    /// The question that was sent to the parent of its run and has no answer yet.
+    pub fn open_question(&self) -> Option<&RunQuestion> {
+        let run = self.run.as_ref().filter(|run| run.state == RunState::Waiting)?;
+        run.question.as_ref()
+    }
+}
+
+/// Looks at an agent.
+pub fn look(op: &Op, request: &LookRequest) -> Result<LookOutcome, CommandError> {
+    let unknown =
+        || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {}", request.name));
+    let mesh = op.mesh()?.ok_or_else(unknown)?;
+    let watched = watched::find(op, &mesh, &request.name)?;
+    let mut sight = see_in(&mesh, &watched.agent)?;
+    sight.verdict = verdict_with_run(&sight, watched.run.as_ref());
+    let is_callers_worker = watched.is_callers_worker(op, &mesh)?;
+    let change = change_since_last_look(op, &mesh, &sight);
+    let look_again_in = if is_callers_worker { None } else { look_again_in(&sight, change) };
+    let screen = shown(op, &sight, request.lines);
+    Ok(LookOutcome { sight, screen, run: watched.run, is_callers_worker, look_again_in })
+}
+
+/// The last lines of the screen, and of what is above it if more are wanted.
+fn shown(op: &Op, sight: &AgentSight, lines: Option<u32>) -> Option<String> {
+    let Ok(seen) = &sight.pane else { return None };
+    let above = lines.unwrap_or(0).min(MOST_LINES).saturating_sub(seen.capture.size.1);
+    let text = match above {
+        0 => seen.screen.text(),
+        above => match seen.pane.capture_with_history(above) {
+            Ok(capture) => ScreenText::of_capture(&capture.text).text(),
+            Err(error) => {
+                op.warn(format!("what is above the screen can't be read: {error}"));
+                seen.screen.text()
+            }
+        },
+    };
+    let rows: Vec<&str> = text.lines().collect();
+    let wanted = lines.unwrap_or(MOST_LINES).min(MOST_LINES) as usize;
+    let cut = |row: &&str| format!("{}\n", row.chars().take(MOST_COLUMNS).collect::<String>());
+    Some(rows[rows.len().saturating_sub(wanted)..].iter().map(cut).collect())
+}
+
+/// How much has changed since somebody looked last. The look is remembered for the next.
+fn change_since_last_look(op: &Op, mesh: &Mesh, sight: &AgentSight) -> ScreenChange {
+    let Some(screen) = sight.screen() else { return ScreenChange::Something };
+    let now = LookedLines::of(screen);
+    let before = mesh.hooks().exchange_look(&sight.agent.session, &now);
+    match before {
+        Ok(Some(before)) => now.change_since(&before),
+        Ok(None) => ScreenChange::Something,
+        Err(error) => {
+            op.warn(format!("this look could not be recorded: {error}"));
+            ScreenChange::Something
+        }
+    }
+}
+
+/// When looking again is worth it.
+pub(super) fn look_again_in(sight: &AgentSight, change: ScreenChange) -> Option<Duration> {
+    match sight.verdict.state {
+        ScreenState::Idle | ScreenState::Interrupted | ScreenState::Ended => None,
+        ScreenState::Limited => Some(LIMITED),
+        _ => Some(LookPlan::new(work(sight)).next(change)),
+    }
+}
+
+/// What it is at, as far as it decides when to look again.
+fn work(sight: &AgentSight) -> WatchedWork {
+    let steps = &sight.hooks.steps;
+    match sight.verdict.state {
+        ScreenState::Starting => return WatchedWork::JustStarted,
+        ScreenState::Waiting => return WatchedWork::QuestionOpen,
+        ScreenState::Stuck | ScreenState::Spinning => return WatchedWork::Stall,
+        _ => {}
+    }
+    if sight.hooks.has_subagents {
+        return WatchedWork::Subagent;
+    }
+    let open = steps.open_calls().into_iter().filter_map(|call| call.work).next_back();
+    let used = steps.since_prompt().iter().rev().find(|step| step.kind == HookStepKind::ToolEnds);
+    match open.or_else(|| used.and_then(|step| step.work)) {
+        Some(work) => work,
+        None if sight.hooks.signs.last.is_some() && sight.hooks.signs.age < JUST_STARTED => {
+            WatchedWork::JustStarted
+        }
+        None => WatchedWork::ReadsOrPlans,
+    }
+}

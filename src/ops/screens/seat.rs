@@ -1,0 +1,93 @@
+//! Where agents sit: the tmux pane of each, and the corner of the screen.
+
+use std::collections::BTreeMap;
+
+use crate::domain::Agent;
+use crate::harness::ancestry;
+use crate::ops::effects::Op;
+use crate::sys::desktop;
+use crate::sys::tmux::geometry::ScreenCorner;
+use crate::sys::tmux::{PaneId, PaneInfo, TmuxError, TmuxPane, TmuxServer, TmuxSocket};
+
+use super::agent_pane::pane_of;
+
+/// Whoever lists more agents than this asks only for what they recorded when they joined.
+const MOST_EXAMINED: usize = 50;
+/// How many tmux servers are asked, and how many windows are looked for.
+const MOST_SERVERS: usize = 4;
+const MOST_WINDOWS: usize = 8;
+
+/// Where an agent's terminal is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct AgentSeat {
+    /// `session:window.pane`; `None` outside of tmux.
+    pub address: Option<String>,
+    /// Where in its tmux window, or on the screen; `None` if it fills that.
+    pub corner: Option<ScreenCorner>,
+}
+
+impl AgentSeat {
+    /// In a few words: `main:1.0, top-left`.
+    pub fn text(&self) -> String {
+        let corner = self.corner.map(ScreenCorner::name);
+        let parts: Vec<&str> = self.address.as_deref().into_iter().chain(corner).collect();
+        parts.join(", ")
+    }
+}
+
+/// Where each of these agents sits, as far as that is known. One call of tmux for each server, and every call is bounded.
+pub(in crate::ops) fn seats(op: &Op, agents: &[&Agent]) -> Vec<Option<AgentSeat>> {
+    let is_short = agents.len() <= MOST_EXAMINED;
+    let panes: Vec<Option<TmuxPane>> = agents
+        .iter()
+        .map(|agent| recorded_pane(agent).or_else(|| if is_short { pane_of(agent) } else { None }))
+        .collect();
+    let infos = infos_of(op, panes.iter().flatten());
+    let mut windows = 0;
+    let mut seat = |(agent, pane): (&&Agent, &Option<TmuxPane>)| match pane {
+        Some(pane) => {
+            let info = infos.get(&(pane.socket().clone(), pane.id().clone()))?;
+            // Another server may have given the same id to another pane.
+            let is_its = ancestry::above(agent.process.pid()).contains(&info.pid);
+            is_its.then(|| AgentSeat { address: Some(info.address()), corner: info.corner() })
+        }
+        None if is_short && windows < MOST_WINDOWS => {
+            let place = desktop::window_of(agent.process.pid())?;
+            windows += 1;
+            Some(AgentSeat { address: None, corner: Some(place.corner()?) })
+        }
+        None => None,
+    };
+    agents.iter().zip(&panes).map(&mut seat).collect()
+}
+
+/// The pane that an agent recorded when it joined: `%3@/tmp/tmux-1000/default`.
+fn recorded_pane(agent: &Agent) -> Option<TmuxPane> {
+    let (id, socket) = agent.tmux.as_deref()?.split_once('@')?;
+    Some(TmuxPane::new(TmuxSocket::of_variable(socket)?, PaneId::new(id).ok()?))
+}
+
+/// All panes of the servers of these.
+fn infos_of<'a>(
+    op: &Op,
+    panes: impl Iterator<Item = &'a TmuxPane>,
+) -> BTreeMap<(TmuxSocket, PaneId), PaneInfo> {
+    let mut servers: Vec<&TmuxSocket> = Vec::new();
+    for pane in panes {
+        if !servers.contains(&pane.socket()) && servers.len() < MOST_SERVERS {
+            servers.push(pane.socket());
+        }
+    }
+    let mut infos = BTreeMap::new();
+    for socket in servers {
+        match TmuxServer::at(socket.clone()).list_panes_briefly() {
+            Ok(panes) => {
+                infos.extend(panes.into_iter().map(|info| ((socket.clone(), info.id.clone()), info)));
+            }
+            // Nobody sits there any more.
+            Err(TmuxError::NoServer(_) | TmuxError::NotInstalled) => {}
+            Err(error) => op.warn(format!("cannot tell where agents sit: {error}")),
+        }
+    }
+    infos
+}

@@ -1,0 +1,120 @@
+//! `msg look`: the state of an agent, what it rests on, and its screen.
+
+use std::fs;
+
+use crate::seeing::Painted;
+use crate::support::environment::{TestEnvironment, wait_until};
+use crate::support::hook_call::{Call, session_of};
+
+#[test]
+fn hooks_and_the_screen_tell_what_an_agent_does() {
+    let Some(raven) = Painted::start() else { return };
+    raven.draw("idle.ansi.txt");
+    let look = raven.wait_for_state("idle");
+    assert_eq!(look["restsOn"], "screen", "no hook has run");
+    assert!(look["lookAgainIn"].is_null());
+
+    raven.draw("working.ansi.txt");
+    raven.hook("UserPromptSubmit");
+    let look = raven.wait_for_state("working");
+    assert_eq!(look["restsOn"], "hooks_and_screen");
+    assert!(look["screen"].as_str().unwrap().contains("esc to interrupt"), "{look}");
+    raven.bash("PreToolUse", "cargo test --locked");
+    let seconds = raven.look()["lookAgainIn"].as_u64().unwrap();
+    assert!((60..=120).contains(&seconds), "tests run: {seconds}");
+
+    raven.draw("waiting-permission.txt");
+    let look = raven.wait_for_state("waiting");
+    assert_eq!((&look["restsOn"], &look["lookAgainIn"]), (&"screen".into(), &30.into()));
+    let question = &look["question"];
+    assert_eq!((&question["kind"], question["id"].as_str().unwrap().len()), (&"permission".into(), 8));
+    assert_eq!(question["choices"][0]["label"], "Yes");
+    raven.hook("PermissionRequest-Bash");
+    assert_eq!(raven.look()["restsOn"], "hooks_and_screen");
+    let text = raven.tmux.env.run(&["look", "Raven"]).stdout;
+    assert!(text.contains(&format!("--question {}", question["id"].as_str().unwrap())), "{text}");
+
+    raven.draw("limited.ansi.txt");
+    assert!(raven.wait_for_state("limited")["limitedUntil"].is_string());
+    raven.draw("idle.ansi.txt");
+    raven.hook("Stop");
+    let look = raven.wait_for_state("idle");
+    assert_eq!(look["question"], serde_json::Value::Null);
+
+    // A killed program leaves its screen behind; only its process says that it has ended.
+    raven.kill();
+    let look = raven.look();
+    assert_eq!((&look["state"], &look["restsOn"]), (&"ended".into(), &"process".into()));
+    assert!(look["screen"].is_null() && look["noScreen"].is_string(), "{look}");
+}
+
+#[test]
+fn an_agent_whose_pane_is_gone_has_not_ended() {
+    let Some(raven) = Painted::start() else { return };
+    raven.draw("working.ansi.txt");
+    raven.hook("UserPromptSubmit");
+    raven.wait_for_state("working");
+    raven.tmux.ask(&["kill-pane", "-t", raven.pane.id().as_str()]);
+    wait_until("its pane is gone", || raven.look()["screen"].is_null());
+    let look = raven.look();
+    assert_eq!((&look["state"], &look["restsOn"]), (&"working".into(), &"hooks".into()), "{look}");
+    raven.kill();
+    assert_eq!(raven.look()["state"], "ended");
+}
+
+#[test]
+fn the_server_may_be_killed() {
+    let Some(raven) = Painted::start() else { return };
+    raven.draw("idle.ansi.txt");
+    raven.wait_for_state("idle");
+    let server = nix::unistd::Pid::from_raw(raven.tmux.pid());
+    nix::sys::signal::kill(server, nix::sys::signal::Signal::SIGKILL).unwrap();
+    wait_until("there is no screen", || raven.look()["screen"].is_null());
+    assert_eq!(raven.look()["noScreen"], "its tmux pane is gone");
+    raven.kill();
+    assert_eq!(raven.look()["state"], "ended");
+}
+
+#[test]
+fn an_agent_outside_of_tmux_has_hooks_alone() {
+    let env = TestEnvironment::new();
+    env.join("Alice");
+    let look = env.ok(&["look", "Alice"]);
+    assert_eq!((&look["state"], &look["restsOn"]), (&"unknown".into(), &"nothing".into()));
+    assert_eq!(look["noScreen"], "it does not run in tmux");
+    Call::new(&env, "claude/UserPromptSubmit", &session_of("Alice")).answer(&env);
+    let look = env.ok(&["look", "Alice"]);
+    assert_eq!((&look["state"], &look["restsOn"]), (&"working".into(), &"hooks".into()));
+    Call::new(&env, "claude/Stop", &session_of("Alice")).answer(&env);
+    assert_eq!(env.ok(&["look", "Alice"])["state"], "idle");
+    let text = env.run(&["look", "Alice"]).stdout;
+    assert!(text.contains("none: it does not run in tmux"), "{text}");
+    assert_eq!(env.fails(1, &["look", "Nobody"]), "unknown_agent");
+}
+
+#[test]
+fn what_a_screen_shows_is_escaped_and_bounded() {
+    let Some(raven) = Painted::start() else { return };
+    let lines: String = (0..40).map(|i| format!("line {i}\n")).collect();
+    raven.draw_text(&format!("{lines}evil \u{202e}text\u{200b}\n\u{1b}[31mred\u{1b}[0m"));
+    wait_until("it is drawn", || raven.look()["screen"].as_str().unwrap().contains("red"));
+    let text = raven.tmux.env.run(&["look", "Raven", "--lines", "2"]).stdout;
+    assert!(!text.contains('\u{202e}') && !text.contains('\u{1b}') && text.contains("│ red"), "{text}");
+    let screen = |lines: &str| raven.tmux.env.ok(&["look", "Raven", "--lines", lines])["screen"].clone();
+    assert_eq!(screen("2").as_str().unwrap().lines().count(), 2);
+    assert!(screen("2000").as_str().unwrap().contains("line 0\n"));
+    raven.tmux.env.run(&["look", "Raven", "--lines", "0"]).expect_code(2);
+    // What was seen before is kept without its words.
+    let hooks = raven.tmux.env.mesh().join("hooks");
+    let files = fs::read_dir(hooks).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+    assert!(files.into_iter().all(|content| !content.contains("line 1")));
+}
+
+#[test]
+fn the_guide_needs_no_agent() {
+    let env = TestEnvironment::new();
+    let guide = env.ok(&["look", "--guide"])["guide"].as_str().unwrap().to_string();
+    assert!(guide.contains("msg wait --for"));
+    assert_eq!(env.run(&["look", "--guide"]).stdout, guide);
+    env.run(&["look"]).expect_code(2);
+}
