@@ -256,7 +256,7 @@ impl Settings {
     }
 
     /// The time between two looks at a screen that usually are that far apart.
-    pub fn look_interval(&self, usual: Duration) -> Duration {
+    pub fn paced(&self, usual: Duration) -> Duration {
         const LEAST: Duration = Duration::from_millis(50);
         usual.mul_f64(self.look_pace.0).max(LEAST)
     }

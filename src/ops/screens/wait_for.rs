@@ -298,7 +298,7 @@ impl<'a> Wait<'a> {
             None => ScreenChange::Nothing,
         };
         let usual = look_again_in(sight, change).unwrap_or(REST);
-        self.next_look = Instant::now() + self.op.settings.look_interval(usual);
+        self.next_look = Instant::now() + self.op.settings.paced(usual);
     }
 
     fn outcome(&self, state: &'static str, basis: VerdictBasis) -> WaitOutcome {
