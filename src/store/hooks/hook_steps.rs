@@ -66,21 +66,23 @@ impl StepLine {
 }
 
 impl HookStates<'_> {
-    /// Adds what a hook reports. `false`: another process held the file for the whole wait, and it is not recorded.
-    pub fn add_step(self, session: &SessionId, step: &HookStep) -> Result<bool, StoreError> {
+    /// Adds what a hook reports, and returns how many bytes are recorded. `None`: another process held the file for the
+    /// whole wait, and it is not recorded.
+    pub fn add_step(self, session: &SessionId, step: &HookStep) -> Result<Option<u64>, StoreError> {
         self.make_dir()?;
         let path = self.file(session, "steps");
         let order = LockOrderGuard::begin(LockRank::Presence, LOCK_TIMEOUT);
-        let Some(mut file) = LockedLineFile::open(&path, order.left())? else { return Ok(false) };
+        let Some(mut file) = LockedLineFile::open(&path, order.left())? else { return Ok(None) };
         let line = serde_json::to_vec(&StepLine::of(step))
             .map_err(|error| StoreError::Corrupt { path, reason: error.to_string() })?;
-        if file.add(&line)? > LONG {
+        let length = file.add(&line)?;
+        if length > LONG {
             let content = file.read()?;
             let half = &content[content.len() / 2..];
             let start = half.iter().position(|byte| *byte == b'\n').map_or(half.len(), |at| at + 1);
             file.replace(&self.mesh.files, &half[start..])?;
         }
-        Ok(true)
+        Ok(Some(length))
     }
 
     /// What the session's hooks reported last. Lines that can't be read are skipped: they were cut short.
@@ -117,7 +119,8 @@ mod tests {
                 let (mesh, session, step) = (&mesh, &session, &step);
                 scope.spawn(move || {
                     for i in 0..20 {
-                        while !mesh.hooks().add_step(session, &step(i, format!("{thread}.{i}"))).unwrap() {}
+                        let step = step(i, format!("{thread}.{i}"));
+                        while mesh.hooks().add_step(session, &step).unwrap().is_none() {}
                     }
                 });
             }
