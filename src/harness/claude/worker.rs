@@ -83,6 +83,7 @@ impl WorkerAdapter for ClaudeWorker {
             call.env.push((ADDED_INSTRUCTIONS.to_string(), "1".into()));
             call.permission_mode.push_str(", without the settings of the project");
         }
+        add_settings(&mut call);
         call.args.extend(order.args.iter().map(OsString::from));
         call.args.extend([OsString::from("--"), literal(order.task).into()]);
         Ok(call)
@@ -90,6 +91,7 @@ impl WorkerAdapter for ClaudeWorker {
 
     fn call_at_terminal(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
         let mut call = usual_call(order, Vec::new())?;
+        add_settings(&mut call);
         call.args.extend(order.args.iter().map(OsString::from));
         if !is_trusted(order.home, order.root) {
             call.dialogs.push("whether the files in this folder are trusted");
@@ -152,7 +154,6 @@ fn usual_call(order: &WorkerOrder<'_>, mut args: Vec<OsString>) -> Result<Worker
     if let Some(model) = order.model {
         option("--model", model);
     }
-    args.extend(["--settings".into(), settings.clone().into_os_string()]);
     Ok(WorkerCall {
         args,
         files: vec![(settings, content)],
@@ -160,6 +161,12 @@ fn usual_call(order: &WorkerOrder<'_>, mut args: Vec<OsString>) -> Result<Worker
         permission_mode: mode.to_string(),
         ..WorkerCall::default()
     })
+}
+
+/// Names the file with our hooks, which is the only one that belongs to the call.
+fn add_settings(call: &mut WorkerCall) {
+    let files = call.files.iter().map(|(path, _)| path.clone().into_os_string());
+    call.args.extend(files.flat_map(|path| ["--settings".into(), path]));
 }
 
 /// Whether the person has trusted this folder, or one above, in Claude Code. Without a terminal it runs the hooks of any
