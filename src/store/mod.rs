@@ -86,7 +86,7 @@ pub use runs::draining::DrainingMark;
 pub use runs::ledger::{LedgerList, StopOrder, StopUrgency};
 pub use runs::limits::{HarnessLimit, HarnessLimits};
 pub use runs::modes::RecordedMode;
-pub use runs::order::{OrderedProgram, PaneOrder, RunOrder, TaskOrder, WorktreeOrder};
+pub use runs::order::{OrderedAnswer, OrderedProgram, PaneOrder, RunOrder, TaskOrder, WorktreeOrder};
 pub use runs::outside::OutsideChange;
 pub use runs::questions::{AskedQuestion, QuestionAnswer};
 pub use runs::queue::{QueuePlace, RunQueue};

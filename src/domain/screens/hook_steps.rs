@@ -19,6 +19,8 @@ pub struct HookStep {
     pub mark: Option<String>,
     /// What the tool does, as far as it decides when to look again.
     pub work: Option<WatchedWork>,
+    /// A hash of how a command ended and of what it said, if the harness reports that.
+    pub result: Option<String>,
 }
 
 /// What a hook reported.
@@ -66,7 +68,7 @@ impl HookStepKind {
 
 impl HookStep {
     pub fn new(at: Timestamp, kind: HookStepKind) -> Self {
-        Self { at, kind, tool: None, call: None, mark: None, work: None }
+        Self { at, kind, tool: None, call: None, mark: None, work: None, result: None }
     }
 
     /// The same for texts that differ only in their blanks: a terminal may wrap a prompt, and programs trim it.

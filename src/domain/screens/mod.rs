@@ -10,6 +10,7 @@ mod reading;
 mod stall;
 mod state;
 mod text;
+mod turn_progress;
 
 pub use decision::{HookSign, HookSigns, ProcessSign, ScreenVerdict, VerdictBasis, decide};
 pub use dialog::{ChoiceMeaning, Dialog, DialogChoice, DialogKind};
@@ -21,3 +22,4 @@ pub use reading::{PromptLine, ScreenReading, ScreenTrouble};
 pub use stall::{SpinWatch, StallLook, StallWatch};
 pub use state::ScreenState;
 pub use text::{CursorPlace, ScreenLine, ScreenText};
+pub use turn_progress::TurnProgress;

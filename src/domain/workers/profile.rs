@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::budget::Budget;
 use super::profile_key::ProfileKey;
 use crate::domain::Harness;
+use crate::domain::screens::{Dialog, DialogKind};
 
 /// The program that a worker is.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -72,6 +73,18 @@ impl Triage {
             Self::Report => "report",
             Self::Answer(_) => "answer",
         }
+    }
+
+    /// The choice that answers this dialog: of the first entry whose text is in it. Whether files may be trusted is never
+    /// decided so.
+    pub fn choice_for(&self, dialog: &Dialog) -> Option<usize> {
+        let Self::Answer(answers) = self else { return None };
+        if dialog.kind == DialogKind::Trust {
+            return None;
+        }
+        let lines = || dialog.about.iter().chain([&dialog.question]);
+        let known = answers.iter().find(|answer| lines().any(|line| line.contains(&answer.dialog)))?;
+        dialog.choice_named(&known.choice)
     }
 }
 
@@ -186,5 +199,36 @@ impl Profile {
     /// Whether a person has to trust the project's file before this profile may be run.
     pub fn needs_trust(&self) -> bool {
         !self.untrusted.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::screens::DialogChoice;
+
+    #[test]
+    fn a_known_dialog_has_an_answer_and_trust_has_none() {
+        let choice = |key: &str, label: &str| DialogChoice {
+            key: key.to_string(),
+            label: label.to_string(),
+            ..DialogChoice::default()
+        };
+        let mut dialog = Dialog {
+            kind: DialogKind::Permission,
+            question: "Do you want to proceed?".to_string(),
+            about: vec!["rm -r build".to_string(), "Do you want to proceed?".to_string()],
+            choices: vec![choice("1", "Yes"), choice("2", "No")],
+        };
+        let answer = |dialog: &str, choice: &str| DialogAnswer {
+            dialog: dialog.to_string(),
+            choice: choice.to_string(),
+        };
+        let triage = Triage::Answer(vec![answer("rm -r /", "no"), answer("rm -r build", "1")]);
+        assert_eq!(triage.choice_for(&dialog), Some(0));
+        assert_eq!(Triage::Answer(vec![answer("proceed", "maybe")]).choice_for(&dialog), None);
+        assert_eq!(Triage::Report.choice_for(&dialog), None);
+        dialog.kind = DialogKind::Trust;
+        assert_eq!(triage.choice_for(&dialog), None);
     }
 }

@@ -65,6 +65,9 @@ fn step_of(kind: HookStepKind, tool: &ToolUse) -> HookStep {
         call: tool.call.clone(),
         mark: tool.command.as_deref().map(HookStep::mark_of),
         work: Some(work),
+        result: tool.outcome.map(|outcome| {
+            HookStep::mark_of(&format!("{outcome:?} {}", tool.output.as_deref().unwrap_or_default()))
+        }),
         ..HookStep::new(clock::now(), kind)
     }
 }

@@ -34,6 +34,7 @@ mod own_worktree;
 mod parent_access;
 pub mod plan;
 pub mod pr;
+mod progress_watch;
 mod reserved_gate;
 mod run_events;
 mod session_spending;

@@ -4,12 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::runs::RunId;
-use crate::domain::workers::{Budget, Isolation, Profile, WorkerProgram, WorktreeSetup};
+use crate::domain::workers::{
+    Budget, DialogAnswer, Isolation, Profile, Triage, WorkerProgram, WorktreeSetup,
+};
 use crate::domain::{AgentName, Harness, SessionId, shell_word, suggestions};
 use crate::harness::worker::{WorkerAdapter, WorkerHooks};
 use crate::harness::{self, HarnessSupport};
 use crate::store::worker_files::{self, LoadedWorkers, RunPlace, UntrustedFile};
-use crate::store::{OrderedProgram, PaneOrder, ProbeCache, RunOrder, TaskOrder, WorktreeOrder};
+use crate::store::{
+    OrderedAnswer, OrderedProgram, PaneOrder, ProbeCache, RunOrder, TaskOrder, WorktreeOrder,
+};
 use crate::sys::git::run_tree::WantedFiles;
 use crate::sys::program;
 use crate::sys::tmux::TmuxServer;
@@ -91,6 +95,7 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
         return Err(Gate::Task.refuse(text).hint("write it to a file, and let the task name that file"));
     }
     let pane = request.terminal.map(|wish| pane_order(op, &request.task, wish, harness)).transpose()?;
+    let pane = pane.map(|pane| PaneOrder { triage: ordered_answers(&profile.triage), ..pane });
     let budget = request.budget;
     let from = request.reserve_from.as_ref().unwrap_or(&op.cwd);
     let mut reserve = reserved_gate::patterns(op, from, &root, &request.reserve)?;
@@ -149,7 +154,20 @@ fn pane_order(
     }
     let server = TmuxServer::find(op.settings.tmux_socket());
     let socket = server.socket().path().to_string_lossy().into_owned();
-    Ok(PaneOrder { socket, is_trust_accepted: wish == TerminalWish::AcceptTrust })
+    let is_trust_accepted = wish == TerminalWish::AcceptTrust;
+    Ok(PaneOrder { socket, is_trust_accepted, triage: Vec::new() })
+}
+
+/// The dialogs that are answered without asking anybody.
+fn ordered_answers(triage: &Triage) -> Vec<OrderedAnswer> {
+    let ordered = |answer: &DialogAnswer| OrderedAnswer {
+        dialog: answer.dialog.clone(),
+        choice: answer.choice.clone(),
+    };
+    match triage {
+        Triage::Report => Vec::new(),
+        Triage::Answer(answers) => answers.iter().map(ordered).collect(),
+    }
 }
 
 /// The task that is to be claimed for the worker. A session that is continued goes on without a task that it lost.

@@ -10,12 +10,15 @@ use super::tell::{AnswerChoice, above, answer_command};
 
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
+use crate::ops::screens::worker_watch::WorkerFinding;
 
 /// How much of a worker's last words is told.
 const MOST_WORDS: usize = 4_000;
 /// How many paths are told.
 const MOST_PATHS: usize = 10;
 
+/// How many lines of a worker's screen are told.
+const MOST_SCREEN_LINES: usize = 30;
 /// How many files outside of its tree are told.
 const MOST_OUTSIDE: usize = 10;
 
@@ -81,6 +84,47 @@ pub(super) fn tell_turn(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandEr
     notice = notice.code(&PeerText::new(format!("msg runs stop {}", run.id))).say(".");
     notice = tell_words(notice, run);
     op.notify(parent, notice, format!("the parent of run {} was not told that its turn is over", run.id));
+    Ok(())
+}
+
+/// Tells the parent that its worker gets nowhere, with its screen and the tool call that is open.
+pub(super) fn tell_finding(
+    op: &Op,
+    mesh: &Mesh,
+    run: &Run,
+    (finding, screen, call): (WorkerFinding, &str, Option<&str>),
+) -> Result<(), CommandError> {
+    let Some(parent) = parent(mesh, &run.parent)? else { return Ok(()) };
+    let mut notice = run_words(run);
+    notice = match finding {
+        WorkerFinding::Stuck => notice.say(
+            " seems to be stuck: it is in a turn, three looks at its screen in a row showed the same, no hook ran in \
+             between, and nothing that it started is at work.",
+        ),
+        WorkerFinding::SameCall => {
+            notice.say(" repeats itself: it has given the same command four times in a row.")
+        }
+        WorkerFinding::NoProgress => {
+            notice.say(" has ended ten turns without a new write or another test result.")
+        }
+    };
+    notice = match call {
+        Some(tool) => {
+            notice.say(" Its process is there, and this tool call is open: ").code(&PeerText::new(tool))
+        }
+        None => notice.say(" Its process is there, and no tool call is open"),
+    };
+    let lines: Vec<&str> = screen.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(MOST_SCREEN_LINES)..].join("\n");
+    let start = last.char_indices().rev().nth(MOST_WORDS).map_or(0, |(at, _)| at);
+    notice = notice
+        .say(". Its screen, as text that is not from msg:")
+        .quoted_lines(&PeerText::new(&last[start..]));
+    let command = |what: String| PeerText::new(what);
+    notice = notice.say("\nTo look again: ").code(&command(format!("msg look {}", run.id)));
+    notice = notice.say("; to end its turn: ").code(&command(format!("msg tell {} --interrupt", run.id)));
+    notice = notice.say("; to stop it: ").code(&command(format!("msg runs stop {}", run.id))).say(".");
+    op.notify(parent, notice, format!("the parent of run {} was not told that it gets nowhere", run.id));
     Ok(())
 }
 

@@ -23,6 +23,7 @@ use crate::sys::watch::DirWatch;
 use super::ending::{Ending, WRAP_UP};
 use super::hold::record_limit;
 use super::kept_screen::KeptScreen;
+use super::progress_watch::ProgressWatch;
 use super::supervisor::{RunFinish, Supervisor, end_leftovers};
 use super::telling;
 use super::watch_question::QuestionWatch;
@@ -54,6 +55,7 @@ pub(super) struct PaneWatcher<'s, 'a> {
     prompt: Option<String>,
     order: PaneOrder,
     answers: usize,
+    progress: ProgressWatch,
     /// Since when it is waited for that it is ready.
     starting_since: Instant,
     /// Since when its prompt line is empty, without a turn or a dialog.
@@ -90,6 +92,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             prompt,
             order,
             answers: 0,
+            progress: ProgressWatch::default(),
             starting_since: Instant::now(),
             free_since: None,
             told: 0,
@@ -250,10 +253,11 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
                 && !self.is_ready()
                 && dialog.kind == DialogKind::Trust
                 && self.answers < MOST_ANSWERS;
-            if let Some(choice) = dialog.choice_that(ChoiceMeaning::AllowsOnce).filter(|_| is_to_be_answered)
-            {
-                self.answers += 1;
-                return self.accept_trust(&dialog.id(), choice);
+            let trusted = dialog.choice_that(ChoiceMeaning::AllowsOnce).filter(|_| is_to_be_answered);
+            self.answers += usize::from(trusted.is_some());
+            let choice = trusted.or_else(|| self.progress.choice_for(&self.order, dialog));
+            if let Some(choice) = choice {
+                return self.answer(&dialog.id(), choice);
             }
             // Who starts it waits for a person now, and not for the program.
             self.starting_since = Instant::now();
@@ -261,6 +265,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         }
         self.close_dialog()?;
         self.note_limit(look)?;
+        self.progress.look(self.supervisor)?;
         if look.reading.takes_prompt() {
             self.free_since.get_or_insert_with(Instant::now);
         } else {
@@ -337,7 +342,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         }
     }
 
-    fn accept_trust(&mut self, id: &str, choice: usize) -> Result<(), CommandError> {
+    fn answer(&mut self, id: &str, choice: usize) -> Result<(), CommandError> {
         let answered = HeldPane::hold(&pane_locks(&self.supervisor.op.home), &self.pane, self.reader)
             .map_err(TypingError::from)
             .and_then(|held| held.answer(id, choice));

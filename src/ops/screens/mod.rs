@@ -15,6 +15,7 @@ pub(in crate::ops) mod typing;
 pub mod up;
 pub mod wait_for;
 mod watched;
+pub(in crate::ops) mod worker_watch;
 
 pub use hook_facts::HookFacts;
 pub use sight::{AgentSight, NoScreen, see};

@@ -38,6 +38,8 @@ struct StepLine {
     mark: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     work: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    result: Option<String>,
 }
 
 impl StepLine {
@@ -50,6 +52,7 @@ impl StepLine {
             call: step.call.as_ref().map(short),
             mark: step.mark.clone(),
             work: step.work.map(|work| work.name().to_string()),
+            result: step.result.clone(),
         }
     }
 
@@ -61,6 +64,7 @@ impl StepLine {
             call: self.call,
             mark: self.mark,
             work: self.work.as_deref().and_then(WatchedWork::of_name),
+            result: self.result,
         })
     }
 }

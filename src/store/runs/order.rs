@@ -63,6 +63,17 @@ pub struct PaneOrder {
     /// Whether a dialog that asks whether the folder is trusted is to be answered with yes.
     #[serde(default)]
     pub is_trust_accepted: bool,
+    /// The dialogs that are answered, each with its choice.
+    #[serde(default)]
+    pub triage: Vec<OrderedAnswer>,
+}
+
+/// A dialog that is answered without asking anybody.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct OrderedAnswer {
+    /// Text that identifies the dialog.
+    pub dialog: String,
+    pub choice: String,
 }
 
 /// The task of a spec that a run is given.

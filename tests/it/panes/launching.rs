@@ -42,7 +42,11 @@ impl Clients {
     }
 
     pub fn run(&self, args: &[&str]) -> Ended {
-        self.tmux.env.run_with(args, &[("PATH", &self.path)])
+        self.run_with(args, &[])
+    }
+
+    pub fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Ended {
+        self.tmux.env.run_with(args, &[&[("PATH", self.path.as_str())], variables].concat())
     }
 
     /// The run that these arguments start.

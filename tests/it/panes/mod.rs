@@ -5,6 +5,7 @@ mod launching;
 mod pasting;
 mod project;
 mod server;
+mod stalling;
 mod stand_in;
 mod telling;
 

@@ -74,6 +74,15 @@ def take(text):
     if what == "slow":
         while not is_set("go"):
             time.sleep(0.02)
+    if what in ("build", "repeat"):
+        for i in range(4 if what == "repeat" else 1):
+            call = {"tool_name": "Bash", "tool_use_id": "call-%d" % i, "tool_input": {"command": "make " + what}}
+            hook("PreToolUse", **call)
+            while what == "build" and not is_set("go"):
+                time.sleep(0.02)
+            hook("PostToolUse", tool_response={"stdout": ""}, **call)
+        while not is_set("go"):
+            time.sleep(0.02)
     if what == "ask":
         said = "chosen: %d" % dialog("ask")
     if what == "nest":
