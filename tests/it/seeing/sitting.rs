@@ -1,14 +1,10 @@
-//! Where agents sit: in which pane of tmux, and in which corner of the screen.
-
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+//! Where agents sit: in which pane of tmux, and in which corner of its window.
 
 use serde_json::Value;
 
 use crate::panes::SESSION;
 use crate::seeing::Painted;
-use crate::support::environment::{TestEnvironment, wait_until};
-use crate::support::skip::skip;
+use crate::support::environment::wait_until;
 
 #[test]
 fn tmux_says_where_an_agent_sits() {
@@ -34,45 +30,4 @@ fn tmux_says_where_an_agent_sits() {
     // Nobody sits at a server that is gone.
     raven.tmux.ask(&["kill-server"]);
     wait_until("nobody knows", || whois().get("place").is_none());
-}
-
-/// A program that ends with the test.
-struct Started(Child);
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
-    }
-}
-
-#[test]
-fn x11_says_where_a_terminal_is() {
-    let has = |program: &str| Command::new("which").arg(program).output().is_ok_and(|it| it.status.success());
-    if !["Xvfb", "xterm", "xdotool"].into_iter().all(has) {
-        return skip("Xvfb, xterm or xdotool is missing");
-    }
-    let env = TestEnvironment::new();
-    let mut server = Command::new("Xvfb");
-    server.args(["-displayfd", "1", "-screen", "0", "1920x1080x24"]);
-    let mut server = Started(server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
-    let mut display = String::new();
-    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut display).unwrap();
-    let pid = env.path().join("pid");
-    let mut terminal = Command::new("xterm");
-    terminal.args([
-        "-geometry",
-        "80x24+1400+700",
-        "-e",
-        "sh",
-        "-c",
-        "echo $$ >\"$0\".new; mv \"$0\".new \"$0\"; exec sleep 1000",
-    ]);
-    terminal.arg(&pid).env("DISPLAY", format!(":{}", display.trim())).env_remove("TMUX");
-    let _terminal = Started(terminal.stderr(Stdio::null()).spawn().unwrap());
-    wait_until("the terminal is open", || pid.exists());
-    let pid = std::fs::read_to_string(&pid).unwrap();
-    env.ok(&["join", "Raven", "--session", "one", "--pid", pid.trim()]);
-    // The window may be placed a moment after its program has started.
-    wait_until("it is in its corner", || env.ok(&["whois", "Raven"])["agent"]["corner"] == "bottom-right");
 }
