@@ -21,8 +21,8 @@ pub trait ScreenReader: Sync {
         is_shown_as_typed(draft, text)
     }
 
-    /// What to press next for this choice of a dialog. After keys that move the selection, the screen has to be read
-    /// again: Enter is pressed only if it shows that choice as selected.
+    /// What to press next for this choice of a dialog: one key, because the dialog may close in between. After it the screen
+    /// has to be read again: Enter is pressed only if it shows that choice as selected.
     fn answer_step(&self, dialog: &Dialog, choice: usize) -> Option<AnswerStep> {
         answer_step(dialog, choice, [ScreenKey::Up, ScreenKey::Down])
     }
@@ -31,9 +31,6 @@ pub trait ScreenReader: Sync {
     fn interrupt_keys(&self) -> &'static [ScreenKey] {
         &[ScreenKey::Escape]
     }
-
-    /// What is typed to leave it.
-    fn exit_command(&self) -> &'static str;
 
     /// Whether its hook for a session's start runs when it is launched. For others it comes with the first prompt, and the
     /// sign that they are ready is an empty prompt line.
@@ -48,10 +45,10 @@ pub trait ScreenReader: Sync {
 /// What to press for a choice.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum AnswerStep {
-    /// These move the selection.
-    Move(Vec<ScreenKey>),
-    /// The choice is selected, and these take it.
-    Take(Vec<ScreenKey>),
+    /// This moves the selection by one.
+    Move(ScreenKey),
+    /// The choice is selected, and this takes it.
+    Take(ScreenKey),
 }
 
 /// The step for a dialog whose selection is moved by these keys, backwards and forwards, and taken by Enter. `None` if
@@ -64,10 +61,7 @@ pub(super) fn answer_step(
     dialog.choices.get(choice)?;
     let selected = dialog.selected()?;
     let key = if choice < selected { back } else { forth };
-    Some(match choice.abs_diff(selected) {
-        0 => AnswerStep::Take(vec![ScreenKey::Enter]),
-        distance => AnswerStep::Move(vec![key; distance]),
-    })
+    Some(if choice == selected { AnswerStep::Take(ScreenKey::Enter) } else { AnswerStep::Move(key) })
 }
 
 /// Whether a draft shows this text, wherever the screen wraps it.
@@ -204,9 +198,9 @@ mod tests {
     fn enter_is_pressed_only_on_the_selected_choice() {
         use ScreenKey::{Down, Enter, Up};
         let step = |selected, choice| answer_step(&dialog(selected), choice, [Up, Down]);
-        assert_eq!(step(Some(0), 2), Some(AnswerStep::Move(vec![Down, Down])));
-        assert_eq!(step(Some(2), 1), Some(AnswerStep::Move(vec![Up])));
-        assert_eq!(step(Some(1), 1), Some(AnswerStep::Take(vec![Enter])));
+        assert_eq!(step(Some(0), 2), Some(AnswerStep::Move(Down)));
+        assert_eq!(step(Some(2), 1), Some(AnswerStep::Move(Up)));
+        assert_eq!(step(Some(1), 1), Some(AnswerStep::Take(Enter)));
         assert_eq!(step(None, 1), None);
         assert_eq!(step(Some(0), 3), None);
     }

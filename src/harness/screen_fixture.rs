@@ -110,5 +110,5 @@ pub(in crate::harness) fn step_for(reader: &dyn ScreenReader, dialog: &Dialog, w
 
 /// The step that takes what is selected.
 pub(in crate::harness) fn takes() -> AnswerStep {
-    AnswerStep::Take(vec![ScreenKey::Enter])
+    AnswerStep::Take(ScreenKey::Enter)
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::domain::runs::{Cost, MicroUsd, Usage};
+use crate::domain::screens::reads_as_command;
 
 use super::worker::{
     UnsupportedOrder, WorkerEnd, WorkerEvent, WorkerExit, WorkerFailure, WorkerOrder, WorkerSession,
@@ -339,8 +340,7 @@ pub(super) fn check_texts(order: &WorkerOrder<'_>) -> Result<(), UnsupportedOrde
 /// The task, so that a harness that runs commands beginning with `/`, or reads files named after a leading `@`, takes
 /// it as text.
 pub(super) fn literal(task: &str) -> String {
-    let is_command = task.trim_start().starts_with(['/', '@', '!', '#']);
-    if is_command { format!("Task: {task}") } else { task.to_string() }
+    if reads_as_command(task) { format!("Task: {task}") } else { task.to_string() }
 }
 
 /// The instructions before the task, for harnesses to whose system text nothing can be added.

@@ -91,7 +91,7 @@ pub use runs::outside::OutsideChange;
 pub use runs::questions::{AskedQuestion, QuestionAnswer};
 pub use runs::queue::{QueuePlace, RunQueue};
 pub use runs::slots::{HeldSlot, RunSlots};
-pub use runs::turns::WorkerTurns;
+pub use runs::turns::{AnnouncedPrompt, WorkerTurns};
 pub use runs::work_record::{WorkRecord, WorkStage};
 pub use setup::config_files;
 pub use setup::installs::{

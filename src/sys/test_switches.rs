@@ -39,6 +39,8 @@ pub const FLOCK: &str = "MSG_TEST_FLOCK";
 pub const RETRY_MS: &str = "MSG_TEST_RETRY_MS";
 /// Milliseconds that a program may take to tell its version, instead of seconds.
 pub const VERSION_MS: &str = "MSG_TEST_VERSION_MS";
+/// Milliseconds that a worker in tmux may take until it is ready, instead of minutes.
+pub const READY_MS: &str = "MSG_TEST_READY_MS";
 /// Milliseconds after which the terminal chat reads again what agents are heading for, instead of seconds.
 pub const LOOK_MS: &str = "MSG_TEST_LOOK_MS";
 /// If set, hooks have no time limit, so that a test can see what they would wait for.

@@ -16,6 +16,16 @@ pub struct HookSigns {
     pub age: Duration,
 }
 
+impl HookSigns {
+    /// Whether a hook has begun a turn so lately that the screen may not show it yet. Later the screen decides: no hook
+    /// runs when a turn is interrupted.
+    pub fn has_just_begun_turn(&self) -> bool {
+        let has_begun =
+            matches!(self.last, Some(HookSign::PromptTaken | HookSign::ToolUsed | HookSign::AsksLeave));
+        has_begun && self.age < SETTLES_IN
+    }
+}
+
 /// What a hook says about a turn.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HookSign {
@@ -141,6 +151,14 @@ mod tests {
     use super::super::dialog::{Dialog, DialogKind};
     use super::super::reading::{PromptLine, ScreenTrouble};
     use super::*;
+
+    #[test]
+    fn a_turn_has_just_begun_until_the_screen_must_show_it() {
+        let signs = |last, age| HookSigns { last: Some(last), age: Duration::from_secs(age) };
+        assert!(signs(HookSign::PromptTaken, 1).has_just_begun_turn());
+        assert!(!signs(HookSign::PromptTaken, 2).has_just_begun_turn());
+        assert!(!signs(HookSign::TurnOver, 0).has_just_begun_turn());
+    }
 
     fn seen(state: ScreenState) -> ScreenReading {
         ScreenReading { state: Some(state), prompt: PromptLine::Empty, ..ScreenReading::default() }

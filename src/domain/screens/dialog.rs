@@ -39,6 +39,11 @@ impl DialogKind {
             Self::Other => "other",
         }
     }
+
+    /// Whether only people decide it: it is about what may run on this machine, and under whose account.
+    pub fn is_for_people(self) -> bool {
+        matches!(self, Self::Trust | Self::Login | Self::Update)
+    }
 }
 
 /// One of the choices.
@@ -68,8 +73,9 @@ impl DialogChoice {
     pub fn meaning(&self) -> ChoiceMeaning {
         const REFUSING: [&str; 8] = ["no", "reject", "deny", "don't", "quit", "cancel", "skip", "stop"];
         const ALLOWING: [&str; 4] = ["yes", "allow", "trust", "confirm"];
-        const LASTING: [&str; 6] = ["always", "don't ask", "session", "remember", "parent", ", and "];
-        let words = self.label.to_lowercase().replace('’', "'");
+        const LASTING: [&str; 7] =
+            ["always", "don't ask", "session", "remember", "parent", ", and ", " all "];
+        let words = format!("{} ", self.label.to_lowercase().replace('’', "'"));
         let first = words.split(|c: char| !c.is_alphanumeric() && c != '\'').next().unwrap_or_default();
         if REFUSING.contains(&first) {
             ChoiceMeaning::Refuses
@@ -182,7 +188,13 @@ mod tests {
 
     #[test]
     fn allowing_for_longer_is_not_allowing() {
-        let labels = ["Allow for this session", "Yes, and switch to auto mode", "Trust parent folder", "No"];
+        let labels = [
+            "Allow for this session",
+            "Yes, and switch to auto mode",
+            "Trust parent folder",
+            "Trust all and continue",
+            "No",
+        ];
         assert_eq!(dialog(&["x"], &labels).choice_named("allow"), None);
         assert_eq!(dialog(&["x"], &labels).choice_named("allow for"), Some(0));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::budget::Budget;
 use super::profile_key::ProfileKey;
 use crate::domain::Harness;
-use crate::domain::screens::{Dialog, DialogKind};
+use crate::domain::screens::Dialog;
 
 /// The program that a worker is.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -52,7 +52,7 @@ impl Isolation {
 /// The choice that is made when a worker shows a certain dialog.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DialogAnswer {
-    /// Text that identifies the dialog.
+    /// The question, or another line that identifies the dialog.
     pub dialog: String,
     pub choice: String,
 }
@@ -75,15 +75,17 @@ impl Triage {
         }
     }
 
-    /// The choice that answers this dialog: of the first entry whose text is in it. Whether files may be trusted is never
+    /// The choice that answers this dialog: of the first entry whose text is the question or another whole line of it. A
+    /// part of a line is not enough: the model writes the command that is asked about. What only people decide is never
     /// decided so.
     pub fn choice_for(&self, dialog: &Dialog) -> Option<usize> {
         let Self::Answer(answers) = self else { return None };
-        if dialog.kind == DialogKind::Trust {
+        if dialog.kind.is_for_people() {
             return None;
         }
         let lines = || dialog.about.iter().chain([&dialog.question]);
-        let known = answers.iter().find(|answer| lines().any(|line| line.contains(&answer.dialog)))?;
+        let is_meant = |answer: &&DialogAnswer| lines().any(|line| line.trim() == answer.dialog.trim());
+        let known = answers.iter().find(is_meant)?;
         dialog.choice_named(&known.choice)
     }
 }
@@ -205,7 +207,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::screens::DialogChoice;
+    use crate::domain::screens::{DialogChoice, DialogKind};
 
     #[test]
     fn a_known_dialog_has_an_answer_and_trust_has_none() {
@@ -228,7 +230,13 @@ mod tests {
         assert_eq!(triage.choice_for(&dialog), Some(0));
         assert_eq!(Triage::Answer(vec![answer("proceed", "maybe")]).choice_for(&dialog), None);
         assert_eq!(Triage::Report.choice_for(&dialog), None);
-        dialog.kind = DialogKind::Trust;
-        assert_eq!(triage.choice_for(&dialog), None);
+        dialog.about[0] = "rm -r ~ # rm -r build".to_string();
+        assert_eq!(triage.choice_for(&dialog), None, "the model wrote that line");
+        let question = Triage::Answer(vec![answer("Do you want to proceed?", "2")]);
+        assert_eq!(question.choice_for(&dialog), Some(1));
+        for kind in [DialogKind::Trust, DialogKind::Login, DialogKind::Update] {
+            dialog.kind = kind;
+            assert_eq!(question.choice_for(&dialog), None, "{kind:?}");
+        }
     }
 }

@@ -45,10 +45,6 @@ impl ScreenReader for ClaudeScreen {
             })
     }
 
-    fn exit_command(&self) -> &'static str {
-        "/exit"
-    }
-
     fn starts_session_at_launch(&self) -> bool {
         true
     }

@@ -126,7 +126,7 @@ fn pastes_are_known_by_their_length() {
 #[test]
 fn trust_is_taken_only_where_it_is_selected() {
     let trust = dialog_on(&ClaudeScreen, VERSION, "trust.txt");
-    assert_eq!(step_for(&ClaudeScreen, &trust, "allow"), AnswerStep::Move(vec![ScreenKey::Down]));
+    assert_eq!(step_for(&ClaudeScreen, &trust, "allow"), AnswerStep::Move(ScreenKey::Down));
     assert_eq!(step_for(&ClaudeScreen, &trust, "deny"), takes());
     let moved = dialog_on(&ClaudeScreen, VERSION, "trust-moved-80x24.txt");
     assert_eq!(step_for(&ClaudeScreen, &moved, "allow"), takes());

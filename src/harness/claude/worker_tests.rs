@@ -202,3 +202,33 @@ fn settings_of_a_project_count_only_if_the_person_trusts_it() {
     let folders = ["/w", "/w/below", "/wider", "/x"];
     assert_eq!(folders.map(|folder| is_limited(&trusting, folder)), [false, false, true, true]);
 }
+
+#[test]
+fn at_a_terminal_the_task_is_typed_and_nothing_of_a_call_without_one_is_left() {
+    let session = session();
+    let mut wanted = order("go on", &session);
+    wanted.access = WorkerAccess::Edits;
+    wanted.instructions = Some("Be brief.");
+    wanted.model = Some("opus");
+    let call = ClaudeWorker.call_at_terminal(&wanted).unwrap();
+    assert_eq!(
+        words(&call),
+        [
+            "--allowedTools=Bash",
+            "--permission-mode",
+            "acceptEdits",
+            "--session-id",
+            SESSION,
+            "--append-system-prompt",
+            "Be brief.",
+            "--model",
+            "opus",
+            "--settings",
+            "/run/claude-settings.json"
+        ]
+    );
+    assert_eq!(call.prompt, "go on");
+    assert_eq!(call.dialogs, ["whether the files in this folder are trusted"]);
+    let call = ClaudeWorker.call_at_terminal(&order("/exit", &session)).unwrap();
+    assert_eq!(call.prompt, "Task: /exit");
+}

@@ -32,10 +32,6 @@ impl ScreenReader for CodexScreen {
                 .is_some_and(|count| PasteCounts::of(text).has_characters(count))
     }
 
-    fn exit_command(&self) -> &'static str {
-        "/quit"
-    }
-
     fn starts_session_at_launch(&self) -> bool {
         false
     }
@@ -180,7 +176,9 @@ fn without_drawing<'a, 'b>(about: &'b [&'a str]) -> &'b [&'a str] {
 }
 
 fn kind(dialog: &Dialog) -> DialogKind {
-    if is_titled(dialog, "Folder access", "Trust and continue") {
+    let asks_for_trust = is_titled(dialog, "Folder access", "Trust and continue")
+        || is_titled(dialog, "Hooks need review", "Trust all");
+    if asks_for_trust {
         DialogKind::Trust
     } else if is_titled(dialog, "Update available", "Update now") {
         DialogKind::Update

@@ -51,7 +51,7 @@ const TABLE: &[(&str, &str)] = &[
     ),
     (
         "waiting-hooks-review.txt",
-        "waiting · hidden · other: Hooks need review [*Review hooks|Trust all and continue|Continue without trusting (hooks won't run)]",
+        "waiting · hidden · trust: Hooks need review [*Review hooks|Trust all and continue|Continue without trusting (hooks won't run)]",
     ),
     (
         "waiting-model-80x24.txt",
@@ -113,9 +113,9 @@ fn pastes_are_known_by_their_length() {
 #[test]
 fn an_update_is_never_what_enter_takes_unasked() {
     let update = dialog_on(&CodexScreen, VERSION, "update-80x24.txt");
-    assert_eq!(step_for(&CodexScreen, &update, "Skip"), AnswerStep::Move(vec![ScreenKey::Down]));
+    assert_eq!(step_for(&CodexScreen, &update, "Skip"), AnswerStep::Move(ScreenKey::Down));
     let edit = dialog_on(&CodexScreen, VERSION, "waiting-edit-80x24.ansi.txt");
     assert_eq!(step_for(&CodexScreen, &edit, "allow"), takes());
-    assert_eq!(step_for(&CodexScreen, &edit, "deny"), AnswerStep::Move(vec![ScreenKey::Down; 2]));
+    assert_eq!(step_for(&CodexScreen, &edit, "deny"), AnswerStep::Move(ScreenKey::Down));
     assert!(edit.about.iter().any(|line| line.ends_with("src/lib.rs")), "{:?}", edit.about);
 }

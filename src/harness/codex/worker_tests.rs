@@ -128,3 +128,34 @@ fn a_login_is_seen_in_variables_and_files() {
         LoginState::Unknown
     );
 }
+
+#[test]
+fn at_a_terminal_the_task_is_typed_and_nothing_of_a_call_without_one_is_left() {
+    let session = session();
+    let mut wanted = order("go on", &session);
+    wanted.access = WorkerAccess::Edits;
+    wanted.instructions = Some("Be brief.");
+    wanted.model = Some("gpt-5.5");
+    let call = CodexWorker.call_at_terminal(&wanted).unwrap();
+    assert_eq!(
+        words(&call),
+        [
+            "--sandbox",
+            "workspace-write",
+            "--ask-for-approval",
+            "on-request",
+            "--cd",
+            "/w",
+            "-c",
+            "developer_instructions=\"Be brief.\"",
+            "--model",
+            "gpt-5.5"
+        ]
+    );
+    assert_eq!(call.prompt, "go on");
+    wanted.session = WorkerSession::Resumed(&session);
+    let call = CodexWorker.call_at_terminal(&wanted).unwrap();
+    let words = words(&call);
+    assert_eq!((words[0], words.last()), ("resume", Some(&SESSION)));
+    assert!(!words.contains(&"-c"), "a resumed session keeps its instructions");
+}

@@ -39,10 +39,6 @@ impl ScreenReader for CopilotScreen {
         &[ScreenKey::Escape, ScreenKey::Escape]
     }
 
-    fn exit_command(&self) -> &'static str {
-        "/exit"
-    }
-
     fn starts_session_at_launch(&self) -> bool {
         false
     }

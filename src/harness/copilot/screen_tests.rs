@@ -83,7 +83,7 @@ fn pastes_are_known_by_their_size() {
 fn answers() {
     let asked = dialog_on(&CopilotScreen, VERSION, "waiting-permission.txt");
     assert_eq!(step_for(&CopilotScreen, &asked, "allow"), takes());
-    assert_eq!(step_for(&CopilotScreen, &asked, "deny"), AnswerStep::Move(vec![ScreenKey::Down; 2]));
+    assert_eq!(step_for(&CopilotScreen, &asked, "deny"), AnswerStep::Move(ScreenKey::Down));
     assert_eq!(asked.id(), dialog_on(&CopilotScreen, VERSION, "waiting-permission-80x24.txt").id());
 }
 

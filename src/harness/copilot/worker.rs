@@ -65,31 +65,17 @@ impl WorkerAdapter for CopilotWorker {
     }
 
     fn call(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
-        check_texts(order)?;
-        let mut args: Vec<OsString> =
-            ["--output-format", "json", "--no-color", "--no-ask-user", "--usage-output-file"]
-                .map(OsString::from)
-                .to_vec();
-        args.push(order.scratch.join(USAGE).into_os_string());
-        let permission_mode = access(order, &mut args)?;
-        let (name, id) = match order.session {
-            WorkerSession::New(id) => ("--session-id", id),
-            WorkerSession::Resumed(id) => ("--resume", id),
-        };
-        args.push(format!("{name}={id}").into());
-        if let Some(model) = order.model {
-            args.extend(["--model".into(), OsString::from(model)]);
-        }
-        args.extend(order.args.iter().map(OsString::from));
-        args.push(format!("--prompt={}", with_instructions(order)).into());
-        Ok(WorkerCall { args, session: Some(id.clone()), permission_mode, ..WorkerCall::default() })
+        let mut headless = ["--output-format", "json", "--no-color", "--no-ask-user", "--usage-output-file"]
+            .map(OsString::from)
+            .to_vec();
+        headless.push(order.scratch.join(USAGE).into_os_string());
+        let mut call = usual_call(order, headless)?;
+        call.args.push(format!("--prompt={}", with_instructions(order)).into());
+        Ok(call)
     }
 
     fn call_at_terminal(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
-        let mut call = self.call(order)?;
-        // The beginning of the headless call, which ends in the prompt, says what it prints and that it never asks.
-        call.args.drain(..6);
-        call.args.pop();
+        let mut call = usual_call(order, Vec::new())?;
         call.dialogs = vec!["whether the files in this folder are trusted", "whether a tool may be used"];
         call.prompt = with_instructions(order);
         Ok(call)
@@ -126,6 +112,22 @@ impl WorkerAdapter for CopilotWorker {
     fn counts(&self) -> WorkerCounts {
         WorkerCounts { usage: CountedSpan::Session, cost: CountedSpan::Run }
     }
+}
+
+/// What a call with and without a terminal have in common, after these arguments.
+fn usual_call(order: &WorkerOrder<'_>, mut args: Vec<OsString>) -> Result<WorkerCall, UnsupportedOrder> {
+    check_texts(order)?;
+    let permission_mode = access(order, &mut args)?;
+    let (name, id) = match order.session {
+        WorkerSession::New(id) => ("--session-id", id),
+        WorkerSession::Resumed(id) => ("--resume", id),
+    };
+    args.push(format!("{name}={id}").into());
+    if let Some(model) = order.model {
+        args.extend(["--model".into(), OsString::from(model)]);
+    }
+    args.extend(order.args.iter().map(OsString::from));
+    Ok(WorkerCall { args, session: Some(id.clone()), permission_mode, ..WorkerCall::default() })
 }
 
 /// Adds what the worker may do, and says it.

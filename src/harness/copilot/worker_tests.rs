@@ -103,3 +103,16 @@ fn a_login_is_seen_in_variables_and_files() {
         LoginState::Unknown
     );
 }
+
+#[test]
+fn at_a_terminal_the_task_is_typed_and_nothing_of_a_call_without_one_is_left() {
+    let session = session();
+    let mut wanted = order("go on", &session);
+    wanted.access = WorkerAccess::Edits;
+    wanted.instructions = Some("Be brief.");
+    wanted.model = Some("gpt-5.4");
+    let call = CopilotWorker.call_at_terminal(&wanted).unwrap();
+    let chosen = format!("--session-id={SESSION}");
+    assert_eq!(words(&call), ["--allow-tool=write", "--allow-tool=shell", &chosen, "--model", "gpt-5.4"]);
+    assert_eq!(call.prompt, "Be brief.\n\nTask: go on");
+}

@@ -43,10 +43,6 @@ impl ScreenReader for GeminiScreen {
             })
     }
 
-    fn exit_command(&self) -> &'static str {
-        "/quit"
-    }
-
     fn starts_session_at_launch(&self) -> bool {
         true
     }

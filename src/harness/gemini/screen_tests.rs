@@ -105,9 +105,9 @@ fn pastes_are_known_by_their_length() {
 fn answers() {
     let asked = dialog_on(&GeminiScreen, VERSION, "waiting-permission-80x24.txt");
     assert_eq!(step_for(&GeminiScreen, &asked, "allow"), takes());
-    assert_eq!(step_for(&GeminiScreen, &asked, "deny"), AnswerStep::Move(vec![ScreenKey::Down; 2]));
+    assert_eq!(step_for(&GeminiScreen, &asked, "deny"), AnswerStep::Move(ScreenKey::Down));
     assert_eq!(asked.id(), dialog_on(&GeminiScreen, VERSION, "waiting-permission.txt").id());
     let trust = dialog_on(&GeminiScreen, VERSION, "trust.txt");
     assert_eq!(step_for(&GeminiScreen, &trust, "allow"), takes());
-    assert_eq!(step_for(&GeminiScreen, &trust, "don't"), AnswerStep::Move(vec![ScreenKey::Down; 2]));
+    assert_eq!(step_for(&GeminiScreen, &trust, "don't"), AnswerStep::Move(ScreenKey::Down));
 }

@@ -62,38 +62,14 @@ impl WorkerAdapter for GeminiWorker {
     }
 
     fn call(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
-        check_texts(order)?;
-        let policy = order.scratch.join("gemini-policy.toml");
-        let (mode, rules) = access(order)?;
-        let mut args: Vec<OsString> =
-            ["-o", "stream-json", "--skip-trust", "--approval-mode", mode, "--policy"]
-                .map(OsString::from)
-                .to_vec();
-        args.push(policy.clone().into_os_string());
-        let (name, id) = match order.session {
-            WorkerSession::New(id) => ("--session-id", id),
-            WorkerSession::Resumed(id) => ("--resume", id),
-        };
-        args.extend([OsString::from(name), id.as_str().into()]);
-        if let Some(model) = order.model {
-            args.extend(["--model".into(), OsString::from(model)]);
-        }
-        args.extend(order.args.iter().map(OsString::from));
-        args.push(format!("--prompt={}", with_instructions(order)).into());
-        Ok(WorkerCall {
-            args,
-            files: vec![(policy, rules)],
-            session: Some(id.clone()),
-            permission_mode: mode.to_string(),
-            ..WorkerCall::default()
-        })
+        let headless = ["-o", "stream-json", "--skip-trust"].map(OsString::from);
+        let mut call = usual_call(order, headless.to_vec())?;
+        call.args.push(format!("--prompt={}", with_instructions(order)).into());
+        Ok(call)
     }
 
     fn call_at_terminal(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
-        let mut call = self.call(order)?;
-        // The beginning of the headless call, which ends in the prompt, says how it prints and skips the trust dialog.
-        call.args.drain(..3);
-        call.args.pop();
+        let mut call = usual_call(order, Vec::new())?;
         call.dialogs = vec!["whether the files in this folder are trusted"];
         call.prompt = with_instructions(order);
         Ok(call)
@@ -136,6 +112,31 @@ impl WorkerAdapter for GeminiWorker {
             "GCM_INTERACTIVE",
         ]
     }
+}
+
+/// What a call with and without a terminal have in common, after these arguments.
+fn usual_call(order: &WorkerOrder<'_>, mut args: Vec<OsString>) -> Result<WorkerCall, UnsupportedOrder> {
+    check_texts(order)?;
+    let policy = order.scratch.join("gemini-policy.toml");
+    let (mode, rules) = access(order)?;
+    args.extend(["--approval-mode", mode, "--policy"].map(OsString::from));
+    args.push(policy.clone().into_os_string());
+    let (name, id) = match order.session {
+        WorkerSession::New(id) => ("--session-id", id),
+        WorkerSession::Resumed(id) => ("--resume", id),
+    };
+    args.extend([OsString::from(name), id.as_str().into()]);
+    if let Some(model) = order.model {
+        args.extend(["--model".into(), OsString::from(model)]);
+    }
+    args.extend(order.args.iter().map(OsString::from));
+    Ok(WorkerCall {
+        args,
+        files: vec![(policy, rules)],
+        session: Some(id.clone()),
+        permission_mode: mode.to_string(),
+        ..WorkerCall::default()
+    })
 }
 
 /// The approval mode and the rules of a policy file. Without a terminal, a tool that no rule allows is not there.

@@ -90,3 +90,27 @@ fn a_login_is_seen_in_variables_and_files() {
         LoginState::Unknown
     );
 }
+
+#[test]
+fn at_a_terminal_the_task_is_typed_and_nothing_of_a_call_without_one_is_left() {
+    let session = session();
+    let mut wanted = order("go on", &session);
+    wanted.access = WorkerAccess::Edits;
+    wanted.instructions = Some("Be brief.");
+    wanted.model = Some("gemini-2.5-pro");
+    let call = GeminiWorker.call_at_terminal(&wanted).unwrap();
+    assert_eq!(
+        words(&call),
+        [
+            "--approval-mode",
+            "auto_edit",
+            "--policy",
+            "/run/gemini-policy.toml",
+            "--session-id",
+            SESSION,
+            "--model",
+            "gemini-2.5-pro"
+        ]
+    );
+    assert_eq!(call.prompt, "Be brief.\n\nTask: go on");
+}

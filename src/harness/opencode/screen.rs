@@ -42,10 +42,6 @@ impl ScreenReader for OpenCodeScreen {
         &[ScreenKey::Escape, ScreenKey::Escape]
     }
 
-    fn exit_command(&self) -> &'static str {
-        "/exit"
-    }
-
     fn starts_session_at_launch(&self) -> bool {
         false
     }

@@ -87,7 +87,7 @@ fn pastes_are_known_by_their_length() {
 fn choices_stand_side_by_side() {
     let asked = dialog_on(&OpenCodeScreen, VERSION, "waiting-permission.ansi.txt");
     assert_eq!(step_for(&OpenCodeScreen, &asked, "allow"), takes());
-    assert_eq!(step_for(&OpenCodeScreen, &asked, "Reject"), AnswerStep::Move(vec![ScreenKey::Right; 2]));
+    assert_eq!(step_for(&OpenCodeScreen, &asked, "Reject"), AnswerStep::Move(ScreenKey::Right));
     assert_eq!(asked.id(), dialog_on(&OpenCodeScreen, VERSION, "waiting-permission-80x24.ansi.txt").id());
     assert_eq!(asked.about, ["Permission required", "# Shell command", "$ touch report.txt && sleep 12"]);
     let unknown = dialog_on(&OpenCodeScreen, VERSION, "waiting-edit-80x24.txt");

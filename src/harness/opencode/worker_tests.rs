@@ -94,3 +94,15 @@ fn a_login_is_seen_in_variables_and_files() {
         LoginState::LoggedIn
     );
 }
+
+#[test]
+fn at_a_terminal_the_task_is_typed_and_nothing_of_a_call_without_one_is_left() {
+    let session = session();
+    let mut wanted = order("go on", &session);
+    wanted.access = WorkerAccess::Edits;
+    wanted.instructions = Some("Be brief.");
+    wanted.model = Some("a/b");
+    let call = OpenCodeWorker.call_at_terminal(&wanted).unwrap();
+    assert_eq!(words(&call), ["--auto", "--model", "a/b"]);
+    assert_eq!(call.prompt, "go on");
+}

@@ -37,10 +37,6 @@ impl ScreenReader for PiScreen {
             })
     }
 
-    fn exit_command(&self) -> &'static str {
-        "/quit"
-    }
-
     fn starts_session_at_launch(&self) -> bool {
         true
     }

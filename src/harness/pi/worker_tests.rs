@@ -112,3 +112,27 @@ fn a_login_is_seen_in_variables_and_files() {
     assert_eq!(login(&PiWorker, "", &[(".pi/agent/auth.json", "{}")]), LoginState::LoggedOut);
     assert_eq!(login(&PiWorker, "", &[(".pi/agent/models.json", "{}")]), LoginState::Unknown);
 }
+
+#[test]
+fn at_a_terminal_the_task_is_typed_and_nothing_of_a_call_without_one_is_left() {
+    let session = session();
+    let mut wanted = order("go on", &session);
+    wanted.access = WorkerAccess::Edits;
+    wanted.instructions = Some("Be brief.");
+    wanted.model = Some("a/b");
+    let call = PiWorker.call_at_terminal(&wanted).unwrap();
+    assert_eq!(
+        words(&call),
+        [
+            "--session-id",
+            SESSION,
+            "--append-system-prompt",
+            "Be brief.\n",
+            "--model",
+            "a/b",
+            "-e",
+            "/run/ravenry-given.ts"
+        ]
+    );
+    assert_eq!(call.prompt, "go on");
+}

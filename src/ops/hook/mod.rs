@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::hook::{HookAnswer, HookEvent, HookMoment, ToolUse};
-use crate::domain::screens::HookStepKind;
+use crate::domain::screens::{HookStep, HookStepKind};
 use crate::domain::{Agent, Harness, Notice, SessionId, escape_invisible};
 use crate::ops::agents::identity::{self, RecognisedAgent};
 use crate::ops::context::{Context, GlobalOptions};
@@ -296,9 +296,11 @@ impl HookRun<'_> {
         if !is_turn || event.in_subagent {
             return Ok(());
         }
-        let Some(run) = session::own_run(self.op)?.filter(|run| run.pane.is_some()) else { return Ok(()) };
-        if event.moment != HookMoment::Stopping {
-            return Ok(self.mesh.runs().note_prompt(&run.id)?);
+        let Some(run) = session::run_of_worker(self.op)?.filter(|run| run.pane.is_some()) else {
+            return Ok(());
+        };
+        if let HookMoment::PromptSubmitted { prompt } = &event.moment {
+            return Ok(self.mesh.runs().note_prompt(&run.id, &HookStep::mark_of(prompt))?);
         }
         // Mail may have made it go on.
         let goes_on = match &event.session {

@@ -1,9 +1,10 @@
 //! Handles the start and the end of a session.
 
 use std::cell::OnceCell;
+use std::time::{Duration, Instant};
 
 use crate::domain::hook::SessionEnd;
-use crate::domain::runs::{Run, RunId};
+use crate::domain::runs::{Run, RunId, RunState};
 use crate::domain::screens::HookStepKind;
 use crate::domain::{Agent, Liveness, quote_code};
 use crate::ops::agents::identity;
@@ -17,7 +18,7 @@ use crate::ops::error::CommandError;
 use crate::ops::person_required;
 use crate::ops::reservations::reserve::PatternBase;
 use crate::ops::runs::RUN_VARIABLE;
-use crate::ops::runs::own_run::{kept_session, worker_run};
+use crate::ops::runs::own_run::{kept_session, run_of_agent, worker_run};
 use crate::store::{Mesh, Registration, RepositoryPlaces, SessionState, resolved_patterns};
 use crate::sys::environment::variable;
 use crate::sys::{clock, process};
@@ -29,6 +30,9 @@ const MOST_WORDS: usize = 120;
 const MOST_CHARACTERS: usize = 2_000;
 /// Of how many agents it says in which file they are.
 const MOST_NEAR: usize = 3;
+/// How long a supervisor may take to record the keeper that it has started. A hook has less than a second for everything.
+const RECORDED_WITHIN: Duration = Duration::from_millis(500);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Joins if that is wanted, and tells the model its name and who else is here.
 pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), CommandError> {
@@ -70,10 +74,14 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
         None => None,
     };
     let Some(mesh) = op.mesh()? else { return Ok(()) };
-    if let (Some(me), Some(run)) = (&me, own_run(op)?) {
-        mesh.runs().name_worker(&run.id, &me.name)?;
-        if run.pane.is_some() {
-            mesh.runs().note_session_start(&run.id)?;
+    if let (Some(me), Some(run)) = (&me, run_of_worker(op)?) {
+        // `--as` and `$MSG_AGENT` name anybody.
+        if is_worker_of(&mesh, me, &run.id)? {
+            mesh.runs().name_worker(&run.id, &me.name)?;
+        }
+        // Its supervisor waits for this, and may not have written down its pane yet.
+        if mesh.runs().order(&run.id).is_ok_and(|order| order.pane.is_some()) {
+            mesh.runs().note_session_start(&run.id, call.event.session.as_ref())?;
         }
     }
     let text = match &me {
@@ -114,7 +122,7 @@ fn was_killed(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
 fn kept_place(ctx: &Context) -> Result<Option<Agent>, CommandError> {
     let (Some(run), Some(mesh)) = (own_run(ctx)?, ctx.mesh()?) else { return Ok(None) };
     let Some(place) = identity::registered(&mesh, &kept_session(&run.id)?)? else { return Ok(None) };
-    let is_ours = worker_run(&mesh)?.is_some_and(|above| above.id == run.id);
+    let is_ours = proven_run(&mesh, &run.id)?.is_some();
     Ok(Some(place).filter(|place| is_ours && place.process == run.owner))
 }
 
@@ -143,7 +151,41 @@ fn is_wanted(ctx: &Context, call: &HookCall) -> Result<bool, CommandError> {
     Ok(is_worker || ctx.settings.registers_in(&ctx.cwd.to_string_lossy(), &ctx.home.home.to_string_lossy()))
 }
 
-/// The run that goes on here, if this session is its worker.
+/// The run whose worker called this hook. The variable that names it can be set by anybody, so its supervisor or keeper has
+/// to be above us. A client that the worker starts inherits the variable, and is not the worker.
+pub(super) fn run_of_worker(ctx: &Context) -> Result<Option<Run>, CommandError> {
+    let (Some(run), Some(mesh)) = (own_run(ctx)?, ctx.mesh()?) else { return Ok(None) };
+    let Some(run) = proven_run(&mesh, &run.id)? else { return Ok(None) };
+    let Some(name) = mesh.runs().worker(&run.id)? else { return Ok(Some(run)) };
+    let record = mesh.registry().get(&name)?.filter(|record| record.is_live());
+    let Some(worker) = record.map(|record| record.agent) else { return Ok(Some(run)) };
+    // Of the processes above us, those up to the nearest harness count.
+    let is_another = is_worker_of(&mesh, &worker, &run.id)?
+        && identity::CallerTraces::gather().distance(&worker).is_none();
+    Ok(Some(run).filter(|_| !is_another))
+}
+
+/// Whether that agent works for the run, by the processes above it.
+fn is_worker_of(mesh: &Mesh, agent: &Agent, run: &RunId) -> Result<bool, CommandError> {
+    Ok(run_of_agent(mesh, agent)?.is_some_and(|its| its.id == *run))
+}
+
+/// That run, if its supervisor or keeper is above us. The keeper is recorded right after it was started, so a worker may
+/// call its first hook a moment before that.
+fn proven_run(mesh: &Mesh, id: &RunId) -> Result<Option<Run>, CommandError> {
+    let started = Instant::now();
+    loop {
+        let above = worker_run(mesh)?.filter(|above| above.id == *id);
+        let known = mesh.runs().get(id)?;
+        let is_unrecorded = known.is_some_and(|run| run.state == RunState::Starting && run.pane.is_none());
+        if above.is_some() || !is_unrecorded || started.elapsed() > RECORDED_WITHIN {
+            return Ok(above);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// The run that goes on here, as the variable says.
 pub(super) fn own_run(ctx: &Context) -> Result<Option<Run>, CommandError> {
     let Some(id) = variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok()) else { return Ok(None) };
     let Some(mesh) = ctx.mesh()? else { return Ok(None) };

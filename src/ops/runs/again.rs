@@ -20,6 +20,7 @@ use super::start::{NewRun, start};
 use super::terminal_wish::TerminalWish;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::person_required;
 
 /// What a worker is told whose run was cut short, and one that had ended.
 const GO_ON_INTERRUPTED: &str = "You were interrupted in the middle of your work. Look at what is done already, and \
@@ -141,8 +142,9 @@ fn request(run: &Run, order: &RunOrder) -> Result<RunRequest, CommandError> {
         reserve_from: Some(reserved_gate::tree_of(run)),
         is_to_wait: order.is_to_wait,
         terminal: order.pane.as_ref().map(|pane| match pane.is_trust_accepted {
-            true => TerminalWish::AcceptTrust,
-            false => TerminalWish::Report,
+            // A person accepted it for that run, and agents can't for another.
+            true if person_required::harness().is_none() => TerminalWish::AcceptTrust,
+            true | false => TerminalWish::Report,
         }),
         claims: claims(run, order),
     })

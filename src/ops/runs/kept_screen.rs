@@ -43,6 +43,11 @@ impl KeptScreen {
         self.written_at = Some(Instant::now());
     }
 
+    /// Whether nothing was seen so far.
+    pub(super) fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
     /// The end of it.
     pub(super) fn last_lines(&self) -> String {
         let lines: Vec<&str> =

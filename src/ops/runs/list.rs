@@ -76,6 +76,8 @@ pub(in crate::ops) fn as_it_is(mesh: &Mesh, run: Run) -> Run {
     if state == RunState::Interrupted {
         run.reason = Some(format!("its supervisor died while it was {}", run.outcome()));
         run.state = state;
+        // Nobody is left who would take an answer.
+        (run.question, run.dialog) = (None, None);
         // What can't be read is told when the work is saved.
         if let Ok(Some(work)) = mesh.runs().work(&run.id) {
             run.root = Path::new(&work.place).join(format!("run-{}", work.tree)).display().to_string();

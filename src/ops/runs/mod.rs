@@ -31,6 +31,8 @@ mod mode_gate;
 pub mod open;
 pub(in crate::ops) mod own_run;
 mod own_worktree;
+mod pane_end;
+mod pane_turns;
 mod parent_access;
 pub mod plan;
 pub mod pr;
@@ -56,6 +58,9 @@ pub(in crate::ops) mod work;
 mod worker_call;
 mod worker_output;
 
+use crate::harness::SUPPORTED;
+use crate::harness::worker::WorkerAdapter;
+
 /// The variable that tells a worker which run it is.
 pub const RUN_VARIABLE: &str = "MSG_RUN";
 /// The variable with the number of the slot.
@@ -63,7 +68,7 @@ const SLOT_VARIABLE: &str = "RAVENRY_SLOT";
 /// The variable with the tree that a run works for, if it works in a worktree of its own.
 const PROJECT_VARIABLE: &str = "RAVENRY_PROJECT";
 /// The variables by which a run's own processes are known. They must not reach what is started for others.
-pub(in crate::ops) fn own_variables() -> [&'static str; 7] {
+fn own_variables() -> [&'static str; 7] {
     [
         RUN_VARIABLE,
         SLOT_VARIABLE,
@@ -73,6 +78,15 @@ pub(in crate::ops) fn own_variables() -> [&'static str; 7] {
         "PI_AGENT_NAME",
         crate::sys::detached::SUPERVISOR_VARIABLE,
     ]
+}
+
+/// Variables that must not reach what is started for somebody else: which run this is, and what the harness around us set
+/// for its own commands.
+pub(in crate::ops) fn foreign_variables() -> impl Iterator<Item = &'static str> {
+    let sessions = SUPPORTED.iter().flat_map(|harness| harness.session_variables());
+    let foreign =
+        SUPPORTED.iter().filter_map(|harness| harness.worker()).flat_map(WorkerAdapter::foreign_variables);
+    own_variables().into_iter().chain(sessions.chain(foreign).copied())
 }
 
 /// The variable with the file to which a command may write what it used.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::runs::RunId;
+use crate::domain::screens::acting_character;
 use crate::domain::workers::{
     Budget, DialogAnswer, Isolation, Profile, Triage, WorkerProgram, WorktreeSetup,
 };
@@ -28,6 +29,7 @@ use crate::ops::agents::identity;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
+use crate::ops::person_required;
 use crate::ops::setup::install;
 use crate::ops::tasks::{RunTask, look_for_run};
 use crate::ops::workers::{first_installed, harness_program, problems_error};
@@ -148,13 +150,18 @@ fn pane_order(
         let text = "a command has no screen that can be read, so it gets no window in tmux";
         return Err(Gate::Harness.refuse(text).hint("leave out --tmux, or choose a profile with a harness"));
     }
-    if let Some(control) = task.chars().find(|c| c.is_control() && *c != '\n' && *c != '\t') {
+    if let Some(control) = acting_character(task) {
         let text = format!("the task contains `{}`, which can't be typed", control.escape_debug());
         return Err(Gate::Task.refuse(text).hint("write it to a file, and let the task name that file"));
     }
     let server = TmuxServer::find(op.settings.tmux_socket());
     let socket = server.socket().path().to_string_lossy().into_owned();
     let is_trust_accepted = wish == TerminalWish::AcceptTrust;
+    if is_trust_accepted {
+        // A clone may bring settings and hooks that run as soon as it is trusted.
+        let line = || person_required::with_mesh(op, "msg run PROFILE TASK --tmux --accept-trust");
+        person_required::required(line)?;
+    }
     Ok(PaneOrder { socket, is_trust_accepted, triage: Vec::new() })
 }
 

@@ -5,6 +5,7 @@ use crate::domain::screens::Dialog;
 use crate::domain::workers::{DialogAnswer, Triage};
 use crate::store::PaneOrder;
 
+use super::own_run::run_of_agent;
 use super::supervisor::Supervisor;
 use super::telling;
 use crate::ops::error::CommandError;
@@ -32,6 +33,10 @@ impl ProgressWatch {
         let (mesh, run) = (supervisor.mesh, &supervisor.run);
         let Some(name) = mesh.runs().worker(&run.id)? else { return Ok(()) };
         let Some(record) = mesh.registry().get(&name)? else { return Ok(()) };
+        // Somebody else may have its name by now, whose screen is not for the parent.
+        if run_of_agent(mesh, &record.agent)?.is_none_or(|its| its.id != run.id) {
+            return Ok(());
+        }
         let sight = see_in(mesh, &record.agent)?;
         let interval = |usual| supervisor.op.settings.paced(usual);
         let news = self.watch.look(mesh, &sight, run, (supervisor.order.is_to_write, interval))?;

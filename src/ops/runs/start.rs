@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::domain::runs::{Cost, EarlierRun, Grant, Run, RunClaim, RunId, RunParent, RunState, Usage};
+use crate::domain::screens::acting_character;
 use crate::domain::{MAX_TEXT, RecordedProcess, SessionId, quote_code, sha256};
 use crate::store::{LedgerList, Mesh, OrderedProgram, RunOrder, RunRefusal, TaskOrder};
 use crate::sys::environment::{self, variable};
@@ -152,8 +153,17 @@ fn check_launch(op: &Op, mesh: &Mesh, run: &Run, order: &RunOrder) -> Result<(),
         Err(error) if error.kind == CommandErrorKind::InvalidValue => {
             Err(Gate::Harness.refuse(error.message))
         }
-        launched => launched.map(drop),
+        launched => check_prompt(launched?.prompt.as_deref()),
     }
+}
+
+/// Whether everything that is typed for a worker is text. Its instructions may be a part of it, and those of a project are
+/// whatever a file of that project says.
+fn check_prompt(prompt: Option<&str>) -> Result<(), CommandError> {
+    let Some(sign) = prompt.and_then(acting_character) else { return Ok(()) };
+    let text =
+        format!("the instructions of the profile contain `{}`, which can't be typed", sign.escape_debug());
+    Err(Gate::Task.refuse(text).hint("remove it from the file that `instructions_file` names"))
 }
 
 /// Whether another agent holds what it wants to reserve. One that waits is not refused.

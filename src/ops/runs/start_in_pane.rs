@@ -7,12 +7,13 @@ use crate::domain::runs::RunPane;
 use crate::harness;
 use crate::harness::screen::ScreenReader;
 use crate::store::{PaneOrder, WatchTarget};
-use crate::sys::keeper::in_pane::{KeptInPane, PanePlace};
+use crate::sys::keeper::in_pane::{OpenedPane, PanePlace};
 use crate::sys::keeper::kept::KeptCall;
 use crate::sys::tmux::{TmuxServer, TmuxSocket};
 use crate::sys::{process, program};
 
 use super::RUN_VARIABLE;
+use super::supervise::without_adopting;
 use super::supervisor::{RunFinish, Supervisor};
 use super::watch_pane::PaneWatcher;
 use super::worker_call::WorkerLaunch;
@@ -35,8 +36,10 @@ impl Supervisor<'_> {
         let reader = self.screen_reader().ok_or_else(|| failed("its screen can't be read".to_string()))?;
         let server = TmuxServer::at(TmuxSocket::Path(order.socket.clone().into()));
         let project = project_of(Path::new(self.run.project.as_ref().unwrap_or(&self.run.root)));
-        // It may have been closed while the run was queued.
-        let session = project_session::ensure(&self.op.home, &server, &project, &FirstWindow::SHELL)?;
+        // It may have been closed while the run was queued, and its server with it.
+        let home = &self.op.home;
+        let ensure = || project_session::ensure(home, &server, &project, &FirstWindow::SHELL);
+        let session = without_adopting(ensure)?;
         let watch = self.mesh.watch(WatchTarget::Run(&self.run.id))?.ok();
         let msg = program::to_record().map_err(|error| failed(error.to_string()))?;
         let call = KeptCall {
@@ -53,20 +56,22 @@ impl Supervisor<'_> {
             msg: &msg,
             marks: &[(RUN_VARIABLE, self.run.id.as_str())],
         };
-        let kept = KeptInPane::start(&call, &place).map_err(|error| failed(error.to_string()))?;
-        let info = kept.pane.info().map_err(|error| failed(error.to_string()))?;
+        let opened = OpenedPane::open(call.dir, &place).map_err(|error| failed(error.to_string()))?;
+        let info = opened.info();
         let keeper =
             process::identify(info.pid).map_or(RecordedProcess::bare(info.pid), RecordedProcess::Pinned);
         self.run.pane = Some(RunPane {
             socket: order.socket.clone(),
-            id: kept.pane.id().to_string(),
+            id: info.id.to_string(),
             place: info.address(),
             keeper,
             is_ready: false,
             prompts: 0,
             turns: 0,
         });
+        // Before it is started: its first hook is known by its keeper.
         self.mesh.runs().put(&self.run)?;
+        let kept = opened.start(&call).map_err(|error| failed(error.to_string()))?;
         PaneWatcher::new(self, kept, reader, watch, (launch.prompt, order.clone())).run()
     }
 

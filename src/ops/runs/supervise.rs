@@ -82,6 +82,18 @@ fn adopt_orphans() {
     }
 }
 
+/// Does something before the worker is started, by which a program may be left that is not of this run: a tmux server. It
+/// must not be below us, because whoever works in it would count as our worker.
+pub(super) fn without_adopting<T>(act: impl FnOnce() -> T) -> T {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = nix::sys::prctl::set_child_subreaper(false) {
+        tracing::debug!("orphans are still adopted: {error}");
+    }
+    let done = act();
+    adopt_orphans();
+    done
+}
+
 impl Supervisor<'_> {
     /// Lets the worker work. If its account is at its limit, it goes on after the reset.
     fn work(&mut self) -> Result<RunFinish, CommandError> {

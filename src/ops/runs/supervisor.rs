@@ -145,7 +145,7 @@ impl Supervisor<'_> {
         self.run.ended_at = Some(clock::now());
         self.run.doing = None;
         self.run.until = None;
-        self.run.question = None;
+        (self.run.question, self.run.dialog) = (None, None);
         self.note_outside();
         self.set_state(state.unwrap_or(RunState::Failed))?;
         // The slot is free before the parent is told: it may want the next one.

@@ -120,18 +120,28 @@ pub(in crate::ops) fn has_open_question(mesh: &Mesh, run: &Run) -> Result<bool, 
     Ok(is_asked && mesh.runs().question_answer(&run.id, number)?.is_none())
 }
 
-/// The run with that id, or the one that goes on with a worker of that name.
+/// The run with that id, or the one that goes on with a worker of that name, or the one whose id begins so. The name of an
+/// agent is not taken for the beginning of an id.
 pub(in crate::ops) fn find_worker(op: &Op, name: &str) -> Result<Run, CommandError> {
-    let by_id = find(op, name);
-    let is_unknown = matches!(&by_id, Err(error) if error.kind == CommandErrorKind::UnknownRun);
-    if let (true, Ok(worker), Some(mesh)) = (is_unknown, AgentName::new(name), op.mesh()?) {
-        let runs = mesh.runs().list()?.runs.into_iter().map(|run| as_it_is(&mesh, run));
-        let mut its = runs.filter(|run| !run.state.is_final() && run.agent.as_ref() == Some(&worker));
-        if let Some(run) = its.next() {
-            return Ok(run);
-        }
+    let (Some(mesh), Ok(worker)) = (op.mesh()?, AgentName::new(name)) else { return find(op, name) };
+    let is_whole_id = match RunId::new(name) {
+        Ok(id) => mesh.runs().get(&id)?.is_some(),
+        Err(_) => false,
+    };
+    if is_whole_id {
+        return find(op, name);
     }
-    by_id
+    let runs = mesh.runs().list()?.runs.into_iter().map(|run| as_it_is(&mesh, run));
+    let mut its = runs.filter(|run| !run.state.is_final() && run.agent.as_ref() == Some(&worker));
+    if let Some(run) = its.next() {
+        return Ok(run);
+    }
+    let census = mesh.registry().census()?;
+    if census.find(&worker, clock::now()).is_some_and(|record| record.is_live()) {
+        let text = format!("{worker} is not the worker of a run");
+        return Err(CommandError::new(CommandErrorKind::UnknownRun, text));
+    }
+    find(op, name)
 }
 
 /// Who answers a question, or types into the terminal of a worker.

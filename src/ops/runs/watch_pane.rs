@@ -3,24 +3,23 @@
 //! Its hooks say when a turn begins and ends, its screen shows dialogs, limits and what no hook reports, and its keeper
 //! tells how it ended.
 
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, after, bounded, never, select};
 
-use crate::domain::Agent;
-use crate::domain::runs::{RunDialog, RunEvidence, RunState, judge_end};
+use crate::domain::runs::{RunDialog, RunId, RunState};
 use crate::domain::screens::{ChoiceMeaning, DialogKind, ScreenState};
 use crate::harness::screen::ScreenReader;
-use crate::harness::worker::WorkerExit;
-use crate::store::{PaneOrder, StopOrder, StopUrgency, WorkerTurns};
-use crate::sys::clock;
+use crate::store::{PaneOrder, StoreError, WorkerTurns};
 use crate::sys::keeper::KeptExit;
 use crate::sys::keeper::in_pane::KeptInPane;
 use crate::sys::keeper::kept::{KeptNews, KeptProgram, KeptReports};
 use crate::sys::tmux::{TmuxError, TmuxPane};
 use crate::sys::watch::DirWatch;
+use crate::sys::{clock, test_switches};
 
-use super::ending::{Ending, WRAP_UP};
+use super::ending::Ending;
 use super::hold::record_limit;
 use super::kept_screen::KeptScreen;
 use super::progress_watch::ProgressWatch;
@@ -30,25 +29,29 @@ use super::watch_question::QuestionWatch;
 use crate::ops::error::CommandError;
 use crate::ops::runner::carry_out;
 use crate::ops::screens::agent_pane::pane_locks;
-use crate::ops::screens::typing::{HeldPane, PaneLook, TypingError, look_at};
+use crate::ops::screens::hook_facts::PromptReport;
+use crate::ops::screens::typing::{HeldPane, PaneLook, PromptProof, TypingError, look_at};
 
 /// How often it looks while its worker starts, or something is about to change.
-const SOON: Duration = Duration::from_millis(200);
+pub(super) const SOON: Duration = Duration::from_millis(200);
 /// How long a prompt line must stay empty before a worker counts as ready whose hooks say nothing at the start.
 const STEADY: Duration = Duration::from_secs(1);
 /// How long a worker may take until it is ready.
 const READY_LIMIT: Duration = Duration::from_secs(180);
-/// How long a screen without a turn must stay so before the turn counts as ended without a hook.
-const CUT_SHORT: Duration = Duration::from_secs(4);
+/// How long somebody else may be typing into its pane before it looks for stop orders again.
+const LOCK_LIMIT: Duration = Duration::from_secs(2);
 /// How often a dialog about trust is answered.
 const MOST_ANSWERS: usize = 3;
 
+/// What is said of a worker whose screen shows that it took its prompt, while no hook has reported one.
+pub(super) const NO_HOOKS: &str = "no hook of it reports its turns, so its edits are not checked";
+
 /// Watches one worker in a pane.
 pub(super) struct PaneWatcher<'s, 'a> {
-    supervisor: &'s mut Supervisor<'a>,
-    program: KeptProgram,
-    pane: TmuxPane,
-    reader: &'static dyn ScreenReader,
+    pub(super) supervisor: &'s mut Supervisor<'a>,
+    pub(super) program: KeptProgram,
+    pub(super) pane: TmuxPane,
+    pub(super) reader: &'static dyn ScreenReader,
     news: Receiver<KeptNews>,
     watch: Option<DirWatch>,
     /// What is still to be typed.
@@ -59,17 +62,21 @@ pub(super) struct PaneWatcher<'s, 'a> {
     /// Since when it is waited for that it is ready.
     starting_since: Instant,
     /// Since when its prompt line is empty, without a turn or a dialog.
-    free_since: Option<Instant>,
+    pub(super) free_since: Option<Instant>,
     /// How many turns of ours were told to the parent as over.
-    told: u32,
+    pub(super) told: u32,
+    /// How many prompts of ours were told as over by the screen alone, because no hook ever ran.
+    pub(super) told_by_screen: u32,
     /// How many prompts had been taken when a turn was told that ended without a hook.
-    cut_short: u32,
-    deadline: Option<Instant>,
-    ending: Option<Ending>,
-    exit: Option<KeptExit>,
+    pub(super) cut_short: u32,
+    /// What its hooks said when that could be read last.
+    pub(super) known_turns: WorkerTurns,
+    pub(super) deadline: Option<Instant>,
+    pub(super) ending: Option<Ending>,
+    pub(super) exit: Option<KeptExit>,
     questions: QuestionWatch,
     looked_at: Option<Instant>,
-    screen: KeptScreen,
+    pub(super) screen: KeptScreen,
 }
 
 impl<'s, 'a> PaneWatcher<'s, 'a> {
@@ -96,7 +103,9 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             starting_since: Instant::now(),
             free_since: None,
             told: 0,
+            told_by_screen: 0,
             cut_short: 0,
+            known_turns: WorkerTurns::default(),
             deadline: timeout.map(|timeout| Instant::now() + timeout),
             ending: None,
             exit: None,
@@ -110,7 +119,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         let news = self.news.clone();
         let mut has_lost_keeper = false;
         loop {
-            self.look_for_stop()?;
+            self.look_for_stop();
             self.questions.look(self.supervisor)?;
             self.act_when_due();
             if self.exit.is_none() {
@@ -122,7 +131,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
                 recv(news) -> one => match one {
                     Ok(KeptNews::Started(_)) => self.started()?,
                     Ok(KeptNews::Ended(exit)) => self.exit = Some(exit),
-                    Ok(KeptNews::Clean) => break,
+                    Ok(KeptNews::Clean) => { self.see_end(); break; }
                     Ok(KeptNews::KeeperGone) | Err(_) => { has_lost_keeper = true; break; }
                 },
                 recv(hints) -> _ => {}
@@ -148,11 +157,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         self.supervisor.run.pane.as_ref().is_some_and(|pane| pane.is_ready)
     }
 
-    fn turns(&self) -> Result<WorkerTurns, CommandError> {
-        Ok(self.supervisor.mesh.runs().turns(&self.supervisor.run.id)?)
-    }
-
-    fn look_interval(&self) -> Duration {
+    pub(super) fn look_interval(&self) -> Duration {
         let usual = self.supervisor.op.settings.look_interval();
         if self.is_ready() { usual } else { SOON.min(usual) }
     }
@@ -165,64 +170,11 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         [terminate, deadline, look].into_iter().flatten().fold(usual, Instant::min)
     }
 
-    fn act_when_due(&mut self) {
-        let now = Instant::now();
-        if self.ending.is_none()
-            && self.exit.is_none()
-            && self.deadline.is_some_and(|deadline| deadline <= now)
-        {
-            let seconds = self.supervisor.order.timeout_seconds.unwrap_or_default();
-            self.end_worker(RunState::Timeout, format!("it took more than {seconds} s"), now);
-        }
-        if Ending::has_become_due(&mut self.ending, now) {
-            // If the keeper is gone, that is noticed elsewhere.
-            drop(self.program.terminate());
-        }
-    }
-
-    fn end_worker(&mut self, state: RunState, reason: String, terminate_at: Instant) {
-        Ending::set(&mut self.ending, state, reason, terminate_at);
-    }
-
-    fn look_for_stop(&mut self) -> Result<(), CommandError> {
-        if self.exit.is_some() {
-            return Ok(());
-        }
-        let run = &self.supervisor.run.id;
-        let Some(StopOrder { by, urgency }) = self.supervisor.mesh.runs().stop_order(run)? else {
-            return Ok(());
-        };
-        let is_new = self.ending.is_none();
-        if urgency == StopUrgency::WrapUp && !is_new {
-            return Ok(());
-        }
-        // Between turns it has nothing to wrap up.
-        let worker = match urgency == StopUrgency::WrapUp && self.turns()?.is_in_turn() {
-            true => self.worker_agent()?,
-            false => None,
-        };
-        let at = match &worker {
-            Some(worker) => {
-                telling::tell_to_wrap_up(self.supervisor.op, worker, &by, WRAP_UP.as_secs() as usize);
-                carry_out(self.supervisor.op);
-                Instant::now() + WRAP_UP
-            }
-            None => Instant::now(),
-        };
-        self.end_worker(RunState::Stopped, format!("stopped by {by}"), at);
-        Ok(())
-    }
-
-    fn worker_agent(&self) -> Result<Option<Agent>, CommandError> {
-        let Some(name) = self.supervisor.mesh.runs().worker(&self.supervisor.run.id)? else {
-            return Ok(None);
-        };
-        Ok(self.supervisor.mesh.registry().get(&name)?.map(|record| record.agent))
-    }
-
     fn look_when_due(&mut self) -> Result<(), CommandError> {
         let interval = self.look_interval();
-        let is_turn_over = self.turns()?.ours_over > self.told;
+        let turns = self.turns();
+        self.note_session(&turns)?;
+        let is_turn_over = turns.ours_over > self.told;
         let interval = if is_turn_over { SOON.min(interval) } else { interval };
         if self.looked_at.is_some_and(|at| at.elapsed() < interval) {
             return Ok(());
@@ -265,7 +217,9 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         }
         self.close_dialog()?;
         self.note_limit(look)?;
-        self.progress.look(self.supervisor)?;
+        if let Err(error) = self.progress.look(self.supervisor) {
+            tracing::debug!("what run {} does can't be seen: {}", self.supervisor.run.id, error.message);
+        }
         if look.reading.takes_prompt() {
             self.free_since.get_or_insert_with(Instant::now);
         } else {
@@ -274,15 +228,24 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         if self.is_ready() { self.look_for_turn_end(look) } else { self.look_for_readiness() }
     }
 
+    /// It is ready when its hook for the start of a session has run, and its prompt line is empty. Where that hook comes
+    /// with the first prompt, the line alone decides.
     fn look_for_readiness(&mut self) -> Result<(), CommandError> {
-        let has_started = self.turns()?.has_started;
-        let is_ready = self.free_since.is_some_and(|since| {
+        let has_started = self.turns().has_started;
+        let lacks_hook = self.reader.starts_session_at_launch() && !has_started;
+        let is_free = self.free_since.is_some_and(|since| {
             let steady = if has_started { SOON } else { STEADY };
             since.elapsed() >= steady
         });
-        if !is_ready {
-            if self.starting_since.elapsed() > READY_LIMIT && self.ending.is_none() {
-                let reason = format!("it showed no empty prompt line within {} s", READY_LIMIT.as_secs());
+        if !is_free || lacks_hook {
+            let limit = ready_limit();
+            if self.starting_since.elapsed() > limit && self.ending.is_none() {
+                let what = match is_free {
+                    // It would have no name, and nothing that it does would be checked.
+                    true => "its hooks did not run",
+                    false => "it showed no empty prompt line",
+                };
+                let reason = format!("{what} within {} s", limit.as_secs());
                 self.end_worker(RunState::Failed, reason, Instant::now());
             }
             return Ok(());
@@ -300,15 +263,25 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
     /// Types the prompt. If it is not taken, the worker is ended: nobody would know what it works on.
     fn give_prompt(&mut self, prompt: &str) -> Result<(), CommandError> {
         let (ledger, id) = (self.supervisor.mesh.runs(), self.supervisor.run.id.clone());
-        let before = self.turns()?.prompts;
-        ledger.announce_prompt(&id)?;
-        let has_begun = || Ok(Some(ledger.turns(&id)?.prompts > before));
-        let given = HeldPane::hold(&pane_locks(&self.supervisor.op.home), &self.pane, self.reader)
-            .map_err(TypingError::from)
-            .and_then(|held| held.type_prompt(prompt, has_begun));
+        let before = self.turns().prompts;
+        let (mesh, report) = (self.supervisor.mesh, PromptReport::of(prompt));
+        if let Err(error) = ledger.announce_prompt(&id, report.mark()) {
+            return self.give_prompt_later(prompt, &error);
+        }
+        let has_begun = || Ok(Some(report.is_taken_by_worker(mesh, &id, before)?));
+        let deadline = self.deadline;
+        let is_to_end = || {
+            let is_stopped = || ledger.stop_order(&id).is_ok_and(|order| order.is_some());
+            deadline.is_some_and(|deadline| deadline <= Instant::now()) || is_stopped()
+        };
+        let given = self.hold().and_then(|held| held.unless(&is_to_end).type_prompt(prompt, has_begun));
         match given {
             Ok(proof) => {
                 tracing::debug!("the prompt of run {id} was taken, says its {}", proof.name());
+                warn_of_claim(&id, ledger.note_prompt_sent(&id));
+                if proof == PromptProof::Screen && self.turns().prompts == 0 {
+                    self.supervisor.run.reason = Some(NO_HOOKS.to_string());
+                }
                 if let Some(pane) = &mut self.supervisor.run.pane {
                     pane.prompts += 1;
                 }
@@ -318,19 +291,15 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             Err(TypingError::Tmux(TmuxError::NoPane(_) | TmuxError::NoServer(_) | TmuxError::Dead(_))) => {
                 Ok(())
             }
-            // Nothing was typed: it is tried again when the line is free.
-            Err(TypingError::Obstacle(obstacle)) => {
-                tracing::debug!("run {id} does not take its prompt yet: {obstacle}");
-                ledger.withdraw_prompt(&id)?;
-                self.prompt = Some(prompt.to_string());
-                self.free_since = None;
-                if let Some(pane) = &mut self.supervisor.run.pane {
-                    pane.is_ready = false;
-                }
-                Ok(ledger.put(&self.supervisor.run)?)
+            Err(TypingError::Obstacle(obstacle)) => self.give_prompt_later(prompt, &obstacle),
+            Err(TypingError::Locked(error)) => self.give_prompt_later(prompt, &error),
+            // It is ended next.
+            Err(TypingError::GivenUp) => {
+                warn_of_claim(&id, ledger.withdraw_prompt(&id));
+                Ok(())
             }
             Err(error) => {
-                ledger.withdraw_prompt(&id)?;
+                warn_of_claim(&id, ledger.withdraw_prompt(&id));
                 if let Ok(look) = look_at(&self.pane, self.reader) {
                     self.see(&look);
                 }
@@ -342,10 +311,26 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         }
     }
 
+    fn hold(&self) -> Result<HeldPane<'_>, TypingError> {
+        let locks = pane_locks(&self.supervisor.op.home);
+        Ok(HeldPane::hold_within(LOCK_LIMIT, &locks, &self.pane, self.reader)?)
+    }
+
+    /// Nothing was typed: it is tried again when the line is free.
+    fn give_prompt_later(&mut self, prompt: &str, why: &dyn Display) -> Result<(), CommandError> {
+        let (ledger, id) = (self.supervisor.mesh.runs(), &self.supervisor.run.id);
+        tracing::debug!("run {id} does not take its prompt yet: {why}");
+        warn_of_claim(id, ledger.withdraw_prompt(id));
+        self.prompt = Some(prompt.to_string());
+        self.free_since = None;
+        if let Some(pane) = &mut self.supervisor.run.pane {
+            pane.is_ready = false;
+        }
+        Ok(ledger.put(&self.supervisor.run)?)
+    }
+
     fn answer(&mut self, id: &str, choice: usize) -> Result<(), CommandError> {
-        let answered = HeldPane::hold(&pane_locks(&self.supervisor.op.home), &self.pane, self.reader)
-            .map_err(TypingError::from)
-            .and_then(|held| held.answer(id, choice));
+        let answered = self.hold().and_then(|held| held.answer(id, choice));
         if let Err(error) = answered {
             // It is looked at again.
             tracing::debug!("a dialog of run {} was not answered: {error}", self.supervisor.run.id);
@@ -367,7 +352,8 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             true => self.supervisor.mesh.runs().put(&self.supervisor.run)?,
             false => self.supervisor.set_state(RunState::Waiting)?,
         }
-        telling::tell_dialog(self.supervisor.op, self.supervisor.mesh, &self.supervisor.run)?;
+        let told = telling::tell_dialog(self.supervisor.op, self.supervisor.mesh, &self.supervisor.run);
+        self.warn_of(told);
         carry_out(self.supervisor.op);
         Ok(())
     }
@@ -398,84 +384,24 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         }
     }
 
-    /// A turn is over if its hook says so and the prompt line was empty at two looks. Without a hook it is over if the
-    /// screen stays without one: its user ended it, or the model could not be asked.
-    fn look_for_turn_end(&mut self, look: &PaneLook) -> Result<(), CommandError> {
-        let turns = self.turns()?;
-        let free_for = self.free_since.map(|since| since.elapsed()).unwrap_or_default();
-        if turns.ours_over > self.told && free_for >= SOON.min(self.look_interval()) {
-            self.told = turns.ours_over;
-            let words = turns.words.filter(|words| !words.trim().is_empty());
-            let words = words.unwrap_or_else(|| self.screen.last_lines());
-            return self.tell_turn_over(words, None);
-        }
-        if turns.is_in_turn() && turns.is_ours && self.cut_short < turns.prompts && free_for >= CUT_SHORT {
-            self.cut_short = turns.prompts;
-            let trouble = look.reading.trouble.as_ref().map(|trouble| trouble.words().to_string());
-            let reason = trouble.unwrap_or_else(|| "its turn was interrupted".to_string());
-            return self.tell_turn_over(self.screen.last_lines(), Some(reason));
-        }
-        Ok(())
-    }
-
-    fn tell_turn_over(&mut self, words: String, reason: Option<String>) -> Result<(), CommandError> {
-        let run = &mut self.supervisor.run;
-        run.result = Some(words);
-        run.reason = reason;
-        if let Some(pane) = &mut run.pane {
-            pane.turns += 1;
-        }
-        self.supervisor.mesh.runs().put(&self.supervisor.run)?;
-        self.keep_screen();
-        telling::tell_turn(self.supervisor.op, self.supervisor.mesh, &self.supervisor.run)?;
-        carry_out(self.supervisor.op);
-        Ok(())
-    }
-
-    fn see(&mut self, look: &PaneLook) {
+    pub(super) fn see(&mut self, look: &PaneLook) {
         self.screen.see(look.screen.text(), self.supervisor.mesh, &self.supervisor.run.id);
     }
 
-    fn keep_screen(&mut self) {
+    pub(super) fn keep_screen(&mut self) {
         self.screen.keep(self.supervisor.mesh, &self.supervisor.run.id);
     }
+}
 
-    fn finish(mut self, has_lost_keeper: bool) -> Result<RunFinish, CommandError> {
-        let turns = self.turns()?;
-        let words = turns.words.clone().filter(|words| !words.trim().is_empty());
-        let result = words.or(self.supervisor.run.result.clone());
-        let finish = |state: RunState, reason: Option<String>| RunFinish {
-            state: Some(state),
-            reason,
-            result: result.clone(),
-            usage: None,
-        };
-        if let Some(ending) = self.ending.take() {
-            return Ok(finish(ending.state, Some(ending.reason)));
-        }
-        if has_lost_keeper && self.exit.is_none() {
-            let reason = "its keeper was killed, and the worker with it".to_string();
-            return Ok(finish(RunState::Failed, Some(reason)));
-        }
-        let failure = match self.exit {
-            Some(KeptExit::Code(0)) if turns.over == 0 && self.told == 0 => {
-                Some("it ended before a turn was over".to_string())
-            }
-            Some(KeptExit::Code(0)) => None,
-            Some(KeptExit::Code(code)) => Some(format!("it ended with {}", WorkerExit::Code(code))),
-            Some(KeptExit::Signal(signal)) => Some(format!("it was ended by {}", WorkerExit::Signal(signal))),
-            None => Some("its end was not reported".to_string()),
-        };
-        self.supervisor.commit_work();
-        let evidence = RunEvidence {
-            result: result.clone(),
-            failure,
-            denied: None,
-            has_changed: self.supervisor.has_changed(),
-            is_to_write: self.supervisor.order.is_to_write,
-        };
-        let (state, reason) = judge_end(&evidence);
-        Ok(finish(state, reason))
+fn ready_limit() -> Duration {
+    let millis = test_switches::value(test_switches::READY_MS).and_then(|text| text.parse().ok());
+    millis.map_or(READY_LIMIT, Duration::from_millis)
+}
+
+/// Whose prompt is taken next may be told wrongly then. A worker must not end because of that.
+fn warn_of_claim(run: &RunId, changed: Result<(), StoreError>) {
+    if let Err(error) = changed {
+        tracing::debug!("the announced prompt of run {run} was not changed: {error}");
     }
 }
 

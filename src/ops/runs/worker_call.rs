@@ -8,12 +8,12 @@ use crate::domain::runs::{MicroUsd, Run, RunId};
 use crate::harness::worker::{
     WorkerAccess, WorkerAdapter, WorkerCall, WorkerOrder, WorkerReader, WorkerSession,
 };
-use crate::harness::{self, MsgProgram, SUPPORTED, ancestry};
+use crate::harness::{self, MsgProgram, ancestry};
 use crate::store::{OrderedProgram, RunOrder};
 use crate::sys::environment::{self, Home};
 use crate::sys::{program, test_switches};
 
-use super::{PROJECT_VARIABLE, RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE, own_variables};
+use super::{PROJECT_VARIABLE, RUN_VARIABLE, SLOT_VARIABLE, USAGE_VARIABLE, foreign_variables};
 use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// How a worker is started, and who understands it.
@@ -141,7 +141,9 @@ fn of_harness(
     let call = called
         .map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, format!("{name}: {error}")))?;
     let WorkerCall { args, env, files, session, permission_mode, dialogs, prompt } = call;
-    let prompt = Some(prompt).filter(|_| !wanted.task.trim().is_empty() && order.pane.is_some());
+    // A file that was written on Windows is text, too.
+    let prompt =
+        Some(prompt.replace("\r\n", "\n")).filter(|_| !wanted.task.trim().is_empty() && order.pane.is_some());
     Ok(WorkerLaunch {
         program: PathBuf::from(path),
         args,
@@ -182,10 +184,6 @@ pub(super) fn setup_environment(
 /// Our own variables, without those that say which agent, session or run we are.
 fn inherited() -> Vec<(OsString, OsString)> {
     let of_one_process = [test_switches::CRASH_AT, test_switches::STOP_AT];
-    let sessions = SUPPORTED.iter().flat_map(|harness| harness.session_variables());
-    let foreign =
-        SUPPORTED.iter().filter_map(|harness| harness.worker()).flat_map(WorkerAdapter::foreign_variables);
-    let of_harnesses = sessions.chain(foreign).copied();
-    let left_out: Vec<&str> = own_variables().into_iter().chain(of_one_process).chain(of_harnesses).collect();
+    let left_out: Vec<&str> = foreign_variables().chain(of_one_process).collect();
     environment::all().into_iter().filter(|(name, _)| !left_out.iter().any(|out| name == *out)).collect()
 }

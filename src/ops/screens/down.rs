@@ -8,6 +8,7 @@ use crate::domain::runs::{Run, RunState};
 use crate::store::{DrainingMark, Mesh, StopOrder, StopUrgency};
 use crate::sys::clock;
 use crate::sys::environment::variable;
+use crate::sys::keeper::is_keeper;
 use crate::sys::tmux::{TmuxError, TmuxServer, TmuxSocket};
 
 use super::project_session::{self, project_of, tmux_error};
@@ -20,6 +21,8 @@ use crate::ops::runs::list::find;
 const WRAP_UP_LIMIT: Duration = Duration::from_secs(45);
 /// How long it takes at most in all.
 const LIMIT: Duration = Duration::from_secs(75);
+/// How long the window of a worker may stay open after the end of its run.
+const CLOSES_IN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What was ended.
@@ -29,7 +32,7 @@ pub struct DownReport {
     pub runs: Vec<Run>,
     /// The session that was closed.
     pub closed: Option<String>,
-    /// The session that was left open, because we are in it.
+    /// The session that was left open, because we are in it, or workers of another mesh.
     pub left: Option<String>,
 }
 
@@ -40,19 +43,22 @@ pub fn down(op: &Op, say: &mut dyn FnMut(&str)) -> Result<DownReport, CommandErr
     if let Some(mesh) = op.mesh()? {
         let by =
             identity::caller(op).map_or_else(|_| "a person".to_string(), |it| it.1.agent.name.to_string());
-        mesh.runs().begin_draining(&DrainingMark { by: by.clone(), since: clock::now() })?;
+        let mark = DrainingMark { by, since: clock::now() };
+        mesh.runs().begin_draining(&mark)?;
         say("no new runs are started");
-        let ended = end_runs(op, &mesh, &project, &by, say);
+        let ended = end_runs(op, &mesh, &project, &mark, say);
         // Other projects of the mesh go on.
-        mesh.runs().end_draining()?;
+        mesh.runs().end_draining_of(&mark)?;
         report.runs = ended?;
     }
-    close_session(op, &project, &mut report, say)?;
     let left: Vec<String> =
         report.runs.iter().filter(|run| !run.state.is_final()).map(|run| run.id.to_string()).collect();
     if left.is_empty() {
+        close_session(op, &project, &mut report, say)?;
         return Ok(report);
     }
+    // Closing it would kill them.
+    say("the tmux session is left open, because not all runs have ended");
     let text = format!("{} did not end within {} s", left.join(", "), LIMIT.as_secs());
     let hint = "`msg runs stop ID --now` ends a run at once";
     Err(CommandError::new(CommandErrorKind::TimedOut, text).facts("runs", left).hint(hint))
@@ -63,9 +69,10 @@ fn end_runs(
     op: &Op,
     mesh: &Mesh,
     project: &Path,
-    by: &str,
+    mark: &DrainingMark,
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<Run>, CommandError> {
+    let by = &mark.by;
     let is_here = |run: &Run| project_of(Path::new(run.project.as_ref().unwrap_or(&run.root))) == project;
     let mut runs = Vec::new();
     for run in mesh.runs().list()?.runs {
@@ -79,13 +86,17 @@ fn end_runs(
         return Ok(runs);
     }
     for run in &runs {
-        let order = StopOrder { by: by.to_string(), urgency: StopUrgency::WrapUp };
+        let order = StopOrder { by: by.clone(), urgency: StopUrgency::WrapUp };
         mesh.runs().ask_to_stop(&run.id, &order)?;
         say(&format!("told run {} ({}) to wrap up", run.id, run.profile));
     }
     let started = Instant::now();
     let mut is_hurried = false;
     while started.elapsed() < LIMIT && runs.iter().any(|run| !run.state.is_final()) {
+        // The `down` of another project may have removed it.
+        if let Ok(None) = mesh.runs().draining() {
+            mesh.runs().begin_draining(mark)?;
+        }
         for run in runs.iter_mut().filter(|run| !run.state.is_final()) {
             let now = find(op, run.id.as_str())?;
             if now.state.is_final() {
@@ -97,7 +108,7 @@ fn end_runs(
         if !is_hurried && started.elapsed() > WRAP_UP_LIMIT {
             is_hurried = true;
             for run in runs.iter().filter(|run| !run.state.is_final()) {
-                let order = StopOrder { by: by.to_string(), urgency: StopUrgency::Now };
+                let order = StopOrder { by: by.clone(), urgency: StopUrgency::Now };
                 mesh.runs().ask_to_stop(&run.id, &order)?;
                 say(&format!("run {} is ended now", run.id));
             }
@@ -124,6 +135,11 @@ fn close_session(
         report.left = Some(name);
         return Ok(());
     }
+    if has_workers(&server, &name)? {
+        say(&format!("the tmux session {name} stays, because workers of another mesh are in it"));
+        report.left = Some(name);
+        return Ok(());
+    }
     match server.end_session(&name) {
         Ok(()) | Err(TmuxError::NoSession(_) | TmuxError::NoServer(_)) => {}
         Err(error) => return Err(tmux_error(error)),
@@ -131,6 +147,24 @@ fn close_session(
     say(&format!("the tmux session {name} is closed"));
     report.closed = Some(name);
     Ok(())
+}
+
+/// Whether workers are left in the session. Those of this mesh have ended, and their windows close by themselves.
+fn has_workers(server: &TmuxServer, session: &str) -> Result<bool, CommandError> {
+    let started = Instant::now();
+    loop {
+        let panes = match server.list_panes() {
+            Err(TmuxError::NoServer(_)) => return Ok(false),
+            panes => panes.map_err(tmux_error)?,
+        };
+        if !panes.iter().any(|pane| pane.session == session && is_keeper(pane.pid)) {
+            return Ok(false);
+        }
+        if started.elapsed() > CLOSES_IN {
+            return Ok(true);
+        }
+        clock::pause(LOOK_EVERY);
+    }
 }
 
 /// Whether this process runs in a pane of that session.

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::domain::Agent;
+use crate::domain::runs::RunId;
 use crate::domain::screens::{HookSign, HookSigns, HookStep, HookStepKind, HookSteps};
+use crate::domain::{Agent, SessionId};
 use crate::ops::error::CommandError;
-use crate::store::{Mesh, SessionState};
+use crate::store::{Mesh, SessionState, StoreError};
 use crate::sys::clock;
 
 /// What the hooks of an agent said last.
@@ -41,6 +42,49 @@ impl HookFacts {
         let at = self.steps.last().map_or(0, |step| step.at.as_millisecond().unsigned_abs());
         // Two hooks may run in one millisecond.
         at.wrapping_mul(1024).wrapping_add(self.steps.all().len() as u64)
+    }
+}
+
+/// Recognises the report of a prompt that is about to be typed.
+#[derive(Clone, Debug)]
+pub(in crate::ops) struct PromptReport {
+    mark: String,
+    /// Reports from before are about another one.
+    since: i64,
+}
+
+impl PromptReport {
+    pub(in crate::ops) fn of(text: &str) -> Self {
+        Self { mark: HookStep::mark_of(text), since: clock::now().as_millisecond() }
+    }
+
+    /// The mark by which the hooks know it.
+    pub(in crate::ops) fn mark(&self) -> &str {
+        &self.mark
+    }
+
+    /// Whether a hook of the session has reported it.
+    pub(in crate::ops) fn is_there(&self, mesh: &Mesh, session: &SessionId) -> Result<bool, StoreError> {
+        let is_it = |step: &HookStep| {
+            let is_prompt = step.kind == HookStepKind::PromptTaken && step.at.as_millisecond() >= self.since;
+            is_prompt && step.mark.as_ref() == Some(&self.mark)
+        };
+        Ok(mesh.hooks().steps(session)?.all().iter().any(is_it))
+    }
+
+    /// Whether the worker of a run has reported it. Before it has joined, nobody can tell which prompt it took: then it
+    /// counts if the worker has taken more than `before`.
+    pub(in crate::ops) fn is_taken_by_worker(
+        &self,
+        mesh: &Mesh,
+        run: &RunId,
+        before: u32,
+    ) -> Result<bool, StoreError> {
+        let name = mesh.runs().worker(run)?;
+        match name.map(|name| mesh.registry().get(&name)).transpose()?.flatten() {
+            Some(worker) => self.is_there(mesh, &worker.agent.session),
+            None => Ok(mesh.runs().turns(run)?.prompts > before),
+        }
     }
 }
 

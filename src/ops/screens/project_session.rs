@@ -5,10 +5,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::harness::SUPPORTED;
-use crate::harness::worker::WorkerAdapter;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::runs::own_variables;
+use crate::ops::runs::foreign_variables;
 use crate::sys::environment::Home;
 use crate::sys::flock::FileLock;
 use crate::sys::git::WorkTree;
@@ -80,7 +78,7 @@ pub(in crate::ops) fn ensure(
 }
 
 fn make(server: &TmuxServer, project: &Path, first: &FirstWindow<'_>) -> Result<String, CommandError> {
-    let left_out = foreign_variables();
+    let left_out: Vec<&str> = foreign_variables().collect();
     for number in 1..=MOST_NAMES {
         let name = session_name(project, number);
         let FirstWindow { name: window, argv, variables } = *first;
@@ -98,21 +96,13 @@ fn make(server: &TmuxServer, project: &Path, first: &FirstWindow<'_>) -> Result<
     Err(CommandError::new(CommandErrorKind::Io, "tmux has too many sessions with the name of this directory"))
 }
 
-/// Variables that must not reach what people start in the session: which run this is, and what the harness around us set
-/// for its own commands.
-fn foreign_variables() -> Vec<&'static str> {
-    let sessions = SUPPORTED.iter().flat_map(|harness| harness.session_variables());
-    let foreign =
-        SUPPORTED.iter().filter_map(|harness| harness.worker()).flat_map(WorkerAdapter::foreign_variables);
-    own_variables().into_iter().chain(sessions.chain(foreign).copied()).collect()
-}
-
-/// The name of the directory, with a number from 2 on. tmux has no dots and colons in names.
+/// The name of the directory, with a number from 2 on. tmux has no dots and colons in names, and other signs mean
+/// something where a session is named: `$1` is the one with that number.
 fn session_name(project: &Path, number: usize) -> String {
     let name = project.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let name: String =
-        name.chars().map(|c| if c.is_control() || c == '.' || c == ':' { '_' } else { c }).collect();
-    let name = if name.trim().is_empty() { "ravenry".to_string() } else { name };
+    let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let name: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let name = if name.chars().any(char::is_alphanumeric) { name } else { "ravenry".to_string() };
     if number == 1 { name } else { format!("{name}-{number}") }
 }
 
@@ -135,6 +125,11 @@ mod tests {
         assert_eq!(name("/src/shop", 1), "shop");
         assert_eq!(name("/src/shop", 2), "shop-2");
         assert_eq!(name("/src/my.shop:a", 1), "my_shop_a");
+        assert_eq!(name("/src/größer", 1), "größer");
+        assert_eq!(name("/src/C#Samples", 1), "C_Samples");
+        assert_eq!(name("/src/#(touch x)", 1), "__touch_x_");
+        assert_eq!(name("/src/$1", 2), "_1-2");
         assert_eq!(name("/", 1), "ravenry");
+        assert_eq!(name("/src/...", 1), "ravenry");
     }
 }

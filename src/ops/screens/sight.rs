@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::domain::runs::{Run, RunState};
 use crate::domain::screens::{
-    CursorPlace, ProcessSign, ScreenReading, ScreenState, ScreenText, ScreenVerdict, VerdictBasis, decide,
+    ProcessSign, ScreenReading, ScreenState, ScreenText, ScreenVerdict, VerdictBasis, decide,
 };
 use crate::domain::{Agent, Liveness};
 use crate::harness::screen::ScreenReader;
@@ -16,7 +16,7 @@ use crate::sys::process;
 use crate::sys::tmux::pane::PaneCapture;
 use crate::sys::tmux::{TmuxError, TmuxPane};
 
-use super::agent_pane::pane_of;
+use super::agent_pane::{pane_of, screen_of};
 use super::hook_facts::HookFacts;
 
 /// What one look at an agent showed.
@@ -139,8 +139,6 @@ fn look_at(agent: &Agent) -> Result<SeenPane, NoScreen> {
     if capture.is_dead || !process::is_in_foreground(pid) || !ancestry::above(pid).contains(&capture.pid) {
         return Err(NoScreen::AnotherProgram);
     }
-    let (column, row) = capture.cursor;
-    let cursor = CursorPlace { column: column as usize, row: row as usize };
-    let screen = ScreenText::of_capture(&capture.text).with_cursor(cursor).with_title(&capture.title);
+    let screen = screen_of(&capture);
     Ok(SeenPane { pane, capture, screen })
 }

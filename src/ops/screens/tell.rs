@@ -2,11 +2,10 @@
 //! parent of a worker, those above it, and people.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use crate::domain::runs::{Run, RunQuestion};
-use crate::domain::screens::{Dialog, HookSign, HookSigns, HookStep, HookStepKind, ScreenState};
-use crate::domain::{Agent, AgentName, shell_word};
+use crate::domain::screens::{Dialog, ScreenState, acting_character, reads_as_command};
+use crate::domain::{Agent, AgentName, Liveness, shell_word};
 use crate::harness::screen::ScreenReader;
 use crate::harness::{self, ancestry};
 use crate::store::Mesh;
@@ -14,21 +13,18 @@ use crate::sys::tmux::{PaneId, PaneInfo, TmuxError, TmuxPane, TmuxSocket};
 use crate::sys::{clock, process};
 
 use super::agent_pane;
-use super::hook_facts::HookFacts;
+use super::hook_facts::{HookFacts, PromptReport};
 use super::sight::reader_of;
 use super::typing::{HeldPane, PaneLook, PromptObstacle, PromptProof, TypingError};
 use crate::ops::agents::names;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person_required;
+use crate::ops::runs::own_run::run_of_agent;
 use crate::ops::runs::tell::{self as questions, AnswerChoice, AnswerRequest, Answerer};
 
 /// The longest text that is typed. A program may take seconds for more, or forget a part of it.
 const MOST_TEXT: usize = 256 * 1024;
-/// How long after the hook that began a turn the screen may still show an empty prompt.
-const HOOK_SETTLES_IN: Duration = Duration::from_secs(2);
-/// What begins a command of the program itself in the prompt lines of many.
-const COMMAND_MARKS: [char; 3] = ['/', '!', '#'];
 
 /// An answer to whatever a worker asks: a question that was sent as mail, or a dialog on its screen.
 #[derive(Clone, Debug)]
@@ -86,7 +82,7 @@ pub fn prompt(op: &Op, name: &str, text: &str) -> Result<Told, CommandError> {
     let mesh = mesh(op, name)?;
     let addressee = find(op, &mesh, name)?;
     if let Answerer::Agent(_) = authorise(op, &mesh, &addressee, name)?
-        && text.starts_with(COMMAND_MARKS)
+        && reads_as_command(&text)
     {
         let error = "the text begins like a command of the program itself, which only people may type";
         return Err(CommandError::new(CommandErrorKind::InvalidValue, error)
@@ -96,30 +92,32 @@ pub fn prompt(op: &Op, name: &str, text: &str) -> Result<Told, CommandError> {
     let target = target(addressee, name)?;
     let held = hold(op, &target)?;
     let Some(agent) = &target.agent else { return Err(not_joined(name)) };
-    if is_in_turn(HookFacts::read(&mesh, agent)?.signs) {
+    if HookFacts::read(&mesh, agent)?.signs.has_just_begun_turn() {
         return Err(refused(&agent.name, &TypingError::Obstacle(PromptObstacle::Turn)));
     }
-    let (started, mark) = (clock::now().as_millisecond(), HookStep::mark_of(&text));
-    let is_ours = |step: &HookStep| {
-        let is_prompt = step.kind == HookStepKind::PromptTaken && step.at.as_millisecond() >= started;
-        is_prompt && step.mark.as_ref() == Some(&mark)
-    };
-    let has_begun = || Ok(Some(mesh.hooks().steps(&agent.session)?.all().iter().any(is_ours)));
+    let report = PromptReport::of(&text);
+    let has_begun = || Ok(Some(report.is_there(&mesh, &agent.session)?));
     // Its supervisor tells the parent when the turn of this prompt is over.
     if let Some(run) = &run {
-        mesh.runs().announce_prompt(run)?;
+        mesh.runs().announce_prompt(run, report.mark())?;
     }
     let typed = held.type_prompt(&text, has_begun);
-    if let (Some(run), Err(_)) = (&run, &typed) {
-        mesh.runs().withdraw_prompt(run)?;
+    match (&run, &typed) {
+        (Some(run), Ok(_)) => mesh.runs().note_prompt_sent(run)?,
+        (Some(run), Err(_)) => mesh.runs().withdraw_prompt(run)?,
+        (None, _) => {}
     }
     let proof = typed.map_err(|error| {
         let refused = refused(&agent.name, &error);
         match (error, held.look()) {
             // Whoever reads this decides what becomes of the text.
-            (TypingError::NotShown | TypingError::NotTaken, Ok(look)) => {
-                refused.fact("screen", look.screen.text())
-            }
+            (
+                TypingError::NotShown
+                | TypingError::NotTaken
+                | TypingError::TurnBegan
+                | TypingError::Unanswered,
+                Ok(look),
+            ) => refused.fact("screen", look.screen.text()),
             _ => refused,
         }
     })?;
@@ -168,6 +166,14 @@ pub fn answer(op: &Op, request: &TellAnswer) -> Result<Told, CommandError> {
                 .hint(format!("look at it with `msg look {}`, then run `{line}`", agent)));
         }
         (None, Answerer::Person(_)) => {}
+    }
+    if let Answerer::Agent(_) = answerer
+        && dialog.kind.is_for_people()
+    {
+        let text = format!("{agent} asks about {}, which only a person decides", dialog.kind.name());
+        let line = person_required::with_mesh(op, &answer_line(agent, &request.choice, &dialog));
+        return Err(with_dialog(CommandError::new(CommandErrorKind::InHarness, text), &dialog)
+            .hint(format!("ask a person to type this at a terminal: {line}")));
     }
     if request.text.as_deref().is_some_and(|text| !text.trim().is_empty()) {
         let text = "TEXT can't be told with the answer to a dialog on a screen";
@@ -276,7 +282,23 @@ fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<Addressee, CommandError> {
         }
         _ => {
             let agent = found.filter(|record| record.is_live()).map(|record| record.agent.clone());
-            Ok(Addressee { run, agent })
+            let Some((its_run, named)) = run.as_ref().zip(agent.as_ref()) else {
+                return Ok(Addressee { run, agent });
+            };
+            // Its supervisor keeps the place of a worker that has not joined yet.
+            if named.process == its_run.owner {
+                return Ok(Addressee { run, agent: None });
+            }
+            if run_of_agent(mesh, named)?.is_some_and(|its| its.id == its_run.id) {
+                return Ok(Addressee { run, agent });
+            }
+            // The run knows its worker by name, and somebody else may have the name by now.
+            let is_run_asked_for = its_run.id.as_str().eq_ignore_ascii_case(name)
+                || !named.name.as_str().eq_ignore_ascii_case(name);
+            Ok(match is_run_asked_for {
+                true => Addressee { run, agent: None },
+                false => Addressee { run: None, agent },
+            })
         }
     }
 }
@@ -284,7 +306,7 @@ fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<Addressee, CommandError> {
 /// Whether its screen can be read.
 fn has_screen(addressee: &Addressee) -> bool {
     if addressee.agent.is_none() {
-        return addressee.run.as_ref().and_then(unjoined_target).is_some();
+        return addressee.run.as_ref().and_then(run_target).is_some();
     }
     addressee.agent.as_ref().is_some_and(|agent| {
         let pane = agent_pane::pane_of(agent);
@@ -311,33 +333,27 @@ fn authorise(op: &Op, mesh: &Mesh, addressee: &Addressee, name: &str) -> Result<
     }
 }
 
-/// Whether a hook has begun a turn so lately that the screen may not show it yet. Later the screen decides: no hook runs
-/// when a turn is interrupted.
-fn is_in_turn(hooks: HookSigns) -> bool {
-    let is_begun =
-        matches!(hooks.last, Some(HookSign::PromptTaken | HookSign::ToolUsed | HookSign::AsksLeave));
-    is_begun && hooks.age < HOOK_SETTLES_IN
-}
-
 /// The terminal of an agent.
 fn target(addressee: Addressee, name: &str) -> Result<ScreenTarget, CommandError> {
     let no_screen = |why: String| {
         CommandError::new(CommandErrorKind::NoScreen, why)
             .hint(format!("write to it instead: `msg send {} TEXT`", shell_word(name)))
     };
-    let unjoined = addressee.run.as_ref().and_then(unjoined_target);
+    let of_run = addressee.run.as_ref().and_then(run_target);
     let Some(agent) = addressee.agent else {
         if let Some(run) = addressee.run.filter(|run| run.state.is_final()) {
             let text = format!("run {} has ended: {}", run.id, run.outcome());
             let error = CommandError::new(CommandErrorKind::NotRunning, text);
             return Err(error.fact("state", run.state.name()));
         }
-        return unjoined.ok_or_else(|| not_joined(name));
+        return of_run.ok_or_else(|| not_joined(name));
     };
     let Some(reader) = reader_of(&agent) else {
         return Err(no_screen(format!("{} runs in a program whose screen msg can't read", agent.name)));
     };
-    let Some(pane) = agent_pane::pane_of(&agent) else {
+    // The supervisor of a run knows the pane. What the process of an agent says about it can be set by whoever starts it.
+    let pane = of_run.map(|of_run| of_run.pane).or_else(|| agent_pane::pane_of(&agent));
+    let Some(pane) = pane else {
         return Err(no_screen(format!("{} is not in a tmux pane", agent.name)));
     };
     match pane.info() {
@@ -349,12 +365,14 @@ fn target(addressee: Addressee, name: &str) -> Result<ScreenTarget, CommandError
     }
 }
 
-/// The terminal of a worker that has not joined yet, because it shows a dialog at its start.
-fn unjoined_target(run: &Run) -> Option<ScreenTarget> {
+/// The terminal of a worker, as its supervisor has recorded it: also of one that has not joined yet, because it shows a
+/// dialog at its start.
+fn run_target(run: &Run) -> Option<ScreenTarget> {
     let its = run.pane.as_ref().filter(|_| !run.state.is_final())?;
     let reader = harness::support(harness::parse(run.harness.as_deref()?)?)?.screen()?;
     let pane = TmuxPane::new(TmuxSocket::Path(its.socket.clone().into()), PaneId::new(&its.id).ok()?);
-    let is_its = pane.info().is_ok_and(|info| info.pid == its.keeper.pid() && !info.is_dead);
+    let is_its = process::liveness(&its.keeper) != Liveness::Gone
+        && pane.info().is_ok_and(|info| info.pid == its.keeper.pid() && !info.is_dead);
     let name = run.agent.clone().or_else(|| AgentName::new(run.id.as_str()).ok())?;
     is_its.then_some(ScreenTarget { name, agent: None, pane, reader })
 }
@@ -388,7 +406,7 @@ fn checked_text(text: &str) -> Result<String, CommandError> {
             CommandError::new(CommandErrorKind::TooLarge, error).hint("write it to a file and tell its path")
         );
     }
-    if let Some(sign) = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+    if let Some(sign) = acting_character(text) {
         let error = format!("the text has the control character U+{:04X}", u32::from(sign));
         return Err(CommandError::new(CommandErrorKind::InvalidValue, error)
             .hint("remove it: in a terminal it would act as a key"));
@@ -415,8 +433,11 @@ fn refused(name: &AgentName, error: &TypingError) -> CommandError {
                 }
             }
         }
-        TypingError::NotShown | TypingError::NotTaken => new(CommandErrorKind::NotConfirmed)
-            .hint(format!("{look} before you repeat it: the text may still be in its prompt line")),
+        TypingError::NotShown | TypingError::NotTaken | TypingError::TurnBegan | TypingError::Unanswered => {
+            new(CommandErrorKind::NotConfirmed)
+                .hint(format!("{look} before you repeat it: the text may still be in its prompt line"))
+        }
+        TypingError::ActsAsKey(_) => new(CommandErrorKind::InvalidValue),
         TypingError::NotAnswered | TypingError::NotInterrupted => {
             new(CommandErrorKind::NotConfirmed).hint(look)
         }
@@ -431,7 +452,9 @@ fn refused(name: &AgentName, error: &TypingError) -> CommandError {
         TypingError::Tmux(TmuxError::NoPane(_) | TmuxError::NoServer(_) | TmuxError::Dead(_)) => {
             new(CommandErrorKind::NotRunning)
         }
-        TypingError::Tmux(_) | TypingError::Locked(_) | TypingError::Store(_) => new(CommandErrorKind::Io),
+        TypingError::Tmux(_) | TypingError::Locked(_) | TypingError::Store(_) | TypingError::GivenUp => {
+            new(CommandErrorKind::Io)
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! A person may use the same terminal, and what a program shows changes at any time. So nothing is pressed blindly:
 //! one process at a time types into a pane, every key follows a look, and tmux presses it only if the cursor is still
-//! where that look saw it. Enter is pressed only while the prompt line shows exactly the text that was pasted, or the
-//! selected choice of a dialog is the wanted one. What can't be confirmed is reported and never typed again.
+//! where that look saw it, and the dialog or the text that it is meant for is still there. Enter is pressed only while
+//! the prompt line shows exactly the text that was pasted, or the selected choice of a dialog is the wanted one. What
+//! can't be confirmed is reported and never typed again.
 
 use std::fmt;
 use std::path::Path;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::domain::escape_invisible;
 use crate::domain::screens::{
-    CursorPlace, Dialog, PromptLine, ScreenKey, ScreenReading, ScreenState, ScreenText,
+    Dialog, PromptLine, ScreenKey, ScreenReading, ScreenState, ScreenText, acting_character,
 };
 use crate::harness::screen::{AnswerStep, ScreenReader};
 use crate::store::StoreError;
@@ -20,6 +21,8 @@ use crate::sys::test_switches;
 use crate::sys::tmux::pane::PaneCapture;
 use crate::sys::tmux::pane_lock::PaneLock;
 use crate::sys::tmux::{TmuxError, TmuxPane};
+
+use super::agent_pane::screen_of;
 
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 /// How long somebody else may be typing into the pane: one prompt, and those that wait for the pane already.
@@ -43,6 +46,8 @@ const MOST_MOVES: usize = 60;
 pub(in crate::ops) struct HeldPane<'a> {
     pane: &'a TmuxPane,
     reader: &'static dyn ScreenReader,
+    /// Whether what is typed is not wanted any more. It is asked before each look.
+    is_given_up: Option<&'a dyn Fn() -> bool>,
     _lock: PaneLock,
 }
 
@@ -139,12 +144,19 @@ pub(in crate::ops) enum TypingError {
     /// Nothing was typed.
     #[error("{0}")]
     Obstacle(PromptObstacle),
-    /// It was pasted and not sent.
+    #[error("nothing was typed: the text has `{}`, which would act as a key", .0.escape_default())]
+    ActsAsKey(char),
+    /// It was pasted and not sent: the line holds more than it, or something has opened above it.
     #[error("the text was pasted, but its prompt line does not show it alone, so it was not sent")]
     NotShown,
+    /// It may have been pasted, or even sent.
+    #[error("tmux did not answer in time: the text may have been pasted, or even sent")]
+    Unanswered,
     /// It was pasted, Enter was pressed, and nothing proves that it was taken.
     #[error("the text was pasted and Enter was pressed, but nothing shows that it was taken")]
     NotTaken,
+    #[error("the text was pasted, but another turn began before it was sent, so it waits in the prompt line")]
+    TurnBegan,
     #[error("no dialog is open on its screen")]
     NoDialog,
     /// Another dialog is open than the one to answer.
@@ -158,6 +170,9 @@ pub(in crate::ops) enum TypingError {
     NoTurn,
     #[error("the keys that end a turn were pressed, but it still runs")]
     NotInterrupted,
+    /// Whoever types has something else to do. The text may have been pasted.
+    #[error("it was given up")]
+    GivenUp,
     #[error(transparent)]
     Tmux(TmuxError),
     #[error(transparent)]
@@ -179,10 +194,7 @@ impl From<TmuxError> for TypingError {
 /// Looks at a pane.
 pub(in crate::ops) fn look_at(pane: &TmuxPane, reader: &dyn ScreenReader) -> Result<PaneLook, TmuxError> {
     let capture = pane.capture()?;
-    let (column, row) = (capture.cursor.0 as usize, capture.cursor.1 as usize);
-    let screen = ScreenText::of_capture(&capture.text)
-        .with_cursor(CursorPlace { column, row })
-        .with_title(&capture.title);
+    let screen = screen_of(&capture);
     let reading = reader.read(&screen);
     Ok(PaneLook { capture, screen, reading })
 }
@@ -194,10 +206,28 @@ impl<'a> HeldPane<'a> {
         pane: &'a TmuxPane,
         reader: &'static dyn ScreenReader,
     ) -> Result<Self, LockError> {
-        Ok(Self { pane, reader, _lock: PaneLock::acquire(locks, pane, LOCK_LIMIT)? })
+        Self::hold_within(LOCK_LIMIT, locks, pane, reader)
+    }
+
+    /// The same, for whoever can't wait that long.
+    pub(in crate::ops) fn hold_within(
+        limit: Duration,
+        locks: &Path,
+        pane: &'a TmuxPane,
+        reader: &'static dyn ScreenReader,
+    ) -> Result<Self, LockError> {
+        Ok(Self { pane, reader, is_given_up: None, _lock: PaneLock::acquire(locks, pane, limit)? })
+    }
+
+    /// Gives up, with an error, as soon as that is so.
+    pub(in crate::ops) fn unless(self, is_given_up: &'a dyn Fn() -> bool) -> Self {
+        Self { is_given_up: Some(is_given_up), ..self }
     }
 
     pub(in crate::ops) fn look(&self) -> Result<PaneLook, TypingError> {
+        if self.is_given_up.is_some_and(|is_given_up| is_given_up()) {
+            return Err(TypingError::GivenUp);
+        }
         Ok(look_at(self.pane, self.reader)?)
     }
 
@@ -207,24 +237,39 @@ impl<'a> HeldPane<'a> {
         text: &str,
         has_begun: impl Fn() -> Result<Option<bool>, StoreError>,
     ) -> Result<PromptProof, TypingError> {
-        let loaded = self.pane.load(text)?;
+        if let Some(sign) = acting_character(text) {
+            return Err(TypingError::ActsAsKey(sign));
+        }
+        // The text is in the server for a moment only: whoever is killed in between leaves it there.
         let look = self.wait_for_empty_prompt()?;
+        let loaded = self.pane.load(text)?;
         test_switches::wait_for_pipe(test_switches::PASTE_HELD);
-        loaded.paste_if_still(&look.capture)?;
+        loaded.paste_if_still(&look.capture).map_err(|error| after_paste(error.into()))?;
+        self.send(text, &has_begun).map_err(after_paste)
+    }
+
+    /// Sends what was pasted.
+    fn send(
+        &self,
+        text: &str,
+        has_begun: &impl Fn() -> Result<Option<bool>, StoreError>,
+    ) -> Result<PromptProof, TypingError> {
         let is_shown = until(SHOWN_LIMIT, || Ok(self.is_ours(&self.look()?, text)))?;
         if !is_shown {
             return Err(TypingError::NotShown);
         }
         std::thread::sleep(self.reader.paste_rest());
+        let mut is_sent = false;
         for _ in 0..MOST_ENTERS {
             if !self.press_enter_on(text)? {
                 break;
             }
-            if let Some(proof) = self.wait_until_taken(text, &has_begun)? {
+            is_sent = true;
+            if let Some(proof) = self.wait_until_taken(text, has_begun)? {
                 return Ok(proof);
             }
         }
-        Err(TypingError::NotTaken)
+        Err(if is_sent { TypingError::NotTaken } else { TypingError::NotShown })
     }
 
     fn is_ours(&self, look: &PaneLook, text: &str) -> bool {
@@ -253,9 +298,13 @@ impl<'a> HeldPane<'a> {
         let started = Instant::now();
         while started.elapsed() < TAKEN_LIMIT {
             let look = self.look()?;
+            if self.is_ours(&look, text) && look.reading.state == Some(ScreenState::Working) {
+                return Err(TypingError::TurnBegan);
+            }
             if self.is_ours(&look, text) && look.reading.dialog.is_none() {
                 test_switches::wait_for_pipe(test_switches::ENTER_HELD);
-                match self.pane.press_if_still(ScreenKey::Enter.name(), &look.capture) {
+                let target = look.screen.key_target(&look.reading);
+                match self.pane.press_if_shown(ScreenKey::Enter.name(), &look.capture, &target) {
                     Ok(()) => return Ok(true),
                     Err(TmuxError::Changed(_)) => {}
                     // It is there, but was not sent.
@@ -312,10 +361,8 @@ impl<'a> HeldPane<'a> {
             let step = self.reader.answer_step(dialog, choice).ok_or(TypingError::NoKeys)?;
             let selected = dialog.selected();
             match step {
-                AnswerStep::Move(keys) => {
-                    // One at a time: the dialog may close in between.
-                    let Some(key) = keys.first() else { return Err(TypingError::NoKeys) };
-                    if self.press_still(*key, &look)? {
+                AnswerStep::Move(key) => {
+                    if self.press_still(key, &look)? {
                         let has_moved = || {
                             let now = self.look()?;
                             Ok(expected_dialog(&now, id)?.selected() != selected)
@@ -325,14 +372,10 @@ impl<'a> HeldPane<'a> {
                         }
                     }
                 }
-                AnswerStep::Take(keys) => {
+                AnswerStep::Take(key) => {
                     test_switches::wait_for_pipe(test_switches::ENTER_HELD);
-                    let Some((first, rest)) = keys.split_first() else { return Err(TypingError::NoKeys) };
-                    if !self.press_still(*first, &look)? {
+                    if !self.press_still(key, &look)? {
                         continue;
-                    }
-                    for key in rest {
-                        self.pane.press(key.name(), 1)?;
                     }
                     return self.wait_until_closed(id);
                 }
@@ -344,7 +387,7 @@ impl<'a> HeldPane<'a> {
 
     /// Presses a key if the pane is as it was at that look. `false`: it has changed, and nothing was pressed.
     fn press_still(&self, key: ScreenKey, look: &PaneLook) -> Result<bool, TypingError> {
-        match self.pane.press_if_still(key.name(), &look.capture) {
+        match self.pane.press_if_shown(key.name(), &look.capture, &look.screen.key_target(&look.reading)) {
             Ok(()) => Ok(true),
             Err(TmuxError::Changed(_)) => Ok(false),
             Err(error) => Err(error.into()),
@@ -374,12 +417,18 @@ impl<'a> HeldPane<'a> {
 
     /// Ends the running turn. Returns what the pane shows afterwards.
     pub(in crate::ops) fn interrupt(&self) -> Result<PaneLook, TypingError> {
-        for key in self.reader.interrupt_keys() {
+        let mut is_pressed = false;
+        'keys: for key in self.reader.interrupt_keys() {
             let started = Instant::now();
             loop {
                 let look = self.look()?;
-                self.check_turn(&look)?;
+                match self.check_turn(&look) {
+                    // The first of them was enough.
+                    Err(TypingError::NoTurn) if is_pressed => break 'keys,
+                    turn => turn?,
+                }
                 if self.press_still(*key, &look)? {
+                    is_pressed = true;
                     break;
                 }
                 if started.elapsed() > ANSWER_LIMIT {
@@ -417,6 +466,14 @@ impl<'a> HeldPane<'a> {
             ) => Err(TypingError::Obstacle(obstacle)),
             _ => Err(TypingError::NoTurn),
         }
+    }
+}
+
+/// The error of something that failed once the text may have been pasted.
+fn after_paste(error: TypingError) -> TypingError {
+    match error {
+        TypingError::Tmux(TmuxError::TooSlow(_)) => TypingError::Unanswered,
+        error => error,
     }
 }
 

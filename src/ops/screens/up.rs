@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::runs::{Run, RunId};
 use crate::store::Mesh;
+use crate::sys::keeper::is_keeper;
 use crate::sys::program;
 use crate::sys::tmux::server::NewWindow;
 use crate::sys::tmux::{PaneInfo, TmuxError, TmuxServer};
@@ -53,7 +54,9 @@ pub fn up(op: &Op) -> Result<ProjectWindows, CommandError> {
     let chat = FirstWindow { name: CHAT_WINDOW, argv: &argv, variables: &[("MSG_MESH", &location)] };
     let name = project_session::ensure(&op.home, &server, &project, &chat)?;
     let panes = panes(&server)?;
-    if !panes.iter().any(|pane| pane.session == name && pane.window_name == CHAT_WINDOW) {
+    // A worker may have that name, too.
+    let is_chat = |pane: &PaneInfo| pane.window_name == CHAT_WINDOW && !is_keeper(pane.pid);
+    if !panes.iter().any(|pane| pane.session == name && is_chat(pane)) {
         let window = NewWindow {
             session: &name,
             name: CHAT_WINDOW,

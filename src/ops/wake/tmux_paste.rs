@@ -2,7 +2,8 @@
 //! it.
 //!
 //! The pane must be the agent's own and show an empty prompt, so that no draft is sent and no dialog is answered. The
-//! prompt must show our text alone before Enter is pressed. If it is not sent, our text is removed again.
+//! prompt must show our text alone before Enter is pressed. If it is not sent, our text is removed again. Every key
+//! follows a look, and tmux presses it only if the screen has not changed there since.
 //!
 //! The screen alone proves nothing: while it is redrawn it shows no prompt, and a client that has just received a paste
 //! may take Enter as a part of it. So the prompt must be empty at two looks, the second right before the paste. A turn
@@ -13,6 +14,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use crate::domain::Agent;
+use crate::domain::screens::ScreenText;
 use crate::harness::prompt_shape::{PromptShape, without_blanks};
 use crate::harness::wake::WakeFailure;
 use crate::harness::{self, ancestry};
@@ -21,7 +23,7 @@ use crate::store::{Mesh, StoreError};
 use crate::sys::environment::{Home, NoHome};
 use crate::sys::flock::LockError;
 use crate::sys::process;
-use crate::sys::tmux::pane::LoadedText;
+use crate::sys::tmux::pane::{LoadedText, PaneCapture};
 use crate::sys::tmux::pane_lock::PaneLock;
 use crate::sys::tmux::{TmuxError, TmuxPane};
 
@@ -50,7 +52,7 @@ pub(super) fn paste(mesh: &Mesh, agent: &Agent, text: &str) -> Result<(), WakeFa
     // Nobody else types into it meanwhile.
     let _lock = PaneLock::acquire(&pane_locks(&home), &pane, LOCK_LIMIT).map_err(PasteError::from)?;
     check(&pane, agent)?;
-    let terminal = PaneTerminal { pane: &pane, loaded: RefCell::default() };
+    let terminal = PaneTerminal { pane: &pane, loaded: RefCell::default(), seen: RefCell::default() };
     let has_begun = || Ok(!mesh.session_states().is_being_woken(&agent.session)?);
     PasteTarget { prompt, terminal: &terminal, limit: LIMIT, pause: PAUSE }.say(text, has_begun)
 }
@@ -93,9 +95,11 @@ trait Terminal {
     fn screen(&self) -> Result<String, PasteError>;
     /// Stores the text, so that little time passes between the last look and the paste.
     fn prepare(&self, text: &str) -> Result<(), PasteError>;
+    /// Pastes it if nothing has changed since the last look.
     fn paste(&self) -> Result<(), PasteError>;
     fn discard(&self) -> Result<(), PasteError>;
-    fn press(&self, key: &str, times: usize) -> Result<(), PasteError>;
+    /// Presses a key if the input is still what the last look showed, which was this text. `false`: nothing was pressed.
+    fn press(&self, key: &str, shown: &str) -> Result<bool, PasteError>;
 }
 
 /// A prompt in a terminal.
@@ -155,7 +159,8 @@ impl<T: Terminal> PasteTarget<'_, T> {
         // Right after a paste, some clients take Enter for a part of it.
         let is_sent = || {
             if self.shows(text)? {
-                self.terminal.press("Enter", 1)?;
+                // If the screen has changed since that look, it is looked at again.
+                self.terminal.press("Enter", text)?;
             }
             until(self.pause, &has_begun)
         };
@@ -174,9 +179,19 @@ impl<T: Terminal> PasteTarget<'_, T> {
         let Some(draft) = content.strip_suffix(&ours) else {
             return Ok(!content.contains(&ours) && self.is_empty()?);
         };
-        self.terminal.press("BSpace", text.chars().count())?;
-        let wanted = if draft.is_empty() { self.prompt.placeholder } else { draft };
-        until(self.limit, || self.shows(wanted))
+        // One at a time, each after a look: what somebody types meanwhile is not ours to remove.
+        let mut rest = text.to_string();
+        loop {
+            let left = format!("{draft}{rest}");
+            let shown: &str = if without_blanks(&left).is_empty() { self.prompt.placeholder } else { &left };
+            if rest.is_empty() {
+                return until(self.limit, || self.shows(shown));
+            }
+            if !until(self.limit, || Ok(self.shows(shown)? && self.terminal.press("BSpace", shown)?))? {
+                return Ok(false);
+            }
+            rest.pop();
+        }
     }
 }
 
@@ -206,15 +221,20 @@ fn check(pane: &TmuxPane, agent: &Agent) -> Result<(), PasteError> {
     Ok(())
 }
 
-/// A pane, and the text that its server has for it.
+/// A pane, the text that its server has for it, and what the last look at it showed.
 struct PaneTerminal<'a> {
     pane: &'a TmuxPane,
     loaded: RefCell<Option<LoadedText<'a>>>,
+    seen: RefCell<Option<(PaneCapture, ScreenText)>>,
 }
 
 impl Terminal for PaneTerminal<'_> {
     fn screen(&self) -> Result<String, PasteError> {
-        Ok(self.pane.plain_text()?)
+        let capture = self.pane.capture()?;
+        let screen = ScreenText::of_capture(&capture.text);
+        let text = screen.text();
+        self.seen.replace(Some((capture, screen)));
+        Ok(text)
     }
 
     fn prepare(&self, text: &str) -> Result<(), PasteError> {
@@ -223,15 +243,25 @@ impl Terminal for PaneTerminal<'_> {
     }
 
     fn paste(&self) -> Result<(), PasteError> {
-        Ok(self.loaded.take().map_or(Ok(()), LoadedText::paste)?)
+        let (seen, loaded) = (self.seen.borrow(), self.loaded.take());
+        let (Some((capture, _)), Some(loaded)) = (&*seen, loaded) else { return Ok(()) };
+        match loaded.paste_if_still(capture) {
+            Err(TmuxError::Changed(_)) => Err(PasteError::NoEmptyPrompt),
+            pasted => Ok(pasted?),
+        }
     }
 
     fn discard(&self) -> Result<(), PasteError> {
         Ok(self.loaded.take().map_or(Ok(()), LoadedText::discard)?)
     }
 
-    fn press(&self, key: &str, times: usize) -> Result<(), PasteError> {
-        Ok(self.pane.press(key, times)?)
+    fn press(&self, key: &str, shown: &str) -> Result<bool, PasteError> {
+        let seen = self.seen.borrow();
+        let Some((capture, screen)) = &*seen else { return Ok(false) };
+        match self.pane.press_if_shown(key, capture, &screen.lines_within(shown)) {
+            Err(TmuxError::Changed(_)) => Ok(false),
+            pressed => Ok(pressed.map(|()| true)?),
+        }
     }
 }
 
@@ -253,12 +283,16 @@ mod tests {
         draft: &'static str,
         /// What was sent by Enter.
         sent: RefCell<Vec<String>>,
+        /// It ignores Enter, and its user types after so many characters were removed.
+        types_after: Option<usize>,
+        removed: Cell<usize>,
     }
 
     impl Fake {
         fn new(typed_at: usize, draft: &'static str) -> Self {
             let (typed, ready, sent) = Default::default();
-            Self { typed, ready, looks: Cell::new(0), typed_at, draft, sent }
+            let (types_after, removed) = (None, Cell::new(0));
+            Self { typed, ready, looks: Cell::new(0), typed_at, draft, sent, types_after, removed }
         }
 
         fn say(&self) -> Result<(), WakeFailure> {
@@ -294,14 +328,19 @@ mod tests {
             Ok(())
         }
 
-        fn press(&self, key: &str, times: usize) -> Result<(), PasteError> {
-            for _ in 0..times {
-                match key {
-                    "Enter" => self.sent.borrow_mut().push(self.typed.take()),
-                    _ => drop(self.typed.borrow_mut().pop()),
+        fn press(&self, key: &str, _: &str) -> Result<bool, PasteError> {
+            match key {
+                "Enter" if self.types_after.is_some() => {}
+                "Enter" => self.sent.borrow_mut().push(self.typed.take()),
+                _ => {
+                    self.typed.borrow_mut().pop();
+                    self.removed.set(self.removed.get() + 1);
+                    if self.types_after == Some(self.removed.get()) {
+                        self.typed.borrow_mut().push_str(self.draft);
+                    }
                 }
             }
-            Ok(())
+            Ok(true)
         }
     }
 
@@ -327,5 +366,12 @@ mod tests {
         let fake = Fake::new(3, "half a thought");
         assert!(matches!(fake.say(), Err(WakeFailure::Unsaid(_))));
         assert_eq!((fake.typed.take().as_str(), fake.sent.borrow().len()), ("half a thought", 0));
+    }
+
+    #[test]
+    fn who_types_while_it_is_taken_back_loses_nothing() {
+        let fake = Fake { types_after: Some(3), ..Fake::new(0, "half a thought") };
+        assert!(matches!(fake.say(), Err(WakeFailure::Unheard(_))));
+        assert_eq!(fake.typed.take(), "[msg] There is mahalf a thought");
     }
 }

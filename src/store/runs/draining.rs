@@ -37,6 +37,18 @@ impl RunLedger<'_> {
         Ok(())
     }
 
+    /// Lets runs start again, unless somebody else wants none by now.
+    pub fn end_draining_of(self, mark: &DrainingMark) -> Result<(), StoreError> {
+        match self.draining() {
+            Ok(Some(now))
+                if now.by != mark.by || now.since.as_millisecond() != mark.since.as_millisecond() =>
+            {
+                Ok(())
+            }
+            _ => self.end_draining(),
+        }
+    }
+
     /// Who wants no new runs. A mark that can't be read is one all the same.
     pub fn draining(self) -> Result<Option<DrainingMark>, StoreError> {
         let path = self.draining_path();

@@ -4,11 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::runs::RunId;
+use crate::domain::{Liveness, RecordedProcess, SessionId};
 use crate::store::error::StoreError;
 use crate::store::handles::RunLedger;
 use crate::store::wire::pretty;
-use crate::sys::files;
 use crate::sys::flock::FileLock;
+use crate::sys::{files, process};
 
 /// The most bytes of a worker's last words that are kept.
 const MOST_WORDS: usize = 256 * 1024;
@@ -19,12 +20,14 @@ const MOST_WORDS: usize = 256 * 1024;
 pub struct WorkerTurns {
     /// Whether its session has begun.
     pub has_started: bool,
+    /// The first session that began.
+    pub session: Option<String>,
     /// How many prompts it has taken, whoever typed them.
     pub prompts: u32,
     /// How many turns are over.
     pub over: u32,
-    /// Whether somebody of us is typing a prompt, so that the next one is ours.
-    pub is_ours_next: bool,
+    /// The prompt of ours that is expected.
+    pub announced: Option<AnnouncedPrompt>,
     /// Whether its last prompt was ours.
     pub is_ours: bool,
     /// How many turns of our prompts are over.
@@ -33,17 +36,41 @@ pub struct WorkerTurns {
     pub words: Option<String>,
 }
 
+/// A prompt that one of us types, or has typed.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AnnouncedPrompt {
+    /// The mark of its text ([`crate::domain::screens::HookStep::mark_of`]).
+    pub mark: String,
+    /// The mark of the process that types it, as long as it does. Meanwhile whatever is taken is that prompt, also if the
+    /// program reports it in other words.
+    pub by: Option<String>,
+}
+
+impl AnnouncedPrompt {
+    /// Whether the prompt with that mark is this one.
+    fn is_meant(&self, mark: &str) -> bool {
+        self.mark == mark || self.by.as_deref().is_some_and(is_alive)
+    }
+}
+
+/// Whether the process with that mark may be alive.
+fn is_alive(mark: &str) -> bool {
+    let owner = files::owner_of(mark).map(RecordedProcess::Pinned);
+    owner.is_some_and(|owner| process::liveness(&owner) != Liveness::Gone)
+}
+
 impl WorkerTurns {
     /// Whether it is in a turn, by its hooks.
     pub fn is_in_turn(&self) -> bool {
         self.prompts > self.over
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, mark: &str) {
         // A turn that its user ended was not reported as over.
         self.over = self.prompts;
         self.prompts += 1;
-        self.is_ours = std::mem::take(&mut self.is_ours_next);
+        self.is_ours = self.announced.take_if(|announced| announced.is_meant(mark)).is_some();
         self.words = None;
     }
 
@@ -66,14 +93,17 @@ impl RunLedger<'_> {
         Ok(serde_json::from_slice(&content).unwrap_or_default())
     }
 
-    /// Records that its session has begun.
-    pub fn note_session_start(self, id: &RunId) -> Result<(), StoreError> {
-        self.change_turns(id, |turns| turns.has_started = true)
+    /// Records that a session of it has begun.
+    pub fn note_session_start(self, id: &RunId, session: Option<&SessionId>) -> Result<(), StoreError> {
+        self.change_turns(id, |turns| {
+            turns.has_started = true;
+            turns.session = turns.session.take().or_else(|| session.map(ToString::to_string));
+        })
     }
 
-    /// Records that it has taken a prompt.
-    pub fn note_prompt(self, id: &RunId) -> Result<(), StoreError> {
-        self.change_turns(id, WorkerTurns::begin)
+    /// Records that it has taken the prompt with that mark.
+    pub fn note_prompt(self, id: &RunId, mark: &str) -> Result<(), StoreError> {
+        self.change_turns(id, |turns| turns.begin(mark))
     }
 
     /// Records that its turn is over, and what it said last.
@@ -81,14 +111,24 @@ impl RunLedger<'_> {
         self.change_turns(id, |turns| turns.end(words))
     }
 
-    /// Says that the next prompt that it takes is ours. To be called right before it is sent.
-    pub fn announce_prompt(self, id: &RunId) -> Result<(), StoreError> {
-        self.change_turns(id, |turns| turns.is_ours_next = true)
+    /// Says that this process is about to type the prompt with that mark, so that it counts as ours.
+    pub fn announce_prompt(self, id: &RunId, mark: &str) -> Result<(), StoreError> {
+        let by = Some(files::own_mark().to_string());
+        self.change_turns(id, |turns| turns.announced = Some(AnnouncedPrompt { mark: mark.to_string(), by }))
     }
 
-    /// Takes that back, because it was not sent.
+    /// Says that it was sent. If no hook has reported it so far, only that very text counts as ours from now on.
+    pub fn note_prompt_sent(self, id: &RunId) -> Result<(), StoreError> {
+        self.change_turns(id, |turns| {
+            if let Some(announced) = &mut turns.announced {
+                announced.by = None;
+            }
+        })
+    }
+
+    /// Takes the announcement back, because it was not sent.
     pub fn withdraw_prompt(self, id: &RunId) -> Result<(), StoreError> {
-        self.change_turns(id, |turns| turns.is_ours_next = false)
+        self.change_turns(id, |turns| turns.announced = None)
     }
 
     fn change_turns(self, id: &RunId, change: impl FnOnce(&mut WorkerTurns)) -> Result<(), StoreError> {
@@ -109,25 +149,48 @@ fn bounded(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn announced(mark: &str, by: Option<&str>) -> WorkerTurns {
+        let announced = AnnouncedPrompt { mark: mark.to_string(), by: by.map(str::to_string) };
+        WorkerTurns { announced: Some(announced), ..WorkerTurns::default() }
+    }
+
     #[test]
     fn only_turns_of_our_prompts_are_counted_as_ours() {
-        let mut turns = WorkerTurns { is_ours_next: true, ..WorkerTurns::default() };
-        turns.begin();
+        let mut turns = announced("ours", None);
+        turns.begin("ours");
         assert!(turns.is_in_turn() && turns.is_ours);
         turns.end(Some("one"));
         assert_eq!((turns.ours_over, turns.over, turns.words.as_deref()), (1, 1, Some("one")));
         turns.end(None);
         assert_eq!((turns.ours_over, turns.words.as_deref()), (1, Some("one")), "an end is counted once");
-        turns.begin();
+        turns.begin("ours");
         turns.end(Some("for somebody else"));
         assert_eq!((turns.ours_over, turns.over), (1, 2));
     }
 
     #[test]
+    fn a_prompt_is_ours_by_its_words_or_while_it_is_typed() {
+        let place = files::own_mark().splitn(3, '.').nth(2).unwrap();
+        let dead = format!("{}.1.{place}", process::own_pid());
+        let is_ours = |by: Option<&str>| {
+            let mut turns = announced("ours", by);
+            turns.begin("other words");
+            turns.is_ours
+        };
+        assert!(is_ours(Some(files::own_mark())));
+        assert!(!is_ours(Some(&dead)), "whoever announced it was killed");
+        assert!(!is_ours(None), "it was sent long ago");
+        let mut turns = announced("ours", Some(&dead));
+        turns.begin("a person's");
+        turns.begin("ours");
+        assert!(turns.is_ours && turns.announced.is_none());
+    }
+
+    #[test]
     fn a_turn_that_was_not_reported_as_over_is_not_counted() {
-        let mut turns = WorkerTurns { is_ours_next: true, ..WorkerTurns::default() };
-        turns.begin();
-        turns.begin();
+        let mut turns = announced("ours", None);
+        turns.begin("ours");
+        turns.begin("another");
         assert_eq!((turns.prompts, turns.over, turns.ours_over), (2, 1, 0));
         turns.end(None);
         assert!(!turns.is_in_turn());

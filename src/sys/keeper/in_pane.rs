@@ -15,7 +15,7 @@ use super::pane_call::PaneCall;
 use crate::domain::{Pid, sha256};
 use crate::sys::files::{self, FileError};
 use crate::sys::tmux::server::NewWindow;
-use crate::sys::tmux::{TmuxError, TmuxPane, TmuxServer};
+use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane, TmuxServer};
 use crate::sys::{environment, process, socket};
 
 /// How long the keeper may take until it has connected.
@@ -54,6 +54,14 @@ pub struct KeptInPane {
     pub pane: TmuxPane,
 }
 
+/// A window whose keeper waits to be told what to start. If this is dropped instead, the window closes.
+#[derive(Debug)]
+pub struct OpenedPane {
+    pane: TmuxPane,
+    info: PaneInfo,
+    keeper: UnixStream,
+}
+
 /// Why a program could not be started in a pane.
 #[derive(Debug, thiserror::Error)]
 pub enum PaneStartError {
@@ -69,10 +77,9 @@ pub enum PaneStartError {
     Io(#[from] io::Error),
 }
 
-impl KeptInPane {
-    /// Opens a window, whose keeper starts the program there. The input of the call is not used: the program reads from
-    /// its terminal.
-    pub fn start(call: &KeptCall<'_>, place: &PanePlace<'_>) -> Result<Self, PaneStartError> {
+impl OpenedPane {
+    /// Opens a window in that directory, and waits until its keeper has connected.
+    pub fn open(dir: &Path, place: &PanePlace<'_>) -> Result<Self, PaneStartError> {
         let inlet = Inlet::open()?;
         let connect = KeeperCall::Connect { socket: inlet.path() };
         let args = connect.to_args();
@@ -81,26 +88,14 @@ impl KeptInPane {
         let window = NewWindow {
             session: place.session,
             name: place.window,
-            dir: call.dir,
+            dir,
             argv: &argv,
             variables: place.marks,
         };
         let info = place.server.new_window(&window)?;
         let pane = place.server.pane(info.id.clone());
-        let started = close_with_program(&pane).and_then(|()| inlet.accept(&pane, info.pid));
-        let started = started.and_then(|mut keeper| {
-            keeper.set_write_timeout(Some(TELL_LIMIT))?;
-            let words = std::iter::once(call.program.as_os_str()).chain(call.args.iter().map(AsRef::as_ref));
-            let what = PaneCall {
-                dir: call.dir.to_path_buf(),
-                words: words.map(OsStr::to_os_string).collect(),
-                env: call.env.to_vec(),
-            };
-            what.send(&mut keeper)?;
-            Ok(KeptProgram::in_pane(info.pid, keeper)?)
-        });
-        match started {
-            Ok((program, reports)) => Ok(Self { program, reports, pane }),
+        match close_with_program(&pane).and_then(|()| inlet.accept(&pane, info.pid)) {
+            Ok(keeper) => Ok(Self { pane, info, keeper }),
             Err(error) => {
                 // The first error tells what is wrong. The pane may be gone.
                 drop(pane.close());
@@ -108,6 +103,44 @@ impl KeptInPane {
             }
         }
     }
+
+    /// The pane, as it was opened.
+    pub fn info(&self) -> &PaneInfo {
+        &self.info
+    }
+
+    /// Lets the keeper start the program. The input of the call is not used: the program reads from its terminal.
+    pub fn start(self, call: &KeptCall<'_>) -> Result<KeptInPane, PaneStartError> {
+        let Self { pane, info, keeper } = self;
+        match tell(keeper, info.pid, call) {
+            Ok((program, reports)) => Ok(KeptInPane { program, reports, pane }),
+            Err(error) => {
+                // The first error tells what is wrong. The pane may be gone.
+                drop(pane.close());
+                Err(error.into())
+            }
+        }
+    }
+}
+
+impl KeptInPane {
+    /// Opens a window, whose keeper starts the program there at once.
+    pub fn start(call: &KeptCall<'_>, place: &PanePlace<'_>) -> Result<Self, PaneStartError> {
+        OpenedPane::open(call.dir, place)?.start(call)
+    }
+}
+
+/// Tells the keeper what to start.
+fn tell(mut keeper: UnixStream, pid: Pid, call: &KeptCall<'_>) -> io::Result<(KeptProgram, KeptReports)> {
+    keeper.set_write_timeout(Some(TELL_LIMIT))?;
+    let words = std::iter::once(call.program.as_os_str()).chain(call.args.iter().map(AsRef::as_ref));
+    let what = PaneCall {
+        dir: call.dir.to_path_buf(),
+        words: words.map(OsStr::to_os_string).collect(),
+        env: call.env.to_vec(),
+    };
+    what.send(&mut keeper)?;
+    KeptProgram::in_pane(pid, keeper)
 }
 
 /// Lets the pane close with its program. If it is closed already, that is found out next.

@@ -27,6 +27,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How often what is left is signalled again, because it may have started something meanwhile.
 const AGAIN: Duration = Duration::from_millis(20);
 
+/// How long a pane stays open after its program, so that its supervisor can look at what it printed last.
+const LAST_LOOK: Duration = Duration::from_secs(3);
 /// The exit code of a program that could not be started, as shells have it.
 const NOT_STARTED: i32 = 127;
 /// Variables that say which terminal a program is in. A program in a pane has those of the pane, not its supervisor's.
@@ -55,7 +57,7 @@ pub fn keep(input: Option<&OsStr>, program: &[OsString]) -> io::Result<()> {
     };
     let worker = start(launcher(LaunchPlace::Apart, program)?.stdin(input))?;
     let (sender, news) = unbounded();
-    Keeper::new(supervisor, worker, (&sender, news))?.run()
+    Keeper::new(supervisor, worker, (&sender, news))?.run_to_end()
 }
 
 /// Keeps the program that the supervisor at that socket names, in the terminal of this process: a tmux pane.
@@ -84,7 +86,10 @@ pub fn keep_in_pane(socket: &Path) -> io::Result<()> {
     })?;
     // We are in the foreground, so we may give that to the program, which waits for it.
     nix::unistd::tcsetpgrp(io::stdin(), nix::unistd::Pid::from_raw(worker.get()))?;
-    Keeper::new(supervisor, worker, (&sender, news))?.run()
+    let mut keeper = Keeper::new(supervisor, worker, (&sender, news))?;
+    keeper.run_to_end()?;
+    keeper.wait_for_last_look();
+    Ok(())
 }
 
 /// The process that becomes the program.
@@ -166,7 +171,7 @@ impl Keeper {
         Ok(Self { supervisor: Some(supervisor), worker, has_ended: false, news })
     }
 
-    fn run(mut self) -> io::Result<()> {
+    fn run_to_end(&mut self) -> io::Result<()> {
         test_switches::wait_for_pipe(test_switches::START_HELD);
         self.report(&KeeperReport::Started(self.worker));
         // From then on whatever is left is killed; before, it is asked to end.
@@ -179,6 +184,8 @@ impl Keeper {
             match news {
                 Ok(News::Order(KeeperOrder::Kill)) => kill_at = Some(Instant::now()),
                 Ok(News::Order(KeeperOrder::Terminate)) => self.ask_to_end(&mut kill_at),
+                // Too early.
+                Ok(News::Order(KeeperOrder::Release)) => {}
                 Ok(News::Alone) => {
                     self.supervisor = None;
                     self.ask_to_end(&mut kill_at);
@@ -201,6 +208,17 @@ impl Keeper {
             if self.has_ended && own_descendants().is_empty() {
                 self.report(&KeeperReport::Clean);
                 return Ok(());
+            }
+        }
+    }
+
+    /// Waits until the supervisor has seen what the program printed last, or is gone.
+    fn wait_for_last_look(&self) {
+        let until = Instant::now() + LAST_LOOK;
+        while self.supervisor.is_some() {
+            match self.news.recv_deadline(until) {
+                Ok(News::Reaped(..) | News::Childless) => {}
+                Ok(News::Order(_) | News::Alone) | Err(_) => return,
             }
         }
     }

@@ -106,6 +106,11 @@ impl KeptProgram {
         self.orders.write_all(&[KeeperOrder::Kill.byte()])
     }
 
+    /// Lets its pane close, after [`KeptNews::Clean`]. The keeper does not wait long for it.
+    pub fn release(&mut self) -> io::Result<()> {
+        self.orders.write_all(&[KeeperOrder::Release.byte()])
+    }
+
     /// Reaps the keeper, once it has ended.
     pub fn reap(self) -> io::Result<()> {
         match self.keeper {

@@ -166,6 +166,8 @@ enum KeeperOrder {
     /// Ask everything to end: SIGTERM.
     Terminate,
     Kill,
+    /// The screen was looked at for the last time, and the pane may close.
+    Release,
 }
 
 impl KeeperOrder {
@@ -173,11 +175,12 @@ impl KeeperOrder {
         match self {
             Self::Terminate => b't',
             Self::Kill => b'k',
+            Self::Release => b'r',
         }
     }
 
     fn of_byte(byte: u8) -> Option<Self> {
-        [Self::Terminate, Self::Kill].into_iter().find(|order| order.byte() == byte)
+        [Self::Terminate, Self::Kill, Self::Release].into_iter().find(|order| order.byte() == byte)
     }
 }
 

@@ -207,6 +207,19 @@ fn without_end(word: &OsStr) -> OsString {
     }
 }
 
+/// A text where tmux expects a format, which could name values and run commands (`#(…)`): names and directories come from
+/// whoever made a repository.
+pub(super) fn plain_format(text: &OsStr) -> OsString {
+    let mut bytes = Vec::with_capacity(text.len());
+    for byte in text.as_bytes() {
+        bytes.push(*byte);
+        if *byte == b'#' {
+            bytes.push(b'#');
+        }
+    }
+    OsString::from_vec(bytes)
+}
+
 /// A word for a command inside of a command, as `if-shell` has it.
 pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
@@ -222,6 +235,13 @@ mod tests {
             [("a;", r"a\;"), (r"a\;", r"a\\;"), (";", r"\;"), ("a;b", "a;b"), ("", ""), (";;", r";\;")]
         {
             assert_eq!(without_end(OsStr::new(word)), written);
+        }
+    }
+
+    #[test]
+    fn a_format_of_plain_text_names_nothing() {
+        for (text, format) in [("C#Samples", "C##Samples"), ("#(touch x)", "##(touch x)"), ("a b", "a b")] {
+            assert_eq!(plain_format(OsStr::new(text)), format);
         }
     }
 

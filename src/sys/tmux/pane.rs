@@ -8,16 +8,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::call::{TmuxCall, TmuxError, TmuxSocket, quoted};
 use super::pane_id::PaneId;
 use super::pane_info::{self, PaneInfo};
-use crate::domain::Pid;
-use crate::sys::files;
+use crate::domain::{Liveness, Pid, RecordedProcess};
+use crate::sys::{files, process};
 
 /// The numbers of [`PaneCapture`], and its texts, before the screen itself.
 const FACTS: &str = "#{pane_id} #{pane_pid} #{cursor_x} #{cursor_y} #{pane_width} #{pane_height} #{pane_dead} \
      #{pane_in_mode} #{alternate_on} #{n:pane_current_command} #{pane_current_command}#{pane_title}";
 /// How many words stand before the texts.
 const WORDS: usize = 10;
+/// How much of a line is compared: tmux takes 16 KiB as one command.
+const LONGEST_PATTERN: usize = 120;
+const NO_LINES: &[&str] = &[];
 /// Begins what the guard prints when it does nothing.
 const REFUSED: &str = "ravenry-refused";
+
+/// Begins the names of our buffers. The mark of the process that made it follows, and a number.
+const BUFFER: &str = "ravenry-";
 
 /// A pane of a server.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -119,11 +125,21 @@ impl TmuxPane {
     pub fn load(&self, text: &str) -> Result<LoadedText<'_>, TmuxError> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let buffer = format!("ravenry-{}-{count}", files::own_mark());
+        let buffer = format!("{BUFFER}{}-{count}", files::own_mark());
+        self.sweep_buffers();
         // tmux keeps no buffer without content, and there is nothing to paste.
         let loaded = LoadedText { pane: self, buffer, is_gone: text.is_empty() };
         self.call().words(["load-buffer", "-b", &loaded.buffer, "-"]).run_with_input(text.as_bytes())?;
         Ok(loaded)
+    }
+
+    /// Removes the texts of processes that were killed before they could paste them: the server would keep them for good.
+    fn sweep_buffers(&self) {
+        // Whatever is wrong with the server is told by what follows.
+        let Ok(told) = self.call().words(["list-buffers", "-F", "#{buffer_name}"]).run() else { return };
+        for buffer in told.lines().filter(|name| is_left_over(name)) {
+            drop(self.call().words(["delete-buffer", "-b", buffer]).run());
+        }
     }
 
     /// Presses a key that many times. Keys have tmux's names: `Enter`, `Escape`, `BSpace`, `C-c`, `1`, `y`.
@@ -133,7 +149,12 @@ impl TmuxPane {
 
     /// Presses a key if the cursor is still where it was at that look.
     pub fn press_if_still(&self, key: &str, look: &PaneCapture) -> Result<(), TmuxError> {
-        self.guarded(&self.key_command(key, 1), Some(look.cursor))
+        self.press_if_shown(key, look, &[])
+    }
+
+    /// The same, if the screen still shows all these lines of it, too: the cursor may be in one place for several dialogs.
+    pub fn press_if_shown(&self, key: &str, look: &PaneCapture, lines: &[&str]) -> Result<(), TmuxError> {
+        self.guarded(&self.key_command(key, 1), Some((look.cursor, lines)))
     }
 
     fn key_command(&self, key: &str, times: usize) -> String {
@@ -161,13 +182,15 @@ impl TmuxPane {
         self.call().words(["kill-pane"]).words(self.at()).run().map(drop)
     }
 
-    /// Lets the server do something if the pane takes keys, and its cursor is there.
-    fn guarded(&self, command: &str, cursor: Option<(u32, u32)>) -> Result<(), TmuxError> {
-        let takes_no_keys = "#{||:#{pane_dead},#{pane_in_mode}}".to_string();
-        let condition = match cursor {
-            None => takes_no_keys,
-            Some((x, y)) => format!("#{{||:{takes_no_keys},#{{!=:#{{cursor_x}}.#{{cursor_y}},{x}.{y}}}}}"),
-        };
+    /// Lets the server do something if the pane takes keys, its cursor is there, and it shows those lines.
+    fn guarded(&self, command: &str, seen: Option<((u32, u32), &[&str])>) -> Result<(), TmuxError> {
+        let mut condition = "#{||:#{pane_dead},#{pane_in_mode}}".to_string();
+        if let Some(((x, y), lines)) = seen {
+            condition = format!("#{{||:{condition},#{{!=:#{{cursor_x}}.#{{cursor_y}},{x}.{y}}}}}");
+            if let Some(misses) = missing_line(lines) {
+                condition = format!("#{{||:{condition},{misses}}}");
+            }
+        }
         let refuse =
             format!("display-message -p -t {} '{REFUSED} #{{pane_dead}} #{{pane_in_mode}}'", self.id);
         let call = self.call().words(["if-shell", "-F"]).words(self.at());
@@ -180,6 +203,30 @@ impl TmuxPane {
             _ => TmuxError::Changed(self.id.clone()),
         })
     }
+}
+
+/// A format that is true if one of these lines is not on the screen. `C` is the number of the line with a text, or 0.
+fn missing_line(lines: &[&str]) -> Option<String> {
+    let searches: Vec<String> = lines
+        .iter()
+        .map(|line| pattern_of(line))
+        .filter(|pattern| !pattern.is_empty())
+        .map(|pattern| format!("#{{C:{pattern}}}|"))
+        .collect();
+    (!searches.is_empty()).then(|| format!("#{{m:*|0|*,|{}}}", searches.concat()))
+}
+
+/// A pattern for a line of a screen. What means something in formats or in patterns stands for any character.
+fn pattern_of(line: &str) -> String {
+    let any = |c: char| if "#,:{}*?[]\\".contains(c) || c.is_control() { '?' } else { c };
+    line.trim().chars().take(LONGEST_PATTERN).map(any).collect()
+}
+
+/// Whether a buffer was made by a process of ours that is gone.
+fn is_left_over(buffer: &str) -> bool {
+    let mark = buffer.strip_prefix(BUFFER).and_then(|rest| rest.rsplit_once('-'));
+    let maker = mark.and_then(|(mark, _)| files::owner_of(mark)).map(RecordedProcess::Pinned);
+    maker.is_some_and(|maker| process::liveness(&maker) == Liveness::Gone)
 }
 
 impl LoadedText<'_> {
@@ -198,7 +245,7 @@ impl LoadedText<'_> {
             return Ok(());
         }
         let paste = format!("paste-buffer -p -r -d -b {} -t {}", quoted(&self.buffer), self.pane.id);
-        self.pane.guarded(&paste, cursor)?;
+        self.pane.guarded(&paste, cursor.map(|cursor| (cursor, NO_LINES)))?;
         self.is_gone = true;
         Ok(())
     }
@@ -255,6 +302,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lines_are_searched_for_as_they_are() {
+        assert_eq!(missing_line(&[]), None);
+        assert_eq!(missing_line(&["  "]), None);
+        let format = missing_line(&[" │ ❯ 1. Yes, #{x}: *", "b"]);
+        assert_eq!(format.as_deref(), Some("#{m:*|0|*,|#{C:│ ❯ 1. Yes? ??x?? ?}|#{C:b}|}"));
+    }
+
+    #[test]
     fn a_capture_is_a_line_of_facts_and_a_screen() {
         let id = PaneId::new("%7").unwrap();
         let told = "%7 42 2 47 200 50 0 0 1 4 node\u{2733} A Client\n\u{1b}[1mhello\u{1b}[0m\n\n";
@@ -265,5 +320,16 @@ mod tests {
         assert!(capture.is_on_alternate_screen && !capture.is_dead && !capture.is_in_mode);
         assert_eq!(PaneCapture::parse("         0 \n", &id), None);
         assert_eq!(PaneCapture::parse(told, &PaneId::new("%8").unwrap()), None);
+    }
+
+    #[test]
+    fn only_buffers_of_dead_processes_of_ours_are_left_over() {
+        assert!(!is_left_over(&format!("{BUFFER}{}-0", files::own_mark())));
+        let place = files::own_mark().splitn(3, '.').nth(2).unwrap();
+        let reused = format!("{BUFFER}{}.1.{place}-3", process::own_pid());
+        assert!(is_left_over(&reused), "its pid is ours, its start is not");
+        for other in ["buffer0", "ravenry-", "ravenry-x-1", "ravenry-notes"] {
+            assert!(!is_left_over(other), "{other}");
+        }
     }
 }

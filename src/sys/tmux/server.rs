@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
-use super::call::{TmuxCall, TmuxError, TmuxSocket, quoted};
+use super::call::{TmuxCall, TmuxError, TmuxSocket, plain_format, quoted};
 use super::pane::TmuxPane;
 use super::pane_id::PaneId;
 use super::pane_info::{self, PaneInfo};
@@ -117,7 +117,8 @@ impl TmuxServer {
             self.call().without_variables(left_out).variable(TMUX_SERVER_VARIABLE, "1").dir(Path::new("/"));
         let call = call.words(["start-server"]).then();
         let call = call.words(["set-environment", "-g", "-u", TMUX_SERVER_VARIABLE]).then();
-        let call = call.words(["new-session", "-d", "-s", window.session, "-x", SIZE.0, "-y", SIZE.1]);
+        let call = call.words(["new-session", "-d", "-x", SIZE.0, "-y", SIZE.1, "-s"]);
+        let call = call.words([plain_format(window.session.as_ref())]);
         PaneInfo::of_line(with_program(call, window).run()?.trim_end_matches('\n'))
     }
 
@@ -153,7 +154,9 @@ fn session_target(session: &str) -> String {
 
 /// Adds what a new window and a new session have in common. A single word would go through a shell.
 fn with_program<'a>(call: TmuxCall<'a>, window: &NewWindow<'_>) -> TmuxCall<'a> {
-    let call = call.words(["-n", window.name, "-P", "-F", pane_info::FORMAT, "-c"]).words([window.dir]);
+    let call = call.words(["-n"]).words([plain_format(window.name.as_ref())]);
+    let call =
+        call.words(["-P", "-F", pane_info::FORMAT, "-c"]).words([plain_format(window.dir.as_os_str())]);
     let variables = window.variables.iter().map(|(name, value)| format!("{name}={value}"));
     let call = variables.fold(call, |call, variable| call.words(["-e", &variable]));
     match window.argv {

@@ -3,14 +3,19 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use nix::sys::signal::{SIGKILL, kill};
 use nix::unistd::Pid;
+use ravenry::sys::test_switches::READY_MS;
+use ravenry::sys::tmux::PaneId;
+use ravenry::sys::tmux::pane_lock::PaneLock;
 use serde_json::{Value, json};
 
 use super::Tmux;
 use crate::runs::{left_of, put_harness, put_profiles, script, shown, wait_for_run, wait_for_state};
 use crate::support::environment::{Ended, wait_until};
+use crate::support::hook_fixture::ended;
 use crate::support::skip::skip;
 
 const STAND_IN: &str = include_str!("stand_in.py");
@@ -18,7 +23,8 @@ const STAND_IN: &str = include_str!("stand_in.py");
 /// A tmux server, and a stand-in for Claude Code on the PATH.
 pub struct Clients {
     pub tmux: Tmux,
-    path: String,
+    /// Where the stand-in and `msg` are.
+    pub path: String,
 }
 
 impl Clients {
@@ -92,6 +98,9 @@ fn a_worker_in_tmux_takes_its_task_once_and_goes_on_after_its_turn() {
     assert_eq!((&run["state"], &run["agent"]), (&json!("running"), &json!("Mason")));
     assert_eq!((&run["tmux"]["prompts"], &run["tmux"]["turns"]), (&json!(1), &json!(1)));
     assert_eq!(run["result"], "I did: größer → 日本語 🙂;");
+    // Some harnesses choose their session themselves, and only their hook tells it.
+    let turns = fs::read(env.mesh().join(format!("runs/{id}/turns.json"))).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&turns).unwrap()["session"], run["session"]);
     let place = run["tmux"]["place"].as_str().unwrap();
     assert_eq!(clients.tmux.ask(&["display-message", "-p", "-t", place, "#{window_name}"]).trim(), "Mason");
     assert_eq!(clients.tmux.ask(&["display-message", "-p", "-t", "first", "#{window_id}"]), before);
@@ -166,12 +175,55 @@ fn with_detach_it_returns_when_the_task_is_taken() {
 }
 
 #[test]
-fn a_worker_without_hooks_is_known_by_its_screen() {
+fn a_worker_whose_hooks_do_not_run_gets_no_task() {
     let Some(clients) = Clients::start() else { return };
     clients.set("no-hooks");
+    let args = ["run", "claude", "hello", "--tmux", "--json"];
+    let run = clients.run_with(&args, &[(READY_MS, "10000")]).expect_code(1).json()["run"].clone();
+    assert_eq!(
+        (&run["state"], &run["reason"]),
+        (&json!("failed"), &json!("its hooks did not run within 10 s"))
+    );
+    assert!(clients.prompts().is_empty());
+    nothing_is_left(&clients, &id_of(&run));
+}
+
+#[test]
+fn a_turn_that_no_hook_reports_is_known_by_the_screen() {
+    let Some(clients) = Clients::start() else { return };
+    clients.set("only-start");
     let run = clients.started(&["slow work", "--detach"]);
-    assert_eq!(run["tmux"]["prompts"], 1);
+    assert_eq!((&run["tmux"]["prompts"], &run["tmux"]["turns"]), (&json!(1), &json!(0)));
+    assert!(run["reason"].as_str().unwrap().starts_with("no hook of it reports its turns"), "{run:#}");
     assert_eq!(clients.prompts(), ["slow work"]);
+    clients.set("go");
+    let run = wait_for_run(&clients.tmux.env, &id_of(&run), "at the end of its turn", |run| {
+        run["tmux"]["turns"] == 1
+    });
+    assert!(run["result"].as_str().unwrap().contains("● I did: slow work"), "{run:#}");
+}
+
+#[test]
+fn a_file_that_can_not_be_read_for_a_while_ends_no_worker() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let run = clients.started(&["slow work", "--detach"]);
+    let id = id_of(&run);
+    let (file, kept) =
+        (env.mesh().join(format!("runs/{id}/turns.json")), env.mesh().join(format!("runs/{id}/kept")));
+    fs::rename(&file, &kept).unwrap();
+    fs::create_dir(&file).unwrap();
+    clients.set("go");
+    // It is looked at meanwhile.
+    wait_until("its last screen is kept", || {
+        env.run(&["runs", "log", &id]).stdout.contains("● I did: slow work")
+    });
+    assert_eq!(shown(env, &id)["state"], "running");
+    fs::remove_dir(&file).unwrap();
+    fs::rename(&kept, &file).unwrap();
+    env.ok(&["runs", "stop", &id, "--now"]);
+    wait_for_state(env, &id, "stopped");
+    nothing_is_left(&clients, &id);
 }
 
 #[test]
@@ -187,6 +239,19 @@ fn a_task_that_is_not_taken_is_an_error_with_the_screen() {
     let log = clients.tmux.env.run(&["runs", "log", &id]).expect_code(0).stdout;
     assert!(log.contains("hello there"), "{log}");
     nothing_is_left(&clients, &id);
+}
+
+#[test]
+fn a_program_that_ends_at_once_says_why() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    put_harness(env, "#!/bin/sh\necho \"error: unknown option '--such'\"\nexit 2\n");
+    let ended = clients.run(&["run", "claude", "hello", "--tmux", "--json"]).expect_code(1);
+    let run = ended.json()["run"].clone();
+    assert_eq!((&run["state"], &run["reason"]), (&json!("failed"), &json!("it ended with exit code 2")));
+    let log = env.run(&["runs", "log", &id_of(&run)]).expect_code(0).stdout;
+    assert!(log.contains("error: unknown option '--such'"), "{log}");
+    nothing_is_left(&clients, &id_of(&run));
 }
 
 #[test]
@@ -211,6 +276,27 @@ fn a_trust_dialog_is_reported_and_answered_only_if_that_was_asked_for() {
     wait_for_state(env, &id, "done");
     assert_eq!(clients.prompts(), ["exit now", "exit again"]);
     clients.run(&["run", "claude", "x", "--accept-trust"]).expect_code(2);
+}
+
+#[test]
+fn a_run_is_stopped_while_somebody_else_types_into_its_pane() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    clients.set("trust");
+    let run = clients.started(&["hello"]);
+    let id = id_of(&run);
+    let name = run["tmux"]["pane"].as_str().unwrap();
+    let pane = clients.tmux.server.pane(PaneId::new(name).unwrap());
+    let locks = env.home().join(".local/state/ravenry/panes");
+    let _held = PaneLock::acquire(&locks, &pane, Duration::from_secs(10)).unwrap();
+    clients.tmux.ask(&["send-keys", "-t", name, "Down"]);
+    wait_until("it is selected", || pane.plain_text().is_ok_and(|screen| screen.contains("❯ Yes, I trust")));
+    clients.tmux.ask(&["send-keys", "-t", name, "Enter"]);
+    wait_for_run(env, &id, "about to be given its task", |run| run["tmux"]["ready"] == true);
+    env.ok(&["runs", "stop", &id, "--now"]);
+    wait_for_state(env, &id, "stopped");
+    assert!(clients.prompts().is_empty());
+    nothing_is_left(&clients, &id);
 }
 
 #[test]
@@ -261,6 +347,23 @@ fn two_repositories_with_one_name_have_a_session_each() {
 }
 
 #[test]
+fn whoever_looks_at_the_session_keeps_their_window() {
+    let Some(clients) = Clients::start() else { return };
+    let tmux = &clients.tmux;
+    let run = clients.started(&["hello"]);
+    let session = run["tmux"]["place"].as_str().unwrap().split(':').next().unwrap();
+    let mut watching = tmux.command(&["-C", "attach", "-t", session]);
+    let mut watching = watching.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let shown = || tmux.ask(&["display-message", "-p", "-t", session, "#{session_attached} #{window_name}"]);
+    wait_until("somebody looks at the shell", || shown() == "1 shell\n");
+    let more = clients.started(&["more"]);
+    assert_eq!(more["tmux"]["place"].as_str().unwrap().split(':').next(), Some(session));
+    assert_eq!(shown(), "1 shell\n");
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+}
+
+#[test]
 fn a_dry_run_says_where_it_would_be_and_starts_nothing() {
     let Some(clients) = Clients::start() else { return };
     let answer = clients.run(&["run", "claude", "x", "--tmux", "--dry-run", "--json"]).expect_code(0).json();
@@ -308,6 +411,57 @@ fn killed(what: &str, state: &str, reason: &str) {
     clients.set("go");
     let next = clients.run(&["run", "claude", "exit", "--tmux", "--detach", "--json"]).expect_code(0).json();
     wait_for_state(env, &id_of(&next["run"]), "done");
+}
+
+/// The process above that one.
+fn parent_of(pid: i32) -> i32 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit(") ").next().unwrap().split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_tmux_server_that_a_supervisor_starts_is_not_below_it() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let settings =
+        json!({"backOff": 0, "lookSeconds": 0.05, "slots": 1, "tmuxSocket": clients.tmux.socket()});
+    env.configure(&settings.to_string());
+    put_profiles(env, &script("hold", "until [ -e free ]; do sleep 0.05; done; echo done"));
+    let first = crate::runs::detached(env, "hold", "it");
+    wait_for_state(env, &first, "running");
+    let mut second = env.msg();
+    second.args(["run", "claude", "slow work", "--tmux", "--detach", "--json"]).env("PATH", &clients.path);
+    let second = second.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("the second run is queued", || {
+        let runs = env.ok(&["runs"])["runs"].as_array().unwrap().clone();
+        runs.iter().any(|run| run["state"] == "queued")
+    });
+    clients.tmux.ask(&["kill-server"]);
+    clients.set("free");
+    let run = ended(second).expect_code(0).json()["run"].clone();
+    let supervisor = i32::try_from(run["supervisorPid"].as_i64().unwrap()).unwrap();
+    assert_ne!(parent_of(clients.tmux.pid()), supervisor);
+    env.ok(&["runs", "stop", &id_of(&run), "--now"]);
+    wait_for_state(env, &id_of(&run), "stopped");
+}
+
+#[test]
+fn a_run_that_ended_at_a_dialog_asks_nothing_any_more() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let asks = |run: &Value| [&run["question"], &run["answerWith"]].map(|it| !it.is_null());
+    let stopped = clients.started(&["ask first"]);
+    assert_eq!(asks(&stopped), [true, true], "{stopped:#}");
+    let id = id_of(&stopped);
+    env.ok(&["runs", "stop", &id, "--now"]);
+    assert_eq!(asks(&wait_for_state(env, &id, "stopped")), [false, false]);
+    nothing_is_left(&clients, &id);
+    let killed = clients.started(&["ask second"]);
+    let supervisor = i32::try_from(killed["supervisorPid"].as_i64().unwrap()).unwrap();
+    kill(Pid::from_raw(supervisor), SIGKILL).unwrap();
+    let killed = wait_for_state(env, &id_of(&killed), "interrupted");
+    assert_eq!(asks(&killed), [false, false]);
+    nothing_is_left(&clients, &id_of(&killed));
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! `msg up` and `msg down`: the tmux session of a project.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use super::launching::Clients;
 use crate::runs::{left_of, wait_for_run, wait_for_state};
+use crate::support::environment::wait_until;
+use crate::support::hook_fixture::ended;
 
 /// The names of the windows of the only session that is listed.
 fn windows(answer: &Value) -> Vec<String> {
@@ -57,6 +61,46 @@ fn up_puts_the_chat_before_what_is_there() {
     assert_eq!(windows(&up), ["chat", "shell", up["sessions"][0]["windows"][2]["name"].as_str().unwrap()]);
     clients.tmux.env.ok(&["down"]);
     assert!(clients.windows().is_empty());
+}
+
+#[test]
+fn a_worker_with_the_name_of_the_chat_is_not_the_chat() {
+    let Some(clients) = Clients::start() else { return };
+    clients.started(&["hello", "--name", "chat"]);
+    assert_eq!(windows(&clients.tmux.env.ok(&["up"])), ["chat", "shell", "chat"]);
+}
+
+#[test]
+fn down_leaves_workers_of_another_mesh_alone() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let other = env.path().join("other-mesh");
+    let mesh = other.to_str().unwrap();
+    let args = ["run", "claude", "hello", "--tmux", "--json", "--mesh", mesh];
+    let run = clients.run(&args).expect_code(0).json()["run"].clone();
+    let down = env.ok(&["down"]);
+    assert!(down["left"].is_string(), "{down}");
+    let shown = env.ok(&["runs", "show", run["id"].as_str().unwrap(), "--mesh", mesh]);
+    assert_eq!(shown["run"]["state"], "running");
+}
+
+#[test]
+fn the_down_of_one_project_does_not_end_that_of_another() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let run = clients.started(&["slow work", "--detach"]);
+    let id = run["id"].as_str().unwrap();
+    let mut first = env.msg();
+    let first = first.arg("down").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mark = env.mesh().join("runs/draining.json");
+    wait_until("the first has begun", || mark.exists());
+    let other = env.path().join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    assert!(env.msg().arg("down").current_dir(&other).status().unwrap().success());
+    wait_until("no new runs are started still", || mark.exists());
+    env.ok(&["runs", "stop", id, "--now"]);
+    ended(first).expect_code(0);
+    assert!(!mark.exists());
 }
 
 #[test]

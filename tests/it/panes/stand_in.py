@@ -14,11 +14,22 @@ def is_set(name):
 
 
 def hook(event, **more):
-    if is_set("no-hooks"):
+    if is_set("no-hooks") or is_set("only-start") and event != "SessionStart":
         return ""
     call = {"session_id": session, "cwd": os.getcwd(), "hook_event_name": event, **more}
     done = subprocess.run(["msg", "hook", "claude", event], input=json.dumps(call).encode(), stdout=subprocess.PIPE)
     return done.stdout.decode()
+
+
+def other_client():
+    """What a worker may start in its shell: another client, with hooks and a session of its own."""
+    global session
+    session = "of-another-client"
+    hook("SessionStart", source="startup")
+    hook("UserPromptSubmit", prompt="something else")
+    hook("Stop", stop_hook_active=False, last_assistant_message="I did something else")
+    open("delegated", "w").close()
+    sys.exit(0)
 
 
 def draw(above, line, below, cursor=None):
@@ -85,8 +96,17 @@ def take(text):
             time.sleep(0.02)
     if what == "ask":
         said = "chosen: %d" % dialog("ask")
+    if what == "delegate":
+        subprocess.run(["claude", "--other-client"])
+        while not is_set("go"):
+            time.sleep(0.02)
     if what == "nest":
         subprocess.run(["msg", "run", "echo", "nested", "--json"], stdout=open("nested", "wb"))
+    if what == "self":
+        own = os.environ["MSG_RUN"]
+        subprocess.run(["msg", "tell", own, "x", "--json"], stdout=open("self", "wb"))
+        above = {**os.environ, "ABOVE": own}
+        subprocess.run(["msg", "run", "upwards", "x", "--json"], env=above, stdout=open("child", "wb"))
     reply.append(said)
     hook("Stop", stop_hook_active=False, last_assistant_message=said)
     if what == "exit":
@@ -96,6 +116,8 @@ def take(text):
     idle()
 
 
+if "--other-client" in sys.argv:
+    other_client()
 tty.setraw(0)
 out.write("\x1b[?2004h")
 if is_set("trust") and dialog("trust") == 0:

@@ -8,7 +8,9 @@ use ravenry::sys::test_switches::{ENTER_HELD, PASTE_HELD};
 use serde_json::{Value, json};
 
 use super::Tmux;
+use super::launching::Clients;
 use super::stand_in::StandIn;
+use crate::runs::{put_profiles, script, wait_for_run};
 use crate::support::environment::{TestEnvironment, end, wait_until};
 use crate::support::hook_fixture::{ended, in_shell};
 
@@ -17,13 +19,13 @@ const PROMPTS: usize = 60;
 
 /// Tells it, and returns the error.
 #[track_caller]
-fn refused(env: &TestEnvironment, args: &[&str]) -> Value {
+pub fn refused(env: &TestEnvironment, args: &[&str]) -> Value {
     let args = [&["tell"], args, &["--json"]].concat();
     env.run(&args).expect_code(1).json()["error"].clone()
 }
 
 /// A `tell` that waits at a pipe.
-fn held(tmux: &Tmux, variable: &str, args: &[&str]) -> (Child, PathBuf) {
+pub fn held(tmux: &Tmux, variable: &str, args: &[&str]) -> (Child, PathBuf) {
     let pipe = tmux.env.path().join("held");
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let mut command = tmux.env.msg();
@@ -33,7 +35,7 @@ fn held(tmux: &Tmux, variable: &str, args: &[&str]) -> (Child, PathBuf) {
 
 /// Waits until it is at the pipe, does something, and lets it go on. Returns the error.
 #[track_caller]
-fn meanwhile(child: Child, pipe: &Path, act: impl FnOnce()) -> Value {
+pub fn meanwhile(child: Child, pipe: &Path, act: impl FnOnce()) -> Value {
     let open = File::options().write(true).open(pipe).unwrap();
     act();
     drop(open);
@@ -65,6 +67,36 @@ fn a_prompt_is_taken_once_and_whole() {
 }
 
 #[test]
+fn a_small_terminal_takes_prompts_too() {
+    let Some(tmux) = Tmux::start() else { return };
+    let robin = StandIn::start(&tmux, "Robin");
+    tmux.ask(&["resize-window", "-t", robin.pane.id().as_str(), "-x", "80", "-y", "24"]);
+    wait_until("it is small", || robin.pane.capture().is_ok_and(|capture| capture.size == (80, 24)));
+    let texts = [
+        "one line of some length, and not longer".to_string(),
+        "a\nb\nc".to_string(),
+        "x ".repeat(1500) + "y",
+    ];
+    for text in &texts {
+        tmux.env.ok(&["tell", "Robin", text]);
+        wait_until("its turn is over", || robin.screen().contains("? for shortcuts"));
+    }
+    let expected: Vec<Value> = texts.iter().map(|text| json!({"prompt": text})).collect();
+    assert_eq!(robin.log(), expected);
+}
+
+#[test]
+fn a_server_that_is_killed_before_the_paste_is_told() {
+    let Some(tmux) = Tmux::start() else { return };
+    let _robin = StandIn::start(&tmux, "Robin");
+    let (child, pipe) = held(&tmux, PASTE_HELD, &["Robin", "go on"]);
+    let error = meanwhile(child, &pipe, || {
+        tmux.ask(&["kill-server"]);
+    });
+    assert_eq!(error["kind"], "not_running", "{error}");
+}
+
+#[test]
 fn texts_that_would_act_as_keys_are_refused() {
     let Some(tmux) = Tmux::start() else { return };
     let robin = StandIn::start(&tmux, "Robin");
@@ -78,6 +110,21 @@ fn texts_that_would_act_as_keys_are_refused() {
     tmux.env.join("Wren");
     assert_eq!(refused(&tmux.env, &["Wren", "x"])["kind"], "no_screen");
     assert!(robin.log().is_empty());
+}
+
+#[test]
+fn whoever_is_killed_before_the_paste_leaves_nothing_that_stays() {
+    let Some(tmux) = Tmux::start() else { return };
+    let robin = StandIn::start(&tmux, "Robin");
+    let (mut child, pipe) = held(&tmux, PASTE_HELD, &["Robin", "a secret"]);
+    let open = File::options().write(true).open(pipe).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(open);
+    assert!(tmux.ask(&["list-buffers"]).contains("a secret"), "it was killed too early");
+    tmux.env.ok(&["tell", "Robin", "go on"]);
+    assert_eq!(tmux.ask(&["list-buffers"]), "");
+    assert_eq!(robin.log(), [json!({"prompt": "go on"})]);
 }
 
 #[test]
@@ -172,6 +219,22 @@ fn enter_is_not_pressed_on_a_dialog_that_opens_after_the_paste() {
         robin.wait_for("1. Yes");
     });
     assert_eq!(error["kind"], "not_confirmed");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.ends_with("so it was not sent"), "{message}");
+    assert!(robin.log().is_empty());
+}
+
+#[test]
+fn enter_is_not_pressed_while_the_pane_is_scrolled_back_and_that_is_said() {
+    let Some(tmux) = Tmux::start() else { return };
+    let robin = StandIn::start(&tmux, "Robin");
+    let (child, pipe) = held(&tmux, ENTER_HELD, &["Robin", "go on"]);
+    let error = meanwhile(child, &pipe, || {
+        tmux.ask(&["copy-mode", "-t", robin.pane.id().as_str()]);
+    });
+    assert_eq!(error["kind"], "not_confirmed");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.ends_with("so it was not sent"), "{message}");
     assert!(robin.log().is_empty());
 }
 
@@ -210,10 +273,9 @@ fn another_dialog_than_the_one_that_was_looked_at_is_not_answered() {
     let error = meanwhile(child, &pipe, || {
         robin.order("idle");
         robin.wait_for("for shortcuts");
-        robin.order("dialog Do you want to delete everything? It is about more.|Maybe|No|Yes");
+        // Its cursor is in the same place.
+        robin.order("dialog Do you want to delete it?|Yes|No");
         robin.wait_for("delete");
-        tmux.ask(&["send-keys", "-t", robin.pane.id().as_str(), "Down"]);
-        robin.wait_for("❯ 2. No");
     });
     assert_eq!(error["kind"], "changed_meanwhile");
     assert!(robin.log().is_empty());
@@ -240,6 +302,74 @@ fn a_pane_that_is_scrolled_back_is_left_alone() {
     let error = refused(&tmux.env, &["Robin", "go on"]);
     assert_eq!((&error["kind"], &error["reason"]), (&json!("not_at_prompt"), &json!("scrolled_back")));
     assert!(robin.log().is_empty());
+}
+
+/// The settings of [`Clients`], with room for a run and those that it starts.
+fn with_profiles(clients: &Clients, profiles: &[(&str, &str)]) {
+    let socket = clients.tmux.socket();
+    let settings =
+        json!({"backOff": 0, "lookSeconds": 0.05, "tmuxSocket": socket, "slots": 8, "freeMemory": 0});
+    clients.tmux.env.configure(&settings.to_string());
+    let texts: Vec<String> = profiles.iter().map(|(name, text)| script(name, text)).collect();
+    put_profiles(&clients.tmux.env, &texts.concat());
+}
+
+#[test]
+fn only_the_parent_of_a_worker_may_type_into_its_terminal() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let middle = r#"msg run claude 'ask first' --tmux --detach -q
+        read id dialog < "$HOME/go"
+        msg tell "$id" --answer 2 --json > "$HOME/unnamed"
+        msg tell "$id" --answer 2 --question "$dialog" --json > "$HOME/named"
+        echo tried > "$HOME/tried"; read id < "$HOME/go""#;
+    with_profiles(&clients, &[("middle", middle)]);
+    nix::unistd::mkfifo(&env.home().join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    clients.run(&["run", "middle", "x", "--detach", "--json"]).expect_code(0);
+    let mut worker = Value::Null;
+    wait_until("its worker asks", || {
+        let runs = env.ok(&["runs"])["runs"].as_array().unwrap().clone();
+        let asks = |run: &&Value| run["profile"] == "claude" && run["state"] == "waiting";
+        worker = runs.iter().find(asks).cloned().unwrap_or_default();
+        worker.is_object()
+    });
+    let id = worker["id"].as_str().unwrap();
+    let dialog = worker["answerWith"].as_str().unwrap().rsplit(' ').next().unwrap();
+    // Another agent, whatever it calls itself.
+    env.join("Robin");
+    for args in
+        [&["x"][..], &["--answer", "2", "--question", dialog], &["--interrupt"], &["x", "--as", "Robin"]]
+    {
+        let mut msg = env.msg();
+        msg.args(["tell", id, "--json"]).args(args);
+        let ended = end(&mut in_shell("\"$@\"", "codex", &msg)).expect_code(1);
+        assert_eq!(ended.kind(), "not_yours", "{args:?}: {ended}");
+    }
+    std::fs::write(env.home().join("go"), format!("{id} {dialog}\n")).unwrap();
+    wait_until("its parent has tried", || env.home().join("tried").exists());
+    let told = |name: &str| -> Value {
+        serde_json::from_slice(&std::fs::read(env.home().join(name)).unwrap()).unwrap()
+    };
+    assert_eq!(told("unnamed")["error"]["kind"], "no_question", "it may mean an earlier one");
+    assert_eq!(told("named")["told"]["answer"], "No", "{}", told("named"));
+    let run = wait_for_run(env, id, "at the end of its turn", |run| run["tmux"]["turns"] == 1);
+    assert_eq!(run["result"], "chosen: 1");
+    std::fs::write(env.home().join("go"), "\n").unwrap();
+}
+
+#[test]
+fn a_worker_types_neither_for_itself_nor_for_whoever_started_it() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    with_profiles(&clients, &[("upwards", "msg tell \"$ABOVE\" x --json || true")]);
+    clients.started(&["self test"]);
+    let said = |name: &str| -> Value {
+        serde_json::from_slice(&std::fs::read(env.work().join(name)).unwrap()).unwrap()
+    };
+    assert_eq!(said("self")["error"]["kind"], "not_yours", "{}", said("self"));
+    let child = said("child");
+    assert!(child["run"]["result"].as_str().unwrap().contains("not_yours"), "{child:#}");
+    assert_eq!(clients.prompts(), ["self test"]);
 }
 
 #[test]
