@@ -6,7 +6,7 @@
 //!
 //! `cargo bench --profile dist` runs most of them in about 90 seconds, with the program as it is shipped; `-- lock`
 //! runs only those with `lock` in their name. Slow ones must be requested by their full name: `read-100000`,
-//! `idle-60`, `tui` and `tui-idle-60`. `-- --report` runs all of them and the growth measurements in about ten
+//! `idle-60`, `tui`, `tui-idle-60` and `wait-60`. `-- --report` runs all of them and the growth measurements in about ten
 //! minutes, and writes `BENCHMARKS.md` and its pictures; `--short` leaves out the slow ones. `RAVENRY_BINARY=PATH`
 //! measures another `msg`, such as the one that `.ci/release` builds.
 //!
@@ -94,11 +94,12 @@ const MEASUREMENTS: [(&str, Measurement); 25] = [
 ];
 
 /// Slow measurements, which run only if their full name is given.
-const ON_DEMAND: [(&str, Measurement); 4] = [
+const ON_DEMAND: [(&str, Measurement); 5] = [
     ("read-100000", messages::drain_many),
     ("idle-60", watching::idle_long),
     ("tui", tui::measure),
     ("tui-idle-60", tui::idle_long),
+    ("wait-60", screens::wait_long),
 ];
 
 fn main() -> ExitCode {

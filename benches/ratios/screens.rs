@@ -1,7 +1,11 @@
-//! Cost of a look at an agent: `msg look` as a whole process, beside the one call of tmux that it can't do without.
+//! Cost of a look at an agent: `msg look` as a whole process, beside the one call of tmux that it can't do without. And
+//! of a wait for one.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use ravenry::domain::SessionId;
+use ravenry::domain::screens::{HookStep, HookStepKind};
 
 use crate::figure::{Aim, Figure, Spread};
 use crate::scratch::{Scratch, time};
@@ -63,4 +67,47 @@ pub fn measure() -> Vec<Figure> {
         unit: "",
         aim: Aim::Below(3.0),
     }]
+}
+
+/// Processor time of a wait for a minute, while the hooks of another session report something ten times a second; runs
+/// only on request.
+pub fn wait_long() -> Vec<Figure> {
+    const MINUTE: Duration = Duration::from_secs(60);
+    let scratch = Scratch::in_memory();
+    let pid = std::process::id().to_string();
+    let join = ["join", "Anna", "--session", "one", "--pid", &pid];
+    assert!(scratch.msg(&join).status().unwrap().success());
+    let mesh = scratch.open();
+    let [own, other] = ["one", "other"].map(|session| SessionId::new(session).unwrap());
+    mesh.session_states().set_working(&own).unwrap();
+    let mut wait = scratch.msg(&["wait", "--for", "Anna", "--until", "done"]).spawn().unwrap();
+    let started = Instant::now();
+    let mut steps = 0;
+    while started.elapsed() < MINUTE {
+        let step = HookStep::new(jiff::Timestamp::now(), HookStepKind::ToolBegins);
+        mesh.hooks().add_step(&other, &step).unwrap();
+        steps += 1;
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let used = processor_time(wait.id());
+    drop(wait.kill());
+    drop(wait.wait());
+    vec![Figure {
+        name: "wait --for: time of the processor in a minute",
+        ours: format!("{:.1} ms", used.as_secs_f64() * 1e3),
+        baseline: format!("{steps} hooks of another session"),
+        result: Spread::of([used.as_secs_f64() * 1e3]),
+        unit: " ms",
+        aim: Aim::Below(20.0),
+    }]
+}
+
+/// What all threads of a process have used.
+fn processor_time(pid: u32) -> Duration {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let used = |path: std::path::PathBuf| {
+        let text = std::fs::read_to_string(path.join("schedstat")).unwrap();
+        text.split_whitespace().next().unwrap().parse::<u64>().unwrap()
+    };
+    Duration::from_nanos(tasks.map(|task| used(task.unwrap().path())).sum())
 }

@@ -14,6 +14,8 @@ pub struct HookEvent {
     pub parent: Option<SessionId>,
     /// It happens inside a subagent, whose context is not the agent's.
     pub in_subagent: bool,
+    /// The harness's id of that subagent, if it reports one.
+    pub subagent: Option<String>,
     /// Identifies the turn within the session, if the harness reports it.
     pub turn: Option<String>,
     /// A turn ended without output from the model, for example because its user interrupted it.
@@ -64,6 +66,8 @@ pub enum HookMoment {
     AskingLeave(ToolUse),
     /// About to stop and wait for the user.
     Stopping,
+    /// The turn has ended because the model could not be asked.
+    TurnFailed,
     /// A subagent starts, in a harness that does not say which of the events are its own.
     SubagentStarted,
     /// Such a subagent has ended.

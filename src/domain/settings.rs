@@ -157,9 +157,9 @@ settings! {
     "tmuxSocket", User => tmux_socket: SocketName = SocketName(None);
         "the tmux server for `msg run --tmux` and `msg up` outside of tmux: a name (`tmux -L`) or a path (`tmux -S`)"
     "lookSeconds", User => look_seconds: BoundedNumber<0, 3600> = BoundedNumber(2.0);
-        "seconds between two looks at the screen of a worker in tmux"
+        "seconds between two looks of a supervisor at its worker in tmux, for dialogs and the end of a turn"
     "lookPace", User => look_pace: BoundedNumber<0, 100> = BoundedNumber(1.0);
-        "how long to wait between two looks at a screen, as a multiple of the usual time"
+        "what multiplies the times between looks at what an agent does (`wait --for`, stalls): 0.5 looks twice as often"
     "notify", User => notify: CommandWords = CommandWords(Vec::new());
         "a command that is run for each change of a run, with the run's id and state as its last arguments"
     "lockTimeout", User => lock_timeout: BoundedNumber<0, 3600> = BoundedNumber(10.0);
@@ -258,7 +258,8 @@ impl Settings {
     /// The time between two looks at a screen that usually are that far apart.
     pub fn paced(&self, usual: Duration) -> Duration {
         const LEAST: Duration = Duration::from_millis(50);
-        usual.mul_f64(self.look_pace.0).max(LEAST)
+        const LEAST_PACE: f64 = 0.01;
+        usual.mul_f64(self.look_pace.0.max(LEAST_PACE)).max(LEAST)
     }
 
     /// How often waiting mail may keep an agent going per prompt of its user.
@@ -405,6 +406,18 @@ mod tests {
         refused("nameWords", RawValue::Object(vec![("adjectives".into(), RawValue::List(vec![]))]));
         refused("autoRegisterPaths", RawValue::Text("a,[".into()));
         refused("nosuch", RawValue::Null);
+    }
+
+    #[test]
+    fn a_pace_of_zero_still_rests_between_two_looks() {
+        let mut settings = Settings::default();
+        let hour = Duration::from_secs(3600);
+        assert_eq!(settings.paced(hour), hour);
+        for (pace, seconds) in [(2.0, 7200), (0.01, 36), (0.0, 36)] {
+            settings.set("lookPace", &RawValue::Number(pace), SettingSource::Default).unwrap();
+            assert_eq!(settings.paced(hour).as_secs(), seconds, "{pace}");
+        }
+        assert_eq!(settings.paced(Duration::ZERO), Duration::from_millis(50));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! What can be watched in a mesh. A watch only gives hints; callers then look at the directories.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use super::agents::session_hash::session_hash;
 use super::error::StoreError;
 use super::feed::ProjectFeeds;
 use super::mesh::Mesh;
 use crate::domain::runs::RunId;
-use crate::domain::{Agent, AgentName};
+use crate::domain::{Agent, AgentName, SessionId};
 use crate::sys::watch::{DirWatch, Interest, WatchError};
 
 /// What a caller wants to be notified of.
@@ -24,8 +26,8 @@ pub enum WatchTarget<'a> {
     Fingerprint(Option<&'a Agent>),
     /// The files of a run.
     Run(&'a RunId),
-    /// What hooks record about sessions, and the files of a run.
-    Hooks(Option<&'a RunId>),
+    /// What hooks record about a session, and the files of a run.
+    Hooks(&'a SessionId, Option<&'a RunId>),
     /// What is recorded of agents' headings, and the mesh's feed.
     Awareness,
     /// The mesh's feed, and that of the project.
@@ -39,7 +41,14 @@ impl Mesh {
             WatchTarget::Inbox(_) | WatchTarget::Feed(_) => Interest::Arrivals,
             _ => Interest::Changes,
         };
-        Ok(DirWatch::arm(&self.directories(target)?, interest))
+        let dirs = self.directories(target)?;
+        let WatchTarget::Hooks(session, _) = target else { return Ok(DirWatch::arm(&dirs, interest)) };
+        // Every hook of every session writes there.
+        let (hooks, own) = (self.layout.hooks(), format!("{}.", session_hash(session)));
+        Ok(DirWatch::arm_for(&dirs, interest, move |path| {
+            let name = path.file_name().map(OsStr::as_encoded_bytes).unwrap_or_default();
+            path.parent() != Some(hooks.as_path()) || name.starts_with(own.as_bytes())
+        }))
     }
 
     /// Whether the watch still covers the right directories.
@@ -78,7 +87,7 @@ impl Mesh {
                 [layout.root().to_path_buf(), layout.registry()].into_iter().chain(inboxes).collect()
             }
             WatchTarget::Run(id) => vec![layout.run(id)],
-            WatchTarget::Hooks(run) => {
+            WatchTarget::Hooks(_, run) => {
                 // Until there are hooks, watch the parent directory.
                 let hooks = Some(layout.hooks()).filter(|dir| dir.is_dir());
                 let hooks = hooks.unwrap_or_else(|| layout.root().to_path_buf());

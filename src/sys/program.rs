@@ -70,8 +70,8 @@ pub fn on_path(name: &str) -> Option<PathBuf> {
     dirs.map(|dir| dir.join(name)).find(|path| is_program(path))
 }
 
-/// Whether the first program with that name on `PATH` is this one.
-pub fn is_on_path(name: &str) -> bool {
+/// Whether the first program with that name on `PATH` is this very program. Whether there is one at all: [`on_path`].
+pub fn is_own_on_path(name: &str) -> bool {
     own().is_ok_and(|own| on_path(name).is_some_and(|found| is_same(&found, &own)))
 }
 

@@ -45,6 +45,15 @@ pub struct DirWatch {
 impl DirWatch {
     /// Starts watching. Events from now on give a hint; the caller must read what is already there.
     pub fn arm(dirs: &[PathBuf], interest: Interest) -> Result<Self, WatchError> {
+        Self::arm_for(dirs, interest, |_| true)
+    }
+
+    /// The same, for entries with certain paths alone.
+    pub fn arm_for(
+        dirs: &[PathBuf],
+        interest: Interest,
+        is_wanted: impl Fn(&Path) -> bool + Send + 'static,
+    ) -> Result<Self, WatchError> {
         let (sender, hints) = bounded(1);
         let trouble = Arc::new(AtomicBool::new(false));
         let handler = {
@@ -52,7 +61,7 @@ impl DirWatch {
             move |event: notify::Result<Event>| {
                 if is_trouble(&event, &dirs) {
                     trouble.store(true, Ordering::SeqCst);
-                } else if !is_hint(&event, &dirs, interest) {
+                } else if !is_hint(&event, &dirs, interest, &is_wanted) {
                     return;
                 }
                 // If the flag is already set, the next read will see this change, too.
@@ -91,7 +100,12 @@ impl std::fmt::Debug for DirWatch {
 
 /// Whether there may be something new. Access events come from reading, and dot-files are messages that readers have
 /// taken.
-fn is_hint(event: &notify::Result<Event>, dirs: &[PathBuf], interest: Interest) -> bool {
+fn is_hint(
+    event: &notify::Result<Event>,
+    dirs: &[PathBuf],
+    interest: Interest,
+    is_wanted: &dyn Fn(&Path) -> bool,
+) -> bool {
     let Ok(event) = event else { return true };
     let is_new = match event.kind {
         EventKind::Access(_) => return false,
@@ -102,7 +116,7 @@ fn is_hint(event: &notify::Result<Event>, dirs: &[PathBuf], interest: Interest) 
     };
     let is_hidden =
         |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    event.paths.iter().any(|path| dirs.contains(path) || (is_new && !is_hidden(path)))
+    event.paths.iter().any(|path| dirs.contains(path) || (is_new && !is_hidden(path) && is_wanted(path)))
 }
 
 /// Whether it is an overflow, an error, or one of the directories itself being removed or moved away.

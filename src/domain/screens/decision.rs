@@ -8,6 +8,9 @@ use super::state::ScreenState;
 /// How long a screen may lag behind a hook. Only what it shows after that may contradict the hook.
 const SETTLES_IN: Duration = Duration::from_secs(2);
 
+/// How long a permission question counts as open by its hook alone. No hook runs when it is answered.
+const ASKS_FOR: Duration = Duration::from_secs(60);
+
 /// What an agent's hooks said last.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct HookSigns {
@@ -29,9 +32,9 @@ impl HookSigns {
 /// What a hook says about a turn.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HookSign {
-    /// We started it, and no hook has run.
-    Launched,
     SessionStarted,
+    /// A message is to wake it, and its turn has not begun yet.
+    BeingWoken,
     PromptTaken,
     /// A tool is about to be used, or was.
     ToolUsed,
@@ -40,7 +43,6 @@ pub enum HookSign {
     TurnOver,
     /// The turn ended because the model could not be asked.
     TurnFailed,
-    SessionEnded,
 }
 
 /// Whether the agent's process is there.
@@ -92,21 +94,22 @@ pub fn decide(hooks: HookSigns, screen: Option<&ScreenReading>, process: Process
     if process == ProcessSign::Gone {
         return verdict(ScreenState::Ended, VerdictBasis::Process);
     }
-    if hooks.last == Some(HookSign::SessionEnded) {
-        return verdict(ScreenState::Ended, VerdictBasis::Hooks);
-    }
-    let Some(reading) = screen else { return by_hooks(hooks.last) };
+    let Some(reading) = screen else { return by_hooks(hooks) };
     if reading.dialog.is_some() {
         let state = reading.state.unwrap_or(ScreenState::Waiting);
         let is_told = hooks.last == Some(HookSign::AsksLeave);
         return verdict(state, if is_told { VerdictBasis::HooksAndScreen } else { VerdictBasis::Screen });
     }
-    let Some(seen) = reading.state else { return by_hooks(hooks.last) };
+    let Some(seen) = reading.state else { return by_hooks(hooks) };
     let is_settled = hooks.age >= SETTLES_IN;
     match hooks.last {
-        None | Some(HookSign::Launched | HookSign::SessionStarted | HookSign::SessionEnded) => {
-            verdict(seen, VerdictBasis::Screen)
-        }
+        None | Some(HookSign::SessionStarted) => verdict(seen, VerdictBasis::Screen),
+        // Its screen shows the end of the turn before.
+        Some(HookSign::BeingWoken) => match seen {
+            ScreenState::Working => verdict(seen, VerdictBasis::HooksAndScreen),
+            ScreenState::Limited => verdict(seen, VerdictBasis::Screen),
+            _ => verdict(ScreenState::Working, VerdictBasis::Hooks),
+        },
         // After the answer, no hook runs until the tool has been used.
         Some(HookSign::AsksLeave) if !is_settled && seen != ScreenState::Working => {
             verdict(ScreenState::Waiting, VerdictBasis::Hooks)
@@ -130,14 +133,14 @@ pub fn decide(hooks: HookSigns, screen: Option<&ScreenReading>, process: Process
 }
 
 /// What the hooks say alone.
-fn by_hooks(last: Option<HookSign>) -> ScreenVerdict {
-    let state = match last {
+fn by_hooks(hooks: HookSigns) -> ScreenVerdict {
+    let state = match hooks.last {
         None => return verdict(ScreenState::Unknown, VerdictBasis::Nothing),
-        Some(HookSign::Launched) => return verdict(ScreenState::Starting, VerdictBasis::Nothing),
         Some(HookSign::SessionStarted | HookSign::TurnOver | HookSign::TurnFailed) => ScreenState::Idle,
-        Some(HookSign::PromptTaken | HookSign::ToolUsed) => ScreenState::Working,
-        Some(HookSign::AsksLeave) => ScreenState::Waiting,
-        Some(HookSign::SessionEnded) => ScreenState::Ended,
+        Some(HookSign::BeingWoken | HookSign::PromptTaken | HookSign::ToolUsed) => ScreenState::Working,
+        Some(HookSign::AsksLeave) if hooks.age < ASKS_FOR => ScreenState::Waiting,
+        // It still waits, or uses the tool.
+        Some(HookSign::AsksLeave) => ScreenState::Unknown,
     };
     verdict(state, VerdictBasis::Hooks)
 }
@@ -197,8 +200,8 @@ mod tests {
 
     #[test]
     fn a_dialog_is_waiting_even_if_no_hook_told() {
-        use HookSign::{AsksLeave, Launched, PromptTaken, TurnOver};
-        for last in [None, Some(Launched), Some(PromptTaken), Some(TurnOver)] {
+        use HookSign::{AsksLeave, PromptTaken, SessionStarted, TurnOver};
+        for last in [None, Some(SessionStarted), Some(PromptTaken), Some(TurnOver)] {
             check(last, 0, Some(&dialog()), ScreenState::Waiting, VerdictBasis::Screen);
         }
         check(Some(AsksLeave), 0, Some(&dialog()), ScreenState::Waiting, VerdictBasis::HooksAndScreen);
@@ -247,11 +250,26 @@ mod tests {
     }
 
     #[test]
+    fn whoever_is_being_woken_was_not_interrupted() {
+        let woken = Some(HookSign::BeingWoken);
+        for state in [ScreenState::Idle, ScreenState::Interrupted, ScreenState::Background] {
+            check(woken, 25, Some(&seen(state)), ScreenState::Working, VerdictBasis::Hooks);
+        }
+        let working = seen(ScreenState::Working);
+        check(woken, 25, Some(&working), ScreenState::Working, VerdictBasis::HooksAndScreen);
+        check(woken, 25, Some(&seen(ScreenState::Limited)), ScreenState::Limited, VerdictBasis::Screen);
+        check(woken, 25, None, ScreenState::Working, VerdictBasis::Hooks);
+    }
+
+    #[test]
     fn hooks_alone_and_nothing_at_all() {
         let unread = ScreenReading::default();
         for screen in [None, Some(&unread)] {
             check(None, 0, screen, ScreenState::Unknown, VerdictBasis::Nothing);
-            check(Some(HookSign::Launched), 0, screen, ScreenState::Starting, VerdictBasis::Nothing);
+            check(Some(HookSign::SessionStarted), 0, screen, ScreenState::Idle, VerdictBasis::Hooks);
+            check(Some(HookSign::TurnFailed), 90, screen, ScreenState::Idle, VerdictBasis::Hooks);
+            check(Some(HookSign::AsksLeave), 30, screen, ScreenState::Waiting, VerdictBasis::Hooks);
+            check(Some(HookSign::AsksLeave), 90, screen, ScreenState::Unknown, VerdictBasis::Hooks);
             check(Some(HookSign::ToolUsed), 90, screen, ScreenState::Working, VerdictBasis::Hooks);
             check(Some(HookSign::TurnOver), 90, screen, ScreenState::Idle, VerdictBasis::Hooks);
         }

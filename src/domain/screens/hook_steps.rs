@@ -1,9 +1,12 @@
 //! What the hooks of a session reported last, in order: prompts, tool calls, and ends of turns.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::look_plan::WatchedWork;
 use super::stall::SpinWatch;
+use super::steady_text::steady_text;
 use crate::domain::sha256;
 
 /// One thing that a hook reported.
@@ -21,6 +24,8 @@ pub struct HookStep {
     pub work: Option<WatchedWork>,
     /// A hash of how a command ended and of what it said, if the harness reports that.
     pub result: Option<String>,
+    /// A hash of the id of the subagent that did it; `None`: the agent itself.
+    pub by: Option<String>,
 }
 
 /// What a hook reported.
@@ -36,10 +41,12 @@ pub enum HookStepKind {
     AsksLeave,
     ToolEnds,
     TurnEnds,
+    /// The turn has ended because the model could not be asked.
+    TurnFails,
 }
 
 impl HookStepKind {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::SessionStarted,
         Self::PromptTaken,
         Self::ToolBegins,
@@ -47,6 +54,7 @@ impl HookStepKind {
         Self::AsksLeave,
         Self::ToolEnds,
         Self::TurnEnds,
+        Self::TurnFails,
     ];
 
     pub fn name(self) -> &'static str {
@@ -58,6 +66,7 @@ impl HookStepKind {
             Self::AsksLeave => "asks",
             Self::ToolEnds => "after",
             Self::TurnEnds => "stop",
+            Self::TurnFails => "failed",
         }
     }
 
@@ -68,13 +77,18 @@ impl HookStepKind {
 
 impl HookStep {
     pub fn new(at: Timestamp, kind: HookStepKind) -> Self {
-        Self { at, kind, tool: None, call: None, mark: None, work: None, result: None }
+        Self { at, kind, tool: None, call: None, mark: None, work: None, result: None, by: None }
     }
 
     /// The same for texts that differ only in their blanks: a terminal may wrap a prompt, and programs trim it.
     pub fn mark_of(text: &str) -> String {
         let words: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         sha256(words.as_bytes()).chars().take(16).collect()
+    }
+
+    /// The same for results that differ only in what differs in each run of a program: times, ids, the order of lines.
+    pub fn result_of(outcome: &str, output: &str) -> String {
+        Self::mark_of(&format!("{outcome} {}", steady_text(output)))
     }
 
     /// Whether `end` reports the end of this call.
@@ -108,7 +122,15 @@ impl HookSteps {
         self.0.iter().rev().find(|step| step.kind == kind)
     }
 
-    /// The steps since its user last spoke.
+    /// Whether its last turn has ended because the model could not be asked. A hook of a tool may come late.
+    pub fn has_failed(&self) -> bool {
+        let is_edge = |step: &&HookStep| {
+            matches!(step.kind, HookStepKind::PromptTaken | HookStepKind::TurnEnds | HookStepKind::TurnFails)
+        };
+        self.0.iter().rev().find(is_edge).is_some_and(|step| step.kind == HookStepKind::TurnFails)
+    }
+
+    /// The last prompt and the steps after it. All steps, if there was none.
     pub fn since_prompt(&self) -> &[HookStep] {
         let start = self.0.iter().rposition(|step| step.kind == HookStepKind::PromptTaken);
         &self.0[start.unwrap_or(0)..]
@@ -125,25 +147,27 @@ impl HookSteps {
                         open.remove(at);
                     }
                 }
-                HookStepKind::TurnEnds | HookStepKind::PromptTaken => open.clear(),
+                HookStepKind::TurnEnds | HookStepKind::TurnFails | HookStepKind::PromptTaken => open.clear(),
                 HookStepKind::SessionStarted | HookStepKind::ToolRefused | HookStepKind::AsksLeave => {}
             }
         }
         open
     }
 
-    /// The calls of the turn, for whoever watches whether it repeats itself. Of calls other than commands the arguments
-    /// are not known, so no two of them are the same.
-    pub fn spin_watch(&self) -> SpinWatch {
-        let mut watch = SpinWatch::default();
+    /// Whether the agent, or one of its subagents, does the same again and again in this turn. Subagents at work side by
+    /// side may well do the same, so each is watched by itself. Of calls other than commands the arguments are not known,
+    /// so no two of them are the same.
+    pub fn is_spinning(&self) -> bool {
+        let mut watches: BTreeMap<Option<&str>, SpinWatch> = BTreeMap::new();
         for (i, step) in self.since_prompt().iter().enumerate() {
             if matches!(step.kind, HookStepKind::ToolBegins | HookStepKind::ToolRefused) {
                 let tool = step.tool.as_deref().unwrap_or_default();
                 let other = format!("{tool} {i}");
+                let watch = watches.entry(step.by.as_deref()).or_default();
                 watch.note_call(tool, step.mark.as_deref().unwrap_or(&other));
             }
         }
-        watch
+        watches.values().any(SpinWatch::is_spinning)
     }
 }
 
@@ -182,18 +206,39 @@ mod tests {
     fn the_same_command_four_times_in_a_turn_repeats_itself() {
         use HookStepKind::{PromptTaken, ToolBegins};
         let call = |command: &str| step(ToolBegins, "Bash", None, command);
-        let spins = |steps: Vec<HookStep>| HookSteps::new(steps).spin_watch().is_spinning();
+        let spins = |steps: Vec<HookStep>| HookSteps::new(steps).is_spinning();
         assert!(spins(vec![call("make"), call("make"), call("make"), call("make")]));
         assert!(!spins(vec![call("make"), call("make"), call("ls"), call("make"), call("make")]));
         assert!(!spins(vec![call(""), call(""), call(""), call("")]));
         let again = step(PromptTaken, "", None, "again");
         assert!(!spins(vec![call("make"), call("make"), again, call("make"), call("make")]));
+        let of = |by: &str| HookStep { by: Some(by.to_string()), ..call("git status") };
+        assert!(!spins(vec![of("a"), of("b"), of("c"), of("d"), call("git status")]), "four subagents");
+        assert!(
+            spins(vec![of("a"), of("b"), of("a"), call("ls"), of("a"), of("a")]),
+            "one of them repeats itself"
+        );
     }
 
     #[test]
     fn a_mark_does_not_depend_on_blanks() {
         assert_eq!(HookStep::mark_of("one two\n"), HookStep::mark_of(" one\n  two"));
         assert_ne!(HookStep::mark_of("one two"), HookStep::mark_of("one three"));
+    }
+
+    #[test]
+    fn a_result_does_not_depend_on_times() {
+        let failed = |seconds: &str, thread: &str, count: u32| {
+            format!(
+                "running 3 tests\ntest a ... ok\ntest b ... FAILED\n\nthread 'b' ({thread}) panicked at src/lib.rs:9:5:\n\
+                 test result: FAILED. {count} passed; 1 failed; 0 ignored; finished in {seconds}\n"
+            )
+        };
+        let mark = |output: &str| HookStep::result_of("Failed", output);
+        let first = mark(&failed("0.52s", "271828", 2));
+        assert_eq!(first, mark(&failed("1.07s", "314159", 2)));
+        assert_ne!(first, mark(&failed("0.52s", "271828", 1)), "another test fails");
+        assert_ne!(first, HookStep::result_of("Succeeded", &failed("0.52s", "271828", 2)));
     }
 
     #[test]

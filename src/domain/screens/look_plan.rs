@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What an agent is at, as far as it decides when to look again.
+/// What an agent is at, or what its watcher is, as far as it decides when to look again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum WatchedWork {
     JustStarted,

@@ -10,6 +10,7 @@ mod looked;
 mod reading;
 mod stall;
 mod state;
+mod steady_text;
 mod text;
 mod turn_progress;
 mod typed_text;

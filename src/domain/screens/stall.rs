@@ -17,7 +17,7 @@ const IDLE_TURNS: u32 = 10;
 pub struct StallLook<'a> {
     pub screen: &'a ScreenText,
     pub state: ScreenState,
-    /// How many hooks of it have run so far.
+    /// Another number if a hook of it has run since the last look.
     pub hooks: u64,
     /// A tool call is open that may take longer than it has taken.
     pub has_open_call: bool,
@@ -50,6 +50,11 @@ impl StallWatch {
         self.seen = seen;
         self.hooks = look.hooks;
         self.same >= SAME_LOOKS
+    }
+
+    /// Whether one more look like the last ones makes it stuck, or it is.
+    pub fn is_doubtful(&self) -> bool {
+        self.same + 1 >= SAME_LOOKS
     }
 }
 
@@ -99,8 +104,11 @@ mod tests {
         let screens =
             ["✢ Thinking… (4s)", "✻ Thinking… (1m 14s)", "· Thinking… (2m 24s)"].map(ScreenText::plain);
         let mut watch = StallWatch::default();
-        let found: Vec<bool> = screens.iter().map(|screen| watch.is_stuck_after(&look(screen, 7))).collect();
-        assert_eq!(found, [false, false, true]);
+        let mut found = Vec::new();
+        for screen in &screens {
+            found.push((watch.is_stuck_after(&look(screen, 7)), watch.is_doubtful()));
+        }
+        assert_eq!(found, [(false, false), (false, true), (true, true)]);
     }
 
     #[test]

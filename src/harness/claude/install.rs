@@ -83,6 +83,7 @@ fn reporters(program: &MsgProgram) -> Vec<SettingsFileEntry> {
         ("PostToolUse", None),
         ("PostToolUseFailure", None),
         ("Stop", None),
+        ("StopFailure", None),
         ("SessionEnd", None),
     ];
     events.into_iter().map(hook).collect()

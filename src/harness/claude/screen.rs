@@ -18,6 +18,8 @@ const OTHER_MARKS: [&str; 2] = ["!\u{a0}", "#\u{a0}"];
 const PLACEHOLDERS: [&str; 2] = ["Press up to edit queued messages", "Try \""];
 const SPINNER: [char; 6] = ['·', '✢', '*', '✶', '✻', '✽'];
 const INTERRUPTED: &str = "Interrupted · What should Claude do instead?";
+/// After a limit, it says this by itself.
+const GOES_ON_LATER: &str = "Usage limit reached";
 /// More lines than the longest list of shortcuts below the prompt line.
 const MOST_FOOTER: usize = 12;
 
@@ -91,6 +93,9 @@ impl PromptBox {
                     }
                     ErrorKind::Trouble(trouble) => reading.trouble = Some(trouble),
                 }
+            } else if screen.row(row).starts_with("● ") && !words.starts_with(GOES_ON_LATER) {
+                // It has gone on since, for example when a limit was over.
+                (is_limited, reading.limited_until, reading.trouble) = (false, None, None);
             }
         }
         if let Some(words) = footer().find(|line| line.starts_with("⚠ Usage limit reached")) {

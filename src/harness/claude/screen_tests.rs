@@ -102,6 +102,13 @@ fn words_about_an_error_are_no_error() {
 }
 
 #[test]
+fn an_error_is_over_when_the_model_has_gone_on() {
+    let idle = ("idle-after-tool.txt", "● I will run the tests.");
+    check_quote(&ClaudeScreen, VERSION, idle, "  ⎿  You've hit your limit · resets 1am (UTC)");
+    check_quote(&ClaudeScreen, VERSION, idle, "● API Error: 500 Internal server error.");
+}
+
+#[test]
 fn a_draft_is_what_is_not_faint_or_moved_the_cursor() {
     let read = |name, cursor| with_cursor(&ClaudeScreen, VERSION, name, cursor);
     assert_eq!(read("queued.ansi.txt", (2, 47)), PromptLine::Empty);

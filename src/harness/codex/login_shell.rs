@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::sys::environment::variable;
-use crate::sys::program::{is_on_path, run_within};
+use crate::sys::program::{is_own_on_path, run_within};
 
 /// Profiles may be slow. A shell that takes longer than this proves nothing.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(3);
 /// The problem with the PATH of a login shell, and what to do about it.
 pub(super) fn trouble() -> Option<(String, String)> {
     let shell = variable("SHELL").filter(|shell| !shell.is_empty())?;
-    if !is_on_path("msg") {
+    if !is_own_on_path("msg") {
         return None;
     }
     let knows = |name: &str| {

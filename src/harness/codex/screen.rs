@@ -73,7 +73,14 @@ impl PromptRows {
         let start = words.unwrap_or(0);
         let mut is_limited = false;
         let mut is_interrupted = false;
-        for row in (start..self.first).filter(|row| screen.row(*row).starts_with("■ ")) {
+        for row in start..self.first {
+            if screen.row(row).starts_with("• ") {
+                // It has gone on since.
+                (is_limited, reading.limited_until, reading.trouble) = (false, None, None);
+            }
+            if !screen.row(row).starts_with("■ ") {
+                continue;
+            }
             let said = paragraph(screen, row);
             let said = said.trim_start_matches(['■', ' ']);
             if said.starts_with("Conversation interrupted") {

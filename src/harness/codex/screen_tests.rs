@@ -85,6 +85,13 @@ fn a_model_that_quotes_a_dialog_asks_nothing() {
 }
 
 #[test]
+fn an_error_is_over_when_the_model_has_gone_on() {
+    let idle = ("idle-after-tool.txt", "• I will run the tests.");
+    check_quote(&CodexScreen, VERSION, idle, "■ exceeded retry limit, last status: 429 Too Many Requests");
+    check_quote(&CodexScreen, VERSION, idle, "■ We’re currently experiencing high demand");
+}
+
+#[test]
 fn a_placeholder_that_somebody_typed_is_a_draft() {
     let read = |name, cursor| with_cursor(&CodexScreen, VERSION, name, cursor);
     assert_eq!(read("idle.ansi.txt", (2, 46)), PromptLine::Empty);

@@ -11,6 +11,9 @@ use crate::harness::screen_parts::{
 
 pub(super) struct CopilotScreen;
 
+/// What its lines about tool calls begin with.
+const TOOLS: [&str; 12] =
+    ["Shell", "Bash", "Edit", "Create", "Write", "Read", "View", "Search", "Grep", "Glob", "Fetch", "Task"];
 const SPINNER: [char; 4] = ['○', '◎', '◉', '●'];
 
 impl ScreenReader for CopilotScreen {
@@ -86,17 +89,22 @@ impl PromptBox {
         let start = (0..self.top).rev().find(is_words).unwrap_or(0);
         let mut is_limited = false;
         let mut is_interrupted = false;
+        let mut error = None;
         for row in start..self.top {
             // At the right there may be a scroll bar.
             let line = screen.row(row).trim_end_matches(['┃', ' ']);
             is_interrupted |= line == " ● Operation cancelled by user";
-            let Some(said) = line.strip_prefix(" ✗ ").filter(|it| !it.contains("Operation aborted")) else {
-                continue;
-            };
-            match error_kind(said) {
-                ErrorKind::Limit => is_limited = true,
-                ErrorKind::Trouble(trouble) => reading.trouble = Some(trouble),
+            match line.strip_prefix(" ✗ ").filter(|said| !is_tool_call(said)) {
+                Some(said) => error = Some(said),
+                // It has gone on since.
+                None if is_paragraph(line) => error = None,
+                None => {}
             }
+        }
+        match error.map(error_kind) {
+            Some(ErrorKind::Limit) => is_limited = true,
+            Some(ErrorKind::Trouble(trouble)) => reading.trouble = Some(trouble),
+            None => {}
         }
         let footer = screen.row(self.bottom + 1).trim_start();
         let status = footer.strip_prefix(SPINNER).map(str::trim_start);
@@ -111,6 +119,18 @@ impl PromptBox {
         reading.state = Some(state);
         reading
     }
+}
+
+/// Whether that is a tool call that failed. It has the sign of an error, but the turn goes on, and its title is the
+/// model's.
+fn is_tool_call(said: &str) -> bool {
+    let name = said.split(' ').next().unwrap_or_default();
+    said.contains("Operation aborted") || TOOLS.contains(&name)
+}
+
+/// Whether something new begins in this line of the conversation. The last line is the working directory.
+fn is_paragraph(line: &str) -> bool {
+    line.strip_prefix(' ').is_some_and(|rest| !rest.is_empty() && !rest.starts_with([' ', '/', '~']))
 }
 
 /// A dialog is a box where the prompt line would be, with a line about its keys.

@@ -2,7 +2,9 @@
 
 use crate::domain::screens::{DialogKind, ScreenKey, ScreenText};
 use crate::harness::screen::{AnswerStep, ScreenReader};
-use crate::harness::screen_fixture::{check_quote, check_table, dialog_on, recorded_text, step_for, takes};
+use crate::harness::screen_fixture::{
+    check_quote, check_table, dialog_on, recorded_text, step_for, summary, takes,
+};
 
 use super::screen::CopilotScreen;
 
@@ -68,6 +70,22 @@ fn a_model_that_quotes_a_dialog_asks_nothing() {
     let dialog = " ● It asked this:\n   ╭──────────╮\n   │ Do you want to run this command? │\n   │ ❯ 1. Yes │\n   │ ↑/↓ to navigate · enter to select · esc to cancel │\n   ╰──────────╯";
     check_quote(&CopilotScreen, VERSION, idle, dialog);
     check_quote(&CopilotScreen, VERSION, idle, " ● Working · 125 B esc esc interrupt");
+}
+
+#[test]
+fn a_tool_call_that_failed_and_an_error_that_is_over_are_no_trouble() {
+    let failed = recorded_text(VERSION, "idle-after-error-80x24.txt");
+    let read = |lines: &str| {
+        let text = failed.replacen(" ✗ 400 The request was refused.", lines, 1);
+        assert_ne!(text, failed);
+        summary(&CopilotScreen.read(&ScreenText::plain(&text)))
+    };
+    assert_eq!(read(" ✗ Shell Run tests exit code 1\n   make\n\n ● Two tests fail."), "idle · empty");
+    assert_eq!(read(" ✗ Shell Check the rate limit\n   gh api\n\n ● Very well."), "idle · empty");
+    assert_eq!(read(" ✗ Shell Check the rate limit"), "idle · empty");
+    assert_eq!(read(" ✗ 400 Refused.\n\n ● Very well."), "idle · empty");
+    assert_eq!(read(" ● Very well.\n\n ✗ 400 Refused."), "idle · empty · error: 400 Refused.");
+    assert_eq!(read(" ✗ Shell Run tests\n\n ✗ 429 Too many requests."), "limited · empty");
 }
 
 #[test]

@@ -94,6 +94,10 @@ impl PromptBox {
             let line = screen.row(row);
             is_interrupted |= line.trim_end() == "ℹ Request cancelled.";
             has_background |= line.starts_with("│ Command moved to background (PID");
+            if line.starts_with("✦ ") {
+                // It has gone on since.
+                (is_limited, reading.trouble) = (false, None);
+            }
             if let Some(said) = line.strip_prefix("✕ ").map(|_| paragraph(screen, row)) {
                 match error_kind(said.trim_start_matches(['✕', ' '])) {
                     ErrorKind::Limit => is_limited = true,

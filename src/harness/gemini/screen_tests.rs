@@ -75,6 +75,13 @@ fn a_model_that_quotes_a_dialog_asks_nothing() {
 }
 
 #[test]
+fn an_error_is_over_when_the_model_has_gone_on() {
+    let said = ("background.txt", "✦ The server runs.");
+    check_quote(&GeminiScreen, VERSION, said, "✕ [API Error: quota]\n\n✦ The server runs.");
+    check_quote(&GeminiScreen, VERSION, said, "✕ [API Error: 500]\n\n✦ The server runs.");
+}
+
+#[test]
 fn a_placeholder_is_told_by_the_cursor() {
     let read = |name, cursor| with_cursor(&GeminiScreen, VERSION, name, cursor);
     assert_eq!(read("idle.ansi.txt", (3, 19)), PromptLine::Empty);

@@ -92,6 +92,7 @@ impl ClaudePayload {
             "PostToolUse" => HookMoment::AfterTool(self.used(read, ends, ReportEvent::AfterUse)),
             "PostToolUseFailure" => HookMoment::AfterTool(self.used(read, ends, ReportEvent::AfterFailure)),
             "Stop" => HookMoment::Stopping,
+            "StopFailure" => HookMoment::TurnFailed,
             _ => HookMoment::Other,
         };
         self.at(moment)
@@ -102,6 +103,7 @@ impl ClaudePayload {
             session: session(self.session_id),
             parent: None,
             in_subagent: self.agent_id.0.is_some(),
+            subagent: self.agent_id.0,
             turn: self.prompt_id.0.or(self.turn_id.0),
             is_silent: self.prompt_response.0.as_deref().is_some_and(|said| NOTHING.contains(&said.trim())),
             last_words: self.last_assistant_message.0.or(self.prompt_response.0),

@@ -160,11 +160,12 @@ impl OpencodePayload {
     fn at(self, moment: HookMoment) -> HookEvent {
         let Properties { session_id, info: Object(info) } = self.properties.0;
         let parent = session(self.parent_session_id).or_else(|| session(info.parent_id));
+        let own =
+            session(self.input.0.session_id).or_else(|| session(session_id)).or_else(|| session(info.id));
         HookEvent {
-            session: session(self.input.0.session_id)
-                .or_else(|| session(session_id))
-                .or_else(|| session(info.id)),
             in_subagent: parent.is_some(),
+            subagent: own.as_ref().filter(|_| parent.is_some()).map(ToString::to_string),
+            session: own,
             turn: None,
             is_silent: false,
             last_words: None,

@@ -143,6 +143,7 @@ impl HookRun<'_> {
                 self.mesh.inboxes().withdraw_offers(&offers)?;
             }
             HookMoment::AskingLeave(_)
+            | HookMoment::TurnFailed
             | HookMoment::SubagentStarted
             | HookMoment::SubagentEnded
             | HookMoment::Other => {}

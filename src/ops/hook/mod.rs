@@ -103,6 +103,7 @@ pub fn hook(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<(), Comm
         HookMoment::AfterTool(tool) => run.after(tool, say),
         HookMoment::PromptSubmitted { prompt } => run.prompted(prompt, say),
         HookMoment::Stopping => run.stopping(say),
+        HookMoment::TurnFailed => run.turn_failed(),
         HookMoment::SessionEnded(end) => run.ended(*end),
         HookMoment::SubagentStarted => run.count_subagent(SubagentChange::Started),
         HookMoment::SubagentEnded => run.count_subagent(SubagentChange::Ended),

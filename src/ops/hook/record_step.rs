@@ -23,7 +23,8 @@ impl HookRun<'_> {
     }
 
     pub(super) fn record_tool_step(&self, kind: HookStepKind, tool: &ToolUse) -> Result<(), CommandError> {
-        self.add_step(step_of(kind, tool))
+        let by = self.call.event.subagent.as_deref().map(HookStep::mark_of);
+        self.add_step(HookStep { by, ..step_of(kind, tool) })
     }
 
     /// Records the end of a turn, unless it goes on.
@@ -33,6 +34,14 @@ impl HookRun<'_> {
             SessionState::Idle => self.record_step(HookStepKind::TurnEnds),
             SessionState::Working | SessionState::Unknown => Ok(()),
         }
+    }
+
+    /// Records that the turn has ended because the model could not be asked: now its user has to do something.
+    pub(super) fn turn_failed(&self) -> Result<(), CommandError> {
+        let me = self.me.as_ref().filter(|me| !me.is_foreign() && !self.call.event.in_subagent);
+        let (Some(_), Some(session)) = (me, &self.call.event.session) else { return Ok(()) };
+        self.mesh.session_states().set_idle(session)?;
+        self.record_step(HookStepKind::TurnFails)
     }
 
     fn add_step(&self, step: HookStep) -> Result<(), CommandError> {
@@ -66,7 +75,7 @@ fn step_of(kind: HookStepKind, tool: &ToolUse) -> HookStep {
         mark: tool.command.as_deref().map(HookStep::mark_of),
         work: Some(work),
         result: tool.outcome.map(|outcome| {
-            HookStep::mark_of(&format!("{outcome:?} {}", tool.output.as_deref().unwrap_or_default()))
+            HookStep::result_of(&format!("{outcome:?}"), tool.output.as_deref().unwrap_or_default())
         }),
         ..HookStep::new(clock::now(), kind)
     }

@@ -95,10 +95,13 @@ fn signs(state: SessionState, since: Option<SystemTime>, steps: &HookSteps) -> H
     let has_had_turn =
         steps.last_of(HookStepKind::PromptTaken).is_some() || steps.last_of(HookStepKind::TurnEnds).is_some();
     let sign = match (state, last.map(|step| step.kind)) {
+        (SessionState::Idle, _) if steps.has_failed() => Some(HookSign::TurnFailed),
         (SessionState::Idle, _) if has_had_turn => Some(HookSign::TurnOver),
         // Before this version, nothing but that was recorded.
         (SessionState::Idle, None) => Some(HookSign::TurnOver),
         (SessionState::Idle, Some(_)) => Some(HookSign::SessionStarted),
+        // It counts as working, but has no mark of a turn: somebody is waking it.
+        (SessionState::Working, _) if since.is_none() => Some(HookSign::BeingWoken),
         (SessionState::Working, Some(HookStepKind::AsksLeave)) => Some(HookSign::AsksLeave),
         (
             SessionState::Working,
@@ -122,18 +125,31 @@ mod tests {
 
     fn check(state: SessionState, kinds: &[HookStepKind], expected: Option<HookSign>) {
         let steps = kinds.iter().map(|kind| HookStep::new(clock::now(), *kind)).collect();
-        assert_eq!(signs(state, None, &HookSteps::new(steps)).last, expected, "{state:?} {kinds:?}");
+        let since = Some(clock::machine_time());
+        assert_eq!(signs(state, since, &HookSteps::new(steps)).last, expected, "{state:?} {kinds:?}");
+    }
+
+    #[test]
+    fn whoever_is_being_woken_has_no_turn_yet() {
+        let long_ago = clock::now() - jiff::SignedDuration::from_secs(300);
+        let steps = HookSteps::new(vec![HookStep::new(long_ago, HookStepKind::TurnEnds)]);
+        assert_eq!(signs(SessionState::Working, None, &steps).last, Some(HookSign::BeingWoken));
     }
 
     #[test]
     fn the_marks_say_whether_a_turn_runs_and_the_steps_what_happened() {
-        use HookStepKind::{AsksLeave, PromptTaken, SessionStarted, ToolBegins, ToolEnds, TurnEnds};
+        use HookStepKind::{
+            AsksLeave, PromptTaken, SessionStarted, ToolBegins, ToolEnds, TurnEnds, TurnFails,
+        };
         check(SessionState::Unknown, &[], None);
         check(SessionState::Idle, &[SessionStarted], Some(HookSign::SessionStarted));
         check(SessionState::Working, &[SessionStarted, PromptTaken], Some(HookSign::PromptTaken));
         check(SessionState::Working, &[PromptTaken, ToolBegins], Some(HookSign::ToolUsed));
         check(SessionState::Working, &[PromptTaken, ToolBegins, AsksLeave], Some(HookSign::AsksLeave));
         check(SessionState::Idle, &[PromptTaken, ToolBegins, TurnEnds], Some(HookSign::TurnOver));
+        check(SessionState::Idle, &[PromptTaken, TurnFails], Some(HookSign::TurnFailed));
+        check(SessionState::Idle, &[PromptTaken, TurnFails, ToolEnds], Some(HookSign::TurnFailed));
+        check(SessionState::Idle, &[TurnFails, PromptTaken, TurnEnds], Some(HookSign::TurnOver));
         // A hook may come late, and mail may keep a turn going.
         check(SessionState::Idle, &[PromptTaken, TurnEnds, ToolEnds], Some(HookSign::TurnOver));
         check(SessionState::Working, &[PromptTaken, TurnEnds], Some(HookSign::PromptTaken));

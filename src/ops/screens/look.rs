@@ -10,7 +10,9 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::Mesh;
 
+use super::hook_facts::HookFacts;
 use super::sight::{AgentSight, see_in, verdict_with_run};
+use super::stall::StallEye;
 use super::watched;
 
 /// The most lines that are shown, and the most characters of one.
@@ -104,32 +106,58 @@ fn change_since_last_look(op: &Op, mesh: &Mesh, sight: &AgentSight) -> ScreenCha
 
 /// When looking again is worth it.
 pub(super) fn look_again_in(sight: &AgentSight, change: ScreenChange) -> Option<Duration> {
-    match sight.verdict.state {
+    interval(sight.verdict.state, &sight.hooks, change)
+}
+
+/// The same for whoever looks whether it gets anywhere: sooner while that is in doubt, and not before.
+pub(super) fn watch_again_in(sight: &AgentSight, change: ScreenChange, eye: &StallEye) -> Option<Duration> {
+    match eye.is_doubtful() {
+        true => Some(LookPlan::new(WatchedWork::Stall).next(change)),
+        false => look_again_in(sight, change),
+    }
+}
+
+fn interval(state: ScreenState, hooks: &HookFacts, change: ScreenChange) -> Option<Duration> {
+    match state {
         ScreenState::Idle | ScreenState::Interrupted | ScreenState::Ended => None,
         ScreenState::Limited => Some(LIMITED),
-        _ => Some(LookPlan::new(work(sight)).next(change)),
+        _ => Some(LookPlan::new(work(state, hooks)).next(change)),
     }
 }
 
 /// What it is at, as far as it decides when to look again.
-fn work(sight: &AgentSight) -> WatchedWork {
-    let steps = &sight.hooks.steps;
-    match sight.verdict.state {
+fn work(state: ScreenState, hooks: &HookFacts) -> WatchedWork {
+    let steps = &hooks.steps;
+    match state {
         ScreenState::Starting => return WatchedWork::JustStarted,
         ScreenState::Waiting => return WatchedWork::QuestionOpen,
         ScreenState::Stuck | ScreenState::Spinning => return WatchedWork::Stall,
         _ => {}
     }
-    if sight.hooks.has_subagents {
+    if hooks.has_subagents {
         return WatchedWork::Subagent;
     }
     let open = steps.open_calls().into_iter().filter_map(|call| call.work).next_back();
     let used = steps.since_prompt().iter().rev().find(|step| step.kind == HookStepKind::ToolEnds);
     match open.or_else(|| used.and_then(|step| step.work)) {
         Some(work) => work,
-        None if sight.hooks.signs.last.is_some() && sight.hooks.signs.age < JUST_STARTED => {
-            WatchedWork::JustStarted
-        }
+        None if hooks.signs.last.is_some() && hooks.signs.age < JUST_STARTED => WatchedWork::JustStarted,
         None => WatchedWork::ReadsOrPlans,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::screens::{HookSign, HookSigns};
+
+    #[test]
+    fn a_thought_is_given_time() {
+        let signs = HookSigns { last: Some(HookSign::PromptTaken), age: Duration::from_secs(40) };
+        let thinking = HookFacts { signs, ..HookFacts::default() };
+        let after = |state| interval(state, &thinking, ScreenChange::Nothing);
+        assert_eq!(after(ScreenState::Working), Some(Duration::from_secs(60)));
+        assert_eq!(after(ScreenState::Idle), None);
+        assert!(!StallEye::default().is_doubtful(), "before two looks alike");
     }
 }

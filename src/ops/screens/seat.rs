@@ -1,21 +1,26 @@
 //! Where agents sit: the tmux pane of each, and the corner of the screen.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::domain::Agent;
 use crate::harness::ancestry;
 use crate::ops::effects::Op;
-use crate::sys::desktop;
+use crate::sys::desktop::{self, LookupBudget};
 use crate::sys::tmux::geometry::ScreenCorner;
 use crate::sys::tmux::{PaneId, PaneInfo, TmuxError, TmuxPane, TmuxServer, TmuxSocket};
 
-use super::agent_pane::pane_of;
+use super::agent_pane::{is_here, pane_of};
 
 /// Whoever lists more agents than this asks only for what they recorded when they joined.
 const MOST_EXAMINED: usize = 50;
-/// How many tmux servers are asked, and how many windows are looked for.
+/// How many tmux servers are asked.
 const MOST_SERVERS: usize = 4;
-const MOST_WINDOWS: usize = 8;
+/// How many programs are started to find windows, and how long all of them may take together.
+const MOST_LOOKUPS: u32 = 8;
+const LOOKUPS_TAKE: Duration = Duration::from_secs(1);
+/// The same for one agent alone.
+const ONE_TAKES: Duration = Duration::from_secs(4);
 
 /// Where an agent's terminal is.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -43,17 +48,19 @@ pub(in crate::ops) fn seats(op: &Op, agents: &[&Agent]) -> Vec<Option<AgentSeat>
         .map(|agent| recorded_pane(agent).or_else(|| if is_short { pane_of(agent) } else { None }))
         .collect();
     let infos = infos_of(op, panes.iter().flatten());
-    let mut windows = 0;
+    let is_one = agents.len() == 1;
+    let mut budget = LookupBudget::new(if is_one { ONE_TAKES } else { LOOKUPS_TAKE }, MOST_LOOKUPS);
+    // Whoever lists agents does not want their user to be asked something.
+    let has_windows = is_short && (is_one || !desktop::may_ask_user());
     let mut seat = |(agent, pane): (&&Agent, &Option<TmuxPane>)| match pane {
         Some(pane) => {
             let info = infos.get(&(pane.socket().clone(), pane.id().clone()))?;
             // Another server may have given the same id to another pane.
-            let is_its = ancestry::above(agent.process.pid()).contains(&info.pid);
+            let is_its = is_here(agent) && ancestry::above(agent.process.pid()).contains(&info.pid);
             is_its.then(|| AgentSeat { address: Some(info.address()), corner: info.corner() })
         }
-        None if is_short && windows < MOST_WINDOWS => {
-            let place = desktop::window_of(agent.process.pid())?;
-            windows += 1;
+        None if has_windows && is_here(agent) => {
+            let place = desktop::window_of(agent.process.pid(), &mut budget)?;
             Some(AgentSeat { address: None, corner: Some(place.corner()?) })
         }
         None => None,

@@ -46,7 +46,11 @@ pub struct SeenPane {
 pub enum NoScreen {
     /// Its process is gone, and so is the screen.
     Ended,
+    /// Its process is in another machine or container.
+    Elsewhere,
     NotInTmux,
+    /// This system does not tell in which pane a process runs.
+    NotOnThisSystem,
     /// The pane that it was started in is gone.
     PaneGone,
     /// Its pane shows another program: it was suspended, or moved elsewhere.
@@ -58,7 +62,9 @@ impl fmt::Display for NoScreen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ended => f.write_str("its process has ended"),
+            Self::Elsewhere => f.write_str("its process can't be seen from here"),
             Self::NotInTmux => f.write_str("it does not run in tmux"),
+            Self::NotOnThisSystem => f.write_str("msg sees the screens of agents on Linux alone"),
             Self::PaneGone => f.write_str("its tmux pane is gone"),
             Self::AnotherProgram => f.write_str("its tmux pane shows another program"),
             Self::Tmux(error) => write!(f, "{error}"),
@@ -93,7 +99,8 @@ pub(in crate::ops) fn see_in(mesh: &Mesh, agent: &Agent) -> Result<AgentSight, C
     let mut process = process_sign(agent);
     let pane = match process {
         ProcessSign::Gone => Err(NoScreen::Ended),
-        ProcessSign::Alive | ProcessSign::Unknown => look_at(agent),
+        ProcessSign::Unknown => Err(NoScreen::Elsewhere),
+        ProcessSign::Alive => look_at(agent),
     };
     if pane.is_err() {
         // It may have ended meanwhile, and that is why there is no screen.
@@ -130,7 +137,10 @@ pub(in crate::ops) fn process_sign(agent: &Agent) -> ProcessSign {
 
 /// Captures the agent's pane, if the agent is what it shows.
 fn look_at(agent: &Agent) -> Result<SeenPane, NoScreen> {
-    let pane = pane_of(agent).ok_or(NoScreen::NotInTmux)?;
+    let pane = pane_of(agent).ok_or(match cfg!(target_os = "linux") {
+        true => NoScreen::NotInTmux,
+        false => NoScreen::NotOnThisSystem,
+    })?;
     let capture = pane.capture().map_err(|error| match error {
         TmuxError::NoPane(_) | TmuxError::NoServer(_) => NoScreen::PaneGone,
         error => NoScreen::Tmux(error),

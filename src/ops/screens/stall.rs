@@ -41,7 +41,7 @@ impl StallEye {
         run: Option<&Run>,
     ) -> Result<ScreenState, CommandError> {
         let state = sight.verdict.state;
-        if state == ScreenState::Working && sight.hooks.steps.spin_watch().is_spinning() {
+        if state == ScreenState::Working && sight.hooks.steps.is_spinning() {
             return Ok(ScreenState::Spinning);
         }
         let Some(screen) = sight.screen() else { return Ok(state) };
@@ -55,6 +55,11 @@ impl StallEye {
             has_child_run: is_working && has_child_run(mesh, &sight.agent, run)?,
         };
         Ok(if self.watch.is_stuck_after(&look) { ScreenState::Stuck } else { state })
+    }
+
+    /// Whether the next look may show that it is stuck.
+    pub(in crate::ops) fn is_doubtful(&self) -> bool {
+        self.watch.is_doubtful()
     }
 
     /// Whether the processes below the agent have used CPU time since the last look.

@@ -3,18 +3,20 @@
 
 use std::time::{Duration, Instant};
 
-use crate::domain::runs::RunState;
-use crate::domain::screens::{HookSign, ProcessSign, ScreenChange, ScreenState, ScreenTrouble, VerdictBasis};
+use crate::domain::runs::{Run, RunId, RunState};
+use crate::domain::screens::{
+    HookSign, LookPlan, ProcessSign, ScreenChange, ScreenState, ScreenTrouble, VerdictBasis, WatchedWork,
+};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::runs::list::as_it_is;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
 use crate::store::{Mesh, WatchTarget};
-use crate::sys::clock;
 use crate::sys::signals::StopRequest;
+use crate::sys::{clock, test_switches};
 
 use super::hook_facts::HookFacts;
-use super::look::look_again_in;
+use super::look::watch_again_in;
 use super::sight::{AgentSight, process_sign, see_in, verdict_with_run};
 use super::stall::StallEye;
 use super::watched::{self, WatchedAgent};
@@ -29,6 +31,8 @@ const GATHERS_FOR: Duration = Duration::from_millis(20);
 const CONFIRMS_AFTER: Duration = Duration::from_millis(500);
 /// What an agent does whose turn is over, or that is gone, is worth a look that often.
 const REST: Duration = Duration::from_secs(120);
+/// The most characters of a screen in the text of an error.
+const MOST_WORDS: usize = 200;
 
 /// The state that is waited for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -67,14 +71,17 @@ impl WaitGoal {
 
     /// Whether a look is worth it at once, now that the hooks have said that.
     fn is_near(self, sign: Option<HookSign>) -> bool {
-        let is_over =
-            matches!(sign, Some(HookSign::SessionStarted | HookSign::TurnOver | HookSign::TurnFailed) | None);
         match self {
-            Self::Idle | Self::Done | Self::Limited => is_over,
+            Self::Idle | Self::Done | Self::Limited => is_between_turns(sign),
             Self::Waiting => sign == Some(HookSign::AsksLeave),
             Self::Stuck | Self::Ended => false,
         }
     }
+}
+
+/// Whether no turn runs, as far as the hooks tell.
+fn is_between_turns(sign: Option<HookSign>) -> bool {
+    matches!(sign, Some(HookSign::SessionStarted | HookSign::TurnOver | HookSign::TurnFailed) | None)
 }
 
 /// Whom to wait for, and for how long.
@@ -92,7 +99,14 @@ pub struct WaitOutcome {
     pub name: String,
     /// `done`, or the name of the state.
     pub state: &'static str,
+    /// What the agent is doing then: a turn may be over while something of it runs in the background. `None`: its run
+    /// has ended.
+    pub agent_state: Option<ScreenState>,
     pub basis: VerdictBasis,
+    /// The run whose worker it is.
+    pub run: Option<RunId>,
+    /// How that run has ended.
+    pub run_end: Option<RunState>,
 }
 
 /// Waits until the agent is in that state. `None`: a signal asked to stop.
@@ -110,9 +124,16 @@ pub fn wait_for(
     loop {
         // The watch comes before the look, so that nothing is missed in between.
         let run = wait.watched.run.as_ref().map(|run| run.id.clone());
-        watcher.arm(WatchTarget::Hooks(run.as_ref()))?;
+        let session = wait.watched.agent.session.clone();
+        watcher.arm(WatchTarget::Hooks(&session, run.as_ref()))?;
         if let Some(outcome) = wait.look()? {
             return Ok(Some(outcome));
+        }
+        test_switches::count("wait-look");
+        if wait.watched.agent.session != session {
+            // The watch was for another session.
+            watcher = MeshWatcher::new(op, &mesh);
+            continue;
         }
         let safeguard = Instant::now() + if watcher.sees_all_changes() { SAFEGUARD } else { TICK };
         loop {
@@ -120,10 +141,10 @@ pub fn wait_for(
             if wait.until.is_some_and(|until| until <= now) {
                 return Err(wait.timed_out());
             }
-            if now >= wait.next_look.min(safeguard) || wait.is_gone() {
+            if now >= wait.due(safeguard) || wait.is_gone() {
                 break;
             }
-            match watcher.wait(stop, Some(wait.next())) {
+            match watcher.wait(stop, Some(wait.next(safeguard))) {
                 WatchWakeup::Stopped => return Ok(None),
                 WatchWakeup::Hint => {
                     clock::pause(GATHERS_FOR);
@@ -150,6 +171,8 @@ struct Wait<'a> {
     eye: StallEye,
     /// Since when its turn is over at every look, and what the hooks had said then.
     over_since: Option<(Instant, u64)>,
+    /// Whether it was at work at any look.
+    has_worked: bool,
     last: Option<(ScreenState, VerdictBasis, String)>,
 }
 
@@ -167,13 +190,23 @@ impl<'a> Wait<'a> {
             shown: String::new(),
             eye: StallEye::default(),
             over_since: None,
+            has_worked: false,
             last: None,
         }
     }
 
-    fn next(&self) -> Instant {
+    /// When to look again although nothing was reported. Whoever waits for the end of a process needs no screen.
+    fn due(&self, safeguard: Instant) -> Instant {
+        match self.goal {
+            WaitGoal::Ended => safeguard,
+            _ => self.next_look.min(safeguard),
+        }
+    }
+
+    /// Until when to wait for a report.
+    fn next(&self, safeguard: Instant) -> Instant {
         let tick = Instant::now() + TICK;
-        self.until.map_or(tick, |until| until.min(tick)).min(self.next_look)
+        self.until.map_or(tick, |until| until.min(tick)).min(self.due(safeguard))
     }
 
     /// Whether its process has ended while something else was waited for, or its end is still to be noticed.
@@ -193,14 +226,20 @@ impl<'a> Wait<'a> {
         }
         self.refresh_run()?;
         if let Some(run) = self.watched.run.as_ref().filter(|run| run.state.is_final()) {
-            return self.after_run(run.state);
+            return self.after_run(run);
         }
         let run_state = self.watched.run.as_ref().map(|run| run.state);
         let told = (hooks.signs.last, hooks.hook_number(), run_state);
         let is_news = self.told != Some(told);
         let is_gone = process_sign(&self.watched.agent) == ProcessSign::Gone;
-        let is_spinning = self.goal == WaitGoal::Stuck && is_news && hooks.steps.spin_watch().is_spinning();
+        let is_spinning = self.goal == WaitGoal::Stuck && is_news && hooks.steps.is_spinning();
         let is_near = is_news && (self.goal.is_near(told.0) || run_state != self.told.and_then(|it| it.2));
+        let begins = !is_between_turns(told.0) && self.told.is_some_and(|before| is_between_turns(before.0));
+        if begins {
+            // While it was idle, the next look was far away.
+            let soon = LookPlan::new(WatchedWork::JustStarted).next(ScreenChange::Something);
+            self.next_look = self.next_look.min(Instant::now() + self.op.settings.paced(soon));
+        }
         self.told = Some(told);
         let is_due = Instant::now() >= self.next_look && self.goal != WaitGoal::Ended;
         if !is_gone && !is_spinning && !is_near && !is_due {
@@ -229,6 +268,7 @@ impl<'a> Wait<'a> {
         let basis = sight.verdict.basis;
         let why = sight.pane.as_ref().err().map(ToString::to_string).unwrap_or_default();
         self.last = Some((state, basis, why));
+        self.has_worked |= state == ScreenState::Working;
         self.plan_next(&sight);
         let is_there = match self.goal {
             WaitGoal::Idle => state.is_between_turns(),
@@ -239,7 +279,7 @@ impl<'a> Wait<'a> {
             WaitGoal::Done => return self.judge_done(&sight, state),
         };
         if is_there {
-            return Ok(Some(self.outcome(state.name(), basis)));
+            return Ok(Some(self.outcome(state.name(), state, basis)));
         }
         // Whoever has ended gets into no other state. The end of a run is still to be recorded.
         match state == ScreenState::Ended && run.is_none() {
@@ -256,8 +296,12 @@ impl<'a> Wait<'a> {
     ) -> Result<Option<WaitOutcome>, CommandError> {
         let trouble = sight.reading.as_ref().and_then(|reading| reading.trouble.as_ref());
         let is_over = match (state, sight.hooks.signs.last) {
-            (ScreenState::Idle, last) => last != Some(HookSign::SessionStarted),
-            (ScreenState::Interrupted, _) => true,
+            (ScreenState::Idle | ScreenState::Background, Some(HookSign::SessionStarted)) => false,
+            // Without hooks, whoever never did anything looks the same as whoever has just ended a turn.
+            (ScreenState::Idle | ScreenState::Background, None) => self.has_worked || trouble.is_some(),
+            (ScreenState::Idle | ScreenState::Interrupted, _) => true,
+            // What it has left running does not belong to its turn.
+            (ScreenState::Background, last) => is_between_turns(last) || trouble.is_some(),
             (ScreenState::Ended, _) if self.watched.run.is_none() => return Err(self.has_ended()),
             _ => false,
         };
@@ -267,8 +311,11 @@ impl<'a> Wait<'a> {
             Some((since, hooks)) if hooks == number && since.elapsed() >= CONFIRMS_AFTER => {
                 return match (state, trouble) {
                     (ScreenState::Interrupted, _) => Err(self.failed("its user has ended its turn", state)),
-                    (_, Some(trouble)) => Err(self.failed(trouble_words(trouble), state)),
-                    _ => Ok(Some(self.outcome(WaitGoal::Done.name(), sight.verdict.basis))),
+                    (_, Some(trouble)) => Err(self.failed(&trouble_words(trouble), state)),
+                    _ if sight.hooks.signs.last == Some(HookSign::TurnFailed) => {
+                        Err(self.failed("its turn has failed: the model could not be asked", state))
+                    }
+                    _ => Ok(Some(self.outcome(WaitGoal::Done.name(), state, sight.verdict.basis))),
                 };
             }
             Some((_, hooks)) if hooks == number => {}
@@ -281,11 +328,29 @@ impl<'a> Wait<'a> {
     }
 
     /// What follows from the end of its run.
-    fn after_run(&self, state: RunState) -> Result<Option<WaitOutcome>, CommandError> {
-        match self.goal {
-            WaitGoal::Done => Ok(Some(self.outcome(WaitGoal::Done.name(), VerdictBasis::Run))),
-            WaitGoal::Ended => Ok(Some(self.outcome(ScreenState::Ended.name(), VerdictBasis::Run))),
-            _ => Err(self.has_ended().fact("outcome", state.name())),
+    fn after_run(&self, run: &Run) -> Result<Option<WaitOutcome>, CommandError> {
+        let name = self.watched.agent.name.to_string();
+        let outcome = |state| WaitOutcome {
+            name,
+            state,
+            agent_state: None,
+            basis: VerdictBasis::Run,
+            run: Some(run.id.clone()),
+            run_end: Some(run.state),
+        };
+        match (self.goal, run.state) {
+            (WaitGoal::Done, RunState::Done) => Ok(Some(outcome(WaitGoal::Done.name()))),
+            (WaitGoal::Done, _) => {
+                let text =
+                    format!("{} is not done: its run has ended: {}", self.watched.agent.name, run.outcome());
+                let error = CommandError::new(CommandErrorKind::RunFailed, text)
+                    .hint(format!("`msg runs log {}` shows what the worker printed", run.id))
+                    .fact("state", ScreenState::Ended.name())
+                    .fact("run", run.id.as_str());
+                Err(error.fact("outcome", run.state.name()))
+            }
+            (WaitGoal::Ended, _) => Ok(Some(outcome(ScreenState::Ended.name()))),
+            _ => Err(self.has_ended().fact("outcome", run.state.name())),
         }
     }
 
@@ -297,12 +362,14 @@ impl<'a> Wait<'a> {
             }
             None => ScreenChange::Nothing,
         };
-        let usual = look_again_in(sight, change).unwrap_or(REST);
+        let usual = watch_again_in(sight, change, &self.eye).unwrap_or(REST);
         self.next_look = Instant::now() + self.op.settings.paced(usual);
     }
 
-    fn outcome(&self, state: &'static str, basis: VerdictBasis) -> WaitOutcome {
-        WaitOutcome { name: self.watched.agent.name.to_string(), state, basis }
+    fn outcome(&self, state: &'static str, is: ScreenState, basis: VerdictBasis) -> WaitOutcome {
+        let run = self.watched.run.as_ref().map(|run| run.id.clone());
+        let name = self.watched.agent.name.to_string();
+        WaitOutcome { name, state, agent_state: Some(is), basis, run, run_end: None }
     }
 
     fn has_ended(&self) -> CommandError {
@@ -332,16 +399,31 @@ impl<'a> Wait<'a> {
     }
 }
 
-fn trouble_words(trouble: &ScreenTrouble) -> &str {
-    match trouble.words().trim() {
-        "" => "its turn has failed",
-        words => words,
+/// The words of a screen are quoted, because others wrote them, and may be many.
+fn trouble_words(trouble: &ScreenTrouble) -> String {
+    let words = trouble.words().trim();
+    let mut shown: String = words.chars().take(MOST_WORDS).collect();
+    if shown.len() < words.len() {
+        shown.push('…');
+    }
+    match shown.as_str() {
+        "" => "its turn has failed".to_string(),
+        shown => format!("its screen says “{shown}”"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_a_screen_are_quoted_and_bounded() {
+        let of = |words: &str| trouble_words(&ScreenTrouble::Error(words.to_string()));
+        assert_eq!(of(" API Error: 500 "), "its screen says “API Error: 500”");
+        assert_eq!(of(""), "its turn has failed");
+        let long = of(&"ä".repeat(5000));
+        assert!(long.chars().count() < MOST_WORDS + 30 && long.ends_with("…”"), "{long}");
+    }
 
     #[test]
     fn goals_have_names() {

@@ -12,6 +12,8 @@ use crate::ops::runs::{RUN_VARIABLE, own_run};
 use crate::store::Mesh;
 use crate::sys::{clock, process};
 
+use super::agent_pane::is_here;
+
 /// An agent that is watched.
 #[derive(Clone, Debug)]
 pub(in crate::ops) struct WatchedAgent {
@@ -26,7 +28,11 @@ pub(in crate::ops) fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<WatchedAg
     let by_name = match by_name {
         Err(error) if error.kind == CommandErrorKind::UnknownAgent => match find_run(op, name) {
             Ok(run) => return worker_of(mesh, run),
-            Err(_) => Err(error),
+            // Of several runs that may be meant, it says which.
+            Err(of_run) if of_run.kind == CommandErrorKind::UnknownRun && of_run.facts.is_empty() => {
+                Err(error)
+            }
+            Err(of_run) => return Err(of_run),
         },
         by_name => by_name,
     };
@@ -67,6 +73,9 @@ fn worker_of(mesh: &Mesh, run: Run) -> Result<WatchedAgent, CommandError> {
 
 /// The run that an agent says it is the worker of. Only for what is shown: anybody can set the variable.
 fn run_of(mesh: &Mesh, agent: &Agent) -> Result<Option<Run>, CommandError> {
+    if !is_here(agent) {
+        return Ok(None);
+    }
     let told = process::first_value(agent.process.pid(), RUN_VARIABLE);
     let Some(id) = told.and_then(|id| RunId::new(&id).ok()) else { return Ok(None) };
     let run = mesh.runs().get(&id)?;

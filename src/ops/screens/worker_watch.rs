@@ -3,13 +3,17 @@
 use std::time::{Duration, Instant};
 
 use crate::domain::runs::Run;
-use crate::domain::screens::{LookPlan, LookedLines, ScreenState, TurnProgress, WatchedWork};
+use crate::domain::screens::{LookedLines, ScreenState, TurnProgress};
 use crate::ops::error::CommandError;
 use crate::store::Mesh;
 use crate::sys::test_switches;
 
+use super::look::watch_again_in;
 use super::sight::AgentSight;
 use super::stall::StallEye;
+
+/// How often whoever is between two turns is looked at.
+const REST: Duration = Duration::from_secs(60);
 
 /// What is wrong with a worker that is at work.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -27,8 +31,8 @@ pub(in crate::ops) enum WorkerFinding {
 pub(in crate::ops) struct WorkerWatch {
     eye: StallEye,
     progress: TurnProgress,
-    /// What holds, and was told.
-    told: Vec<WorkerFinding>,
+    /// What was told, with the number of the last hook then.
+    told: Vec<(WorkerFinding, u64)>,
     looked: Option<LookedLines>,
     due: Option<Instant>,
 }
@@ -39,7 +43,7 @@ impl WorkerWatch {
         self.due.is_none_or(|due| due <= Instant::now())
     }
 
-    /// Adds a look. Returns what was found at this one and not at the one before. `interval` makes the time to the next
+    /// Adds a look. Returns what was found and not told yet. `interval` makes the time to the next
     /// look of the usual one.
     pub(in crate::ops) fn look(
         &mut self,
@@ -58,17 +62,44 @@ impl WorkerWatch {
         };
         let idle = (is_to_write && self.progress.is_spinning()).then_some(WorkerFinding::NoProgress);
         let holds: Vec<WorkerFinding> = found.into_iter().chain(idle).collect();
-        let news = holds.iter().filter(|it| !self.told.contains(it)).copied().collect();
-        self.told = holds;
+        let news = self.news(&holds, sight.hooks.hook_number());
         self.due = Some(Instant::now() + interval(self.usual_interval(sight)));
         Ok(news)
     }
 
+    /// What of that was not told yet. What does not hold any more may be told again, but a worker that was stuck still is
+    /// unless a hook has run since: a line of its screen that changes by itself begins nothing new.
+    fn news(&mut self, holds: &[WorkerFinding], hooks: u64) -> Vec<WorkerFinding> {
+        self.told.retain(|(it, then)| holds.contains(it) || *it == WorkerFinding::Stuck && *then == hooks);
+        let untold = holds.iter().filter(|it| !self.told.iter().any(|(told, _)| told == *it));
+        let news: Vec<WorkerFinding> = untold.copied().collect();
+        self.told.extend(news.iter().map(|it| (*it, hooks)));
+        news
+    }
+
     fn usual_interval(&mut self, sight: &AgentSight) -> Duration {
-        let open = sight.hooks.steps.open_calls().last().and_then(|call| call.work);
-        let plan = LookPlan::new(open.unwrap_or(WatchedWork::Stall));
         let now = sight.screen().map(LookedLines::of).unwrap_or_default();
         let before = self.looked.replace(now.clone()).unwrap_or_default();
-        plan.next(now.change_since(&before))
+        watch_again_in(sight, now.change_since(&before), &self.eye).unwrap_or(REST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_told_is_told_again_only_after_something_has_happened() {
+        use WorkerFinding::{NoProgress, SameCall, Stuck};
+        let mut watch = WorkerWatch::default();
+        assert_eq!(watch.news(&[Stuck], 7), [Stuck]);
+        assert_eq!(watch.news(&[], 7), [], "another tip on its screen");
+        assert_eq!(watch.news(&[Stuck], 7), []);
+        assert_eq!(watch.news(&[], 8), []);
+        assert_eq!(watch.news(&[Stuck], 8), [Stuck], "a hook ran in between");
+        assert_eq!(watch.news(&[SameCall], 9), [SameCall]);
+        assert_eq!(watch.news(&[SameCall, NoProgress], 10), [NoProgress], "it goes on calling the same");
+        assert_eq!(watch.news(&[], 11), []);
+        assert_eq!(watch.news(&[SameCall], 12), [SameCall]);
     }
 }

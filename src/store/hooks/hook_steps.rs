@@ -40,6 +40,8 @@ struct StepLine {
     work: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     result: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
 }
 
 impl StepLine {
@@ -53,6 +55,7 @@ impl StepLine {
             mark: step.mark.clone(),
             work: step.work.map(|work| work.name().to_string()),
             result: step.result.clone(),
+            by: step.by.clone(),
         }
     }
 
@@ -65,6 +68,7 @@ impl StepLine {
             mark: self.mark,
             work: self.work.as_deref().and_then(WatchedWork::of_name),
             result: self.result,
+            by: self.by,
         })
     }
 }
@@ -116,6 +120,7 @@ mod tests {
             call: Some(call),
             mark: Some(HookStep::mark_of("make")),
             work: Some(WatchedWork::TestsOrBuild),
+            by: Some(HookStep::mark_of("a subagent")),
             ..HookStep::new(Timestamp::from_millisecond(at).unwrap(), HookStepKind::ToolBegins)
         };
         std::thread::scope(|scope| {

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::{WindowPlace, within};
+use super::{LookupBudget, WindowPlace, within};
 use crate::domain::Pid;
 use crate::sys::program;
 use crate::sys::tmux::geometry::Rectangle;
@@ -40,13 +40,13 @@ end if
 return out
 "#;
 
-pub(super) fn window_of(pid: Pid) -> Option<WindowPlace> {
+pub(super) fn window_of(pid: Pid, budget: &mut LookupBudget) -> Option<WindowPlace> {
     let mut ps = Command::new("ps");
     ps.args(["-o", "tty=", "-p", &pid.to_string()]);
-    let device = program::run_within(&mut ps, LIMIT).ok()?;
+    let device = program::run_within(&mut ps, budget.take()?.min(LIMIT)).ok()?;
     let mut script = Command::new("osascript");
     script.args(["-e", SCRIPT]);
-    parse(&program::run_within(&mut script, LIMIT).ok()?, device.trim())
+    parse(&program::run_within(&mut script, budget.take()?.min(LIMIT)).ok()?, device.trim())
 }
 
 /// Finds the window with that terminal device, such as `ttys003`.

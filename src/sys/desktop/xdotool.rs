@@ -3,31 +3,27 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::{WindowPlace, within};
+use super::{LookupBudget, WindowPlace, within};
 use crate::domain::Pid;
 use crate::sys::program;
 use crate::sys::tmux::geometry::Rectangle;
 
 const LIMIT: Duration = Duration::from_millis(500);
-const PROGRAM: &str = "xdotool";
 
-pub(super) fn window_of(pid: Pid) -> Option<WindowPlace> {
+pub(super) fn window_of(pid: Pid, budget: &mut LookupBudget) -> Option<WindowPlace> {
     let variables = program::variables_of(pid, &["WINDOWID", "DISPLAY", "XAUTHORITY"]);
     let value = |name: &str| variables.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str());
     let window =
         value("WINDOWID").filter(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))?;
     let display = value("DISPLAY")?;
-    if !program::is_on_path(PROGRAM) {
-        return None;
-    }
-    let mut command = Command::new(PROGRAM);
+    let mut command = Command::new(program::on_path("xdotool")?);
     command.args(["getdisplaygeometry", "--shell", "getwindowgeometry", "--shell", window]);
     command.env("DISPLAY", display);
     if let Some(authority) = value("XAUTHORITY") {
         command.env("XAUTHORITY", authority);
     }
     // A window that is closed, or a display that is gone, has no place.
-    parse(&program::run_within(&mut command, LIMIT).ok()?)
+    parse(&program::run_within(&mut command, budget.take()?.min(LIMIT)).ok()?)
 }
 
 /// Reads the size of the screen, then the window's, from lines such as `WIDTH=1920`.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::launching::Clients;
 use crate::runs::{put_profiles, wait_for_run};
 use crate::support::environment::wait_until;
+use crate::support::running::Running;
 
 /// A worker of Robin's whose parent is told what is wrong.
 struct Watched {
@@ -140,4 +141,27 @@ fn a_run_takes_prompts_and_answers_by_its_id() {
     wait_for_run(env, &id, "idle again", |run| run["result"] == "I did: second");
     assert_eq!(clients.prompts(), ["first", "second"]);
     env.ok(&["runs", "stop", &id]);
+}
+
+#[test]
+fn a_run_that_was_stopped_is_not_done() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let args = ["run", "claude", "slow work", "--tmux", "--detach", "--name", "Mason", "--json"];
+    let id = clients.run(&args).expect_code(0).json()["run"]["id"].as_str().unwrap().to_string();
+    wait_for_run(env, &id, "at work", |run| run["agent"] == "Mason");
+    let count = env.path().join("waits");
+    let mut wait = env.msg();
+    wait.args(["wait", "--for", &id, "--until", "done", "--json"]).env(COUNT, &count);
+    let mut wait = Running::start(env, &mut wait);
+    wait_until("it has looked once", || env.path().join("waits.wait-look").exists());
+    env.ok(&["runs", "stop", &id]);
+    let mut code = None;
+    wait_until("the wait ends", || {
+        code = wait.child.try_wait().unwrap();
+        code.is_some()
+    });
+    let said: Value = serde_json::from_str(&wait.said()).unwrap();
+    assert_eq!((code.unwrap().code(), &said["error"]["kind"]), (Some(1), &json!("run_failed")), "{said}");
+    assert_eq!((&said["error"]["outcome"], &said["error"]["run"]), (&json!("stopped"), &json!(id)), "{said}");
 }

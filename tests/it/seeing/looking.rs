@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use serde_json::{Value, json};
+
+use crate::runs::{detached, script, wait_for_state, with_profiles};
 use crate::seeing::Painted;
 use crate::support::environment::{TestEnvironment, wait_until};
 use crate::support::hook_call::{Call, session_of};
@@ -39,7 +42,7 @@ fn hooks_and_the_screen_tell_what_an_agent_does() {
     raven.draw("idle.ansi.txt");
     raven.hook("Stop");
     let look = raven.wait_for_state("idle");
-    assert_eq!(look["question"], serde_json::Value::Null);
+    assert_eq!(look["question"], Value::Null);
 
     // A killed program leaves its screen behind; only its process says that it has ended.
     raven.kill();
@@ -117,4 +120,43 @@ fn the_guide_needs_no_agent() {
     assert!(guide.contains("msg wait --for"));
     assert_eq!(env.run(&["look", "--guide"]).stdout, guide);
     env.run(&["look"]).expect_code(2);
+}
+
+#[test]
+fn a_process_of_another_machine_is_not_looked_up_here() {
+    let Some(raven) = Painted::start() else { return };
+    raven.draw("working.ansi.txt");
+    raven.hook("UserPromptSubmit");
+    raven.wait_for_state("working");
+    assert!(raven.tmux.env.ok(&["whois", "Raven"])["agent"]["place"].is_string());
+    // Its id is that of the painter here, which is another process then.
+    let path = raven.tmux.env.mesh().join("registry/Raven.json");
+    let mut registration: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    registration["process"]["machineId"] = json!("another");
+    registration["process"]["bootId"] = json!("another");
+    fs::write(&path, registration.to_string()).unwrap();
+    let look = raven.look();
+    assert_eq!((&look["screen"], &look["restsOn"]), (&Value::Null, &"hooks".into()), "{look}");
+    assert!(look["noScreen"].as_str().unwrap().contains("can't be seen from here"), "{look}");
+    assert_eq!(raven.tmux.env.ok(&["whois", "Raven"])["agent"].get("place"), None);
+}
+
+#[test]
+fn a_page_without_choices_has_no_answer() {
+    let Some(raven) = Painted::start() else { return };
+    raven.draw("waiting-help-80x24.txt");
+    raven.wait_for_state("waiting");
+    let text = raven.tmux.env.run(&["look", "Raven"]).stdout;
+    assert!(text.contains("it has no choices that msg knows") && !text.contains("--answer"), "{text}");
+}
+
+#[test]
+fn a_run_whose_record_is_damaged_is_not_an_unknown_agent() {
+    let env = with_profiles(&script("echo", "cat"));
+    let id = detached(&env, "echo", "hello");
+    wait_for_state(&env, &id, "done");
+    fs::write(env.mesh().join(format!("runs/{id}/run.json")), "{").unwrap();
+    let told = env.run(&["look", &id, "--json"]);
+    assert_ne!(told.kind(), "unknown_agent", "{told}");
+    assert!(told.json()["error"]["message"].as_str().unwrap().contains("run.json"), "{told}");
 }

@@ -4,7 +4,9 @@ mod looking;
 mod sitting;
 mod waiting;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::sys::signal::{Signal, kill};
@@ -16,10 +18,12 @@ use crate::panes::{Tmux, is_alive};
 use crate::support::environment::wait_until;
 use crate::support::hook_call::{Call, session_of};
 
-/// Draws the files that it is told of, each with a place for the cursor. It ignores the end of its terminal.
+/// Draws the files that it is told of, each with a place for the cursor. It ignores the end of its terminal. It has its
+/// pipe open for writing, too, so that it never reads the end of it.
 const PAINTER: &str = r#"trap '' HUP
 stty -echo
-while read -r row column file <"$1"; do
+exec 3<>"$1"
+while read -r row column file <&3; do
     printf '\033[0m\033[2J\033[H%s\033[0m\033[%s;%sH' "$(cat "$file")" "$row" "$column"
     echo "$file" >"$1.drawn"
 done"#;
@@ -47,6 +51,7 @@ impl Painted {
     }
 
     /// Draws a screen of the real client, with the cursor where it is while it waits for a prompt.
+    #[track_caller]
     pub fn draw(&self, fixture: &str) {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/screens/claude-2.1.325");
         self.draw_file(&dir.join(fixture));
@@ -58,11 +63,24 @@ impl Painted {
         self.draw_file(&file);
     }
 
+    #[track_caller]
     fn draw_file(&self, file: &Path) {
         let drawn = self.orders.with_extension("drawn");
         fs::remove_file(&drawn).ok();
-        fs::write(&self.orders, format!("48 3 {}\n", file.display())).unwrap();
-        wait_until("it is drawn", || fs::read(&drawn).is_ok_and(|content| !content.is_empty()));
+        // Without the flag, opening a pipe that nobody reads never returns.
+        let mut pipe = File::options();
+        pipe.write(true).custom_flags(nix::libc::O_NONBLOCK);
+        let mut orders = None;
+        wait_until("the painter reads", || {
+            assert!(is_alive(self.pid), "the painter is gone");
+            orders = pipe.open(&self.orders).ok();
+            orders.is_some()
+        });
+        orders.unwrap().write_all(format!("48 3 {}\n", file.display()).as_bytes()).unwrap();
+        wait_until("it is drawn", || {
+            assert!(is_alive(self.pid), "the painter is gone");
+            fs::read(&drawn).is_ok_and(|content| !content.is_empty())
+        });
     }
 
     /// Runs a hook of the agent.

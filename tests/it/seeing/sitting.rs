@@ -1,10 +1,14 @@
-//! Where agents sit: in which pane of tmux, and in which corner of its window.
+//! Where agents sit: in which pane of tmux, and in which corner of the screen.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
 use crate::panes::SESSION;
 use crate::seeing::Painted;
-use crate::support::environment::wait_until;
+use crate::support::environment::{TestEnvironment, put_program, wait_until};
+use crate::support::skip::skip;
 
 #[test]
 fn tmux_says_where_an_agent_sits() {
@@ -30,4 +34,71 @@ fn tmux_says_where_an_agent_sits() {
     // Nobody sits at a server that is gone.
     raven.tmux.ask(&["kill-server"]);
     wait_until("nobody knows", || whois().get("place").is_none());
+}
+
+/// A program that ends with the test.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+#[test]
+fn x11_says_where_a_terminal_is() {
+    let has = |program: &str| Command::new("which").arg(program).output().is_ok_and(|it| it.status.success());
+    if !["Xvfb", "xterm", "xdotool"].into_iter().all(has) {
+        return skip("Xvfb, xterm or xdotool is missing");
+    }
+    let env = TestEnvironment::new();
+    let mut server = Command::new("Xvfb");
+    server.args(["-displayfd", "1", "-screen", "0", "1920x1080x24"]);
+    let mut server = Started(server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    let mut display = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut display).unwrap();
+    let pid = env.path().join("pid");
+    let mut terminal = Command::new("xterm");
+    terminal.args([
+        "-geometry",
+        "80x24+1400+700",
+        "-e",
+        "sh",
+        "-c",
+        "echo $$ >\"$0\".new; mv \"$0\".new \"$0\"; exec sleep 1000",
+    ]);
+    terminal.arg(&pid).env("DISPLAY", format!(":{}", display.trim())).env_remove("TMUX");
+    let _terminal = Started(terminal.stderr(Stdio::null()).spawn().unwrap());
+    wait_until("the terminal is open", || pid.exists());
+    let pid = std::fs::read_to_string(&pid).unwrap();
+    env.ok(&["join", "Raven", "--session", "one", "--pid", pid.trim()]);
+    // The window may be placed a moment after its program has started.
+    wait_until("it is in its corner", || env.ok(&["whois", "Raven"])["agent"]["corner"] == "bottom-right");
+    wait_until("a list says so, too", || env.ok(&["agents"])["agents"][0]["corner"] == "bottom-right");
+}
+
+#[test]
+fn displays_that_do_not_answer_do_not_hold_up_a_list() {
+    let env = TestEnvironment::new();
+    let programs = env.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    let asked = env.path().join("asked");
+    put_program(&programs.join("xdotool"), "#!/bin/sh\necho >>\"$ASKED\"\nexec sleep 1000\n");
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let mut hosts = Vec::new();
+    for i in 0..30 {
+        let mut host = Command::new("sleep");
+        host.arg("100000").env("WINDOWID", "1").env("DISPLAY", ":7").env_remove("TMUX");
+        let host = Started(host.spawn().unwrap());
+        let pid = host.0.id().to_string();
+        env.ok(&["join", &format!("Raven{i}"), "--session", &format!("s{i}"), "--pid", &pid]);
+        hosts.push(host);
+    }
+    let variables = [("PATH", path.as_str()), ("ASKED", asked.to_str().unwrap())];
+    let listed = env.run_with(&["agents", "--json"], &variables).expect_code(0);
+    assert_eq!(listed.json()["agents"].as_array().unwrap().len(), 30);
+    // Each lookup fails after half a second, and all of them count.
+    let count = std::fs::read_to_string(&asked).map_or(0, |lines| lines.lines().count());
+    assert!(count <= 8, "{count} lookups");
 }

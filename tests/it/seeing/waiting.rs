@@ -1,7 +1,11 @@
 //! `msg wait --for`: until an agent is in a state.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ravenry::domain::SessionId;
+use ravenry::sys::test_switches::COUNT;
 use serde_json::Value;
 
 use crate::seeing::Painted;
@@ -10,19 +14,51 @@ use crate::support::hook_call::{Call, session_of};
 use crate::support::running::Running;
 
 /// A wait that goes on.
-fn wait(env: &TestEnvironment, until: &str) -> Running {
-    Running::start(env, env.msg().args(["wait", "--for", "Raven", "--until", until, "--json"]))
+struct Wait {
+    running: Running,
+    looks: PathBuf,
+}
+
+impl Wait {
+    /// It has looked at the agent once, so what happens from now on happens while it waits.
+    #[track_caller]
+    fn start(env: &TestEnvironment, args: &[&str]) -> Self {
+        let count = env.path().join(format!("wait-{}", fs::read_dir(env.path()).unwrap().count()));
+        let args = [&["wait", "--for", "Raven", "--json"], args].concat();
+        let running = Running::start(env, env.msg().args(args).env(COUNT, &count));
+        let wait = Self { running, looks: looks_of(&count) };
+        wait_until("it has looked once", || wait.looks() > 0);
+        wait
+    }
+
+    /// How often it has looked, at the hooks at least.
+    fn looks(&self) -> u64 {
+        length(&self.looks)
+    }
+}
+
+fn looks_of(count: &Path) -> PathBuf {
+    PathBuf::from(format!("{}.wait-look", count.display()))
+}
+
+fn length(file: &Path) -> u64 {
+    fs::metadata(file).map_or(0, |metadata| metadata.len())
+}
+
+#[track_caller]
+fn wait(env: &TestEnvironment, until: &str) -> Wait {
+    Wait::start(env, &["--until", until])
 }
 
 /// Its end: the exit code, and what it said.
 #[track_caller]
-fn end_of(mut wait: Running) -> (i32, Value) {
+fn end_of(mut wait: Wait) -> (i32, Value) {
     let mut code = None;
     wait_until("the wait ends", || {
-        code = wait.child.try_wait().unwrap();
+        code = wait.running.child.try_wait().unwrap();
         code.is_some()
     });
-    (code.unwrap().code().unwrap(), serde_json::from_str(&wait.said()).unwrap())
+    (code.unwrap().code().unwrap(), serde_json::from_str(&wait.running.said()).unwrap())
 }
 
 fn painted() -> Option<Painted> {
@@ -45,8 +81,9 @@ fn a_turn_is_done_when_its_hook_and_its_screen_say_so() {
     let wait = wait(&raven.tmux.env, "done");
     raven.bash("PreToolUse", "make");
     raven.bash("PostToolUse", "make");
-    raven.draw("idle.ansi.txt");
+    // An idle screen before this hook would be one whose user has ended the turn.
     raven.hook("Stop");
+    raven.draw("idle.ansi.txt");
     let (code, said) = end_of(wait);
     assert_eq!((code, &said["state"], &said["agent"]), (0, &"done".into(), &"Raven".into()), "{said}");
     // It still is.
@@ -94,6 +131,129 @@ fn an_end_is_seen_by_its_process() {
 }
 
 #[test]
+fn whoever_waits_for_an_end_does_not_look_all_the_time() {
+    let Some(raven) = painted() else { return };
+    raven.draw("working.ansi.txt");
+    raven.hook("UserPromptSubmit");
+    let count = raven.tmux.env.path().join("count");
+    let args = ["wait", "--for", "Raven", "--until", "ended", "--timeout", "4"];
+    raven.tmux.env.run_with(&args, &[(COUNT, count.to_str().unwrap())]).expect_code(5);
+    let looks = length(&looks_of(&count));
+    assert!((1..10).contains(&looks), "{looks} looks");
+}
+
+#[test]
+fn whoever_is_being_woken_has_not_ended_its_turn() {
+    let Some(raven) = painted() else { return };
+    let env = &raven.tmux.env;
+    raven.draw("idle.ansi.txt");
+    raven.hook("UserPromptSubmit");
+    raven.hook("Stop");
+    raven.wait_for_state("idle");
+    let session = SessionId::new(session_of("Raven")).unwrap();
+    assert!(env.store().session_states().claim_wake(&session).unwrap());
+    // Its screen shows the end of the turn before, and goes on doing so for a while.
+    let ended = env.run(&["wait", "--for", "Raven", "--until", "done", "--timeout", "6", "--json"]);
+    assert_eq!((ended.code, &ended.json()["error"]["state"]), (Some(5), &"working".into()), "{ended}");
+    raven.draw("working.ansi.txt");
+    raven.hook("UserPromptSubmit");
+    let wait = wait(env, "done");
+    raven.hook("Stop");
+    raven.draw("idle.ansi.txt");
+    assert_eq!(end_of(wait).1["state"], "done");
+}
+
+#[test]
+fn a_turn_is_over_though_something_runs_in_the_background() {
+    let Some(raven) = painted() else { return };
+    raven.draw("working.ansi.txt");
+    raven.hook("UserPromptSubmit");
+    let first = wait(&raven.tmux.env, "done");
+    raven.draw("background-80x24.txt");
+    raven.hook("Stop");
+    let (code, said) = end_of(first);
+    assert_eq!(
+        (code, &said["state"], &said["agentState"]),
+        (0, &"done".into(), &"background".into()),
+        "{said}"
+    );
+    // A turn that failed is not done, whatever runs beside it.
+    raven.draw("working.ansi.txt");
+    raven.hook("UserPromptSubmit");
+    let second = wait(&raven.tmux.env, "done");
+    raven.draw("error-500-80x24.ansi.txt");
+    raven.hook("Stop");
+    let (code, said) = end_of(second);
+    assert_eq!((code, &said["error"]["kind"]), (1, &"run_failed".into()), "{said}");
+    assert!(said["error"]["message"].as_str().unwrap().contains("its screen says “API Error"), "{said}");
+}
+
+#[test]
+fn a_new_turn_brings_the_next_look_forward() {
+    let Some(raven) = Painted::start() else { return };
+    raven.draw("idle.ansi.txt");
+    raven.hook("SessionStart");
+    let wait = wait(&raven.tmux.env, "waiting");
+    // An idle agent is looked at every two minutes, which is longer than tests wait.
+    raven.hook("UserPromptSubmit");
+    raven.draw("waiting-permission.txt");
+    assert_eq!(end_of(wait).1["state"], "waiting");
+}
+
+#[test]
+fn a_turn_that_failed_is_not_done_and_needs_no_screen() {
+    let env = TestEnvironment::new();
+    env.join("Raven");
+    Call::new(&env, "claude/UserPromptSubmit", &session_of("Raven")).answer(&env);
+    let wait = wait(&env, "done");
+    // There is no `Stop` then.
+    let mut failed =
+        Call::new(&env, "claude/Stop", &session_of("Raven")).with("/hook_event_name", "StopFailure");
+    failed.event = "StopFailure".to_string();
+    failed.answer(&env);
+    let (code, said) = end_of(wait);
+    assert_eq!((code, &said["error"]["kind"]), (1, &"run_failed".into()), "{said}");
+    assert!(said["error"]["message"].as_str().unwrap().contains("could not be asked"), "{said}");
+    assert_eq!(env.ok(&["look", "Raven"])["state"], "idle");
+}
+
+#[test]
+fn hooks_of_others_do_not_wake_a_wait() {
+    let env = TestEnvironment::new();
+    env.join("Raven");
+    env.join("Bob");
+    Call::new(&env, "claude/UserPromptSubmit", &session_of("Raven")).answer(&env);
+    let wait = wait(&env, "done");
+    let before = wait.looks();
+    for _ in 0..20 {
+        Call::bash(&env, "PreToolUse", &session_of("Bob"), "ls").answer(&env);
+    }
+    let looks = wait.looks() - before;
+    assert!(looks < 10, "{looks} looks");
+    Call::new(&env, "claude/Stop", &session_of("Raven")).answer(&env);
+    assert_eq!(end_of(wait).1["state"], "done");
+}
+
+#[test]
+fn without_hooks_only_whoever_was_at_work_is_done() {
+    let Some(raven) = painted() else { return };
+    raven.draw("idle.ansi.txt");
+    raven.wait_for_state("idle");
+    let wait = wait(&raven.tmux.env, "done");
+    let look_on = || {
+        let before = wait.looks();
+        wait_until("it has looked again", || wait.looks() >= before + 4);
+    };
+    look_on();
+    raven.draw("working.ansi.txt");
+    raven.wait_for_state("working");
+    look_on();
+    raven.draw("idle.ansi.txt");
+    let (code, said) = end_of(wait);
+    assert_eq!((code, &said["state"], &said["restsOn"]), (0, &"done".into(), &"screen".into()), "{said}");
+}
+
+#[test]
 fn three_looks_alike_are_a_stall_but_an_open_call_is_not() {
     let Some(raven) = painted() else { return };
     raven.draw("working.ansi.txt");
@@ -129,8 +289,7 @@ fn hooks_alone_end_a_wait_which_takes_no_mail() {
     env.ok(&["send", "Bob", "hello", "--as", "Raven"]);
     let call = |fixture: &str| Call::new(&env, fixture, &session_of("Raven"));
     call("claude/UserPromptSubmit").command(&env).status().unwrap();
-    let args = ["wait", "--for", "Raven", "--until", "done", "--json", "--as", "Bob"];
-    let wait = Running::start(&env, env.msg().args(args));
+    let wait = Wait::start(&env, &["--until", "done", "--as", "Bob"]);
     call("claude/Stop").command(&env).status().unwrap();
     assert_eq!(end_of(wait).1["state"], "done");
     assert_eq!(env.ok(&["inbox", "--as", "Bob"])["messages"].as_array().unwrap().len(), 1);

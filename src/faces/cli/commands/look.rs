@@ -127,7 +127,11 @@ fn dialog_rows(dialog: &Dialog, name: &str, row: &mut dyn FnMut(&str, &str)) {
         let key = if choice.key.is_empty() { String::new() } else { format!("{}. ", choice.key) };
         row("", &escape_invisible(&format!("{mark} {key}{}", choice.label)));
     }
-    row("answer", &format!("msg tell {} --answer CHOICE --question {}", shell_word(name), dialog.id()));
+    let answer = match dialog.choices.is_empty() {
+        true => "it has no choices that msg knows; somebody has to answer it in its terminal".to_string(),
+        false => format!("msg tell {} --answer CHOICE --question {}", shell_word(name), dialog.id()),
+    };
+    row("answer", &answer);
 }
 
 fn state_style(state: ScreenState) -> String {

@@ -5,6 +5,8 @@ use clap::builder::PossibleValuesParser;
 use serde_json::{Map, Value, json};
 
 use crate::domain::AgentName;
+use crate::domain::runs::{RunId, RunState};
+use crate::domain::screens::ScreenState;
 use crate::faces::cli::messages::hand_over;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::ops::screens::wait_for::{WaitGoal, WaitOutcome, WaitRequest, wait_for};
@@ -14,7 +16,7 @@ use crate::sys::signals::StopRequest;
 
 /// Block until there is mail, then take it like `read`; or until an agent is in a state
 ///
-/// Exit code 5 if that does not happen in time. `done`: its turn, or its run, is over. `idle`: it takes a prompt.
+/// Exit code 5 if that does not happen in time. `done`: its turn, or its run, is over and did not fail. `idle`: it takes a prompt.
 /// `waiting`: it asks something. `stuck`: it gets nowhere. `limited`: its account is at its limit. `ended`: its process
 /// is gone. Whoever waits for an agent needs no name, and takes no mail.
 #[derive(Args, Debug)]
@@ -62,15 +64,25 @@ struct WaitReport(WaitOutcome);
 
 impl Report for WaitReport {
     fn json(&self) -> Map<String, Value> {
-        let WaitOutcome { name, state, basis } = &self.0;
+        let WaitOutcome { name, state, agent_state, basis, run, run_end } = &self.0;
         Map::from_iter([
             ("agent".to_string(), json!(name)),
             ("state".to_string(), json!(state)),
+            ("agentState".to_string(), json!(agent_state.map(ScreenState::name))),
             ("restsOn".to_string(), json!(basis.name())),
+            ("run".to_string(), json!(run.as_ref().map(RunId::as_str))),
+            ("outcome".to_string(), json!(run_end.map(RunState::name))),
         ])
     }
 
     fn text(&self, page: &mut Page) {
-        page.line(format!("{} is {}", style::bold(&self.0.name), self.0.state));
+        let more = match (self.0.run_end, self.0.agent_state) {
+            (Some(end), _) => format!(": its run has ended ({})", end.name().replace('_', " ")),
+            (None, Some(ScreenState::Background)) => {
+                ", and something of it runs in the background".to_string()
+            }
+            (None, _) => String::new(),
+        };
+        page.line(format!("{} is {}{more}", style::bold(&self.0.name), self.0.state));
     }
 }

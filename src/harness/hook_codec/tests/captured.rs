@@ -78,6 +78,7 @@ fn shown(event: &HookEvent) -> String {
         session,
         parent,
         in_subagent,
+        subagent: _,
         turn,
         is_silent,
         last_words,

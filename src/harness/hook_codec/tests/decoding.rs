@@ -11,6 +11,7 @@ use crate::harness::{claude, codex, copilot, gemini, opencode, pi, supported};
 fn the_argument_decides_what_event_it_is() {
     let input = r#"{"hook_event_name":"PreToolUse","session_id":"s","prompt":"hi"}"#;
     assert_eq!(event(claude::ID, "Stop", input).moment, HookMoment::Stopping);
+    assert_eq!(event(claude::ID, "StopFailure", input).moment, HookMoment::TurnFailed);
     assert_eq!(
         event(claude::ID, "UserPromptSubmit", input).moment,
         HookMoment::PromptSubmitted { prompt: "hi".to_string() }
@@ -92,6 +93,7 @@ fn no_fields_at_all() {
                 HookMoment::SessionEnded(end) => assert_eq!(end, SessionEnd::Final),
                 HookMoment::SessionStarted
                 | HookMoment::Stopping
+                | HookMoment::TurnFailed
                 | HookMoment::SubagentStarted
                 | HookMoment::SubagentEnded
                 | HookMoment::Other => {}

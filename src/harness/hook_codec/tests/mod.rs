@@ -7,7 +7,7 @@ mod decoding;
 mod encoding;
 
 /// Every event of any harness, and one that none has.
-pub(super) const EVENTS: [&str; 41] = [
+pub(super) const EVENTS: [&str; 42] = [
     "SessionStart",
     "SessionEnd",
     "UserPromptSubmit",
@@ -19,6 +19,7 @@ pub(super) const EVENTS: [&str; 41] = [
     "SubagentStop",
     "PreCompact",
     "Stop",
+    "StopFailure",
     "BeforeAgent",
     "AfterAgent",
     "BeforeModel",

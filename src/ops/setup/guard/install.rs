@@ -70,7 +70,7 @@ pub fn install(ctx: &Op, order: GuardInstallOptions) -> Result<GuardInstallOutco
     // If `--mesh` was given, the hook uses that mesh, whatever is configured when it runs.
     let is_pinned = matches!(ctx.location.reason, LocationReason::Told(SettingSource::Flag(_)));
     let call = GuardCommand {
-        is_on_path: program::is_on_path("msg"),
+        is_on_path: program::is_own_on_path("msg"),
         program: program::own().map_err(no_program)?,
         mesh: is_pinned.then(|| ctx.location.to_string()),
     };
