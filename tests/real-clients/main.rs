@@ -1,13 +1,14 @@
 //! Runs the real clients against a scripted model, with `msg` installed as a user would install it.
 //!
 //! ```text
-//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [workers] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]
+//! cargo test --locked --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [workers] [screens] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]
 //! ```
 //!
 //! `tests/real-clients/install` installs the clients; it is called first, and fetches only what is missing. A client
-//! that cannot be installed is *not run*, and reported as such. There are seven parts: `inspector`, `headless`,
-//! `workers` (all of it with `RAVENRY_ALL_WORKERS=1`), `awareness` with two clients at a time, `knowledge`, and `waking` and `interrupting` in a terminal; without
-//! arguments all of them run. `--soak` is a part of its own.
+//! that cannot be installed is *not run*, and reported as such. There are eight parts: `inspector`, `headless`,
+//! `workers` (all of it with `RAVENRY_ALL_WORKERS=1`), `screens` in tmux (all of it with `RAVENRY_ALL_SCREENS=1`),
+//! `awareness` with two clients at a time, `knowledge`, and `waking` and `interrupting` in a terminal; without arguments
+//! all of them run. `--soak` is a part of its own.
 //! `--keep` keeps the folders in which clients were run.
 #![allow(
     clippy::unwrap_used,
@@ -30,6 +31,7 @@ mod model;
 mod processes;
 mod report;
 mod scene;
+mod screens;
 mod trial;
 mod wait;
 mod waking;
@@ -48,7 +50,7 @@ use report::Report;
 use scene::Scene;
 use trial::{Peer, Trial};
 
-const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [workers] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]";
+const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--soak SECONDS] [inspector] [headless] [workers] [screens] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]";
 
 /// A client that the script installs, and its folder.
 struct Installed {
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
             "--keep" => keep = true,
             "headless"
             | "workers"
+            | "screens"
             | "awareness"
             | "knowledge"
             | "waking"
@@ -160,6 +163,15 @@ fn main() -> ExitCode {
         if soak.is_none() && is_wanted("workers") && workers::can_be_tried(client) {
             report.client(&format!("{}, workers", client.name()), &known.version);
             try_out(&mut report, &|trial, report| workers::go(trial, report));
+        }
+        if soak.is_none() && is_wanted("screens") && screens::can_be_tried(client) {
+            let name = format!("{}, screens", client.name());
+            if let Some(obstacle) = waking::obstacle() {
+                report.not_run(&name, &known.version, obstacle);
+                continue;
+            }
+            report.client(&name, &known.version);
+            try_out(&mut report, &|trial, report| screens::go(trial, report));
         }
         if soak.is_none() && is_wanted("awareness") {
             let name = format!("{}, awareness", client.name());

@@ -8,7 +8,7 @@ use crate::scene::{Ended, HELD, NEW, REASON, Scene};
 use super::ADDED_BY_SHELL;
 
 /// `Err` says what is wrong.
-pub type Checked = Result<(), String>;
+pub type Checked<T = ()> = Result<T, String>;
 
 /// One run of the client.
 pub struct Run {

@@ -8,7 +8,7 @@
 
 mod checks;
 mod interrupting;
-mod seat;
+pub mod seat;
 mod soak;
 mod stage;
 mod terminal;

@@ -145,8 +145,9 @@ impl Seat {
                     "model = \"gpt-6-sol\"\nmodel_provider = \"fake\"\ncheck_for_update_on_startup = false\n\
                      approval_policy = \"on-request\"\nsandbox_mode = \"danger-full-access\"\n\n\
                      [analytics]\nenabled = false\n\n[features]\napps = false\ndaemon_auto_start = true\n\n\
+                     [projects.\"{}\"]\ntrust_level = \"trusted\"\n\n\
                      [model_providers.fake]\nname = \"fake\"\nbase_url = \"{url}/v1\"\nwire_api = \"responses\"\n\
-                     env_key = \"FAKE_KEY\"\n\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n",
+                     env_key = \"FAKE_KEY\"\n",
                     repo.display()
                 );
                 scene.write(".codex/config.toml", &config);

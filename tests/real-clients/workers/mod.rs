@@ -11,6 +11,9 @@ use crate::clients::Client;
 use crate::report::Report;
 use crate::trial::Trial;
 
+pub use checks::nothing_left;
+pub use stage::Stage;
+
 /// With this variable, everything is tried.
 const ALL: &str = "RAVENRY_ALL_WORKERS";
 
@@ -21,7 +24,7 @@ pub fn can_be_tried(client: &dyn Client) -> bool {
 }
 
 pub fn go(trial: &Trial<'_>, report: &mut Report) {
-    let stage = stage::Stage::new(trial);
+    let stage = Stage::new(trial);
     checks::edits(&stage, report);
     if std::env::var_os(ALL).is_some_and(|value| !value.is_empty()) {
         checks::is_continued(&stage, report);

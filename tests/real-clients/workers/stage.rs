@@ -12,6 +12,7 @@ use crate::clients::Leave;
 use crate::model::Step;
 use crate::scene::{Ended, FREE, NEW, OLD, Running};
 use crate::trial::Trial;
+use crate::waking::seat::Seat;
 
 /// What the model says at the end.
 pub const SAID: &str = "It has a new name now.";
@@ -25,9 +26,19 @@ pub struct Stage<'a> {
 impl<'a> Stage<'a> {
     /// Sets the client up, with our hooks where a worker does not bring them.
     pub fn new(trial: &'a Trial<'a>) -> Self {
+        trial.client.set_up(&trial.scene, &trial.server.url(trial.client.name()));
+        Self::set_up(trial)
+    }
+
+    /// The same for a terminal, where its user has answered the questions that come only there.
+    pub fn at_terminal(trial: &'a Trial<'a>, seat: &Seat) -> Self {
+        seat.set_up(trial.client, &trial.scene, &trial.server.url(trial.client.name()));
+        Self::set_up(trial)
+    }
+
+    fn set_up(trial: &'a Trial<'a>) -> Self {
         let (client, scene) = (trial.client, &trial.scene);
         let url = trial.server.url(client.name());
-        client.set_up(scene, &url);
         client.set_up_worker(scene, &url);
         // What it needs of the environment is what it is started with elsewhere.
         let mut alone = Command::new(&trial.program);
