@@ -23,8 +23,10 @@ impl HookSigns {
     /// Whether a hook has begun a turn so lately that the screen may not show it yet. Later the screen decides: no hook
     /// runs when a turn is interrupted.
     pub fn has_just_begun_turn(&self) -> bool {
-        let has_begun =
-            matches!(self.last, Some(HookSign::PromptTaken | HookSign::ToolUsed | HookSign::AsksLeave));
+        let has_begun = matches!(
+            self.last,
+            Some(HookSign::BeingWoken | HookSign::PromptTaken | HookSign::ToolUsed | HookSign::AsksLeave)
+        );
         has_begun && self.age < SETTLES_IN
     }
 }

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use ravenry::domain::Harness;
@@ -95,6 +95,7 @@ enum Mode {
 enum News {
     Typed(Vec<u8>),
     Order(String),
+    HungUp,
 }
 
 /// A stand-in, in its own process.
@@ -212,29 +213,34 @@ impl Client {
         terminal.write_all("\u{1b}[?2004h\u{1b}[2J".as_bytes()).unwrap();
         loop {
             self.draw(&mut terminal);
-            self.next(&news, &mut terminal);
+            match news.recv_timeout(Duration::from_millis(10)) {
+                Ok(News::HungUp) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(news) => self.take(news, &mut terminal),
+                Err(RecvTimeoutError::Timeout) => self.go_on(),
+            }
         }
     }
 
-    fn next(&mut self, news: &Receiver<News>, terminal: &mut File) {
-        match news.recv_timeout(Duration::from_millis(10)) {
-            Ok(News::Typed(bytes)) => self.typed.extend(bytes),
-            Ok(News::Order(order)) => return self.obey(&order),
-            Err(RecvTimeoutError::Timeout) if self.typed == [0x1b] => {
-                self.typed.clear();
-                return self.escape();
-            }
-            Err(RecvTimeoutError::Timeout) => {
-                if let Mode::Working { until: Some(until) } = self.mode
-                    && until <= Instant::now()
-                {
-                    self.end_turn();
-                }
-                return;
-            }
-            Err(RecvTimeoutError::Disconnected) => std::process::exit(0),
+    fn take(&mut self, news: News, terminal: &mut File) {
+        match news {
+            News::Typed(bytes) => self.typed.extend(bytes),
+            News::Order(order) => return self.obey(&order),
+            News::HungUp => {}
         }
         while self.take_key(terminal) {}
+    }
+
+    /// What happens while nobody does anything.
+    fn go_on(&mut self) {
+        if self.typed == [0x1b] {
+            self.typed.clear();
+            return self.escape();
+        }
+        if let Mode::Working { until: Some(until) } = self.mode
+            && until <= Instant::now()
+        {
+            self.end_turn();
+        }
     }
 
     fn end_turn(&mut self) {
@@ -357,7 +363,8 @@ fn read_keys(input: &mut File, news: &Sender<News>) {
     while let Ok(count @ 1..) = input.read(&mut bytes) {
         news.send(News::Typed(bytes[..count].to_vec())).unwrap();
     }
-    std::process::exit(0);
+    // The terminal is gone.
+    news.send(News::HungUp).unwrap();
 }
 
 fn read_orders(pipe: &Path, news: &Sender<News>) {
