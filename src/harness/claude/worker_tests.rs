@@ -162,7 +162,7 @@ fn it_gets_the_hooks_that_install_writes_and_one_that_asks() {
     let call = ClaudeWorker.call(&order("look", &session)).unwrap();
     let settings: serde_json::Value = serde_json::from_str(&call.files[0].1).unwrap();
     let hooks = settings["hooks"].as_object().unwrap();
-    assert_eq!(hooks.len(), 8);
+    assert_eq!(hooks.len(), 9);
     let command = |event: &str| hooks[event][0]["hooks"][0]["command"].as_str().unwrap().to_string();
     assert!(command("PreToolUse").contains("msg hook claude PreToolUse"));
     assert!(command("PermissionRequest").contains("msg hook claude PermissionRequest"));

@@ -11,7 +11,7 @@ use crate::sys::keeper::KeptExit;
 use super::ending::{Ending, WRAP_UP};
 use super::supervisor::RunFinish;
 use super::telling;
-use super::watch_pane::{PaneWatcher, SOON};
+use super::watch_pane::{KeeperEnd, PaneWatcher, SOON};
 use crate::ops::error::CommandError;
 use crate::ops::runner::carry_out;
 use crate::ops::screens::typing::look_at;
@@ -99,7 +99,8 @@ impl PaneWatcher<'_, '_> {
         drop(self.program.release());
     }
 
-    pub(super) fn finish(mut self, has_lost_keeper: bool) -> Result<RunFinish, CommandError> {
+    /// The end of the run; `end` is the last news of its keeper.
+    pub(super) fn finish(mut self, end: KeeperEnd) -> Result<RunFinish, CommandError> {
         let turns = self.turns();
         self.note_session(&turns)?;
         let words = turns.words.clone().filter(|words| !words.trim().is_empty());
@@ -113,7 +114,7 @@ impl PaneWatcher<'_, '_> {
         if let Some(ending) = self.ending.take() {
             return Ok(finish(ending.state, Some(ending.reason)));
         }
-        if has_lost_keeper && self.exit.is_none() {
+        if end == KeeperEnd::Lost && self.exit.is_none() {
             let reason = "its keeper was killed, and the worker with it".to_string();
             return Ok(finish(RunState::Failed, Some(reason)));
         }

@@ -46,6 +46,15 @@ const MOST_ANSWERS: usize = 3;
 /// What is said of a worker whose screen shows that it took its prompt, while no hook has reported one.
 pub(super) const NO_HOOKS: &str = "no hook of it reports its turns, so its edits are not checked";
 
+/// How the keeper of a worker ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum KeeperEnd {
+    /// After all processes of the worker were gone.
+    Clean,
+    /// It was killed.
+    Lost,
+}
+
 /// Watches one worker in a pane.
 pub(super) struct PaneWatcher<'s, 'a> {
     pub(super) supervisor: &'s mut Supervisor<'a>,
@@ -117,8 +126,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
 
     pub(super) fn run(mut self) -> Result<RunFinish, CommandError> {
         let news = self.news.clone();
-        let mut has_lost_keeper = false;
-        loop {
+        let end = loop {
             self.look_for_stop();
             self.questions.look(self.supervisor)?;
             self.act_when_due();
@@ -131,19 +139,19 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
                 recv(news) -> one => match one {
                     Ok(KeptNews::Started(_)) => self.started()?,
                     Ok(KeptNews::Ended(exit)) => self.exit = Some(exit),
-                    Ok(KeptNews::Clean) => { self.see_end(); break; }
-                    Ok(KeptNews::KeeperGone) | Err(_) => { has_lost_keeper = true; break; }
+                    Ok(KeptNews::Clean) => { self.see_end(); break KeeperEnd::Clean; }
+                    Ok(KeptNews::KeeperGone) | Err(_) => break KeeperEnd::Lost,
                 },
                 recv(hints) -> _ => {}
                 recv(due) -> _ => {}
             }
-        }
-        if has_lost_keeper {
+        };
+        if end == KeeperEnd::Lost {
             end_leftovers(&self.supervisor.run.id);
         }
         self.questions.end(self.supervisor)?;
         self.keep_screen();
-        self.finish(has_lost_keeper)
+        self.finish(end)
     }
 
     fn started(&mut self) -> Result<(), CommandError> {

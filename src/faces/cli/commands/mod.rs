@@ -45,6 +45,7 @@ pub(super) mod reply;
 pub(super) mod reservations;
 pub(super) mod reserve;
 pub(super) mod run;
+mod run_page;
 pub(super) mod runs;
 mod runs_follow;
 mod runs_work;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use crate::domain::runs::{Cost, EarlierRun, GrantKind, Granter, Run, RunDialog, RunQuestion, RunState};
+use crate::domain::runs::{Run, RunState};
 use crate::domain::{escape_invisible, shell_word};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
@@ -16,14 +16,12 @@ use crate::ops::runs::diff::diff;
 use crate::ops::runs::discard::discard;
 use crate::ops::runs::follow::{FollowGoal, follow};
 use crate::ops::runs::gc::{GcMode, gc};
-use crate::ops::runs::grants::amount_text;
 use crate::ops::runs::list::{RunScope, find, runs};
 use crate::ops::runs::log::{WorkerLog, log};
 use crate::ops::runs::merge::{MergeTarget, merge};
 use crate::ops::runs::open::{OpenedSession, open};
 use crate::ops::runs::pr::{PullRequestMode, pull_request};
 use crate::ops::runs::stop::stop;
-use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::ops::tasks::GivenAwayTask;
 use crate::ops::{self, CommandError, CommandErrorKind, Op, format_age, is_inside_harness};
 use crate::store::StopUrgency;
@@ -33,6 +31,7 @@ use crate::sys::{clock, program};
 
 use super::bill::BillReport;
 use super::run::{Following, ProgressLine, RunFollower, RunReport, took, used};
+use super::run_page::RunPage;
 use super::runs_follow;
 use super::runs_work::{DiffReport, DiffView, GcReport, confirm_discard};
 
@@ -368,123 +367,6 @@ impl Report for RunList {
             ]);
         }
         table.lines().into_iter().for_each(|line| page.line(line));
-    }
-}
-
-/// One run in full.
-struct RunPage(Run);
-
-impl Report for RunPage {
-    fn json(&self) -> Map<String, Value> {
-        RunReport(self.0.clone()).json()
-    }
-
-    fn text(&self, page: &mut Page) {
-        let run = &self.0;
-        if page.is_quiet {
-            return page.line(run.state.name());
-        }
-        page.line(format!("{} {}", style::bold(run.id.as_str()), run.outcome()));
-        let line = |page: &mut Page, name: &str, text: Option<String>| {
-            if let Some(text) = text {
-                page.line(format!("  {name:<10} {}", escape_invisible(&text)));
-            }
-        };
-        let program = match (&run.harness, &run.version) {
-            (Some(harness), Some(version)) => Some(format!("{harness} {version}")),
-            (harness, _) => harness.clone(),
-        };
-        line(page, "why", run.reason.clone());
-        line(page, "profile", Some(run.profile.clone()));
-        line(page, "harness", program);
-        line(page, "model", run.model.clone());
-        line(page, "worker", run.agent.as_ref().map(ToString::to_string));
-        line(
-            page,
-            "parent",
-            Some(run.parent.agent.as_ref().map_or_else(|| "a person".to_string(), ToString::to_string)),
-        );
-        let earlier = run.earlier.as_ref().map(|earlier| match earlier {
-            EarlierRun::Retried(id) => ("retries", id.to_string()),
-            EarlierRun::Resumed(id) => ("resumes", id.to_string()),
-        });
-        if let Some((name, id)) = earlier {
-            line(page, name, Some(id));
-        }
-        line(page, "in", Some(run.root.clone()));
-        line(page, "for", run.project.clone());
-        line(page, "reserves", (!run.reserve.is_empty()).then(|| run.reserve.join(", ")));
-        let claim = run.claim.as_ref().map(|claim| {
-            let number = claim.number.map_or_else(String::new, |number| format!(", claim number {number}"));
-            format!("{} of {}{number}", claim.task, claim.spec)
-        });
-        line(page, "claims", claim);
-        line(page, "branch", run.branch.clone());
-        line(page, "changed", run.changed.as_deref().and_then(changed_text));
-        line(page, "saved", Some(run.saved.join(", ")).filter(|saved| !saved.is_empty()));
-        line(page, "session", run.session.as_ref().map(ToString::to_string));
-        line(page, "started", run.started_at.map(|at| format!("{} ago", format_age(at, clock::now()))));
-        line(page, "took", run.started_at.map(|_| took(run, clock::now())));
-        let tmux = run.pane.as_ref().map(|pane| format!("{} ({}), at {}", pane.place, pane.id, pane.socket));
-        line(page, "tmux", tmux);
-        line(page, "asks", run.question.as_ref().map(RunQuestion::line));
-        line(page, "shows", run.dialog.as_ref().map(RunDialog::line));
-        line(page, "choices", run.dialog.as_ref().map(|dialog| dialog.choices.join(", ")));
-        line(page, "answer", run.dialog.as_ref().map(|dialog| dialog.answer_command(&run.id)));
-        let answer = |question| answer_command(run, question, AnswerChoice::Allow);
-        line(page, "answer", run.question.as_ref().map(answer));
-        line(page, "doing", run.doing.clone());
-        let outside = Some(run.outside.join(", ")).filter(|outside| !outside.is_empty());
-        line(
-            page,
-            "outside",
-            outside.map(|files| format!("changed while it worked, by it or by others: {files}")),
-        );
-        line(page, "used", Some(used(run).join(", ")).filter(|used| !used.is_empty()));
-        let cost = match run.cost {
-            Cost::Unknown => {
-                "unknown: it was not reported, and there is no price to compute it from".to_string()
-            }
-            Cost::Computed(amount) => format!("{amount}, computed from the setting `prices`"),
-            Cost::Reported(amount) => format!("{amount}, as reported"),
-        };
-        line(page, "cost", Some(cost).filter(|_| run.state.is_final()));
-        line(page, "granted", granted_text(run));
-        page.line("");
-        page.line(style::dim("Task:"));
-        page.foreign_text(run.task.trim_end());
-        if let Some(result) = run.result.as_deref().filter(|result| !result.is_empty()) {
-            page.line("");
-            page.line(style::dim("Result:"));
-            page.foreign_text(result);
-        }
-    }
-}
-
-/// What it was granted, and by whom: `0.50usd by run k3f9xa`.
-fn granted_text(run: &Run) -> Option<String> {
-    let part = |kind: GrantKind| {
-        let by = match run.grant.by(kind) {
-            Some(Granter::Run(id)) => format!(" by run {id}"),
-            Some(Granter::Budget(_)) => " by the budget that a person set".to_string(),
-            None => String::new(),
-        };
-        let share = run.grant.of(kind)?;
-        let also = if share.also.is_some() { " and by the budget that a person set" } else { "" };
-        Some(format!("{}{by}{also}", amount_text(kind, share.amount)))
-    };
-    let parts: Vec<String> = GrantKind::ALL.into_iter().filter_map(part).collect();
-    Some(parts.join(", ")).filter(|text| !text.is_empty())
-}
-
-/// The first of the changed files, and how many there are.
-pub(super) fn changed_text(changed: &[String]) -> Option<String> {
-    const SHOWN: usize = 8;
-    let shown = changed.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    match changed.len() {
-        0 => Some("no file".to_string()),
-        count if count > SHOWN => Some(format!("{shown} and {} more", count - SHOWN)),
-        _ => Some(shown),
     }
 }
 
