@@ -32,7 +32,7 @@ pub struct WorkerTurns {
     pub is_ours: bool,
     /// How many turns of our prompts are over.
     pub ours_over: u32,
-    /// What it said last, if its harness tells that.
+    /// What it said at the end of the last turn that was reported as over, if its harness tells that.
     pub words: Option<String>,
 }
 
@@ -71,7 +71,6 @@ impl WorkerTurns {
         self.over = self.prompts;
         self.prompts += 1;
         self.is_ours = self.announced.take_if(|announced| announced.is_meant(mark)).is_some();
-        self.words = None;
     }
 
     fn end(&mut self, words: Option<&str>) {
@@ -164,6 +163,7 @@ mod tests {
         turns.end(None);
         assert_eq!((turns.ours_over, turns.words.as_deref()), (1, Some("one")), "an end is counted once");
         turns.begin("ours");
+        assert_eq!(turns.words.as_deref(), Some("one"), "its last words, if this turn has no end");
         turns.end(Some("for somebody else"));
         assert_eq!((turns.ours_over, turns.over), (1, 2));
     }

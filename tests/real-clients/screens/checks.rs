@@ -47,10 +47,7 @@ pub fn go(stage: &Stage<'_>, report: &mut Report) {
         return;
     }
     match reaches_tool(stage) {
-        Err(wrong) => {
-            tell(WORKS, Err(wrong));
-            return;
-        }
+        Err(wrong) => drop(tell(WORKS, Err(wrong))),
         Ok((pipe, answered)) => {
             match answered {
                 Some(answered) => drop(tell(ASKS, answered)),
@@ -101,7 +98,7 @@ fn works(stage: &Stage<'_>, pipe: File) -> Checked {
     ensure(refused["error"]["reason"] == "turn", || format!("while it works: {refused}"))?;
     drop(pipe);
     let done = stage.must(&["wait", "--for", NAME, "--until", "done", "--timeout", "60"])?;
-    ensure(done["state"] == "idle", || done.to_string())?;
+    ensure(done["agentState"] == "idle", || done.to_string())?;
     stage.until(NAME, &["idle"]).map(drop)
 }
 
@@ -141,8 +138,7 @@ fn interrupted(stage: &Stage<'_>) -> Checked {
 fn left(stage: &Stage<'_>, run: &Value) -> Checked {
     let (id, pane) =
         (run["id"].as_str().unwrap_or_default(), run["tmux"]["pane"].as_str().unwrap_or_default());
-    let harness = ravenry::harness::parse(stage.client()).and_then(ravenry::harness::support);
-    let command = harness.and_then(|it| it.screen()).map(|screen| screen.exit_command()).unwrap_or_default();
+    let command = stage.seat.exit_command();
     // Some put the interrupted prompt back into the line.
     stage.tmux(&["send-keys", "-t", pane, "C-u"]);
     stage.tmux(&["send-keys", "-t", pane, "-l", command]);

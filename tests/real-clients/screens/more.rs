@@ -66,7 +66,7 @@ fn killed(stage: &Stage<'_>, id: &str) -> Checked {
 fn limited(stage: &Stage<'_>) -> Checked {
     let message = json!({ "type": "error", "error": { "type": "rate_limit_error", "code": 429,
         "status": "RESOURCE_EXHAUSTED", "message": "You have hit your usage limit. Try again later." } });
-    let refusals = (0..40).map(|_| Step::refuse(429, message.clone())).collect();
+    let refusals: Vec<Step> = (0..40).map(|_| Step::refuse(429, message.clone())).collect();
     stage.worker.trial.server.play(stage.client(), refusals);
     let run = stage.start("Limited", "Ask your model.", &[])?;
     let id = run["id"].as_str().unwrap_or_default().to_string();

@@ -241,6 +241,14 @@ impl Seat {
         }
     }
 
+    /// What a person types to leave.
+    pub fn exit_command(&self) -> &'static str {
+        match self.client {
+            "codex" | "gemini" | "pi" => "/quit",
+            _ => "/exit",
+        }
+    }
+
     /// A call of a tool of our MCP server.
     pub fn tool(&self, client: &dyn Client, name: &str) -> Option<Call> {
         match self.client {
