@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::domain::screens::{CursorPlace, ScreenText};
-use crate::domain::{Agent, Liveness};
+use crate::domain::{Agent, Liveness, Pid};
+use crate::harness::ancestry;
 use crate::sys::environment::Home;
 use crate::sys::tmux::pane::PaneCapture;
 use crate::sys::tmux::{PaneId, TmuxPane, TmuxSocket};
@@ -27,6 +28,22 @@ pub(in crate::ops) fn screen_of(capture: &PaneCapture) -> ScreenText {
 /// and what is found out about that one says nothing about the agent.
 pub(in crate::ops) fn is_here(agent: &Agent) -> bool {
     process::liveness(&agent.process) == Liveness::Alive
+}
+
+/// Whether a pane shows the agent: it runs below the pane's first process, in the foreground. Some programs keep their
+/// sessions in a process without a terminal: then the same program is in the foreground.
+pub(in crate::ops) fn is_shown_below(pane: Pid, agent: &Agent) -> bool {
+    let pid = agent.process.pid();
+    if !ancestry::above(pid).contains(&pane) {
+        return false;
+    }
+    let is_same = |front: &Pid| {
+        let host = ancestry::named_host(*front).filter(|_| ancestry::above(*front).contains(&pane));
+        host.is_some_and(|host| Some(host.harness) == agent.harness)
+    };
+    let has_terminal = process::foreground_of(pid).is_some();
+    process::is_in_foreground(pid)
+        || !has_terminal && process::foreground_of(pane).as_ref().is_some_and(is_same)
 }
 
 /// The pane in which the agent's process was started. The pane may show another program by now.

@@ -7,8 +7,8 @@ use crate::domain::screens::{
     ProcessSign, ScreenReading, ScreenState, ScreenText, ScreenVerdict, VerdictBasis, decide,
 };
 use crate::domain::{Agent, Liveness};
+use crate::harness;
 use crate::harness::screen::ScreenReader;
-use crate::harness::{self, ancestry};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::Mesh;
@@ -16,7 +16,7 @@ use crate::sys::process;
 use crate::sys::tmux::pane::PaneCapture;
 use crate::sys::tmux::{TmuxError, TmuxPane};
 
-use super::agent_pane::{pane_of, screen_of};
+use super::agent_pane::{is_shown_below, pane_of, screen_of};
 use super::hook_facts::HookFacts;
 
 /// What one look at an agent showed.
@@ -145,8 +145,7 @@ fn look_at(agent: &Agent) -> Result<SeenPane, NoScreen> {
         TmuxError::NoPane(_) | TmuxError::NoServer(_) => NoScreen::PaneGone,
         error => NoScreen::Tmux(error),
     })?;
-    let pid = agent.process.pid();
-    if capture.is_dead || !process::is_in_foreground(pid) || !ancestry::above(pid).contains(&capture.pid) {
+    if capture.is_dead || !is_shown_below(capture.pid, agent) {
         return Err(NoScreen::AnotherProgram);
     }
     let screen = screen_of(&capture);

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use crate::domain::runs::{Run, RunQuestion};
 use crate::domain::screens::{Dialog, ScreenState, acting_character, reads_as_command};
 use crate::domain::{Agent, AgentName, Liveness, shell_word};
+use crate::harness;
 use crate::harness::screen::ScreenReader;
-use crate::harness::{self, ancestry};
 use crate::store::Mesh;
 use crate::sys::tmux::{PaneId, PaneInfo, TmuxError, TmuxPane, TmuxSocket};
 use crate::sys::{clock, process};
@@ -317,8 +317,7 @@ fn has_screen(addressee: &Addressee) -> bool {
 
 /// Whether the pane shows the agent: it runs there, in the foreground.
 fn is_shown(info: &PaneInfo, agent: &Agent) -> bool {
-    let pid = agent.process.pid();
-    !info.is_dead && process::is_in_foreground(pid) && ancestry::above(pid).contains(&info.pid)
+    !info.is_dead && agent_pane::is_shown_below(info.pid, agent)
 }
 
 /// Who is calling, if that one may type there: for a worker its parent, those above it, and people; for others people.

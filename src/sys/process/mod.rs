@@ -134,10 +134,20 @@ pub fn started_at(pid: Pid) -> Option<Timestamp> {
 
 /// Whether it is in the foreground of its terminal. `false` if unknown.
 pub fn is_in_foreground(pid: Pid) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
-    // Its process group, and the foreground process group of its terminal.
-    matches!((fields.get(2), fields.get(5)), (Some(own), Some(front)) if own == front)
+    groups_of(pid).is_some_and(|(own, front)| own == front)
+}
+
+/// The first process of the group that is in the foreground of its terminal. `None` if it has no terminal, or that is
+/// unknown.
+pub fn foreground_of(pid: Pid) -> Option<Pid> {
+    groups_of(pid).and_then(|(_, front)| Pid::new(front).ok())
+}
+
+/// Its process group, and the one in the foreground of its terminal.
+fn groups_of(pid: Pid) -> Option<(i64, i64)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit(") ").next()?.split(' ').collect();
+    Some((fields.get(2)?.parse().ok()?, fields.get(5)?.parse().ok()?))
 }
 
 /// Whether it is stopped (SIGSTOP). `false` if unknown.
