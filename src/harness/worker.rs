@@ -40,6 +40,12 @@ pub trait WorkerAdapter: Sync {
     /// The command line and all that belongs to it for a worker at a terminal. The task is not on it: it is typed.
     fn call_at_terminal(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder>;
 
+    /// Arguments before all others, for a worker at a terminal whose starter accepts that the folder is trusted, if the
+    /// program would otherwise heed the answer to its dialog only at its next start.
+    fn trusting_args(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The command line, without the program, that continues the session for a person at a terminal.
     fn interactive(&self, session: &str) -> Vec<OsString>;
 

@@ -75,6 +75,11 @@ impl WorkerAdapter for GeminiWorker {
         Ok(call)
     }
 
+    /// It asks whether the folder is trusted, and runs no hooks until the next start.
+    fn trusting_args(&self) -> &'static [&'static str] {
+        &["--skip-trust"]
+    }
+
     fn interactive(&self, session: &str) -> Vec<OsString> {
         vec!["--resume".into(), session.into()]
     }

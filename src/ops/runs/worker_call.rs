@@ -140,7 +140,10 @@ fn of_harness(
     };
     let call = called
         .map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, format!("{name}: {error}")))?;
-    let WorkerCall { args, env, files, session, permission_mode, dialogs, prompt } = call;
+    let WorkerCall { mut args, env, files, session, permission_mode, dialogs, prompt } = call;
+    if order.pane.as_ref().is_some_and(|pane| pane.is_trust_accepted) {
+        args.splice(0..0, adapter.trusting_args().iter().map(OsString::from));
+    }
     // A file that was written on Windows is text, too.
     let prompt =
         Some(prompt.replace("\r\n", "\n")).filter(|_| !wanted.task.trim().is_empty() && order.pane.is_some());

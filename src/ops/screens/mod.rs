@@ -5,6 +5,7 @@ pub(in crate::ops) mod agent_pane;
 pub mod down;
 pub mod guide;
 pub mod hook_facts;
+mod interrupting;
 pub mod look;
 pub(in crate::ops) mod project_session;
 pub mod seat;

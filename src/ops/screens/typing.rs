@@ -45,7 +45,7 @@ const MOST_MOVES: usize = 60;
 /// A pane into which nobody else types.
 pub(in crate::ops) struct HeldPane<'a> {
     pane: &'a TmuxPane,
-    reader: &'static dyn ScreenReader,
+    pub(super) reader: &'static dyn ScreenReader,
     /// Whether what is typed is not wanted any more. It is asked before each look.
     is_given_up: Option<&'a dyn Fn() -> bool>,
     _lock: PaneLock,
@@ -106,7 +106,7 @@ impl PromptObstacle {
     }
 
     /// What is in the way at this look.
-    fn at(look: &PaneLook) -> Option<Self> {
+    pub(super) fn at(look: &PaneLook) -> Option<Self> {
         let reading = &look.reading;
         if look.capture.is_in_mode {
             return Some(Self::ScrolledBack);
@@ -386,7 +386,7 @@ impl<'a> HeldPane<'a> {
     }
 
     /// Presses a key if the pane is as it was at that look. `false`: it has changed, and nothing was pressed.
-    fn press_still(&self, key: ScreenKey, look: &PaneLook) -> Result<bool, TypingError> {
+    pub(super) fn press_still(&self, key: ScreenKey, look: &PaneLook) -> Result<bool, TypingError> {
         match self.pane.press_if_shown(key.name(), &look.capture, &look.screen.key_target(&look.reading)) {
             Ok(()) => Ok(true),
             Err(TmuxError::Changed(_)) => Ok(false),
@@ -412,59 +412,6 @@ impl<'a> HeldPane<'a> {
                 return Err(TypingError::NotAnswered);
             }
             std::thread::sleep(LOOK_EVERY);
-        }
-    }
-
-    /// Ends the running turn. Returns what the pane shows afterwards.
-    pub(in crate::ops) fn interrupt(&self) -> Result<PaneLook, TypingError> {
-        let mut is_pressed = false;
-        'keys: for key in self.reader.interrupt_keys() {
-            let started = Instant::now();
-            loop {
-                let look = self.look()?;
-                match self.check_turn(&look) {
-                    // The first of them was enough.
-                    Err(TypingError::NoTurn) if is_pressed => break 'keys,
-                    turn => turn?,
-                }
-                if self.press_still(*key, &look)? {
-                    is_pressed = true;
-                    break;
-                }
-                if started.elapsed() > ANSWER_LIMIT {
-                    return Err(TypingError::Obstacle(PromptObstacle::Changed));
-                }
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-        let started = Instant::now();
-        let mut ended_looks = 0;
-        while started.elapsed() < ANSWER_LIMIT {
-            let look = self.look()?;
-            let is_over = look.reading.state.is_some_and(|state| state != ScreenState::Working);
-            ended_looks = if is_over { ended_looks + 1 } else { 0 };
-            if ended_looks >= 2 {
-                return Ok(look);
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-        Err(TypingError::NotInterrupted)
-    }
-
-    /// A turn must be running, and the keys must reach nothing else.
-    fn check_turn(&self, look: &PaneLook) -> Result<(), TypingError> {
-        match PromptObstacle::at(look) {
-            Some(PromptObstacle::Turn) => match &look.reading.prompt {
-                // The same keys may remove it.
-                PromptLine::Draft(_) => Err(TypingError::Obstacle(PromptObstacle::Draft)),
-                PromptLine::Empty | PromptLine::Hidden => Ok(()),
-            },
-            Some(
-                obstacle @ (PromptObstacle::Dialog(_)
-                | PromptObstacle::ScrolledBack
-                | PromptObstacle::UnknownScreen),
-            ) => Err(TypingError::Obstacle(obstacle)),
-            _ => Err(TypingError::NoTurn),
         }
     }
 }

@@ -35,7 +35,7 @@ pub fn go(stage: &Stage<'_>, report: &mut Report) {
         report.check(stage.client(), check, result, &|| stage.evidence());
         is_sound
     };
-    stage.play(vec![Step::call(stage.shell(&format!("cat {PIPE}"))), Step::say("It was slow.")]);
+    stage.play(vec![Step::call(stage.shell(&asking(stage))), Step::say("It was slow.")]);
     let task = format!("Please be slow.\n{AWKWARD}");
     let mut run = Value::Null;
     let launched = stage.start(NAME, &task, &[]).and_then(|started| {
@@ -47,11 +47,14 @@ pub fn go(stage: &Stage<'_>, report: &mut Report) {
         return;
     }
     match reaches_tool(stage) {
-        Err(wrong) => drop(tell(WORKS, Err(wrong))),
+        Err(wrong) => _ = tell(WORKS, Err(wrong)),
         Ok((pipe, answered)) => {
             match answered {
-                Some(answered) => drop(tell(ASKS, answered)),
-                None => report.skip(ASKS, "it asks nothing about a command that only reads"),
+                Some(answered) => _ = tell(ASKS, answered),
+                None if stage.seat.dialog.is_some() => {
+                    _ = tell(ASKS, Err("it has asked nothing".to_string()));
+                }
+                None => report.skip(ASKS, "it never asks"),
             }
             let mut tell = |check: &str, result: Checked| {
                 report.check(stage.client(), check, result, &|| stage.evidence());
@@ -62,6 +65,14 @@ pub fn go(stage: &Stage<'_>, report: &mut Report) {
             tell(INTERRUPTED, interrupted(stage));
             tell(LEFT, left(stage, &run));
         }
+    }
+}
+
+/// A command that reads from the pipe, and that a client which ever asks asks about.
+fn asking(stage: &Stage<'_>) -> String {
+    match stage.client() {
+        "codex" => format!("touch asked && cat {PIPE}"),
+        _ => format!("dd if={PIPE} of=copied"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A scene in which `msg run --tmux` finds one client, and a tmux server of its own.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -65,7 +66,12 @@ impl<'a> Stage<'a> {
     /// Starts a worker of that name on a task, which it has taken then. Returns its run.
     pub fn start(&self, name: &str, task: &str, more: &[&str]) -> Checked<Value> {
         let args = ["run", "edits", task, "--tmux", "--detach", "--name", name];
-        Ok(self.must(&[&args, more].concat())?["run"].clone())
+        Ok(self.must(&[&args, self.trusting(), more].concat())?["run"].clone())
+    }
+
+    /// Nobody has told Gemini before that the folder is trusted: that dialog is answered here.
+    pub fn trusting(&self) -> &'static [&'static str] {
+        if self.client() == "gemini" { &["--accept-trust"] } else { &[] }
     }
 
     pub fn look(&self, name: &str) -> Value {
@@ -99,8 +105,11 @@ impl<'a> Stage<'a> {
         requests
     }
 
-    /// The text is in the conversation as it is, once.
+    /// The text is in the conversation as it is, once. Copilot puts a long one into a file, and its model gets the path.
     pub fn is_taken_once(&self, text: &str) -> Checked {
+        if self.client() == "copilot" && text.len() > 30_000 {
+            return self.is_in_one_file(text);
+        }
         let last = wait::until("its model has the prompt", PATIENCE, || {
             self.turns().pop().filter(|turn| turn.count(text) > 0)
         });
@@ -112,6 +121,21 @@ impl<'a> Stage<'a> {
         })?;
         let times = last.count(text);
         ensure(times == 1, || format!("its model has the prompt {times} times"))
+    }
+
+    fn is_in_one_file(&self, text: &str) -> Checked {
+        let dir = self.worker.trial.scene.home().join(".copilot/session-state");
+        let paths = wait::until("its model has the path", PATIENCE, || {
+            let named = |path: &PathBuf| {
+                let path = path.display().to_string();
+                self.turns().last().is_some_and(|turn| turn.count(&path) == 1)
+            };
+            let paths: Vec<PathBuf> = files_below(&dir).into_iter().filter(named).collect();
+            (!paths.is_empty()).then_some(paths)
+        })?;
+        let has_text =
+            |path: &PathBuf| fs::read_to_string(path).is_ok_and(|content| content.trim() == text.trim());
+        ensure(paths.len() == 1 && has_text(&paths[0]), || format!("{paths:?} are not the text"))
     }
 
     /// What a person does in tmux.
@@ -140,6 +164,11 @@ impl<'a> Stage<'a> {
         let none = Ended { code: None, stdout: String::new(), stderr: String::new() };
         format!("{screens}\n{} turns\n{}", self.turns().len(), self.worker.evidence(&none))
     }
+}
+
+fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
 impl Drop for Stage<'_> {
