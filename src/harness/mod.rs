@@ -105,6 +105,9 @@ pub trait HarnessSupport: Sync {
     /// The directory of the user's settings.
     fn config_dir(&self, home: &Home) -> PathBuf;
 
+    /// The directory of the user's skills: a folder for each, with `SKILL.md` in it.
+    fn skills_dir(&self, home: &Home) -> PathBuf;
+
     /// The user's files that get our hooks, in the order in which they are written.
     fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget>;
 

@@ -3,6 +3,7 @@
 mod crashes;
 mod doctor;
 mod files;
+mod guide;
 mod joining;
 mod lives;
 mod merging;
@@ -97,6 +98,20 @@ fn text(env: &TestEnvironment, name: &str) -> String {
 /// Writes a file beneath the home.
 fn give(env: &TestEnvironment, name: &str, text: &str) {
     put(&at(env, name), text);
+}
+
+/// Gives a file of ours other content, which the records say that we wrote.
+fn rewritten_by_us(env: &TestEnvironment, name: &str, old: &str) {
+    let now = text(env, name);
+    let [now_hash, old_hash] = [now.as_str(), old].map(|it| ravenry::domain::sha256(it.as_bytes()));
+    for entry in fs::read_dir(at(env, ".local/state/ravenry-installs")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|it| it == "json") {
+            let record = fs::read_to_string(&path).unwrap();
+            fs::write(&path, record.replace(&now_hash, &old_hash)).unwrap();
+        }
+    }
+    give(env, name, old);
 }
 
 /// Copies the program to a path of its own.

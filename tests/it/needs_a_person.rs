@@ -127,6 +127,7 @@ fn installing_and_uninstalling() {
     refused(&mut shell, "msg install claude", "msg install claude");
     refused(&mut shell, "msg install all --no-mcp --as Alice", "msg install all --no-mcp");
     refused(&mut shell, "msg install claude --statusline", "msg install claude --statusline");
+    refused(&mut shell, "msg install pi --guide --no-mcp", "msg install pi --guide --no-mcp");
     // The diff shows lines of the settings that the model may not be allowed to read.
     let dry = shell.run("msg install claude --dry-run --json").expect_code(1);
     assert!(!dry.to_string().contains("token-1"), "{dry}");

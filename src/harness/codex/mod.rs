@@ -76,6 +76,11 @@ impl HarnessSupport for Codex {
         install::config_dir(home)
     }
 
+    /// The place that Codex documents, `~/.agents/skills`, is also read by others, which would have it twice then.
+    fn skills_dir(&self, home: &Home) -> PathBuf {
+        install::config_dir(home).join("skills")
+    }
+
     fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
         install::user_targets(place)
     }

@@ -34,7 +34,7 @@ pub enum InstalledPart {
     Entries { harness: Harness, dialect: Dialect, entries: Vec<SettingsFileEntry> },
     /// A part that is none of the others.
     Custom(Rc<dyn CustomPart>),
-    /// A file that is ours alone, recognised by its first line.
+    /// A file that is ours alone, recognised by its first line, or by the second if it begins with front matter.
     Own(String),
     /// A line in a file of lines.
     Line(String),
@@ -309,8 +309,12 @@ impl InstalledPart {
 }
 
 fn is_own(bytes: &[u8], content: &str) -> bool {
-    let first = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec();
-    first(bytes) == first(content.as_bytes())
+    // Every file with front matter begins with the same line.
+    let mark = |bytes: &[u8]| {
+        let mut lines = bytes.split(|byte| *byte == b'\n');
+        lines.find(|line| *line != b"---").unwrap_or_default().to_vec()
+    };
+    mark(bytes) == mark(content.as_bytes())
 }
 
 fn not_ours() -> EditError {

@@ -58,6 +58,10 @@ impl HarnessSupport for QwenCode {
         install::config_dir(home)
     }
 
+    fn skills_dir(&self, home: &Home) -> PathBuf {
+        install::config_dir(home).join("skills")
+    }
+
     fn user_targets(&self, place: &InstallContext<'_>) -> Vec<InstallTarget> {
         install::user_targets(place)
     }

@@ -200,15 +200,7 @@ fn a_file_of_another_version_is_known_by_its_record() {
         let before = tree(&env.home());
         install(&env, harness);
         let (now, old) = (text(&env, file), "// from another version\n");
-        let [now_hash, old_hash] = [now.as_str(), old].map(|it| ravenry::domain::sha256(it.as_bytes()));
-        for entry in fs::read_dir(at(&env, ".local/state/ravenry-installs")).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_some_and(|it| it == "json") {
-                let record = fs::read_to_string(&path).unwrap();
-                fs::write(&path, record.replace(&now_hash, &old_hash)).unwrap();
-            }
-        }
-        give(&env, file, old);
+        rewritten_by_us(&env, file, old);
         let said = env.run(&["doctor"]).stdout;
         assert!(said.contains(&format!("`msg install {harness}`")), "{harness}: {said}");
         assert_eq!(install(&env, harness), [file]);

@@ -38,6 +38,7 @@ Examples:
   msg install {name} --project  for this project alone, in files that stay out of its repository
   msg install {name} --statusline
                                 with `msg statusline` in its status line, unless you have one of your own
+  msg install {name} --guide    with the text of `msg look --guide` as a skill
   msg install tmux              `msg statusline` in tmux's status bar, about the agent of the pane", name = texts::example()))]
 pub(in crate::faces::cli) struct InstallArgs {
     /// The harness, `all` that are found, or tmux
@@ -50,6 +51,9 @@ pub(in crate::faces::cli) struct InstallArgs {
     join: bool,
     #[arg(long, help = format!("Also set {}'s status line", texts::titles_with_status_line()))]
     statusline: bool,
+    /// Also install the guide for watching other agents, as a skill
+    #[arg(long)]
+    guide: bool,
     /// Do not register the MCP server (agents with a shell do not need it)
     #[arg(long)]
     no_mcp: bool,
@@ -91,6 +95,7 @@ impl InstallScopeArgs {
             is_for_project: self.project,
             execution: if self.dry_run { Execution::DryRun } else { Execution::Apply },
             wants_mcp: true,
+            wants_guide: false,
             wants_join: false,
         }
     }
@@ -104,15 +109,18 @@ pub(super) fn run(
     errors: Vec<CommandError>,
 ) -> Result<CommandOutput, CommandError> {
     let Some(which) = args.harness else {
-        if args.join {
-            return Err(CommandError::new(CommandErrorKind::Usage, "`--join` needs HARNESS")
-                .hint("`msg install all --join` installs into all that are found"));
+        for (is_given, flag) in [(args.join, "--join"), (args.guide, "--guide")] {
+            if is_given {
+                return Err(CommandError::new(CommandErrorKind::Usage, format!("`{flag}` needs HARNESS"))
+                    .hint(format!("`msg install all {flag}` installs into all that are found")));
+            }
         }
         return Ok(HarnessStates(install::overview(ctx)).into());
     };
     let options = InstallOptions {
         wants_statusline: args.statusline,
         wants_mcp: !args.no_mcp,
+        wants_guide: args.guide,
         wants_join: args.join,
         ..args.options.wish(which)
     };
@@ -121,6 +129,14 @@ pub(super) fn run(
             CommandErrorKind::Usage,
             "`--join` is about sessions of a harness: tmux has none",
         ));
+    }
+    if options.wants_guide && options.recipient == Some(InstallDestination::Tmux) {
+        let text = "`--guide` is a skill for the model of a harness: tmux has none";
+        return Err(CommandError::new(CommandErrorKind::Usage, text));
+    }
+    if options.wants_guide && options.is_for_project {
+        let text = "`--guide` is installed for yourself, in every project";
+        return Err(CommandError::new(CommandErrorKind::Usage, text).hint("leave out `--project`"));
     }
     let has_none = |recipient: InstallDestination| match recipient {
         InstallDestination::Harness(harness) => {

@@ -15,6 +15,7 @@ use crate::sys::program::{is_program, is_same, on_path, own};
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::health_check::{DoctorMode, HealthCheck};
+use crate::ops::setup::install::guide::{self, GuideWish};
 use crate::ops::setup::install::plan::{InstallDirection, InstallPlan, PlannedFile};
 use crate::ops::setup::install::{absence, msg_program, original_file, shown};
 
@@ -159,6 +160,7 @@ fn look(place: &InstallContext<'_>, support: &dyn HarnessSupport, installs: &Ins
         let without = InstallContext { wants_mcp: false, ..place.clone() };
         targets = without.targets(support).unwrap_or(targets);
     }
+    targets.extend(guide::target(place, harness.into(), GuideWish::WhereItIs, installs));
     let is_project = matches!(place.scope, InstallScope::Project(_));
     let mend = format!("`msg install {}`", place.name(harness));
     let plan = InstallPlan { recipient: harness.into(), targets, tree: None, way: InstallDirection::Install };

@@ -5,6 +5,7 @@
 //! before all of it is known to fit; each record is written before the file that it describes.
 
 mod doctor_checks;
+mod guide;
 mod msg_program;
 mod original_file;
 mod plan;
@@ -25,6 +26,7 @@ use crate::ops::context::home_and_cwd;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person_required;
 use crate::ops::setup::Execution;
+use guide::GuideWish;
 use plan::{InstallDirection, InstallPlan};
 
 pub(in crate::ops) use doctor_checks::checks;
@@ -77,6 +79,8 @@ pub struct InstallOptions {
     pub execution: Execution,
     /// Also install the MCP server.
     pub wants_mcp: bool,
+    /// Also install the guide for watching other agents, as a skill.
+    pub wants_guide: bool,
     /// Let sessions join automatically. The caller does that; here it only appears in the command line shown to a
     /// person.
     pub wants_join: bool,
@@ -90,6 +94,7 @@ impl InstallOptions {
         for (is_wanted, flag) in [
             (self.wants_join, " --join"),
             (self.wants_statusline, " --statusline"),
+            (self.wants_guide, " --guide"),
             (!self.wants_mcp, " --no-mcp"),
             (self.is_for_project, " --project"),
             (self.execution == Execution::DryRun, " --dry-run"),
@@ -143,6 +148,10 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
         wants_statusline: options.wants_statusline,
         wants_mcp: options.wants_mcp,
     };
+    let wish = match way {
+        InstallDirection::Install if !options.wants_guide => GuideWish::WhereItIs,
+        _ => GuideWish::Wanted,
+    };
     let installs = InstallRecords::of(&home);
     let mut done = InstallOutcome::default();
     let one = options.recipient;
@@ -156,7 +165,12 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
             done.skipped.push((recipient, reason));
             continue;
         }
-        let targets = match targets(&place, recipient, way) {
+        let list = || -> Result<Vec<InstallTarget>, TargetsError> {
+            let mut targets = targets(&place, recipient, way)?;
+            targets.extend(guide::target(&place, recipient, wish, &installs));
+            Ok(targets)
+        };
+        let targets = match list() {
             Err(TargetsError::Command(error)) => return Err(error),
             Err(reason) if one.is_none() => {
                 done.skipped.push((recipient, reason.to_string()));
@@ -172,8 +186,8 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
         let tree = tree.as_ref().filter(|_| options.is_for_project);
         let plan = targets.map(|targets| InstallPlan { recipient, targets, tree, way });
         let carried_out = plan.and_then(|plan| {
-            let list = || self::targets(&place, recipient, way).map_err(|error| error.of(recipient));
-            let mut changes = plan.carry_out(&installs, options.execution, list)?;
+            let list_again = || list().map_err(|error| error.of(recipient));
+            let mut changes = plan.carry_out(&installs, options.execution, list_again)?;
             // Remove a server that was installed before and is not wanted now.
             if let InstallDestination::Harness(harness) = recipient
                 && !options.wants_mcp

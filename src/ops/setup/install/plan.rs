@@ -379,7 +379,7 @@ fn refuse(
     if matches!(part, InstalledPart::Own(_)) {
         let text = format!("`{}` is there already, and {}", shown(path), refusal.reason);
         return CommandError::new(CommandErrorKind::BadConfig, text)
-            .hint(format!("move it away, then `msg install {recipient}`; nothing of {recipient} was changed"))
+            .hint(format!("move it away, then try again; nothing of {recipient} was changed"))
             .fact("file", shown(path));
     }
     CommandError::new(CommandErrorKind::BadConfig, format!("`{}` can't be read: {refusal}", shown(path)))
