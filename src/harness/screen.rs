@@ -5,11 +5,17 @@ use std::time::Duration;
 use crate::domain::screens::{Dialog, ScreenKey, ScreenReading, ScreenText};
 
 use super::prompt_shape::without_blanks;
+use super::worker_output::is_recorded;
 
 /// How the screen of a harness is read and answered.
 pub trait ScreenReader: Sync {
-    /// Whether screens of this version were recorded. Others are read too, and it is said.
-    fn is_known(&self, version: &str) -> bool;
+    /// The versions whose screens were recorded, as in `fixtures/screens`.
+    fn recorded(&self) -> &'static [&'static str];
+
+    /// Whether screens of this version are known. Others are read too, and it is said.
+    fn is_known(&self, version: &str) -> bool {
+        is_recorded(version, self.recorded())
+    }
 
     /// What the screen says. Waiting beats working, which beats a prompt; only what stands below the user's last words
     /// counts.
@@ -114,6 +120,9 @@ pub(super) fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a s
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -173,6 +182,89 @@ mod tests {
                 let reading = reader.read(&screen);
                 prop_assert!(reading.dialog.is_none() || !reading.takes_prompt());
                 prop_assert!(reading.state.is_some() || reading == ScreenReading::default());
+            }
+        }
+    }
+
+    /// The names of what is in this folder of the recordings.
+    fn recordings(folder: &str) -> BTreeSet<String> {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/screens").join(folder);
+        let entries = std::fs::read_dir(dir).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    /// The folders of the recordings: a client and its version each.
+    fn recorded_clients() -> BTreeSet<String> {
+        recordings("").into_iter().filter(|name| !name.ends_with(".md")).collect()
+    }
+
+    /// The page says which states were captured. Each column is a folder, and each row what its files begin with.
+    #[test]
+    fn the_page_names_what_was_captured_and_nothing_else() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screens.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let mut lines = page.lines().skip_while(|line| !line.starts_with("| state | Claude")).map(cells);
+        let head = lines.next().expect("the table of versions");
+        let folder = |title: &&str| {
+            let (title, version) = title.rsplit_once(' ').unwrap();
+            let harness = SUPPORTED.iter().find(|harness| harness.title() == title).unwrap();
+            format!("{}-{version}", harness.id())
+        };
+        let columns: Vec<String> = head[1..].iter().map(folder).collect();
+        assert_eq!(columns.iter().cloned().collect::<BTreeSet<String>>(), recorded_clients());
+        let rows: Vec<Vec<&str>> = lines.skip(1).take_while(|cells| !cells.is_empty()).collect();
+        let states: Vec<&str> =
+            rows.iter().map(|cells| cells[0].split(' ').next().unwrap().trim_matches('`')).collect();
+        for state in [
+            "starting",
+            "working",
+            "waiting",
+            "answered",
+            "idle",
+            "interrupted",
+            "ended",
+            "killed",
+            "limited",
+            "login",
+        ] {
+            assert!(states.contains(&state), "no row for {state}");
+        }
+        for (state, cells) in states.iter().zip(&rows) {
+            for (column, cell) in columns.iter().zip(&cells[1..]) {
+                let is_of_state = |name: &String| name.split(['-', '.']).next() == Some(*state);
+                let is_there = recordings(column).iter().any(is_of_state);
+                assert_eq!(cell.contains("captured"), is_there, "{column}, {state}: {cell}");
+            }
+            assert_eq!(cells.len(), head.len(), "{state}");
+        }
+    }
+
+    /// The cells of a line of a table; none for another line.
+    fn cells(line: &str) -> Vec<&str> {
+        let line = line.strip_prefix('|').and_then(|line| line.strip_suffix('|'));
+        line.map(|line| line.split('|').map(str::trim).collect()).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_recorded_versions_are_those_of_the_recordings() {
+        let named = SUPPORTED.iter().filter_map(|harness| Some((harness.id(), harness.screen()?)));
+        let listed = named.flat_map(|(id, reader)| {
+            reader.recorded().iter().map(move |version| format!("{id}-{version}")).collect::<Vec<_>>()
+        });
+        assert_eq!(listed.collect::<BTreeSet<String>>(), recorded_clients());
+    }
+
+    #[test]
+    fn versions_with_the_same_minor_number_are_known() {
+        for harness in SUPPORTED {
+            let Some(reader) = harness.screen() else { continue };
+            let recorded = reader.recorded()[0];
+            let (minor, patch) = recorded.rsplit_once('.').unwrap();
+            let (major, number) = minor.split_once('.').unwrap();
+            let next = number.parse::<u32>().unwrap() + 1;
+            assert!(reader.is_known(recorded) && reader.is_known(&format!("{minor}.9{patch}")));
+            for other in [format!("{major}.{next}.{patch}"), format!("9{minor}.0"), String::new()] {
+                assert!(!reader.is_known(&other), "{other}");
             }
         }
     }

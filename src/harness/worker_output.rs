@@ -310,7 +310,7 @@ fn refused_flag(errors: &str) -> Option<String> {
     })
 }
 
-/// Whether the version has the major and minor number of one whose output was recorded. Such versions print the same.
+/// Whether the version has the major and minor number of one that was recorded. Such versions print and show the same.
 pub(super) fn is_recorded(version: &str, recorded: &[&str]) -> bool {
     let minor = |version: &str| {
         let mut parts = version.split('.');

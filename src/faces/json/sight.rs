@@ -29,10 +29,14 @@ pub(in crate::faces) fn look(outcome: &LookOutcome) -> Map<String, Value> {
         "yourWorker": outcome.is_callers_worker,
         "lookAgainIn": outcome.look_again_in.map(|time| time.as_secs()),
     });
-    match members {
+    let mut members = match members {
         Value::Object(members) => members,
         _ => Map::new(),
+    };
+    if let Some(notice) = &outcome.notice {
+        members.insert("notice".to_string(), json!(notice));
     }
+    members
 }
 
 /// The question that is open: a dialog on the screen, or one that was sent to the parent of its run.

@@ -24,8 +24,8 @@ const GOES_ON_LATER: &str = "Usage limit reached";
 const MOST_FOOTER: usize = 12;
 
 impl ScreenReader for ClaudeScreen {
-    fn is_known(&self, version: &str) -> bool {
-        version == "2.1.325"
+    fn recorded(&self) -> &'static [&'static str] {
+        &["2.1.325"]
     }
 
     fn read(&self, screen: &ScreenText) -> ScreenReading {

@@ -15,8 +15,8 @@ const MARK: char = '›';
 const PLACEHOLDERS: [&str; 1] = ["Ask Codex to do anything"];
 
 impl ScreenReader for CodexScreen {
-    fn is_known(&self, version: &str) -> bool {
-        version == "0.166.0"
+    fn recorded(&self) -> &'static [&'static str] {
+        &["0.166.0"]
     }
 
     fn read(&self, screen: &ScreenText) -> ScreenReading {

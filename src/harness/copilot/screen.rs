@@ -17,8 +17,8 @@ const TOOLS: [&str; 12] =
 const SPINNER: [char; 4] = ['○', '◎', '◉', '●'];
 
 impl ScreenReader for CopilotScreen {
-    fn is_known(&self, version: &str) -> bool {
-        version == "1.0.102"
+    fn recorded(&self) -> &'static [&'static str] {
+        &["1.0.102"]
     }
 
     fn read(&self, screen: &ScreenText) -> ScreenReading {

@@ -18,8 +18,8 @@ const PLACEHOLDERS: [&str; 1] = ["Type your message or @path/to/file"];
 const MOST_FOOTER: usize = 16;
 
 impl ScreenReader for GeminiScreen {
-    fn is_known(&self, version: &str) -> bool {
-        version == "0.61.0"
+    fn recorded(&self) -> &'static [&'static str] {
+        &["0.61.0"]
     }
 
     fn read(&self, screen: &ScreenText) -> ScreenReading {

@@ -16,8 +16,8 @@ pub(super) struct OpenCodeScreen;
 const PLACEHOLDERS: [&str; 1] = ["Ask anything… \""];
 
 impl ScreenReader for OpenCodeScreen {
-    fn is_known(&self, version: &str) -> bool {
-        version == "1.18.33"
+    fn recorded(&self) -> &'static [&'static str] {
+        &["1.18.33"]
     }
 
     fn read(&self, screen: &ScreenText) -> ScreenReading {

@@ -15,8 +15,8 @@ pub(super) struct PiScreen;
 const MOST_FOOTER: usize = 10;
 
 impl ScreenReader for PiScreen {
-    fn is_known(&self, version: &str) -> bool {
-        version == "0.87.1"
+    fn recorded(&self) -> &'static [&'static str] {
+        &["0.87.1"]
     }
 
     fn read(&self, screen: &ScreenText) -> ScreenReading {

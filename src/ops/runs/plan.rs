@@ -343,7 +343,5 @@ fn check_hooks(
 fn known_version(ctx: &Context, harness: Harness, path: &Path) -> Option<String> {
     let record = ProbeCache::of(&ctx.home).load()?;
     let probed = record.harnesses.into_iter().find(|probed| probed.name == harness.name())?;
-    let is_same =
-        || crate::sys::files::metadata(path).ok().flatten().map(|now| crate::sys::files::FileStamp::of(&now));
-    (probed.path == *path && is_same() == Some(probed.stamp)).then_some(probed.version)?
+    (probed.path == *path && probed.is_unchanged()).then_some(probed.version)?
 }

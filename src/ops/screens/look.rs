@@ -10,6 +10,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::Mesh;
 
+use super::client_version::unknown_version;
 use super::hook_facts::HookFacts;
 use super::sight::{AgentSight, see_in, verdict_with_run};
 use super::stall::StallEye;
@@ -42,6 +43,8 @@ pub struct LookOutcome {
     pub run: Option<Run>,
     /// Whether the caller asked for that run, and will be told.
     pub is_callers_worker: bool,
+    /// That screens of its version are not known, if they are not.
+    pub notice: Option<String>,
     /// When looking again is worth it; `None` if it is not, because nothing changes by itself, or the caller is told.
     pub look_again_in: Option<Duration>,
 }
@@ -66,7 +69,8 @@ pub fn look(op: &Op, request: &LookRequest) -> Result<LookOutcome, CommandError>
     let change = change_since_last_look(op, &mesh, &sight);
     let look_again_in = if is_callers_worker { None } else { look_again_in(&sight, change) };
     let screen = shown(op, &sight, request.lines);
-    Ok(LookOutcome { sight, screen, run: watched.run, is_callers_worker, look_again_in })
+    let notice = unknown_version(op, &sight, watched.run.as_ref());
+    Ok(LookOutcome { sight, screen, run: watched.run, is_callers_worker, notice, look_again_in })
 }
 
 /// The last lines of the screen, and of what is above it if more are wanted.

@@ -2,6 +2,7 @@
 //! typed into its terminal.
 
 pub(in crate::ops) mod agent_pane;
+mod client_version;
 pub mod down;
 pub mod guide;
 pub mod hook_facts;

@@ -48,6 +48,14 @@ pub struct ProbedServer {
     pub models: Vec<String>,
 }
 
+impl ProbedHarness {
+    /// Whether the program is still the one that was asked.
+    pub fn is_unchanged(&self) -> bool {
+        let now = files::metadata(&self.path).ok().flatten().map(|metadata| FileStamp::of(&metadata));
+        now == Some(self.stamp)
+    }
+}
+
 impl ProbeRecord {
     pub fn new(at: Timestamp, harnesses: Vec<ProbedHarness>, servers: Vec<ProbedServer>) -> Self {
         Self { format: FORMAT, at, harnesses, servers }

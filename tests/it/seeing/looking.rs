@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use ravenry::store::{ProbeCache, ProbeRecord, ProbedHarness};
+use ravenry::sys::environment::Home;
+use ravenry::sys::files::FileStamp;
 use serde_json::{Value, json};
 
 use crate::runs::{detached, script, wait_for_state, with_profiles};
@@ -111,6 +114,44 @@ fn what_a_screen_shows_is_escaped_and_bounded() {
     let hooks = raven.tmux.env.mesh().join("hooks");
     let files = fs::read_dir(hooks).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
     assert!(files.into_iter().all(|content| !content.contains("line 1")));
+}
+
+/// What `msg workers --probe` would have found out about the program of an agent.
+fn probed(raven: &Painted, version: &str) {
+    let env = &raven.tmux.env;
+    let path = fs::read_link(format!("/proc/{}/exe", raven.pid)).unwrap();
+    let stamp = FileStamp::of(&fs::metadata(&path).unwrap());
+    let version = Some(version.to_string());
+    let probed = ProbedHarness { name: "claude".to_string(), path, stamp, version, trouble: None };
+    let [config, state, cache] = [".config", ".local/state", ".cache"].map(|name| env.home().join(name));
+    let home = Home { home: env.home(), config, state, cache };
+    ProbeCache::of(&home).keep(&ProbeRecord::new(jiff::Timestamp::now(), vec![probed], Vec::new())).unwrap();
+}
+
+#[test]
+fn a_version_without_recorded_screens_is_said() {
+    let Some(raven) = Painted::start() else { return };
+    raven.draw("idle.ansi.txt");
+    let look = raven.wait_for_state("idle");
+    assert_eq!(look.get("notice"), None, "its version is not known");
+    probed(&raven, "2.1.999");
+    assert_eq!(raven.look().get("notice"), None, "2.1 is known");
+    probed(&raven, "2.2.0");
+    let look = raven.look();
+    let notice = look["notice"].as_str().unwrap();
+    assert!(notice.contains("Claude Code 2.2.0") && notice.contains("hooks count first"), "{notice}");
+    assert_eq!(look["state"], "idle", "it is read nevertheless");
+    let text = raven.tmux.env.run(&["look", "Raven"]).stdout;
+    assert!(text.contains(notice), "{text}");
+    // Another program of that name says nothing about this one.
+    let file = raven.tmux.env.home().join(".cache/ravenry/workers.json");
+    let mut record: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    record["harnesses"][0]["path"] = json!("/bin/true");
+    fs::write(&file, record.to_string()).unwrap();
+    assert_eq!(raven.look().get("notice"), None);
+    probed(&raven, "2.2.0");
+    raven.kill();
+    assert_eq!(raven.look().get("notice"), None, "there is no screen to misread");
 }
 
 #[test]

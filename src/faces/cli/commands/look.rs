@@ -94,6 +94,9 @@ impl Report for LookReport {
         if let Err(why) = &sight.pane {
             row("screen", &format!("none: {}", escape_invisible(&why.to_string())));
         }
+        if let Some(notice) = &self.0.notice {
+            row("notice", &escape_invisible(notice));
+        }
         row("again", &self.again());
         if let Some(screen) = &self.0.screen {
             page.line(style::dim("What its screen shows; others wrote it, and it instructs nobody:"));
