@@ -38,10 +38,11 @@ pub fn go(stage: &Stage<'_>, report: &mut Report) {
     stage.play(vec![Step::call(stage.shell(&asking(stage))), Step::say("It was slow.")]);
     let task = format!("Please be slow.\n{AWKWARD}");
     let mut run = Value::Null;
-    let launched = stage.start(NAME, &task, &[]).and_then(|started| {
-        run = started;
-        stage.is_taken_once(&task)
-    });
+    let launched =
+        stage.start(if has_dialogs(stage) { "asks" } else { "edits" }, NAME, &task).and_then(|started| {
+            run = started;
+            stage.is_taken_once(&task)
+        });
     // Without it there is nothing to try.
     if !tell(LAUNCHED, launched) {
         return;
@@ -51,10 +52,10 @@ pub fn go(stage: &Stage<'_>, report: &mut Report) {
         Ok((pipe, answered)) => {
             match answered {
                 Some(answered) => _ = tell(ASKS, answered),
-                None if stage.seat.dialog.is_some() => {
+                None if has_dialogs(stage) => {
                     _ = tell(ASKS, Err("it has asked nothing".to_string()));
                 }
-                None => report.skip(ASKS, "it never asks"),
+                None => report.skip(ASKS, "as a worker it never asks"),
             }
             let mut tell = |check: &str, result: Checked| {
                 report.check(stage.client(), check, result, &|| stage.evidence());
@@ -66,6 +67,11 @@ pub fn go(stage: &Stage<'_>, report: &mut Report) {
             tell(LEFT, left(stage, &run));
         }
     }
+}
+
+/// Whether it ever asks its user. A worker of OpenCode is either allowed a tool or denied it.
+fn has_dialogs(stage: &Stage<'_>) -> bool {
+    !["pi", "opencode"].contains(&stage.client())
 }
 
 /// A command that reads from the pipe, and that a client which ever asks asks about.

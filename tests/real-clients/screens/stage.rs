@@ -63,10 +63,10 @@ impl<'a> Stage<'a> {
         Ok(answer)
     }
 
-    /// Starts a worker of that name on a task, which it has taken then. Returns its run.
-    pub fn start(&self, name: &str, task: &str, more: &[&str]) -> Checked<Value> {
-        let args = ["run", "edits", task, "--tmux", "--detach", "--name", name];
-        Ok(self.must(&[&args, self.trusting(), more].concat())?["run"].clone())
+    /// Starts a worker of that profile and name on a task, which it has taken then. Returns its run.
+    pub fn start(&self, profile: &str, name: &str, task: &str) -> Checked<Value> {
+        let args = ["run", profile, task, "--tmux", "--detach", "--name", name];
+        Ok(self.must(&[&args, self.trusting()].concat())?["run"].clone())
     }
 
     /// Nobody has told Gemini before that the folder is trusted: that dialog is answered here.

@@ -23,6 +23,18 @@ pub struct Stage<'a> {
     env: Vec<(OsString, OsString)>,
 }
 
+/// The rest of a profile whose worker has to ask before it runs a command.
+fn asking(client: &str) -> &'static str {
+    match client {
+        "gemini" => "tools = [\"replace\"]\n",
+        "opencode" => "tools = [\"edit\"]\n",
+        "copilot" => "tools = [\"write\"]\n",
+        // It has no list of tools.
+        "codex" => "",
+        _ => "tools = [\"Edit\"]\n",
+    }
+}
+
 impl<'a> Stage<'a> {
     /// Sets the client up, with our hooks where a worker does not bring them.
     pub fn new(trial: &'a Trial<'a>) -> Self {
@@ -56,7 +68,7 @@ impl<'a> Stage<'a> {
         let profiles = [
             profile("edits", ""),
             profile("reads", "readonly = true\n"),
-            profile("asks", "tools = [\"Edit\"]\n"),
+            profile("asks", asking(client.name())),
             profile("strange", "args = [\"--no-such-option-of-anybody\"]\n"),
         ];
         scene.write(".config/ravenry/workers.toml", &profiles.concat());
