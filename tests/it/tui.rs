@@ -1,5 +1,6 @@
 //! Tests of the terminal chat: the real program on a pseudoterminal, read through a terminal emulator.
 
+mod jumping;
 mod knowledge;
 mod overlaps;
 mod runs;
@@ -45,15 +46,20 @@ impl Screen {
     }
 
     fn open_with(env: &TestEnvironment, args: &[&str], variables: &[(&str, &str)]) -> Self {
-        let (terminal, pts) = pty::open().unwrap();
-        terminal.resize(Size::new(24, 80)).unwrap();
         let tests = env.msg();
         let mut command = pty::Command::new(env!("CARGO_BIN_EXE_msg")).env_clear().current_dir(env.work());
         for (name, value) in tests.get_envs() {
             command = command.env(name, value.unwrap_or_default());
         }
         command = command.env("TERM", "xterm-256color").envs(variables.iter().copied());
-        let child = command.arg("tui").args(args).spawn(pts).unwrap();
+        Self::start(command.arg("tui").args(args))
+    }
+
+    /// Starts any program on a terminal.
+    fn start(command: pty::Command) -> Self {
+        let (terminal, pts) = pty::open().unwrap();
+        terminal.resize(Size::new(24, 80)).unwrap();
+        let child = command.spawn(pts).unwrap();
         let emulator = Arc::new(Mutex::new(vt100::Parser::new(24, 80, 0)));
         let written = Arc::<Mutex<String>>::default();
         let mut output = File::from(terminal.as_fd().try_clone_to_owned().unwrap());

@@ -86,6 +86,18 @@ impl VerdictBasis {
             Self::Nothing => "nothing",
         }
     }
+
+    /// The same for people.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Process => "by its process",
+            Self::Hooks => "by its hooks",
+            Self::Screen => "by its screen",
+            Self::HooksAndScreen => "by its hooks and its screen",
+            Self::Run => "by its run",
+            Self::Nothing => "nothing tells",
+        }
+    }
 }
 
 /// Decides what an agent is doing. Its process comes first, because a killed program leaves its screen behind. Then a

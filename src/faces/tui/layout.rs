@@ -2,6 +2,7 @@
 
 use ratatui::layout::{Rect, Size};
 
+use super::agent_detail;
 use super::state::{ChatState, Tab};
 
 /// Maximum number of visible input rows; a longer input scrolls.
@@ -57,7 +58,7 @@ pub(super) fn has_detail(size: Size) -> bool {
 
 /// A heading and its rows.
 fn detail_rows(state: &ChatState) -> u16 {
-    let rows = state.headings.as_ref().map_or(0, |headings| headings.rows.len());
+    let rows = agent_detail::count(state.headings.as_ref(), state.seats.news.sight.as_ref());
     let is_shown = state.tab == Tab::Agents && !state.world.peers.is_empty() && has_detail(state.size);
     if is_shown && rows > 0 { u16::try_from(rows + 1).unwrap_or(0) } else { 0 }
 }

@@ -57,7 +57,8 @@ pub(super) fn agents(state: &ChatState) -> Vec<AgentRow<'_>> {
     let matches = |peer: &&PeerItem| {
         let task = peer.task.as_ref().map_or("", |(task, _)| task);
         let (spec, status) = (peer.spec.as_deref().unwrap_or(""), peer.status.as_deref().unwrap_or(""));
-        let words = [&peer.name, task, spec, status, peer.presence.name(), &peer.harness, &peer.model];
+        let place = state.seats.seat(&peer.name).map_or("", |seat| &seat.text);
+        let words = [&peer.name, task, spec, status, peer.presence.name(), &peer.harness, &peer.model, place];
         fits(filter, &words.map(|word| word as &str))
     };
     let mut peers: Vec<&PeerItem> = state.world.peers.iter().filter(matches).collect();

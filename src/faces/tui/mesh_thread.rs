@@ -20,6 +20,7 @@ use crate::sys::tmux;
 use super::knowledge_state::KnowledgeCall;
 use super::recipients::Recipients;
 use super::runs_state::RunsCall;
+use super::seats_state::SeatsCall;
 use super::send_thread::OutgoingMessage;
 use super::state::{AwarenessFocus, ChatUpdate, TypedMessage};
 use super::to_model;
@@ -58,6 +59,8 @@ pub(super) enum MeshRequest {
     Knowledge(KnowledgeCall),
     /// For the thread that reads and stops runs.
     Runs(RunsCall),
+    /// For the thread that asks tmux.
+    Seats(SeatsCall),
 }
 
 /// Why the mesh thread stopped.
@@ -74,13 +77,14 @@ pub(super) type OtherThreads<'a> = (
     &'a Sender<AwarenessFocus>,
     &'a Sender<KnowledgeCall>,
     &'a Sender<RunsCall>,
+    &'a Sender<SeatsCall>,
 );
 
 /// Runs until the chat is closed or the agent is renamed. An error means that it cannot continue.
 pub(super) fn work(
     op: &Op,
     requests: &Receiver<MeshRequest>,
-    (post, focus, knowledge, runs): OtherThreads<'_>,
+    (post, focus, knowledge, runs, seats): OtherThreads<'_>,
     news: &Sender<ChatUpdate>,
 ) -> Result<MeshThreadEnd, CommandError> {
     let gone = || CommandError::new(CommandErrorKind::NotJoined, "the mesh is gone");
@@ -91,6 +95,7 @@ pub(super) fn work(
         focus,
         knowledge,
         runs,
+        seats,
         news,
         chat: MailTracker::open(op)?,
         last: None,
@@ -129,6 +134,7 @@ struct MeshThread<'a> {
     focus: &'a Sender<AwarenessFocus>,
     knowledge: &'a Sender<KnowledgeCall>,
     runs: &'a Sender<RunsCall>,
+    seats: &'a Sender<SeatsCall>,
     news: &'a Sender<ChatUpdate>,
     chat: MailTracker,
     last: Option<MeshOverview>,
@@ -306,6 +312,10 @@ impl MeshThread<'_> {
             }
             MeshRequest::Runs(call) => {
                 drop(self.runs.send(call));
+                Ok(())
+            }
+            MeshRequest::Seats(call) => {
+                drop(self.seats.send(call));
                 Ok(())
             }
         }

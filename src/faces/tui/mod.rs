@@ -3,8 +3,10 @@
 //! `state` and `update` are pure: keys, news from the mesh and the time go in, effects to carry out come out. `view`
 //! draws the state and changes nothing. `mesh_thread` reads the mesh and carries out requests; `send_thread` sends
 //! messages; `awareness_thread` reads what agents are heading for, `knowledge_thread` what
-//! sessions found out, and `runs_thread` what workers do. This module connects them and restores the terminal at the end.
+//! sessions found out, `runs_thread` what workers do, and `seats_thread` asks tmux where agents sit and to show their
+//! panes. This module connects them and restores the terminal at the end.
 
+mod agent_detail;
 mod awareness_thread;
 mod conversation;
 mod input_buffer;
@@ -17,12 +19,16 @@ mod list_state;
 mod mesh_thread;
 mod message_view;
 mod model;
+mod mouse_update;
 mod name_completion;
 mod notice_filter;
 mod recipients;
 mod runs_state;
 mod runs_thread;
 mod runs_update;
+mod seats_state;
+mod seats_thread;
+mod seats_update;
 mod send_thread;
 mod state;
 mod tab_thread;
@@ -176,12 +182,16 @@ fn show(
     let (ask_runs, asked_runs) = unbounded();
     let (told, asked_for) = (tell.clone(), globals.clone());
     let runs = start("runs", move || runs_thread::work(&asked_for, &asked_runs, &told))?;
+    let (ask_seats, asked_seats) = unbounded();
+    let (told, asked_for) = (tell.clone(), globals.clone());
+    let seats = start("seats", move || seats_thread::work(&asked_for, &asked_seats, &told))?;
     let mesh_thread = start("desk", move || {
         let mut globals = globals;
         loop {
             let ctx = Context::new(globals.clone())?;
             let (ended, at_end) = ops::run(ctx, |op| {
-                mesh_thread::work(op, &for_desk, (&messages, &focus, &ask, &ask_runs), &tell)
+                let others = (&messages, &focus, &ask, &ask_runs, &ask_seats);
+                mesh_thread::work(op, &for_desk, others, &tell)
             })
             .into_parts();
             for warning in at_end {
@@ -201,7 +211,7 @@ fn show(
     let worked = mesh_thread.join().unwrap_or_else(|_| Err(bug()));
     let posted = post.join().map_err(|_| bug());
     // What the user confirmed, retired or stopped last is still written.
-    let recorded = knowledge.join().and(runs.join()).map_err(|_| bug());
+    let recorded = knowledge.join().and(runs.join()).and(seats.join()).map_err(|_| bug());
     // If the chat is closed right after Enter, the user must still learn that the message was not sent.
     let mut unsent = None;
     for news in unheard.try_iter() {
@@ -346,6 +356,7 @@ impl Show {
                 ChatEffect::Follow(focus) => MeshRequest::Follow(focus),
                 ChatEffect::Knowledge(call) => MeshRequest::Knowledge(call),
                 ChatEffect::Runs(call) => MeshRequest::Runs(call),
+                ChatEffect::Seats(call) => MeshRequest::Seats(call),
             };
             // If the mesh thread has ended, its news channel is closed too, which the next wait notices.
             drop(self.requests.send(request));

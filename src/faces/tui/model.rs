@@ -201,8 +201,41 @@ pub(super) struct RunItem {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RunDetail {
     pub(super) heading: String,
+    /// How it stands.
     pub(super) lines: Vec<String>,
+    /// What its worker does in tmux; `None` without a terminal.
+    pub(super) sight: Option<SightView>,
+    /// Its task and its result.
+    pub(super) texts: Vec<String>,
     pub(super) is_live: bool,
+    /// Whether its worker is in a tmux pane.
+    pub(super) has_pane: bool,
+}
+
+/// Where an agent's terminal is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct SeatView {
+    /// `shop:2.0, top-left`.
+    pub(super) text: String,
+    /// Whether it is a tmux pane.
+    pub(super) is_pane: bool,
+}
+
+/// What an agent in tmux does, and the end of its screen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct SightView {
+    pub(super) name: String,
+    /// With what it rests on: `working (by its hooks)`.
+    pub(super) state: String,
+    pub(super) place: Option<String>,
+    /// What the dialog on its screen asks, and the choices.
+    pub(super) question: Option<(String, Vec<String>)>,
+    /// The command that answers it.
+    pub(super) answer: Option<String>,
+    /// The last lines of its screen. Others wrote them.
+    pub(super) screen: Vec<String>,
+    /// Why there is no screen to look at.
+    pub(super) no_screen: Option<String>,
 }
 
 /// A line of the feed.

@@ -1,8 +1,8 @@
 //! The thread that reads the runs for the tab *Runs*, and that stops one. The ledger has a file for each run, so the
 //! drawing does not wait for it.
 //!
-//! It reads only what is on the screen: when that changes, and every second, because a run's progress does. If nothing of
-//! it is on the screen, the thread waits.
+//! It reads only what is on the screen: when that changes, and every second, because a run's progress does. Only of the run
+//! that is shown in full it asks tmux, what its worker's screen shows. If nothing of it is on the screen, the thread waits.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use crossbeam_channel::{Receiver, Sender};
 
 use crate::ops::runs::list::{RunScope, find, runs};
 use crate::ops::runs::stop::stop;
+use crate::ops::screens::glance::glance_at_run;
 use crate::ops::{CommandError, CommandErrorKind, GlobalOptions, Op};
 use crate::store::StopUrgency;
 use crate::sys::clock;
@@ -37,7 +38,7 @@ struct RunsReader<'a> {
 #[derive(Clone, Debug, PartialEq)]
 enum RunsNews {
     List(Vec<RunItem>),
-    Detail(String, Option<RunDetail>),
+    Detail(String, Option<Box<RunDetail>>),
 }
 
 impl TabReader for RunsReader<'_> {
@@ -73,7 +74,7 @@ impl TabReader for RunsReader<'_> {
         };
         self.link.pass_on(seen, |seen| match seen {
             RunsNews::List(list) => ChatUpdate::Runs(list),
-            RunsNews::Detail(id, detail) => ChatUpdate::Run { id, detail: detail.map(Box::new) },
+            RunsNews::Detail(id, detail) => ChatUpdate::Run { id, detail },
         });
     }
 }
@@ -87,7 +88,15 @@ fn list(op: &Op) -> Result<RunsNews, CommandError> {
 
 fn detail(op: &Op, id: String) -> Result<RunsNews, CommandError> {
     let detail = match find(op, &id) {
-        Ok(run) => Some(to_model::run_detail(&run, clock::now())),
+        Ok(run) => {
+            // Whatever is wrong with tmux, the run is shown.
+            let glance = glance_at_run(op, &run).unwrap_or_else(|error| {
+                op.warn(to_model::error_line(&error));
+                None
+            });
+            let sight = glance.map(|glance| to_model::sight(run.id.as_str(), &glance));
+            Some(Box::new(to_model::run_detail(&run, sight, clock::now())))
+        }
         Err(error) if error.kind == CommandErrorKind::UnknownRun => None,
         Err(error) => return Err(error),
     };

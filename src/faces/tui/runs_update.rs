@@ -1,4 +1,4 @@
-//! Handles keys of the tab *Runs*: Enter opens a run, and `s` stops it after a question.
+//! Handles keys of the tab *Runs*: Enter opens a run, or shows the pane of its worker, and `s` stops it after a question.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -34,6 +34,7 @@ impl ChatState {
         match key.code {
             KeyCode::Char('s') if !is_held => self.ask_to_stop(),
             KeyCode::Enter if self.runs.open.is_none() => self.open_run(),
+            KeyCode::Enter if !is_held => return Some(self.go_to_worker()),
             KeyCode::Esc if self.runs.open.is_some() => self.runs.open = None,
             KeyCode::Char('@' | '?' | '/') => return None,
             // A letter would begin a message to nobody.
@@ -46,7 +47,13 @@ impl ChatState {
     /// The run that is chosen or open: its id, and whether it goes on.
     fn chosen_run(&self) -> Option<(String, bool)> {
         match &self.runs.open {
-            Some(open) => open.detail.as_ref().map(|detail| (open.id.clone(), detail.is_live)),
+            Some(open) => {
+                // Until it was read, the list knows.
+                let item = || self.runs.list.iter().flatten().find(|run| run.id == open.id);
+                let is_live = open.detail.as_ref().map(|detail| detail.is_live);
+                let is_live = is_live.or_else(|| item().map(|run| run.is_live));
+                is_live.map(|is_live| (open.id.clone(), is_live))
+            }
             None => list_rows::runs(self).get(self.list().at).map(|run| (run.id.clone(), run.is_live)),
         }
     }

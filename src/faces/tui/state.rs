@@ -17,6 +17,7 @@ use super::model::{
 use super::name_completion::NameCompletion;
 use super::recipients::Recipients;
 use super::runs_state::{RunsCall, RunsState};
+use super::seats_state::{SeatsCall, SeatsNews, SeatsState};
 
 /// Maximum number of feed events that are kept.
 const EVENTS_KEPT: usize = 2_000;
@@ -75,6 +76,7 @@ pub(super) enum ChatEffect {
     Follow(AwarenessFocus),
     Knowledge(KnowledgeCall),
     Runs(RunsCall),
+    Seats(SeatsCall),
     Suspend,
     Quit,
 }
@@ -113,6 +115,10 @@ pub(super) enum ChatUpdate {
         id: String,
         detail: Option<Box<RunDetail>>,
     },
+    /// Where agents sit, and what the selected one does.
+    Seats(Box<SeatsNews>),
+    /// This terminal can't show the pane that was asked for; this command shows it in another one.
+    PaneCommand(String),
     /// Receipts of messages of mine.
     Receipts(Vec<(String, ReceiptView)>),
     /// What was asked for is done; the text says what became of it.
@@ -158,6 +164,7 @@ pub(super) struct ChatState {
     pub(super) followed: AwarenessFocus,
     pub(super) knowledge: KnowledgeState,
     pub(super) runs: RunsState,
+    pub(super) seats: SeatsState,
     pub(super) has_older: bool,
     /// Older messages were requested and have not arrived yet.
     pub(super) awaits_older: bool,
@@ -187,6 +194,7 @@ impl ChatState {
             followed: AwarenessFocus::default(),
             knowledge: KnowledgeState::default(),
             runs: RunsState::default(),
+            seats: SeatsState::default(),
             has_older: false,
             awaits_older: false,
             tab: Tab::default(),
@@ -318,6 +326,8 @@ impl ChatState {
             }
             ChatUpdate::Runs(list) => self.runs.list = Some(list),
             ChatUpdate::Run { id, detail } => self.runs.take_detail(&id, detail.map(|detail| *detail)),
+            ChatUpdate::Seats(news) => self.seats.news = *news,
+            ChatUpdate::PaneCommand(command) => self.seats.command = Some(command),
             ChatUpdate::Receipts(receipts) => {
                 for conversation in self.conversations.iter_mut().chain([&mut self.all]) {
                     conversation.note_receipts(&receipts);

@@ -1,5 +1,6 @@
 //! Converts what ops return into the plain values of `model`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -9,14 +10,18 @@ use crate::domain::awareness::signals::Signal;
 use crate::domain::awareness::trajectory::Trend;
 use crate::domain::knowledge::{AnchorVerdict, full_text, record_marks};
 use crate::domain::runs::{Run, RunQuestion, RunState};
+use crate::domain::screens::{Dialog, DialogChoice};
 use crate::domain::settings::AwarenessMode;
-use crate::domain::{AnyEventKind as Happened, Event, EventKind};
+use crate::domain::{AgentName, AnyEventKind as Happened, Event, EventKind};
 use crate::ops::awareness::agent_topics::AgentTopics;
 use crate::ops::awareness::overlaps::{AgentOverlap, OpenConflict, OverlapReport};
 use crate::ops::knowledge::{KnowledgeAnswer, ShownRecord};
 use crate::ops::messages::mail_tracker::DeliveryStatus;
 use crate::ops::overview::{HeldReservation, MeshOverview};
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
+use crate::ops::screens::glance::Glance;
+use crate::ops::screens::seat::AgentSeat;
+use crate::ops::screens::tell::answer_line;
 use crate::ops::tasks::{ActiveSpec, TaskState, TaskView};
 use crate::ops::wake::WakeRoute;
 use crate::ops::{AgentProfile, CommandError, Context, SendReport};
@@ -25,7 +30,8 @@ use crate::store::{MessageLocation, Prediction, StoredMessage};
 use super::model::{
     ChatMessage, ConflictItem, FeedLine, HeadingsView, HeadsUpItem, KnowledgeItem, KnowledgeList,
     KnowledgePage, MeshSnapshot, MessageStatus, OverlapItem, OverlapsView, PeerItem, ReceiptView,
-    ReservationItem, RunDetail, RunItem, SentCopy, SpecView, TaskItem, TaskStateView, Tone,
+    ReservationItem, RunDetail, RunItem, SeatView, SentCopy, SightView, SpecView, TaskItem, TaskStateView,
+    Tone,
 };
 
 /// The most words of a record.
@@ -286,7 +292,7 @@ pub(super) fn run_item(run: &Run, now: Timestamp) -> RunItem {
 }
 
 /// A run in full: how it stands, its task and its result.
-pub(super) fn run_detail(run: &Run, now: Timestamp) -> RunDetail {
+pub(super) fn run_detail(run: &Run, sight: Option<SightView>, now: Timestamp) -> RunDetail {
     let used = run.used();
     let mut facts = vec![run.profile.clone()];
     facts.extend(run.harness.clone());
@@ -303,13 +309,57 @@ pub(super) fn run_detail(run: &Run, now: Timestamp) -> RunDetail {
     lines.extend(named("doing", run.doing.clone()));
     lines.extend(named("worker", run.agent.as_ref().map(ToString::to_string)));
     lines.push(format!("for {parent}, in {}", run.root));
-    lines.extend([String::new(), "Task:".to_string()]);
-    lines.extend(run.task.trim_end().lines().map(str::to_string));
+    let mut texts = vec![String::new(), "Task:".to_string()];
+    texts.extend(run.task.trim_end().lines().map(str::to_string));
     if let Some(result) = run.result.as_deref().filter(|result| !result.trim().is_empty()) {
-        lines.extend([String::new(), "Result:".to_string()]);
-        lines.extend(result.trim_end().lines().map(str::to_string));
+        texts.extend([String::new(), "Result:".to_string()]);
+        texts.extend(result.trim_end().lines().map(str::to_string));
     }
-    RunDetail { heading: format!("{} {}", run.id, run.outcome()), lines, is_live: !run.state.is_final() }
+    let is_live = !run.state.is_final();
+    RunDetail {
+        heading: format!("{} {}", run.id, run.outcome()),
+        lines,
+        sight,
+        texts,
+        is_live,
+        has_pane: is_live && run.pane.is_some(),
+    }
+}
+
+/// What a glance at an agent showed. `name` is what the chat calls it.
+pub(super) fn sight(name: &str, glance: &Glance) -> SightView {
+    let choice = |choice: &DialogChoice| {
+        let mark = if choice.is_selected { "›" } else { " " };
+        let key = if choice.key.is_empty() { String::new() } else { format!("{}. ", choice.key) };
+        format!("{mark} {key}{}", choice.label)
+    };
+    let question = |dialog: &Dialog| {
+        let choices = dialog.choices.iter().map(choice).collect();
+        (dialog.question.clone(), choices)
+    };
+    let answered = glance.dialog.as_ref().filter(|dialog| !dialog.choices.is_empty());
+    let (screen, no_screen) = match &glance.screen {
+        Ok(lines) => (lines.clone(), None),
+        Err(why) => (Vec::new(), Some(why.to_string())),
+    };
+    SightView {
+        name: name.to_string(),
+        state: format!("{} ({})", glance.verdict.state.name(), glance.verdict.basis.describe()),
+        place: glance.seat.as_ref().map(AgentSeat::text),
+        question: glance.dialog.as_ref().map(question),
+        answer: answered.map(|dialog| answer_line(&glance.name, "CHOICE", dialog)),
+        screen,
+        no_screen,
+    }
+}
+
+/// Where agents sit, by name.
+pub(super) fn seats(seats: &BTreeMap<AgentName, AgentSeat>) -> BTreeMap<String, SeatView> {
+    seats.iter().map(|(name, seat)| (name.to_string(), self::seat(seat))).collect()
+}
+
+pub(super) fn seat(seat: &AgentSeat) -> SeatView {
+    SeatView { text: seat.text(), is_pane: seat.address.is_some() }
 }
 
 /// A prompt that its user shares.

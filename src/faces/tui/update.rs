@@ -1,10 +1,8 @@
-//! Handles input: keys, mouse, pastes and news from the mesh change the state and return effects.
+//! Handles input: keys, pastes and news from the mesh change the state and return effects.
 
-use crossterm::event::{
-    KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
-};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent};
 use jiff::Timestamp;
-use ratatui::layout::{Position, Size};
+use ratatui::layout::Size;
 
 use crate::domain::AgentName;
 
@@ -17,12 +15,12 @@ use super::message_view::MessageLayout;
 use super::name_completion::NameCompletion;
 use super::recipients::{Recipients, addressed};
 use super::runs_state::RunsCall;
+use super::seats_state::SeatsCall;
+use super::seats_update::offers_pane;
 use super::state::{AwarenessFocus, ChatEffect, ChatState, ChatUpdate, Tab, TypedMessage};
 use super::theme::Theme;
-use super::view::{help, tabs};
+use super::view::help;
 
-/// Rows per step of the mouse wheel.
-const WHEEL: isize = 3;
 /// Shown when the next Esc quits.
 const QUITS_NEXT: &str = "press Esc again to quit";
 
@@ -77,8 +75,12 @@ impl ChatState {
         }
         self.knowledge.awaited = None;
         // The second Esc counts only while the notice is on the screen.
-        let was_closing = self.notice.take().is_some_and(|notice| notice.text == QUITS_NEXT);
-        if self.is_help_open {
+        let notice = self.notice.take();
+        let was_closing = notice.as_ref().is_some_and(|notice| notice.text == QUITS_NEXT);
+        self.seats.is_offered = notice.is_some_and(|notice| offers_pane(&notice));
+        if self.seats.command.take().is_some() {
+            // The key has closed it.
+        } else if self.is_help_open {
             self.key_in_help(key);
         } else if self.filter.is_open {
             self.key_in_filter(key);
@@ -277,6 +279,9 @@ impl ChatState {
 
     fn enter(&mut self) -> Vec<ChatEffect> {
         let text = self.draft().text().trim();
+        if text.is_empty() && matches!(self.tab, Tab::Conversation(_)) {
+            return self.enter_in_conversation();
+        }
         if text.is_empty() {
             self.open_chosen();
             return Vec::new();
@@ -321,11 +326,12 @@ impl ChatState {
         vec![effect]
     }
 
-    fn open_chosen(&mut self) {
+    pub(super) fn open_chosen(&mut self) {
         if self.tab == Tab::Agents {
             let chosen = list_rows::choosable(self).get(self.list().at).map(|peer| peer.name.clone());
             if let Some(name) = chosen {
                 self.open(&name);
+                self.offer_pane(&name);
             }
         } else if self.tab == Tab::Knowledge {
             self.open_record();
@@ -352,7 +358,7 @@ impl ChatState {
         self.scroll(by)
     }
 
-    fn scroll(&mut self, by: isize) -> Vec<ChatEffect> {
+    pub(super) fn scroll(&mut self, by: isize) -> Vec<ChatEffect> {
         let height = usize::from(areas(self).body.height);
         match self.tab {
             Tab::Conversation(_) | Tab::All => return self.scroll_talk(by),
@@ -431,8 +437,13 @@ impl ChatState {
             self.runs.followed = runs.clone();
             effects.push(ChatEffect::Runs(RunsCall::Show(runs)));
         }
+        let seats = self.seats_focus();
+        if seats != self.seats.followed {
+            self.seats.followed = seats.clone();
+            effects.push(ChatEffect::Seats(SeatsCall::Show(seats)));
+        }
         // An overlay hides part of the conversation.
-        if self.is_help_open || self.completion.is_some() {
+        if self.is_help_open || self.completion.is_some() || self.seats.command.is_some() {
             return effects;
         }
         let filter = self.filter.text.clone();
@@ -448,48 +459,5 @@ impl ChatState {
         let count =
             if self.tab == Tab::Agents { list_rows::choosable(self).len() } else { list_rows::count(self) };
         self.list_mut().step(0, count);
-    }
-
-    fn mouse(&mut self, mouse: MouseEvent) -> Vec<ChatEffect> {
-        let at = Position::new(mouse.column, mouse.row);
-        let areas = areas(self);
-        match mouse.kind {
-            MouseEventKind::ScrollUp => return self.scroll(-WHEEL),
-            MouseEventKind::ScrollDown => return self.scroll(WHEEL),
-            MouseEventKind::Down(MouseButton::Left) if self.is_help_open => self.is_help_open = false,
-            MouseEventKind::Down(MouseButton::Left) if areas.tabs.contains(at) => {
-                if let Some(tab) = tabs::at(self, areas.tabs, mouse.column) {
-                    self.go_to(tab);
-                }
-            }
-            MouseEventKind::Down(MouseButton::Left) if areas.body.contains(at) && self.tab == Tab::Agents => {
-                self.click_agent(usize::from(mouse.row - areas.body.y));
-            }
-            MouseEventKind::Down(MouseButton::Left)
-                if areas.body.contains(at) && self.tab == Tab::Knowledge =>
-            {
-                self.click_record(usize::from(mouse.row - areas.body.y));
-            }
-            MouseEventKind::Down(MouseButton::Left) if areas.body.contains(at) && self.tab == Tab::Runs => {
-                self.click_run(usize::from(mouse.row - areas.body.y));
-            }
-            _ => return Vec::new(),
-        }
-        vec![ChatEffect::SignOfLife]
-    }
-
-    /// The first click selects an agent, the second opens the conversation.
-    fn click_agent(&mut self, row: usize) {
-        let height = usize::from(areas(self).body.height);
-        let all = list_rows::agents(self);
-        let first = super::view::agents::first_row(&all, self.list(), height);
-        let Some(list_rows::AgentRow::Agent(_)) = all.get(first + row) else { return };
-        let is_agent = |row: &&list_rows::AgentRow<'_>| matches!(row, list_rows::AgentRow::Agent(_));
-        let number = all[..first + row].iter().filter(is_agent).count();
-        if self.list().at == number {
-            self.open_chosen();
-        } else {
-            self.list_mut().at = number;
-        }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use crate::domain::runs::Run;
 use crate::domain::screens::{CursorPlace, ScreenText};
 use crate::domain::{Agent, Liveness, Pid};
 use crate::harness::ancestry;
 use crate::sys::environment::Home;
 use crate::sys::tmux::pane::PaneCapture;
-use crate::sys::tmux::{PaneId, TmuxPane, TmuxSocket};
+use crate::sys::tmux::{PaneId, PaneInfo, TmuxPane, TmuxSocket};
 use crate::sys::{process, program};
 
 /// Variables that say where an agent's terminal is.
@@ -59,4 +60,28 @@ pub(in crate::ops) fn pane_of(agent: &Agent) -> Option<TmuxPane> {
         }
     }
     Some(TmuxPane::new(socket?, id?))
+}
+
+/// The pane that an agent recorded when it joined: `%3@/tmp/tmux-1000/default`.
+pub(in crate::ops) fn recorded_pane(agent: &Agent) -> Option<TmuxPane> {
+    let (id, socket) = agent.tmux.as_deref()?.split_once('@')?;
+    Some(TmuxPane::new(TmuxSocket::of_variable(socket)?, PaneId::new(id).ok()?))
+}
+
+/// Whether the agent's process was started in that pane. Another server may have given its id to another pane.
+pub(in crate::ops) fn is_pane_of(info: &PaneInfo, agent: &Agent) -> bool {
+    is_here(agent) && ancestry::above(agent.process.pid()).contains(&info.pid)
+}
+
+/// The pane of a worker that has not ended, as its supervisor recorded it. tmux may have closed it by now.
+pub(in crate::ops) fn pane_of_run(run: &Run) -> Option<TmuxPane> {
+    let its = run.pane.as_ref().filter(|_| !run.state.is_final())?;
+    Some(TmuxPane::new(TmuxSocket::Path(its.socket.clone().into()), PaneId::new(&its.id).ok()?))
+}
+
+/// Whether that is still the pane of the run's worker, and not another one with its id.
+pub(in crate::ops) fn is_pane_of_run(info: &PaneInfo, run: &Run) -> bool {
+    run.pane.as_ref().is_some_and(|its| {
+        process::liveness(&its.keeper) != Liveness::Gone && info.pid == its.keeper.pid() && !info.is_dead
+    })
 }

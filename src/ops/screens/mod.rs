@@ -4,9 +4,11 @@
 pub(in crate::ops) mod agent_pane;
 mod client_version;
 pub mod down;
+pub mod glance;
 pub mod guide;
 pub mod hook_facts;
 mod interrupting;
+pub mod jump;
 pub mod look;
 pub(in crate::ops) mod project_session;
 pub mod seat;

@@ -106,6 +106,13 @@ fn session_name(project: &Path, number: usize) -> String {
     if number == 1 { name } else { format!("{name}-{number}") }
 }
 
+/// The command that shows a session, or a pane of it (`session:window.pane`), in a terminal.
+pub(in crate::ops) fn attach_command(socket: &Path, target: &str) -> Vec<String> {
+    let socket = socket.to_string_lossy().into_owned();
+    // Without the sign, tmux would take the beginning of another name, too.
+    ["tmux", "-S", &socket, "attach", "-t", &format!("={target}")].map(str::to_string).to_vec()
+}
+
 /// What tmux did not do.
 pub(in crate::ops) fn tmux_error(error: TmuxError) -> CommandError {
     let hint = match error {

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::domain::Agent;
-use crate::harness::ancestry;
+use crate::domain::{Agent, AgentName};
 use crate::ops::effects::Op;
+use crate::ops::error::CommandError;
 use crate::sys::desktop::{self, LookupBudget};
 use crate::sys::tmux::geometry::ScreenCorner;
 use crate::sys::tmux::{PaneId, PaneInfo, TmuxError, TmuxPane, TmuxServer, TmuxSocket};
 
-use super::agent_pane::{is_here, pane_of};
+use super::agent_pane::{is_here, is_pane_of, pane_of, recorded_pane};
 
 /// Whoever lists more agents than this asks only for what they recorded when they joined.
 const MOST_EXAMINED: usize = 50;
@@ -32,12 +32,27 @@ pub struct AgentSeat {
 }
 
 impl AgentSeat {
+    /// That of whoever is in this pane.
+    pub(in crate::ops) fn in_pane(info: &PaneInfo) -> Self {
+        Self { address: Some(info.address()), corner: info.corner() }
+    }
+
     /// In a few words: `main:1.0, top-left`.
     pub fn text(&self) -> String {
         let corner = self.corner.map(ScreenCorner::name);
         let parts: Vec<&str> = self.address.as_deref().into_iter().chain(corner).collect();
         parts.join(", ")
     }
+}
+
+/// Where everybody of the mesh sits, as far as that is known. For a screen that asks now and then, which is not a sign of
+/// life.
+pub fn seats_of_all(op: &Op) -> Result<BTreeMap<AgentName, AgentSeat>, CommandError> {
+    let Some(mesh) = op.mesh()? else { return Ok(BTreeMap::new()) };
+    let census = mesh.registry().census()?;
+    let agents: Vec<&Agent> = census.records.iter().map(|record| &record.agent).collect();
+    let names = agents.iter().map(|agent| agent.name.clone());
+    Ok(names.zip(seats(op, &agents)).filter_map(|(name, seat)| Some((name, seat?))).collect())
 }
 
 /// Where each of these agents sits, as far as that is known. One call of tmux for each server, and every call is bounded.
@@ -55,9 +70,7 @@ pub(in crate::ops) fn seats(op: &Op, agents: &[&Agent]) -> Vec<Option<AgentSeat>
     let mut seat = |(agent, pane): (&&Agent, &Option<TmuxPane>)| match pane {
         Some(pane) => {
             let info = infos.get(&(pane.socket().clone(), pane.id().clone()))?;
-            // Another server may have given the same id to another pane.
-            let is_its = is_here(agent) && ancestry::above(agent.process.pid()).contains(&info.pid);
-            is_its.then(|| AgentSeat { address: Some(info.address()), corner: info.corner() })
+            is_pane_of(info, agent).then(|| AgentSeat::in_pane(info))
         }
         None if has_windows && is_here(agent) => {
             let place = desktop::window_of(agent.process.pid(), &mut budget)?;
@@ -66,12 +79,6 @@ pub(in crate::ops) fn seats(op: &Op, agents: &[&Agent]) -> Vec<Option<AgentSeat>
         None => None,
     };
     agents.iter().zip(&panes).map(&mut seat).collect()
-}
-
-/// The pane that an agent recorded when it joined: `%3@/tmp/tmux-1000/default`.
-fn recorded_pane(agent: &Agent) -> Option<TmuxPane> {
-    let (id, socket) = agent.tmux.as_deref()?.split_once('@')?;
-    Some(TmuxPane::new(TmuxSocket::of_variable(socket)?, PaneId::new(id).ok()?))
 }
 
 /// All panes of the servers of these.

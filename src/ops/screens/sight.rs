@@ -84,6 +84,11 @@ pub fn reader_of(agent: &Agent) -> Option<&'static dyn ScreenReader> {
     harness::support(agent.harness?)?.screen()
 }
 
+/// How the screen of a run's worker is read.
+pub(in crate::ops) fn reader_of_run(run: &Run) -> Option<&'static dyn ScreenReader> {
+    harness::support(harness::parse(run.harness.as_deref()?)?)?.screen()
+}
+
 /// Looks at an agent.
 pub fn see(op: &Op, agent: &Agent) -> Result<AgentSight, CommandError> {
     let mesh = op.mesh()?.ok_or_else(|| {

@@ -5,16 +5,15 @@ use std::rc::Rc;
 
 use crate::domain::runs::{Run, RunQuestion};
 use crate::domain::screens::{Dialog, ScreenState, acting_character, reads_as_command};
-use crate::domain::{Agent, AgentName, Liveness, shell_word};
-use crate::harness;
+use crate::domain::{Agent, AgentName, shell_word};
 use crate::harness::screen::ScreenReader;
 use crate::store::Mesh;
-use crate::sys::tmux::{PaneId, PaneInfo, TmuxError, TmuxPane, TmuxSocket};
-use crate::sys::{clock, process};
+use crate::sys::clock;
+use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane};
 
 use super::agent_pane;
 use super::hook_facts::{HookFacts, PromptReport};
-use super::sight::reader_of;
+use super::sight::{reader_of, reader_of_run};
 use super::typing::{HeldPane, PaneLook, PromptObstacle, PromptProof, TypingError};
 use crate::ops::agents::names;
 use crate::ops::effects::Op;
@@ -367,11 +366,9 @@ fn target(addressee: Addressee, name: &str) -> Result<ScreenTarget, CommandError
 /// The terminal of a worker, as its supervisor has recorded it: also of one that has not joined yet, because it shows a
 /// dialog at its start.
 fn run_target(run: &Run) -> Option<ScreenTarget> {
-    let its = run.pane.as_ref().filter(|_| !run.state.is_final())?;
-    let reader = harness::support(harness::parse(run.harness.as_deref()?)?)?.screen()?;
-    let pane = TmuxPane::new(TmuxSocket::Path(its.socket.clone().into()), PaneId::new(&its.id).ok()?);
-    let is_its = process::liveness(&its.keeper) != Liveness::Gone
-        && pane.info().is_ok_and(|info| info.pid == its.keeper.pid() && !info.is_dead);
+    let pane = agent_pane::pane_of_run(run)?;
+    let reader = reader_of_run(run)?;
+    let is_its = pane.info().is_ok_and(|info| agent_pane::is_pane_of_run(&info, run));
     let name = run.agent.clone().or_else(|| AgentName::new(run.id.as_str()).ok())?;
     is_its.then_some(ScreenTarget { name, agent: None, pane, reader })
 }

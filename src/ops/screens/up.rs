@@ -10,7 +10,9 @@ use crate::sys::program;
 use crate::sys::tmux::server::NewWindow;
 use crate::sys::tmux::{PaneInfo, TmuxError, TmuxServer};
 
-use super::project_session::{self, CHAT_WINDOW, FirstWindow, PROJECT_OPTION, project_of, tmux_error};
+use super::project_session::{
+    self, CHAT_WINDOW, FirstWindow, PROJECT_OPTION, attach_command, project_of, tmux_error,
+};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
@@ -36,8 +38,7 @@ pub struct ProjectWindow {
 impl ProjectWindows {
     /// The command that shows it in a terminal.
     pub fn attach_command(&self) -> Vec<String> {
-        let socket = self.socket.to_string_lossy().into_owned();
-        ["tmux", "-S", &socket, "attach", "-t", &format!("={}", self.name)].map(str::to_string).to_vec()
+        attach_command(&self.socket, &self.name)
     }
 }
 

@@ -13,6 +13,8 @@ use crate::sys::program::{self, RunError};
 
 /// How long tmux may take to answer.
 const LIMIT: Duration = Duration::from_secs(10);
+/// How long a server may take to answer somebody who can do without it.
+pub(super) const BRIEF_LIMIT: Duration = Duration::from_secs(1);
 /// The name of the socket that tmux uses if no other is named.
 const DEFAULT_NAME: &str = "default";
 

@@ -5,10 +5,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::call::{TmuxCall, TmuxError, TmuxSocket, quoted};
+use super::call::{BRIEF_LIMIT, TmuxCall, TmuxError, TmuxSocket, quoted};
 use super::pane_id::PaneId;
 use super::pane_info::{self, PaneInfo};
 use crate::domain::{Liveness, Pid, RecordedProcess};
+use crate::sys::environment::variable;
 use crate::sys::{files, process};
 
 /// The numbers of [`PaneCapture`], and its texts, before the screen itself.
@@ -69,6 +70,11 @@ impl TmuxPane {
         Self { socket, id }
     }
 
+    /// The one in which this process runs: `$TMUX` and `$TMUX_PANE`.
+    pub fn of_environment() -> Option<Self> {
+        Some(Self::new(TmuxSocket::of_environment()?, PaneId::new(&variable("TMUX_PANE")?).ok()?))
+    }
+
     pub fn id(&self) -> &PaneId {
         &self.id
     }
@@ -113,8 +119,19 @@ impl TmuxPane {
 
     /// Where it is, and what runs in it.
     pub fn info(&self) -> Result<PaneInfo, TmuxError> {
-        let call = self.call().words(["display-message", "-p"]).words(self.at()).words([pane_info::FORMAT]);
-        let told = call.run()?;
+        self.info_of(self.info_call().run()?)
+    }
+
+    /// Like [`Self::info`], for whoever can do without it.
+    pub fn info_briefly(&self) -> Result<PaneInfo, TmuxError> {
+        self.info_of(self.info_call().run_within(BRIEF_LIMIT)?)
+    }
+
+    fn info_call(&self) -> TmuxCall<'_> {
+        self.call().words(["display-message", "-p"]).words(self.at()).words([pane_info::FORMAT])
+    }
+
+    fn info_of(&self, told: String) -> Result<PaneInfo, TmuxError> {
         if told.starts_with(' ') {
             return Err(TmuxError::NoPane(self.id.clone()));
         }
@@ -165,6 +182,23 @@ impl TmuxPane {
     pub fn select(&self) -> Result<(), TmuxError> {
         let call = self.call().words(["select-window"]).words(self.at()).then();
         call.words(["select-pane"]).words(self.at()).run().map(drop)
+    }
+
+    /// The client whose terminal shows this pane as the active one; of several, the one in which something was typed last.
+    pub fn viewer(&self) -> Result<Option<String>, TmuxError> {
+        let format = "#{client_activity} #{pane_id} #{client_name}";
+        let told = self.call().words(["list-clients", "-F", format]).run_within(BRIEF_LIMIT)?;
+        let client = |line: &str| {
+            let mut words = line.splitn(3, ' ');
+            let (activity, pane, name) = (words.next()?.parse::<u64>().ok()?, words.next()?, words.next()?);
+            (pane == self.id.as_str()).then(|| (activity, name.to_string()))
+        };
+        Ok(told.lines().filter_map(client).max().map(|(_, name)| name))
+    }
+
+    /// Shows it in the terminal of that client, also if the client is in another session.
+    pub fn show_to(&self, client: &str) -> Result<(), TmuxError> {
+        self.call().words(["switch-client", "-c", client]).words(self.at()).run_within(BRIEF_LIMIT).map(drop)
     }
 
     /// Lets it close when its program ends, whatever the user's tmux settings say about other panes.

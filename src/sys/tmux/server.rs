@@ -2,16 +2,13 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::time::Duration;
 
-use super::call::{TmuxCall, TmuxError, TmuxSocket, plain_format, quoted};
+use super::call::{BRIEF_LIMIT, TmuxCall, TmuxError, TmuxSocket, plain_format, quoted};
 use super::pane::TmuxPane;
 use super::pane_id::PaneId;
 use super::pane_info::{self, PaneInfo};
 use crate::sys::detached::TMUX_SERVER_VARIABLE;
 
-/// How long a server may take to answer somebody who can do without it.
-const BRIEF_LIMIT: Duration = Duration::from_secs(1);
 /// The size of a session that no terminal shows.
 const SIZE: (&str, &str) = ("200", "50");
 

@@ -2,7 +2,7 @@
 
 mod guarding;
 mod keeping;
-mod launching;
+pub mod launching;
 mod pasting;
 mod project;
 mod server;

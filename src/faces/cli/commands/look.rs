@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::screens::{Dialog, PromptLine, ScreenState, VerdictBasis};
+use crate::domain::screens::{Dialog, PromptLine, ScreenState};
 use crate::domain::{escape_invisible, escape_invisible_line, shell_word};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::json;
@@ -65,7 +65,12 @@ impl Report for LookReport {
         let sight = &self.0.sight;
         let name = sight.agent.name.as_str();
         let (state, basis) = (sight.verdict.state, sight.verdict.basis);
-        page.line(format!("{}  {}  {}", style::bold(name), state_style(state), style::dim(rests_on(basis))));
+        page.line(format!(
+            "{}  {}  {}",
+            style::bold(name),
+            state_style(state),
+            style::dim(&format!("({})", basis.describe()))
+        ));
         let mut row = |label: &str, value: &str| {
             page.line(format!("  {}  {value}", style::dim(&format!("{label:<8}"))));
         };
@@ -145,15 +150,4 @@ fn state_style(state: ScreenState) -> String {
         _ => style::bold,
     };
     style(state.name())
-}
-
-fn rests_on(basis: VerdictBasis) -> &'static str {
-    match basis {
-        VerdictBasis::Process => "(by its process)",
-        VerdictBasis::Hooks => "(by its hooks)",
-        VerdictBasis::Screen => "(by its screen)",
-        VerdictBasis::HooksAndScreen => "(by its hooks and its screen)",
-        VerdictBasis::Run => "(by its run)",
-        VerdictBasis::Nothing => "(nothing tells)",
-    }
 }

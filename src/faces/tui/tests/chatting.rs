@@ -86,20 +86,24 @@ fn at_the_beginning_older_ones_are_asked_for() {
 
 #[test]
 fn only_what_was_on_the_screen_counts_as_seen() {
+    let surfaced = |state: &mut ChatState| {
+        let is_seen = |effect: &ChatEffect| matches!(effect, ChatEffect::Surface(_));
+        state.update(ChatInput::Drawn).into_iter().filter(is_seen).collect::<Vec<_>>()
+    };
     let mut state = long(0, 14);
     state.hear(ChatUpdate::Messages(vec![unread(1, "SwiftRaven", "short")]));
     state.tab = super::super::state::Tab::Agents;
-    assert_eq!(state.update(ChatInput::Drawn), [], "another tab is open");
+    assert_eq!(surfaced(&mut state), [], "another tab is open");
     go(&mut state, "SwiftRaven");
     state.is_help_open = true;
-    assert_eq!(state.update(ChatInput::Drawn), [], "the keys lie on top");
+    assert_eq!(surfaced(&mut state), [], "the keys lie on top");
     state.is_help_open = false;
     type_in(&mut state, "@");
-    assert_eq!(state.update(ChatInput::Drawn), [], "names that are offered lie on top");
+    assert_eq!(surfaced(&mut state), [], "names that are offered lie on top");
     press(&mut state, KeyCode::Backspace);
     let seen = ChatEffect::Surface(vec![unread(1, "", "").key]);
-    assert_eq!(state.update(ChatInput::Drawn), [seen]);
-    assert_eq!(state.update(ChatInput::Drawn), [], "once");
+    assert_eq!(surfaced(&mut state), [seen]);
+    assert_eq!(surfaced(&mut state), [], "once");
     state.hear(ChatUpdate::Messages(vec![received(1, "SwiftRaven", "short")]));
     assert_eq!(state.unread(), 0);
 }

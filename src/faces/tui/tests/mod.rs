@@ -8,6 +8,7 @@ mod knowledge;
 mod overlaps;
 mod pictures;
 mod runs;
+mod seats;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use jiff::{SignedDuration, Timestamp};

@@ -31,11 +31,13 @@ pub(super) fn list() -> Vec<RunItem> {
 }
 
 fn detail() -> RunDetail {
-    let lines = [
+    let lines: &[&str] = &[
         "scout · opus-5 · 3 min · 12.3k tokens · $0.02",
         "why: may it run `rm -r build`?",
         "worker: BusyHeron",
         "for Robin, in /code/shop",
+    ];
+    let texts: &[&str] = &[
         "",
         "Task:",
         "Remove the old login. It is in src/auth/old.rs and in everything that names it; leave the tests of the new one as they are.",
@@ -43,10 +45,13 @@ fn detail() -> RunDetail {
         "Result:",
         "Nothing uses it.\u{1b}[2J",
     ];
+    let owned = |lines: &[&str]| lines.iter().map(|line| line.to_string()).collect();
     RunDetail {
         heading: "k3f9xa waiting".to_string(),
-        lines: lines.map(str::to_string).to_vec(),
+        lines: owned(lines),
+        texts: owned(texts),
         is_live: true,
+        ..RunDetail::default()
     }
 }
 
@@ -127,6 +132,14 @@ fn a_run_is_stopped_after_a_question() {
     press(&mut state, KeyCode::Char('s'));
     assert!(state.runs.question().is_none(), "it has ended");
     assert!(picture(&state).contains("run q8m2bd has ended"));
+}
+
+#[test]
+fn keys_that_come_before_it_was_read_count() {
+    let mut state = in_tab(80, 24);
+    press(&mut state, KeyCode::Enter);
+    press(&mut state, KeyCode::Char('s'));
+    assert!(picture(&state).contains("Stop run k3f9xa? y: yes"), "{}", picture(&state));
 }
 
 #[test]

@@ -9,12 +9,15 @@ use crate::faces::tui::list_rows::{AgentRow, agents};
 use crate::faces::tui::list_state::ListState;
 use crate::faces::tui::message_view::ago;
 use crate::faces::tui::model::PeerItem;
+use crate::faces::tui::seats_state::SeatsState;
 use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::{Theme, dot};
 use crate::faces::tui::wrap::fit;
 
-/// Minimum width for the columns branch, model and harness.
+/// Minimum width for the columns branch, model, harness and place.
 const WIDE: usize = 72;
+/// Minimum width for the branch beside a column with places.
+const WIDER: usize = 100;
 
 struct Columns {
     name: usize,
@@ -23,26 +26,33 @@ struct Columns {
     branch: usize,
     model: usize,
     harness: usize,
+    /// Where its terminal is.
+    place: usize,
 }
 
 impl Columns {
-    fn of(peers: &[&PeerItem], width: usize) -> Self {
+    fn of(peers: &[&PeerItem], seats: &SeatsState, width: usize) -> Self {
         let longest = |text: fn(&PeerItem) -> usize, most: usize| {
             peers.iter().map(|peer| text(peer)).max().unwrap_or(0).min(most)
         };
         let name = longest(|peer| peer.name.len(), if width < 30 { 10 } else { 20 });
-        let (mut branch, mut model, mut harness) = (0, 0, 0);
+        let (mut branch, mut model, mut harness, mut place) = (0, 0, 0, 0);
         if width >= WIDE {
+            let places = peers.iter().map(|peer| place_of(peer, seats).chars().count());
+            place = places.max().unwrap_or(0).min(width / 5);
             branch =
                 longest(|peer| peer.branch.as_deref().map_or(0, |branch| branch.chars().count()), width / 8);
             model = longest(|peer| peer.model.chars().count(), width / 8);
             harness = longest(|peer| peer.harness.len(), 8);
         }
+        if place > 0 && width < WIDER {
+            branch = 0;
+        }
         let rest: usize =
-            [branch, model, harness].iter().filter(|wide| **wide > 0).map(|wide| wide + 2).sum();
+            [branch, model, harness, place].iter().filter(|wide| **wide > 0).map(|wide| wide + 2).sum();
         // A margin, the dot, presence and age.
         let taken = 2 + 2 + name + 2 + PRESENCE + 2 + rest + AGE;
-        Self { name, work: width.saturating_sub(taken), branch, model, harness }
+        Self { name, work: width.saturating_sub(taken), branch, model, harness, place }
     }
 }
 
@@ -60,7 +70,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
         return super::put_empty(buffer, area, text, theme);
     }
     let peers: Vec<&PeerItem> = all.iter().filter_map(agent_of).collect();
-    let columns = Columns::of(&peers, area.width.into());
+    let columns = Columns::of(&peers, &state.seats, area.width.into());
     let chosen = chosen_row(&all, state.list());
     let first = first_row(&all, state.list(), area.height.into());
     let rows = all.iter().enumerate().skip(first).take(area.height.into()).map(|(number, row)| match row {
@@ -107,9 +117,13 @@ fn line(peer: &PeerItem, columns: &Columns, state: &ChatState, theme: Theme) -> 
     ];
     spans.extend(work(peer, columns.work, theme));
     let branch = peer.branch.as_deref().unwrap_or("");
-    for (text, width) in
-        [(branch, columns.branch), (&peer.model, columns.model), (&peer.harness, columns.harness)]
-    {
+    let (model, place) = (peer.model.as_str(), place_of(peer, &state.seats));
+    for (text, width) in [
+        (branch, columns.branch),
+        (model, columns.model),
+        (&peer.harness, columns.harness),
+        (place, columns.place),
+    ] {
         if width > 0 {
             spans.extend([Span::raw("  "), faint(text, width)]);
         }
@@ -117,6 +131,10 @@ fn line(peer: &PeerItem, columns: &Columns, state: &ChatState, theme: Theme) -> 
     let age = ago(peer.last_sign, state.now);
     spans.push(Span::styled(format!("{age:>AGE$}"), theme.faint()));
     Line::from(spans)
+}
+
+fn place_of<'a>(peer: &PeerItem, seats: &'a SeatsState) -> &'a str {
+    seats.seat(&peer.name).map_or("", |seat| seat.text.as_str())
 }
 
 /// What the agent is doing: its task and the reason for it, or else its status.

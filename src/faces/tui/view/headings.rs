@@ -1,4 +1,4 @@
-//! Draws what the selected agent is working on, below the list of agents.
+//! Draws what the selected agent is working on, and in tmux the end of its screen, below the list of agents.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::escape_invisible;
+use crate::faces::tui::agent_detail::{SCREEN_ROWS, sight_rows};
 use crate::faces::tui::list_rows::chosen_agent;
 use crate::faces::tui::message_view::ago;
 use crate::faces::tui::model::HeadingsView;
@@ -16,22 +17,39 @@ use crate::faces::tui::wrap::cut;
 const LABEL: usize = 10;
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Theme) {
-    let (Some(headings), true) = (&state.headings, area.height > 0) else { return };
+    let Some(chosen) = chosen_agent(state).filter(|_| area.height > 0) else { return };
     let width = usize::from(area.width);
     // While another agent's are read, the rows stay where they are.
-    let Some(chosen) = chosen_agent(state) else { return };
-    if chosen != headings.name {
-        return super::put_rows(buffer, area, [rule(chosen, width, theme)]);
+    let headings = state.headings.as_ref().filter(|headings| headings.name == chosen);
+    let sight = state.seats.news.sight.as_ref().filter(|sight| sight.name == chosen);
+    let title = match headings {
+        Some(headings) => format!("{chosen}: {}", asked(headings, state)),
+        None => chosen.to_string(),
+    };
+    let mut lines = vec![rule(&title, width, theme)];
+    lines.extend(
+        sight.into_iter().flat_map(sight_rows).map(|(label, words)| row(label, &words, width, theme)),
+    );
+    lines.extend(headings.into_iter().flat_map(|headings| rows(headings, width, theme)));
+    if let Some(sight) = sight {
+        // The end of the screen says most.
+        let room = usize::from(area.height).saturating_sub(lines.len()).min(SCREEN_ROWS);
+        let shown = &sight.screen[sight.screen.len().saturating_sub(room)..];
+        let label = |number: usize| if number == 0 { "its screen" } else { "" };
+        let screen = shown.iter().enumerate();
+        lines.extend(screen.map(|(number, line)| row(label(number), &format!("│ {line}"), width, theme)));
     }
-    let asked = match headings.asked {
+    super::put_rows(buffer, area, lines);
+}
+
+fn asked(headings: &HeadingsView, state: &ChatState) -> String {
+    match headings.asked {
         None => "not asked anything yet".to_string(),
         Some(at) => match ago(at, state.now).as_str() {
             "now" => "asked just now".to_string(),
             age => format!("asked {age} ago"),
         },
-    };
-    let title = rule(&format!("{}: {asked}", headings.name), width, theme);
-    super::put_rows(buffer, area, std::iter::once(title).chain(rows(headings, width, theme)));
+    }
 }
 
 fn rule(text: &str, width: usize, theme: Theme) -> Line<'static> {
@@ -41,11 +59,12 @@ fn rule(text: &str, width: usize, theme: Theme) -> Line<'static> {
 }
 
 fn rows(headings: &HeadingsView, width: usize, theme: Theme) -> impl Iterator<Item = Line<'static>> {
-    headings.rows.iter().map(move |(label, words)| {
-        let words = escape_invisible(&words.join(", ")).into_owned();
-        Line::from(vec![
-            Span::styled(format!("  {label:<LABEL$}  "), theme.strong()),
-            Span::raw(cut(&words, width.saturating_sub(LABEL + 4))),
-        ])
-    })
+    headings.rows.iter().map(move |(label, words)| row(label, &words.join(", "), width, theme))
+}
+
+fn row(label: &str, words: &str, width: usize, theme: Theme) -> Line<'static> {
+    Line::from(vec![
+        Span::styled(format!("  {label:<LABEL$}  "), theme.strong()),
+        Span::raw(cut(&escape_invisible(words), width.saturating_sub(LABEL + 4))),
+    ])
 }

@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{AgentName, escape_invisible};
 use crate::faces::tui::layout::{Areas, PROMPT, input_width};
+use crate::faces::tui::list_rows::chosen_agent;
 use crate::faces::tui::state::{ChatState, Tab};
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::cut;
@@ -53,15 +54,28 @@ fn hint(state: &ChatState) -> String {
             format!("filter: {} · Esc clear", escape_invisible(&state.filter.text))
         }
         Tab::Conversation(name) if AgentName::is_program(name) => "notices from msg itself".to_string(),
+        Tab::Conversation(name) if state.pane_of(name).is_some() && state.draft().is_empty() => {
+            format!("to {} · Enter twice: its pane", escape_invisible(name))
+        }
         Tab::Conversation(name) => format!("to {}", escape_invisible(name)),
         Tab::All => "to all".to_string(),
+        Tab::Agents if chosen_agent(state).is_some_and(|name| state.seats.pane(name).is_some()) => {
+            "Enter opens, again: its pane · @Name text · / filter".to_string()
+        }
         Tab::Agents => "Enter opens · @Name text · / filter".to_string(),
         Tab::Knowledge => "type to search · Enter reads · @Name text".to_string(),
+        Tab::Runs if has_pane(state) => "Enter goes to its pane · s stop · Esc back".to_string(),
         Tab::Runs if state.runs.open.is_some() => "s stop · Esc back".to_string(),
         Tab::Runs => "Enter opens · s stop · @Name text · / filter".to_string(),
         _ => "@Name text · / filter".to_string(),
     };
     format!("{what}{more} · ? keys")
+}
+
+/// Whether the worker of the open run is in a tmux pane.
+fn has_pane(state: &ChatState) -> bool {
+    let detail = state.runs.open.as_ref().and_then(|open| open.detail.as_ref());
+    detail.is_some_and(|detail| detail.has_pane)
 }
 
 /// Draws what is typed, and returns the position of the cursor.

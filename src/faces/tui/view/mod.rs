@@ -8,6 +8,7 @@ pub(super) mod help;
 mod input;
 pub(super) mod knowledge;
 mod overlaps;
+mod pane_command;
 mod record_page;
 mod reservations;
 pub(super) mod runs;
@@ -47,7 +48,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ChatState, theme: Theme) {
     input::draw_rule(buffer, areas.rule, state, theme);
     let cursor = input::draw(buffer, areas.input, state, theme);
     input::draw_completion(buffer, areas, state, theme);
-    if state.is_help_open {
+    if let Some(command) = &state.seats.command {
+        pane_command::draw(buffer, areas.body, command, theme);
+    } else if state.is_help_open {
         help::draw(buffer, areas.body, state.help_from, theme);
     } else {
         frame.set_cursor_position(cursor);

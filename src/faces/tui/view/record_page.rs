@@ -26,13 +26,19 @@ pub(super) fn columns(columns: impl IntoIterator<Item = (String, usize, Style)>)
 
 /// The rows of a page on a screen of that width. The heading is one row.
 pub(super) fn rows(heading: &str, lines: &[String], width: u16) -> Vec<String> {
-    let width = usize::from(width);
-    let indented = |line: &String| {
-        let rows = wrap(line, width.saturating_sub(GAP.len()));
-        rows.into_iter().map(|row| format!("{GAP}{row}")).collect::<Vec<_>>()
-    };
-    let heading = cut(&escape_invisible(heading), width);
-    std::iter::once(heading).chain(lines.iter().flat_map(indented)).collect()
+    let heading = cut(&escape_invisible(heading), width.into());
+    std::iter::once(heading).chain(indented(lines, width)).collect()
+}
+
+/// The rows of lines below a heading.
+pub(super) fn indented(lines: &[String], width: u16) -> impl Iterator<Item = String> {
+    let width = usize::from(width).saturating_sub(GAP.len());
+    lines.iter().flat_map(move |line| wrap(line, width)).map(|row| format!("{GAP}{row}"))
+}
+
+/// The rows of a screen: lines of others with a mark before each, cut where they are too long.
+pub(super) fn screen_rows(lines: &[String], width: u16) -> impl Iterator<Item = String> {
+    lines.iter().map(move |line| cut(&format!("{GAP}│ {}", escape_invisible(line)), width.into()))
 }
 
 /// Draws the rows of a page, from that row on if there are so many.

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::domain::escape_invisible;
 use crate::faces::tui::list_rows;
-use crate::faces::tui::model::{RunDetail, RunItem, Tone};
+use crate::faces::tui::model::{RunDetail, RunItem, SightView, Tone};
 use crate::faces::tui::runs_state::OpenRun;
 use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::Theme;
@@ -122,5 +122,28 @@ fn draw_detail(buffer: &mut Buffer, area: Rect, open: &OpenRun, theme: Theme) {
 
 /// The rows of a run on a screen of that width. The heading is one row.
 pub(in crate::faces::tui) fn detail_rows(detail: &RunDetail, width: u16) -> Vec<String> {
-    record_page::rows(&detail.heading, &detail.lines, width)
+    let mut rows = record_page::rows(&detail.heading, &detail.lines, width);
+    if let Some(sight) = &detail.sight {
+        rows.extend(record_page::indented(&sight_lines(sight), width));
+        rows.extend(record_page::screen_rows(&sight.screen, width));
+    }
+    rows.extend(record_page::indented(&detail.texts, width));
+    rows
+}
+
+/// What the worker does, up to its screen.
+fn sight_lines(sight: &SightView) -> Vec<String> {
+    let mut lines = vec![format!("state: {}", sight.state)];
+    lines.extend(sight.place.as_ref().map(|place| format!("place: {place}")));
+    if let Some((question, choices)) = &sight.question {
+        lines.push(format!("asks: {question}"));
+        lines.extend(choices.iter().map(|choice| format!("  {choice}")));
+    }
+    lines.extend(sight.answer.as_ref().map(|answer| format!("answer: {answer}")));
+    lines.push(String::new());
+    lines.push(match &sight.no_screen {
+        Some(why) => format!("No screen: {why}."),
+        None => "What its screen shows; others wrote it:".to_string(),
+    });
+    lines
 }

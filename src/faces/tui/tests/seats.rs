@@ -1,0 +1,242 @@
+//! Tests of where agents sit, what the selected one does in tmux, and the Enter that shows a pane.
+
+use super::pictures::check;
+use super::*;
+use crate::faces::tui::model::{RunDetail, SeatView, SightView};
+use crate::faces::tui::seats_state::{SeatsCall, SeatsFocus, SeatsNews};
+use crate::faces::tui::state::Tab;
+
+const NASTY: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}evil\u{200b}";
+
+fn seat(text: &str, is_pane: bool) -> SeatView {
+    SeatView { text: text.to_string(), is_pane }
+}
+
+pub(super) fn sight(name: &str) -> SightView {
+    let lines = ["● Reading the old login.", "", "─────────", "❯ 1. Yes", "  2. No", "  Esc to cancel"];
+    SightView {
+        name: name.to_string(),
+        state: "waiting (by its screen)".to_string(),
+        place: Some("shop:2.0, top-left".to_string()),
+        question: Some(("Do you want to proceed?".to_string(), vec!["› 1. Yes".into(), "  2. No".into()])),
+        answer: Some("msg tell GoldFalcon --answer CHOICE --question 0a1b2c3d".to_string()),
+        screen: lines.map(str::to_string).to_vec(),
+        no_screen: None,
+    }
+}
+
+/// GoldFalcon, the first in the list, is in tmux, and SwiftRaven in a window.
+fn news() -> SeatsNews {
+    let seats = [("GoldFalcon", seat("shop:2.0, top-left", true)), ("SwiftRaven", seat("bottom", false))];
+    let seats = seats.into_iter().map(|(name, seat)| (name.to_string(), seat)).collect();
+    SeatsNews { seats, sight: Some(sight("GoldFalcon")) }
+}
+
+fn seated(width: u16, height: u16) -> ChatState {
+    let mut state = full(width, height);
+    state.hear(ChatUpdate::Seats(Box::new(news())));
+    state
+}
+
+fn calls(effects: Vec<ChatEffect>) -> Vec<SeatsCall> {
+    let call = |effect| match effect {
+        ChatEffect::Seats(call) => Some(call),
+        _ => None,
+    };
+    effects.into_iter().filter_map(call).collect()
+}
+
+fn drawn(state: &mut ChatState) -> Vec<SeatsCall> {
+    calls(state.update(ChatInput::Drawn))
+}
+
+fn shows(selected: Option<&str>) -> Vec<SeatsCall> {
+    let names = ["CalmOwl", "GoldFalcon", "SwiftRaven"].map(str::to_string).to_vec();
+    vec![SeatsCall::Show(SeatsFocus::Agents { names, selected: selected.map(str::to_string) })]
+}
+
+#[test]
+fn where_agents_sit_at_every_size() {
+    for (width, height) in [(80, 24), (120, 40), (40, 10)] {
+        check("seats", &mut seated(width, height));
+        let mut state = seated(width, height);
+        state.hear(ChatUpdate::PaneCommand(
+            "tmux -S /tmp/tmux-1000/default attach -t '=shop:2.0'".to_string(),
+        ));
+        check("pane-command", &mut state);
+    }
+}
+
+#[test]
+fn only_what_is_shown_is_asked_for() {
+    let mut state = empty(80, 24);
+    assert_eq!(drawn(&mut state), [], "there is nobody");
+    let mut state = full(80, 24);
+    assert_eq!(drawn(&mut state), shows(None), "nobody is known to be in tmux");
+    state.hear(ChatUpdate::Seats(Box::new(news())));
+    assert_eq!(drawn(&mut state), shows(Some("GoldFalcon")));
+    assert_eq!(drawn(&mut state), [], "once");
+    press(&mut state, KeyCode::Down);
+    assert_eq!(drawn(&mut state), shows(None), "this one is not in tmux");
+    press(&mut state, KeyCode::Tab);
+    assert_eq!(drawn(&mut state), [SeatsCall::Show(SeatsFocus::Nothing)]);
+    let mut state = seated(80, 12);
+    assert_eq!(drawn(&mut state), shows(None), "there is no room for its screen");
+}
+
+#[test]
+fn a_screen_is_only_shown_for_its_agent() {
+    let mut state = seated(80, 24);
+    assert!(picture(&state).contains("its screen  │ "), "{}", picture(&state));
+    press(&mut state, KeyCode::Down);
+    let other = picture(&state);
+    assert!(other.contains("─ SwiftRaven ─") && !other.contains("waiting (by its screen)"), "{other}");
+    state.hear(ChatUpdate::Seats(Box::new(SeatsNews { sight: None, ..news() })));
+    assert!(!picture(&state).contains("─ SwiftRaven ─"), "{}", picture(&state));
+}
+
+#[test]
+fn enter_opens_the_conversation_and_then_shows_the_pane() {
+    let mut state = seated(80, 24);
+    assert_eq!(press(&mut state, KeyCode::Enter), []);
+    assert_eq!(state.tab, Tab::Conversation("GoldFalcon".to_string()));
+    assert!(picture(&state).contains("press Enter again to go to its tmux pane (shop:2.0, top-left)"));
+    let go = [SeatsCall::GoToAgent("GoldFalcon".to_string())];
+    assert_eq!(calls(press(&mut state, KeyCode::Enter)), go);
+    // It is offered once more before the next.
+    assert_eq!(press(&mut state, KeyCode::Enter), []);
+    assert_eq!(calls(press(&mut state, KeyCode::Enter)), go);
+}
+
+#[test]
+fn an_enter_too_many_takes_nobody_elsewhere() {
+    let mut state = seated(80, 24);
+    press(&mut state, KeyCode::Enter);
+    // Whatever else is pressed or said, the offer is over.
+    type_in(&mut state, "go on");
+    assert_eq!(press(&mut state, KeyCode::Enter).len(), 1, "it is sent");
+    assert_eq!(press(&mut state, KeyCode::Enter), [], "it is offered");
+    state.hear(ChatUpdate::Sent("stored for GoldFalcon".to_string()));
+    assert_eq!(press(&mut state, KeyCode::Enter), [], "it is offered again, because nobody saw it");
+    assert_eq!(calls(press(&mut state, KeyCode::Enter)).len(), 1);
+    // Whoever is not in tmux has nothing to show.
+    let mut state = seated(80, 24);
+    press(&mut state, KeyCode::Down);
+    for _ in 0..3 {
+        assert_eq!(press(&mut state, KeyCode::Enter), []);
+    }
+    assert_eq!(
+        (state.tab.clone(), state.notice.clone()),
+        (Tab::Conversation("SwiftRaven".to_string()), None)
+    );
+}
+
+#[test]
+fn a_command_is_shown_in_full_until_the_next_key() {
+    let mut state = seated(40, 10);
+    state.hear(ChatUpdate::PaneCommand(format!("tmux -S /{} attach -t '=shop:2.0'", "long/".repeat(8))));
+    let shown = picture(&state).replace(['\n', ' '], "");
+    assert!(shown.contains(&"long/".repeat(8)) && shown.contains("attach-t'=shop:2.0'"), "{shown}");
+    assert_eq!(press(&mut state, KeyCode::Enter), []);
+    assert_eq!(
+        (state.seats.command.clone(), state.tab.clone()),
+        (None, Tab::Agents),
+        "the key only closes it"
+    );
+}
+
+fn detail(is_live: bool, has_pane: bool) -> RunDetail {
+    let lines = |lines: &[&str]| lines.iter().map(|line| line.to_string()).collect();
+    RunDetail {
+        heading: "k3f9xa waiting".to_string(),
+        lines: lines(&["scout · opus-5 · 3 min", "worker: GoldFalcon", "for Robin, in /code/shop"]),
+        sight: has_pane.then(|| sight("k3f9xa")),
+        texts: lines(&["", "Task:", "Remove the old login."]),
+        is_live,
+        has_pane,
+    }
+}
+
+fn reading(detail: RunDetail, (width, height): (u16, u16)) -> ChatState {
+    let mut state = full(width, height);
+    go(&mut state, "Runs");
+    press(&mut state, KeyCode::Enter);
+    state.hear(ChatUpdate::Run { id: "k3f9xa".to_string(), detail: Some(Box::new(detail)) });
+    state
+}
+
+#[test]
+fn a_worker_in_tmux_at_every_size() {
+    for size in [(60, 15), (80, 24), (200, 60)] {
+        check("run-in-tmux", &mut reading(detail(true, true), size));
+    }
+    let gone = SightView {
+        place: None,
+        question: None,
+        answer: None,
+        screen: Vec::new(),
+        no_screen: Some("its tmux pane is gone".to_string()),
+        ..sight("k3f9xa")
+    };
+    let state = reading(RunDetail { sight: Some(gone), ..detail(true, true) }, (80, 24));
+    assert!(picture(&state).contains("No screen: its tmux pane is gone."), "{}", picture(&state));
+}
+
+#[test]
+fn enter_in_a_run_shows_the_pane_of_its_worker() {
+    let mut state = reading(detail(true, true), (80, 24));
+    let went = calls(press(&mut state, KeyCode::Enter));
+    assert_eq!(went, [SeatsCall::GoToWorker("k3f9xa".to_string())]);
+    assert!(state.runs.open.is_some(), "whoever comes back finds it open");
+    let mut unread = full(80, 24);
+    go(&mut unread, "Runs");
+    press(&mut unread, KeyCode::Enter);
+    assert_eq!(calls(press(&mut unread, KeyCode::Enter)), went, "before it was read, too");
+    for (is_live, text) in [(true, "run k3f9xa: its worker does not run in tmux"), (false, "it has ended")] {
+        let mut state = reading(detail(is_live, false), (80, 24));
+        assert_eq!(press(&mut state, KeyCode::Enter), []);
+        assert!(picture(&state).contains(text), "{}", picture(&state));
+        assert!(!picture(&state).contains("its pane"), "{}", picture(&state));
+    }
+}
+
+#[test]
+fn nothing_on_a_screen_is_obeyed() {
+    let evil = SightView {
+        name: "GoldFalcon".to_string(),
+        state: NASTY.to_string(),
+        place: Some(NASTY.to_string()),
+        question: Some((NASTY.to_string(), vec![NASTY.to_string()])),
+        answer: Some(NASTY.to_string()),
+        screen: vec![NASTY.to_string(); 20],
+        no_screen: Some(NASTY.to_string()),
+    };
+    let seats = [("GoldFalcon".to_string(), seat(NASTY, true))].into_iter().collect();
+    let mut list = full(120, 40);
+    list.hear(ChatUpdate::Seats(Box::new(SeatsNews { seats, sight: Some(evil.clone()) })));
+    let mut talk = full(120, 40);
+    talk.hear(ChatUpdate::Seats(Box::new(SeatsNews { sight: None, ..list.seats.news.clone() })));
+    press(&mut talk, KeyCode::Enter);
+    let mut command = full(120, 40);
+    command.hear(ChatUpdate::PaneCommand(NASTY.to_string()));
+    let run = reading(RunDetail { sight: Some(evil), ..detail(true, true) }, (120, 40));
+    for state in [list, talk, command, run] {
+        let shown = picture(&state);
+        assert!(shown.contains("\\u{1b}]0;"), "it is shown, written out: {shown}");
+        assert!(!shown.replace("\\u{1b}]0;", "").contains("]0;"), "{shown}");
+        assert!(!shown.contains(|c: char| (c.is_control() && c != '\n') || "\u{202e}\u{200b}".contains(c)));
+    }
+}
+
+#[test]
+fn no_size_is_too_small() {
+    for width in [0, 1, 2, 5, 20] {
+        for height in 0..20 {
+            let mut state = seated(width, height);
+            picture(&state);
+            state.hear(ChatUpdate::PaneCommand("tmux attach".to_string()));
+            picture(&state);
+            picture(&reading(detail(true, true), (width, height)));
+        }
+    }
+}

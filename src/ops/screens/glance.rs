@@ -1,0 +1,129 @@
+//! What a person who watches an agent in tmux sees of it: state, place and the end of its screen. Unlike `look`, it is not
+//! remembered, so it does not change what the next look calls new.
+
+use crate::domain::runs::{Run, RunState};
+use crate::domain::screens::{Dialog, ScreenState, ScreenText, ScreenVerdict, VerdictBasis};
+use crate::domain::{Agent, AgentName};
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::runs::own_run::run_of_agent;
+use crate::store::Mesh;
+use crate::sys::clock;
+use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane};
+
+use super::agent_pane::{is_pane_of, is_pane_of_run, pane_of, pane_of_run, screen_of};
+use super::project_session::tmux_error;
+use super::seat::AgentSeat;
+use super::sight::{NoScreen, reader_of_run, see_in, verdict_with_run};
+use super::watched;
+
+/// The most lines of a screen, and the most characters of one.
+const MOST_LINES: usize = 12;
+const MOST_COLUMNS: usize = 500;
+
+/// What one glance showed.
+#[derive(Debug)]
+pub struct Glance {
+    /// Its name, or the id of the run whose worker has not joined yet: `msg tell` takes both.
+    pub name: AgentName,
+    pub verdict: ScreenVerdict,
+    /// The dialog that is open on its screen.
+    pub dialog: Option<Dialog>,
+    /// `None` if it is not in the pane any more.
+    pub seat: Option<AgentSeat>,
+    /// The last lines of its screen, or why there is none to look at. Others wrote them.
+    pub screen: Result<Vec<String>, NoScreen>,
+}
+
+/// Glances at an agent.
+pub fn glance_at_agent(op: &Op, name: &str) -> Result<Glance, CommandError> {
+    let unknown = || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
+    let mesh = op.mesh()?.ok_or_else(unknown)?;
+    let watched = watched::find(op, &mesh, name)?;
+    glance_at(&mesh, &watched.agent, watched.run.as_ref())
+}
+
+/// Glances at the worker of a run; `None` if it has no terminal, or has ended.
+pub fn glance_at_run(op: &Op, run: &Run) -> Result<Option<Glance>, CommandError> {
+    let (Some(mesh), Some(pane)) = (op.mesh()?, pane_of_run(run)) else { return Ok(None) };
+    match worker_of(&mesh, run)? {
+        Some(agent) => glance_at(&mesh, &agent, Some(run)).map(Some),
+        None => glance_before_join(run, &pane).map(Some),
+    }
+}
+
+/// The worker, if it has joined. The run knows it by name, and somebody else may have the name by now.
+fn worker_of(mesh: &Mesh, run: &Run) -> Result<Option<Agent>, CommandError> {
+    let Some(name) = mesh.runs().worker(&run.id)?.or_else(|| run.agent.clone()) else { return Ok(None) };
+    let census = mesh.registry().census()?;
+    let found = census.find(&name, clock::now()).filter(|record| record.is_live());
+    // Its supervisor keeps the place of a worker that has not joined yet.
+    let Some(record) = found.filter(|record| record.agent.process != run.owner) else { return Ok(None) };
+    let is_its = run_of_agent(mesh, &record.agent)?.is_some_and(|its| its.id == run.id);
+    Ok(is_its.then(|| record.agent.clone()))
+}
+
+fn glance_at(mesh: &Mesh, agent: &Agent, run: Option<&Run>) -> Result<Glance, CommandError> {
+    let info = pane_of(agent).map(|pane| answered(&pane)).transpose()?.flatten();
+    let sight = see_in(mesh, agent)?;
+    let verdict = verdict_with_run(&sight, run);
+    let seat = info.filter(|info| is_pane_of(info, agent)).map(|info| AgentSeat::in_pane(&info));
+    let dialog = sight.reading.and_then(|reading| reading.dialog);
+    let screen = sight.pane.map(|seen| last_lines(&seen.screen));
+    Ok(Glance { name: agent.name.clone(), verdict, dialog, seat, screen })
+}
+
+/// A worker that has not joined yet, perhaps because it shows a dialog at its start: only its pane is known.
+fn glance_before_join(run: &Run, pane: &TmuxPane) -> Result<Glance, CommandError> {
+    let info = answered(pane)?.filter(|info| is_pane_of_run(info, run));
+    let screen = match &info {
+        Some(_) => pane.capture().map(|capture| screen_of(&capture)).map_err(NoScreen::Tmux),
+        None => Err(NoScreen::PaneGone),
+    };
+    let read = |screen: &ScreenText| reader_of_run(run).map(|reader| reader.read(screen));
+    let reading = screen.as_ref().ok().and_then(read);
+    let dialog = reading.and_then(|reading| reading.dialog);
+    let told = |state| ScreenVerdict { state, basis: VerdictBasis::Run };
+    let verdict = match run.state {
+        RunState::Limited => told(ScreenState::Limited),
+        _ if dialog.is_some() => ScreenVerdict { state: ScreenState::Waiting, basis: VerdictBasis::Screen },
+        RunState::Waiting => told(ScreenState::Waiting),
+        RunState::Starting => told(ScreenState::Starting),
+        _ => ScreenVerdict { state: ScreenState::Unknown, basis: VerdictBasis::Nothing },
+    };
+    let name = AgentName::new(run.id.as_str())?;
+    let seat = info.as_ref().map(AgentSeat::in_pane);
+    Ok(Glance { name, verdict, dialog, seat, screen: screen.map(|screen| last_lines(&screen)) })
+}
+
+/// What tmux says about the pane; `None` if it is gone. A server that does not answer soon is not asked for more, because
+/// whoever glances does so again and again.
+fn answered(pane: &TmuxPane) -> Result<Option<PaneInfo>, CommandError> {
+    match pane.info_briefly() {
+        Ok(info) => Ok(Some(info)),
+        Err(TmuxError::NoPane(_) | TmuxError::NoServer(_)) => Ok(None),
+        Err(error) => Err(tmux_error(error)),
+    }
+}
+
+fn last_lines(screen: &ScreenText) -> Vec<String> {
+    let text = screen.text();
+    let rows: Vec<&str> = text.lines().collect();
+    let cut = |row: &&str| row.chars().take(MOST_COLUMNS).collect();
+    rows[rows.len().saturating_sub(MOST_LINES)..].iter().map(cut).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_a_screen_is_kept() {
+        let text: String = (0..50).map(|number| format!("line {number}\n")).collect();
+        let lines = last_lines(&ScreenText::plain(&format!("{text}\n\n")));
+        assert_eq!((lines.len(), lines[0].as_str()), (MOST_LINES, "line 38"));
+        let lines = last_lines(&ScreenText::plain(&"x".repeat(MOST_COLUMNS * 2)));
+        assert_eq!(lines[0].len(), MOST_COLUMNS);
+        assert!(last_lines(&ScreenText::plain("\n\n")).is_empty());
+    }
+}
