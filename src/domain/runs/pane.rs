@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::id::RunId;
 use crate::domain::RecordedProcess;
-use crate::domain::screens::Dialog;
+use crate::domain::screens::{Dialog, DialogKind};
 
 /// The tmux pane of a worker.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -55,6 +55,11 @@ impl RunDialog {
             choices: dialog.choices.iter().map(choice).collect(),
             since,
         }
+    }
+
+    /// Whether only people may answer it.
+    pub fn is_for_people(&self) -> bool {
+        DialogKind::FOR_PEOPLE.iter().any(|kind| kind.name() == self.kind)
     }
 
     /// The command that answers it.

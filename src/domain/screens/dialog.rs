@@ -40,9 +40,12 @@ impl DialogKind {
         }
     }
 
-    /// Whether only people decide it: it is about what may run on this machine, and under whose account.
+    /// Those that only people decide: they are about what may run on this machine, and under whose account.
+    pub const FOR_PEOPLE: [Self; 3] = [Self::Trust, Self::Login, Self::Update];
+
+    /// Whether only people decide it.
     pub fn is_for_people(self) -> bool {
-        matches!(self, Self::Trust | Self::Login | Self::Update)
+        Self::FOR_PEOPLE.contains(&self)
     }
 }
 

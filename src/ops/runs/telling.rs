@@ -65,8 +65,12 @@ pub(super) fn tell_dialog(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), Command
     if !choices.is_empty() {
         notice = notice.say("\nChoices: ").codes(&choices);
     }
-    notice = notice.say("\nTo answer it: ").code(&PeerText::new(dialog.answer_command(&run.id)));
-    notice = notice.say(", with the number or the words of a choice. To see its screen: ");
+    let answer = PeerText::new(dialog.answer_command(&run.id));
+    notice = notice.say(match dialog.is_for_people() {
+        true => "\nOnly a person may answer it. Ask your user to type at a terminal: ",
+        false => "\nTo answer it: ",
+    });
+    notice = notice.code(&answer).say(", with the number or the words of a choice. To see its screen: ");
     notice = notice.code(&PeerText::new(format!("msg runs log {}", run.id))).say(".");
     op.notify(parent, notice, format!("the parent of run {} was not told of a dialog", run.id));
     Ok(())

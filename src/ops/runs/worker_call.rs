@@ -184,9 +184,10 @@ pub(super) fn setup_environment(
     env
 }
 
-/// Our own variables, without those that say which agent, session or run we are.
+/// Our own variables, without those that say which agent, session or run we are, or in which tmux pane. A worker in tmux
+/// gets those of its own pane.
 fn inherited() -> Vec<(OsString, OsString)> {
-    let of_one_process = [test_switches::CRASH_AT, test_switches::STOP_AT];
+    let of_one_process = [test_switches::CRASH_AT, test_switches::STOP_AT, "TMUX", "TMUX_PANE"];
     let left_out: Vec<&str> = foreign_variables().chain(of_one_process).collect();
     environment::all().into_iter().filter(|(name, _)| !left_out.iter().any(|out| name == *out)).collect()
 }

@@ -6,6 +6,9 @@ use crate::domain::runs::Run;
 use crate::domain::screens::{CursorPlace, ScreenText};
 use crate::domain::{Agent, Liveness, Pid};
 use crate::harness::ancestry;
+use crate::ops::error::CommandError;
+use crate::ops::runs::own_run::run_of_agent;
+use crate::store::Mesh;
 use crate::sys::environment::Home;
 use crate::sys::tmux::pane::PaneCapture;
 use crate::sys::tmux::{PaneId, PaneInfo, TmuxPane, TmuxSocket};
@@ -32,19 +35,22 @@ pub(in crate::ops) fn is_here(agent: &Agent) -> bool {
 }
 
 /// Whether a pane shows the agent: it runs below the pane's first process, in the foreground. Some programs keep their
-/// sessions in a process without a terminal: then the same program is in the foreground.
-pub(in crate::ops) fn is_shown_below(pane: Pid, agent: &Agent) -> bool {
+/// sessions in a process without a terminal. That is shown if it is the worker of the run to which the pane belongs, and
+/// the same program is in the foreground. Whatever else has no terminal was started there by others, and is not.
+pub(in crate::ops) fn is_shown_in(mesh: &Mesh, pane: Pid, agent: &Agent) -> Result<bool, CommandError> {
     let pid = agent.process.pid();
     if !ancestry::above(pid).contains(&pane) {
-        return false;
+        return Ok(false);
     }
-    let is_same = |front: &Pid| {
-        let host = ancestry::named_host(*front).filter(|_| ancestry::above(*front).contains(&pane));
-        host.is_some_and(|host| Some(host.harness) == agent.harness)
-    };
-    let has_terminal = process::foreground_of(pid).is_some();
-    process::is_in_foreground(pid)
-        || !has_terminal && process::foreground_of(pane).as_ref().is_some_and(is_same)
+    if process::is_in_foreground(pid) || process::foreground_of(pid).is_some() {
+        return Ok(process::is_in_foreground(pid));
+    }
+    let Some(run) = run_of_agent(mesh, agent)? else { return Ok(false) };
+    let worker = mesh.runs().worker(&run.id)?.or(run.agent);
+    let is_its_pane = run.pane.is_some_and(|its| its.keeper.pid() == pane);
+    let front = process::foreground_of(pane).and_then(ancestry::named_host);
+    let is_same_program = front.is_some_and(|front| Some(front.harness) == agent.harness);
+    Ok(is_its_pane && worker.as_ref() == Some(&agent.name) && is_same_program)
 }
 
 /// The pane in which the agent's process was started. The pane may show another program by now.

@@ -12,7 +12,8 @@ or ask something: for them, just go on with your work.
 
 - `working`: leave it alone. The answer says when looking again is worth it (`lookAgainIn` seconds). Do not look earlier.
 - `waiting`: a dialog is open. Read the question and the command in it. If it is your worker, answer with
-  `msg tell NAME --answer CHOICE --question ID`; refuse what you would not do yourself. Otherwise tell its user.
+  `msg tell NAME --answer CHOICE --question ID`; refuse what you would not do yourself. Otherwise, and if
+  it asks about trust, a login or an update, tell its user.
 - `idle`, `interrupted`: its turn is over. `background`: that too, but shells or subagents of it still run.
 - `limited`: its account is at its limit. Wait until the time it names; do not start others on the same account.
 - `stuck`, `spinning`: it gets nowhere. Look at the screen, then send it one message with what you see, or

@@ -16,7 +16,7 @@ use crate::sys::process;
 use crate::sys::tmux::pane::PaneCapture;
 use crate::sys::tmux::{TmuxError, TmuxPane};
 
-use super::agent_pane::{is_shown_below, pane_of, screen_of};
+use super::agent_pane::{is_shown_in, pane_of, screen_of};
 use super::hook_facts::HookFacts;
 
 /// What one look at an agent showed.
@@ -105,7 +105,7 @@ pub(in crate::ops) fn see_in(mesh: &Mesh, agent: &Agent) -> Result<AgentSight, C
     let pane = match process {
         ProcessSign::Gone => Err(NoScreen::Ended),
         ProcessSign::Unknown => Err(NoScreen::Elsewhere),
-        ProcessSign::Alive => look_at(agent),
+        ProcessSign::Alive => look_at(mesh, agent)?,
     };
     if pane.is_err() {
         // It may have ended meanwhile, and that is why there is no screen.
@@ -141,18 +141,21 @@ pub(in crate::ops) fn process_sign(agent: &Agent) -> ProcessSign {
 }
 
 /// Captures the agent's pane, if the agent is what it shows.
-fn look_at(agent: &Agent) -> Result<SeenPane, NoScreen> {
-    let pane = pane_of(agent).ok_or(match cfg!(target_os = "linux") {
-        true => NoScreen::NotInTmux,
-        false => NoScreen::NotOnThisSystem,
-    })?;
-    let capture = pane.capture().map_err(|error| match error {
-        TmuxError::NoPane(_) | TmuxError::NoServer(_) => NoScreen::PaneGone,
-        error => NoScreen::Tmux(error),
-    })?;
-    if capture.is_dead || !is_shown_below(capture.pid, agent) {
-        return Err(NoScreen::AnotherProgram);
+fn look_at(mesh: &Mesh, agent: &Agent) -> Result<Result<SeenPane, NoScreen>, CommandError> {
+    let Some(pane) = pane_of(agent) else {
+        return Ok(Err(match cfg!(target_os = "linux") {
+            true => NoScreen::NotInTmux,
+            false => NoScreen::NotOnThisSystem,
+        }));
+    };
+    let capture = match pane.capture() {
+        Ok(capture) => capture,
+        Err(TmuxError::NoPane(_) | TmuxError::NoServer(_)) => return Ok(Err(NoScreen::PaneGone)),
+        Err(error) => return Ok(Err(NoScreen::Tmux(error))),
+    };
+    if capture.is_dead || !is_shown_in(mesh, capture.pid, agent)? {
+        return Ok(Err(NoScreen::AnotherProgram));
     }
     let screen = screen_of(&capture);
-    Ok(SeenPane { pane, capture, screen })
+    Ok(Ok(SeenPane { pane, capture, screen }))
 }

@@ -88,7 +88,7 @@ pub fn prompt(op: &Op, name: &str, text: &str) -> Result<Told, CommandError> {
             .hint("begin with a word: `Run: /review` instead of `/review`"));
     }
     let run = addressee.run.as_ref().filter(|run| run.pane.is_some()).map(|run| run.id.clone());
-    let target = target(addressee, name)?;
+    let target = target(&mesh, addressee, name)?;
     let held = hold(op, &target)?;
     let Some(agent) = &target.agent else { return Err(not_joined(name)) };
     if HookFacts::read(&mesh, agent)?.signs.has_just_begun_turn() {
@@ -128,7 +128,7 @@ pub fn interrupt(op: &Op, name: &str) -> Result<Told, CommandError> {
     let mesh = mesh(op, name)?;
     let addressee = find(op, &mesh, name)?;
     authorise(op, &mesh, &addressee, name)?;
-    let target = target(addressee, name)?;
+    let target = target(&mesh, addressee, name)?;
     let look = hold(op, &target)?.interrupt().map_err(|error| refused(&target.name, &error))?;
     Ok(Told::Interrupt { agent: target.name, state: look.reading.state })
 }
@@ -142,14 +142,14 @@ pub fn answer(op: &Op, request: &TellAnswer) -> Result<Told, CommandError> {
         let is_mail = match &wanted {
             Some(QuestionName::Number(_)) => true,
             Some(QuestionName::Dialog(_)) => false,
-            None => questions::has_open_question(&mesh, run)? || !has_screen(&addressee),
+            None => questions::has_open_question(&mesh, run)? || !has_screen(&mesh, &addressee)?,
         };
         if is_mail {
             return answer_question(op, request, &wanted);
         }
     }
     let answerer = authorise(op, &mesh, &addressee, &request.name)?;
-    let target = target(addressee, &request.name)?;
+    let target = target(&mesh, addressee, &request.name)?;
     let held = hold(op, &target)?;
     let agent = &target.name;
     let look = held.look().map_err(|error| refused(agent, &error))?;
@@ -194,12 +194,12 @@ pub fn open_dialog(op: &Op, name: &str) -> Result<Option<Dialog>, CommandError> 
     let mesh = mesh(op, name)?;
     let addressee = find(op, &mesh, name)?;
     if let Some(run) = &addressee.run
-        && (questions::has_open_question(&mesh, run)? || !has_screen(&addressee))
+        && (questions::has_open_question(&mesh, run)? || !has_screen(&mesh, &addressee)?)
     {
         return Ok(None);
     }
     authorise(op, &mesh, &addressee, name)?;
-    let target = target(addressee, name)?;
+    let target = target(&mesh, addressee, name)?;
     let look = hold(op, &target)?.look().map_err(|error| refused(&target.name, &error))?;
     open_dialog_at(&target.name, &look).map(Some)
 }
@@ -303,20 +303,29 @@ fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<Addressee, CommandError> {
 }
 
 /// Whether its screen can be read.
-fn has_screen(addressee: &Addressee) -> bool {
-    if addressee.agent.is_none() {
-        return addressee.run.as_ref().and_then(run_target).is_some();
+fn has_screen(mesh: &Mesh, addressee: &Addressee) -> Result<bool, CommandError> {
+    let Some(agent) = &addressee.agent else {
+        return Ok(addressee.run.as_ref().and_then(run_target).is_some());
+    };
+    let info = pane_for(addressee.run.as_ref(), agent).and_then(|pane| pane.info().ok());
+    match info.filter(|_| reader_of(agent).is_some()) {
+        Some(info) => is_shown(mesh, &info, agent),
+        None => Ok(false),
     }
-    addressee.agent.as_ref().is_some_and(|agent| {
-        let pane = agent_pane::pane_of(agent);
-        let is_shown = |pane: &TmuxPane| pane.info().is_ok_and(|info| is_shown(&info, agent));
-        reader_of(agent).is_some() && pane.as_ref().is_some_and(is_shown)
-    })
 }
 
-/// Whether the pane shows the agent: it runs there, in the foreground.
-fn is_shown(info: &PaneInfo, agent: &Agent) -> bool {
-    !info.is_dead && agent_pane::is_shown_below(info.pid, agent)
+/// The pane of an agent. The supervisor of a run knows that of its worker. What a process says about its pane can be set
+/// by whoever starts it, and is inherited: a worker without a pane would have that of its parent.
+fn pane_for(run: Option<&Run>, agent: &Agent) -> Option<TmuxPane> {
+    match run {
+        Some(run) => run_target(run).map(|target| target.pane),
+        None => agent_pane::pane_of(agent),
+    }
+}
+
+/// Whether the pane shows the agent.
+fn is_shown(mesh: &Mesh, info: &PaneInfo, agent: &Agent) -> Result<bool, CommandError> {
+    Ok(!info.is_dead && agent_pane::is_shown_in(mesh, info.pid, agent)?)
 }
 
 /// Who is calling, if that one may type there: for a worker its parent, those above it, and people; for others people.
@@ -332,7 +341,7 @@ fn authorise(op: &Op, mesh: &Mesh, addressee: &Addressee, name: &str) -> Result<
 }
 
 /// The terminal of an agent.
-fn target(addressee: Addressee, name: &str) -> Result<ScreenTarget, CommandError> {
+fn target(mesh: &Mesh, addressee: Addressee, name: &str) -> Result<ScreenTarget, CommandError> {
     let no_screen = |why: String| {
         CommandError::new(CommandErrorKind::NoScreen, why)
             .hint(format!("write to it instead: `msg send {} TEXT`", shell_word(name)))
@@ -349,13 +358,11 @@ fn target(addressee: Addressee, name: &str) -> Result<ScreenTarget, CommandError
     let Some(reader) = reader_of(&agent) else {
         return Err(no_screen(format!("{} runs in a program whose screen msg can't read", agent.name)));
     };
-    // The supervisor of a run knows the pane. What the process of an agent says about it can be set by whoever starts it.
-    let pane = of_run.map(|of_run| of_run.pane).or_else(|| agent_pane::pane_of(&agent));
-    let Some(pane) = pane else {
+    let Some(pane) = pane_for(addressee.run.as_ref(), &agent) else {
         return Err(no_screen(format!("{} is not in a tmux pane", agent.name)));
     };
     match pane.info() {
-        Ok(info) if is_shown(&info, &agent) => {
+        Ok(info) if is_shown(mesh, &info, &agent)? => {
             Ok(ScreenTarget { name: agent.name.clone(), agent: Some(agent), pane, reader })
         }
         Ok(_) => Err(no_screen(format!("{} is not what its tmux pane shows", agent.name))),

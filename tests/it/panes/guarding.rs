@@ -105,6 +105,26 @@ fn a_client_that_a_worker_starts_is_not_the_worker() {
     stopped(env, id);
 }
 
+/// It inherits the variables that name the pane, and is below the pane's first process.
+#[test]
+fn a_client_without_a_terminal_is_not_what_the_pane_shows() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let run = clients.started(&["apart from it", "--detach"]);
+    let (id, worker) = (run["id"].as_str().unwrap(), run["agent"].as_str().unwrap());
+    wait_until("the other client has joined", || env.work().join("joined").exists());
+    wait_for_run(env, id, "at the end of its turn", |run| run["tmux"]["turns"] == 1);
+    assert!(env.ok(&["look", worker])["screen"].is_string());
+    let look = env.ok(&["look", "Apart"]);
+    assert!(look["screen"].is_null(), "{look}");
+    for args in [&["Apart", "go on"][..], &["Apart", "--interrupt"], &["Apart", "--answer", "1"]] {
+        assert_eq!(refused(env, args)["kind"], "no_screen", "{args:?}");
+    }
+    assert_eq!(clients.prompts(), ["apart from it"]);
+    clients.set("go");
+    stopped(env, id);
+}
+
 #[test]
 fn instructions_that_would_act_as_keys_are_refused() {
     let Some(clients) = Clients::start() else { return };
@@ -207,6 +227,10 @@ fn whether_a_folder_is_trusted_is_decided_by_people() {
     let runs = env.ok(&["runs"])["runs"].clone();
     let run = &runs[0];
     assert_eq!((runs.as_array().unwrap().len(), &run["state"]), (1, &json!("waiting")), "{runs:#}");
+    wait_until("its parent is told who may", || {
+        let text = |path: &String| fs::read_to_string(env.mesh().join(path)).unwrap_or_default();
+        env.mail().iter().any(|path| text(path).contains("Only a person may answer it."))
+    });
     // A person may.
     let (id, answer) = (run["id"].as_str().unwrap(), run["answerWith"].as_str().unwrap());
     env.ok(&["tell", id, "--answer", "yes", "--question", answer.rsplit(' ').next().unwrap()]);

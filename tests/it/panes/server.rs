@@ -27,8 +27,9 @@ fn a_window_opens_and_nobody_loses_theirs() {
     assert_eq!(info.address(), "first:1.0");
     let pane = tmux.server.pane(info.id.clone());
     wait_until("it runs", || pane.info().unwrap().command == "sleep");
-    let cwd = std::fs::read_link(format!("/proc/{}/cwd", info.pid)).unwrap();
-    assert_eq!(cwd, std::fs::canonicalize(&dir).unwrap());
+    // tmux says early what will run there.
+    let (link, there) = (format!("/proc/{}/cwd", info.pid), std::fs::canonicalize(&dir).unwrap());
+    wait_until("it runs in its directory", || std::fs::read_link(&link).is_ok_and(|cwd| cwd == there));
     assert_eq!(tmux.server.list_panes().unwrap().len(), 2);
     let missing = NewWindow { session: "fir", ..window };
     let error = tmux.server.new_window(&missing).unwrap_err();

@@ -32,6 +32,15 @@ def other_client():
     sys.exit(0)
 
 
+def client_apart():
+    """What a worker may leave running: another client, without a terminal, that has joined."""
+    subprocess.run(["msg", "join", "Apart", "--session", "of-a-client-apart", "-q"])
+    open("joined", "w").close()
+    while not is_set("go"):
+        time.sleep(0.02)
+    sys.exit(0)
+
+
 def draw(above, line, below, cursor=None):
     width = os.get_terminal_size(0).columns
     rule = "─" * width
@@ -100,6 +109,8 @@ def take(text):
         subprocess.run(["claude", "--other-client"])
         while not is_set("go"):
             time.sleep(0.02)
+    if what == "apart":
+        subprocess.Popen(["claude", "--client-apart"], start_new_session=True)
     if what == "nest":
         subprocess.run(["msg", "run", "echo", "nested", "--json"], stdout=open("nested", "wb"))
     if what == "self":
@@ -118,6 +129,8 @@ def take(text):
 
 if "--other-client" in sys.argv:
     other_client()
+if "--client-apart" in sys.argv:
+    client_apart()
 tty.setraw(0)
 out.write("\x1b[?2004h")
 if is_set("trust") and dialog("trust") == 0:
