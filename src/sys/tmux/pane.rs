@@ -12,9 +12,10 @@ use crate::domain::{Liveness, Pid, RecordedProcess};
 use crate::sys::environment::variable;
 use crate::sys::{files, process};
 
-/// The numbers of [`PaneCapture`], and its texts, before the screen itself.
+/// The numbers of [`PaneCapture`], and its texts, before the screen itself. What runs there is looked up each time that it is
+/// named, and may be another program by then: it comes last, so that nobody has to know how long it is.
 const FACTS: &str = "#{pane_id} #{pane_pid} #{cursor_x} #{cursor_y} #{pane_width} #{pane_height} #{pane_dead} \
-     #{pane_in_mode} #{alternate_on} #{n:pane_current_command} #{pane_current_command}#{pane_title}";
+     #{pane_in_mode} #{alternate_on} #{n:pane_title} #{pane_title}#{pane_current_command}";
 /// How many words stand before the texts.
 const WORDS: usize = 10;
 /// How much of a line is compared: tmux takes 16 KiB as one command.
@@ -316,7 +317,7 @@ impl PaneCapture {
         }
         let number = |at: usize| words.get(at)?.parse::<u32>().ok();
         let is_set = |at: usize| number(at).is_some_and(|value| value > 0);
-        let (command, title) = parts.next()?.split_at_checked(words.get(9)?.parse().ok()?)?;
+        let (title, command) = parts.next()?.split_at_checked(words.get(9)?.parse().ok()?)?;
         Some(Self {
             text: text.to_string(),
             title: title.to_string(),
@@ -346,7 +347,7 @@ mod tests {
     #[test]
     fn a_capture_is_a_line_of_facts_and_a_screen() {
         let id = PaneId::new("%7").unwrap();
-        let told = "%7 42 2 47 200 50 0 0 1 4 node\u{2733} A Client\n\u{1b}[1mhello\u{1b}[0m\n\n";
+        let told = "%7 42 2 47 200 50 0 0 1 12 \u{2733} A Clientnode\n\u{1b}[1mhello\u{1b}[0m\n\n";
         let capture = PaneCapture::parse(told, &id).unwrap();
         assert_eq!((capture.command.as_str(), capture.title.as_str()), ("node", "\u{2733} A Client"));
         assert_eq!((capture.cursor, capture.size, capture.pid.get()), ((2, 47), (200, 50), 42));

@@ -32,11 +32,12 @@ pub struct PaneInfo {
     pub window_size: (u32, u32),
 }
 
-/// The numbers of [`PaneInfo`], the lengths of its texts in bytes, and the texts: they may contain any character.
+/// The numbers of [`PaneInfo`], the lengths of its texts in bytes, and the texts: they may contain any character. What
+/// runs there is looked up each time that it is named, and may be another program by then, so it comes last, without one.
 pub(super) const FORMAT: &str = "#{pane_id} #{pane_pid} #{window_index} #{pane_index} #{pane_dead} #{pane_in_mode} \
      #{pane_active} #{window_active} #{session_attached} #{pane_left} #{pane_top} #{pane_width} #{pane_height} \
-     #{window_width} #{window_height} #{n:session_name} #{n:window_name} #{n:pane_current_command} \
-     #{session_name}#{window_name}#{pane_current_command}#{pane_title}";
+     #{window_width} #{window_height} #{n:session_name} #{n:window_name} #{n:pane_title} \
+     #{session_name}#{window_name}#{pane_title}#{pane_current_command}";
 /// How many words stand before the texts.
 const WORDS: usize = 18;
 
@@ -57,7 +58,7 @@ impl PaneInfo {
             texts = rest;
             Some(text.to_string())
         };
-        let (session, window_name, command) = (text(15)?, text(16)?, text(17)?);
+        let (session, window_name, title) = (text(15)?, text(16)?, text(17)?);
         Some(Self {
             id: PaneId::new(words.first()?).ok()?,
             pid: Pid::new(number(1)?.into()).ok()?,
@@ -70,8 +71,8 @@ impl PaneInfo {
             is_in_mode: is_set(5).unwrap_or(false),
             is_active: is_set(6)? && is_set(7)?,
             is_attached: is_set(8)?,
-            command,
-            title: texts.to_string(),
+            command: texts.to_string(),
+            title,
             place: Rectangle { left: number(9)?, top: number(10)?, width: number(11)?, height: number(12)? },
             window_size: (number(13)?, number(14)?),
         })
@@ -94,8 +95,7 @@ mod tests {
 
     #[test]
     fn a_line_of_tmux() {
-        let line =
-            "%3 42 1 2 0 0 1 1 0 101 0 99 50 200 50 11 9 4 my gr\u{fc}n \u{e9}two wordsbash\u{2733} A Client";
+        let line = "%3 42 1 2 0 0 1 1 0 101 0 99 50 200 50 11 9 12 my gr\u{fc}n \u{e9}two words\u{2733} A Clientbash";
         let info = PaneInfo::of_line(line).unwrap();
         assert_eq!((info.id.as_str(), info.pid.get()), ("%3", 42));
         assert_eq!((info.session.as_str(), info.window_name.as_str()), ("my gr\u{fc}n \u{e9}", "two words"));

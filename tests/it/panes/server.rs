@@ -36,6 +36,28 @@ fn a_window_opens_and_nobody_loses_theirs() {
     assert!(matches!(&error, TmuxError::NoSession(name) if name == "fir"), "{error}");
 }
 
+/// tmux looks up what runs in a pane each time that a format names it.
+#[test]
+fn a_pane_whose_program_changes_all_the_time_is_understood() {
+    let Some(tmux) = Tmux::start() else { return };
+    let dir = tmux.env.path();
+    // Two names of one program, which starts itself by the other name.
+    for (name, other) in [("x", "much-longer"), ("much-longer", "x")] {
+        std::os::unix::fs::symlink("/bin/sh", dir.join(name)).unwrap();
+        let line = format!("exec '{0}/{other}' '{0}/as-{other}'", dir.display());
+        std::fs::write(dir.join(format!("as-{name}")), line).unwrap();
+    }
+    let (program, script) = (dir.join("x"), dir.join("as-x"));
+    let pane = tmux.window("exec \"$1\" \"$2\"", &[program.as_os_str(), script.as_os_str()]);
+    for name in ["x", "much-longer"] {
+        wait_until("it has both names", || pane.info().is_ok_and(|info| info.command == name));
+    }
+    for _ in 0..300 {
+        pane.info().unwrap();
+        pane.capture().unwrap();
+    }
+}
+
 #[test]
 fn one_word_is_a_program() {
     let Some(tmux) = Tmux::start() else { return };
