@@ -95,6 +95,17 @@ pub(super) fn required(line: impl FnOnce() -> String) -> Result<(), CommandError
     }
 }
 
+/// The same, also for the client of a server: that is a program which acts for a model, whatever started it.
+pub(super) fn required_at_terminal(ctx: &Context, line: impl FnOnce() -> String) -> Result<(), CommandError> {
+    if ctx.client.is_some() && harness().is_none() {
+        let line = line();
+        let text = format!("`{line}` needs a person: it is refused over MCP");
+        return Err(CommandError::new(CommandErrorKind::InHarness, text)
+            .hint(format!("ask a person to type this at a terminal: {line}")));
+    }
+    required(line)
+}
+
 /// Refuses to act for an agent that is not the caller and was only named, by `--as` or `$MSG_AGENT`.
 pub(super) fn required_for_another(
     ctx: &Context,

@@ -8,5 +8,6 @@ mod knowledge;
 mod mail;
 mod protocol;
 mod runs;
+mod screens;
 mod tools;
 mod waking;

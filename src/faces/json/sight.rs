@@ -1,10 +1,12 @@
-//! What a look at an agent shows, as JSON.
+//! What a look at an agent shows, what a wait for one ends with and what was told to one, as JSON.
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::runs::RunQuestion;
-use crate::domain::screens::{Dialog, PromptLine};
+use crate::domain::runs::{RunId, RunQuestion, RunState};
+use crate::domain::screens::{Dialog, PromptLine, ScreenState};
 use crate::ops::screens::look::LookOutcome;
+use crate::ops::screens::tell::{Told, ToldDialog};
+use crate::ops::screens::wait_for::WaitOutcome;
 
 /// The members of `msg look`.
 pub(in crate::faces) fn look(outcome: &LookOutcome) -> Map<String, Value> {
@@ -71,5 +73,51 @@ fn run_question(question: &RunQuestion) -> Value {
         "text": question.line(),
         "about": question.text.lines().collect::<Vec<_>>(),
         "choices": choices,
+    })
+}
+
+/// The members of `msg wait --for`.
+pub(in crate::faces) fn wait(outcome: &WaitOutcome) -> Map<String, Value> {
+    let WaitOutcome { name, state, agent_state, basis, run, run_end } = outcome;
+    Map::from_iter([
+        ("agent".to_string(), json!(name)),
+        ("state".to_string(), json!(state)),
+        ("agentState".to_string(), json!(agent_state.map(ScreenState::name))),
+        ("restsOn".to_string(), json!(basis.name())),
+        ("run".to_string(), json!(run.as_ref().map(RunId::as_str))),
+        ("outcome".to_string(), json!(run_end.map(RunState::name))),
+    ])
+}
+
+/// The member `told` of `msg tell`.
+pub(in crate::faces) fn told(told: &Told) -> Value {
+    match told {
+        Told::Question { run, question, choice } => json!({
+            "run": run.id.as_str(),
+            "question": question.line(),
+            "number": question.number,
+            "answer": choice.name(),
+        }),
+        Told::Prompt { agent, characters, proof } => json!({
+            "agent": agent.as_str(),
+            "characters": characters,
+            "confirmedBy": proof.name(),
+        }),
+        Told::Dialog(told) => told_dialog(told),
+        Told::Interrupt { agent, state } => {
+            json!({"agent": agent.as_str(), "interrupted": true, "state": state.map(ScreenState::name)})
+        }
+    }
+}
+
+fn told_dialog(told: &ToldDialog) -> Value {
+    let label = told.dialog.choices.get(told.choice).map(|choice| choice.label.as_str());
+    json!({
+        "agent": told.agent.as_str(),
+        "question": told.dialog.question,
+        "dialog": told.dialog.id(),
+        "answer": label,
+        "state": told.state.map_or("ended", ScreenState::name),
+        "next": told.next.as_ref().map(|next| json!({"dialog": next.id(), "question": next.question})),
     })
 }

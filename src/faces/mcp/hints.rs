@@ -1,7 +1,7 @@
 //! Rewrites hints for models that may have no shell: names the tool instead of the command.
 
 /// Command, the tool that does the same, and the tool's action unless that is its default.
-const TOOLS: [(&str, &str, Option<&str>); 25] = [
+const TOOLS: [(&str, &str, Option<&str>); 27] = [
     ("agents", "agents", None),
     ("whoami", "agents", None),
     ("join", "agents", Some("join")),
@@ -27,6 +27,8 @@ const TOOLS: [(&str, &str, Option<&str>); 25] = [
     ("learn", "learn", None),
     ("record", "learn", None),
     ("run", "run", Some("start")),
+    ("look", "agents", Some("look")),
+    ("tell", "run", Some("tell")),
 ];
 
 /// The hint with commands replaced by tools; a command without a tool is left as it is.
@@ -53,6 +55,8 @@ fn tool(command: &str) -> Option<String> {
         ("claim", _) => ("task", Some("claim")),
         ("handoff", _) => ("task", Some("handoff")),
         ("spec", _) => ("task", Some("spec")),
+        ("wait", Some("--for")) => ("agents", Some("wait")),
+        ("look", Some("--guide")) => return None,
         ("runs", None) if command == "msg runs" || command.starts_with("msg runs list") => ("run", None),
         ("runs", None) if command.starts_with("msg runs show") => ("run", Some("result")),
         ("runs", None) if command.starts_with("msg runs stop") => ("run", Some("stop")),
@@ -86,6 +90,9 @@ mod tests {
         check("`msg agents --gone` lists them", "`msg agents --gone` lists them");
         check("`msg knowledge list` shows all records", "the tool `know` shows all records");
         check("`msg knowledge pack` mends it", "`msg knowledge pack` mends it");
+        check("look with `msg look Bob`", "look with the tool `agents` with the action `look`");
+        check("`msg wait --for Bob --until done`", "the tool `agents` with the action `wait`");
+        check("`msg look --guide` says how", "`msg look --guide` says how");
         check("a lone ` is left", "a lone ` is left");
         check("no command", "no command");
     }

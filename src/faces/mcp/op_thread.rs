@@ -1,6 +1,6 @@
 //! The thread that runs ops: they block, and a context belongs to one thread.
 //!
-//! Ops run one at a time. A call that waits for mail gets a thread of its own, so that it delays nothing else. There
+//! Ops run one at a time. A call that may take long gets a thread of its own, so that it delays nothing else. There
 //! are at most [`MAX_WAITING`] of those, and they end when they are cancelled or when the server ends.
 
 use std::cell::RefCell;
@@ -25,7 +25,7 @@ use super::complain;
 use super::handover_signal::{self, HandoverSender};
 use super::tool_answer::ToolAnswer;
 
-/// Maximum number of calls that wait for mail or watch for changes at once.
+/// Maximum number of calls that wait, type or watch for changes at once.
 const MAX_WAITING: usize = 5;
 /// The additional slot of the attendant.
 const ATTENDANT: usize = MAX_WAITING;
@@ -94,7 +94,7 @@ impl OpThread {
     }
 }
 
-/// Announces the shutdown: first to calls that wait for mail, because the client will send no more requests, and
+/// Announces the shutdown: first to calls that wait, because the client will send no more requests, and
 /// finally to everyone.
 #[derive(Clone, Debug)]
 pub(super) struct ShutdownHandle {
@@ -264,7 +264,7 @@ impl WaitingCalls {
     fn take_place(waiting: &Arc<Self>, asker: StopTrigger) -> Result<WaitSlot, CommandError> {
         let mut places = waiting.places();
         let Some(number) = places.taken[..MAX_WAITING].iter().position(Option::is_none) else {
-            let text = format!("{MAX_WAITING} calls are already waiting for mail");
+            let text = format!("{MAX_WAITING} calls are already waiting");
             return Err(CommandError::new(CommandErrorKind::TooMany, text).hint("one waiting call is enough"));
         };
         places.fill(number, asker);

@@ -23,7 +23,7 @@ use super::op_thread::{OpThreadHandle, Reply};
 use super::resources::ResourceTopic;
 use super::subscriptions::Subscriptions;
 use super::tool_answer::ToolAnswer;
-use super::tools::{self, InboxWait, ToolCall};
+use super::tools::{self, LongCall, ToolCall};
 
 /// Interval of progress notifications while a call waits.
 const PROGRESS: Duration = Duration::from_secs(5);
@@ -50,21 +50,21 @@ impl McpServer {
 
     async fn call(&self, call: ToolCall, context: &RequestContext<RoleServer>) -> ToolAnswer {
         let sessions = tools::sessions(&context.meta);
-        match call.wait() {
+        match call.long_call() {
             Ok(None) => {
                 self.finish(self.op_thread.run(sessions, |op, outlet| call.run(op, outlet)), context).await
             }
-            Ok(Some(wait)) => self.wait(wait, context).await,
+            Ok(Some(call)) => self.run_long(call, context).await,
             Err(error) => error.into(),
         }
     }
 
-    /// Waits for mail. Sends progress notifications to a client that asked for them, and stops when the call is
-    /// cancelled.
-    async fn wait(&self, wait: InboxWait, context: &RequestContext<RoleServer>) -> ToolAnswer {
-        let most = wait.most;
+    /// Runs a call that may take long. Sends progress notifications to a client that asked for them, and stops a wait
+    /// when the call is cancelled.
+    async fn run_long(&self, call: LongCall, context: &RequestContext<RoleServer>) -> ToolAnswer {
+        let (most, doing) = (call.most(), call.doing());
         let sessions = tools::sessions(&context.meta);
-        let begun = self.op_thread.run_beside(sessions, |op, outlet, stop| wait.run(op, outlet, stop));
+        let begun = self.op_thread.run_beside(sessions, |op, outlet, stop| call.run(op, outlet, stop));
         let (reply, asker) = match begun {
             Ok(begun) => begun,
             Err(error) => return error.into(),
@@ -79,7 +79,7 @@ impl McpServer {
                     asker.trigger();
                     return finished.await;
                 }
-                _ = ticks.tick() => progress(context, start.elapsed(), most).await,
+                _ = ticks.tick() => progress(context, start.elapsed(), most, doing).await,
             }
         }
     }
@@ -98,11 +98,11 @@ impl McpServer {
     }
 }
 
-async fn progress(context: &RequestContext<RoleServer>, elapsed: Duration, most: Duration) {
+async fn progress(context: &RequestContext<RoleServer>, elapsed: Duration, most: Duration, doing: &str) {
     let Some(token) = context.meta.get_progress_token() else { return };
     let progress = ProgressNotificationParam::new(token, elapsed.as_secs_f64())
         .with_total(most.as_secs_f64())
-        .with_message("waiting for mail");
+        .with_message(doing);
     // An error means that the client is gone.
     drop(context.peer.notify_progress(progress).await);
 }

@@ -19,6 +19,9 @@ use super::hints;
 /// The key of the members in `_meta`.
 const RESULT: &str = "ravenry/result";
 
+/// The members that say what an agent's screen shows.
+const OF_SCREEN: [&str; 4] = ["screen", "trouble", "draft", "limitedUntil"];
+
 #[derive(Debug, Default)]
 pub(super) struct ToolAnswer {
     lines: Vec<String>,
@@ -88,8 +91,9 @@ impl ToolAnswer {
             members.insert("error".to_string(), json::error(error));
         }
         for (name, value) in &mut members {
-            // Text from peers is nested in their objects; a string at the top level is ours.
-            tame(if value.is_string() { "" } else { name }, value);
+            // Text from peers is nested in their objects; a string at the top level is ours, but for what a screen shows.
+            let is_ours = value.is_string() && !OF_SCREEN.contains(&name.as_str());
+            tame(if is_ours { "" } else { name }, value);
         }
         Value::Object(members)
     }
@@ -129,11 +133,10 @@ fn tame(name: &str, value: &mut Value) {
         "message" | "hint" | "hints" | "remarks" | "why" | "explanation" => {
             escape_invisible(text).into_owned()
         }
-        "reason" | "statusMessage" | "activity" | "lastToolCall" | "preview" | "doing" => {
-            quote_sentence(text)
-        }
+        "reason" | "statusMessage" | "activity" | "lastToolCall" | "preview" | "doing" | "trouble"
+        | "draft" | "limitedUntil" | "about" | "label" | "note" => quote_sentence(text),
         // Too long for one line.
-        "notes" | "description" | "rationale" | "summary" | "evidence" | "result" => {
+        "notes" | "description" | "rationale" | "summary" | "evidence" | "result" | "screen" => {
             ops::quote_peer_text(text)
         }
         // Our own words, and paths, which may contain spaces.

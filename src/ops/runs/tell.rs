@@ -161,7 +161,9 @@ pub(in crate::ops) fn answering(
 ) -> Result<Answerer, CommandError> {
     let own = worker_run(mesh)?.map(|run| run.id);
     let told = variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok());
-    if own.is_none() && told.is_none() && person_required::harness().is_none() {
+    // The client of a server acts for a model, whatever started it.
+    let is_model = op.client.is_some() || person_required::harness().is_some();
+    if own.is_none() && told.is_none() && !is_model {
         let name = identity::caller(op).map(|(_, caller)| caller.agent.name.to_string());
         return Ok(Answerer::Person(name.unwrap_or_else(|_| "a person".to_string())));
     }

@@ -5,7 +5,7 @@ use crate::domain::runs::{Run, RunState};
 use crate::domain::screens::{Dialog, ScreenState, ScreenText, ScreenVerdict, VerdictBasis};
 use crate::domain::{Agent, AgentName};
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::error::CommandError;
 use crate::ops::runs::own_run::run_of_agent;
 use crate::store::Mesh;
 use crate::sys::clock;
@@ -37,8 +37,7 @@ pub struct Glance {
 
 /// Glances at an agent.
 pub fn glance_at_agent(op: &Op, name: &str) -> Result<Glance, CommandError> {
-    let unknown = || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
-    let mesh = op.mesh()?.ok_or_else(unknown)?;
+    let mesh = watched::mesh(op, name)?;
     let watched = watched::find(op, &mesh, name)?;
     glance_at(&mesh, &watched.agent, watched.run.as_ref())
 }

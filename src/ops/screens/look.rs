@@ -7,7 +7,7 @@ use crate::domain::screens::{
     HookStepKind, LookPlan, LookedLines, ScreenChange, ScreenState, ScreenText, WatchedWork,
 };
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::error::CommandError;
 use crate::store::Mesh;
 
 use super::client_version::unknown_version;
@@ -59,9 +59,7 @@ impl LookOutcome {
 
 /// Looks at an agent.
 pub fn look(op: &Op, request: &LookRequest) -> Result<LookOutcome, CommandError> {
-    let unknown =
-        || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {}", request.name));
-    let mesh = op.mesh()?.ok_or_else(unknown)?;
+    let mesh = watched::mesh(op, &request.name)?;
     let watched = watched::find(op, &mesh, &request.name)?;
     let mut sight = see_in(&mesh, &watched.agent)?;
     sight.verdict = verdict_with_run(&sight, watched.run.as_ref());

@@ -334,7 +334,7 @@ fn authorise(op: &Op, mesh: &Mesh, addressee: &Addressee, name: &str) -> Result<
         Some(run) if !run.state.is_final() => questions::answering(op, mesh, run, "type into its terminal"),
         _ => {
             let line = format!("msg tell {}", shell_word(name));
-            person_required::required(|| person_required::with_mesh(op, &line))?;
+            person_required::required_at_terminal(op, || person_required::with_mesh(op, &line))?;
             Ok(Answerer::Person("a person".to_string()))
         }
     }

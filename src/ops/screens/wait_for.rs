@@ -109,15 +109,27 @@ pub struct WaitOutcome {
     pub run_end: Option<RunState>,
 }
 
+impl WaitOutcome {
+    /// In one line: `Robin is done`.
+    pub fn text(&self) -> String {
+        let more = match (self.run_end, self.agent_state) {
+            (Some(end), _) => format!(": its run has ended ({})", end.name().replace('_', " ")),
+            (None, Some(ScreenState::Background)) => {
+                ", and something of it runs in the background".to_string()
+            }
+            (None, _) => String::new(),
+        };
+        format!("{} is {}{more}", self.name, self.state)
+    }
+}
+
 /// Waits until the agent is in that state. `None`: a signal asked to stop.
 pub fn wait_for(
     op: &Op,
     request: &WaitRequest,
     stop: &StopRequest,
 ) -> Result<Option<WaitOutcome>, CommandError> {
-    let unknown =
-        || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {}", request.name));
-    let mesh = op.mesh()?.ok_or_else(unknown)?;
+    let mesh = watched::mesh(op, &request.name)?;
     let watched = watched::find(op, &mesh, &request.name)?;
     let mut wait = Wait::new(op, &mesh, watched, request);
     let mut watcher = MeshWatcher::new(op, &mesh);

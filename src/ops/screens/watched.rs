@@ -1,5 +1,7 @@
 //! Whom somebody means who wants to watch an agent: by its name, or by its run.
 
+use std::rc::Rc;
+
 use crate::domain::runs::{Run, RunId};
 use crate::domain::{Agent, AgentName};
 use crate::ops::agents::list::grave_of;
@@ -22,6 +24,15 @@ pub(in crate::ops) struct WatchedAgent {
     pub(in crate::ops) run: Option<Run>,
 }
 
+/// The mesh that the agent of that name is in.
+pub(in crate::ops) fn mesh(op: &Op, name: &str) -> Result<Rc<Mesh>, CommandError> {
+    op.mesh()?.ok_or_else(|| {
+        CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"))
+            .hint("nobody has joined this mesh yet")
+            .hint("agents join by their hooks (`msg install`), with `msg join`, or as workers of `msg run`")
+    })
+}
+
 /// The agent with that name, also if it is gone, or the worker of that run.
 pub(in crate::ops) fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<WatchedAgent, CommandError> {
     let by_name = AgentName::new(name).map_err(CommandError::from).and_then(|name| agent_named(mesh, &name));
@@ -30,7 +41,7 @@ pub(in crate::ops) fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<WatchedAg
             Ok(run) => return worker_of(mesh, run),
             // Of several runs that may be meant, it says which.
             Err(of_run) if of_run.kind == CommandErrorKind::UnknownRun && of_run.facts.is_empty() => {
-                Err(error)
+                Err(error.hint("`msg runs` lists runs; the id of one names its worker"))
             }
             Err(of_run) => return Err(of_run),
         },

@@ -3,14 +3,15 @@
 use std::io::{self, IsTerminal};
 
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::domain::escape_invisible;
-use crate::domain::screens::{Dialog, ScreenState};
+use crate::domain::screens::Dialog;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::text_arg::TextArgs;
+use crate::faces::json;
 use crate::ops::runs::tell::AnswerChoice;
-use crate::ops::screens::tell::{self, TellAnswer, Told, ToldDialog};
+use crate::ops::screens::tell::{self, TellAnswer, Told};
 use crate::ops::{CommandError, CommandErrorKind, Op};
 
 /// Type a prompt for an agent, answer its dialog or question, or end its turn
@@ -100,24 +101,7 @@ struct TellReport(Told);
 
 impl Report for TellReport {
     fn json(&self) -> Map<String, Value> {
-        let told = match &self.0 {
-            Told::Question { run, question, choice } => json!({
-                "run": run.id.as_str(),
-                "question": question.line(),
-                "number": question.number,
-                "answer": choice.name(),
-            }),
-            Told::Prompt { agent, characters, proof } => json!({
-                "agent": agent.as_str(),
-                "characters": characters,
-                "confirmedBy": proof.name(),
-            }),
-            Told::Dialog(told) => dialog_json(told),
-            Told::Interrupt { agent, state } => {
-                json!({"agent": agent.as_str(), "interrupted": true, "state": state.map(ScreenState::name)})
-            }
-        };
-        Map::from_iter([("told".to_string(), told)])
+        Map::from_iter([("told".to_string(), json::sight::told(&self.0))])
     }
 
     fn text(&self, page: &mut Page) {
@@ -155,16 +139,4 @@ impl Report for TellReport {
     fn is_answer(&self) -> bool {
         false
     }
-}
-
-fn dialog_json(told: &ToldDialog) -> Value {
-    let label = told.dialog.choices.get(told.choice).map(|choice| choice.label.as_str());
-    json!({
-        "agent": told.agent.as_str(),
-        "question": told.dialog.question,
-        "dialog": told.dialog.id(),
-        "answer": label,
-        "state": told.state.map_or("ended", ScreenState::name),
-        "next": told.next.as_ref().map(|next| json!({"dialog": next.id(), "question": next.question})),
-    })
 }

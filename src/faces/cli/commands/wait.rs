@@ -2,13 +2,12 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::domain::AgentName;
-use crate::domain::runs::{RunId, RunState};
-use crate::domain::screens::ScreenState;
 use crate::faces::cli::messages::hand_over;
-use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, Ui};
+use crate::faces::json;
 use crate::ops::screens::wait_for::{WaitGoal, WaitOutcome, WaitRequest, wait_for};
 use crate::ops::{self, CommandError, CommandErrorKind, Op};
 use crate::sys::files::FileError;
@@ -64,25 +63,10 @@ struct WaitReport(WaitOutcome);
 
 impl Report for WaitReport {
     fn json(&self) -> Map<String, Value> {
-        let WaitOutcome { name, state, agent_state, basis, run, run_end } = &self.0;
-        Map::from_iter([
-            ("agent".to_string(), json!(name)),
-            ("state".to_string(), json!(state)),
-            ("agentState".to_string(), json!(agent_state.map(ScreenState::name))),
-            ("restsOn".to_string(), json!(basis.name())),
-            ("run".to_string(), json!(run.as_ref().map(RunId::as_str))),
-            ("outcome".to_string(), json!(run_end.map(RunState::name))),
-        ])
+        json::sight::wait(&self.0)
     }
 
     fn text(&self, page: &mut Page) {
-        let more = match (self.0.run_end, self.0.agent_state) {
-            (Some(end), _) => format!(": its run has ended ({})", end.name().replace('_', " ")),
-            (None, Some(ScreenState::Background)) => {
-                ", and something of it runs in the background".to_string()
-            }
-            (None, _) => String::new(),
-        };
-        page.line(format!("{} is {}{more}", style::bold(&self.0.name), self.0.state));
+        page.line(self.0.text());
     }
 }

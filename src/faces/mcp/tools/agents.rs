@@ -1,4 +1,6 @@
-//! The tool for agents: list them, join, leave, set a status.
+//! The tool for agents: list them, join, leave, set a status, look at one, wait until one is in a state.
+
+use std::time::Duration;
 
 use rmcp::model::Tool;
 use serde::Deserialize;
@@ -7,17 +9,33 @@ use serde_json::json;
 use crate::domain::{AgentName, quote_code, quote_sentence};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
-use crate::ops::{self, AgentFilter, AgentProfile, AgentRelation, CommandError, Context, FolderScope, Op};
+use crate::ops::screens::look::LookRequest;
+use crate::ops::screens::wait_for::WaitGoal;
+use crate::ops::{
+    self, AgentFilter, AgentProfile, AgentRelation, CommandError, CommandErrorKind, Context, FolderScope, Op,
+};
+use crate::sys::signals::StopRequest;
 
-use super::{as_agent, describe, headings};
+use super::screens::{self, StateWait};
+use super::{as_agent, describe, headings, needed};
+
+/// Lines of a screen that are shown if nothing is said: a model pays for each.
+const LINES: u32 = 30;
+/// How long a wait lasts if nothing is said: clients give up by themselves after a while, one of them after a minute.
+const USUAL: Duration = Duration::from_secs(50);
+/// Longest wait, for the same reason.
+const LONGEST: Duration = Duration::from_secs(600);
 
 pub(super) fn tool() -> Tool {
     describe(
         "agents",
         "Coding agents at work on this machine: who, where, on what. You join by yourself when needed.",
         json!({
-            "action": { "type": "string", "enum": ["list", "join", "leave", "status"], "default": "list" },
-            "name": { "type": "string", "description": "join: your name" },
+            "action": { "type": "string", "enum": ["list", "join", "leave", "status", "look", "wait"], "default": "list" },
+            "name": { "type": "string", "description": "join: your name; look, wait: an agent or a run" },
+            "lines": { "type": "integer", "description": "look: of its screen" },
+            "until": { "type": "string", "enum": WaitGoal::ALL.map(WaitGoal::name), "description": "wait" },
+            "timeout": { "type": "string", "description": "wait: e.g. 5m" },
             "text": { "type": "string", "description": "status: shown beside your name" },
             "here": { "type": "boolean", "description": "list: this folder only" },
             "include": {
@@ -37,6 +55,34 @@ pub(in crate::faces::mcp) struct AgentsToolArgs {
     text: Option<String>,
     here: Option<bool>,
     include: Option<Vec<Inclusion>>,
+    lines: Option<u32>,
+    until: Option<String>,
+    timeout: Option<String>,
+}
+
+impl AgentsToolArgs {
+    /// The wait until an agent is in a state, if that is what is asked for.
+    pub(super) fn wait(&self) -> Result<Option<StateWait>, CommandError> {
+        match self.action {
+            Some(Action::Wait) => self.state_wait().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn state_wait(&self) -> Result<StateWait, CommandError> {
+        let name = needed(self.name.clone(), "name", "wait")?;
+        let until = needed(self.until.as_deref(), "until", "wait")?;
+        let goal = WaitGoal::of_name(until).ok_or_else(|| {
+            let text = format!("`until` is not a state that can be waited for: {}", quote_code(until));
+            CommandError::new(CommandErrorKind::InvalidValue, text)
+                .hint(format!("one of: {}", WaitGoal::ALL.map(WaitGoal::name).join(", ")))
+        })?;
+        let most = match &self.timeout {
+            Some(text) => ops::parse_duration(text, "timeout")?.min(LONGEST),
+            None => USUAL,
+        };
+        Ok(StateWait { name, goal, most })
+    }
 }
 
 /// What a listing may have besides the agents.
@@ -55,6 +101,8 @@ enum Action {
     Join,
     Leave,
     Status,
+    Look,
+    Wait,
 }
 
 pub(super) fn run(op: &Op, args: AgentsToolArgs) -> Result<ToolAnswer, CommandError> {
@@ -81,6 +129,11 @@ pub(super) fn run(op: &Op, args: AgentsToolArgs) -> Result<ToolAnswer, CommandEr
             let profile = as_agent(op, |op| ops::set_status(op, args.text.as_deref()))?;
             Ok(ToolAnswer::new("done").with("agent", json::agent(&profile, AgentRelation::Caller)))
         }
+        Action::Look => {
+            let name = needed(args.name, "name", "look")?;
+            screens::look(op, &LookRequest { name, lines: Some(args.lines.unwrap_or(LINES).max(1)) })
+        }
+        Action::Wait => args.state_wait()?.run(op, &StopRequest::manual().0),
     }
 }
 

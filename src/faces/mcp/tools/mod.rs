@@ -12,9 +12,11 @@ mod learn;
 mod message;
 mod reserve;
 mod run;
+mod screens;
 mod task;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{JsonObject, Tool};
 use serde::de::DeserializeOwned;
@@ -22,11 +24,12 @@ use serde_json::{Value, json};
 
 use crate::domain::SessionId;
 use crate::ops::{self, CommandError, CommandErrorKind, FolderScope, JoinKind, JoinRequest, Op};
+use crate::sys::signals::StopRequest;
 
 use super::op_thread::ReplySender;
 use super::tool_answer::ToolAnswer;
 
-pub(super) use inbox::{InboxWait, look};
+pub(super) use inbox::look;
 
 /// The listing of the tool `agents`.
 pub(super) fn agents(op: &Op) -> Result<ToolAnswer, CommandError> {
@@ -84,10 +87,12 @@ impl ToolCall {
         })
     }
 
-    /// The wait for mail, if this call waits.
-    pub(super) fn wait(&self) -> Result<Option<InboxWait>, CommandError> {
+    /// The same call as one that may take long, if it may.
+    pub(super) fn long_call(&self) -> Result<Option<LongCall>, CommandError> {
         match self {
-            Self::Inbox(args) => args.wait(),
+            Self::Inbox(args) => Ok(args.wait()?.map(LongCall::Mail)),
+            Self::Agents(args) => Ok(args.wait()?.map(LongCall::State)),
+            Self::Run(args) => Ok(args.tell()?.map(LongCall::Tell)),
             _ => Ok(None),
         }
     }
@@ -103,6 +108,47 @@ impl ToolCall {
             Self::Know(args) => know::run(op, args),
             Self::Learn(args) => learn::run(op, args),
             Self::Run(args) => run::run(op, args),
+        }
+    }
+}
+
+/// A call that may take long, beside which others go on.
+#[derive(Debug)]
+pub(super) enum LongCall {
+    Mail(inbox::InboxWait),
+    State(screens::StateWait),
+    Tell(screens::TellCall),
+}
+
+impl LongCall {
+    /// The longest time that it takes.
+    pub(super) fn most(&self) -> Duration {
+        match self {
+            Self::Mail(wait) => wait.most,
+            Self::State(wait) => wait.most,
+            Self::Tell(_) => screens::TELL_TAKES,
+        }
+    }
+
+    /// What it does meanwhile.
+    pub(super) fn doing(&self) -> &'static str {
+        match self {
+            Self::Mail(_) => "waiting for mail",
+            Self::State(_) => "waiting for an agent",
+            Self::Tell(_) => "typing",
+        }
+    }
+
+    pub(super) fn run(
+        self,
+        op: &Op,
+        outlet: &mut ReplySender,
+        stop: &StopRequest,
+    ) -> Result<ToolAnswer, CommandError> {
+        match self {
+            Self::Mail(wait) => wait.run(op, outlet, stop),
+            Self::State(wait) => wait.run(op, stop),
+            Self::Tell(call) => call.run(op),
         }
     }
 }

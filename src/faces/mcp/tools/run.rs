@@ -1,4 +1,4 @@
-//! The tool for runs: start a worker, list runs, see the result of one, stop one.
+//! The tool for runs: start a worker, list runs, see the result of one, stop one, and type into the terminal of a worker.
 
 use rmcp::model::{Tool, ToolAnnotations};
 use serde::Deserialize;
@@ -13,10 +13,12 @@ use crate::ops::runs::list::{RunScope, find, runs};
 use crate::ops::runs::plan::{RunRequest, plan};
 use crate::ops::runs::start::start;
 use crate::ops::runs::stop::stop;
+use crate::ops::screens::tell::TellAnswer;
 use crate::ops::{self, CommandError, CommandErrorKind, Op, format_age, quote_peer_text};
 use crate::store::StopUrgency;
 use crate::sys::clock;
 
+use super::screens::TellCall;
 use super::{as_agent, describe, needed};
 
 /// At most this many characters of a task are shown in a line.
@@ -27,7 +29,7 @@ pub(super) fn tool() -> Tool {
         "run",
         "Workers: start gives a task to another agent and returns at once; its end comes as mail, so don't poll.",
         json!({
-            "action": { "type": "string", "enum": ["list", "start", "result", "stop"], "default": "list" },
+            "action": { "type": "string", "enum": ["list", "start", "result", "stop", "tell"], "default": "list" },
             "profile": { "type": "string", "description": "start: e.g. scout" },
             "task": { "type": "string" },
             "claim": { "type": "string", "description": "id of a spec's task for it; `task` may be left out" },
@@ -35,7 +37,11 @@ pub(super) fn tool() -> Tool {
             "reserve": { "type": "array", "items": { "type": "string" }, "description": "paths for it" },
             "timeout": { "type": "string", "description": "e.g. 10m" },
             "budget": { "type": "string", "description": "e.g. 2usd" },
-            "id": { "type": "string", "description": "result, stop" },
+            "id": { "type": "string", "description": "result, stop, tell" },
+            "text": { "type": "string", "description": "tell: its next prompt" },
+            "answer": { "type": "string", "description": "tell: allow, deny or a choice of `question`" },
+            "question": { "type": "string", "description": "its id" },
+            "interrupt": { "type": "boolean", "description": "tell: end its turn" },
         }),
     );
     tool.with_annotations(ToolAnnotations::new().destructive(true).open_world(true))
@@ -53,6 +59,38 @@ pub(in crate::faces::mcp) struct RunToolArgs {
     timeout: Option<String>,
     budget: Option<String>,
     id: Option<String>,
+    text: Option<String>,
+    answer: Option<String>,
+    question: Option<String>,
+    interrupt: Option<bool>,
+}
+
+impl RunToolArgs {
+    /// What is typed into a terminal, if that is what is asked for: a program may take a while to show it.
+    pub(super) fn tell(&self) -> Result<Option<TellCall>, CommandError> {
+        match self.action {
+            Some(Action::Tell) => self.tell_call().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn tell_call(&self) -> Result<TellCall, CommandError> {
+        let name = needed(self.id.clone(), "id", "tell")?;
+        let is_interrupt = self.interrupt == Some(true);
+        match (&self.answer, &self.text) {
+            (Some(choice), text) if !is_interrupt => {
+                let (choice, question, text) = (choice.clone(), self.question.clone(), text.clone());
+                Ok(TellCall::Answer(TellAnswer { name, choice, question, text }))
+            }
+            (None, Some(text)) if !is_interrupt => Ok(TellCall::Prompt { name, text: text.clone() }),
+            (None, None) if is_interrupt => Ok(TellCall::Interrupt { name }),
+            _ => Err(CommandError::new(
+                CommandErrorKind::Usage,
+                "`tell` needs `text`, `answer` or `interrupt`, and not two of them",
+            )
+            .hint("only `answer` may have a `text` besides, which its worker is told")),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -63,6 +101,7 @@ enum Action {
     Start,
     Result,
     Stop,
+    Tell,
 }
 
 pub(super) fn run(op: &Op, args: RunToolArgs) -> Result<ToolAnswer, CommandError> {
@@ -78,6 +117,7 @@ pub(super) fn run(op: &Op, args: RunToolArgs) -> Result<ToolAnswer, CommandError
             let text = format!("run {} is told to wrap up, and ended after 30 seconds", run.id);
             Ok(ToolAnswer::new(text).with("run", json::run::run(&run)))
         }
+        Action::Tell => args.tell_call()?.run(op),
     }
 }
 
