@@ -95,7 +95,7 @@ impl VerdictBasis {
             Self::Screen => "by its screen",
             Self::HooksAndScreen => "by its hooks and its screen",
             Self::Run => "by its run",
-            Self::Nothing => "nothing tells",
+            Self::Nothing => "no hooks, no screen",
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::sys::tmux;
 use super::knowledge_state::KnowledgeCall;
 use super::recipients::Recipients;
 use super::runs_state::RunsCall;
-use super::seats_state::SeatsCall;
+use super::seats_state::TimedSeatsCall;
 use super::send_thread::OutgoingMessage;
 use super::state::{AwarenessFocus, ChatUpdate, TypedMessage};
 use super::to_model;
@@ -60,7 +60,7 @@ pub(super) enum MeshRequest {
     /// For the thread that reads and stops runs.
     Runs(RunsCall),
     /// For the thread that asks tmux.
-    Seats(SeatsCall),
+    Seats(TimedSeatsCall),
 }
 
 /// Why the mesh thread stopped.
@@ -77,7 +77,7 @@ pub(super) type OtherThreads<'a> = (
     &'a Sender<AwarenessFocus>,
     &'a Sender<KnowledgeCall>,
     &'a Sender<RunsCall>,
-    &'a Sender<SeatsCall>,
+    &'a Sender<TimedSeatsCall>,
 );
 
 /// Runs until the chat is closed or the agent is renamed. An error means that it cannot continue.
@@ -134,7 +134,7 @@ struct MeshThread<'a> {
     focus: &'a Sender<AwarenessFocus>,
     knowledge: &'a Sender<KnowledgeCall>,
     runs: &'a Sender<RunsCall>,
-    seats: &'a Sender<SeatsCall>,
+    seats: &'a Sender<TimedSeatsCall>,
     news: &'a Sender<ChatUpdate>,
     chat: MailTracker,
     last: Option<MeshOverview>,

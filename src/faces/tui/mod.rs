@@ -59,6 +59,7 @@ use crate::sys::{clock, environment, process, stdin, test_switches};
 use anstream::ColorChoice;
 
 use mesh_thread::{MeshRequest, MeshThreadEnd};
+use seats_state::TimedSeatsCall;
 use state::{ChatEffect, ChatState, ChatUpdate};
 use terminal::TerminalScreen;
 use theme::Theme;
@@ -71,7 +72,7 @@ const SIGN_OF_LIFE_INTERVAL: Duration = Duration::from_secs(10);
 /// Wait for further events of the same read. `event::poll` finds none, not even those that were read before, if this
 /// thread does not run for so long, so it must be long compared to that.
 const BURST_WAIT: Duration = Duration::from_millis(50);
-/// After this long without a key it is asked once more whether events were left, in case that it did not run that long.
+/// After this long without a key it is asked once more whether events were left, in case it did not run that long.
 const LEFT_OVER_WAIT: Duration = Duration::from_secs(1);
 /// Maximum number of queued events that are processed before the next redraw.
 const AT_ONCE: usize = 256;
@@ -356,7 +357,7 @@ impl Show {
                 ChatEffect::Follow(focus) => MeshRequest::Follow(focus),
                 ChatEffect::Knowledge(call) => MeshRequest::Knowledge(call),
                 ChatEffect::Runs(call) => MeshRequest::Runs(call),
-                ChatEffect::Seats(call) => MeshRequest::Seats(call),
+                ChatEffect::Seats(call) => MeshRequest::Seats(TimedSeatsCall::now(call)),
             };
             // If the mesh thread has ended, its news channel is closed too, which the next wait notices.
             drop(self.requests.send(request));

@@ -238,6 +238,13 @@ pub(super) struct SightView {
     pub(super) no_screen: Option<String>,
 }
 
+impl SightView {
+    /// That of an agent at whose screen nobody can look now.
+    pub(super) fn without_screen(name: String, why: String) -> Self {
+        Self { name, state: "unknown".to_string(), no_screen: Some(why), ..Self::default() }
+    }
+}
+
 /// A line of the feed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FeedLine {

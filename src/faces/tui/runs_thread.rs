@@ -1,8 +1,8 @@
 //! The thread that reads the runs for the tab *Runs*, and that stops one. The ledger has a file for each run, so the
 //! drawing does not wait for it.
 //!
-//! It reads only what is on the screen: when that changes, and every second, because a run's progress does. Only of the run
-//! that is shown in full it asks tmux, what its worker's screen shows. If nothing of it is on the screen, the thread waits.
+//! It reads only what is on the screen: when that changes, and every second, because a run's progress does. It asks
+//! tmux for the screen of a worker only while its run is shown in full. If nothing of it is on the screen, the thread waits.
 
 use std::time::Duration;
 

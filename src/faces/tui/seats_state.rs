@@ -2,6 +2,7 @@
 //! the next key may show.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use super::model::{SeatView, SightView};
 
@@ -38,13 +39,33 @@ pub(super) enum SeatsCall {
     GoToWorker(String),
 }
 
+/// A call, and when the user asked for it: nobody wants to be taken elsewhere long after a key.
+#[derive(Clone, Debug)]
+pub(super) struct TimedSeatsCall {
+    pub(super) call: SeatsCall,
+    pub(super) asked_at: Instant,
+}
+
+impl TimedSeatsCall {
+    pub(super) fn now(call: SeatsCall) -> Self {
+        Self { call, asked_at: Instant::now() }
+    }
+}
+
+/// The command that shows a pane, and why this terminal can't.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct PaneCommand {
+    pub(super) words: Vec<String>,
+    pub(super) why: String,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct SeatsState {
     pub(super) news: SeatsNews,
-    /// Whether this key was told to show a pane if it is Enter.
+    /// Whether the screen says that Enter shows a pane.
     pub(super) is_offered: bool,
-    /// The command that shows the pane that the user asked for, if this terminal can't show it.
-    pub(super) command: Option<String>,
+    /// What is shown if the user asked for a pane that this terminal can't show.
+    pub(super) command: Option<PaneCommand>,
     /// What was last said to be shown.
     pub(super) followed: SeatsFocus,
 }

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 
-use crate::domain::{AgentName, shell_word};
+use crate::domain::AgentName;
 use crate::ops::screens::glance::{Glance, glance_at_agent};
 use crate::ops::screens::jump::{JumpOutcome, JumpTarget, jump};
 use crate::ops::screens::seat::seats_of_all;
 use crate::ops::{CommandError, CommandErrorKind, GlobalOptions};
 
-use super::seats_state::{SeatsCall, SeatsFocus, SeatsNews};
+use super::model::SightView;
+use super::seats_state::{PaneCommand, SeatsCall, SeatsFocus, SeatsNews, TimedSeatsCall};
 use super::state::ChatUpdate;
 use super::tab_thread::{self, TabLink, TabReader};
 use super::to_model;
@@ -24,17 +25,12 @@ const INTERVAL: Duration = Duration::from_secs(3);
 const SEATS_INTERVAL: Duration = Duration::from_secs(30);
 /// Minimum pause between two reads of all places.
 const SEATS_PAUSE: Duration = Duration::from_secs(1);
+/// Whoever is not taken to a pane within this time does something else by then.
+const GO_TO_WITHIN: Duration = Duration::from_secs(2);
 
 /// Works until the channel is closed, and has then done what was asked for before.
-pub(super) fn work(globals: &GlobalOptions, calls: &Receiver<SeatsCall>, news: &Sender<ChatUpdate>) {
-    let reader = SeatsReader {
-        focus: SeatsFocus::Nothing,
-        news: SeatsNews::default(),
-        read_at: None,
-        has_news: false,
-        link: TabLink::new(globals, news),
-    };
-    tab_thread::work(reader, calls, INTERVAL);
+pub(super) fn work(globals: &GlobalOptions, calls: &Receiver<TimedSeatsCall>, news: &Sender<ChatUpdate>) {
+    tab_thread::work(SeatsReader::new(globals, news), calls, INTERVAL);
 }
 
 struct SeatsReader<'a> {
@@ -48,13 +44,14 @@ struct SeatsReader<'a> {
 }
 
 impl TabReader for SeatsReader<'_> {
-    type Call = SeatsCall;
+    type Call = TimedSeatsCall;
 
     fn is_on_screen(&self) -> bool {
         self.focus != SeatsFocus::Nothing
     }
 
-    fn take(&mut self, call: SeatsCall) {
+    fn take(&mut self, TimedSeatsCall { call, asked_at }: TimedSeatsCall) {
+        let is_late = asked_at.elapsed() > GO_TO_WITHIN;
         match call {
             SeatsCall::Show(focus) => {
                 let names = |focus: &SeatsFocus| match focus {
@@ -63,6 +60,10 @@ impl TabReader for SeatsReader<'_> {
                 };
                 self.has_news |= names(&self.focus) != names(&focus);
                 self.focus = focus;
+            }
+            SeatsCall::GoToAgent(_) | SeatsCall::GoToWorker(_) if is_late => {
+                let text = "tmux was too slow: you are not taken to the pane any more; press Enter again";
+                self.link.tell(ChatUpdate::Notice(text.to_string()));
             }
             SeatsCall::GoToAgent(name) => {
                 let target = AgentName::new(&name).map(JumpTarget::Agent);
@@ -83,10 +84,10 @@ impl TabReader for SeatsReader<'_> {
             read = self.link.with_op(seats_of_all).map(|seats| self.news.seats = to_model::seats(&seats));
         }
         self.news.sight = None;
-        if let (Some(name), true) = (selected, read.is_ok()) {
-            read = match self.link.with_op(|op| glance_at_agent(op, &name)) {
+        if let (Some(name), true) = (&selected, read.is_ok()) {
+            read = match self.link.with_op(|op| glance_at_agent(op, name)) {
                 Ok(glance) => {
-                    self.take_glance(name, &glance);
+                    self.take_glance(name.clone(), &glance);
                     Ok(())
                 }
                 // It has just left.
@@ -94,12 +95,27 @@ impl TabReader for SeatsReader<'_> {
                 Err(error) => Err(error),
             };
         }
-        let news = read.map(|()| self.news.clone());
-        self.link.pass_on(news, |news| ChatUpdate::Seats(Box::new(news)));
+        if let Err(error) = read {
+            // What was seen before may be untrue by now.
+            let why = to_model::error_line(&error);
+            self.news.sight = selected.map(|name| SightView::without_screen(name, why.clone()));
+            self.link.notice(why);
+        }
+        self.link.pass_on(Ok(self.news.clone()), |news| ChatUpdate::Seats(Box::new(news)));
     }
 }
 
-impl SeatsReader<'_> {
+impl<'a> SeatsReader<'a> {
+    fn new(globals: &'a GlobalOptions, news: &'a Sender<ChatUpdate>) -> Self {
+        Self {
+            focus: SeatsFocus::Nothing,
+            news: SeatsNews::default(),
+            read_at: None,
+            has_news: false,
+            link: TabLink::new(globals, news),
+        }
+    }
+
     fn take_glance(&mut self, name: String, glance: &Glance) {
         self.news.sight = Some(to_model::sight(&name, glance));
         match &glance.seat {
@@ -112,12 +128,34 @@ impl SeatsReader<'_> {
     fn go_to(&mut self, target: Result<JumpTarget, CommandError>) {
         let told = match target.and_then(|target| self.link.with_op(|op| jump(op, &target))) {
             Ok(JumpOutcome::Shown { place }) => ChatUpdate::Sent(format!("{place} is in front")),
-            Ok(JumpOutcome::ShowWith { command, .. }) => {
-                let words: Vec<_> = command.iter().map(|word| shell_word(word)).collect();
-                ChatUpdate::PaneCommand(words.join(" "))
+            Ok(JumpOutcome::ShowWith { command, why, .. }) => {
+                ChatUpdate::PaneCommand(PaneCommand { words: command, why: why.to_string() })
             }
             Err(error) => ChatUpdate::Notice(to_model::error_line(&error)),
         };
         self.link.tell(told);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossbeam_channel::unbounded;
+
+    use super::*;
+
+    #[test]
+    fn nobody_is_taken_elsewhere_long_after_a_key() {
+        let (sender, news) = unbounded();
+        let globals = GlobalOptions::default();
+        let mut reader = SeatsReader::new(&globals, &sender);
+        let Some(asked_at) = Instant::now().checked_sub(GO_TO_WITHIN + Duration::from_secs(1)) else {
+            return;
+        };
+        reader.take(TimedSeatsCall { call: SeatsCall::GoToAgent("Robin".to_string()), asked_at });
+        let told: Vec<ChatUpdate> = news.try_iter().collect();
+        assert!(
+            matches!(told.as_slice(), [ChatUpdate::Notice(text)] if text.starts_with("tmux was too slow")),
+            "{told:?}"
+        );
     }
 }

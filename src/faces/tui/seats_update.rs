@@ -1,5 +1,7 @@
 //! Handles what has to do with tmux panes: which places are read, and the Enter that shows a pane.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
 use super::layout::has_detail;
 use super::list_rows;
 use super::seats_state::{SeatsCall, SeatsFocus};
@@ -41,6 +43,19 @@ impl ChatState {
                 self.offer_pane(&name);
                 Vec::new()
             }
+        }
+    }
+
+    /// A key while a command is shown. The command may have come in the middle of a sentence, so what is typed goes to the
+    /// input; every other key closes it.
+    pub(super) fn key_at_command(&mut self, key: KeyEvent) {
+        let is_held = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        match key.code {
+            KeyCode::Char(_) | KeyCode::Backspace if is_held => self.seats.command = None,
+            // A letter would begin a message to nobody.
+            KeyCode::Char(letter) if self.tab == Tab::Runs && self.draft().is_empty() && letter != '@' => {}
+            KeyCode::Char(_) | KeyCode::Backspace => self.edit(key),
+            _ => self.seats.command = None,
         }
     }
 

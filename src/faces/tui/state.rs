@@ -17,7 +17,7 @@ use super::model::{
 use super::name_completion::NameCompletion;
 use super::recipients::Recipients;
 use super::runs_state::{RunsCall, RunsState};
-use super::seats_state::{SeatsCall, SeatsNews, SeatsState};
+use super::seats_state::{PaneCommand, SeatsCall, SeatsNews, SeatsState};
 
 /// Maximum number of feed events that are kept.
 const EVENTS_KEPT: usize = 2_000;
@@ -118,7 +118,7 @@ pub(super) enum ChatUpdate {
     /// Where agents sit, and what the selected one does.
     Seats(Box<SeatsNews>),
     /// This terminal can't show the pane that was asked for; this command shows it in another one.
-    PaneCommand(String),
+    PaneCommand(PaneCommand),
     /// Receipts of messages of mine.
     Receipts(Vec<(String, ReceiptView)>),
     /// What was asked for is done; the text says what became of it.

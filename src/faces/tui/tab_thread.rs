@@ -69,7 +69,8 @@ impl<'a, N: Clone + PartialEq> TabLink<'a, N> {
         drop(self.news.send(news));
     }
 
-    fn notice(&mut self, text: String) {
+    /// Shows what is wrong, once.
+    pub(super) fn notice(&mut self, text: String) {
         if self.notices.is_new(&text) {
             self.tell(ChatUpdate::Notice(text));
         }

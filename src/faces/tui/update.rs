@@ -78,8 +78,8 @@ impl ChatState {
         let notice = self.notice.take();
         let was_closing = notice.as_ref().is_some_and(|notice| notice.text == QUITS_NEXT);
         self.seats.is_offered = notice.is_some_and(|notice| offers_pane(&notice));
-        if self.seats.command.take().is_some() {
-            // The key has closed it.
+        if self.seats.command.is_some() {
+            self.key_at_command(key);
         } else if self.is_help_open {
             self.key_in_help(key);
         } else if self.filter.is_open {
@@ -192,7 +192,7 @@ impl ChatState {
         Vec::new()
     }
 
-    fn edit(&mut self, key: KeyEvent) {
+    pub(super) fn edit(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let by_word = key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::CONTROL);
         let draft = self.draft_mut();

@@ -1,11 +1,14 @@
 //! Shows an agent's pane to a person: in their own terminal if that is in the same tmux server.
 
+use std::fmt;
+
 use crate::domain::AgentName;
 use crate::ops::agents::names;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::runs::list::find as find_run;
 use crate::sys::clock;
+use crate::sys::tmux::pane::TmuxClient;
 use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane};
 
 use super::agent_pane::{is_here, is_pane_of, is_pane_of_run, pane_of, pane_of_run, recorded_pane};
@@ -25,8 +28,31 @@ pub enum JumpTarget {
 pub enum JumpOutcome {
     /// The caller's terminal shows the pane at this place.
     Shown { place: String },
-    /// The caller's terminal does not show that tmux server. This command shows the pane.
-    ShowWith { place: String, command: Vec<String> },
+    /// It can't be shown in the caller's terminal. This command shows the pane.
+    ShowWith { place: String, command: Vec<String>, why: NotShown },
+}
+
+/// Why the caller's terminal does not show a pane.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum NotShown {
+    /// It shows another tmux server, or none.
+    AnotherServer,
+    /// No terminal shows the caller's pane.
+    NobodyLooks,
+    /// Others look at another window of that session, and would see this one instead.
+    OthersLook,
+}
+
+impl fmt::Display for NotShown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AnotherServer => "this terminal does not show that tmux server",
+            Self::NobodyLooks => "no terminal shows the pane of this chat",
+            Self::OthersLook => {
+                "others look at another window of that session, and the command changes the window for them, too"
+            }
+        })
+    }
 }
 
 /// Shows the pane. The caller's terminal is the one that shows the pane in which this process runs.
@@ -36,26 +62,38 @@ pub fn jump(op: &Op, target: &JumpTarget) -> Result<JumpOutcome, CommandError> {
         JumpTarget::Worker(id) => pane_of_worker(op, id)?,
     };
     let own = TmuxPane::of_environment().filter(|own| own.socket().path() == pane.socket().path());
-    let is_shown = match &own {
+    let not_shown = match &own {
         Some(own) => show(own, &pane, &info).map_err(|error| unshown(&name, error))?,
-        None => false,
+        None => Some(NotShown::AnotherServer),
     };
     let place = info.address();
-    Ok(match is_shown {
-        true => JumpOutcome::Shown { place },
-        false => JumpOutcome::ShowWith { command: attach_command(&pane.socket().path(), &place), place },
+    Ok(match not_shown {
+        None => JumpOutcome::Shown { place },
+        Some(why) => {
+            JumpOutcome::ShowWith { command: attach_command(&pane.socket().path(), &place), place, why }
+        }
     })
 }
 
-/// Shows the pane to whoever looks at the caller's own. `false`: nobody looks, and the pane is in another session.
-fn show(own: &TmuxPane, pane: &TmuxPane, info: &PaneInfo) -> Result<bool, TmuxError> {
-    match own.viewer()? {
-        Some(client) => pane.show_to(&client)?,
+/// Shows the pane to whoever looks at the caller's own, or says why not. A session shows one window to all who are attached
+/// to it, so nothing is changed in one in which others look at something else.
+fn show(own: &TmuxPane, pane: &TmuxPane, info: &PaneInfo) -> Result<Option<NotShown>, TmuxError> {
+    let clients = own.clients()?;
+    let is_viewer = |client: &&TmuxClient| client.pane == own.id().as_str();
+    // Of several, the one in which something was typed last.
+    let viewer = clients.iter().filter(is_viewer).max_by_key(|client| client.activity);
+    let looks_elsewhere = |client: &TmuxClient| {
+        client.session == info.session && client.pane != pane.id().as_str() && !is_viewer(&client)
+    };
+    let is_free = !clients.iter().any(looks_elsewhere);
+    match viewer {
+        Some(_) if !is_free => return Ok(Some(NotShown::OthersLook)),
+        Some(client) => pane.show_to(&client.name)?,
         // No terminal shows the session. Whoever attaches to it next sees the pane.
-        None if own.info_briefly()?.session == info.session => pane.select()?,
-        None => return Ok(false),
+        None if is_free && own.info_briefly()?.session == info.session => pane.select()?,
+        None => return Ok(Some(NotShown::NobodyLooks)),
     }
-    Ok(true)
+    Ok(None)
 }
 
 fn pane_of_agent(op: &Op, name: &AgentName) -> Result<(String, TmuxPane, PaneInfo), CommandError> {

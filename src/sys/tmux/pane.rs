@@ -56,6 +56,28 @@ pub struct PaneCapture {
     pub is_on_alternate_screen: bool,
 }
 
+/// A terminal that shows a session.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TmuxClient {
+    pub name: String,
+    pub session: String,
+    /// The active pane of the window that it shows.
+    pub pane: String,
+    /// When something was typed in it last, in seconds.
+    pub activity: u64,
+}
+
+impl TmuxClient {
+    fn of_line(line: &str) -> Option<Self> {
+        let mut words = line.splitn(4, ' ');
+        let (activity, pane, length) =
+            (words.next()?.parse().ok()?, words.next()?.to_string(), words.next()?);
+        let (name, session) = words.next()?.split_at_checked(length.parse().ok()?)?;
+        let session = session.strip_prefix(' ')?.to_string();
+        Some(Self { name: name.to_string(), session, pane, activity })
+    }
+}
+
 /// A text that the server has, ready to be pasted. Dropping it removes it from the server.
 #[derive(Debug)]
 #[must_use = "the text is removed again as soon as this is dropped"]
@@ -185,16 +207,12 @@ impl TmuxPane {
         call.words(["select-pane"]).words(self.at()).run().map(drop)
     }
 
-    /// The client whose terminal shows this pane as the active one; of several, the one in which something was typed last.
-    pub fn viewer(&self) -> Result<Option<String>, TmuxError> {
-        let format = "#{client_activity} #{pane_id} #{client_name}";
+    /// The terminals that show something of its server.
+    pub fn clients(&self) -> Result<Vec<TmuxClient>, TmuxError> {
+        // Names of sessions and terminals may have blanks.
+        let format = "#{client_activity} #{pane_id} #{n:client_name} #{client_name} #{client_session}";
         let told = self.call().words(["list-clients", "-F", format]).run_within(BRIEF_LIMIT)?;
-        let client = |line: &str| {
-            let mut words = line.splitn(3, ' ');
-            let (activity, pane, name) = (words.next()?.parse::<u64>().ok()?, words.next()?, words.next()?);
-            (pane == self.id.as_str()).then(|| (activity, name.to_string()))
-        };
-        Ok(told.lines().filter_map(client).max().map(|(_, name)| name))
+        Ok(told.lines().filter_map(TmuxClient::of_line).collect())
     }
 
     /// Shows it in the terminal of that client, also if the client is in another session.
@@ -335,6 +353,14 @@ impl PaneCapture {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_terminals_and_sessions_may_have_blanks() {
+        let client = TmuxClient::of_line("1763460000 %12 11 /dev/pts/ 1 my  project").unwrap();
+        assert_eq!((client.name.as_str(), client.session.as_str()), ("/dev/pts/ 1", "my  project"));
+        assert_eq!((client.pane.as_str(), client.activity), ("%12", 1_763_460_000));
+        assert_eq!(TmuxClient::of_line("1 %1 99 /dev/pts/1 x"), None);
+    }
 
     #[test]
     fn lines_are_searched_for_as_they_are() {

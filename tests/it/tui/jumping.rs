@@ -3,12 +3,14 @@
 use std::ffi::OsStr;
 use std::process::{Child, Command};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use pty_process::blocking as pty;
 use ravenry::sys::test_switches;
 use ravenry::sys::tmux::TmuxPane;
 use ravenry::sys::tmux::server::NewWindow;
 
-use super::Screen;
+use super::screen::Screen;
 use crate::panes::launching::Clients;
 use crate::panes::{SESSION, Tmux};
 use crate::seeing::Painted;
@@ -119,6 +121,77 @@ fn without_a_terminal_that_shows_it_a_window_is_selected_in_the_same_session_alo
     shows(&format!("{place} is in front"));
 }
 
+/// A session shows one window to all who are attached to it.
+#[test]
+fn nobody_elses_window_is_changed() {
+    let Some(raven) = Painted::start() else { return };
+    let tmux = &raven.tmux;
+    let place = raven.pane.info().unwrap().address();
+    let asks_for_pane = |chat: &TmuxPane| {
+        let shows = |text: &str| {
+            let what = format!("the chat shows {text}");
+            wait_until(&what, || chat.plain_text().is_ok_and(|screen| screen.contains(text)));
+        };
+        shows(&place);
+        chat.press("Enter", 1).unwrap();
+        shows("press Enter again");
+        chat.press("Enter", 1).unwrap();
+        shows("shows the pane in another terminal");
+    };
+    // Somebody else is attached to the agent's session, and looks at its first window.
+    let _theirs = Screen::attach(tmux, SESSION);
+    let first = || clients(tmux).lines().any(|line| line.starts_with(&format!("{SESSION} sleep ")));
+    wait_until("they look at the first window", first);
+    // The chat is in a window behind it, which nobody looks at.
+    let behind = chat_in(tmux, SESSION);
+    asks_for_pane(&behind);
+    assert!(first() && !raven.pane.info().unwrap().is_active, "{}", clients(tmux));
+    behind.close().unwrap();
+    wait_until("it has left", || !tmux.env.names().contains(&"Robin".to_string()));
+    // The chat is in another session, which a person looks at.
+    tmux.ask(&["new-session", "-d", "-s", "other", "-x", "80", "-y", "24", "--", "sleep", "100000"]);
+    let beside = chat_in(tmux, "other");
+    beside.select().unwrap();
+    let own = Screen::attach(tmux, "other");
+    asks_for_pane(&beside);
+    own.wait_for("others look at another window");
+    assert!(first(), "{}", clients(tmux));
+}
+
+/// Lets the server of tmux go on, whatever happens.
+struct Stopped(Pid);
+
+impl Stopped {
+    fn stop(tmux: &Tmux) -> Self {
+        let pid = Pid::from_raw(tmux.pid());
+        kill(pid, Signal::SIGSTOP).unwrap();
+        Self(pid)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        kill(self.0, Signal::SIGCONT).ok();
+    }
+}
+
+#[test]
+fn while_tmux_does_not_answer_no_old_screen_is_shown() {
+    let Some(raven) = Painted::start() else { return };
+    let env = &raven.tmux.env;
+    raven.draw("waiting-permission.txt");
+    raven.wait_for_state("waiting");
+    let mut screen = Screen::open_with(env, &["Robin"], &[(test_switches::LOOK_MS, "50")]);
+    screen.wait_for("Do you want to proceed?");
+    let stopped = Stopped::stop(&raven.tmux);
+    screen.wait_without("Do you want to proceed?");
+    screen.wait_for("no screen");
+    drop(stopped);
+    screen.wait_for("Do you want to proceed?");
+    screen.write("\x03");
+    assert!(screen.end().success());
+}
+
 #[test]
 fn outside_of_tmux_the_command_is_told_and_a_pane_that_is_gone_too() {
     let Some(raven) = Painted::start() else { return };
@@ -133,13 +206,13 @@ fn outside_of_tmux_the_command_is_told_and_a_pane_that_is_gone_too() {
     screen.write("\r");
     screen.wait_for("shows the pane in another terminal");
     let command = format!("tmux-S{}attach-t'={place}'", tmux.socket().canonicalize().unwrap().display());
-    let shown = screen.text().replace([' ', '\n'], "");
+    let shown = screen.text().replace([' ', '\n', '\\'], "");
     assert!(shown.contains(&command), "{command} in:\n{}", screen.text());
     assert!(
         !raven.pane.info().unwrap().is_active,
         "nothing is changed in a server that nobody looks at from here"
     );
-    screen.write("x");
+    screen.write("\x1b");
     screen.wait_without("shows the pane in another terminal");
     raven.pane.close().unwrap();
     screen.write("\r");

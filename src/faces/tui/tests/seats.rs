@@ -3,7 +3,7 @@
 use super::pictures::check;
 use super::*;
 use crate::faces::tui::model::{RunDetail, SeatView, SightView};
-use crate::faces::tui::seats_state::{SeatsCall, SeatsFocus, SeatsNews};
+use crate::faces::tui::seats_state::{PaneCommand, SeatsCall, SeatsFocus, SeatsNews};
 use crate::faces::tui::state::Tab;
 
 const NASTY: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}evil\u{200b}";
@@ -60,9 +60,7 @@ fn where_agents_sit_at_every_size() {
     for (width, height) in [(80, 24), (120, 40), (40, 10)] {
         check("seats", &mut seated(width, height));
         let mut state = seated(width, height);
-        state.hear(ChatUpdate::PaneCommand(
-            "tmux -S /tmp/tmux-1000/default attach -t '=shop:2.0'".to_string(),
-        ));
+        state.hear(command(&["tmux", "-S", "/tmp/tmux-1000/default", "attach", "-t", "=shop:2.0"]));
         check("pane-command", &mut state);
     }
 }
@@ -132,17 +130,52 @@ fn an_enter_too_many_takes_nobody_elsewhere() {
 }
 
 #[test]
-fn a_command_is_shown_in_full_until_the_next_key() {
+fn a_command_is_shown_in_full_until_it_is_closed() {
     let mut state = seated(40, 10);
-    state.hear(ChatUpdate::PaneCommand(format!("tmux -S /{} attach -t '=shop:2.0'", "long/".repeat(8))));
-    let shown = picture(&state).replace(['\n', ' '], "");
-    assert!(shown.contains(&"long/".repeat(8)) && shown.contains("attach-t'=shop:2.0'"), "{shown}");
-    assert_eq!(press(&mut state, KeyCode::Enter), []);
-    assert_eq!(
-        (state.seats.command.clone(), state.tab.clone()),
-        (None, Tab::Agents),
-        "the key only closes it"
-    );
+    let socket = format!("/{}", "long/".repeat(12));
+    state.hear(command(&["tmux", "-S", &socket, "attach", "-t", "=shop:2.0"]));
+    let shown = picture(&state);
+    let rows: Vec<&str> = shown.lines().map(str::trim_end).collect();
+    let first = rows.iter().position(|row| row.starts_with("tmux -S \\")).unwrap();
+    let last = rows.iter().position(|row| row.ends_with("'=shop:2.0'")).unwrap();
+    assert!(rows[first..last].iter().all(|row| row.ends_with('\\')), "{shown}");
+    assert!(rows[first..=last].concat().replace('\\', "").contains(&socket), "{shown}");
+    for key in [KeyCode::Enter, KeyCode::Esc, KeyCode::Down] {
+        state.hear(command(&["tmux", "attach"]));
+        assert_eq!(press(&mut state, key), []);
+        assert_eq!(
+            (state.seats.command.clone(), state.tab.clone()),
+            (None, Tab::Agents),
+            "the key only closes it"
+        );
+    }
+}
+
+/// It comes when tmux has answered, and somebody may be in the middle of a sentence by then.
+#[test]
+fn a_command_swallows_nothing_that_is_typed() {
+    let mut state = seated(80, 24);
+    press(&mut state, KeyCode::Enter);
+    type_in(&mut state, "go");
+    state.hear(command(&["tmux", "attach"]));
+    type_in(&mut state, "x on /?");
+    press(&mut state, KeyCode::Backspace);
+    assert!(state.seats.command.is_some(), "it stays");
+    press(&mut state, KeyCode::Esc);
+    assert_eq!((state.seats.command.clone(), state.draft().text()), (None, "gox on /"));
+    // Where a letter begins no message, it does nothing.
+    let mut state = reading(detail(true, true), (80, 24));
+    state.hear(command(&["tmux", "attach"]));
+    type_in(&mut state, "sy");
+    assert!(state.seats.command.is_some() && state.runs.stopping.is_none() && state.draft().is_empty());
+}
+
+fn command(words: &[&str]) -> ChatUpdate {
+    let words = words.iter().map(|word| word.to_string()).collect();
+    ChatUpdate::PaneCommand(PaneCommand {
+        words,
+        why: "this terminal does not show that tmux server".to_string(),
+    })
 }
 
 fn detail(is_live: bool, has_pane: bool) -> RunDetail {
@@ -218,7 +251,7 @@ fn nothing_on_a_screen_is_obeyed() {
     talk.hear(ChatUpdate::Seats(Box::new(SeatsNews { sight: None, ..list.seats.news.clone() })));
     press(&mut talk, KeyCode::Enter);
     let mut command = full(120, 40);
-    command.hear(ChatUpdate::PaneCommand(NASTY.to_string()));
+    command.hear(self::command(&[NASTY]));
     let run = reading(RunDetail { sight: Some(evil), ..detail(true, true) }, (120, 40));
     for state in [list, talk, command, run] {
         let shown = picture(&state);
@@ -234,7 +267,7 @@ fn no_size_is_too_small() {
         for height in 0..20 {
             let mut state = seated(width, height);
             picture(&state);
-            state.hear(ChatUpdate::PaneCommand("tmux attach".to_string()));
+            state.hear(command(&["tmux", "attach"]));
             picture(&state);
             picture(&reading(detail(true, true), (width, height)));
         }
