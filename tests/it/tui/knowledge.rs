@@ -2,7 +2,7 @@
 
 use ravenry::sys::test_switches;
 
-use super::Screen;
+use super::screen::Screen;
 use crate::support::environment::{TestEnvironment, put};
 
 /// From the agents to the records.

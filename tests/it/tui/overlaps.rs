@@ -5,7 +5,7 @@ use std::fs;
 use ravenry::sys::test_switches;
 use serde_json::json;
 
-use super::Screen;
+use super::screen::Screen;
 use crate::support::environment::{TestEnvironment, put};
 use crate::support::hook_call::{Call, session_of};
 

@@ -2,7 +2,7 @@
 
 use ravenry::sys::test_switches;
 
-use super::Screen;
+use super::screen::Screen;
 use crate::runs::{detached, put_profiles, script, wait_for_state};
 use crate::support::environment::TestEnvironment;
 
