@@ -17,7 +17,8 @@ const WORKS: &str = "in a slow tool it is working, and `wait --for` returns when
 const TOLD: &str =
     "`tell` types the next prompt, which it takes once, as it is; nothing is typed while it works";
 const DRAFT: &str = "a person's draft is not touched";
-const INTERRUPTED: &str = "`tell --interrupt` ends its turn";
+const INTERRUPTED: &str = "`tell --interrupt` ends its turn in a slow tool, and it is interrupted";
+const UNSAID: &str = "`tell --interrupt` ends a turn before its first word";
 const LEFT: &str = "when it leaves by itself, its run is done and it has ended";
 
 /// A worker's name.
@@ -64,6 +65,7 @@ pub fn go(stage: &Stage<'_>, report: &mut Report) {
             tell(TOLD, told(stage));
             tell(DRAFT, draft(stage, &run));
             tell(INTERRUPTED, interrupted(stage));
+            tell(UNSAID, interrupted_unsaid(stage));
             tell(LEFT, left(stage, &run));
         }
     }
@@ -142,6 +144,18 @@ fn draft(stage: &Stage<'_>, run: &Value) -> Checked {
 }
 
 fn interrupted(stage: &Stage<'_>) -> Checked {
+    stage.play(vec![Step::call(stage.shell(&asking(stage))), Step::say("In vain.")]);
+    stage.must(&["tell", NAME, "Be slow once more."])?;
+    let (pipe, answered) = reaches_tool(stage)?;
+    answered.transpose()?;
+    stage.until(NAME, &["working"])?;
+    stage.must(&["tell", NAME, "--interrupt"])?;
+    drop(pipe);
+    stage.until(NAME, &["interrupted"]).map(drop)
+}
+
+/// Some clients take back a prompt that had no answer yet, and show nothing of it.
+fn interrupted_unsaid(stage: &Stage<'_>) -> Checked {
     let never = stage.worker.trial.scene.home().join("never");
     stage.play(vec![Step::say("In vain.").when_there_is(never)]);
     let count = stage.turns().len();
