@@ -72,6 +72,11 @@ impl Report {
         self.not_run.push(client.to_string());
     }
 
+    /// Whether no client could be run.
+    pub fn has_run_nothing(&self) -> bool {
+        self.passed + self.failed == 0
+    }
+
     /// Prints the summary. Returns whether everything passed.
     pub fn end(self, since: Instant) -> bool {
         let took: Duration = since.elapsed();
