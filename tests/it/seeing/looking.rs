@@ -201,3 +201,22 @@ fn a_run_whose_record_is_damaged_is_not_an_unknown_agent() {
     assert_ne!(told.kind(), "unknown_agent", "{told}");
     assert!(told.json()["error"]["message"].as_str().unwrap().contains("run.json"), "{told}");
 }
+
+#[test]
+fn whoever_is_not_there_is_answered_with_what_to_do() {
+    let env = TestEnvironment::new();
+    for args in [&["look", "Raven", "--json"][..], &["wait", "--for", "Raven", "--until", "done", "--json"]] {
+        let error = env.run(args).expect_code(1).json()["error"].clone();
+        assert_eq!(error["kind"], "unknown_agent", "{error}");
+        let hints = error["hints"].to_string();
+        assert!(hints.contains("nobody has joined this mesh yet") && hints.contains("`msg join`"), "{hints}");
+    }
+    env.join("Robin");
+    let hints = |name: &str| {
+        let error = env.run(&["look", name, "--json"]).expect_code(1).json()["error"].clone();
+        error["hints"].to_string()
+    };
+    assert!(hints("Raven").contains("`msg agents` lists who is here"), "{}", hints("Raven"));
+    assert!(hints("Raven").contains("`msg runs` lists runs"), "{}", hints("Raven"));
+    assert!(hints("Robn").contains("did you mean Robin?"), "{}", hints("Robn"));
+}
