@@ -61,6 +61,12 @@ pub fn above(pid: Pid) -> Vec<Pid> {
     std::iter::successors(Some(pid), parent).take(MAX_DEPTH).collect()
 }
 
+/// The harness that a process is recognised as.
+pub fn harness_of(pid: Pid) -> Option<Harness> {
+    let (harness, _) = recognise(&process::details(pid)?.look)?;
+    Some(harness)
+}
+
 /// The long-lived process whose lifetime is the agent's.
 #[derive(Clone, Debug)]
 pub struct Host {

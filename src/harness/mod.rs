@@ -21,7 +21,7 @@ pub mod install;
 mod kimi;
 mod opencode;
 mod pi;
-pub mod prompt_shape;
+mod prompt_shape;
 mod qwen;
 mod recognise;
 pub mod screen;
@@ -47,7 +47,6 @@ use worker::WorkerAdapter;
 
 pub use hook_codec::HookCodec;
 pub use hook_line::{HookLine, HookPurpose, MsgProgram};
-pub use prompt_shape::PromptShape;
 pub use recognise::recognise;
 
 /// Every supported harness, in the order in which lists name them.
@@ -154,8 +153,9 @@ pub trait HarnessSupport: Sync {
         None
     }
 
-    /// What its terminal shows where its user types; `None` if nothing can be pasted there safely.
-    fn prompt_shape(&self) -> Option<PromptShape> {
+    /// How its prompt line is read before it is woken by a paste; `None` if something else wakes it, or nothing can be pasted
+    /// there safely.
+    fn paste_reader(&self) -> Option<&'static dyn ScreenReader> {
         None
     }
 

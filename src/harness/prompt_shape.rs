@@ -1,4 +1,8 @@
-//! What a harness shows where its user types, and how to read the input from the screen.
+//! Reads the input of a harness of whose screen nothing else is known: what it shows where its user types.
+
+use crate::domain::screens::{PromptLine, ScreenReading, ScreenState, ScreenText, without_blanks};
+
+use super::screen::ScreenReader;
 
 /// What a harness shows in front of the user's input, and the placeholder it shows while that is empty.
 #[derive(Clone, Copy, Debug)]
@@ -50,9 +54,22 @@ impl PromptShape {
     }
 }
 
-/// The text without whitespace, and without the space of no width that some harnesses draw their cursor on.
-pub fn without_blanks(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace() && *c != '\u{200b}').collect()
+impl ScreenReader for PromptShape {
+    fn recorded(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether a turn runs is not known from the screen. Whoever pastes into it goes by the hooks.
+    fn read(&self, screen: &ScreenText) -> ScreenReading {
+        let Some(content) = self.content(&screen.text()) else { return ScreenReading::default() };
+        let is_empty = content == without_blanks(self.placeholder);
+        let prompt = if is_empty { PromptLine::Empty } else { PromptLine::Draft(content) };
+        ScreenReading { state: Some(ScreenState::Idle), prompt, ..ScreenReading::default() }
+    }
+
+    fn starts_session_at_launch(&self) -> bool {
+        false
+    }
 }
 
 fn is_rule(line: &str) -> bool {

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use crate::domain::screens::{Dialog, ScreenKey, ScreenReading, ScreenText};
+use crate::domain::screens::{Dialog, ScreenKey, ScreenReading, ScreenText, without_blanks};
 
-use super::prompt_shape::without_blanks;
 use super::worker_output::is_recorded;
 
 /// How the screen of a harness is read and answered.
@@ -126,8 +125,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::screens::{CursorPlace, DialogChoice, DialogKind};
+    use crate::domain::screens::{CursorPlace, DialogChoice, DialogKind, ScreenState};
     use crate::harness::SUPPORTED;
+    use crate::harness::screen_fixture::recorded;
 
     /// Parts of lines that mean something to one of the readers.
     const PARTS: [&str; 36] = [
@@ -182,6 +182,7 @@ mod tests {
                 let reading = reader.read(&screen);
                 prop_assert!(reading.dialog.is_none() || !reading.takes_prompt());
                 prop_assert!(reading.state.is_some() || reading == ScreenReading::default());
+                prop_assert!(reading.state != Some(ScreenState::Working) || reading.is_busy());
             }
         }
     }
@@ -196,6 +197,46 @@ mod tests {
     /// The folders of the recordings: a client and its version each.
     fn recorded_clients() -> BTreeSet<String> {
         recordings("").into_iter().filter(|name| !name.ends_with(".md")).collect()
+    }
+
+    /// Whether a line has these words, with `?` for any character.
+    fn has_words(line: &str, words: &str) -> bool {
+        let (line, words): (Vec<char>, Vec<char>) = (line.chars().collect(), words.chars().collect());
+        let is_same =
+            |part: &[char]| part.iter().zip(&words).all(|(c, wanted)| *wanted == '?' || c == wanted);
+        line.windows(words.len().max(1)).any(is_same)
+    }
+
+    /// tmux presses Escape only while it shows them.
+    #[test]
+    fn what_says_that_a_turn_runs_is_on_the_screen_and_on_no_dialog() {
+        for harness in SUPPORTED {
+            let Some(reader) = harness.screen() else { continue };
+            let folder = format!("{}-{}", harness.id(), reader.recorded()[0]);
+            let screens: Vec<(String, ScreenText)> = recordings(&folder)
+                .into_iter()
+                .map(|name| (name.clone(), recorded(&folder, &name)))
+                .collect();
+            let busy = |(name, screen): &(String, ScreenText)| {
+                let words = reader.read(screen).busy_line?;
+                let is_shown = screen.lines().iter().any(|line| has_words(line.text(), &words));
+                assert!(is_shown && words.len() > 5, "{folder}/{name}: {words:?}");
+                Some((name.clone(), words))
+            };
+            let busy: Vec<(String, String)> = screens.iter().filter_map(busy).collect();
+            let is_working = |name: &String| name.starts_with("working");
+            let named = screens.iter().filter(|(name, _)| is_working(name)).count();
+            assert!(
+                named > 0 && busy.iter().filter(|(name, _)| is_working(name)).count() == named,
+                "{folder}"
+            );
+            for (name, screen) in &screens {
+                let is_asking = reader.read(screen).dialog.is_some();
+                let has_any = |line: &str| busy.iter().any(|(_, words)| has_words(line, words));
+                let is_there = screen.lines().iter().any(|line| has_any(line.text()));
+                assert!(!(is_asking && is_there), "{folder}/{name}");
+            }
+        }
     }
 
     /// The page says which states were captured. Each column is a folder, and each row what its files begin with.

@@ -23,6 +23,18 @@ pub(super) fn starts_with_braille(line: &str) -> bool {
     line.trim_start().starts_with(|c| ('\u{2801}'..='\u{28ff}').contains(&c))
 }
 
+/// The line without the sign of a spinner at its start.
+pub(super) fn without_braille(line: &str) -> &str {
+    line.trim_start_matches(|c| c == ' ' || ('\u{2800}'..='\u{28ff}').contains(&c))
+}
+
+/// The words of a line that says that a turn runs, with `?` for the numbers that change meanwhile. What stands behind a
+/// wide gap is something else.
+pub(super) fn busy_words(line: &str) -> String {
+    let words = line.trim().split("  ").next().unwrap_or_default();
+    words.chars().map(|c| if c.is_ascii_digit() { '?' } else { c }).collect()
+}
+
 /// What is typed in a prompt line: its rows without what is in front of them, and where the first one starts.
 /// Placeholders are known by their beginning.
 pub(super) fn prompt_line(
@@ -45,6 +57,37 @@ pub(super) fn prompt_line(
         PromptLine::Empty
     } else {
         PromptLine::Draft(text.trim_matches('\n').trim_end().to_owned())
+    }
+}
+
+/// The rows of the two rules around a prompt line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PromptRules {
+    pub(super) top: usize,
+    pub(super) bottom: usize,
+}
+
+impl PromptRules {
+    /// The last two rules on a screen. Below them is a footer of at most that many lines.
+    pub(super) fn find(screen: &ScreenText, most_footer: usize) -> Option<Self> {
+        let last = screen.last_row()?;
+        let is_edge = |row: &usize| is_rule(screen.row(*row), '─');
+        let bottom = (last.saturating_sub(most_footer)..=last).rev().find(is_edge)?;
+        let top = (0..bottom).rev().find(is_edge)?;
+        Some(Self { top, bottom })
+    }
+
+    /// The first row between them.
+    pub(super) fn first_row<'s>(&self, screen: &'s ScreenText) -> &'s str {
+        screen.row(self.top + 1)
+    }
+
+    /// What is typed between them, behind a mark of two columns.
+    pub(super) fn prompt(&self, screen: &ScreenText, placeholders: &[&str]) -> PromptLine {
+        let first = self.top + 1;
+        let rows: Vec<ScreenLine> =
+            screen.lines()[first..self.bottom].iter().map(|line| line.columns(2..usize::MAX)).collect();
+        prompt_line(screen, &rows, CursorPlace { column: 2, row: first }, placeholders)
     }
 }
 

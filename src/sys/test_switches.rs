@@ -17,8 +17,8 @@ pub const STOP_AT: &str = "MSG_TEST_STOP_AT";
 pub const START_HELD: &str = "MSG_TEST_START_HELD";
 /// A pipe that is read to its end between the last look at a terminal and the paste into it.
 pub const PASTE_HELD: &str = "MSG_TEST_PASTE_HELD";
-/// A pipe that is read to its end between the last look at a terminal and Enter.
-pub const ENTER_HELD: &str = "MSG_TEST_ENTER_HELD";
+/// A pipe that is read to its end between the last look at a terminal and a key that acts: Enter, or Escape.
+pub const KEY_HELD: &str = "MSG_TEST_KEY_HELD";
 /// The time that [`super::clock::now`] returns.
 pub const NOW: &str = "MSG_TEST_NOW";
 /// The seed of [`super::random`].

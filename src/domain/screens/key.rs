@@ -1,6 +1,6 @@
 //! Keys that are pressed in a terminal.
 
-/// A key that answers a dialog or ends a turn.
+/// A key that sends a prompt, answers a dialog, ends a turn or removes what was typed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ScreenKey {
     Enter,
@@ -9,6 +9,7 @@ pub enum ScreenKey {
     Down,
     Left,
     Right,
+    Backspace,
 }
 
 impl ScreenKey {
@@ -21,6 +22,7 @@ impl ScreenKey {
             Self::Down => "Down",
             Self::Left => "Left",
             Self::Right => "Right",
+            Self::Backspace => "BSpace",
         }
     }
 }

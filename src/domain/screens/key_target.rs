@@ -6,9 +6,9 @@ use super::{PromptLine, ScreenLine, ScreenReading, ScreenText};
 const MOST_LINES: usize = 8;
 
 impl ScreenText {
-    /// The lines that a key is meant for: what the dialog is about and its selected choice, or the text in the prompt line.
-    /// Several dialogs of one program have their cursor in one place.
-    pub fn key_target(&self, reading: &ScreenReading) -> Vec<&str> {
+    /// The lines that a key is meant for: what the dialog is about and its selected choice, the text in the prompt line, or
+    /// what says that a turn runs. Several dialogs of one program, and its turns, have their cursor in one place.
+    pub fn key_target<'a>(&'a self, reading: &'a ScreenReading) -> Vec<&'a str> {
         match (&reading.dialog, &reading.prompt) {
             (Some(dialog), _) => {
                 let about = format!("{} {}", dialog.about.concat(), dialog.question);
@@ -18,7 +18,9 @@ impl ScreenText {
                 [self.lines_within(&about), self.lines_within(&choice)].concat()
             }
             (None, PromptLine::Draft(draft)) => self.lines_within(draft),
-            (None, PromptLine::Empty | PromptLine::Hidden) => Vec::new(),
+            (None, PromptLine::Empty | PromptLine::Hidden) => {
+                reading.busy_line.as_deref().into_iter().collect()
+            }
         }
     }
 
@@ -66,5 +68,8 @@ mod tests {
         let reading = ScreenReading { prompt, ..ScreenReading::default() };
         assert_eq!(screen.key_target(&reading), ["  two", "❯ one"]);
         assert!(screen.key_target(&ScreenReading::default()).is_empty());
+        let busy_line = Some("Working (?s)".to_string());
+        let reading = ScreenReading { busy_line, prompt: PromptLine::Empty, ..ScreenReading::default() };
+        assert_eq!(screen.key_target(&reading), ["Working (?s)"]);
     }
 }

@@ -26,4 +26,4 @@ pub use stall::{SpinWatch, StallLook, StallWatch};
 pub use state::ScreenState;
 pub use text::{CursorPlace, ScreenLine, ScreenText};
 pub use turn_progress::TurnProgress;
-pub use typed_text::{acting_character, reads_as_command};
+pub use typed_text::{acting_character, reads_as_command, without_blanks};

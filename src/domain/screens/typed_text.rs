@@ -13,6 +13,12 @@ pub fn reads_as_command(text: &str) -> bool {
     text.trim_start().starts_with(COMMAND_MARKS)
 }
 
+/// The text without whitespace, and without the space of no width that some programs draw their cursor on. A narrow screen
+/// wraps what is typed, so only the rest can be compared.
+pub fn without_blanks(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && *c != '\u{200b}').collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

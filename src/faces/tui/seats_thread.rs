@@ -120,8 +120,8 @@ impl<'a> SeatsReader<'a> {
         self.news.sight = Some(to_model::sight(&name, glance));
         match &glance.seat {
             Some(seat) => drop(self.news.seats.insert(name, to_model::seat(seat))),
-            // Others may be gone with it.
-            None => self.has_news = true,
+            // The pane that was known is gone, and others may be gone with it.
+            None => self.has_news |= self.news.seats.get(&name).is_some_and(|seat| seat.is_pane),
         }
     }
 

@@ -1,12 +1,12 @@
 //! The screen of Claude Code.
 
 use crate::domain::screens::{
-    CursorPlace, Dialog, DialogKind, PromptLine, ScreenLine, ScreenReading, ScreenState, ScreenText,
+    Dialog, DialogKind, PromptLine, ScreenLine, ScreenReading, ScreenState, ScreenText,
 };
 use crate::harness::screen::{PasteCounts, ScreenReader, between, is_shown_as_typed};
 use crate::harness::screen_parts::{
-    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, is_rule, is_titled, page, paragraph,
-    percent_before, prompt_line, waiting,
+    ErrorKind, PromptRules, QuestionPlace, busy_words, dialog, error_kind, find_choices, is_rule, is_titled,
+    page, paragraph, percent_before, waiting,
 };
 
 pub(super) struct ClaudeScreen;
@@ -52,37 +52,31 @@ impl ScreenReader for ClaudeScreen {
     }
 }
 
-/// The rows of the two rules around the prompt line.
-struct PromptBox {
-    top: usize,
-    bottom: usize,
-}
+/// The prompt line, between two rules.
+struct PromptBox(PromptRules);
 
 impl PromptBox {
     fn find(screen: &ScreenText) -> Option<Self> {
-        let last = screen.last_row()?;
-        let is_edge = |row: &usize| is_rule(screen.row(*row), '─');
-        let bottom = (last.saturating_sub(MOST_FOOTER)..=last).rev().find(is_edge)?;
-        let top = (0..bottom).rev().find(is_edge)?;
-        let first = screen.row(top + 1);
+        let rules = PromptRules::find(screen, MOST_FOOTER)?;
+        let first = rules.first_row(screen);
         let is_prompt = first.starts_with(MARK) || OTHER_MARKS.iter().any(|mark| first.starts_with(mark));
-        is_prompt.then_some(Self { top, bottom })
+        is_prompt.then_some(Self(rules))
     }
 
     fn read(&self, screen: &ScreenText) -> ScreenReading {
+        let PromptRules { top, bottom } = self.0;
         let is_words = |row: &usize| screen.row(*row).starts_with("❯ ");
-        let start = (0..self.top).rev().find(is_words).unwrap_or(0);
-        let footer = || (self.bottom + 1..screen.lines().len()).map(|row| screen.row(row).trim());
+        let start = (0..top).rev().find(is_words).unwrap_or(0);
+        let footer = || (bottom + 1..screen.lines().len()).map(|row| screen.row(row).trim());
         let mut reading = ScreenReading { prompt: self.prompt(screen), ..ScreenReading::default() };
-        reading.context_left = footer().chain([screen.row(self.top.saturating_sub(1))]).find_map(|line| {
+        reading.context_left = footer().chain([screen.row(top.saturating_sub(1))]).find_map(|line| {
             let (_, left) = line.split_once("Context left until auto-compact: ")?;
             percent_before(left, left.find('%')?)
         });
 
-        let is_spinning = (start..self.top).any(|row| is_spinner(screen.row(row)));
         let mut is_limited = false;
         let mut is_interrupted = false;
-        for row in start..self.top {
+        for row in start..top {
             let Some((words, is_error)) = notice(screen, row) else { continue };
             is_interrupted |= words == INTERRUPTED && !screen.row(row).starts_with('●');
             if is_error {
@@ -102,7 +96,9 @@ impl PromptBox {
             is_limited = true;
             reading.limited_until = reading.limited_until.or_else(|| until(words));
         }
-        let state = if is_spinning || footer().any(|line| line.contains("esc to interrupt")) {
+        let spinner = || (start..top).find_map(|row| spinner_words(screen.row(row)));
+        reading.busy_line = footer().find_map(key_that_interrupts).or_else(spinner).map(busy_words);
+        let state = if reading.is_busy() {
             ScreenState::Working
         } else if is_limited {
             ScreenState::Limited
@@ -118,24 +114,28 @@ impl PromptBox {
     }
 
     fn prompt(&self, screen: &ScreenText) -> PromptLine {
-        let first = self.top + 1;
-        if !screen.row(first).starts_with(MARK) {
-            return PromptLine::Draft(screen.row(first).replace('\u{a0}', " ").trim_end().to_owned());
+        let first = self.0.first_row(screen);
+        match first.starts_with(MARK) {
+            true => self.0.prompt(screen, &PLACEHOLDERS),
+            false => PromptLine::Draft(first.replace('\u{a0}', " ").trim_end().to_owned()),
         }
-        let rows: Vec<ScreenLine> =
-            screen.lines()[first..self.bottom].iter().map(|line| line.columns(2..usize::MAX)).collect();
-        prompt_line(screen, &rows, CursorPlace { column: 2, row: first }, &PLACEHOLDERS)
     }
 }
 
-/// Whether this is the line of a running turn: `✻ Churning… (4s · ↓ 25 tokens)`, and not `✻ Churned for 13s`.
-fn is_spinner(line: &str) -> bool {
-    let Some(words) = line.strip_prefix(SPINNER).and_then(|rest| rest.strip_prefix(' ')) else {
-        return false;
-    };
-    let is_doing =
-        words.split_once('…').is_some_and(|(doing, _)| !doing.contains(" for ") && !doing.contains('·'));
-    is_doing || words.contains("· Retrying in ")
+/// The words of a line of the footer, up to those that say which key ends the turn.
+fn key_that_interrupts(line: &str) -> Option<&str> {
+    const KEY: &str = "esc to interrupt";
+    line.find(KEY).map(|at| &line[..at + KEY.len()])
+}
+
+/// What the line of a running turn says that does not change: the `Churning…` of `✻ Churning… (4s · ↓ 25 tokens)`. A line
+/// like `✻ Churned for 13s` is not one.
+fn spinner_words(line: &str) -> Option<&str> {
+    const RETRIES: &str = "· Retrying in ";
+    let words = line.strip_prefix(SPINNER)?.strip_prefix(' ')?;
+    let doing = words.find('…').map(|at| &words[..at + '…'.len_utf8()]);
+    let doing = doing.filter(|doing| !doing.contains(" for ") && !doing.contains('·'));
+    doing.or_else(|| words.find(RETRIES).map(|at| &words[..at + RETRIES.len()]))
 }
 
 /// What the program itself says in the conversation, and whether that is an error. Errors are in a colour, so a model's

@@ -5,8 +5,8 @@ use crate::domain::screens::{
 };
 use crate::harness::screen::{PasteCounts, ScreenReader, between, is_shown_as_typed};
 use crate::harness::screen_parts::{
-    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, is_titled, paragraph, percent_before,
-    prompt_line, starts_with_braille, waiting,
+    ErrorKind, QuestionPlace, busy_words, dialog, error_kind, find_choices, is_titled, paragraph,
+    percent_before, prompt_line, starts_with_braille, waiting,
 };
 
 pub(super) struct CodexScreen;
@@ -106,7 +106,11 @@ impl PromptRows {
         let above = self.lines_above(screen);
         let is_titled_busy = screen.title().is_some_and(starts_with_braille);
         let has_shells = above.iter().any(|line| line.contains("/ps to view"));
-        let state = if is_titled_busy || above.iter().any(|line| is_status(line)) {
+        let status = above.iter().find_map(|line| status_words(line));
+        // The prompt line, if only the title says it: a dialog takes its place.
+        let line = status.or_else(|| is_titled_busy.then(|| screen.row(self.first)));
+        reading.busy_line = line.map(busy_words);
+        let state = if reading.is_busy() {
             ScreenState::Working
         } else if is_limited {
             ScreenState::Limited
@@ -131,7 +135,8 @@ impl PromptRows {
             let first =
                 (0..=last).rev().take_while(|row| !screen.row(*row).is_empty()).last().unwrap_or(last);
             let line = screen.row(first);
-            if is_status(line) || line.starts_with("  ") && line.contains(" background terminal") {
+            if status_words(line).is_some() || line.starts_with("  ") && line.contains(" background terminal")
+            {
                 lines.push(line);
             } else if !line.starts_with("• Messages to be submitted") {
                 break;
@@ -147,9 +152,11 @@ fn is_words(line: &str) -> bool {
     line.strip_prefix(MARK).is_some_and(|rest| rest.starts_with(' '))
 }
 
-/// `• Working (6s • esc to interrupt)`
-fn is_status(line: &str) -> bool {
-    line.starts_with(['•', '◦']) && line.contains("• esc to interrupt)")
+/// What the line of a running turn says: `• Working (6s • esc to interrupt)`.
+fn status_words(line: &str) -> Option<&str> {
+    const KEY: &str = "• esc to interrupt)";
+    let words = line.strip_prefix(['•', '◦'])?;
+    words.find(KEY).map(|at| &words[..at + KEY.len()])
 }
 
 /// A dialog ends with a line about its keys, which stands where the footer would be.

@@ -17,7 +17,6 @@ use crate::domain::Harness;
 use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings, member};
-use super::prompt_shape::{PromptFrame, PromptShape};
 use super::screen::ScreenReader;
 use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec};
@@ -55,8 +54,8 @@ impl HarnessSupport for CopilotCli {
         &codec::CopilotCodec
     }
 
-    fn prompt_shape(&self) -> Option<PromptShape> {
-        Some(PromptShape { marks: &["❯"], placeholder: "", frame: PromptFrame::Rules })
+    fn paste_reader(&self) -> Option<&'static dyn ScreenReader> {
+        self.screen()
     }
 
     fn screen(&self) -> Option<&'static dyn ScreenReader> {
@@ -93,21 +92,5 @@ impl HarnessSupport for CopilotCli {
 
     fn recorded_members(&self) -> Vec<Vec<String>> {
         vec![member(&["version"])]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_typed() {
-        let prompt = CopilotCli.prompt_shape().unwrap();
-        let screen =
-            |text: &str| format!(" ● Done.\n ~/x [main]\n─────\n{text}\n─────\n / commands · ? help\n");
-        assert_eq!(prompt.content(&screen("❯")).as_deref(), Some(""));
-        assert_eq!(prompt.content(&screen("❯ half a thought")).as_deref(), Some("halfathought"));
-        assert_eq!(prompt.content(&screen("Do you want this? (y/n)")), None);
-        assert_eq!(prompt.content(""), None);
     }
 }

@@ -1,12 +1,13 @@
 //! The screen of Copilot CLI.
 
 use crate::domain::screens::{
-    CursorPlace, Dialog, DialogChoice, DialogKind, PromptLine, ScreenKey, ScreenLine, ScreenReading,
-    ScreenState, ScreenText,
+    Dialog, DialogChoice, DialogKind, PromptLine, ScreenKey, ScreenLine, ScreenReading, ScreenState,
+    ScreenText,
 };
 use crate::harness::screen::{PasteCounts, ScreenReader, between, is_shown_as_typed};
 use crate::harness::screen_parts::{
-    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, is_rule, last_box, page, prompt_line, waiting,
+    ErrorKind, PromptRules, QuestionPlace, busy_words, dialog, error_kind, find_choices, last_box, page,
+    waiting,
 };
 
 pub(super) struct CopilotScreen;
@@ -14,6 +15,8 @@ pub(super) struct CopilotScreen;
 /// What its lines about tool calls begin with.
 const TOOLS: [&str; 12] =
     ["Shell", "Bash", "Edit", "Create", "Write", "Read", "View", "Search", "Grep", "Glob", "Fetch", "Task"];
+/// The lines below the prompt line.
+const MOST_FOOTER: usize = 2;
 const SPINNER: [char; 4] = ['○', '◎', '◉', '●'];
 
 impl ScreenReader for CopilotScreen {
@@ -59,38 +62,30 @@ fn size_in_words(bytes: usize) -> String {
 }
 
 /// The prompt line between two rules, with one line below. The user's words in the conversation are indented.
-struct PromptBox {
-    top: usize,
-    bottom: usize,
-}
+struct PromptBox(PromptRules);
 
 impl PromptBox {
     fn find(screen: &ScreenText) -> Option<Self> {
-        let last = screen.last_row()?;
-        let is_edge = |row: &usize| is_rule(screen.row(*row), '─');
-        let bottom = (last.saturating_sub(2)..=last).rev().find(is_edge)?;
-        let top = (0..bottom).rev().find(is_edge)?;
-        screen.row(top + 1).starts_with(['❯', '!']).then_some(Self { top, bottom })
+        let rules = PromptRules::find(screen, MOST_FOOTER)?;
+        rules.first_row(screen).starts_with(['❯', '!']).then_some(Self(rules))
     }
 
     fn prompt(&self, screen: &ScreenText) -> PromptLine {
-        let first = self.top + 1;
-        if screen.row(first).starts_with('!') {
-            return PromptLine::Draft("!".to_owned());
+        match self.0.first_row(screen).starts_with('!') {
+            true => PromptLine::Draft("!".to_owned()),
+            false => self.0.prompt(screen, &[]),
         }
-        let rows: Vec<ScreenLine> =
-            screen.lines()[first..self.bottom].iter().map(|line| line.columns(2..usize::MAX)).collect();
-        prompt_line(screen, &rows, CursorPlace { column: 2, row: first }, &[])
     }
 
     fn read(&self, screen: &ScreenText) -> ScreenReading {
         let mut reading = ScreenReading { prompt: self.prompt(screen), ..ScreenReading::default() };
+        let PromptRules { top, bottom } = self.0;
         let is_words = |row: &usize| screen.row(*row).starts_with(" ❯ ");
-        let start = (0..self.top).rev().find(is_words).unwrap_or(0);
+        let start = (0..top).rev().find(is_words).unwrap_or(0);
         let mut is_limited = false;
         let mut is_interrupted = false;
         let mut error = None;
-        for row in start..self.top {
+        for row in start..top {
             // At the right there may be a scroll bar.
             let line = screen.row(row).trim_end_matches(['┃', ' ']);
             is_interrupted |= line == " ● Operation cancelled by user";
@@ -106,12 +101,15 @@ impl PromptBox {
             Some(ErrorKind::Trouble(trouble)) => reading.trouble = Some(trouble),
             None => {}
         }
-        let footer = screen.row(self.bottom + 1).trim_start();
+        let footer = screen.row(bottom + 1).trim_start();
         let status = footer.strip_prefix(SPINNER).map(str::trim_start);
         let is_turn = |words: &str| words.contains(" esc esc ") || words.contains(" esc again to ");
-        let state = match status.filter(|words| is_turn(words)) {
-            Some(words) if words.starts_with("Waiting for background") => ScreenState::Background,
-            Some(_) => ScreenState::Working,
+        let status = status.filter(|words| is_turn(words));
+        let is_background = |words: &&str| words.starts_with("Waiting for background");
+        reading.busy_line = status.filter(|words| !is_background(words)).map(busy_words);
+        let state = match status {
+            Some(_) if reading.is_busy() => ScreenState::Working,
+            Some(_) => ScreenState::Background,
             None if is_limited => ScreenState::Limited,
             None if is_interrupted => ScreenState::Interrupted,
             None => ScreenState::Idle,

@@ -17,7 +17,6 @@ use crate::domain::Harness;
 use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings};
-use super::prompt_shape::{PromptFrame, PromptShape};
 use super::screen::ScreenReader;
 use super::worker::WorkerAdapter;
 use super::{HarnessSupport, HookCodec};
@@ -55,12 +54,8 @@ impl HarnessSupport for GeminiCli {
         &codec::GeminiCodec
     }
 
-    fn prompt_shape(&self) -> Option<PromptShape> {
-        Some(PromptShape {
-            marks: &[">", "*", "!"],
-            placeholder: "Type your message or @path/to/file",
-            frame: PromptFrame::Rules,
-        })
+    fn paste_reader(&self) -> Option<&'static dyn ScreenReader> {
+        self.screen()
     }
 
     fn screen(&self) -> Option<&'static dyn ScreenReader> {
@@ -89,25 +84,5 @@ impl HarnessSupport for GeminiCli {
         _: &Path,
     ) -> Result<Vec<InstallTarget>, NoProjectSettings> {
         Err(NoProjectSettings::Shared(".gemini/settings.json"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::harness::prompt_shape::without_blanks;
-
-    #[test]
-    fn what_is_typed() {
-        let prompt = GeminiCli.prompt_shape().unwrap();
-        let screen = |text: &str| {
-            format!("✦ Done.\n──────\n YOLO Ctrl+Y\n▄▄▄▄▄▄\n {text}\n▀▀▀▀▀▀\n workspace\n ~/x\n\n")
-        };
-        let empty = screen("*   Type your message or @path/to/file");
-        let placeholder = without_blanks(prompt.placeholder);
-        assert_eq!(prompt.content(&empty).as_deref(), Some(placeholder.as_str()));
-        assert_eq!(prompt.content(&screen("> half a\n   thought")).as_deref(), Some("halfathought"));
-        let dialog = "▄▄▄▄\n > hello\n▀▀▀▀\n│ Allow once │\n│ ● 1. Yes │\n";
-        assert_ne!(prompt.content(dialog), Some(placeholder));
     }
 }

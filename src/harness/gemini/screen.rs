@@ -7,8 +7,8 @@ use crate::domain::screens::{
 };
 use crate::harness::screen::{PasteCounts, ScreenReader, between, is_shown_as_typed};
 use crate::harness::screen_parts::{
-    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, is_rule, is_titled, last_box, paragraph,
-    prompt_line, starts_with_braille, waiting,
+    ErrorKind, QuestionPlace, busy_words, dialog, error_kind, find_choices, is_rule, is_titled, last_box,
+    paragraph, prompt_line, starts_with_braille, waiting, without_braille,
 };
 
 pub(super) struct GeminiScreen;
@@ -107,11 +107,14 @@ impl PromptBox {
         }
         // The status stands directly above the rule.
         let is_titled_busy = screen.title().is_some_and(|title| title.starts_with('✦'));
-        let is_busy = is_titled_busy
-            || (self.rule.saturating_sub(2)..self.rule).any(|row| {
-                starts_with_braille(screen.row(row)) && screen.row(row).contains("(esc to cancel")
-            });
-        let state = if is_busy {
+        let status = (self.rule.saturating_sub(2)..self.rule)
+            .map(|row| screen.row(row))
+            .find(|line| starts_with_braille(line) && line.contains("(esc to cancel"))
+            .map(without_braille);
+        // The prompt line, if only the title says it: a dialog takes its place.
+        let line = status.or_else(|| is_titled_busy.then(|| screen.row(self.top + 1)));
+        reading.busy_line = line.map(busy_words);
+        let state = if reading.is_busy() {
             ScreenState::Working
         } else if is_limited {
             ScreenState::Limited

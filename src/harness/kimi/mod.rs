@@ -14,11 +14,14 @@ use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings};
 use super::prompt_shape::{PromptFrame, PromptShape};
+use super::screen::ScreenReader;
 use super::{HarnessSupport, HookCodec};
 
 pub(crate) const ID: Harness = Harness::named("kimi");
 
 pub(super) struct KimiCode;
+
+static PROMPT: PromptShape = PromptShape { marks: &[">"], placeholder: "", frame: PromptFrame::Box };
 
 impl HarnessSupport for KimiCode {
     fn id(&self) -> Harness {
@@ -47,8 +50,8 @@ impl HarnessSupport for KimiCode {
         &codec::KimiCodec
     }
 
-    fn prompt_shape(&self) -> Option<PromptShape> {
-        Some(PromptShape { marks: &[">"], placeholder: "", frame: PromptFrame::Box })
+    fn paste_reader(&self) -> Option<&'static dyn ScreenReader> {
+        Some(&PROMPT)
     }
 
     fn config_dir(&self, home: &Home) -> PathBuf {
@@ -91,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_is_typed() {
-        let prompt = KimiCode.prompt_shape().unwrap();
+        let prompt = PROMPT;
         let welcome = " ╭────╮\n │ Welcome to Kimi Code! │\n ╰────╯\n";
         let screen = |text: &str| {
             format!(

@@ -106,8 +106,9 @@ impl PromptBox {
             .and_then(|at| percent_before(footer, at))
             .map(|used| 100_u8.saturating_sub(used));
         let is_turning = footer.trim_start().starts_with(['⬝', '■']);
-        let is_busy =
-            is_turning && (footer.contains("esc interrupt") || footer.contains("esc again to interrupt"));
+        let keys = ["esc interrupt", "esc again to interrupt"].into_iter().find(|keys| footer.contains(keys));
+        reading.busy_line = keys.filter(|_| is_turning).map(str::to_owned);
+        let is_busy = reading.is_busy();
         let retried = footer
             .split_once("[retrying ")
             .map(|(words, _)| words.trim().trim_start_matches(['⬝', '■', ' ']));

@@ -5,8 +5,8 @@ use crate::domain::screens::{
 };
 use crate::harness::screen::{PasteCounts, ScreenReader, between, is_shown_as_typed};
 use crate::harness::screen_parts::{
-    ErrorKind, QuestionPlace, dialog, error_kind, find_choices, is_rule, percent_before, prompt_line,
-    starts_with_braille, waiting,
+    ErrorKind, PromptRules, QuestionPlace, busy_words, dialog, error_kind, find_choices, percent_before,
+    prompt_line, starts_with_braille, waiting, without_braille,
 };
 
 pub(super) struct PiScreen;
@@ -45,8 +45,7 @@ impl ScreenReader for PiScreen {
 /// The prompt line stands between two rules and has no mark. The footer below is the only constant sign: its last line
 /// says how full the context is.
 struct PromptBox {
-    top: usize,
-    bottom: usize,
+    rules: PromptRules,
     used: u8,
 }
 
@@ -55,13 +54,11 @@ impl PromptBox {
         let last = screen.last_row()?;
         let footer = screen.row(last);
         let used = footer.match_indices("%/").find_map(|(at, _)| percent_before(footer, at))?;
-        let is_edge = |row: &usize| is_rule(screen.row(*row), '─');
-        let bottom = (last.saturating_sub(MOST_FOOTER)..last).rev().find(is_edge)?;
-        let top = (0..bottom).rev().find(is_edge)?;
+        let rules = PromptRules::find(screen, MOST_FOOTER)?;
         // Only a list of commands may stand between the rule and the two lines of the footer.
         let is_listed = |row: usize| screen.row(row).starts_with(['→', ' ']);
-        let is_whole = last >= bottom + 2 && (bottom + 1..last - 1).all(is_listed);
-        is_whole.then_some(Self { top, bottom, used })
+        let is_whole = last >= rules.bottom + 2 && (rules.bottom + 1..last - 1).all(is_listed);
+        is_whole.then_some(Self { rules, used })
     }
 
     fn read(&self, screen: &ScreenText) -> ScreenReading {
@@ -69,8 +66,8 @@ impl PromptBox {
         if let Some(reading) = self.list(screen) {
             return ScreenReading { context_left, ..reading };
         }
-        let rows = &screen.lines()[self.top + 1..self.bottom];
-        let start = CursorPlace { column: 0, row: self.top + 1 };
+        let rows = &screen.lines()[self.rules.top + 1..self.rules.bottom];
+        let start = CursorPlace { column: 0, row: self.rules.top + 1 };
         let prompt = match prompt_line(screen, rows, start, &[]) {
             // It has no placeholder, so whatever is there was typed.
             PromptLine::Empty if rows.iter().any(|row| !row.is_blank()) => {
@@ -79,10 +76,11 @@ impl PromptBox {
             prompt => prompt,
         };
         let mut reading = ScreenReading { prompt, context_left, ..ScreenReading::default() };
-        let is_busy = starts_with_braille(screen.row(self.top).trim_start_matches(['─', ' ']));
+        let rule = screen.row(self.rules.top).trim_start_matches(['─', ' ']);
+        reading.busy_line = starts_with_braille(rule).then(|| busy_words(without_braille(rule)));
         let said = self.last_notice(screen).unwrap_or_default();
         let said = said.trim();
-        let state = if is_busy {
+        let state = if reading.is_busy() {
             ScreenState::Working
         } else if said.starts_with("Operation aborted")
             || said.starts_with("Error: This operation was aborted")
@@ -105,7 +103,7 @@ impl PromptBox {
 
     /// The last paragraph of the conversation, if the program itself said it: its errors are in a colour.
     fn last_notice(&self, screen: &ScreenText) -> Option<String> {
-        let last = (0..self.top).rev().find(|row| !screen.row(*row).trim().is_empty())?;
+        let last = (0..self.rules.top).rev().find(|row| !screen.row(*row).trim().is_empty())?;
         let first = (0..=last).rev().take_while(|row| !screen.row(*row).trim().is_empty()).last()?;
         if screen.has_attributes() && !screen.lines()[first].is_coloured() {
             return None;
@@ -115,7 +113,7 @@ impl PromptBox {
 
     /// A list to choose from, such as that of the models, takes the place of the prompt line.
     fn list(&self, screen: &ScreenText) -> Option<ScreenReading> {
-        let lines: Vec<&str> = (self.top + 1..self.bottom).map(|row| screen.row(row)).collect();
+        let lines: Vec<&str> = (self.rules.top + 1..self.rules.bottom).map(|row| screen.row(row)).collect();
         let keys = lines.iter().rposition(|line| !line.is_empty())?;
         if !lines[keys].trim().starts_with("Enter to select") {
             return None;

@@ -13,12 +13,19 @@ use crate::sys::environment::Home;
 
 use super::install::{InstallContext, InstallTarget, NoProjectSettings, member};
 use super::prompt_shape::{PromptFrame, PromptShape};
+use super::screen::ScreenReader;
 use super::wake::SessionInboxes;
 use super::{HarnessSupport, HookCodec};
 
 pub(crate) const ID: Harness = Harness::named("qwen");
 
 pub(super) struct QwenCode;
+
+static PROMPT: PromptShape = PromptShape {
+    marks: &[">", "*", "!"],
+    placeholder: "Type your message or @path/to/file",
+    frame: PromptFrame::Rules,
+};
 
 impl HarnessSupport for QwenCode {
     fn id(&self) -> Harness {
@@ -45,9 +52,8 @@ impl HarnessSupport for QwenCode {
         &codec::QwenCodec
     }
 
-    fn prompt_shape(&self) -> Option<PromptShape> {
-        let placeholder = "Type your message or @path/to/file";
-        Some(PromptShape { marks: &[">", "*", "!"], placeholder, frame: PromptFrame::Rules })
+    fn paste_reader(&self) -> Option<&'static dyn ScreenReader> {
+        Some(&PROMPT)
     }
 
     fn inboxes(&self) -> Option<&'static dyn SessionInboxes> {
@@ -95,11 +101,11 @@ impl HarnessSupport for QwenCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::prompt_shape::without_blanks;
+    use crate::domain::screens::without_blanks;
 
     #[test]
     fn what_is_typed() {
-        let prompt = QwenCode.prompt_shape().unwrap();
+        let prompt = PROMPT;
         let screen = |text: &str| format!("  ◆ Done.\n────────\n{text}\n────────\n  ➜ repo · git:(main)\n");
         let placeholder = without_blanks(prompt.placeholder);
         let empty = screen(">   Type your message or @path/to/file");

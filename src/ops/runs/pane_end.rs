@@ -14,7 +14,7 @@ use super::telling;
 use super::watch_pane::{KeeperEnd, PaneWatcher, SOON};
 use crate::ops::error::CommandError;
 use crate::ops::runner::carry_out;
-use crate::ops::screens::typing::look_at;
+use crate::ops::screens::pane_look::look_at;
 
 /// How long what a program has printed may take until tmux shows it.
 const DRAWN: Duration = Duration::from_millis(500);

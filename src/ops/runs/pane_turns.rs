@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use crate::domain::SessionId;
+use crate::domain::screens::ScreenTrouble;
 use crate::store::WorkerTurns;
 
 use super::telling;
 use super::watch_pane::{NO_HOOKS, PaneWatcher, SOON};
 use crate::ops::error::CommandError;
 use crate::ops::runner::carry_out;
-use crate::ops::screens::typing::PaneLook;
+use crate::ops::screens::pane_look::PaneLook;
 
 /// How long a screen without a turn must stay so before the turn counts as ended without a hook.
 const CUT_SHORT: Duration = Duration::from_secs(4);
@@ -48,7 +49,7 @@ impl PaneWatcher<'_, '_> {
         }
         if turns.is_in_turn() && turns.is_ours && self.cut_short < turns.prompts && free_for >= CUT_SHORT {
             self.cut_short = turns.prompts;
-            let trouble = look.reading.trouble.as_ref().map(|trouble| trouble.words().to_string());
+            let trouble = look.reading.trouble.as_ref().map(ScreenTrouble::sentence);
             let reason = trouble.unwrap_or_else(|| "its turn was interrupted".to_string());
             return self.tell_turn_over(self.screen.last_lines(), Some(reason));
         }

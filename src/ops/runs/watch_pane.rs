@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, after, bounded, never, select};
 
+use crate::domain::quote_sentence;
 use crate::domain::runs::{RunDialog, RunId, RunState};
 use crate::domain::screens::{ChoiceMeaning, DialogKind, ScreenState};
 use crate::harness::screen::ScreenReader;
@@ -30,7 +31,9 @@ use crate::ops::error::CommandError;
 use crate::ops::runner::carry_out;
 use crate::ops::screens::agent_pane::pane_locks;
 use crate::ops::screens::hook_facts::PromptReport;
-use crate::ops::screens::typing::{HeldPane, PaneLook, PromptProof, TypingError, look_at};
+use crate::ops::screens::pane_look::{PaneLook, look_at};
+use crate::ops::screens::typing::HeldPane;
+use crate::ops::screens::typing_error::{PromptProof, TypingError};
 
 /// How often it looks while its worker starts, or something is about to change.
 pub(super) const SOON: Duration = Duration::from_millis(200);
@@ -277,11 +280,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             return self.give_prompt_later(prompt, &error);
         }
         let has_begun = || Ok(Some(report.is_taken_by_worker(mesh, &id, before)?));
-        let deadline = self.deadline;
-        let is_to_end = || {
-            let is_stopped = || ledger.stop_order(&id).is_ok_and(|order| order.is_some());
-            deadline.is_some_and(|deadline| deadline <= Instant::now()) || is_stopped()
-        };
+        let is_to_end = || self.is_to_end();
         let given = self.hold().and_then(|held| held.unless(&is_to_end).type_prompt(prompt, has_begun));
         match given {
             Ok(proof) => {
@@ -319,6 +318,15 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         }
     }
 
+    /// Whether the worker is to end now: what is being typed is not wanted any more.
+    fn is_to_end(&self) -> bool {
+        let is_stopped = || {
+            let order = self.supervisor.mesh.runs().stop_order(&self.supervisor.run.id);
+            order.is_ok_and(|order| order.is_some())
+        };
+        self.deadline.is_some_and(|deadline| deadline <= Instant::now()) || is_stopped()
+    }
+
     fn hold(&self) -> Result<HeldPane<'_>, TypingError> {
         let locks = pane_locks(&self.supervisor.op.home);
         Ok(HeldPane::hold_within(LOCK_LIMIT, &locks, &self.pane, self.reader)?)
@@ -338,7 +346,8 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
     }
 
     fn answer(&mut self, id: &str, choice: usize) -> Result<(), CommandError> {
-        let answered = self.hold().and_then(|held| held.answer(id, choice));
+        let is_to_end = || self.is_to_end();
+        let answered = self.hold().and_then(|held| held.unless(&is_to_end).answer(id, choice));
         if let Err(error) = answered {
             // It is looked at again.
             tracing::debug!("a dialog of run {} was not answered: {error}", self.supervisor.run.id);
@@ -379,7 +388,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             (true, RunState::Running) => {
                 let said = look.reading.limited_until.as_deref();
                 self.supervisor.run.reason =
-                    said.map(|until| format!("the account is at its limit until {until}"));
+                    said.map(|until| format!("the account is at its limit until {}", quote_sentence(until)));
                 let until = record_limit(self.supervisor.op, &self.supervisor.run, None);
                 self.supervisor.run.until = Some(until);
                 self.supervisor.set_state(RunState::Limited)

@@ -11,7 +11,7 @@ use crate::store::Mesh;
 use crate::sys::clock;
 use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane};
 
-use super::agent_pane::{is_pane_of, is_pane_of_run, pane_of, pane_of_run, screen_of};
+use super::agent_pane::{find_pane, is_pane_of_run, pane_of_run, screen_of};
 use super::project_session::tmux_error;
 use super::seat::AgentSeat;
 use super::sight::{NoScreen, reader_of_run, see_in, verdict_with_run};
@@ -63,10 +63,10 @@ fn worker_of(mesh: &Mesh, run: &Run) -> Result<Option<Agent>, CommandError> {
 }
 
 fn glance_at(mesh: &Mesh, agent: &Agent, run: Option<&Run>) -> Result<Glance, CommandError> {
-    let info = pane_of(agent).map(|pane| answered(&pane)).transpose()?.flatten();
+    let found = find_pane(agent, TmuxPane::info_briefly).map_err(tmux_error)?;
     let sight = see_in(mesh, agent)?;
     let verdict = verdict_with_run(&sight, run);
-    let seat = info.filter(|info| is_pane_of(info, agent)).map(|info| AgentSeat::in_pane(&info));
+    let seat = found.map(|(_, info)| AgentSeat::in_pane(&info));
     let dialog = sight.reading.and_then(|reading| reading.dialog);
     let screen = sight.pane.map(|seen| last_lines(&seen.screen));
     Ok(Glance { name: agent.name.clone(), verdict, dialog, seat, screen })

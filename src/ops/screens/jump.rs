@@ -11,7 +11,7 @@ use crate::sys::clock;
 use crate::sys::tmux::pane::TmuxClient;
 use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane};
 
-use super::agent_pane::{is_here, is_pane_of, is_pane_of_run, pane_of, pane_of_run, recorded_pane};
+use super::agent_pane::{find_pane, is_here, is_pane_of_run, pane_of_run, panes_of};
 use super::project_session::{attach_command, tmux_error};
 use super::sight::NoScreen;
 
@@ -113,12 +113,10 @@ fn pane_of_agent(op: &Op, name: &AgentName) -> Result<(String, TmuxPane, PaneInf
     if !is_here(agent) {
         return Err(no_pane(&name, &NoScreen::Elsewhere));
     }
-    let pane = recorded_pane(agent).or_else(|| pane_of(agent));
-    let pane = pane.ok_or_else(|| no_pane(&name, &NoScreen::NotInTmux))?;
-    let info = pane.info_briefly().map_err(|error| unshown(&name, error))?;
-    match is_pane_of(&info, agent) {
-        true => Ok((name, pane, info)),
-        false => Err(no_pane(&name, &NoScreen::PaneGone)),
+    match find_pane(agent, TmuxPane::info_briefly).map_err(tmux_error)? {
+        Some((pane, info)) => Ok((name, pane, info)),
+        None if panes_of(agent).is_empty() => Err(no_pane(&name, &NoScreen::NotInTmux)),
+        None => Err(no_pane(&name, &NoScreen::PaneGone)),
     }
 }
 

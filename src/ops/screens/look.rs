@@ -18,7 +18,7 @@ use super::watched;
 
 /// The most lines that are shown, and the most characters of one.
 pub const MOST_LINES: u32 = 2000;
-const MOST_COLUMNS: usize = 1000;
+pub const MOST_COLUMNS: usize = 1000;
 /// A turn that is younger than this has just begun.
 const JUST_STARTED: Duration = Duration::from_secs(15);
 /// How often an account at its limit is worth a look.

@@ -2,6 +2,7 @@
 //! typed into its terminal.
 
 pub(in crate::ops) mod agent_pane;
+mod answering;
 mod client_version;
 pub mod down;
 pub mod glance;
@@ -10,12 +11,15 @@ pub mod hook_facts;
 mod interrupting;
 pub mod jump;
 pub mod look;
+pub(in crate::ops) mod pane_look;
 pub(in crate::ops) mod project_session;
 pub mod seat;
 pub mod sight;
 pub(in crate::ops) mod stall;
+mod taking_back;
 pub mod tell;
 pub(in crate::ops) mod typing;
+pub(in crate::ops) mod typing_error;
 pub mod up;
 pub mod wait_for;
 mod watched;
@@ -23,4 +27,4 @@ pub(in crate::ops) mod worker_watch;
 
 pub use hook_facts::HookFacts;
 pub use sight::{AgentSight, NoScreen, see};
-pub use typing::{PromptObstacle, PromptProof};
+pub use typing_error::{PromptObstacle, PromptProof};

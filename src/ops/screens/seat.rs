@@ -10,7 +10,7 @@ use crate::sys::desktop::{self, LookupBudget};
 use crate::sys::tmux::geometry::ScreenCorner;
 use crate::sys::tmux::{PaneId, PaneInfo, TmuxError, TmuxPane, TmuxServer, TmuxSocket};
 
-use super::agent_pane::{is_here, is_pane_of, pane_of, recorded_pane};
+use super::agent_pane::{is_here, is_pane_of, panes_of, recorded_pane};
 
 /// Whoever lists more agents than this asks only for what they recorded when they joined.
 const MOST_EXAMINED: usize = 50;
@@ -58,25 +58,29 @@ pub fn seats_of_all(op: &Op) -> Result<BTreeMap<AgentName, AgentSeat>, CommandEr
 /// Where each of these agents sits, as far as that is known. One call of tmux for each server, and every call is bounded.
 pub(in crate::ops) fn seats(op: &Op, agents: &[&Agent]) -> Vec<Option<AgentSeat>> {
     let is_short = agents.len() <= MOST_EXAMINED;
-    let panes: Vec<Option<TmuxPane>> = agents
+    let panes: Vec<Vec<TmuxPane>> = agents
         .iter()
-        .map(|agent| recorded_pane(agent).or_else(|| if is_short { pane_of(agent) } else { None }))
+        .map(|agent| match is_short {
+            true => panes_of(agent),
+            false => recorded_pane(agent).into_iter().collect(),
+        })
         .collect();
     let infos = infos_of(op, panes.iter().flatten());
     let is_one = agents.len() == 1;
     let mut budget = LookupBudget::new(if is_one { ONE_TAKES } else { LOOKUPS_TAKE }, MOST_LOOKUPS);
     // Whoever lists agents does not want their user to be asked something.
     let has_windows = is_short && (is_one || !desktop::may_ask_user());
-    let mut seat = |(agent, pane): (&&Agent, &Option<TmuxPane>)| match pane {
-        Some(pane) => {
-            let info = infos.get(&(pane.socket().clone(), pane.id().clone()))?;
-            is_pane_of(info, agent).then(|| AgentSeat::in_pane(info))
+    let mut seat = |(agent, panes): (&&Agent, &Vec<TmuxPane>)| {
+        if !panes.is_empty() {
+            let mut infos =
+                panes.iter().filter_map(|pane| infos.get(&(pane.socket().clone(), pane.id().clone())));
+            return infos.find(|info| is_pane_of(info, agent)).map(AgentSeat::in_pane);
         }
-        None if has_windows && is_here(agent) => {
-            let place = desktop::window_of(agent.process.pid(), &mut budget)?;
-            Some(AgentSeat { address: None, corner: Some(place.corner()?) })
+        if !has_windows || !is_here(agent) {
+            return None;
         }
-        None => None,
+        let place = desktop::window_of(agent.process.pid(), &mut budget)?;
+        Some(AgentSeat { address: None, corner: Some(place.corner()?) })
     };
     agents.iter().zip(&panes).map(&mut seat).collect()
 }

@@ -16,7 +16,7 @@ use crate::sys::process;
 use crate::sys::tmux::pane::PaneCapture;
 use crate::sys::tmux::{TmuxError, TmuxPane};
 
-use super::agent_pane::{is_shown_in, pane_of, screen_of};
+use super::agent_pane::{is_shown_in, panes_of, screen_of};
 use super::hook_facts::HookFacts;
 
 /// What one look at an agent showed.
@@ -142,20 +142,24 @@ pub(in crate::ops) fn process_sign(agent: &Agent) -> ProcessSign {
 
 /// Captures the agent's pane, if the agent is what it shows.
 fn look_at(mesh: &Mesh, agent: &Agent) -> Result<Result<SeenPane, NoScreen>, CommandError> {
-    let Some(pane) = pane_of(agent) else {
-        return Ok(Err(match cfg!(target_os = "linux") {
-            true => NoScreen::NotInTmux,
-            false => NoScreen::NotOnThisSystem,
-        }));
-    };
-    let capture = match pane.capture() {
-        Ok(capture) => capture,
-        Err(TmuxError::NoPane(_) | TmuxError::NoServer(_)) => return Ok(Err(NoScreen::PaneGone)),
-        Err(error) => return Ok(Err(NoScreen::Tmux(error))),
-    };
-    if capture.is_dead || !is_shown_in(mesh, capture.pid, agent)? {
-        return Ok(Err(NoScreen::AnotherProgram));
+    if cfg!(not(target_os = "linux")) {
+        return Ok(Err(NoScreen::NotOnThisSystem));
     }
-    let screen = screen_of(&capture);
-    Ok(Ok(SeenPane { pane, capture, screen }))
+    let mut why = NoScreen::NotInTmux;
+    for pane in panes_of(agent) {
+        let capture = match pane.capture() {
+            Ok(capture) => capture,
+            Err(TmuxError::NoPane(_) | TmuxError::NoServer(_)) => {
+                why = NoScreen::PaneGone;
+                continue;
+            }
+            Err(error) => return Ok(Err(NoScreen::Tmux(error))),
+        };
+        if !capture.is_dead && is_shown_in(mesh, capture.pid, agent)? {
+            let screen = screen_of(&capture);
+            return Ok(Ok(SeenPane { pane, capture, screen }));
+        }
+        why = NoScreen::AnotherProgram;
+    }
+    Ok(Err(why))
 }

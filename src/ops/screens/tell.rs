@@ -13,8 +13,10 @@ use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane};
 
 use super::agent_pane;
 use super::hook_facts::{HookFacts, PromptReport};
+use super::pane_look::PaneLook;
 use super::sight::{reader_of, reader_of_run};
-use super::typing::{HeldPane, PaneLook, PromptObstacle, PromptProof, TypingError};
+use super::typing::HeldPane;
+use super::typing_error::{PromptObstacle, PromptProof, TypingError};
 use crate::ops::agents::names;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -307,20 +309,22 @@ fn has_screen(mesh: &Mesh, addressee: &Addressee) -> Result<bool, CommandError> 
     let Some(agent) = &addressee.agent else {
         return Ok(addressee.run.as_ref().and_then(run_target).is_some());
     };
-    let info = pane_for(addressee.run.as_ref(), agent).and_then(|pane| pane.info().ok());
-    match info.filter(|_| reader_of(agent).is_some()) {
-        Some(info) => is_shown(mesh, &info, agent),
-        None => Ok(false),
+    if reader_of(agent).is_none() {
+        return Ok(false);
+    }
+    match pane_for(addressee.run.as_ref(), agent) {
+        Ok(Some((_, info))) => is_shown(mesh, &info, agent),
+        Ok(None) | Err(_) => Ok(false),
     }
 }
 
 /// The pane of an agent. The supervisor of a run knows that of its worker. What a process says about its pane can be set
 /// by whoever starts it, and is inherited: a worker without a pane would have that of its parent.
-fn pane_for(run: Option<&Run>, agent: &Agent) -> Option<TmuxPane> {
-    match run {
-        Some(run) => run_target(run).map(|target| target.pane),
-        None => agent_pane::pane_of(agent),
-    }
+fn pane_for(run: Option<&Run>, agent: &Agent) -> Result<Option<(TmuxPane, PaneInfo)>, TmuxError> {
+    let Some(run) = run else { return agent_pane::find_pane(agent, TmuxPane::info) };
+    let Some(target) = run_target(run) else { return Ok(None) };
+    let info = target.pane.info()?;
+    Ok(Some((target.pane, info)))
 }
 
 /// Whether the pane shows the agent.
@@ -358,14 +362,15 @@ fn target(mesh: &Mesh, addressee: Addressee, name: &str) -> Result<ScreenTarget,
     let Some(reader) = reader_of(&agent) else {
         return Err(no_screen(format!("{} runs in a program whose screen msg can't read", agent.name)));
     };
-    let Some(pane) = pane_for(addressee.run.as_ref(), &agent) else {
-        return Err(no_screen(format!("{} is not in a tmux pane", agent.name)));
-    };
-    match pane.info() {
-        Ok(info) if is_shown(mesh, &info, &agent)? => {
+    match pane_for(addressee.run.as_ref(), &agent) {
+        Ok(Some((pane, info))) if is_shown(mesh, &info, &agent)? => {
             Ok(ScreenTarget { name: agent.name.clone(), agent: Some(agent), pane, reader })
         }
-        Ok(_) => Err(no_screen(format!("{} is not what its tmux pane shows", agent.name))),
+        Ok(Some(_)) => Err(no_screen(format!("{} is not what its tmux pane shows", agent.name))),
+        Ok(None) if agent_pane::panes_of(&agent).is_empty() => {
+            Err(no_screen(format!("{} is not in a tmux pane", agent.name)))
+        }
+        Ok(None) => Err(no_screen(format!("the tmux pane of {} is gone", agent.name))),
         Err(error) => Err(refused(&agent.name, &error.into())),
     }
 }
@@ -441,7 +446,10 @@ fn refused(name: &AgentName, error: &TypingError) -> CommandError {
                 .hint(format!("{look} before you repeat it: the text may still be in its prompt line"))
         }
         TypingError::ActsAsKey(_) => new(CommandErrorKind::InvalidValue),
-        TypingError::NotAnswered | TypingError::NotInterrupted => {
+        TypingError::NotInterrupted(Some(PromptObstacle::Dialog(dialog))) => {
+            with_dialog(new(CommandErrorKind::NotConfirmed), dialog).hint(look)
+        }
+        TypingError::NotAnswered | TypingError::NotInterrupted(_) => {
             new(CommandErrorKind::NotConfirmed).hint(look)
         }
         TypingError::NoDialog => new(CommandErrorKind::NoQuestion).hint(look),

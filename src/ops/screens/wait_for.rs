@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::domain::runs::{Run, RunId, RunState};
 use crate::domain::screens::{
-    HookSign, LookPlan, ProcessSign, ScreenChange, ScreenState, ScreenTrouble, VerdictBasis, WatchedWork,
+    HookSign, LookPlan, ProcessSign, ScreenChange, ScreenState, VerdictBasis, WatchedWork,
 };
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -31,8 +31,6 @@ const GATHERS_FOR: Duration = Duration::from_millis(20);
 const CONFIRMS_AFTER: Duration = Duration::from_millis(500);
 /// What an agent does whose turn is over, or that is gone, is worth a look that often.
 const REST: Duration = Duration::from_secs(120);
-/// The most characters of a screen in the text of an error.
-const MOST_WORDS: usize = 200;
 
 /// The state that is waited for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -323,7 +321,7 @@ impl<'a> Wait<'a> {
             Some((since, hooks)) if hooks == number && since.elapsed() >= CONFIRMS_AFTER => {
                 return match (state, trouble) {
                     (ScreenState::Interrupted, _) => Err(self.failed("its user has ended its turn", state)),
-                    (_, Some(trouble)) => Err(self.failed(&trouble_words(trouble), state)),
+                    (_, Some(trouble)) => Err(self.failed(&trouble.sentence(), state)),
                     _ if sight.hooks.signs.last == Some(HookSign::TurnFailed) => {
                         Err(self.failed("its turn has failed: the model could not be asked", state))
                     }
@@ -411,31 +409,9 @@ impl<'a> Wait<'a> {
     }
 }
 
-/// The words of a screen are quoted, because others wrote them, and may be many.
-fn trouble_words(trouble: &ScreenTrouble) -> String {
-    let words = trouble.words().trim();
-    let mut shown: String = words.chars().take(MOST_WORDS).collect();
-    if shown.len() < words.len() {
-        shown.push('…');
-    }
-    match shown.as_str() {
-        "" => "its turn has failed".to_string(),
-        shown => format!("its screen says “{shown}”"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_of_a_screen_are_quoted_and_bounded() {
-        let of = |words: &str| trouble_words(&ScreenTrouble::Error(words.to_string()));
-        assert_eq!(of(" API Error: 500 "), "its screen says “API Error: 500”");
-        assert_eq!(of(""), "its turn has failed");
-        let long = of(&"ä".repeat(5000));
-        assert!(long.chars().count() < MOST_WORDS + 30 && long.ends_with("…”"), "{long}");
-    }
 
     #[test]
     fn goals_have_names() {

@@ -50,9 +50,11 @@ const ACTIONS: [(&str, &str); 30] = [
     ("set_idle_again", "it was still being woken"),
     ("spend", "there are steps left"),
     ("take", "it was there, and nobody else was first"),
+    ("take_back", "the text is gone"),
     ("take_into", "it was there, and nobody else was first"),
     ("take_pong", "there was an answer"),
     ("try_to_carry_over", "it is done"),
+    ("until", "it came true in time"),
     ("up", "the cursor was not on the first line"),
     ("write_through_if", "the condition held, and it was written"),
 ];

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::fs;
 
-use ravenry::sys::test_switches::ENTER_HELD;
+use ravenry::sys::test_switches::KEY_HELD;
 use ravenry::sys::tmux::TmuxError;
 use ravenry::sys::tmux::server::NewWindow;
 use serde_json::{Value, json};
@@ -105,12 +105,21 @@ fn a_client_that_a_worker_starts_is_not_the_worker() {
     stopped(env, id);
 }
 
-/// It inherits the variables that name the pane, and is below the pane's first process.
 #[test]
 fn a_client_without_a_terminal_is_not_what_the_pane_shows() {
+    is_not_shown("apart from it");
+}
+
+#[test]
+fn a_client_that_another_one_starts_in_its_shell_is_not_what_the_pane_shows() {
+    is_not_shown("beside it");
+}
+
+/// It inherits the variables that name the pane, and is below the pane's first process.
+fn is_not_shown(task: &str) {
     let Some(clients) = Clients::start() else { return };
     let env = &clients.tmux.env;
-    let run = clients.started(&["apart from it", "--detach"]);
+    let run = clients.started(&[task, "--detach"]);
     let (id, worker) = (run["id"].as_str().unwrap(), run["agent"].as_str().unwrap());
     wait_until("the other client has joined", || env.work().join("joined").exists());
     wait_for_run(env, id, "at the end of its turn", |run| run["tmux"]["turns"] == 1);
@@ -120,7 +129,7 @@ fn a_client_without_a_terminal_is_not_what_the_pane_shows() {
     for args in [&["Apart", "go on"][..], &["Apart", "--interrupt"], &["Apart", "--answer", "1"]] {
         assert_eq!(refused(env, args)["kind"], "no_screen", "{args:?}");
     }
-    assert_eq!(clients.prompts(), ["apart from it"]);
+    assert_eq!(clients.prompts(), [task]);
     clients.set("go");
     stopped(env, id);
 }
@@ -184,7 +193,7 @@ fn a_key_is_pressed_only_while_the_lines_are_there_that_it_is_meant_for() {
 fn enter_is_not_pressed_in_a_turn_that_begins_after_the_paste() {
     let Some(tmux) = Tmux::start() else { return };
     let robin = StandIn::start(&tmux, "Robin");
-    let (child, pipe) = held(&tmux, ENTER_HELD, &["Robin", "go on"]);
+    let (child, pipe) = held(&tmux, KEY_HELD, &["Robin", "go on"]);
     let error = meanwhile(child, &pipe, || {
         robin.order("work");
         robin.wait_for("esc to interrupt");

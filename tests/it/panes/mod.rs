@@ -1,6 +1,7 @@
 //! tmux as it is: what is pasted into panes arrives, and programs in panes leave nothing behind.
 
 mod guarding;
+mod interrupting;
 mod keeping;
 pub mod launching;
 mod pasting;
@@ -9,6 +10,7 @@ mod server;
 mod stalling;
 mod stand_in;
 mod telling;
+mod waking;
 
 use std::ffi::OsStr;
 use std::fs;

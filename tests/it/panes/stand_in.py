@@ -111,6 +111,8 @@ def take(text):
             time.sleep(0.02)
     if what == "apart":
         subprocess.Popen(["claude", "--client-apart"], start_new_session=True)
+    if what == "beside":
+        subprocess.Popen(["sh", "-c", "claude --client-apart; true"])
     if what == "nest":
         subprocess.run(["msg", "run", "echo", "nested", "--json"], stdout=open("nested", "wb"))
     if what == "self":

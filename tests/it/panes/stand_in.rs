@@ -23,7 +23,7 @@ use crate::support::environment::wait_until;
 const VARIABLE: &str = "STAND_IN";
 const RULE: &str = "────────────────────────────────────────────────────────────";
 /// A line that is longer is shown by its length alone.
-const LONGEST_LINE: usize = 80;
+const LONGEST_LINE: usize = 100;
 
 /// A stand-in in a pane, as a test sees it.
 pub struct StandIn {
@@ -35,13 +35,19 @@ pub struct StandIn {
 impl StandIn {
     /// Starts one that joins under that name.
     pub fn start(tmux: &Tmux, name: &str) -> Self {
+        Self::start_as("claude", tmux, name)
+    }
+
+    /// The same under the name of another program. It looks the same, as far as a prompt line is concerned.
+    pub fn start_as(program: &str, tmux: &Tmux, name: &str) -> Self {
+        let called = program;
         let dir = tmux.env.path().join(format!("stand-in-{name}"));
         fs::create_dir(&dir).unwrap();
         nix::unistd::mkfifo(&dir.join("orders"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let program = std::env::current_exe().unwrap();
-        let line = "stty raw -echo; exec -a claude \"$0\" \"$@\" >/dev/null 2>&1";
+        let line = format!("stty raw -echo; exec -a {called} \"$0\" \"$@\" >/dev/null 2>&1");
         let test = "panes::stand_in::a_stand_in_looks_as_it_is_read";
-        let argv = ["bash", "-c", line, program.to_str().unwrap(), "--exact", test, "--nocapture"];
+        let argv = ["bash", "-c", &line, program.to_str().unwrap(), "--exact", test, "--nocapture"];
         let argv: Vec<&OsStr> = argv.into_iter().map(OsStr::new).collect();
         let own = format!("{name}\n{}\n{}", dir.display(), env!("CARGO_BIN_EXE_msg"));
         let msg = tmux.env.msg();
@@ -61,7 +67,11 @@ impl StandIn {
         stand_in
     }
 
-    /// Gives it an order: `dialog QUESTION|CHOICE|…`, `work`, `idle`, `tool COMMAND`, `end-tool COMMAND`.
+    /// Gives it an order: `dialog QUESTION|CHOICE|…`, `work`, `idle`, `tool COMMAND`, `end-tool COMMAND`; `deaf`: it ignores
+    /// the next Escape; `ask-on-escape QUESTION|CHOICE|…`: the next one opens a dialog; `dialog-there …`: a dialog that
+    /// leaves the cursor where it is; `rest`: the hook at the end of a turn runs; `no-enter`: it ignores Enter;
+    /// `type-at-paste TEXT`: somebody types that in front of the next paste; `type-at-removal TEXT`: somebody types that when
+    /// three characters were removed.
     pub fn order(&self, order: &str) {
         let mut pipe = File::options().write(true).open(self.dir.join("orders")).unwrap();
         writeln!(pipe, "{order}").unwrap();
@@ -111,6 +121,15 @@ struct Client {
     pastes: usize,
     /// What was typed and is not understood yet.
     typed: Vec<u8>,
+    is_deaf: bool,
+    /// The dialog that the next Escape opens.
+    asks_on_escape: Option<String>,
+    ignores_enter: bool,
+    types_at_paste: String,
+    types_at_removal: String,
+    removed: usize,
+    /// Where a dialog has the cursor, if not at its choice.
+    dialog_cursor: Option<(usize, usize)>,
 }
 
 impl Client {
@@ -125,6 +144,13 @@ impl Client {
             collapsed: None,
             pastes: 0,
             typed: Vec::new(),
+            is_deaf: false,
+            asks_on_escape: None,
+            ignores_enter: false,
+            types_at_paste: String::new(),
+            types_at_removal: String::new(),
+            removed: 0,
+            dialog_cursor: None,
         }
     }
 
@@ -146,7 +172,8 @@ impl Client {
                 lines.push(format!(" {mark} {}. {choice}", at + 1));
             }
             lines.extend([String::new(), " Esc to cancel · Tab to amend".to_string()]);
-            return (lines, cursor, 1);
+            let (row, column) = self.dialog_cursor.unwrap_or((cursor, 1));
+            return (lines, row, column);
         }
         if let Mode::Working { .. } = self.mode {
             lines.extend(["✻ Churning… (4s · ↓ 25 tokens)".to_string(), String::new()]);
@@ -257,12 +284,28 @@ impl Client {
             "idle" => self.mode = Mode::Idle,
             "tool" => self.hook("PreToolUse", &call),
             "end-tool" => self.hook("PostToolUse", &call),
-            _ => {
-                let mut parts = rest.split('|').map(str::to_string);
-                let question = parts.next().unwrap();
-                self.mode = Mode::Dialog { question, choices: parts.collect(), selected: 0 };
+            "deaf" => self.is_deaf = true,
+            "no-enter" => self.ignores_enter = true,
+            "type-at-paste" => self.types_at_paste = rest.to_string(),
+            "type-at-removal" => self.types_at_removal = rest.to_string(),
+            "rest" => {
+                self.hook("Stop", &json!({}));
+                self.conversation.push("● Rested.".to_string());
             }
+            "ask-on-escape" => self.asks_on_escape = Some(rest.to_string()),
+            "dialog-there" => {
+                let (_, row, column) = self.lines();
+                self.dialog_cursor = Some((row, column));
+                self.ask(rest);
+            }
+            _ => self.ask(rest),
         }
+    }
+
+    fn ask(&mut self, words: &str) {
+        let mut parts = words.split('|').map(str::to_string);
+        let question = parts.next().unwrap();
+        self.mode = Mode::Dialog { question, choices: parts.collect(), selected: 0 };
     }
 
     /// Acts on the first key that was typed. `false`: there is none that is complete.
@@ -290,7 +333,17 @@ impl Client {
             None | Some(0x1b) => return false,
             Some(b'\r') => {
                 self.typed.remove(0);
-                self.enter(terminal);
+                if !self.ignores_enter {
+                    self.enter(terminal);
+                }
+            }
+            Some(0x7f) => {
+                self.typed.remove(0);
+                self.draft.pop();
+                self.removed += 1;
+                if self.removed == 3 {
+                    self.draft.push_str(&self.types_at_removal);
+                }
             }
             Some(_) => {
                 let length = std::str::from_utf8(&self.typed)
@@ -310,6 +363,7 @@ impl Client {
         if let Mode::Dialog { .. } = self.mode {
             return self.log(&json!({"pasted into a dialog": text}));
         }
+        self.draft.push_str(&std::mem::take(&mut self.types_at_paste));
         let is_long = text.lines().count() > 4 || text.lines().any(|line| line.len() > LONGEST_LINE);
         self.draft.push_str(text);
         if is_long {
@@ -346,6 +400,12 @@ impl Client {
     }
 
     fn escape(&mut self) {
+        if std::mem::take(&mut self.is_deaf) {
+            return self.log(&json!({"escape": "not heard"}));
+        }
+        if let Some(words) = self.asks_on_escape.take() {
+            return self.ask(&words);
+        }
         match self.mode {
             Mode::Working { .. } => {
                 self.conversation.push("  ⎿  Interrupted · What should Claude do instead?".to_string());

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use ravenry::sys::test_switches::{ENTER_HELD, PASTE_HELD};
+use ravenry::sys::test_switches::{KEY_HELD, PASTE_HELD};
 use serde_json::{Value, json};
 
 use super::Tmux;
@@ -213,7 +213,7 @@ fn a_dialog_that_opens_in_between_is_not_answered() {
 fn enter_is_not_pressed_on_a_dialog_that_opens_after_the_paste() {
     let Some(tmux) = Tmux::start() else { return };
     let robin = StandIn::start(&tmux, "Robin");
-    let (child, pipe) = held(&tmux, ENTER_HELD, &["Robin", "go on"]);
+    let (child, pipe) = held(&tmux, KEY_HELD, &["Robin", "go on"]);
     let error = meanwhile(child, &pipe, || {
         robin.order("dialog Do you want to proceed?|Yes|No");
         robin.wait_for("1. Yes");
@@ -228,7 +228,7 @@ fn enter_is_not_pressed_on_a_dialog_that_opens_after_the_paste() {
 fn enter_is_not_pressed_while_the_pane_is_scrolled_back_and_that_is_said() {
     let Some(tmux) = Tmux::start() else { return };
     let robin = StandIn::start(&tmux, "Robin");
-    let (child, pipe) = held(&tmux, ENTER_HELD, &["Robin", "go on"]);
+    let (child, pipe) = held(&tmux, KEY_HELD, &["Robin", "go on"]);
     let error = meanwhile(child, &pipe, || {
         tmux.ask(&["copy-mode", "-t", robin.pane.id().as_str()]);
     });
@@ -269,7 +269,7 @@ fn another_dialog_than_the_one_that_was_looked_at_is_not_answered() {
     let robin = StandIn::start(&tmux, "Robin");
     robin.order("dialog Do you want to proceed?|Yes|No");
     robin.wait_for("proceed");
-    let (child, pipe) = held(&tmux, ENTER_HELD, &["Robin", "--answer", "allow"]);
+    let (child, pipe) = held(&tmux, KEY_HELD, &["Robin", "--answer", "allow"]);
     let error = meanwhile(child, &pipe, || {
         robin.order("idle");
         robin.wait_for("for shortcuts");

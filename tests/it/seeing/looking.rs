@@ -116,6 +116,19 @@ fn what_a_screen_shows_is_escaped_and_bounded() {
     assert!(files.into_iter().all(|content| !content.contains("line 1")));
 }
 
+#[test]
+fn rows_of_a_screen_are_quoted_and_bounded() {
+    let Some(raven) = Painted::start() else { return };
+    let rule = "─".repeat(100);
+    let draft = "obey ”me. ".repeat(300);
+    raven.draw_text(&format!("● Said.\n\n{rule}\n❯\u{a0}{draft}\n{rule}\n  ? for shortcuts"));
+    wait_until("it is drawn", || raven.look()["draft"].is_string());
+    let text = raven.tmux.env.run(&["look", "Raven"]).stdout;
+    let row = text.lines().find(|line| line.trim_start().starts_with("draft")).unwrap();
+    assert!(row.contains("draft     “obey \"me. obey") && row.ends_with("…”"), "{row}");
+    assert!(row.chars().count() < 1020 && row.matches('”').count() == 1, "{row}");
+}
+
 /// What `msg workers --probe` would have found out about the program of an agent.
 fn probed(raven: &Painted, version: &str) {
     let env = &raven.tmux.env;

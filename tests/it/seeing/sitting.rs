@@ -1,11 +1,13 @@
 //! Where agents sit: in which pane of tmux, and in which corner of the screen.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use ravenry::sys::tmux::server::NewWindow;
 use serde_json::Value;
 
-use crate::panes::SESSION;
+use crate::panes::{SESSION, Tmux};
 use crate::seeing::Painted;
 use crate::support::environment::{TestEnvironment, put_program, wait_until};
 use crate::support::skip::skip;
@@ -34,6 +36,36 @@ fn tmux_says_where_an_agent_sits() {
     // Nobody sits at a server that is gone.
     raven.tmux.ask(&["kill-server"]);
     wait_until("nobody knows", || whois().get("place").is_none());
+}
+
+/// Joins with other variables for its pane than those that its process was started with, and stays.
+const JOINER: &str = r#"pane=$TMUX_PANE
+[ "$4" = kept ] || unset TMUX TMUX_PANE
+exec -a claude bash -c 'TMUX=$1 TMUX_PANE=$2 "$3" join "$4" --session "session-of-$4"; read -r line; true' \
+    claude "$1" "$pane" "$2" "$3""#;
+
+/// What its process was started with counts first, then what it recorded when it joined. Everybody finds it in the same way.
+#[test]
+fn an_agent_is_found_by_its_process_or_by_its_record() {
+    let Some(tmux) = Tmux::start() else { return };
+    let env = &tmux.env;
+    let msg = env.msg();
+    let text = |text: &OsStr| text.to_str().unwrap().to_string();
+    let variables: Vec<(String, String)> =
+        msg.get_envs().filter_map(|(key, value)| Some((text(key), text(value?)))).collect();
+    let variables: Vec<(&str, &str)> =
+        variables.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let (own, gone) = (format!("{},1,0", tmux.socket().display()), "/nowhere/tmux,1,0".to_string());
+    for (name, recorded, started) in [("Raven", &own, "unset"), ("Robin", &gone, "kept")] {
+        let argv = ["bash", "-c", JOINER, "bash", recorded, env!("CARGO_BIN_EXE_msg"), name, started];
+        let argv: Vec<&OsStr> = argv.into_iter().map(OsStr::new).collect();
+        let dir = env.work();
+        let window = NewWindow { session: SESSION, name, dir: &dir, argv: &argv, variables: &variables };
+        let info = tmux.server.new_window(&window).unwrap();
+        wait_until("it has joined", || env.names().iter().any(|joined| joined == name));
+        wait_until("it is seen", || env.ok(&["look", name])["screen"].is_string());
+        assert_eq!(env.ok(&["whois", name])["agent"]["place"], info.address(), "{name}");
+    }
 }
 
 /// A program that ends with the test.

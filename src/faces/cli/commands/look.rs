@@ -4,11 +4,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::screens::{Dialog, PromptLine, ScreenState};
-use crate::domain::{escape_invisible, escape_invisible_line, shell_word};
+use crate::domain::{PeerText, escape_invisible, escape_invisible_line, shell_word};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::json;
 use crate::ops::screens::guide::GUIDE;
-use crate::ops::screens::look::{LookOutcome, LookRequest, MOST_LINES, look};
+use crate::ops::screens::look::{LookOutcome, LookRequest, MOST_COLUMNS, MOST_LINES, look};
 use crate::ops::{CommandError, Op};
 
 /// Show an agent's screen, and what it is doing
@@ -80,20 +80,20 @@ impl Report for LookReport {
         if let Some(dialog) = sight.reading.as_ref().and_then(|reading| reading.dialog.as_ref()) {
             dialog_rows(dialog, name, &mut row);
         } else if let Some(question) = self.0.open_question() {
-            row("question", &escape_invisible(&question.line()));
+            row("question", &quoted(&question.line()));
         }
         if let Some(reading) = &sight.reading {
             if let Some(left) = reading.context_left {
                 row("context", &format!("{left}% left"));
             }
             if let Some(until) = &reading.limited_until {
-                row("until", &escape_invisible(until));
+                row("until", &quoted(until));
             }
             if let Some(trouble) = &reading.trouble {
-                row("trouble", &escape_invisible(trouble.words()));
+                row("trouble", &quoted(trouble.words()));
             }
             if let PromptLine::Draft(draft) = &reading.prompt {
-                row("draft", &escape_invisible(draft));
+                row("draft", &quoted(draft));
             }
         }
         if let Err(why) = &sight.pane {
@@ -128,12 +128,17 @@ impl LookReport {
     }
 }
 
+/// Words that others wrote, in one line.
+fn quoted(words: &str) -> String {
+    PeerText::new(words).quoted_within(MOST_COLUMNS)
+}
+
 fn dialog_rows(dialog: &Dialog, name: &str, row: &mut dyn FnMut(&str, &str)) {
-    row("question", &escape_invisible(&dialog.question));
+    row("question", &quoted(&dialog.question));
     for choice in &dialog.choices {
         let mark = if choice.is_selected { "›" } else { " " };
         let key = if choice.key.is_empty() { String::new() } else { format!("{}. ", choice.key) };
-        row("", &escape_invisible(&format!("{mark} {key}{}", choice.label)));
+        row("", &format!("{mark} {}{}", escape_invisible(&key), quoted(&choice.label)));
     }
     let answer = match dialog.choices.is_empty() {
         true => "it has no choices that msg knows; somebody has to answer it in its terminal".to_string(),

@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::domain::escape_invisible;
 use crate::domain::screens::Dialog;
+use crate::domain::{escape_invisible, quote_sentence};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::text_arg::TextArgs;
 use crate::faces::json;
@@ -82,7 +82,7 @@ fn confirm_dialog(op: &Op, ui: &Ui, name: &str, choice: &str) -> Result<Option<S
         return Ok(Some(dialog.id()));
     };
     ui.note_text(&format!("{name} asks:"), &shown(&dialog));
-    if ui.is_confirmed(&format!("Answer \"{}\"? Type y or n.", escape_invisible(&chosen.label))) {
+    if ui.is_confirmed(&format!("Answer {}? Type y or n.", quote_sentence(&chosen.label))) {
         return Ok(Some(dialog.id()));
     }
     Err(CommandError::new(CommandErrorKind::NotConfirmed, "the dialog was not answered"))
@@ -120,14 +120,10 @@ impl Report for TellReport {
             Told::Dialog(told) => {
                 let label = told.dialog.choices.get(told.choice).map_or("", |choice| choice.label.as_str());
                 let (agent, question) = (style::bold(told.agent.as_str()), &told.dialog.question);
-                page.line(format!(
-                    "{agent} was answered \"{}\": {}",
-                    escape_invisible(label),
-                    escape_invisible(question)
-                ));
+                let (label, question) = (quote_sentence(label), quote_sentence(question));
+                page.line(format!("{agent} was answered {label}: {question}"));
                 if let Some(next) = &told.next {
-                    let next = escape_invisible(&next.question).into_owned();
-                    page.line(format!("Another dialog is open: {next}"));
+                    page.line(format!("Another dialog is open: {}", quote_sentence(&next.question)));
                 }
             }
             Told::Interrupt { agent, .. } => {
