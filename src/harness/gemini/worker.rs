@@ -75,7 +75,7 @@ impl WorkerAdapter for GeminiWorker {
         Ok(call)
     }
 
-    /// It asks whether the folder is trusted, and runs no hooks until the next start.
+    /// If its dialog were answered instead, it would run no hooks until its next start.
     fn trusting_args(&self) -> &'static [&'static str] {
         &["--skip-trust"]
     }

@@ -24,7 +24,7 @@ const PREDICATES: [&str; 9] = ["are", "can", "in", "may", "was", "would", "as", 
 const NOUNS: [&str; 3] = ["success", "access", "alias"];
 
 /// Actions that return how they went, as `HashSet::insert` does, and what `true` means.
-const ACTIONS: [(&str, &str); 30] = [
+const ACTIONS: [(&str, &str); 32] = [
     ("ack", "it was not acked before"),
     ("add", "the link can be tracked"),
     ("answer_ping", "there was a ping"),
