@@ -75,7 +75,8 @@ impl WorkerAdapter for GeminiWorker {
         Ok(call)
     }
 
-    /// If its dialog were answered instead, it would run no hooks until its next start.
+    /// It asks whether the folder is trusted, and runs no hooks before it has started again. It does that by itself after the
+    /// answer, but not always: a drawing of its screen at that moment makes it forget to. With the flag it does not ask.
     fn trusting_args(&self) -> &'static [&'static str] {
         &["--skip-trust"]
     }

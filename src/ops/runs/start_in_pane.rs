@@ -15,7 +15,7 @@ use crate::sys::{process, program};
 use super::RUN_VARIABLE;
 use super::supervise::without_adopting;
 use super::supervisor::{RunFinish, Supervisor};
-use super::watch_pane::PaneWatcher;
+use super::watch_pane::{PaneEnd, PaneWatcher, TrustAnswer};
 use super::worker_call::WorkerLaunch;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::screens::project_session::{self, FirstWindow, project_of};
@@ -24,12 +24,27 @@ use crate::ops::screens::project_session::{self, FirstWindow, project_of};
 const MOST_NAME: usize = 40;
 
 impl Supervisor<'_> {
-    /// Opens a window with the worker in it, gives it its prompt, and watches it to its end.
+    /// Opens a window with the worker in it, gives it its prompt, and watches it to its end. Once, it may be started again.
     pub(super) fn attempt_in_pane(
         &mut self,
         order: &PaneOrder,
-        launch: WorkerLaunch,
+        launch: &WorkerLaunch,
     ) -> Result<RunFinish, CommandError> {
+        let mut trust = TrustAnswer::NotAsked;
+        loop {
+            match self.watch_in_pane(order, launch, trust)? {
+                PaneEnd::Finish(finish) => return Ok(finish),
+                PaneEnd::StartAgain => trust = TrustAnswer::Restarted,
+            }
+        }
+    }
+
+    fn watch_in_pane(
+        &mut self,
+        order: &PaneOrder,
+        launch: &WorkerLaunch,
+        trust: TrustAnswer,
+    ) -> Result<PaneEnd, CommandError> {
         let failed = |error: String| {
             CommandError::new(CommandErrorKind::Io, format!("the worker could not be started: {error}"))
         };
@@ -72,7 +87,7 @@ impl Supervisor<'_> {
         // Before it is started: its first hook is known by its keeper.
         self.mesh.runs().put(&self.run)?;
         let kept = opened.start(&call).map_err(|error| failed(error.to_string()))?;
-        PaneWatcher::new(self, kept, reader, watch, (launch.prompt, order.clone())).run()
+        PaneWatcher::new(self, kept, reader, watch, (launch.prompt.clone(), order.clone()), trust).run()
     }
 
     fn screen_reader(&self) -> Option<&'static dyn ScreenReader> {

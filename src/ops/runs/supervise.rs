@@ -184,7 +184,7 @@ impl Supervisor<'_> {
         self.mesh.runs().put(&self.run)?;
         self.remember_parent_tree();
         if let Some(pane) = self.order.pane.clone() {
-            return self.attempt_in_pane(&pane, launch);
+            return self.attempt_in_pane(&pane, &launch);
         }
         // Without a watch it looks every second.
         let watch = self.mesh.watch(WatchTarget::Run(&self.run.id))?.ok();

@@ -45,6 +45,8 @@ const READY_LIMIT: Duration = Duration::from_secs(180);
 const LOCK_LIMIT: Duration = Duration::from_secs(2);
 /// How often a dialog about trust is answered.
 const MOST_ANSWERS: usize = 3;
+/// The part of that time after which a worker whose folder was just trusted is started again, if its hooks do not run.
+const HEEDS_WITHIN: u32 = 12;
 
 /// What is said of a worker whose screen shows that it took its prompt, while no hook has reported one.
 pub(super) const NO_HOOKS: &str = "no hook of it reports its turns, so its edits are not checked";
@@ -56,6 +58,24 @@ pub(super) enum KeeperEnd {
     Clean,
     /// It was killed.
     Lost,
+}
+
+/// What becomes of a worker that has ended in its pane.
+#[derive(Debug)]
+pub(super) enum PaneEnd {
+    Finish(RunFinish),
+    /// It is started once more: somebody has said that its folder is trusted, and it did not heed that.
+    StartAgain,
+}
+
+/// Whether a worker has asked whether its folder is trusted, and what follows if its hooks do not run after the answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum TrustAnswer {
+    NotAsked,
+    /// It has asked. Some clients heed the answer only at their next start.
+    Asked,
+    /// It was started again already, or is to be.
+    Restarted,
 }
 
 /// Watches one worker in a pane.
@@ -70,6 +90,7 @@ pub(super) struct PaneWatcher<'s, 'a> {
     prompt: Option<String>,
     order: PaneOrder,
     answers: usize,
+    trust: TrustAnswer,
     progress: ProgressWatch,
     /// Since when it is waited for that it is ready.
     starting_since: Instant,
@@ -88,6 +109,7 @@ pub(super) struct PaneWatcher<'s, 'a> {
     pub(super) exit: Option<KeptExit>,
     questions: QuestionWatch,
     looked_at: Option<Instant>,
+    is_to_start_again: bool,
     pub(super) screen: KeptScreen,
 }
 
@@ -98,6 +120,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         reader: &'static dyn ScreenReader,
         watch: Option<DirWatch>,
         (prompt, order): (Option<String>, PaneOrder),
+        trust: TrustAnswer,
     ) -> Self {
         let timeout = supervisor.order.timeout_seconds.map(Duration::from_secs);
         let KeptInPane { program, reports, pane } = kept;
@@ -111,6 +134,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             prompt,
             order,
             answers: 0,
+            trust,
             progress: ProgressWatch::default(),
             starting_since: Instant::now(),
             free_since: None,
@@ -123,11 +147,12 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             exit: None,
             questions: QuestionWatch::default(),
             looked_at: None,
+            is_to_start_again: false,
             screen: KeptScreen::default(),
         }
     }
 
-    pub(super) fn run(mut self) -> Result<RunFinish, CommandError> {
+    pub(super) fn run(mut self) -> Result<PaneEnd, CommandError> {
         let news = self.news.clone();
         let end = loop {
             self.look_for_stop();
@@ -154,7 +179,10 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         }
         self.questions.end(self.supervisor)?;
         self.keep_screen();
-        self.finish(end)
+        if self.is_to_start_again && self.ending.is_none() && end == KeeperEnd::Clean {
+            return Ok(PaneEnd::StartAgain);
+        }
+        self.finish(end).map(PaneEnd::Finish)
     }
 
     fn started(&mut self) -> Result<(), CommandError> {
@@ -212,6 +240,9 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         }
         if let Some(dialog) = &look.reading.dialog {
             self.free_since = None;
+            if dialog.kind == DialogKind::Trust && self.trust == TrustAnswer::NotAsked {
+                self.trust = TrustAnswer::Asked;
+            }
             let is_to_be_answered = self.order.is_trust_accepted
                 && !self.is_ready()
                 && dialog.kind == DialogKind::Trust
@@ -250,6 +281,13 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         });
         if !is_free || lacks_hook {
             let limit = ready_limit();
+            let free_for = self.free_since.map(|since| since.elapsed()).unwrap_or_default();
+            if self.trust == TrustAnswer::Asked && free_for >= limit / HEEDS_WITHIN && self.ending.is_none() {
+                (self.trust, self.is_to_start_again) = (TrustAnswer::Restarted, true);
+                // If the keeper is gone, that is noticed elsewhere.
+                drop(self.program.terminate());
+                return Ok(());
+            }
             if self.starting_since.elapsed() > limit && self.ending.is_none() {
                 let what = match is_free {
                     // It would have no name, and nothing that it does would be checked.

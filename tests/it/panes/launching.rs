@@ -189,6 +189,26 @@ fn a_worker_whose_hooks_do_not_run_gets_no_task() {
 }
 
 #[test]
+fn a_worker_that_heeds_an_answer_about_trust_only_at_its_next_start_is_started_again() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    clients.set("trust");
+    clients.set("later");
+    let args = ["run", "claude", "hello", "--tmux", "--detach", "--json"];
+    let ended = clients.run_with(&args, &[(READY_MS, "60000")]).expect_code(0);
+    let asked = ended.json()["run"].clone();
+    assert_eq!(asked["state"], "waiting", "{asked:#}");
+    let id = id_of(&asked);
+    env.ok(&["tell", &id, "--answer", "Yes"]);
+    let run = wait_for_run(env, &id, "at the end of its turn", |run| run["tmux"]["turns"] == 1);
+    assert_eq!((&run["result"], clients.prompts()), (&json!("I did: hello"), vec!["hello".to_string()]));
+    assert_ne!(run["tmux"]["keeperPid"], asked["tmux"]["keeperPid"]);
+    env.ok(&["runs", "stop", &id, "--now"]);
+    wait_for_state(env, &id, "stopped");
+    nothing_is_left(&clients, &id);
+}
+
+#[test]
 fn a_turn_that_no_hook_reports_is_known_by_the_screen() {
     let Some(clients) = Clients::start() else { return };
     clients.set("only-start");
@@ -414,7 +434,7 @@ fn killed(what: &str, state: &str, reason: &str) {
 }
 
 /// The process above that one.
-fn parent_of(pid: i32) -> i32 {
+pub fn parent_of(pid: i32) -> i32 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit(") ").next().unwrap().split(' ').nth(1).unwrap().parse().unwrap()
 }

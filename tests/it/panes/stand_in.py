@@ -7,6 +7,8 @@ LABELS = {"trust": ["No, exit", "Yes, I trust this folder"], "ask": ["Yes", "No"
 session = sys.argv[sys.argv.index("--session-id") + 1] if "--session-id" in sys.argv else "resumed"
 out = os.fdopen(os.dup(1), "w", encoding="utf-8")
 words, reply, draft, shown = [], [], "", ""
+# Whether it was told in this start that the folder is trusted, and heeds that only in the next one.
+heeds_later = False
 
 
 def is_set(name):
@@ -14,7 +16,7 @@ def is_set(name):
 
 
 def hook(event, **more):
-    if is_set("no-hooks") or is_set("only-start") and event != "SessionStart":
+    if is_set("no-hooks") or heeds_later or is_set("only-start") and event != "SessionStart":
         return ""
     call = {"session_id": session, "cwd": os.getcwd(), "hook_event_name": event, **more}
     done = subprocess.run(["msg", "hook", "claude", event], input=json.dumps(call).encode(), stdout=subprocess.PIPE)
@@ -135,8 +137,12 @@ if "--client-apart" in sys.argv:
     client_apart()
 tty.setraw(0)
 out.write("\x1b[?2004h")
-if is_set("trust") and dialog("trust") == 0:
-    sys.exit(0)
+if is_set("trust") and not is_set("trusted"):
+    if dialog("trust") == 0:
+        sys.exit(0)
+    if is_set("later"):
+        open("trusted", "w").close()
+        heeds_later = True
 hook("SessionStart", source="startup")
 idle()
 buffer = b""
