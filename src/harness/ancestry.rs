@@ -2,7 +2,7 @@
 
 use crate::domain::{Harness, Pid, ProcessIdentity};
 use crate::sys::process::{self, ProcessDetails};
-use crate::sys::test_switches;
+use crate::sys::{detached, test_switches};
 
 use super::recognise;
 
@@ -10,7 +10,7 @@ use super::recognise;
 const MAX_DEPTH: usize = 64;
 
 /// The ancestors of this process, nearest first, up to and including the nearest harness. Processes beyond it don't
-/// matter.
+/// matter. Neither do those above a tmux server that `msg` started: a person works in it, whoever made it start.
 pub fn ancestors() -> Vec<ProcessDetails> {
     walk().processes
 }
@@ -20,7 +20,7 @@ pub fn ancestors() -> Vec<ProcessDetails> {
 pub struct Ancestry {
     /// As [`ancestors`] returns them.
     pub processes: Vec<ProcessDetails>,
-    /// It ends at a harness or at the first process of the machine. In a sandbox or a container with its own pid
+    /// It ends at a harness, at a tmux server of ours or at the first process of the machine. In a sandbox or a container with its own pid
     /// namespace, the process that started it cannot be seen.
     pub is_complete: bool,
 }
@@ -38,6 +38,9 @@ pub fn walk() -> Ancestry {
         let Some(details) = process::details(pid).filter(|_| processes.len() < MAX_DEPTH) else {
             return Ancestry { processes, is_complete: false };
         };
+        if detached::is_tmux_server(&details) {
+            return Ancestry { processes, is_complete: true };
+        }
         let (parent, is_harness) = (details.parent, recognise(&details.look).is_some());
         processes.push(details);
         if is_harness {
@@ -55,10 +58,20 @@ pub fn all_ancestors() -> Vec<Pid> {
     all.take_while(|pid| Some(pid.get()) != end).collect()
 }
 
-/// That process and its ancestors, nearest first.
+/// That process and its ancestors, nearest first, up to a tmux server that `msg` started. If a worker made it start, it is
+/// below the supervisor of that worker, but what runs in its windows is not.
 pub fn above(pid: Pid) -> Vec<Pid> {
-    let parent = |pid: &Pid| process::details(*pid)?.parent;
-    std::iter::successors(Some(pid), parent).take(MAX_DEPTH).collect()
+    let mut above = Vec::new();
+    let mut next = Some(pid);
+    while let Some(pid) = next.filter(|_| above.len() < MAX_DEPTH) {
+        let details = process::details(pid);
+        if details.as_ref().is_some_and(detached::is_tmux_server) {
+            break;
+        }
+        above.push(pid);
+        next = details.and_then(|details| details.parent);
+    }
+    above
 }
 
 /// The harness that a process is recognised as.

@@ -13,6 +13,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::setpriority_process;
 
+use super::process::ProcessDetails;
 use super::{process, program, test_switches};
 use crate::domain::Pid;
 
@@ -63,6 +64,13 @@ pub fn start_supervisor(args: &[OsString], left_out: &[&str]) -> io::Result<Chil
 /// Whether this process is the supervisor of a run. It outlives whatever started it.
 pub fn is_supervisor(pid: Pid) -> bool {
     process::was_started_with(pid, SUPERVISOR_VARIABLE, "1")
+}
+
+/// Whether the process is a tmux server that `msg` started. People may have windows in it, whoever started it. The variable
+/// alone proves nothing: any program can be started with it.
+pub fn is_tmux_server(details: &ProcessDetails) -> bool {
+    let is_tmux = details.look.comm.starts_with("tmux");
+    is_tmux && process::was_started_with(details.pid, TMUX_SERVER_VARIABLE, "1")
 }
 
 /// Whether the process belongs to nobody but itself, whoever started it: the supervisor of a run, or a tmux server, in

@@ -1,11 +1,12 @@
 //! `msg up` and `msg down`: the tmux session of a project.
 
+use std::fs;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::launching::Clients;
-use crate::runs::{left_of, wait_for_run, wait_for_state};
+use super::launching::{Clients, parent_of};
+use crate::runs::{left_of, put_profiles, script, wait_for_run, wait_for_state};
 use crate::support::environment::wait_until;
 use crate::support::hook_fixture::ended;
 
@@ -115,4 +116,42 @@ fn down_leaves_other_projects_alone() {
     assert!(status.success());
     assert_eq!(crate::runs::shown(env, id)["state"], "running");
     assert!(!clients.windows().is_empty());
+}
+
+#[test]
+fn a_shell_in_a_server_that_a_worker_started_is_not_in_its_run() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    clients.tmux.ask(&["kill-server"]);
+    let open = "msg up --json >up; until [ -e free ]; do sleep 0.05; done; echo done";
+    put_profiles(env, &[script("opener", open), script("echo", "cat")].concat());
+    let started = clients.run(&["run", "opener", "it", "--detach", "--json"]).expect_code(0).json();
+    let run = &started["run"];
+    let read =
+        |name: &str| -> Option<Value> { serde_json::from_slice(&fs::read(env.work().join(name)).ok()?).ok() };
+    wait_until("the worker has started a server", || read("up").is_some());
+    let session = read("up").unwrap()["sessions"][0]["name"].as_str().unwrap().to_string();
+    let above = std::iter::successors(Some(clients.tmux.pid()), |pid| Some(parent_of(*pid)));
+    let above: Vec<i32> = above.take_while(|pid| *pid > 1).collect();
+    let supervisor = i32::try_from(run["supervisorPid"].as_i64().unwrap()).unwrap();
+    assert!(above.contains(&supervisor), "the server is below the run: {above:?}");
+    let msg = env!("CARGO_BIN_EXE_msg");
+    let line =
+        format!("{msg} config set lookPace 0.5 --json >as-person; {msg} run echo hello --json >as-parent");
+    let dir = env.work();
+    clients.tmux.ask(&[
+        "new-window",
+        "-d",
+        "-c",
+        dir.to_str().unwrap(),
+        "-t",
+        &format!("={session}:"),
+        &line,
+    ]);
+    wait_until("it was tried from a shell in a window", || read("as-parent").is_some());
+    assert_eq!(read("as-person").unwrap()["ok"], true, "{:#?}", read("as-person"));
+    let parent = read("as-parent").unwrap()["run"].clone();
+    assert_eq!((&parent["state"], &parent["parentRun"]), (&json!("done"), &Value::Null), "{parent:#}");
+    clients.set("free");
+    wait_for_state(env, run["id"].as_str().unwrap(), "done");
 }
