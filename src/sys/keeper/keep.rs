@@ -105,11 +105,15 @@ fn start(launcher: &mut Command) -> io::Result<Pid> {
 }
 
 /// Reaps every child: the program, and those that we adopted.
-fn reap(news: &Sender<News>) {
+fn reap(news: &Sender<News>, worker: Pid) {
     loop {
         let ended = match waitpid(None, Some(WaitPidFlag::WUNTRACED)) {
-            // No shell is there that would let it go on.
-            Ok(WaitStatus::Stopped(pid, Signal::SIGTSTP)) => {
+            // No shell is there that would let it go on. A debugger lets its program go on by itself.
+            Ok(WaitStatus::Stopped(pid, signal))
+                if pid.as_raw() == worker.get() && signal != Signal::SIGTRAP =>
+            {
+                // One that reads a terminal which it may not read stops again at once, and must not keep us busy.
+                thread::sleep(AGAIN);
                 // It may have just ended.
                 let _ = killpg(pid, Signal::SIGCONT);
                 None
@@ -166,7 +170,7 @@ impl Keeper {
     ) -> io::Result<Self> {
         let (reaper, orders) = (sender.clone(), sender.clone());
         let mut listener = supervisor.try_clone()?;
-        thread::Builder::new().stack_size(64 * 1024).spawn(move || reap(&reaper))?;
+        thread::Builder::new().stack_size(64 * 1024).spawn(move || reap(&reaper, worker))?;
         thread::Builder::new().stack_size(64 * 1024).spawn(move || listen(&mut listener, &orders))?;
         Ok(Self { supervisor: Some(supervisor), worker, has_ended: false, news })
     }

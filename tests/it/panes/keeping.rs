@@ -162,10 +162,13 @@ fn a_program_that_is_to_end_ends_with_all_that_it_started() {
 #[test]
 fn a_program_that_suspends_itself_goes_on() {
     let Some(tmux) = Tmux::start() else { return };
-    let mut kept =
-        start(&tmux.socket(), &tmux.env.work(), "kill -TSTP $$; exit 4", &[path_variable()]).unwrap();
-    pid_of(kept.reports.wait());
-    assert_eq!(rest_of(&mut kept.reports), ended(KeptExit::Code(4)));
+    // Programs written in JavaScript stop themselves with the second one.
+    for signal in ["TSTP", "STOP"] {
+        let script = format!("kill -{signal} $$; kill -{signal} $$; exit 4");
+        let mut kept = start(&tmux.socket(), &tmux.env.work(), &script, &[path_variable()]).unwrap();
+        pid_of(kept.reports.wait());
+        assert_eq!(rest_of(&mut kept.reports), ended(KeptExit::Code(4)), "{signal}");
+    }
 }
 
 #[test]
