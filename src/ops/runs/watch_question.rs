@@ -34,7 +34,8 @@ impl Default for QuestionWatch {
 }
 
 impl QuestionWatch {
-    /// Looks whether a question was asked or answered.
+    /// Looks whether a question was asked or answered. What can't be read or written now is looked at again: a worker must
+    /// not end because of that. Only the record of the run itself has to be written.
     pub(super) fn look(&mut self, supervisor: &mut Supervisor<'_>) -> Result<(), CommandError> {
         match self.open.clone() {
             Some(asked) => self.look_for_answer(supervisor, &asked),
@@ -44,19 +45,25 @@ impl QuestionWatch {
 
     fn look_for_question(&mut self, supervisor: &mut Supervisor<'_>) -> Result<(), CommandError> {
         let (ledger, id) = (supervisor.mesh.runs(), supervisor.run.id.clone());
-        if !ledger.has_question(&id, self.next)? {
-            return Ok(());
-        }
-        let asked = match ledger.question(&id, self.next) {
+        let asked = match ledger.has_question(&id, self.next) {
+            Ok(true) => ledger.question(&id, self.next),
+            Ok(false) => return Ok(()),
+            Err(error) => Err(error),
+        };
+        let asked = match asked {
             Ok(Some(asked)) => asked,
             Ok(None) => return Ok(()),
             Err(error @ StoreError::Corrupt { .. }) => {
                 supervisor.op.warn(format!("a question can't be read: {error}"));
-                self.settle(supervisor, QuestionOutcome::Withdrawn, "it can't be read")?;
-                self.next += 1;
+                if self.settle(supervisor, QuestionOutcome::Withdrawn, "it can't be read").is_some() {
+                    self.next += 1;
+                }
                 return Ok(());
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                tracing::debug!("whether run {id} asks something can't be read: {error}");
+                return Ok(());
+            }
         };
         if supervisor.run.state != RunState::Running {
             supervisor.set_state(RunState::Running)?;
@@ -80,14 +87,18 @@ impl QuestionWatch {
             Ok(answer) => answer,
             // The hook can't read it either, so it has no answer.
             Err(StoreError::Corrupt { .. }) => None,
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                tracing::debug!("the answer to run {id} can't be read: {error}");
+                return Ok(());
+            }
         };
         match answer {
             Some(answer) => self.close(supervisor, asked, answer.outcome),
             None if process::liveness(&asked.asker) == Liveness::Gone => {
-                let outcome =
-                    self.settle(supervisor, QuestionOutcome::Withdrawn, "the hook that asked is gone")?;
-                self.close(supervisor, asked, outcome)
+                match self.settle(supervisor, QuestionOutcome::Withdrawn, "the hook that asked is gone") {
+                    Some(outcome) => self.close(supervisor, asked, outcome),
+                    None => Ok(()),
+                }
             }
             None => {
                 if let Some((above, _)) = self.above.take_if(|(_, at)| *at <= clock::now()) {
@@ -136,21 +147,28 @@ impl QuestionWatch {
         self.look(supervisor)?;
         match self.open.clone() {
             Some(asked) => {
-                let outcome = self.settle(supervisor, QuestionOutcome::Withdrawn, "the worker has ended")?;
-                self.close(supervisor, &asked, outcome)
+                let outcome = self.settle(supervisor, QuestionOutcome::Withdrawn, "the worker has ended");
+                self.close(supervisor, &asked, outcome.unwrap_or(QuestionOutcome::Withdrawn))
             }
             None => Ok(()),
         }
     }
 
-    /// Records what became of the question, and returns what counts.
+    /// Records what became of the question, and returns what counts; `None` if that can't be written now.
     fn settle(
         &self,
         supervisor: &Supervisor<'_>,
         outcome: QuestionOutcome,
         why: &str,
-    ) -> Result<QuestionOutcome, CommandError> {
+    ) -> Option<QuestionOutcome> {
         let answer = QuestionAnswer { outcome, by: why.to_string(), at: clock::now(), text: None };
-        Ok(supervisor.mesh.runs().settle_question(&supervisor.run.id, self.next, &answer)?.0.outcome)
+        let id = &supervisor.run.id;
+        match supervisor.mesh.runs().settle_question(id, self.next, &answer) {
+            Ok((settled, _)) => Some(settled.outcome),
+            Err(error) => {
+                tracing::debug!("what became of a question of run {id} can't be written: {error}");
+                None
+            }
+        }
     }
 }
