@@ -1,6 +1,8 @@
 //! Cost of a look at an agent: `msg look` as a whole process, beside the one call of tmux that it can't do without. And
 //! of a wait for one.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -8,7 +10,7 @@ use ravenry::domain::SessionId;
 use ravenry::domain::screens::{HookStep, HookStepKind};
 
 use crate::figure::{Aim, Figure, Spread};
-use crate::scratch::{Scratch, time};
+use crate::scratch::{Scratch, program, time};
 
 const REPETITIONS: usize = 300;
 const LIMIT: Duration = Duration::from_secs(8);
@@ -92,14 +94,61 @@ pub fn wait_long() -> Vec<Figure> {
     let used = processor_time(wait.id());
     drop(wait.kill());
     drop(wait.wait());
-    vec![Figure {
+    let mut figures = vec![Figure {
         name: "wait --for: time of the processor in a minute",
         ours: format!("{:.1} ms", used.as_secs_f64() * 1e3),
         baseline: format!("{steps} hooks of another session"),
         result: Spread::of([used.as_secs_f64() * 1e3]),
         unit: " ms",
         aim: Aim::Below(20.0),
-    }]
+    }];
+    figures.extend(wait_for_worker());
+    figures
+}
+
+/// The same for a worker in tmux: it has a screen to look at, and a run whose supervisor keeps that screen.
+fn wait_for_worker() -> Option<Figure> {
+    const MINUTE: Duration = Duration::from_secs(60);
+    const CLIENT: &str = include_str!("../../tests/it/panes/stand_in.py");
+    let is_there =
+        |program: &str| Command::new(program).arg("-V").output().is_ok_and(|output| output.status.success());
+    if !is_there("tmux") || !is_there("python3") {
+        eprintln!("tmux or python3 is missing, so a wait for a worker in tmux is not measured");
+        return None;
+    }
+    let scratch = Scratch::in_memory();
+    let server = Server(&scratch);
+    let bin = scratch.home().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::fs::write(bin.join("claude"), CLIENT).unwrap();
+    std::fs::set_permissions(bin.join("claude"), Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink(program(), bin.join("msg")).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let socket = scratch.home().join("tmux");
+    let msg = |args: &[&str]| {
+        let mut command = scratch.msg(args);
+        command.env("PATH", &path);
+        command
+    };
+    assert!(msg(&["config", "set", "tmuxSocket", socket.to_str().unwrap()]).status().unwrap().success());
+    // It is at work until there is a file `go`.
+    let run = ["run", "claude", "slow work", "--tmux", "--detach", "--name", "Mason"];
+    assert!(msg(&run).status().unwrap().success());
+    let mut wait = msg(&["wait", "--for", "Mason", "--until", "done"]).spawn().unwrap();
+    std::thread::sleep(MINUTE);
+    let used = processor_time(wait.id());
+    drop(wait.kill());
+    drop(wait.wait());
+    // The worker ends with its terminal, and its supervisor with the worker.
+    drop(server);
+    Some(Figure {
+        name: "wait --for a worker in tmux: time of the processor in a minute",
+        ours: format!("{:.1} ms", used.as_secs_f64() * 1e3),
+        baseline: "its screen and its run are looked at".to_string(),
+        result: Spread::of([used.as_secs_f64() * 1e3]),
+        unit: " ms",
+        aim: Aim::Below(20.0),
+    })
 }
 
 /// What all threads of a process have used.

@@ -26,7 +26,7 @@ pub enum WatchTarget<'a> {
     Fingerprint(Option<&'a Agent>),
     /// The files of a run.
     Run(&'a RunId),
-    /// What hooks record about a session, and the files of a run.
+    /// What hooks record about a session, and of a run its record, its worker and the turns of that.
     Hooks(&'a SessionId, Option<&'a RunId>),
     /// What is recorded of agents' headings, and the mesh's feed.
     Awareness,
@@ -42,12 +42,19 @@ impl Mesh {
             _ => Interest::Changes,
         };
         let dirs = self.directories(target)?;
-        let WatchTarget::Hooks(session, _) = target else { return Ok(DirWatch::arm(&dirs, interest)) };
-        // Every hook of every session writes there.
+        let WatchTarget::Hooks(session, run) = target else { return Ok(DirWatch::arm(&dirs, interest)) };
+        // Every hook of every session writes to the one, and the supervisor writes the screen of its worker to the other.
         let (hooks, own) = (self.layout.hooks(), format!("{}.", session_hash(session)));
+        let run = run.map(|id| self.layout.run(id));
         Ok(DirWatch::arm_for(&dirs, interest, move |path| {
             let name = path.file_name().map(OsStr::as_encoded_bytes).unwrap_or_default();
-            path.parent() != Some(hooks.as_path()) || name.starts_with(own.as_bytes())
+            match path.parent() {
+                Some(dir) if dir == hooks => name.starts_with(own.as_bytes()),
+                Some(dir) if Some(dir) == run.as_deref() => {
+                    name.starts_with(b"run") || [&b"turns.json"[..], b"agent"].contains(&name)
+                }
+                _ => true,
+            }
         }))
     }
 
