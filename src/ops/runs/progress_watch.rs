@@ -43,7 +43,14 @@ impl ProgressWatch {
         for finding in news {
             let screen = sight.screen().map(|screen| screen.text()).unwrap_or_default();
             let call = sight.hooks.steps.open_calls().last().and_then(|call| call.tool.clone());
-            telling::tell_finding(supervisor.op, mesh, run, (finding, &screen, call.as_deref()))?;
+            match telling::tell_finding(supervisor.op, mesh, run, (finding, &screen, call.as_deref())) {
+                Ok(()) => self.watch.note_told(finding, &sight),
+                // It is told after the next look.
+                Err(error) => {
+                    let text = format!("the parent of run {} was not told that it gets nowhere", run.id);
+                    supervisor.op.warn(format!("{text}: {}", error.message));
+                }
+            }
             carry_out(supervisor.op);
         }
         Ok(())

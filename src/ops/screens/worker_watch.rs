@@ -31,7 +31,7 @@ pub(in crate::ops) enum WorkerFinding {
 pub(in crate::ops) struct WorkerWatch {
     eye: StallEye,
     progress: TurnProgress,
-    /// What was told, with the number of the last hook then.
+    /// What was told, with the number of the hook that was the last one then.
     told: Vec<(WorkerFinding, u64)>,
     looked: Option<LookedLines>,
     due: Option<Instant>,
@@ -43,8 +43,8 @@ impl WorkerWatch {
         self.due.is_none_or(|due| due <= Instant::now())
     }
 
-    /// Adds a look. Returns what was found and not told yet. `interval` makes the time to the next
-    /// look of the usual one.
+    /// Adds a look. Returns what was found and not told yet: whoever tells it says so with [`Self::note_told`]. `interval`
+    /// makes the time to the next look of the usual one.
     pub(in crate::ops) fn look(
         &mut self,
         mesh: &Mesh,
@@ -71,10 +71,12 @@ impl WorkerWatch {
     /// unless a hook has run since: a line of its screen that changes by itself begins nothing new.
     fn news(&mut self, holds: &[WorkerFinding], hooks: u64) -> Vec<WorkerFinding> {
         self.told.retain(|(it, then)| holds.contains(it) || *it == WorkerFinding::Stuck && *then == hooks);
-        let untold = holds.iter().filter(|it| !self.told.iter().any(|(told, _)| told == *it));
-        let news: Vec<WorkerFinding> = untold.copied().collect();
-        self.told.extend(news.iter().map(|it| (*it, hooks)));
-        news
+        holds.iter().filter(|it| !self.told.iter().any(|(told, _)| told == *it)).copied().collect()
+    }
+
+    /// Notes that the parent was told of this, as it was at that look.
+    pub(in crate::ops) fn note_told(&mut self, finding: WorkerFinding, sight: &AgentSight) {
+        self.told.push((finding, sight.hooks.hook_number()));
     }
 
     fn usual_interval(&mut self, sight: &AgentSight) -> Duration {
@@ -92,14 +94,20 @@ mod tests {
     fn what_was_told_is_told_again_only_after_something_has_happened() {
         use WorkerFinding::{NoProgress, SameCall, Stuck};
         let mut watch = WorkerWatch::default();
-        assert_eq!(watch.news(&[Stuck], 7), [Stuck]);
-        assert_eq!(watch.news(&[], 7), [], "another tip on its screen");
-        assert_eq!(watch.news(&[Stuck], 7), []);
-        assert_eq!(watch.news(&[], 8), []);
-        assert_eq!(watch.news(&[Stuck], 8), [Stuck], "a hook ran in between");
-        assert_eq!(watch.news(&[SameCall], 9), [SameCall]);
-        assert_eq!(watch.news(&[SameCall, NoProgress], 10), [NoProgress], "it goes on calling the same");
-        assert_eq!(watch.news(&[], 11), []);
-        assert_eq!(watch.news(&[SameCall], 12), [SameCall]);
+        let mut told = |holds: &[WorkerFinding], hooks: u64| {
+            let news = watch.news(holds, hooks);
+            assert_eq!(watch.news(holds, hooks), news, "what could not be told is told later");
+            watch.told.extend(news.iter().map(|finding| (*finding, hooks)));
+            news
+        };
+        assert_eq!(told(&[Stuck], 7), [Stuck]);
+        assert_eq!(told(&[], 7), [], "another tip on its screen");
+        assert_eq!(told(&[Stuck], 7), []);
+        assert_eq!(told(&[], 8), []);
+        assert_eq!(told(&[Stuck], 8), [Stuck], "a hook ran in between");
+        assert_eq!(told(&[SameCall], 9), [SameCall]);
+        assert_eq!(told(&[SameCall, NoProgress], 10), [NoProgress], "it goes on calling the same");
+        assert_eq!(told(&[], 11), []);
+        assert_eq!(told(&[SameCall], 12), [SameCall]);
     }
 }
