@@ -82,15 +82,17 @@ fn worker_of(mesh: &Mesh, run: Run) -> Result<WatchedAgent, CommandError> {
     Ok(WatchedAgent { agent, run: Some(run) })
 }
 
-/// The run that an agent says it is the worker of. Only for what is shown: anybody can set the variable.
+/// The run whose worker the agent is. Another client that the worker has started is not: it is below the same supervisor
+/// and has the same variable, but another name.
 fn run_of(mesh: &Mesh, agent: &Agent) -> Result<Option<Run>, CommandError> {
     if !is_here(agent) {
         return Ok(None);
     }
     let told = process::first_value(agent.process.pid(), RUN_VARIABLE);
     let Some(id) = told.and_then(|id| RunId::new(&id).ok()) else { return Ok(None) };
-    let run = mesh.runs().get(&id)?;
-    Ok(run.filter(|run| run.agent.as_ref().is_none_or(|name| *name == agent.name)))
+    let Some(run) = own_run::run_of_agent(mesh, agent)?.filter(|run| run.id == id) else { return Ok(None) };
+    let worker = mesh.runs().worker(&id)?.or_else(|| run.agent.clone());
+    Ok(worker.is_some_and(|name| name == agent.name).then_some(run))
 }
 
 impl WatchedAgent {
