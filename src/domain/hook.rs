@@ -90,6 +90,8 @@ pub struct ToolUse {
     pub reads: Vec<String>,
     /// The command line that it passes to a shell.
     pub command: Option<String>,
+    /// A hash of its arguments, if calling it again with the same ones leads nowhere.
+    pub arguments: Option<String>,
     /// When permission is asked for: what it is to do, in the words of the harness.
     pub asked: Option<String>,
     /// Afterwards: files that the harness saw the command change, if it reports them.

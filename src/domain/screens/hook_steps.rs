@@ -20,6 +20,8 @@ pub struct HookStep {
     pub call: Option<String>,
     /// A hash of the prompt, or of the command that the tool runs ([`HookStep::mark_of`]).
     pub mark: Option<String>,
+    /// A hash of what a tool is called with; `None` for calls that may well be repeated.
+    pub arguments: Option<String>,
     /// What the tool does, as far as it decides when to look again.
     pub work: Option<WatchedWork>,
     /// A hash of how a command ended and of what it said, if the harness reports that.
@@ -77,7 +79,22 @@ impl HookStepKind {
 
 impl HookStep {
     pub fn new(at: Timestamp, kind: HookStepKind) -> Self {
-        Self { at, kind, tool: None, call: None, mark: None, work: None, result: None, by: None }
+        Self {
+            at,
+            kind,
+            tool: None,
+            call: None,
+            mark: None,
+            arguments: None,
+            work: None,
+            result: None,
+            by: None,
+        }
+    }
+
+    /// Recognises the arguments of a tool, given as text.
+    pub fn arguments_mark(text: &str) -> String {
+        sha256(text.as_bytes()).chars().take(16).collect()
     }
 
     /// The same for texts that differ only in their blanks: a terminal may wrap a prompt, and programs trim it.
@@ -155,16 +172,31 @@ impl HookSteps {
     }
 
     /// Whether the agent, or one of its subagents, does the same again and again in this turn. Subagents at work side by
-    /// side may well do the same, so each is watched by itself. Of calls other than commands the arguments are not known,
-    /// so no two of them are the same.
+    /// side may well do the same, so each is watched by itself. Of some tools, only the end is reported.
     pub fn is_spinning(&self) -> bool {
         let mut watches: BTreeMap<Option<&str>, SpinWatch> = BTreeMap::new();
+        let mut begun: Vec<&HookStep> = Vec::new();
         for (i, step) in self.since_prompt().iter().enumerate() {
-            if matches!(step.kind, HookStepKind::ToolBegins | HookStepKind::ToolRefused) {
+            let is_new = match step.kind {
+                HookStepKind::ToolBegins => {
+                    begun.push(step);
+                    true
+                }
+                HookStepKind::ToolRefused => true,
+                HookStepKind::ToolEnds => match begun.iter().position(|call| call.is_ended_by(step)) {
+                    Some(at) => {
+                        begun.remove(at);
+                        false
+                    }
+                    None => true,
+                },
+                _ => false,
+            };
+            if is_new {
                 let tool = step.tool.as_deref().unwrap_or_default();
                 let other = format!("{tool} {i}");
                 let watch = watches.entry(step.by.as_deref()).or_default();
-                watch.note_call(tool, step.mark.as_deref().unwrap_or(&other));
+                watch.note_call(tool, step.arguments.as_deref().unwrap_or(&other));
             }
         }
         watches.values().any(SpinWatch::is_spinning)
@@ -177,8 +209,8 @@ mod tests {
 
     fn step(kind: HookStepKind, tool: &str, call: Option<&str>, command: &str) -> HookStep {
         let mark = (!command.is_empty()).then(|| HookStep::mark_of(command));
-        let (tool, call) = (Some(tool.to_string()), call.map(str::to_string));
-        HookStep { tool, call, mark, ..HookStep::new(Timestamp::UNIX_EPOCH, kind) }
+        let (tool, call, arguments) = (Some(tool.to_string()), call.map(str::to_string), mark.clone());
+        HookStep { tool, call, mark, arguments, ..HookStep::new(Timestamp::UNIX_EPOCH, kind) }
     }
 
     #[test]
@@ -203,13 +235,20 @@ mod tests {
     }
 
     #[test]
-    fn the_same_command_four_times_in_a_turn_repeats_itself() {
+    fn the_same_call_four_times_in_a_turn_repeats_itself() {
         use HookStepKind::{PromptTaken, ToolBegins};
         let call = |command: &str| step(ToolBegins, "Bash", None, command);
         let spins = |steps: Vec<HookStep>| HookSteps::new(steps).is_spinning();
         assert!(spins(vec![call("make"), call("make"), call("make"), call("make")]));
         assert!(!spins(vec![call("make"), call("make"), call("ls"), call("make"), call("make")]));
-        assert!(!spins(vec![call(""), call(""), call(""), call("")]));
+        assert!(!spins(vec![call(""), call(""), call(""), call("")]), "such as are meant to be repeated");
+        let read = |arguments: &str| HookStep { mark: None, ..step(ToolBegins, "Read", None, arguments) };
+        assert!(spins(vec![read("/a"), read("/a"), read("/a"), read("/a")]), "one file again and again");
+        assert!(!spins(vec![read("/a"), read("/b"), read("/a"), read("/b")]));
+        let ended = |arguments: &str| HookStep { kind: HookStepKind::ToolEnds, ..read(arguments) };
+        assert!(spins(vec![ended("/a"), ended("/a"), ended("/a"), ended("/a")]), "no hook before it");
+        let both = [read("/a"), ended("/a"), read("/a"), ended("/a")];
+        assert!(!spins(both.to_vec()), "two calls");
         let again = step(PromptTaken, "", None, "again");
         assert!(!spins(vec![call("make"), call("make"), again, call("make"), call("make")]));
         let of = |by: &str| HookStep { by: Some(by.to_string()), ..call("git status") };

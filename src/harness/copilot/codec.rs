@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::domain::hook::{HookEvent, HookMoment, SessionEnd, ToolOutcome, ToolUse};
 use crate::harness::hook_codec::claude_payload::ClaudePayload;
 use crate::harness::hook_codec::lenient_json::{Maybe, Object};
-use crate::harness::hook_codec::tool_input::{ToolCommand, ToolInput, ToolTouches};
+use crate::harness::hook_codec::tool_input::{ToolArguments, ToolCommand, ToolInput, ToolTouches};
 use crate::harness::hook_codec::tool_outcome::{self, TextExcerpt, ToolReport};
 use crate::harness::hook_codec::{AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json, session};
 
@@ -20,9 +20,9 @@ struct CamelPayload {
     cwd: Maybe<String>,
     prompt: Maybe<String>,
     tool_name: Maybe<String>,
-    tool_args: Maybe<ToolInput>,
+    tool_args: ToolArguments,
     /// The name of `tool_args` when the user is asked for permission.
-    tool_input: Maybe<ToolInput>,
+    tool_input: ToolArguments,
     tool_result: Object<ToolResult>,
 }
 
@@ -101,11 +101,13 @@ fn is_pascal(event: &str) -> bool {
     event.starts_with(|first: char| first.is_ascii_uppercase())
 }
 
-fn tool_use(tool: Maybe<String>, args: Maybe<ToolInput>) -> ToolUse {
+fn tool_use(tool: Maybe<String>, args: ToolArguments) -> ToolUse {
     let tool = tool.0.unwrap_or_default();
-    let touch = touch(&tool, args.0.unwrap_or_default());
+    let input = args.0.unwrap_or_default();
+    let arguments = input.mark(&tool);
+    let touch = touch(&tool, input);
     let ToolTouches { edits, reads, command, .. } = touch;
-    ToolUse { tool, edits, reads, command, ..ToolUse::default() }
+    ToolUse { tool, edits, reads, command, arguments, ..ToolUse::default() }
 }
 
 /// With Claude Code's event names, `Edit` is `edit` or `apply_patch`, and `Write` is `create`.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::lenient_json::{Maybe, Object};
 use super::session;
-use super::tool_input::{ToolInput, ToolTouches};
+use super::tool_input::{ToolArguments, ToolInput, ToolTouches};
 use super::tool_outcome::{ReportEvent, TextExcerpt, ToolReport};
 use crate::domain::hook::{HookEvent, HookMoment, PermissionMode, SessionEnd, ToolOutcome, ToolUse};
 
@@ -36,7 +36,7 @@ pub struct ClaudePayload {
     reason: Maybe<String>,
     tool_name: Maybe<String>,
     tool_use_id: Maybe<String>,
-    tool_input: Maybe<ToolInput>,
+    tool_input: ToolArguments,
     tool_response: Object<ToolResponse>,
     duration_ms: Maybe<u64>,
     /// Why a tool failed.
@@ -137,7 +137,9 @@ impl ClaudePayload {
 
     pub fn tool_use(&mut self, read: fn(&str, ToolInput) -> ToolTouches) -> ToolUse {
         let tool = self.tool_name.0.take().unwrap_or_default();
-        let touch = read(&tool, self.tool_input.0.take().unwrap_or_default());
+        let input = self.tool_input.0.take().unwrap_or_default();
+        let arguments = input.mark(&tool);
+        let touch = read(&tool, input);
         self.cwd.0 = touch.cwd(self.cwd.0.take());
         self.in_background = touch.in_background;
         let changed = self.tool_response.0.bash_edit_diff.0.changed_files.0.take();
@@ -147,6 +149,7 @@ impl ClaudePayload {
             edits: touch.edits,
             reads: touch.reads,
             command: touch.command,
+            arguments,
             changed: changed.map(|files| files.into_iter().filter(|file| !file.is_empty()).collect()),
             duration_ms: self.duration_ms.0,
             is_users_decision: touch.is_users_decision,

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess};
+use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use super::lenient_json::{self, Keep, Maybe};
 use crate::domain::patch::apply_patch_paths;
+use crate::domain::screens::HookStep;
 
 /// The fields that say what a tool touches. Each codec decides which of them it uses.
 #[derive(Debug, Default, Deserialize)]
@@ -34,7 +36,19 @@ pub struct ToolInput {
     old_string: Option<IgnoredAny>,
     new_string: Option<IgnoredAny>,
     edits: Option<IgnoredAny>,
+    /// A hash of the whole input, as it came.
+    #[serde(skip)]
+    mark: Option<String>,
 }
+
+/// The input of a tool, with a hash of all of it. A payload may have none, or something that is not one.
+#[derive(Debug, Default)]
+pub struct ToolArguments(pub Option<ToolInput>);
+
+/// Parts of the names of tools that ask how something goes on, or wait for it: they are meant to be called again with the
+/// same arguments.
+const POLLING: [&str; 9] =
+    ["output", "wait", "poll", "sleep", "status", "progress", "read_bash", "read_agent", "write_stdin"];
 
 /// The files and the command that a tool touches.
 #[derive(Debug, Default)]
@@ -61,6 +75,22 @@ impl ToolInput {
     /// Whether it has a field that only an edit has.
     pub fn writes(&self) -> bool {
         [self.content, self.old_string, self.new_string, self.edits].iter().any(Option::is_some)
+    }
+
+    /// Recognises a call of the same tool with the same arguments; `None` for a tool that is meant to be called so.
+    pub fn mark(&self, tool: &str) -> Option<String> {
+        let tool = tool.to_lowercase();
+        self.mark.clone().filter(|_| !POLLING.iter().any(|part| tool.contains(part)))
+    }
+}
+
+/// Its text is read first, and then what it says: a harness writes the same arguments in the same way.
+impl<'de> Deserialize<'de> for ToolArguments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let Maybe(input) = serde_json::from_str::<Maybe<ToolInput>>(raw.get()).map_err(D::Error::custom)?;
+        let mark = Some(HookStep::arguments_mark(raw.get()));
+        Ok(Self(input.map(|input| ToolInput { mark, ..input })))
     }
 }
 
@@ -177,6 +207,22 @@ mod tests {
         assert_eq!(line(&["bash", "-c"]), "bash -c");
         assert_eq!(line(&["git", "commit", "-m", "it's", "", "$x"]), r"git commit -m 'it'\''s' '' '$x'");
         assert_eq!(line(&[]), "");
+    }
+
+    #[test]
+    fn the_same_arguments_have_the_same_mark() {
+        let mark = |tool: &str, json: &str| {
+            let ToolArguments(input) = serde_json::from_str(json).unwrap();
+            input.unwrap_or_default().mark(tool)
+        };
+        let read = r#"{"file_path":"/a","offset":1}"#;
+        assert_eq!(mark("Read", read).unwrap().len(), 16);
+        assert_eq!(mark("Read", read), mark("Read", read));
+        assert_ne!(mark("Read", read), mark("Read", r#"{"file_path":"/a","offset":2}"#));
+        let edit = |new: &str| mark("Edit", &format!(r#"{{"old_string":"a","new_string":"{new}"}}"#));
+        assert_ne!(edit("b"), edit(" b"), "blanks are text");
+        assert_eq!(mark("BashOutput", r#"{"bash_id":"1"}"#), None, "it is meant to be called again");
+        assert_eq!(mark("Read", "7"), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::domain::hook::{HookEvent, HookMoment, SessionEnd, ToolOutcome, ToolUse};
 use crate::harness::hook_codec::lenient_json::{Maybe, Object};
-use crate::harness::hook_codec::tool_input::{ToolInput, ToolTouches};
+use crate::harness::hook_codec::tool_input::{ToolArguments, ToolInput, ToolTouches};
 use crate::harness::hook_codec::tool_outcome::{self, TextExcerpt};
 use crate::harness::hook_codec::{AcceptedAnswers, DecodeError, HookCodec, answers, lenient_json, session};
 
@@ -20,7 +20,7 @@ struct KimiPayload {
     prompt: Maybe<Vec<Object<PromptPart>>>,
     tool_name: Maybe<String>,
     tool_call_id: Maybe<String>,
-    tool_input: Maybe<ToolInput>,
+    tool_input: ToolArguments,
     error: Object<ToolError>,
     #[serde(skip)]
     in_background: bool,
@@ -103,11 +103,14 @@ impl KimiPayload {
 
     fn tool_use(&mut self) -> ToolUse {
         let tool = self.tool_name.0.take().unwrap_or_default();
-        let touch = touch(&tool, self.tool_input.0.take().unwrap_or_default());
+        let input = self.tool_input.0.take().unwrap_or_default();
+        let arguments = input.mark(&tool);
+        let touch = touch(&tool, input);
         self.cwd.0 = touch.cwd(self.cwd.0.take());
         self.in_background = touch.in_background;
         let ToolTouches { edits, reads, command, .. } = touch;
-        ToolUse { tool, call: self.tool_call_id.0.take(), edits, reads, command, ..ToolUse::default() }
+        let call = self.tool_call_id.0.take();
+        ToolUse { tool, call, edits, reads, command, arguments, ..ToolUse::default() }
     }
 
     fn used(&mut self, is_failure: bool) -> ToolUse {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::domain::hook::{HookEvent, HookMoment, PermissionMode, SessionEnd, ToolOutcome, ToolUse};
 use crate::harness::hook_codec::lenient_json::{Maybe, Object};
-use crate::harness::hook_codec::tool_input::{ToolInput, ToolTouches};
+use crate::harness::hook_codec::tool_input::{ToolArguments, ToolInput, ToolTouches};
 use crate::harness::hook_codec::{
     AcceptedAnswers, DecodeError, HookCodec, lenient_json, plugin_answers, session,
 };
@@ -37,14 +37,14 @@ struct Input {
     call_id: Maybe<String>,
     tool: Maybe<String>,
     /// Set after the tool.
-    args: Maybe<ToolInput>,
+    args: ToolArguments,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Output {
     /// Set before the tool.
-    args: Maybe<ToolInput>,
+    args: ToolArguments,
     /// Set after the tool.
     metadata: Object<Metadata>,
     message: Object<OpencodeMessage>,
@@ -180,11 +180,13 @@ impl OpencodePayload {
 
     fn tool_use(&mut self, args: Option<ToolInput>) -> ToolUse {
         let tool = self.input.0.tool.0.take().unwrap_or_default();
-        let touch = touch(&tool, args.unwrap_or_default());
+        let input = args.unwrap_or_default();
+        let arguments = input.mark(&tool);
+        let touch = touch(&tool, input);
         self.cwd.0 = touch.cwd(self.cwd.0.take());
         let call = self.input.0.call_id.0.take();
         let ToolTouches { edits, reads, command, .. } = touch;
-        ToolUse { tool, call, edits, reads, command, ..ToolUse::default() }
+        ToolUse { tool, call, edits, reads, command, arguments, ..ToolUse::default() }
     }
 
     fn prompt(&mut self) -> String {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::domain::hook::{HookEvent, HookMoment, SessionEnd, ToolOutcome, ToolUse};
 use crate::harness::hook_codec::lenient_json::{Maybe, Object};
-use crate::harness::hook_codec::tool_input::{ToolInput, ToolTouches};
+use crate::harness::hook_codec::tool_input::{ToolArguments, ToolInput, ToolTouches};
 use crate::harness::hook_codec::tool_outcome::{self, TextExcerpt, ToolReport};
 use crate::harness::hook_codec::{
     AcceptedAnswers, DecodeError, HookCodec, lenient_json, plugin_answers, session,
@@ -27,7 +27,7 @@ struct PiEvent {
     prompt: Maybe<String>,
     tool_name: Maybe<String>,
     tool_call_id: Maybe<String>,
-    input: Maybe<ToolInput>,
+    input: ToolArguments,
     is_error: Maybe<bool>,
     content: Maybe<Vec<Object<Content>>>,
     /// Tokens since the last event, summed by our extension.
@@ -107,10 +107,12 @@ impl PiEvent {
 
     fn tool_use(self) -> ToolUse {
         let tool = self.tool_name.0.unwrap_or_default();
-        let touch = touch(&tool, self.input.0.unwrap_or_default());
+        let input = self.input.0.unwrap_or_default();
+        let arguments = input.mark(&tool);
+        let touch = touch(&tool, input);
         let call = self.tool_call_id.0;
         let ToolTouches { edits, reads, command, .. } = touch;
-        ToolUse { tool, call, edits, reads, command, ..ToolUse::default() }
+        ToolUse { tool, call, edits, reads, command, arguments, ..ToolUse::default() }
     }
 
     fn used(mut self) -> ToolUse {

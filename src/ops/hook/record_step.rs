@@ -8,6 +8,7 @@ use crate::ops::error::CommandError;
 use crate::store::{Mesh, SessionState};
 use crate::sys::clock;
 
+use super::planned_changes::may_ask_for_mail;
 use super::{HookCall, HookRun};
 
 impl HookRun<'_> {
@@ -73,10 +74,39 @@ fn step_of(kind: HookStepKind, tool: &ToolUse) -> HookStep {
         tool: Some(tool.tool.clone()),
         call: tool.call.clone(),
         mark: tool.command.as_deref().map(HookStep::mark_of),
+        arguments: arguments_of(tool),
         work: Some(work),
         result: tool.outcome.map(|outcome| {
             HookStep::result_of(&format!("{outcome:?}"), tool.output.as_deref().unwrap_or_default())
         }),
         ..HookStep::new(clock::now(), kind)
+    }
+}
+
+/// What the call is recognised by if it is repeated: of a command, the command itself, because other arguments only describe
+/// it. Whoever asks for mail does so again and again.
+fn arguments_of(tool: &ToolUse) -> Option<String> {
+    if may_ask_for_mail(tool) {
+        return None;
+    }
+    tool.command.as_deref().map(HookStep::mark_of).or_else(|| tool.arguments.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_ask_for_mail_are_not_compared() {
+        let command = |line: &str| ToolUse { command: Some(line.to_string()), ..ToolUse::default() };
+        let named = |tool: &str| ToolUse {
+            tool: tool.to_string(),
+            arguments: Some("0123456789abcdef".to_string()),
+            ..ToolUse::default()
+        };
+        assert_eq!(arguments_of(&command("make  test")), arguments_of(&command("make test")));
+        assert_eq!(arguments_of(&named("Read")).as_deref(), Some("0123456789abcdef"));
+        assert_eq!(arguments_of(&named("mcp__ravenry__receive")), None);
+        assert_eq!(arguments_of(&command("msg wait --for Bob --until idle")), None);
     }
 }

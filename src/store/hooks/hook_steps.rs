@@ -4,7 +4,7 @@
 //! hooks/<session>.steps   {"at":1794700676113,"step":"before","tool":"Bash","call":"toolu_1","mark":"0c1d…","work":"build"}
 //! ```
 //!
-//! Prompts and commands are there as hashes only. Several hooks of one session run at once, so each appends its line
+//! Prompts, commands and arguments (`args`) are there as hashes only. Several hooks of one session run at once, so each appends its line
 //! under the lock of the file; one that finds it longer than `LONG` keeps the newer half.
 
 use std::time::Duration;
@@ -37,6 +37,8 @@ struct StepLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mark: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    args: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     work: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     result: Option<String>,
@@ -53,6 +55,7 @@ impl StepLine {
             tool: step.tool.as_ref().map(short),
             call: step.call.as_ref().map(short),
             mark: step.mark.clone(),
+            args: step.arguments.clone(),
             work: step.work.map(|work| work.name().to_string()),
             result: step.result.clone(),
             by: step.by.clone(),
@@ -66,6 +69,7 @@ impl StepLine {
             tool: self.tool,
             call: self.call,
             mark: self.mark,
+            arguments: self.args,
             work: self.work.as_deref().and_then(WatchedWork::of_name),
             result: self.result,
             by: self.by,
@@ -119,6 +123,7 @@ mod tests {
             tool: Some("Bash".to_string()),
             call: Some(call),
             mark: Some(HookStep::mark_of("make")),
+            arguments: Some(HookStep::arguments_mark("make")),
             work: Some(WatchedWork::TestsOrBuild),
             by: Some(HookStep::mark_of("a subagent")),
             ..HookStep::new(Timestamp::from_millisecond(at).unwrap(), HookStepKind::ToolBegins)

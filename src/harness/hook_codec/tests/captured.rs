@@ -102,12 +102,13 @@ fn shown(event: &HookEvent) -> String {
     line("moment", Some(moment));
     if let Some(tool_use) = tool {
         let ToolUse { tool, call, edits, reads, command, changed, duration_ms, outcome, .. } = tool_use;
-        let ToolUse { output, is_users_decision, was_interrupted, .. } = tool_use;
+        let ToolUse { output, arguments, is_users_decision, was_interrupted, .. } = tool_use;
         line("tool", Some(tool.clone()));
         line("call", call.clone());
         line("edits", (!edits.is_empty()).then(|| edits.join(" | ")));
         line("reads", (!reads.is_empty()).then(|| reads.join(" | ")));
         line("command", command.clone());
+        line("arguments", arguments.clone());
         line("changed", changed.as_ref().map(|changed| changed.join(" | ")));
         line("duration", duration_ms.map(|duration| format!("{duration} ms")));
         line("outcome", outcome.map(|outcome| format!("{outcome:?}")));
