@@ -86,10 +86,13 @@ pub use runs::draining::DrainingMark;
 pub use runs::ledger::{LedgerList, StopOrder, StopUrgency};
 pub use runs::limits::{HarnessLimit, HarnessLimits};
 pub use runs::modes::RecordedMode;
-pub use runs::order::{OrderedAnswer, OrderedProgram, PaneOrder, RunOrder, TaskOrder, WorktreeOrder};
+pub use runs::order::{
+    OrderedAnswer, OrderedProgram, PaneOrder, ReviewOrder, RunOrder, TaskOrder, WorktreeOrder,
+};
 pub use runs::outside::OutsideChange;
 pub use runs::questions::{AskedQuestion, QuestionAnswer};
 pub use runs::queue::{QueuePlace, RunQueue};
+pub use runs::review_keys::review_in;
 pub use runs::slots::{HeldSlot, RunSlots};
 pub use runs::turns::{AnnouncedPrompt, WorkerTurns};
 pub use runs::work_record::{WorkRecord, WorkStage};

@@ -6,6 +6,7 @@ use super::grant::Grant;
 use super::id::RunId;
 use super::pane::{RunDialog, RunPane};
 use super::question::RunQuestion;
+use super::review::RunReview;
 use super::state::RunState;
 use super::usage::{Cost, Usage};
 use crate::domain::{AgentName, RecordedProcess, SessionId};
@@ -72,6 +73,10 @@ pub struct Run {
     pub reserve: Vec<String>,
     /// The task of a spec that is claimed for its worker.
     pub claim: Option<RunClaim>,
+    /// What a reviewer thinks of its work.
+    pub review: Option<RunReview>,
+    /// The run whose work it reviews.
+    pub reviews: Option<RunId>,
 }
 
 #[cfg(test)]
@@ -115,6 +120,8 @@ impl Run {
             prompt: String::new(),
             reserve: Vec::new(),
             claim: None,
+            review: None,
+            reviews: None,
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::runs::{EarlierRun, GrantKind, Granter, MicroUsd, Run, RunPane, RunQuestion, Usage};
+use crate::domain::runs::{
+    EarlierRun, GrantKind, Granter, MicroUsd, ReviewFinding, ReviewOutcome, Run, RunPane, RunQuestion,
+    RunReview, Usage,
+};
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::store::iso;
 
@@ -22,7 +25,7 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         Some(EarlierRun::Resumed(id)) => (None, Some(id.as_str())),
         None => (None, None),
     };
-    json!({
+    let mut keys = json!({
         "id": run.id.as_str(),
         "state": run.state.name(),
         "supervisorPid": run.owner.pid().get(),
@@ -60,6 +63,27 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
         "until": run.until.map(iso),
         "reserve": run.reserve,
         "claim": run.claim.as_ref().map(|claim| json!({"task": claim.task, "spec": claim.spec, "number": claim.number})),
+    });
+    // The macro takes only so many keys.
+    keys["review"] = run.review.as_ref().map(review).into();
+    keys["reviews"] = run.reviews.as_ref().map(ToString::to_string).into();
+    keys
+}
+
+/// What a reviewer thinks of it, or why nobody does.
+fn review(review: &RunReview) -> Value {
+    let (verdict, reason) = match &review.outcome {
+        ReviewOutcome::Given(given) => (Some(given.verdict.name()), None),
+        ReviewOutcome::Missing(why) => (None, Some(why)),
+    };
+    let finding =
+        |finding: &ReviewFinding| json!({"file": finding.file, "line": finding.line, "text": finding.text});
+    json!({
+        "profile": review.profile,
+        "run": review.run.as_ref().map(ToString::to_string),
+        "verdict": verdict,
+        "findings": review.findings().iter().map(finding).collect::<Vec<Value>>(),
+        "reason": reason,
     })
 }
 

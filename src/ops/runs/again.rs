@@ -147,6 +147,7 @@ fn request(run: &Run, order: &RunOrder) -> Result<RunRequest, CommandError> {
             true | false => TerminalWish::Report,
         }),
         claims: claims(run, order),
+        is_review: run.reviews.is_some(),
     })
 }
 

@@ -38,6 +38,7 @@ pub mod plan;
 pub mod pr;
 mod progress_watch;
 mod reserved_gate;
+mod review;
 mod run_events;
 mod session_spending;
 pub(in crate::ops) mod settle;

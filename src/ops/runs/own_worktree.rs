@@ -49,8 +49,8 @@ impl Supervisor<'_> {
         self.work.as_ref()?.is_changed()
     }
 
-    /// Commits the work, however the run ended, and frees the directory.
-    pub(super) fn put_work_away(&mut self, finish: &mut RunFinish) {
+    /// Commits the work, however the run ended.
+    pub(super) fn save_work(&mut self, finish: &mut RunFinish) {
         let Some(mut work) = self.work.take() else { return };
         // Whoever looks does not see it; that is no reason not to save the work.
         drop(self.do_now("saving its work"));
@@ -66,13 +66,19 @@ impl Supervisor<'_> {
             }
             return;
         }
+        self.run.branch = work.record.branch.clone();
+        self.run.changed = Some(work.record.changed.clone());
+        self.run.saved = work.record.saved.clone();
+        self.work = Some(work);
+    }
+
+    /// Frees the directory of work that is saved.
+    pub(super) fn free_work(&mut self) {
+        let Some(mut work) = self.work.take() else { return };
         let teardown = self.order.worktree.clone().unwrap_or_default().teardown;
         if let Err(error) = work.free(&self.run, &teardown, self.run.slot) {
             self.op.warn(format!("the worktree of run {} was not removed: {error}", self.run.id));
         }
-        self.run.branch = work.record.branch.clone();
-        self.run.changed = Some(work.record.changed.clone());
-        self.run.saved = work.record.saved.clone();
     }
 
     /// Gives back the task that the worker did not complete, with the reason.
@@ -98,7 +104,7 @@ impl Supervisor<'_> {
         }
     }
 
-    fn do_now(&mut self, what: &str) -> Result<(), CommandError> {
+    pub(super) fn do_now(&mut self, what: &str) -> Result<(), CommandError> {
         self.run.doing = Some(what.to_string());
         Ok(self.mesh.runs().put(&self.run)?)
     }

@@ -13,7 +13,7 @@ use crate::harness::worker::{WorkerAdapter, WorkerHooks};
 use crate::harness::{self, HarnessSupport};
 use crate::store::worker_files::{self, LoadedWorkers, RunPlace, UntrustedFile};
 use crate::store::{
-    OrderedAnswer, OrderedProgram, PaneOrder, ProbeCache, RunOrder, TaskOrder, WorktreeOrder,
+    OrderedAnswer, OrderedProgram, PaneOrder, ProbeCache, ReviewOrder, RunOrder, TaskOrder, WorktreeOrder,
 };
 use crate::sys::git::run_tree::WantedFiles;
 use crate::sys::program;
@@ -61,10 +61,15 @@ pub struct RunRequest {
     pub terminal: Option<TerminalWish>,
     /// The task of a spec that is to be claimed for it, and the spec; `None`: that of whoever asks.
     pub claims: Option<(String, Option<String>)>,
+    /// Whether it is to review what another run did. It is not reviewed itself.
+    pub is_review: bool,
 }
 
 /// The longest task that a harness takes as an argument. The system's own limit is 128 KiB.
 const MOST_ARGUMENT: usize = 100_000;
+
+/// How long a reviewer may take whose profile does not say so.
+const REVIEW_SECONDS: u64 = 30 * 60;
 
 /// The run that was asked for, if there is such a profile and its program is there.
 pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
@@ -78,7 +83,8 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
     if let Some(error) = problems_error(&loaded) {
         return Err(error);
     }
-    loaded.warnings.iter().for_each(|warning| op.warn(warning));
+    // Whoever is reviewed was told of them.
+    loaded.warnings.iter().filter(|_| !request.is_review).for_each(|warning| op.warn(warning));
     let profile = profile(&loaded, &request.profile)?;
     let has_worktree = request.isolation.unwrap_or(profile.isolation) == Isolation::Worktree;
     let place = if has_worktree { RunPlace::OwnWorktree } else { RunPlace::ParentTree };
@@ -112,7 +118,10 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
             }
         });
     }
+    let reviewer = profile.review.as_deref().filter(|_| !request.is_review);
+    let review = reviewer.map(|reviewer| review_order(op, &root, reviewer));
     let order = RunOrder {
+        review,
         reserve,
         task: claimed.map(|task| TaskOrder { spec: task.spec, file: task.file, id: task.id }),
         is_to_wait: request.is_to_wait,
@@ -135,7 +144,32 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
         pane,
     };
     let harness = harness.map(|harness| harness.name().to_string());
-    Ok(NewRun { task: request.task, profile: profile.name, harness, version, root, earlier: None, order })
+    let (task, profile) = (request.task, profile.name);
+    Ok(NewRun { task, profile, harness, version, root, earlier: None, reviews: None, order })
+}
+
+/// Who is to review the work, as that can be told now. It only reads, in the directory of the work.
+fn review_order(op: &Op, root: &Path, reviewer: &str) -> ReviewOrder {
+    let request = RunRequest {
+        profile: reviewer.to_string(),
+        // What it is told is known at the end of the work.
+        task: "review".to_string(),
+        root: Some(root.to_path_buf()),
+        isolation: Some(Isolation::None),
+        is_review: true,
+        ..RunRequest::default()
+    };
+    match plan(op, request) {
+        Ok(NewRun { profile, harness, version, order, .. }) => {
+            let timeout_seconds = order.timeout_seconds.or(Some(REVIEW_SECONDS));
+            let order = Box::new(RunOrder { is_to_write: false, timeout_seconds, ..order });
+            ReviewOrder::Planned { profile, harness, version, order }
+        }
+        Err(error) => {
+            op.warn(format!("`{reviewer}` can't review the work of this run: {}", error.message));
+            ReviewOrder::Impossible { profile: reviewer.to_string(), why: error.message }
+        }
+    }
 }
 
 /// The tmux server for the worker, if it can have a window there.

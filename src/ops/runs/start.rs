@@ -47,6 +47,8 @@ pub struct NewRun {
     pub root: PathBuf,
     /// The run that it repeats or continues.
     pub earlier: Option<EarlierRun>,
+    /// The run whose work it reviews: that one asks for it.
+    pub reviews: Option<RunId>,
     pub order: RunOrder,
 }
 
@@ -292,7 +294,12 @@ fn gate_answers(
 
 /// The run as it will be written first, if the gates that don't wait say yes.
 fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
-    let parent = parent(op, mesh)?;
+    let parent = match &new.reviews {
+        Some(reviewed) => {
+            RunParent { run: Some(reviewed.clone()), is_run_proven: true, ..RunParent::default() }
+        }
+        None => parent(op, mesh)?,
+    };
     let prompt = prompt_hash(new);
     check_draining(mesh)?;
     mode_gate::check(op, mesh, &new.root, (&new.profile, &new.order))?;
@@ -343,6 +350,8 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
         prompt,
         reserve: new.order.reserve.clone(),
         claim: claim_of(mesh, new)?,
+        review: None,
+        reviews: new.reviews.clone(),
     })
 }
 

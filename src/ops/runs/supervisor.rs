@@ -127,7 +127,7 @@ impl Supervisor<'_> {
         end_leftovers(&self.run.id);
         self.give_task_back(&finish);
         self.let_worker_leave();
-        self.put_work_away(&mut finish);
+        self.save_work(&mut finish);
         let RunFinish { state, reason, result, usage } = finish;
         if let Some((usage, cost)) = usage {
             (self.run.usage, self.run.cost) = (usage, cost);
@@ -142,6 +142,10 @@ impl Supervisor<'_> {
             }
         }
         self.run.result = result.map(|text| cut(text, MOST_RESULT));
+        if state == Some(RunState::Done) {
+            self.review();
+        }
+        self.free_work();
         self.run.ended_at = Some(clock::now());
         self.run.doing = None;
         self.run.until = None;

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::domain::runs::{Cost, Run, RunParent, RunQuestion};
+use crate::domain::runs::{
+    Cost, ReviewFinding, ReviewOutcome, Run, RunParent, RunQuestion, RunReview, RunState,
+};
 use crate::domain::{Agent, Notice, PeerText};
 use crate::store::{Census, Mesh, WorkRecord};
 
+use super::list::as_it_is;
 use super::tell::{AnswerChoice, above, answer_command};
 
 use crate::ops::effects::Op;
@@ -19,11 +22,19 @@ const MOST_PATHS: usize = 10;
 
 /// How many lines of a worker's screen are told.
 const MOST_SCREEN_LINES: usize = 30;
+/// How many findings of a reviewer are told.
+const MOST_FINDINGS: usize = 20;
 /// How many files outside of its tree are told.
 const MOST_OUTSIDE: usize = 10;
 
 /// Tells the parent; if it is gone, its own parent. If nobody is left, the ledger has it.
 pub(super) fn tell_end(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
+    // Whoever asked for the reviewed run is told of its end, with the review, if its supervisor lives.
+    if let Some(reviewed) = run.reviews.as_ref().map(|id| mesh.runs().get(id)).transpose()?.flatten()
+        && as_it_is(mesh, reviewed).state != RunState::Interrupted
+    {
+        return Ok(());
+    }
     let Some(parent) = parent(mesh, &run.parent)? else { return Ok(()) };
     // What can't be read is not told; the ledger has it.
     let work = mesh.runs().work(&run.id).ok().flatten();
@@ -106,7 +117,7 @@ pub(super) fn tell_finding(
              between, and nothing that it started is at work.",
         ),
         WorkerFinding::SameCall => {
-            notice.say(" repeats itself: it has given the same command four times in a row.")
+            notice.say(" repeats itself: it has called the same tool with the same arguments four times in a row.")
         }
         WorkerFinding::NoProgress => {
             notice.say(" has ended ten turns without a new write or another test result.")
@@ -220,7 +231,37 @@ fn end_notice(run: &Run, work: Option<&WorkRecord>) -> Notice {
     if let Some(work) = work.filter(|work| work.tip.is_some()) {
         notice = tell_work(notice, run, work);
     }
+    if let Some(review) = &run.review {
+        notice = tell_review(notice, review);
+    }
     tell_words(notice, run)
+}
+
+/// What a reviewer thinks of it, in the reviewer's words.
+fn tell_review(mut notice: Notice, review: &RunReview) -> Notice {
+    let profile = PeerText::new(&review.profile);
+    notice = match &review.outcome {
+        ReviewOutcome::Given(given) => {
+            let verdict = PeerText::new(given.verdict.name());
+            notice.say(" The verdict of ").code(&profile).say(" is ").code(&verdict)
+        }
+        ReviewOutcome::Missing(why) => {
+            notice.say(" It was not reviewed by ").code(&profile).say(": ").quote(&PeerText::new(why))
+        }
+    };
+    if let Some(run) = &review.run {
+        notice = notice.say(" (run ").code(&PeerText::new(run.as_str())).say(")");
+    }
+    let findings = review.findings();
+    if findings.is_empty() {
+        return notice.say(".");
+    }
+    let shown: Vec<String> = findings.iter().take(MOST_FINDINGS).map(ReviewFinding::sentence).collect();
+    notice = notice.say(". Its findings:").quoted_lines(&PeerText::new(shown.join("\n")));
+    match findings.len() - shown.len() {
+        0 => notice.say("\n"),
+        more => notice.say("\nAnd ").number(more).say(" more, which the run's record has.\n"),
+    }
 }
 
 /// What its worker said last.

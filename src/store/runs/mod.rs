@@ -33,6 +33,7 @@ mod pane_keys;
 mod place;
 pub mod questions;
 pub mod queue;
+pub mod review_keys;
 mod run_file;
 pub mod slots;
 pub mod turns;

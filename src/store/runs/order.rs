@@ -52,6 +52,19 @@ pub struct RunOrder {
     /// The tmux session in which its worker gets a window; `None`: it has no terminal.
     #[serde(default)]
     pub pane: Option<PaneOrder>,
+    /// Who reviews what it did; `None`: nobody.
+    #[serde(default)]
+    pub review: Option<ReviewOrder>,
+}
+
+/// Who reviews what a run did. It is decided before the run starts: its worker could change the profiles of the project.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewOrder {
+    /// A run of this profile.
+    Planned { profile: String, harness: Option<String>, version: Option<String>, order: Box<RunOrder> },
+    /// Nobody, for this reason.
+    Impossible { profile: String, why: String },
 }
 
 /// Where the worker of a run gets a window.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pane_keys::{DialogKeys, PaneKeys};
 use super::questions::QuestionKeys;
+use super::review_keys::ReviewKeys;
 use crate::domain::runs::{
     Cost, EarlierRun, Grant, GrantShare, Granter, MicroUsd, Run, RunClaim, RunId, RunParent, RunState, Usage,
 };
@@ -80,6 +81,10 @@ struct RunKeys {
     reserve: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     claim: Option<ClaimKeys>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    review: Option<ReviewKeys>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reviews: Option<String>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -182,6 +187,8 @@ pub(super) fn bytes(run: &Run) -> Vec<u8> {
         prompt: run.prompt.clone(),
         reserve: run.reserve.clone(),
         claim: run.claim.clone().map(|RunClaim { spec, task, number }| ClaimKeys { spec, task, number }),
+        review: run.review.as_ref().map(ReviewKeys::of),
+        reviews: run.reviews.as_ref().map(ToString::to_string),
     })
 }
 
@@ -262,13 +269,17 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
         prompt: keys.prompt,
         reserve: keys.reserve,
         claim: keys.claim.map(|ClaimKeys { spec, task, number }| RunClaim { spec, task, number }),
+        review: keys.review.map(ReviewKeys::review).transpose()?,
+        reviews: keys.reviews.as_deref().map(RunId::new).transpose()?,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::runs::{RunDialog, RunPane};
+    use crate::domain::runs::{
+        Review, ReviewFinding, ReviewOutcome, ReviewVerdict, RunDialog, RunPane, RunReview,
+    };
     use crate::sys::process;
 
     #[test]
@@ -332,6 +343,19 @@ mod tests {
             prompt: "0".to_string(),
             reserve: vec!["src/*.rs".to_string()],
             claim: Some(RunClaim { spec: "/s.md".to_string(), task: "T-1".to_string(), number: Some(3) }),
+            review: Some(RunReview {
+                profile: "reviewer".to_string(),
+                run: Some(RunId::from_random(10)),
+                outcome: ReviewOutcome::Given(Review {
+                    verdict: ReviewVerdict::Rework,
+                    findings: vec![ReviewFinding {
+                        file: Some("a".to_string()),
+                        line: None,
+                        text: "b".to_string(),
+                    }],
+                }),
+            }),
+            reviews: Some(RunId::from_random(11)),
             ..Run::queued(RunId::from_random(7))
         };
         let read = parse(&bytes(&run)).unwrap();

@@ -13,6 +13,7 @@ mod limits;
 mod modes;
 mod questions;
 mod queue;
+mod reviews;
 pub mod worktrees;
 
 use std::fs;

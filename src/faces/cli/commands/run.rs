@@ -378,6 +378,12 @@ impl Report for RunReport {
             parts.extend(run.reason.clone());
         }
         page.line(style::dim(&format!("— {}", parts.join(" · "))));
+        if let Some(review) = &run.review {
+            page.line(format!("  review: {}", escape_invisible(&review.summary())));
+            for finding in review.findings() {
+                page.line(format!("    {}", escape_invisible(&finding.sentence())));
+            }
+        }
         if let Some(changed) = run.changed.as_deref().filter(|changed| !changed.is_empty()) {
             let count = changed.len();
             let files = if count == 1 { "1 file".to_string() } else { format!("{count} files") };

@@ -52,6 +52,7 @@ impl Report for RunPage {
         if let Some((name, id)) = earlier {
             line(page, name, Some(id));
         }
+        line(page, "reviews", run.reviews.as_ref().map(|id| format!("run {id}")));
         line(page, "in", Some(run.root.clone()));
         line(page, "for", run.project.clone());
         line(page, "reserves", (!run.reserve.is_empty()).then(|| run.reserve.join(", ")));
@@ -91,6 +92,10 @@ impl Report for RunPage {
         };
         line(page, "cost", Some(cost).filter(|_| run.state.is_final()));
         line(page, "granted", granted_text(run));
+        if let Some(review) = &run.review {
+            line(page, "review", Some(review.summary()));
+            review.findings().iter().for_each(|finding| line(page, "", Some(finding.sentence())));
+        }
         page.line("");
         page.line(style::dim("Task:"));
         page.foreign_text(run.task.trim_end());
