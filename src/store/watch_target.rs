@@ -50,9 +50,7 @@ impl Mesh {
             let name = path.file_name().map(OsStr::as_encoded_bytes).unwrap_or_default();
             match path.parent() {
                 Some(dir) if dir == hooks => name.starts_with(own.as_bytes()),
-                Some(dir) if Some(dir) == run.as_deref() => {
-                    name.starts_with(b"run") || [&b"turns.json"[..], b"agent"].contains(&name)
-                }
+                Some(dir) if Some(dir) == run.as_deref() => tells_of_worker(name),
                 _ => true,
             }
         }))
@@ -119,5 +117,22 @@ impl Mesh {
             place == 1 || dir.is_dir()
         });
         Ok(dirs)
+    }
+}
+
+/// Whether a file of a run with this name says how its worker gets on. The supervisor keeps the last screen there too, every
+/// few seconds.
+fn tells_of_worker(name: &[u8]) -> bool {
+    name.starts_with(b"run") || [&b"turns.json"[..], b"agent"].contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_not_woken_by_what_a_supervisor_keeps() {
+        assert!(["run.json", "turns.json", "agent"].iter().all(|name| tells_of_worker(name.as_bytes())));
+        assert!(!["screen.txt", "output", "turns.lock"].iter().any(|name| tells_of_worker(name.as_bytes())));
     }
 }

@@ -123,9 +123,11 @@ fn is_not_shown(task: &str) {
     let (id, worker) = (run["id"].as_str().unwrap(), run["agent"].as_str().unwrap());
     wait_until("the other client has joined", || env.work().join("joined").exists());
     wait_for_run(env, id, "at the end of its turn", |run| run["tmux"]["turns"] == 1);
-    assert!(env.ok(&["look", worker])["screen"].is_string());
+    let seen = env.ok(&["look", worker]);
+    assert_eq!((seen["screen"].is_string(), seen["run"].as_str()), (true, Some(id)), "{seen}");
     let look = env.ok(&["look", "Apart"]);
-    assert!(look["screen"].is_null(), "{look}");
+    // It has the variable of the run, but it is not its worker.
+    assert_eq!((&look["screen"], &look["run"]), (&Value::Null, &Value::Null), "{look}");
     for args in [&["Apart", "go on"][..], &["Apart", "--interrupt"], &["Apart", "--answer", "1"]] {
         assert_eq!(refused(env, args)["kind"], "no_screen", "{args:?}");
     }

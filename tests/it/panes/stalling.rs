@@ -106,7 +106,18 @@ fn a_silent_build_is_not_stuck() {
 
 #[test]
 fn the_same_command_four_times_is_told_once() {
-    let Some(watched) = Watched::start("repeat it") else { return };
+    repeats_itself("repeat it");
+}
+
+/// No hook runs before such a call.
+#[test]
+fn the_same_file_read_four_times_is_told_once() {
+    repeats_itself("reread it");
+}
+
+#[track_caller]
+fn repeats_itself(task: &str) {
+    let Some(watched) = Watched::start(task) else { return };
     let env = &watched.clients.tmux.env;
     let mut told = Vec::new();
     wait_until("the parent is told that it repeats itself", || {

@@ -96,10 +96,13 @@ def take(text):
     if what == "slow":
         while not is_set("go"):
             time.sleep(0.02)
-    if what in ("build", "repeat"):
-        for i in range(4 if what == "repeat" else 1):
+    if what in ("build", "repeat", "reread"):
+        for i in range(1 if what == "build" else 4):
             call = {"tool_name": "Bash", "tool_use_id": "call-%d" % i, "tool_input": {"command": "make " + what}}
-            hook("PreToolUse", **call)
+            if what == "reread":
+                call.update(tool_name="Read", tool_input={"file_path": "/a", "limit": 9})
+            else:
+                hook("PreToolUse", **call)
             while what == "build" and not is_set("go"):
                 time.sleep(0.02)
             hook("PostToolUse", tool_response={"stdout": ""}, **call)
