@@ -68,6 +68,11 @@ impl ScreenTrouble {
         }
     }
 
+    /// Whether its user has to log in.
+    pub fn is_login(&self) -> bool {
+        matches!(self, Self::Login(_))
+    }
+
     /// The same in a sentence of ours. The words are quoted and cut, because others wrote them, and they may be many.
     pub fn sentence(&self) -> String {
         match self.words().trim() {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::runs::{RunId, RunQuestion, RunState};
-use crate::domain::screens::{Dialog, PromptLine, ScreenState};
+use crate::domain::screens::{Dialog, PromptLine, ScreenState, ScreenTrouble};
 use crate::ops::screens::look::LookOutcome;
 use crate::ops::screens::tell::{Told, ToldDialog};
 use crate::ops::screens::wait_for::WaitOutcome;
@@ -17,7 +17,7 @@ pub(in crate::faces) fn look(outcome: &LookOutcome) -> Map<String, Value> {
         PromptLine::Empty | PromptLine::Hidden => None,
     });
     let members = json!({
-        "agent": sight.agent.name.as_str(),
+        "agent": sight.agent.as_ref().map(|agent| agent.name.as_str()),
         "screen": outcome.screen,
         "noScreen": sight.pane.as_ref().err().map(ToString::to_string),
         "state": sight.verdict.state.name(),
@@ -26,6 +26,7 @@ pub(in crate::faces) fn look(outcome: &LookOutcome) -> Map<String, Value> {
         "contextLeft": reading.and_then(|reading| reading.context_left),
         "limitedUntil": reading.and_then(|reading| reading.limited_until.as_deref()),
         "trouble": reading.and_then(|reading| reading.trouble.as_ref()).map(|trouble| trouble.words()),
+        "needsLogin": reading.and_then(|reading| reading.trouble.as_ref()).is_some_and(ScreenTrouble::is_login),
         "draft": draft,
         "run": outcome.run.as_ref().map(|run| run.id.as_str()),
         "yourWorker": outcome.is_callers_worker,

@@ -20,7 +20,7 @@ const MOST_PROCESSES: usize = 2;
 /// version is not known, and if no screen was read.
 pub(super) fn unknown_version(op: &Op, sight: &AgentSight, run: Option<&Run>) -> Option<String> {
     sight.reading.as_ref()?;
-    let agent = &sight.agent;
+    let agent = sight.agent.as_ref()?;
     let version = run.and_then(|run| run.version.clone()).or_else(|| probed_version(op, agent))?;
     if reader_of(agent)?.is_known(&version) {
         return None;

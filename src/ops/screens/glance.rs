@@ -1,21 +1,19 @@
 //! What a person who watches an agent in tmux sees of it: state, place and the end of its screen. Unlike `look`, it is not
 //! remembered, so it does not change what the next look calls new.
 
-use crate::domain::runs::{Run, RunState};
-use crate::domain::screens::{Dialog, ScreenState, ScreenText, ScreenVerdict, VerdictBasis};
+use crate::domain::runs::Run;
+use crate::domain::screens::{Dialog, ScreenText, ScreenVerdict};
 use crate::domain::{Agent, AgentName};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::runs::own_run::run_of_agent;
 use crate::store::Mesh;
-use crate::sys::clock;
 use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane};
 
-use super::agent_pane::{find_pane, is_pane_of_run, pane_of_run, screen_of};
+use super::agent_pane::{find_pane, is_pane_of_run, pane_of_run};
 use super::project_session::tmux_error;
 use super::seat::AgentSeat;
-use super::sight::{NoScreen, reader_of_run, see_in, verdict_with_run};
-use super::watched;
+use super::sight::{AgentSight, NoScreen, see_before_join, see_in, verdict_with_run};
+use super::watched::{self, Watched, check_not_over};
 
 /// The most lines of a screen, and the most characters of one.
 const MOST_LINES: usize = 12;
@@ -38,28 +36,22 @@ pub struct Glance {
 /// Glances at an agent.
 pub fn glance_at_agent(op: &Op, name: &str) -> Result<Glance, CommandError> {
     let mesh = watched::mesh(op, name)?;
-    let watched = watched::find(op, &mesh, name)?;
-    glance_at(&mesh, &watched.agent, watched.run.as_ref())
+    match watched::find(op, &mesh, name)? {
+        Watched::Agent(agent, run) => glance_at(&mesh, &agent, run.as_deref()),
+        Watched::Run(run) => {
+            check_not_over(&run)?;
+            glance_before_join(&run, pane_of_run(&run).as_ref())
+        }
+    }
 }
 
 /// Glances at the worker of a run; `None` if it has no terminal, or has ended.
 pub fn glance_at_run(op: &Op, run: &Run) -> Result<Option<Glance>, CommandError> {
     let (Some(mesh), Some(pane)) = (op.mesh()?, pane_of_run(run)) else { return Ok(None) };
-    match worker_of(&mesh, run)? {
+    match watched::worker(&mesh, run)? {
         Some(agent) => glance_at(&mesh, &agent, Some(run)).map(Some),
-        None => glance_before_join(run, &pane).map(Some),
+        None => glance_before_join(run, Some(&pane)).map(Some),
     }
-}
-
-/// The worker, if it has joined. The run knows it by name, and somebody else may have the name by now.
-fn worker_of(mesh: &Mesh, run: &Run) -> Result<Option<Agent>, CommandError> {
-    let Some(name) = mesh.runs().worker(&run.id)?.or_else(|| run.agent.clone()) else { return Ok(None) };
-    let census = mesh.registry().census()?;
-    let found = census.find(&name, clock::now()).filter(|record| record.is_live());
-    // Its supervisor keeps the place of a worker that has not joined yet.
-    let Some(record) = found.filter(|record| record.agent.process != run.owner) else { return Ok(None) };
-    let is_its = run_of_agent(mesh, &record.agent)?.is_some_and(|its| its.id == run.id);
-    Ok(is_its.then(|| record.agent.clone()))
 }
 
 fn glance_at(mesh: &Mesh, agent: &Agent, run: Option<&Run>) -> Result<Glance, CommandError> {
@@ -72,27 +64,13 @@ fn glance_at(mesh: &Mesh, agent: &Agent, run: Option<&Run>) -> Result<Glance, Co
     Ok(Glance { name: agent.name.clone(), verdict, dialog, seat, screen })
 }
 
-/// A worker that has not joined yet, perhaps because it shows a dialog at its start: only its pane is known.
-fn glance_before_join(run: &Run, pane: &TmuxPane) -> Result<Glance, CommandError> {
-    let info = answered(pane)?.filter(|info| is_pane_of_run(info, run));
-    let screen = match &info {
-        Some(_) => pane.capture().map(|capture| screen_of(&capture)).map_err(NoScreen::Tmux),
-        None => Err(NoScreen::PaneGone),
-    };
-    let read = |screen: &ScreenText| reader_of_run(run).map(|reader| reader.read(screen));
-    let reading = screen.as_ref().ok().and_then(read);
+/// A worker that has not joined yet.
+fn glance_before_join(run: &Run, pane: Option<&TmuxPane>) -> Result<Glance, CommandError> {
+    let info = pane.map(answered).transpose()?.flatten().filter(|info| is_pane_of_run(info, run));
+    let AgentSight { pane, reading, verdict, .. } = see_before_join(run);
     let dialog = reading.and_then(|reading| reading.dialog);
-    let told = |state| ScreenVerdict { state, basis: VerdictBasis::Run };
-    let verdict = match run.state {
-        RunState::Limited => told(ScreenState::Limited),
-        _ if dialog.is_some() => ScreenVerdict { state: ScreenState::Waiting, basis: VerdictBasis::Screen },
-        RunState::Waiting => told(ScreenState::Waiting),
-        RunState::Starting => told(ScreenState::Starting),
-        _ => ScreenVerdict { state: ScreenState::Unknown, basis: VerdictBasis::Nothing },
-    };
-    let name = AgentName::new(run.id.as_str())?;
-    let seat = info.as_ref().map(AgentSeat::in_pane);
-    Ok(Glance { name, verdict, dialog, seat, screen: screen.map(|screen| last_lines(&screen)) })
+    let (name, seat) = (AgentName::new(run.id.as_str())?, info.as_ref().map(AgentSeat::in_pane));
+    Ok(Glance { name, verdict, dialog, seat, screen: pane.map(|seen| last_lines(&seen.screen)) })
 }
 
 /// What tmux says about the pane; `None` if it is gone. A server that does not answer soon is not asked for more, because

@@ -12,9 +12,9 @@ use crate::store::Mesh;
 
 use super::client_version::unknown_version;
 use super::hook_facts::HookFacts;
-use super::sight::{AgentSight, see_in, verdict_with_run};
+use super::sight::{AgentSight, see_before_join, see_in, verdict_with_run};
 use super::stall::StallEye;
-use super::watched;
+use super::watched::{self, Watched, check_not_over};
 
 /// The most lines that are shown, and the most characters of one.
 pub const MOST_LINES: u32 = 2000;
@@ -36,6 +36,8 @@ pub struct LookRequest {
 /// What a look showed.
 #[derive(Debug)]
 pub struct LookOutcome {
+    /// Its name, or the id of the run whose worker has not joined yet.
+    pub name: String,
     pub sight: AgentSight,
     /// The lines of the screen that were asked for; `None` if there is no screen to look at.
     pub screen: Option<String>,
@@ -61,14 +63,21 @@ impl LookOutcome {
 pub fn look(op: &Op, request: &LookRequest) -> Result<LookOutcome, CommandError> {
     let mesh = watched::mesh(op, &request.name)?;
     let watched = watched::find(op, &mesh, &request.name)?;
-    let mut sight = see_in(&mesh, &watched.agent)?;
-    sight.verdict = verdict_with_run(&sight, watched.run.as_ref());
+    let mut sight = match &watched {
+        Watched::Agent(agent, _) => see_in(&mesh, agent)?,
+        Watched::Run(run) => {
+            check_not_over(run)?;
+            see_before_join(run)
+        }
+    };
+    sight.verdict = verdict_with_run(&sight, watched.run());
     let is_callers_worker = watched.is_callers_worker(op, &mesh)?;
     let change = change_since_last_look(op, &mesh, &sight);
     let look_again_in = if is_callers_worker { None } else { look_again_in(&sight, change) };
     let screen = shown(op, &sight, request.lines);
-    let notice = unknown_version(op, &sight, watched.run.as_ref());
-    Ok(LookOutcome { sight, screen, run: watched.run, is_callers_worker, notice, look_again_in })
+    let notice = unknown_version(op, &sight, watched.run());
+    let (name, run) = (watched.name().to_string(), watched.run().cloned());
+    Ok(LookOutcome { name, sight, screen, run, is_callers_worker, notice, look_again_in })
 }
 
 /// The last lines of the screen, and of what is above it if more are wanted.
@@ -93,9 +102,9 @@ fn shown(op: &Op, sight: &AgentSight, lines: Option<u32>) -> Option<String> {
 
 /// How much has changed since somebody looked last. The look is remembered for the next.
 fn change_since_last_look(op: &Op, mesh: &Mesh, sight: &AgentSight) -> ScreenChange {
-    let Some(screen) = sight.screen() else { return ScreenChange::Something };
+    let (Some(screen), Some(agent)) = (sight.screen(), &sight.agent) else { return ScreenChange::Something };
     let now = LookedLines::of(screen);
-    let before = mesh.hooks().exchange_look(&sight.agent.session, &now);
+    let before = mesh.hooks().exchange_look(&agent.session, &now);
     match before {
         Ok(Some(before)) => now.change_since(&before),
         Ok(None) => ScreenChange::Something,

@@ -6,7 +6,7 @@ use crate::domain::runs::{Run, RunState};
 use crate::domain::screens::{
     ProcessSign, ScreenReading, ScreenState, ScreenText, ScreenVerdict, VerdictBasis, decide,
 };
-use crate::domain::{Agent, Liveness};
+use crate::domain::{Agent, Liveness, RecordedProcess};
 use crate::harness;
 use crate::harness::screen::ScreenReader;
 use crate::ops::effects::Op;
@@ -16,13 +16,14 @@ use crate::sys::process;
 use crate::sys::tmux::pane::PaneCapture;
 use crate::sys::tmux::{TmuxError, TmuxPane};
 
-use super::agent_pane::{is_shown_in, panes_of, screen_of};
+use super::agent_pane::{is_shown_in, pane_of_run, panes_of, screen_of};
 use super::hook_facts::HookFacts;
 
 /// What one look at an agent showed.
 #[derive(Debug)]
 pub struct AgentSight {
-    pub agent: Agent,
+    /// `None`: a worker that has not joined yet.
+    pub agent: Option<Agent>,
     /// Its pane with what it shows, or why there is none to look at.
     pub pane: Result<SeenPane, NoScreen>,
     /// What the screen says by itself; `None` without a screen, and for a harness whose screens are not known.
@@ -116,7 +117,48 @@ pub(in crate::ops) fn see_in(mesh: &Mesh, agent: &Agent) -> Result<AgentSight, C
         _ => None,
     };
     let verdict = decide(hooks.signs, reading.as_ref(), process);
-    Ok(AgentSight { agent: agent.clone(), pane, reading, hooks, process, verdict })
+    Ok(AgentSight { agent: Some(agent.clone()), pane, reading, hooks, process, verdict })
+}
+
+/// Looks at the worker of a run before it has joined: perhaps it shows a dialog at its start. Its pane is the one that
+/// its supervisor recorded.
+pub(in crate::ops) fn see_before_join(run: &Run) -> AgentSight {
+    let pane = match pane_of_run(run) {
+        Some(pane) => look_at_run(run, pane),
+        None => Err(NoScreen::NotInTmux),
+    };
+    let reader = reader_of_run(run);
+    let reading = pane.as_ref().ok().and_then(|seen| Some(reader?.read(&seen.screen)));
+    let told = |state| ScreenVerdict { state, basis: VerdictBasis::Run };
+    let verdict = match run.state {
+        RunState::Limited => told(ScreenState::Limited),
+        _ if reading.as_ref().is_some_and(|reading| reading.dialog.is_some()) => {
+            ScreenVerdict { state: ScreenState::Waiting, basis: VerdictBasis::Screen }
+        }
+        RunState::Waiting => told(ScreenState::Waiting),
+        RunState::Queued | RunState::Starting => told(ScreenState::Starting),
+        // Its client is there, and has run no hook yet.
+        RunState::Running if run.pane.as_ref().is_some_and(|pane| !pane.is_ready) => {
+            told(ScreenState::Starting)
+        }
+        _ => ScreenVerdict { state: ScreenState::Unknown, basis: VerdictBasis::Nothing },
+    };
+    let process = run.pane.as_ref().map_or(ProcessSign::Unknown, |pane| sign_of(&pane.keeper));
+    AgentSight { agent: None, pane, reading, hooks: HookFacts::default(), process, verdict }
+}
+
+fn look_at_run(run: &Run, pane: TmuxPane) -> Result<SeenPane, NoScreen> {
+    let capture = match pane.capture() {
+        Ok(capture) => capture,
+        Err(TmuxError::NoPane(_) | TmuxError::NoServer(_)) => return Err(NoScreen::PaneGone),
+        Err(error) => return Err(NoScreen::Tmux(error)),
+    };
+    let is_its = run.pane.as_ref().is_some_and(|its| its.keeper.pid() == capture.pid);
+    if capture.is_dead || !is_its {
+        return Err(NoScreen::PaneGone);
+    }
+    let screen = screen_of(&capture);
+    Ok(SeenPane { pane, capture, screen })
 }
 
 /// What a worker is doing, with what the supervisor of its run knows besides: the harness's own report of a limit, and
@@ -133,7 +175,11 @@ pub(in crate::ops) fn verdict_with_run(sight: &AgentSight, run: Option<&Run>) ->
 
 /// Whether its process is there.
 pub(in crate::ops) fn process_sign(agent: &Agent) -> ProcessSign {
-    match process::liveness(&agent.process) {
+    sign_of(&agent.process)
+}
+
+fn sign_of(process: &RecordedProcess) -> ProcessSign {
+    match process::liveness(process) {
         Liveness::Alive => ProcessSign::Alive,
         Liveness::Gone => ProcessSign::Gone,
         Liveness::Unknown => ProcessSign::Unknown,

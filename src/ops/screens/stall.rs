@@ -44,15 +44,15 @@ impl StallEye {
         if state == ScreenState::Working && sight.hooks.steps.is_spinning() {
             return Ok(ScreenState::Spinning);
         }
-        let Some(screen) = sight.screen() else { return Ok(state) };
+        let (Some(screen), Some(agent)) = (sight.screen(), &sight.agent) else { return Ok(state) };
         let is_working = state == ScreenState::Working;
         let look = StallLook {
             screen,
             state,
             hooks: sight.hooks.hook_number(),
             has_open_call: sight.hooks.steps.open_calls().into_iter().any(is_within_limit),
-            uses_cpu: is_working && self.uses_cpu(&sight.agent),
-            has_child_run: is_working && has_child_run(mesh, &sight.agent, run)?,
+            uses_cpu: is_working && self.uses_cpu(agent),
+            has_child_run: is_working && has_child_run(mesh, agent, run)?,
         };
         Ok(if self.watch.is_stuck_after(&look) { ScreenState::Stuck } else { state })
     }

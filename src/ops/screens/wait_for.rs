@@ -9,7 +9,6 @@ use crate::domain::screens::{
 };
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::runs::list::as_it_is;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
 use crate::store::{Mesh, WatchTarget};
 use crate::sys::signals::StopRequest;
@@ -17,9 +16,9 @@ use crate::sys::{clock, test_switches};
 
 use super::hook_facts::HookFacts;
 use super::look::watch_again_in;
-use super::sight::{AgentSight, process_sign, see_in, verdict_with_run};
+use super::sight::{AgentSight, process_sign, see_before_join, see_in, verdict_with_run};
 use super::stall::StallEye;
-use super::watched::{self, WatchedAgent};
+use super::watched::{self, Watched};
 
 /// How often to look whether its process is there: nothing tells of a death.
 const TICK: Duration = Duration::from_secs(1);
@@ -133,14 +132,14 @@ pub fn wait_for(
     let mut watcher = MeshWatcher::new(op, &mesh);
     loop {
         // The watch comes before the look, so that nothing is missed in between.
-        let run = wait.watched.run.as_ref().map(|run| run.id.clone());
-        let session = wait.watched.agent.session.clone();
+        let run = wait.watched.run().map(|run| run.id.clone());
+        let session = wait.watched.session()?;
         watcher.arm(WatchTarget::Hooks(&session, run.as_ref()))?;
         if let Some(outcome) = wait.look()? {
             return Ok(Some(outcome));
         }
         test_switches::count("wait-look");
-        if wait.watched.agent.session != session {
+        if wait.watched.session()? != session {
             // The watch was for another session.
             watcher = MeshWatcher::new(op, &mesh);
             continue;
@@ -170,7 +169,7 @@ pub fn wait_for(
 struct Wait<'a> {
     op: &'a Op,
     mesh: &'a Mesh,
-    watched: WatchedAgent,
+    watched: Watched,
     goal: WaitGoal,
     until: Option<Instant>,
     next_look: Instant,
@@ -187,7 +186,7 @@ struct Wait<'a> {
 }
 
 impl<'a> Wait<'a> {
-    fn new(op: &'a Op, mesh: &'a Mesh, watched: WatchedAgent, request: &WaitRequest) -> Self {
+    fn new(op: &'a Op, mesh: &'a Mesh, watched: Watched, request: &WaitRequest) -> Self {
         let now = Instant::now();
         Self {
             op,
@@ -222,26 +221,36 @@ impl<'a> Wait<'a> {
     /// Whether its process has ended while something else was waited for, or its end is still to be noticed.
     fn is_gone(&self) -> bool {
         let is_known = self.last.as_ref().is_some_and(|(state, ..)| *state == ScreenState::Ended);
-        !is_known && process_sign(&self.watched.agent) == ProcessSign::Gone
+        !is_known && self.has_no_process()
+    }
+
+    fn has_no_process(&self) -> bool {
+        self.watched.agent().is_some_and(|agent| process_sign(agent) == ProcessSign::Gone)
     }
 
     /// Looks at what costs little, and at the screen if that is worth it. Returns the state if it is the right one.
     fn look(&mut self) -> Result<Option<WaitOutcome>, CommandError> {
-        let hooks = HookFacts::read(self.mesh, &self.watched.agent)?;
-        if hooks.signs.last.is_none()
-            && let Ok(Some(now)) = current(self.mesh, &self.watched.agent)
-        {
-            // Its user may have begun a new conversation, which is another session.
-            self.watched.agent = now;
-        }
-        self.refresh_run()?;
-        if let Some(run) = self.watched.run.as_ref().filter(|run| run.state.is_final()) {
+        let hooks = match &mut self.watched {
+            Watched::Agent(agent, _) => {
+                let hooks = HookFacts::read(self.mesh, agent)?;
+                if hooks.signs.last.is_none()
+                    && let Ok(Some(now)) = current(self.mesh, agent)
+                {
+                    // Its user may have begun a new conversation, which is another session.
+                    **agent = now;
+                }
+                hooks
+            }
+            Watched::Run(_) => HookFacts::default(),
+        };
+        self.watched.refresh(self.mesh)?;
+        if let Some(run) = self.watched.run().filter(|run| run.state.is_final()) {
             return self.after_run(run);
         }
-        let run_state = self.watched.run.as_ref().map(|run| run.state);
+        let run_state = self.watched.run().map(|run| run.state);
         let told = (hooks.signs.last, hooks.hook_number(), run_state);
         let is_news = self.told != Some(told);
-        let is_gone = process_sign(&self.watched.agent) == ProcessSign::Gone;
+        let is_gone = self.has_no_process();
         let is_spinning = self.goal == WaitGoal::Stuck && is_news && hooks.steps.is_spinning();
         let is_near = is_news && (self.goal.is_near(told.0) || run_state != self.told.and_then(|it| it.2));
         let begins = !is_between_turns(told.0) && self.told.is_some_and(|before| is_between_turns(before.0));
@@ -255,20 +264,15 @@ impl<'a> Wait<'a> {
         if !is_gone && !is_spinning && !is_near && !is_due {
             return Ok(None);
         }
-        let sight = see_in(self.mesh, &self.watched.agent)?;
+        let sight = match &self.watched {
+            Watched::Agent(agent, _) => see_in(self.mesh, agent)?,
+            Watched::Run(run) => see_before_join(run),
+        };
         self.judge(sight)
     }
 
-    /// Reads the record of its run again.
-    fn refresh_run(&mut self) -> Result<(), CommandError> {
-        if let Some(run) = &self.watched.run {
-            self.watched.run = self.mesh.runs().get(&run.id)?.map(|run| as_it_is(self.mesh, run));
-        }
-        Ok(())
-    }
-
     fn judge(&mut self, mut sight: AgentSight) -> Result<Option<WaitOutcome>, CommandError> {
-        let run = self.watched.run.clone();
+        let run = self.watched.run().cloned();
         sight.verdict = verdict_with_run(&sight, run.as_ref());
         // Whoever waits for something else does not pay for a look at all processes.
         let state = match self.goal {
@@ -312,7 +316,7 @@ impl<'a> Wait<'a> {
             (ScreenState::Idle | ScreenState::Interrupted, _) => true,
             // What it has left running does not belong to its turn.
             (ScreenState::Background, last) => is_between_turns(last) || trouble.is_some(),
-            (ScreenState::Ended, _) if self.watched.run.is_none() => return Err(self.has_ended()),
+            (ScreenState::Ended, _) if self.watched.run().is_none() => return Err(self.has_ended()),
             _ => false,
         };
         let number = sight.hooks.hook_number();
@@ -339,7 +343,7 @@ impl<'a> Wait<'a> {
 
     /// What follows from the end of its run.
     fn after_run(&self, run: &Run) -> Result<Option<WaitOutcome>, CommandError> {
-        let name = self.watched.agent.name.to_string();
+        let name = self.watched.name().to_string();
         let outcome = |state| WaitOutcome {
             name,
             state,
@@ -352,7 +356,7 @@ impl<'a> Wait<'a> {
             (WaitGoal::Done, RunState::Done) => Ok(Some(outcome(WaitGoal::Done.name()))),
             (WaitGoal::Done, _) => {
                 let text =
-                    format!("{} is not done: its run has ended: {}", self.watched.agent.name, run.outcome());
+                    format!("{} is not done: its run has ended: {}", self.watched.name(), run.outcome());
                 let error = CommandError::new(CommandErrorKind::RunFailed, text)
                     .hint(format!("`msg runs log {}` shows what the worker printed", run.id))
                     .fact("state", ScreenState::Ended.name())
@@ -377,25 +381,25 @@ impl<'a> Wait<'a> {
     }
 
     fn outcome(&self, state: &'static str, is: ScreenState, basis: VerdictBasis) -> WaitOutcome {
-        let run = self.watched.run.as_ref().map(|run| run.id.clone());
-        let name = self.watched.agent.name.to_string();
+        let run = self.watched.run().map(|run| run.id.clone());
+        let name = self.watched.name().to_string();
         WaitOutcome { name, state, agent_state: Some(is), basis, run, run_end: None }
     }
 
     fn has_ended(&self) -> CommandError {
-        let text = format!("{} has ended", self.watched.agent.name);
+        let text = format!("{} has ended", self.watched.name());
         CommandError::new(CommandErrorKind::NotRunning, text).fact("state", ScreenState::Ended.name())
     }
 
     fn failed(&self, why: &str, state: ScreenState) -> CommandError {
-        let name = &self.watched.agent.name;
+        let name = self.watched.name();
         let text = format!("{name} is not done: {why}");
         let error = CommandError::new(CommandErrorKind::RunFailed, text).fact("state", state.name());
         error.hint(format!("look at it with `msg look {name}`"))
     }
 
     fn timed_out(&self) -> CommandError {
-        let name = &self.watched.agent.name;
+        let name = self.watched.name();
         let (state, basis, why) = match &self.last {
             Some((state, basis, why)) => (*state, *basis, why.as_str()),
             None => (ScreenState::Unknown, VerdictBasis::Nothing, ""),

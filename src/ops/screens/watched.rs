@@ -3,25 +3,38 @@
 use std::rc::Rc;
 
 use crate::domain::runs::{Run, RunId};
-use crate::domain::{Agent, AgentName};
+use crate::domain::{Agent, AgentName, SessionId};
 use crate::ops::agents::list::grave_of;
 use crate::ops::agents::names::with_nearest;
 use crate::ops::agents::{identity, names};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::runs::list::find as find_run;
-use crate::ops::runs::{RUN_VARIABLE, own_run};
+use crate::ops::runs::RUN_VARIABLE;
+use crate::ops::runs::list::{as_it_is, find as find_run};
+use crate::ops::runs::own_run::{kept_session, run_of_agent};
 use crate::store::Mesh;
 use crate::sys::{clock, process};
 
 use super::agent_pane::is_here;
 
-/// An agent that is watched.
+/// Who is watched.
 #[derive(Clone, Debug)]
-pub(in crate::ops) struct WatchedAgent {
-    pub(in crate::ops) agent: Agent,
-    /// The run whose worker it is.
-    pub(in crate::ops) run: Option<Run>,
+pub(in crate::ops) enum Watched {
+    /// An agent, and the run whose worker it is.
+    Agent(Box<Agent>, Option<Box<Run>>),
+    /// A run whose worker has not joined yet, or never did.
+    Run(Box<Run>),
+}
+
+/// There is nothing to look at of a run that has ended without a worker that joined.
+pub(in crate::ops) fn check_not_over(run: &Run) -> Result<(), CommandError> {
+    if !run.state.is_final() {
+        return Ok(());
+    }
+    let text = format!("run {} has ended, and its worker never joined: {}", run.id, run.outcome());
+    Err(CommandError::new(CommandErrorKind::NotRunning, text)
+        .hint(format!("`msg runs show {}` shows what became of it", run.id))
+        .fact("state", run.state.name()))
 }
 
 /// The mesh that the agent of that name is in.
@@ -34,7 +47,7 @@ pub(in crate::ops) fn mesh(op: &Op, name: &str) -> Result<Rc<Mesh>, CommandError
 }
 
 /// The agent with that name, also if it is gone, or the worker of that run.
-pub(in crate::ops) fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<WatchedAgent, CommandError> {
+pub(in crate::ops) fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<Watched, CommandError> {
     let by_name = AgentName::new(name).map_err(CommandError::from).and_then(|name| agent_named(mesh, &name));
     let by_name = match by_name {
         Err(error) if error.kind == CommandErrorKind::UnknownAgent => match find_run(op, name) {
@@ -49,7 +62,7 @@ pub(in crate::ops) fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<WatchedAg
     };
     let agent = by_name?;
     let run = run_of(mesh, &agent)?;
-    Ok(WatchedAgent { agent, run })
+    Ok(Watched::Agent(Box::new(agent), run.map(Box::new)))
 }
 
 /// The agent that has this name, or had it last.
@@ -68,18 +81,30 @@ fn agent_named(mesh: &Mesh, name: &AgentName) -> Result<Agent, CommandError> {
     Err(with_nearest(unknown, name, &census))
 }
 
-fn worker_of(mesh: &Mesh, run: Run) -> Result<WatchedAgent, CommandError> {
-    let agent = match (&run.agent, identity::registered(mesh, &own_run::kept_session(&run.id)?)?) {
-        (Some(name), _) => agent_named(mesh, name)?,
-        (None, Some(kept)) => kept,
-        (None, None) => {
-            let text = format!("run {} has no worker: it is {}", run.id, run.outcome());
-            return Err(CommandError::new(CommandErrorKind::NotRunning, text)
-                .hint(format!("`msg runs show {}` shows what became of it", run.id))
-                .fact("state", run.state.name()));
-        }
+/// The worker of a run that may have ended by now.
+fn worker_of(mesh: &Mesh, run: Run) -> Result<Watched, CommandError> {
+    let agent = match (worker(mesh, &run)?, mesh.runs().worker(&run.id)?) {
+        (Some(agent), _) => Some(agent),
+        // It has joined, and is gone.
+        (None, Some(name)) => Some(agent_named(mesh, &name)?),
+        (None, None) => None,
     };
-    Ok(WatchedAgent { agent, run: Some(run) })
+    Ok(match agent {
+        Some(agent) => Watched::Agent(Box::new(agent), Some(Box::new(run))),
+        None => Watched::Run(Box::new(run)),
+    })
+}
+
+/// The worker of a run, if it has joined and is there. The run knows it by name, and somebody else may have the name by
+/// now.
+pub(super) fn worker(mesh: &Mesh, run: &Run) -> Result<Option<Agent>, CommandError> {
+    let Some(name) = mesh.runs().worker(&run.id)?.or_else(|| run.agent.clone()) else { return Ok(None) };
+    let census = mesh.registry().census()?;
+    let found = census.find(&name, clock::now()).filter(|record| record.is_live());
+    // Its supervisor keeps the place of a worker that has not joined yet.
+    let Some(record) = found.filter(|record| record.agent.process != run.owner) else { return Ok(None) };
+    let is_its = run_of_agent(mesh, &record.agent)?.is_some_and(|its| its.id == run.id);
+    Ok(is_its.then(|| record.agent.clone()))
 }
 
 /// The run whose worker the agent is. Another client that the worker has started is not: it is below the same supervisor
@@ -95,10 +120,59 @@ fn run_of(mesh: &Mesh, agent: &Agent) -> Result<Option<Run>, CommandError> {
     Ok(worker.is_some_and(|name| name == agent.name).then_some(run))
 }
 
-impl WatchedAgent {
+impl Watched {
+    pub(in crate::ops) fn agent(&self) -> Option<&Agent> {
+        match self {
+            Self::Agent(agent, _) => Some(agent),
+            Self::Run(_) => None,
+        }
+    }
+
+    /// The run whose worker it is.
+    pub(in crate::ops) fn run(&self) -> Option<&Run> {
+        match self {
+            Self::Agent(_, run) => run.as_deref(),
+            Self::Run(run) => Some(run),
+        }
+    }
+
+    /// Its name, or the id of the run whose worker has not joined yet: every command takes both.
+    pub(in crate::ops) fn name(&self) -> &str {
+        match self {
+            Self::Agent(agent, _) => agent.name.as_str(),
+            Self::Run(run) => run.id.as_str(),
+        }
+    }
+
+    /// The session whose hooks tell about it. Before it has joined, that under which its place is kept.
+    pub(in crate::ops) fn session(&self) -> Result<SessionId, CommandError> {
+        match self {
+            Self::Agent(agent, _) => Ok(agent.session.clone()),
+            Self::Run(run) => Ok(kept_session(&run.id)?),
+        }
+    }
+
+    /// Reads again what its run is, and who its worker is.
+    pub(in crate::ops) fn refresh(&mut self, mesh: &Mesh) -> Result<(), CommandError> {
+        let Some(id) = self.run().map(|run| run.id.clone()) else { return Ok(()) };
+        let now = mesh.runs().get(&id)?.map(|run| Box::new(as_it_is(mesh, run)));
+        match (&mut *self, now) {
+            (Self::Agent(_, run), now) => *run = now,
+            (Self::Run(run), Some(now)) => {
+                **run = *now;
+                if let Some(agent) = worker(mesh, run)? {
+                    *self = Self::Agent(Box::new(agent), Some(run.clone()));
+                }
+            }
+            // Somebody has removed its record.
+            (Self::Run(_), None) => {}
+        }
+        Ok(())
+    }
+
     /// Whether the caller asked for its run, and is told of its end.
     pub(in crate::ops) fn is_callers_worker(&self, op: &Op, mesh: &Mesh) -> Result<bool, CommandError> {
-        let Some(run) = self.run.as_ref().filter(|run| !run.state.is_final()) else { return Ok(false) };
+        let Some(run) = self.run().filter(|run| !run.state.is_final()) else { return Ok(false) };
         let census = mesh.registry().census()?;
         Ok(match (&run.parent.session, identity::caller_if_certain(op, mesh, &census)) {
             (Some(session), Some(caller)) => caller.session == *session,

@@ -1,5 +1,6 @@
 //! tmux as it is: what is pasted into panes arrives, and programs in panes leave nothing behind.
 
+mod before_joining;
 mod guarding;
 mod interrupting;
 mod keeping;

@@ -74,6 +74,9 @@ pub trait Client: Sync {
     /// Changes its settings so that it asks its model only once, and knows what that costs.
     fn set_up_worker(&self, _scene: &Scene, _url: &str) {}
 
+    /// Its user wants to be asked before it runs a command, which is not so by default.
+    fn ask_before_commands(&self, _scene: &Scene) {}
+
     /// Variables with which it asks its model only once.
     fn worker_variables(&self) -> &'static [(&'static str, &'static str)] {
         &[]

@@ -44,11 +44,13 @@ impl Client for Opencode {
     }
 
     fn set_up_worker(&self, scene: &Scene, _url: &str) {
-        let file = ".config/opencode/opencode.json";
-        let config = std::fs::read_to_string(scene.home().join(file)).expect("it was set up");
-        let mut config: serde_json::Value = serde_json::from_str(&config).expect("JSON");
-        config["provider"]["fake"]["models"]["fake-model"]["cost"] = json!({ "input": 3, "output": 15 });
-        scene.write(file, &format!("{config:#}\n"));
+        change(scene, |config| {
+            config["provider"]["fake"]["models"]["fake-model"]["cost"] = json!({ "input": 3, "output": 15 });
+        });
+    }
+
+    fn ask_before_commands(&self, scene: &Scene) {
+        change(scene, |config| config["permission"] = json!({ "bash": "ask" }));
     }
 
     fn tells_cost(&self) -> bool {
@@ -80,6 +82,14 @@ impl Client for Opencode {
     fn shell(&self, command: &str) -> Call {
         Call::new("bash", json!({ "command": command, "description": "run it" }))
     }
+}
+
+fn change(scene: &Scene, change: impl FnOnce(&mut serde_json::Value)) {
+    let file = ".config/opencode/opencode.json";
+    let config = std::fs::read_to_string(scene.home().join(file)).expect("it was set up");
+    let mut config = serde_json::from_str(&config).expect("JSON");
+    change(&mut config);
+    scene.write(file, &format!("{config:#}\n"));
 }
 
 fn be_alone(command: &mut Command) {

@@ -95,18 +95,19 @@ fn reaches_tool(stage: &Stage<'_>) -> Checked<(File, Option<Checked>)> {
         }
         let look = stage.look(NAME);
         if look["state"] == "waiting" && asked.is_none() {
-            asked = Some(answer(stage, &look));
+            asked = Some(answer(stage, NAME, &look));
         }
         None
     });
     Ok((opened?, asked))
 }
 
-fn answer(stage: &Stage<'_>, look: &Value) -> Checked {
+/// Allows what it asks for.
+pub fn answer(stage: &Stage<'_>, name: &str, look: &Value) -> Checked {
     let question = &look["question"];
     ensure(question["kind"] == "permission", || format!("it asks {question}"))?;
     let id = question["id"].as_str().unwrap_or_default();
-    let told = stage.must(&["tell", NAME, "--answer", "allow", "--question", id])?;
+    let told = stage.must(&["tell", name, "--answer", "allow", "--question", id])?;
     ensure(!told["told"].is_null(), || told.to_string())
 }
 

@@ -145,6 +145,20 @@ impl<'a> Stage<'a> {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// A person starts this in a session of its own.
+    pub fn open(&self, program: &Command) {
+        let mut tmux = self.command();
+        tmux.args(["new-session", "-d", "-s", "person", "-x", "200", "-y", "50"]);
+        for (name, value) in program.get_envs() {
+            if let Some(value) = value {
+                tmux.arg("-e").arg(format!("{}={}", name.display(), value.display()));
+            }
+        }
+        tmux.arg("--").arg(program.get_program()).args(program.get_args());
+        let output = tmux.output().expect("tmux runs");
+        assert!(output.status.success(), "{tmux:?}: {output:?}");
+    }
+
     fn command(&self) -> Command {
         let mut tmux = self.worker.trial.scene.command("tmux");
         tmux.arg("-S").arg(&self.socket).args(["-f", "/dev/null"]);

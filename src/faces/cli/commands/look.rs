@@ -63,7 +63,7 @@ impl Report for LookReport {
 
     fn text(&self, page: &mut Page) {
         let sight = &self.0.sight;
-        let name = sight.agent.name.as_str();
+        let name = self.0.name.as_str();
         let (state, basis) = (sight.verdict.state, sight.verdict.basis);
         page.line(format!(
             "{}  {}  {}",
@@ -90,7 +90,7 @@ impl Report for LookReport {
                 row("until", &quoted(until));
             }
             if let Some(trouble) = &reading.trouble {
-                row("trouble", &quoted(trouble.words()));
+                row(if trouble.is_login() { "login" } else { "trouble" }, &quoted(trouble.words()));
             }
             if let PromptLine::Draft(draft) = &reading.prompt {
                 row("draft", &quoted(draft));
@@ -115,7 +115,7 @@ impl Report for LookReport {
 impl LookReport {
     /// When looking again is worth it.
     fn again(&self) -> String {
-        let name = shell_word(self.0.sight.agent.name.as_str());
+        let name = shell_word(&self.0.name);
         match (self.0.is_callers_worker, self.0.look_again_in) {
             (true, _) => {
                 "no need to look: it is your worker, and you are told when it ends or asks".to_string()

@@ -32,7 +32,7 @@ pub(super) fn look(op: &Op, request: &LookRequest) -> Result<ToolAnswer, Command
 fn lines(outcome: &LookOutcome) -> Vec<String> {
     let sight = &outcome.sight;
     let (state, basis) = (sight.verdict.state, sight.verdict.basis);
-    let mut lines = vec![format!("{}: {} ({})", sight.agent.name, state.name(), basis.describe())];
+    let mut lines = vec![format!("{}: {} ({})", outcome.name, state.name(), basis.describe())];
     if let Some(run) = &outcome.run {
         let whose =
             if outcome.is_callers_worker { "; it is your worker, and you are told how it ends" } else { "" };
