@@ -115,7 +115,7 @@ fn run_of(mesh: &Mesh, agent: &Agent) -> Result<Option<Run>, CommandError> {
     }
     let told = process::first_value(agent.process.pid(), RUN_VARIABLE);
     let Some(id) = told.and_then(|id| RunId::new(&id).ok()) else { return Ok(None) };
-    let Some(run) = own_run::run_of_agent(mesh, agent)?.filter(|run| run.id == id) else { return Ok(None) };
+    let Some(run) = run_of_agent(mesh, agent)?.filter(|run| run.id == id) else { return Ok(None) };
     let worker = mesh.runs().worker(&id)?.or_else(|| run.agent.clone());
     Ok(worker.is_some_and(|name| name == agent.name).then_some(run))
 }
