@@ -92,8 +92,8 @@ impl<'a> AgentJson<'a> {
             tokens: profile.tokens,
             files_modified: &profile.files_modified,
             last_tool_call: profile.last_tool_call.as_deref(),
-            place: profile.seat.as_ref().and_then(|seat| seat.address.as_deref()),
-            corner: profile.seat.as_ref().and_then(|seat| seat.corner).map(ScreenCorner::name),
+            place: profile.place.as_ref().and_then(|place| place.address.as_deref()),
+            corner: profile.place.as_ref().and_then(|place| place.corner).map(ScreenCorner::name),
         }
     }
 }

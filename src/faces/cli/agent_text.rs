@@ -40,7 +40,7 @@ pub(super) fn notes(profile: &AgentProfile) -> String {
     if profile.unread > 0 {
         notes.push(format!("{} unread", profile.unread));
     }
-    notes.extend(profile.seat.as_ref().map(|seat| format!("at {}", escape_invisible(&seat.text()))));
+    notes.extend(profile.place.as_ref().map(|place| format!("at {}", escape_invisible(&place.text()))));
     notes.extend(agent.status.iter().map(|status| format!("“{}”", escape_invisible(status))));
     // Leave it out if the task was already mentioned.
     let is_new = |status: &String| !notes.contains(status);
@@ -66,8 +66,8 @@ pub(super) fn text(page: &mut Page, profile: &AgentProfile, home: &Home, now: Ti
     };
     row("harness", format!("{}{model}, process {}", harness(profile), agent.process.pid()));
     row("folder", format!("{}{branch}", escape_invisible(&home.shorten(&agent.cwd))));
-    if let Some(seat) = &profile.seat {
-        row("sits at", escape_invisible(&seat.text()).into_owned());
+    if let Some(place) = &profile.place {
+        row("place", escape_invisible(&place.text()).into_owned());
     }
     row("here for", duration(now, agent.started_at));
     if let Some(spec) = &agent.spec {

@@ -58,7 +58,7 @@ pub(super) fn has_detail(size: Size) -> bool {
 
 /// A heading and its rows.
 fn detail_rows(state: &ChatState) -> u16 {
-    let rows = agent_detail::count(state.headings.as_ref(), state.seats.news.sight.as_ref());
+    let rows = agent_detail::count(state.headings.as_ref(), state.places.news.sight.as_ref());
     let is_shown = state.tab == Tab::Agents && !state.world.peers.is_empty() && has_detail(state.size);
     if is_shown && rows > 0 { u16::try_from(rows + 1).unwrap_or(0) } else { 0 }
 }

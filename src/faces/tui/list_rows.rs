@@ -57,7 +57,7 @@ pub(super) fn agents(state: &ChatState) -> Vec<AgentRow<'_>> {
     let matches = |peer: &&PeerItem| {
         let task = peer.task.as_ref().map_or("", |(task, _)| task);
         let (spec, status) = (peer.spec.as_deref().unwrap_or(""), peer.status.as_deref().unwrap_or(""));
-        let place = state.seats.seat(&peer.name).map_or("", |seat| &seat.text);
+        let place = state.places.place(&peer.name).map_or("", |place| &place.text);
         let words = [&peer.name, task, spec, status, peer.presence.name(), &peer.harness, &peer.model, place];
         fits(filter, &words.map(|word| word as &str))
     };

@@ -18,9 +18,9 @@ use crate::ops::{CommandError, CommandErrorKind, Op, carry_out};
 use crate::sys::tmux;
 
 use super::knowledge_state::KnowledgeCall;
+use super::places_state::TimedPlacesCall;
 use super::recipients::Recipients;
 use super::runs_state::RunsCall;
-use super::seats_state::TimedSeatsCall;
 use super::send_thread::OutgoingMessage;
 use super::state::{AwarenessFocus, ChatUpdate, TypedMessage};
 use super::to_model;
@@ -60,7 +60,7 @@ pub(super) enum MeshRequest {
     /// For the thread that reads and stops runs.
     Runs(RunsCall),
     /// For the thread that asks tmux.
-    Seats(TimedSeatsCall),
+    Places(TimedPlacesCall),
 }
 
 /// Why the mesh thread stopped.
@@ -77,14 +77,14 @@ pub(super) type OtherThreads<'a> = (
     &'a Sender<AwarenessFocus>,
     &'a Sender<KnowledgeCall>,
     &'a Sender<RunsCall>,
-    &'a Sender<TimedSeatsCall>,
+    &'a Sender<TimedPlacesCall>,
 );
 
 /// Runs until the chat is closed or the agent is renamed. An error means that it cannot continue.
 pub(super) fn work(
     op: &Op,
     requests: &Receiver<MeshRequest>,
-    (post, focus, knowledge, runs, seats): OtherThreads<'_>,
+    (post, focus, knowledge, runs, places): OtherThreads<'_>,
     news: &Sender<ChatUpdate>,
 ) -> Result<MeshThreadEnd, CommandError> {
     let gone = || CommandError::new(CommandErrorKind::NotJoined, "the mesh is gone");
@@ -95,7 +95,7 @@ pub(super) fn work(
         focus,
         knowledge,
         runs,
-        seats,
+        places,
         news,
         chat: MailTracker::open(op)?,
         last: None,
@@ -134,7 +134,7 @@ struct MeshThread<'a> {
     focus: &'a Sender<AwarenessFocus>,
     knowledge: &'a Sender<KnowledgeCall>,
     runs: &'a Sender<RunsCall>,
-    seats: &'a Sender<TimedSeatsCall>,
+    places: &'a Sender<TimedPlacesCall>,
     news: &'a Sender<ChatUpdate>,
     chat: MailTracker,
     last: Option<MeshOverview>,
@@ -314,8 +314,8 @@ impl MeshThread<'_> {
                 drop(self.runs.send(call));
                 Ok(())
             }
-            MeshRequest::Seats(call) => {
-                drop(self.seats.send(call));
+            MeshRequest::Places(call) => {
+                drop(self.places.send(call));
                 Ok(())
             }
         }

@@ -3,7 +3,7 @@
 //! `state` and `update` are pure: keys, news from the mesh and the time go in, effects to carry out come out. `view`
 //! draws the state and changes nothing. `mesh_thread` reads the mesh and carries out requests; `send_thread` sends
 //! messages; `awareness_thread` reads what agents are heading for, `knowledge_thread` what
-//! sessions found out, `runs_thread` what workers do, and `seats_thread` asks tmux where agents sit and to show their
+//! sessions found out, `runs_thread` what workers do, and `places_thread` asks tmux for the places of agents and to show their
 //! panes. This module connects them and restores the terminal at the end.
 
 mod agent_detail;
@@ -22,13 +22,13 @@ mod model;
 mod mouse_update;
 mod name_completion;
 mod notice_filter;
+mod places_state;
+mod places_thread;
+mod places_update;
 mod recipients;
 mod runs_state;
 mod runs_thread;
 mod runs_update;
-mod seats_state;
-mod seats_thread;
-mod seats_update;
 mod send_thread;
 mod state;
 mod tab_thread;
@@ -59,7 +59,7 @@ use crate::sys::{clock, environment, process, stdin, test_switches};
 use anstream::ColorChoice;
 
 use mesh_thread::{MeshRequest, MeshThreadEnd};
-use seats_state::TimedSeatsCall;
+use places_state::TimedPlacesCall;
 use state::{ChatEffect, ChatState, ChatUpdate};
 use terminal::TerminalScreen;
 use theme::Theme;
@@ -97,12 +97,12 @@ pub fn run(
         )
         .hint("use `msg agents`, `msg feed`, `msg read` and `msg send` instead"));
     }
-    let (seat, at_start) = ops::run(Context::new(globals.clone())?, |op| sit_down(op, name)).into_parts();
-    let seat = seat.inspect_err(|_| warnings.extend_from_slice(&at_start))?;
-    let globals = GlobalOptions { acting_as: Some(seat.name), ..globals };
+    let (place, at_start) = ops::run(Context::new(globals.clone())?, |op| sit_down(op, name)).into_parts();
+    let place = place.inspect_err(|_| warnings.extend_from_slice(&at_start))?;
+    let globals = GlobalOptions { acting_as: Some(place.name), ..globals };
     let theme = Theme { has_colour: color != ColorChoice::Never };
     let shown = show(globals.clone(), theme, at_start, warnings);
-    if !seat.joined_for_this {
+    if !place.joined_for_this {
         return shown;
     }
     let left = Context::new(globals).and_then(|ctx| {
@@ -118,12 +118,12 @@ pub fn run(
 }
 
 /// The agent that this chat runs as.
-struct Seat {
+struct Place {
     name: AgentName,
     joined_for_this: bool,
 }
 
-fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
+fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Place, CommandError> {
     let known = match ops::caller(op) {
         Ok((_, caller)) => Some(caller.agent),
         Err(error) if error.kind == CommandErrorKind::NotJoined && op.acting_as.is_none() => None,
@@ -142,7 +142,7 @@ fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
                     .hint(format!("`msg rename {name}` changes your name"))
                     .fact("agent", agent.name.as_str()))
             }
-            _ => Ok(Seat { name: agent.name, joined_for_this: false }),
+            _ => Ok(Place { name: agent.name, joined_for_this: false }),
         },
         None => {
             // The agent is bound to this process, so it does not outlive the process however that ends.
@@ -150,7 +150,7 @@ fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Seat, CommandError> {
             let request =
                 JoinRequest { name, pid, harness: Some(Harness::TERMINAL), ..JoinRequest::default() };
             let joined = ops::join(op, &request)?;
-            Ok(Seat { name: joined.profile.agent.name, joined_for_this: true })
+            Ok(Place { name: joined.profile.agent.name, joined_for_this: true })
         }
     }
 }
@@ -183,15 +183,15 @@ fn show(
     let (ask_runs, asked_runs) = unbounded();
     let (told, asked_for) = (tell.clone(), globals.clone());
     let runs = start("runs", move || runs_thread::work(&asked_for, &asked_runs, &told))?;
-    let (ask_seats, asked_seats) = unbounded();
+    let (ask_places, asked_places) = unbounded();
     let (told, asked_for) = (tell.clone(), globals.clone());
-    let seats = start("seats", move || seats_thread::work(&asked_for, &asked_seats, &told))?;
+    let places = start("places", move || places_thread::work(&asked_for, &asked_places, &told))?;
     let mesh_thread = start("desk", move || {
         let mut globals = globals;
         loop {
             let ctx = Context::new(globals.clone())?;
             let (ended, at_end) = ops::run(ctx, |op| {
-                let others = (&messages, &focus, &ask, &ask_runs, &ask_seats);
+                let others = (&messages, &focus, &ask, &ask_runs, &ask_places);
                 mesh_thread::work(op, &for_desk, others, &tell)
             })
             .into_parts();
@@ -212,7 +212,7 @@ fn show(
     let worked = mesh_thread.join().unwrap_or_else(|_| Err(bug()));
     let posted = post.join().map_err(|_| bug());
     // What the user confirmed, retired or stopped last is still written.
-    let recorded = knowledge.join().and(runs.join()).and(seats.join()).map_err(|_| bug());
+    let recorded = knowledge.join().and(runs.join()).and(places.join()).map_err(|_| bug());
     // If the chat is closed right after Enter, the user must still learn that the message was not sent.
     let mut unsent = None;
     for news in unheard.try_iter() {
@@ -357,7 +357,7 @@ impl Show {
                 ChatEffect::Follow(focus) => MeshRequest::Follow(focus),
                 ChatEffect::Knowledge(call) => MeshRequest::Knowledge(call),
                 ChatEffect::Runs(call) => MeshRequest::Runs(call),
-                ChatEffect::Seats(call) => MeshRequest::Seats(TimedSeatsCall::now(call)),
+                ChatEffect::Places(call) => MeshRequest::Places(TimedPlacesCall::now(call)),
             };
             // If the mesh thread has ended, its news channel is closed too, which the next wait notices.
             drop(self.requests.send(request));

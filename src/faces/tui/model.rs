@@ -214,7 +214,7 @@ pub(super) struct RunDetail {
 
 /// Where an agent's terminal is.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct SeatView {
+pub(super) struct PlaceView {
     /// `shop:2.0, top-left`.
     pub(super) text: String,
     /// Whether it is a tmux pane.

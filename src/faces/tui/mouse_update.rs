@@ -19,8 +19,8 @@ impl ChatState {
             MouseEventKind::ScrollUp => return self.scroll(-WHEEL),
             MouseEventKind::ScrollDown => return self.scroll(WHEEL),
             MouseEventKind::Down(MouseButton::Left) if self.is_help_open => self.is_help_open = false,
-            MouseEventKind::Down(MouseButton::Left) if self.seats.command.is_some() => {
-                self.seats.command = None;
+            MouseEventKind::Down(MouseButton::Left) if self.places.command.is_some() => {
+                self.places.command = None;
             }
             MouseEventKind::Down(MouseButton::Left) if areas.tabs.contains(at) => {
                 if let Some(tab) = tabs::at(self, areas.tabs, mouse.column) {

@@ -15,9 +15,9 @@ use super::model::{
     ReceiptView, RunDetail, RunItem,
 };
 use super::name_completion::NameCompletion;
+use super::places_state::{PaneCommand, PlacesCall, PlacesNews, PlacesState};
 use super::recipients::Recipients;
 use super::runs_state::{RunsCall, RunsState};
-use super::seats_state::{PaneCommand, SeatsCall, SeatsNews, SeatsState};
 
 /// Maximum number of feed events that are kept.
 const EVENTS_KEPT: usize = 2_000;
@@ -76,7 +76,7 @@ pub(super) enum ChatEffect {
     Follow(AwarenessFocus),
     Knowledge(KnowledgeCall),
     Runs(RunsCall),
-    Seats(SeatsCall),
+    Places(PlacesCall),
     Suspend,
     Quit,
 }
@@ -115,8 +115,8 @@ pub(super) enum ChatUpdate {
         id: String,
         detail: Option<Box<RunDetail>>,
     },
-    /// Where agents sit, and what the selected one does.
-    Seats(Box<SeatsNews>),
+    /// The places of agents, and what the selected one does.
+    Places(Box<PlacesNews>),
     /// This terminal can't show the pane that was asked for; this command shows it in another one.
     PaneCommand(PaneCommand),
     /// Receipts of messages of mine.
@@ -164,7 +164,7 @@ pub(super) struct ChatState {
     pub(super) followed: AwarenessFocus,
     pub(super) knowledge: KnowledgeState,
     pub(super) runs: RunsState,
-    pub(super) seats: SeatsState,
+    pub(super) places: PlacesState,
     pub(super) has_older: bool,
     /// Older messages were requested and have not arrived yet.
     pub(super) awaits_older: bool,
@@ -194,7 +194,7 @@ impl ChatState {
             followed: AwarenessFocus::default(),
             knowledge: KnowledgeState::default(),
             runs: RunsState::default(),
-            seats: SeatsState::default(),
+            places: PlacesState::default(),
             has_older: false,
             awaits_older: false,
             tab: Tab::default(),
@@ -326,8 +326,8 @@ impl ChatState {
             }
             ChatUpdate::Runs(list) => self.runs.list = Some(list),
             ChatUpdate::Run { id, detail } => self.runs.take_detail(&id, detail.map(|detail| *detail)),
-            ChatUpdate::Seats(news) => self.seats.news = *news,
-            ChatUpdate::PaneCommand(command) => self.seats.command = Some(command),
+            ChatUpdate::Places(news) => self.places.news = *news,
+            ChatUpdate::PaneCommand(command) => self.places.command = Some(command),
             ChatUpdate::Receipts(receipts) => {
                 for conversation in self.conversations.iter_mut().chain([&mut self.all]) {
                     conversation.note_receipts(&receipts);

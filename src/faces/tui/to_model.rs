@@ -20,8 +20,8 @@ use crate::ops::messages::mail_tracker::DeliveryStatus;
 use crate::ops::overview::{HeldReservation, MeshOverview};
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::ops::screens::glance::Glance;
-use crate::ops::screens::seat::AgentSeat;
 use crate::ops::screens::tell::answer_line;
+use crate::ops::screens::terminal_place::TerminalPlace;
 use crate::ops::tasks::{ActiveSpec, TaskState, TaskView};
 use crate::ops::wake::WakeRoute;
 use crate::ops::{AgentProfile, CommandError, Context, SendReport};
@@ -29,9 +29,8 @@ use crate::store::{MessageLocation, Prediction, StoredMessage};
 
 use super::model::{
     ChatMessage, ConflictItem, FeedLine, HeadingsView, HeadsUpItem, KnowledgeItem, KnowledgeList,
-    KnowledgePage, MeshSnapshot, MessageStatus, OverlapItem, OverlapsView, PeerItem, ReceiptView,
-    ReservationItem, RunDetail, RunItem, SeatView, SentCopy, SightView, SpecView, TaskItem, TaskStateView,
-    Tone,
+    KnowledgePage, MeshSnapshot, MessageStatus, OverlapItem, OverlapsView, PeerItem, PlaceView, ReceiptView,
+    ReservationItem, RunDetail, RunItem, SentCopy, SightView, SpecView, TaskItem, TaskStateView, Tone,
 };
 
 /// The most words of a record.
@@ -345,7 +344,7 @@ pub(super) fn sight(name: &str, glance: &Glance) -> SightView {
     SightView {
         name: name.to_string(),
         state: format!("{} ({})", glance.verdict.state.name(), glance.verdict.basis.describe()),
-        place: glance.seat.as_ref().map(AgentSeat::text),
+        place: glance.place.as_ref().map(TerminalPlace::text),
         question: glance.dialog.as_ref().map(question),
         answer: answered.map(|dialog| answer_line(&glance.name, "CHOICE", dialog)),
         screen,
@@ -353,13 +352,13 @@ pub(super) fn sight(name: &str, glance: &Glance) -> SightView {
     }
 }
 
-/// Where agents sit, by name.
-pub(super) fn seats(seats: &BTreeMap<AgentName, AgentSeat>) -> BTreeMap<String, SeatView> {
-    seats.iter().map(|(name, seat)| (name.to_string(), self::seat(seat))).collect()
+/// The places of agents, by name.
+pub(super) fn places(places: &BTreeMap<AgentName, TerminalPlace>) -> BTreeMap<String, PlaceView> {
+    places.iter().map(|(name, place)| (name.to_string(), self::place(place))).collect()
 }
 
-pub(super) fn seat(seat: &AgentSeat) -> SeatView {
-    SeatView { text: seat.text(), is_pane: seat.address.is_some() }
+pub(super) fn place(place: &TerminalPlace) -> PlaceView {
+    PlaceView { text: place.text(), is_pane: place.address.is_some() }
 }
 
 /// A prompt that its user shares.

@@ -13,10 +13,10 @@ use super::layout::{areas, has_detail};
 use super::list_rows;
 use super::message_view::MessageLayout;
 use super::name_completion::NameCompletion;
+use super::places_state::PlacesCall;
+use super::places_update::offers_pane;
 use super::recipients::{Recipients, addressed};
 use super::runs_state::RunsCall;
-use super::seats_state::SeatsCall;
-use super::seats_update::offers_pane;
 use super::state::{AwarenessFocus, ChatEffect, ChatState, ChatUpdate, Tab, TypedMessage};
 use super::theme::Theme;
 use super::view::help;
@@ -77,8 +77,8 @@ impl ChatState {
         // The second Esc counts only while the notice is on the screen.
         let notice = self.notice.take();
         let was_closing = notice.as_ref().is_some_and(|notice| notice.text == QUITS_NEXT);
-        self.seats.is_offered = notice.is_some_and(|notice| offers_pane(&notice));
-        if self.seats.command.is_some() {
+        self.places.is_offered = notice.is_some_and(|notice| offers_pane(&notice));
+        if self.places.command.is_some() {
             self.key_at_command(key);
         } else if self.is_help_open {
             self.key_in_help(key);
@@ -437,13 +437,13 @@ impl ChatState {
             self.runs.followed = runs.clone();
             effects.push(ChatEffect::Runs(RunsCall::Show(runs)));
         }
-        let seats = self.seats_focus();
-        if seats != self.seats.followed {
-            self.seats.followed = seats.clone();
-            effects.push(ChatEffect::Seats(SeatsCall::Show(seats)));
+        let places = self.places_focus();
+        if places != self.places.followed {
+            self.places.followed = places.clone();
+            effects.push(ChatEffect::Places(PlacesCall::Show(places)));
         }
         // An overlay hides part of the conversation.
-        if self.is_help_open || self.completion.is_some() || self.seats.command.is_some() {
+        if self.is_help_open || self.completion.is_some() || self.places.command.is_some() {
             return effects;
         }
         let filter = self.filter.text.clone();

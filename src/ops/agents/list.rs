@@ -9,7 +9,7 @@ use crate::sys::{clock, process};
 use super::bury::bury_in_passing;
 use super::identity;
 use super::names::{self, with_nearest};
-use super::profile::{AgentProfile, add_seats, claims_to_look_at};
+use super::profile::{AgentProfile, add_places, claims_to_look_at};
 use super::stuck;
 use crate::ops::context::FolderScope;
 use crate::ops::effects::Op;
@@ -72,7 +72,7 @@ impl AgentList {
 
 pub fn agents(op: &Op, filter: AgentFilter) -> Result<AgentList, CommandError> {
     let mut listing = look(op, filter, show_life)?;
-    add_seats(op, &mut listing.agents);
+    add_places(op, &mut listing.agents);
     Ok(listing)
 }
 
@@ -169,7 +169,7 @@ pub fn whois(op: &Op, name: &AgentName) -> Result<(AgentProfile, AgentRelation),
         let me = identity::caller_if_certain(op, &mesh, &census).map(|agent| agent.name);
         show_life(op, &mesh, me.as_ref());
         let mut profile = AgentProfile::look(op, &mesh, record.agent.clone())?;
-        add_seats(op, std::slice::from_mut(&mut profile));
+        add_places(op, std::slice::from_mut(&mut profile));
         stuck::report(op, &mesh, [&profile]);
         return Ok((profile, AgentRelation::of(&record.agent.name, me.as_ref())));
     }

@@ -9,7 +9,7 @@ use crate::sys::{clock, process};
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::screens::seat::{AgentSeat, seats};
+use crate::ops::screens::terminal_place::{TerminalPlace, places};
 
 /// What a registration says, and what is known beyond it.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct AgentProfile {
     /// Its last recorded action: `edit: src/a.rs`, `test: passed`.
     pub last_tool_call: Option<String>,
     /// Where its terminal is, if somebody looked for that.
-    pub seat: Option<AgentSeat>,
+    pub place: Option<TerminalPlace>,
 }
 
 impl AgentProfile {
@@ -92,16 +92,16 @@ impl AgentProfile {
             tokens,
             files_modified,
             last_tool_call,
-            seat: None,
+            place: None,
         })
     }
 }
 
-/// Finds out where these agents sit.
-pub(in crate::ops) fn add_seats(op: &Op, profiles: &mut [AgentProfile]) {
+/// Finds out the places of these agents.
+pub(in crate::ops) fn add_places(op: &Op, profiles: &mut [AgentProfile]) {
     let agents: Vec<&Agent> = profiles.iter().map(|profile| &profile.agent).collect();
-    let seats = seats(op, &agents);
-    profiles.iter_mut().zip(seats).for_each(|(profile, seat)| profile.seat = seat);
+    let places = places(op, &agents);
+    profiles.iter_mut().zip(places).for_each(|(profile, place)| profile.place = place);
 }
 
 /// Claims that can't be read must not hide the agents.

@@ -11,8 +11,8 @@ use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane};
 
 use super::agent_pane::{find_pane, is_pane_of_run, pane_of_run};
 use super::project_session::tmux_error;
-use super::seat::AgentSeat;
 use super::sight::{AgentSight, NoScreen, see_before_join, see_in, verdict_with_run};
+use super::terminal_place::TerminalPlace;
 use super::watched::{self, Watched, check_not_over};
 
 /// The most lines of a screen, and the most characters of one.
@@ -28,7 +28,7 @@ pub struct Glance {
     /// The dialog that is open on its screen.
     pub dialog: Option<Dialog>,
     /// `None` if it is not in the pane any more.
-    pub seat: Option<AgentSeat>,
+    pub place: Option<TerminalPlace>,
     /// The last lines of its screen, or why there is none to look at. Others wrote them.
     pub screen: Result<Vec<String>, NoScreen>,
 }
@@ -58,10 +58,10 @@ fn glance_at(mesh: &Mesh, agent: &Agent, run: Option<&Run>) -> Result<Glance, Co
     let found = find_pane(agent, TmuxPane::info_briefly).map_err(tmux_error)?;
     let sight = see_in(mesh, agent)?;
     let verdict = verdict_with_run(&sight, run);
-    let seat = found.map(|(_, info)| AgentSeat::in_pane(&info));
+    let place = found.map(|(_, info)| TerminalPlace::in_pane(&info));
     let dialog = sight.reading.and_then(|reading| reading.dialog);
     let screen = sight.pane.map(|seen| last_lines(&seen.screen));
-    Ok(Glance { name: agent.name.clone(), verdict, dialog, seat, screen })
+    Ok(Glance { name: agent.name.clone(), verdict, dialog, place, screen })
 }
 
 /// A worker that has not joined yet.
@@ -69,8 +69,8 @@ fn glance_before_join(run: &Run, pane: Option<&TmuxPane>) -> Result<Glance, Comm
     let info = pane.map(answered).transpose()?.flatten().filter(|info| is_pane_of_run(info, run));
     let AgentSight { pane, reading, verdict, .. } = see_before_join(run);
     let dialog = reading.and_then(|reading| reading.dialog);
-    let (name, seat) = (AgentName::new(run.id.as_str())?, info.as_ref().map(AgentSeat::in_pane));
-    Ok(Glance { name, verdict, dialog, seat, screen: pane.map(|seen| last_lines(&seen.screen)) })
+    let (name, place) = (AgentName::new(run.id.as_str())?, info.as_ref().map(TerminalPlace::in_pane));
+    Ok(Glance { name, verdict, dialog, place, screen: pane.map(|seen| last_lines(&seen.screen)) })
 }
 
 /// What tmux says about the pane; `None` if it is gone. A server that does not answer soon is not asked for more, because

@@ -1,7 +1,7 @@
 //! What agents in terminals are seen doing: in real tmux, with a program that draws screens of real clients.
 
 mod looking;
-mod sitting;
+mod places;
 mod waiting;
 
 use std::fs::{self, File};

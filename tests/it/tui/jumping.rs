@@ -1,4 +1,4 @@
-//! Tests of the chat in real tmux: where agents sit, what their screens show, and the Enter that shows a pane.
+//! Tests of the chat in real tmux: the places of agents, what their screens show, and the Enter that shows a pane.
 
 use std::ffi::OsStr;
 use std::process::{Child, Command};

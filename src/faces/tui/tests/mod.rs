@@ -7,8 +7,8 @@ mod keys;
 mod knowledge;
 mod overlaps;
 mod pictures;
+mod places;
 mod runs;
-mod seats;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use jiff::{SignedDuration, Timestamp};

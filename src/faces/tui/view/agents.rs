@@ -9,7 +9,7 @@ use crate::faces::tui::list_rows::{AgentRow, agents};
 use crate::faces::tui::list_state::ListState;
 use crate::faces::tui::message_view::ago;
 use crate::faces::tui::model::PeerItem;
-use crate::faces::tui::seats_state::SeatsState;
+use crate::faces::tui::places_state::PlacesState;
 use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::{Theme, dot};
 use crate::faces::tui::wrap::fit;
@@ -31,14 +31,14 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(peers: &[&PeerItem], seats: &SeatsState, width: usize) -> Self {
+    fn of(peers: &[&PeerItem], places: &PlacesState, width: usize) -> Self {
         let longest = |text: fn(&PeerItem) -> usize, most: usize| {
             peers.iter().map(|peer| text(peer)).max().unwrap_or(0).min(most)
         };
         let name = longest(|peer| peer.name.len(), if width < 30 { 10 } else { 20 });
         let (mut branch, mut model, mut harness, mut place) = (0, 0, 0, 0);
         if width >= WIDE {
-            let places = peers.iter().map(|peer| place_of(peer, seats).chars().count());
+            let places = peers.iter().map(|peer| place_of(peer, places).chars().count());
             place = places.max().unwrap_or(0).min(width / 5);
             branch =
                 longest(|peer| peer.branch.as_deref().map_or(0, |branch| branch.chars().count()), width / 8);
@@ -70,7 +70,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
         return super::put_empty(buffer, area, text, theme);
     }
     let peers: Vec<&PeerItem> = all.iter().filter_map(agent_of).collect();
-    let columns = Columns::of(&peers, &state.seats, area.width.into());
+    let columns = Columns::of(&peers, &state.places, area.width.into());
     let chosen = chosen_row(&all, state.list());
     let first = first_row(&all, state.list(), area.height.into());
     let rows = all.iter().enumerate().skip(first).take(area.height.into()).map(|(number, row)| match row {
@@ -117,7 +117,7 @@ fn line(peer: &PeerItem, columns: &Columns, state: &ChatState, theme: Theme) -> 
     ];
     spans.extend(work(peer, columns.work, theme));
     let branch = peer.branch.as_deref().unwrap_or("");
-    let (model, place) = (peer.model.as_str(), place_of(peer, &state.seats));
+    let (model, place) = (peer.model.as_str(), place_of(peer, &state.places));
     for (text, width) in [
         (branch, columns.branch),
         (model, columns.model),
@@ -133,8 +133,8 @@ fn line(peer: &PeerItem, columns: &Columns, state: &ChatState, theme: Theme) -> 
     Line::from(spans)
 }
 
-fn place_of<'a>(peer: &PeerItem, seats: &'a SeatsState) -> &'a str {
-    seats.seat(&peer.name).map_or("", |seat| seat.text.as_str())
+fn place_of<'a>(peer: &PeerItem, places: &'a PlacesState) -> &'a str {
+    places.place(&peer.name).map_or("", |place| place.text.as_str())
 }
 
 /// What the agent is doing: its task and the reason for it, or else its status.

@@ -21,7 +21,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
     let width = usize::from(area.width);
     // While another agent's are read, the rows stay where they are.
     let headings = state.headings.as_ref().filter(|headings| headings.name == chosen);
-    let sight = state.seats.news.sight.as_ref().filter(|sight| sight.name == chosen);
+    let sight = state.places.news.sight.as_ref().filter(|sight| sight.name == chosen);
     let title = match headings {
         Some(headings) => format!("{chosen}: {}", asked(headings, state)),
         None => chosen.to_string(),

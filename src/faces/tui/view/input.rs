@@ -59,7 +59,7 @@ fn hint(state: &ChatState) -> String {
         }
         Tab::Conversation(name) => format!("to {}", escape_invisible(name)),
         Tab::All => "to all".to_string(),
-        Tab::Agents if chosen_agent(state).is_some_and(|name| state.seats.pane(name).is_some()) => {
+        Tab::Agents if chosen_agent(state).is_some_and(|name| state.places.pane(name).is_some()) => {
             "Enter opens, again: its pane · @Name text · / filter".to_string()
         }
         Tab::Agents => "Enter opens · @Name text · / filter".to_string(),

@@ -48,7 +48,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ChatState, theme: Theme) {
     input::draw_rule(buffer, areas.rule, state, theme);
     let cursor = input::draw(buffer, areas.input, state, theme);
     input::draw_completion(buffer, areas, state, theme);
-    if let Some(command) = &state.seats.command {
+    if let Some(command) = &state.places.command {
         pane_command::draw(buffer, areas.body, command, theme);
     } else if state.is_help_open {
         help::draw(buffer, areas.body, state.help_from, theme);

@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{escape_invisible, shell_word};
-use crate::faces::tui::seats_state::PaneCommand;
+use crate::faces::tui::places_state::PaneCommand;
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::wrap;
 

@@ -1,4 +1,4 @@
-//! Where agents sit: in which pane of tmux, and in which corner of the screen.
+//! The places of agents: in which pane of tmux, and in which corner of the screen.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use crate::support::environment::{TestEnvironment, put_program, wait_until};
 use crate::support::skip::skip;
 
 #[test]
-fn tmux_says_where_an_agent_sits() {
+fn tmux_says_the_place_of_an_agent() {
     let Some(raven) = Painted::start() else { return };
     let env = &raven.tmux.env;
     env.join("Bob");
@@ -32,8 +32,8 @@ fn tmux_says_where_an_agent_sits() {
     assert_eq!((of("Bob").get("place"), of("Bob").get("corner")), (None, None));
     let text = env.run(&["agents"]).stdout;
     assert!(text.contains(&format!("at {SESSION}:")) && text.contains(", bottom-left"), "{text}");
-    assert!(env.run(&["whois", "Raven"]).stdout.contains("sits at"));
-    // Nobody sits at a server that is gone.
+    assert!(env.run(&["whois", "Raven"]).stdout.contains("place"));
+    // Nobody has a place in a server that is gone.
     raven.tmux.ask(&["kill-server"]);
     wait_until("nobody knows", || whois().get("place").is_none());
 }

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::layout::has_detail;
 use super::list_rows;
-use super::seats_state::{SeatsCall, SeatsFocus};
+use super::places_state::{PlacesCall, PlacesFocus};
 use super::state::{ChatEffect, ChatState, StatusMessage, Tab};
 
 /// Begins the notice that the next Enter shows a pane. As with Esc, it does so only while that is on the screen.
@@ -17,14 +17,14 @@ pub(super) fn offers_pane(notice: &StatusMessage) -> bool {
 
 impl ChatState {
     /// What is shown of places now.
-    pub(super) fn seats_focus(&self) -> SeatsFocus {
+    pub(super) fn places_focus(&self) -> PlacesFocus {
         if self.tab != Tab::Agents || self.world.peers.is_empty() {
-            return SeatsFocus::Nothing;
+            return PlacesFocus::Nothing;
         }
         let names = self.world.peers.iter().map(|peer| peer.name.clone()).collect();
-        let selected = list_rows::chosen_agent(self).filter(|name| self.seats.pane(name).is_some());
+        let selected = list_rows::chosen_agent(self).filter(|name| self.places.pane(name).is_some());
         let selected = selected.filter(|_| has_detail(self.size)).map(str::to_string);
-        SeatsFocus::Agents { names, selected }
+        PlacesFocus::Agents { names, selected }
     }
 
     /// Says that the next Enter shows the agent's pane, if it has one.
@@ -38,7 +38,7 @@ impl ChatState {
     pub(super) fn enter_in_conversation(&mut self) -> Vec<ChatEffect> {
         let Tab::Conversation(name) = self.tab.clone() else { return Vec::new() };
         match self.pane_of(&name).map(|(name, _)| name.to_string()) {
-            Some(name) if self.seats.is_offered => vec![ChatEffect::Seats(SeatsCall::GoToAgent(name))],
+            Some(name) if self.places.is_offered => vec![ChatEffect::Places(PlacesCall::GoToAgent(name))],
             _ => {
                 self.offer_pane(&name);
                 Vec::new()
@@ -51,18 +51,18 @@ impl ChatState {
     pub(super) fn key_at_command(&mut self, key: KeyEvent) {
         let is_held = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match key.code {
-            KeyCode::Char(_) | KeyCode::Backspace if is_held => self.seats.command = None,
+            KeyCode::Char(_) | KeyCode::Backspace if is_held => self.places.command = None,
             // A letter would begin a message to nobody.
             KeyCode::Char(letter) if self.tab == Tab::Runs && self.draft().is_empty() && letter != '@' => {}
             KeyCode::Char(_) | KeyCode::Backspace => self.edit(key),
-            _ => self.seats.command = None,
+            _ => self.places.command = None,
         }
     }
 
     /// The agent's name as it is registered, and the place of its pane.
     pub(super) fn pane_of(&self, name: &str) -> Option<(&str, &str)> {
         let name = &self.world.peer(name)?.name;
-        Some((name, self.seats.pane(name)?))
+        Some((name, self.places.pane(name)?))
     }
 
     /// Shows the pane of the worker of the open run. Of one that was not read yet, nobody knows here whether it has one.
@@ -70,7 +70,7 @@ impl ChatState {
         let Some(open) = &self.runs.open else { return Vec::new() };
         let (id, detail) = (open.id.clone(), open.detail.as_ref());
         if detail.is_none_or(|detail| detail.has_pane) {
-            return vec![ChatEffect::Seats(SeatsCall::GoToWorker(id))];
+            return vec![ChatEffect::Places(PlacesCall::GoToWorker(id))];
         }
         let is_live = detail.is_some_and(|detail| detail.is_live);
         let text = if is_live { "its worker does not run in tmux" } else { "it has ended" };

@@ -1,15 +1,15 @@
-//! Tests of where agents sit, what the selected one does in tmux, and the Enter that shows a pane.
+//! Tests of the places of agents, what the selected one does in tmux, and the Enter that shows a pane.
 
 use super::pictures::check;
 use super::*;
-use crate::faces::tui::model::{RunDetail, SeatView, SightView};
-use crate::faces::tui::seats_state::{PaneCommand, SeatsCall, SeatsFocus, SeatsNews};
+use crate::faces::tui::model::{PlaceView, RunDetail, SightView};
+use crate::faces::tui::places_state::{PaneCommand, PlacesCall, PlacesFocus, PlacesNews};
 use crate::faces::tui::state::Tab;
 
 const NASTY: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}evil\u{200b}";
 
-fn seat(text: &str, is_pane: bool) -> SeatView {
-    SeatView { text: text.to_string(), is_pane }
+fn place(text: &str, is_pane: bool) -> PlaceView {
+    PlaceView { text: text.to_string(), is_pane }
 }
 
 pub(super) fn sight(name: &str) -> SightView {
@@ -26,40 +26,40 @@ pub(super) fn sight(name: &str) -> SightView {
 }
 
 /// GoldFalcon, the first in the list, is in tmux, and SwiftRaven in a window.
-fn news() -> SeatsNews {
-    let seats = [("GoldFalcon", seat("shop:2.0, top-left", true)), ("SwiftRaven", seat("bottom", false))];
-    let seats = seats.into_iter().map(|(name, seat)| (name.to_string(), seat)).collect();
-    SeatsNews { seats, sight: Some(sight("GoldFalcon")) }
+fn news() -> PlacesNews {
+    let places = [("GoldFalcon", place("shop:2.0, top-left", true)), ("SwiftRaven", place("bottom", false))];
+    let places = places.into_iter().map(|(name, place)| (name.to_string(), place)).collect();
+    PlacesNews { places, sight: Some(sight("GoldFalcon")) }
 }
 
-fn seated(width: u16, height: u16) -> ChatState {
+fn placed(width: u16, height: u16) -> ChatState {
     let mut state = full(width, height);
-    state.hear(ChatUpdate::Seats(Box::new(news())));
+    state.hear(ChatUpdate::Places(Box::new(news())));
     state
 }
 
-fn calls(effects: Vec<ChatEffect>) -> Vec<SeatsCall> {
+fn calls(effects: Vec<ChatEffect>) -> Vec<PlacesCall> {
     let call = |effect| match effect {
-        ChatEffect::Seats(call) => Some(call),
+        ChatEffect::Places(call) => Some(call),
         _ => None,
     };
     effects.into_iter().filter_map(call).collect()
 }
 
-fn drawn(state: &mut ChatState) -> Vec<SeatsCall> {
+fn drawn(state: &mut ChatState) -> Vec<PlacesCall> {
     calls(state.update(ChatInput::Drawn))
 }
 
-fn shows(selected: Option<&str>) -> Vec<SeatsCall> {
+fn shows(selected: Option<&str>) -> Vec<PlacesCall> {
     let names = ["CalmOwl", "GoldFalcon", "SwiftRaven"].map(str::to_string).to_vec();
-    vec![SeatsCall::Show(SeatsFocus::Agents { names, selected: selected.map(str::to_string) })]
+    vec![PlacesCall::Show(PlacesFocus::Agents { names, selected: selected.map(str::to_string) })]
 }
 
 #[test]
-fn where_agents_sit_at_every_size() {
+fn places_at_every_size() {
     for (width, height) in [(80, 24), (120, 40), (40, 10)] {
-        check("seats", &mut seated(width, height));
-        let mut state = seated(width, height);
+        check("places", &mut placed(width, height));
+        let mut state = placed(width, height);
         state.hear(command(&["tmux", "-S", "/tmp/tmux-1000/default", "attach", "-t", "=shop:2.0"]));
         check("pane-command", &mut state);
     }
@@ -71,35 +71,35 @@ fn only_what_is_shown_is_asked_for() {
     assert_eq!(drawn(&mut state), [], "there is nobody");
     let mut state = full(80, 24);
     assert_eq!(drawn(&mut state), shows(None), "nobody is known to be in tmux");
-    state.hear(ChatUpdate::Seats(Box::new(news())));
+    state.hear(ChatUpdate::Places(Box::new(news())));
     assert_eq!(drawn(&mut state), shows(Some("GoldFalcon")));
     assert_eq!(drawn(&mut state), [], "once");
     press(&mut state, KeyCode::Down);
     assert_eq!(drawn(&mut state), shows(None), "this one is not in tmux");
     press(&mut state, KeyCode::Tab);
-    assert_eq!(drawn(&mut state), [SeatsCall::Show(SeatsFocus::Nothing)]);
-    let mut state = seated(80, 12);
+    assert_eq!(drawn(&mut state), [PlacesCall::Show(PlacesFocus::Nothing)]);
+    let mut state = placed(80, 12);
     assert_eq!(drawn(&mut state), shows(None), "there is no room for its screen");
 }
 
 #[test]
 fn a_screen_is_only_shown_for_its_agent() {
-    let mut state = seated(80, 24);
+    let mut state = placed(80, 24);
     assert!(picture(&state).contains("its screen  │ "), "{}", picture(&state));
     press(&mut state, KeyCode::Down);
     let other = picture(&state);
     assert!(other.contains("─ SwiftRaven ─") && !other.contains("waiting (by its screen)"), "{other}");
-    state.hear(ChatUpdate::Seats(Box::new(SeatsNews { sight: None, ..news() })));
+    state.hear(ChatUpdate::Places(Box::new(PlacesNews { sight: None, ..news() })));
     assert!(!picture(&state).contains("─ SwiftRaven ─"), "{}", picture(&state));
 }
 
 #[test]
 fn enter_opens_the_conversation_and_then_shows_the_pane() {
-    let mut state = seated(80, 24);
+    let mut state = placed(80, 24);
     assert_eq!(press(&mut state, KeyCode::Enter), []);
     assert_eq!(state.tab, Tab::Conversation("GoldFalcon".to_string()));
     assert!(picture(&state).contains("press Enter again to go to its tmux pane (shop:2.0, top-left)"));
-    let go = [SeatsCall::GoToAgent("GoldFalcon".to_string())];
+    let go = [PlacesCall::GoToAgent("GoldFalcon".to_string())];
     assert_eq!(calls(press(&mut state, KeyCode::Enter)), go);
     // It is offered once more before the next.
     assert_eq!(press(&mut state, KeyCode::Enter), []);
@@ -108,7 +108,7 @@ fn enter_opens_the_conversation_and_then_shows_the_pane() {
 
 #[test]
 fn an_enter_too_many_takes_nobody_elsewhere() {
-    let mut state = seated(80, 24);
+    let mut state = placed(80, 24);
     press(&mut state, KeyCode::Enter);
     // Whatever else is pressed or said, the offer is over.
     type_in(&mut state, "go on");
@@ -118,7 +118,7 @@ fn an_enter_too_many_takes_nobody_elsewhere() {
     assert_eq!(press(&mut state, KeyCode::Enter), [], "it is offered again, because nobody saw it");
     assert_eq!(calls(press(&mut state, KeyCode::Enter)).len(), 1);
     // Whoever is not in tmux has nothing to show.
-    let mut state = seated(80, 24);
+    let mut state = placed(80, 24);
     press(&mut state, KeyCode::Down);
     for _ in 0..3 {
         assert_eq!(press(&mut state, KeyCode::Enter), []);
@@ -131,7 +131,7 @@ fn an_enter_too_many_takes_nobody_elsewhere() {
 
 #[test]
 fn a_command_is_shown_in_full_until_it_is_closed() {
-    let mut state = seated(40, 10);
+    let mut state = placed(40, 10);
     let socket = format!("/{}", "long/".repeat(12));
     state.hear(command(&["tmux", "-S", &socket, "attach", "-t", "=shop:2.0"]));
     let shown = picture(&state);
@@ -144,7 +144,7 @@ fn a_command_is_shown_in_full_until_it_is_closed() {
         state.hear(command(&["tmux", "attach"]));
         assert_eq!(press(&mut state, key), []);
         assert_eq!(
-            (state.seats.command.clone(), state.tab.clone()),
+            (state.places.command.clone(), state.tab.clone()),
             (None, Tab::Agents),
             "the key only closes it"
         );
@@ -154,20 +154,20 @@ fn a_command_is_shown_in_full_until_it_is_closed() {
 /// It comes when tmux has answered, and somebody may be in the middle of a sentence by then.
 #[test]
 fn a_command_swallows_nothing_that_is_typed() {
-    let mut state = seated(80, 24);
+    let mut state = placed(80, 24);
     press(&mut state, KeyCode::Enter);
     type_in(&mut state, "go");
     state.hear(command(&["tmux", "attach"]));
     type_in(&mut state, "x on /?");
     press(&mut state, KeyCode::Backspace);
-    assert!(state.seats.command.is_some(), "it stays");
+    assert!(state.places.command.is_some(), "it stays");
     press(&mut state, KeyCode::Esc);
-    assert_eq!((state.seats.command.clone(), state.draft().text()), (None, "gox on /"));
+    assert_eq!((state.places.command.clone(), state.draft().text()), (None, "gox on /"));
     // Where a letter begins no message, it does nothing.
     let mut state = reading(detail(true, true), (80, 24));
     state.hear(command(&["tmux", "attach"]));
     type_in(&mut state, "sy");
-    assert!(state.seats.command.is_some() && state.runs.stopping.is_none() && state.draft().is_empty());
+    assert!(state.places.command.is_some() && state.runs.stopping.is_none() && state.draft().is_empty());
 }
 
 fn command(words: &[&str]) -> ChatUpdate {
@@ -219,7 +219,7 @@ fn a_worker_in_tmux_at_every_size() {
 fn enter_in_a_run_shows_the_pane_of_its_worker() {
     let mut state = reading(detail(true, true), (80, 24));
     let went = calls(press(&mut state, KeyCode::Enter));
-    assert_eq!(went, [SeatsCall::GoToWorker("k3f9xa".to_string())]);
+    assert_eq!(went, [PlacesCall::GoToWorker("k3f9xa".to_string())]);
     assert!(state.runs.open.is_some(), "whoever comes back finds it open");
     let mut unread = full(80, 24);
     go(&mut unread, "Runs");
@@ -244,11 +244,11 @@ fn nothing_on_a_screen_is_obeyed() {
         screen: vec![NASTY.to_string(); 20],
         no_screen: Some(NASTY.to_string()),
     };
-    let seats = [("GoldFalcon".to_string(), seat(NASTY, true))].into_iter().collect();
+    let places = [("GoldFalcon".to_string(), place(NASTY, true))].into_iter().collect();
     let mut list = full(120, 40);
-    list.hear(ChatUpdate::Seats(Box::new(SeatsNews { seats, sight: Some(evil.clone()) })));
+    list.hear(ChatUpdate::Places(Box::new(PlacesNews { places, sight: Some(evil.clone()) })));
     let mut talk = full(120, 40);
-    talk.hear(ChatUpdate::Seats(Box::new(SeatsNews { sight: None, ..list.seats.news.clone() })));
+    talk.hear(ChatUpdate::Places(Box::new(PlacesNews { sight: None, ..list.places.news.clone() })));
     press(&mut talk, KeyCode::Enter);
     let mut command = full(120, 40);
     command.hear(self::command(&[NASTY]));
@@ -265,7 +265,7 @@ fn nothing_on_a_screen_is_obeyed() {
 fn no_size_is_too_small() {
     for width in [0, 1, 2, 5, 20] {
         for height in 0..20 {
-            let mut state = seated(width, height);
+            let mut state = placed(width, height);
             picture(&state);
             state.hear(command(&["tmux", "attach"]));
             picture(&state);

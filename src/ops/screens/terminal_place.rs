@@ -1,4 +1,4 @@
-//! Where agents sit: the tmux pane of each, and the corner of the screen.
+//! The places of agents: the tmux pane of each, and the corner of the screen.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,14 +24,14 @@ const ONE_TAKES: Duration = Duration::from_secs(4);
 
 /// Where an agent's terminal is.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct AgentSeat {
+pub struct TerminalPlace {
     /// `session:window.pane`; `None` outside of tmux.
     pub address: Option<String>,
     /// Where in its tmux window, or on the screen; `None` if it fills that.
     pub corner: Option<ScreenCorner>,
 }
 
-impl AgentSeat {
+impl TerminalPlace {
     /// That of whoever is in this pane.
     pub(in crate::ops) fn in_pane(info: &PaneInfo) -> Self {
         Self { address: Some(info.address()), corner: info.corner() }
@@ -45,18 +45,18 @@ impl AgentSeat {
     }
 }
 
-/// Where everybody of the mesh sits, as far as that is known. For a screen that asks now and then, which is not a sign of
+/// The places of all agents of the mesh, as far as they are known. For a screen that asks now and then, which is not a sign of
 /// life.
-pub fn seats_of_all(op: &Op) -> Result<BTreeMap<AgentName, AgentSeat>, CommandError> {
+pub fn places_of_all(op: &Op) -> Result<BTreeMap<AgentName, TerminalPlace>, CommandError> {
     let Some(mesh) = op.mesh()? else { return Ok(BTreeMap::new()) };
     let census = mesh.registry().census()?;
     let agents: Vec<&Agent> = census.records.iter().map(|record| &record.agent).collect();
     let names = agents.iter().map(|agent| agent.name.clone());
-    Ok(names.zip(seats(op, &agents)).filter_map(|(name, seat)| Some((name, seat?))).collect())
+    Ok(names.zip(places(op, &agents)).filter_map(|(name, place)| Some((name, place?))).collect())
 }
 
-/// Where each of these agents sits, as far as that is known. One call of tmux for each server, and every call is bounded.
-pub(in crate::ops) fn seats(op: &Op, agents: &[&Agent]) -> Vec<Option<AgentSeat>> {
+/// The place of each of these agents, as far as it is known. One call of tmux for each server, and every call is bounded.
+pub(in crate::ops) fn places(op: &Op, agents: &[&Agent]) -> Vec<Option<TerminalPlace>> {
     let is_short = agents.len() <= MOST_EXAMINED;
     let panes: Vec<Vec<TmuxPane>> = agents
         .iter()
@@ -70,19 +70,19 @@ pub(in crate::ops) fn seats(op: &Op, agents: &[&Agent]) -> Vec<Option<AgentSeat>
     let mut budget = LookupBudget::new(if is_one { ONE_TAKES } else { LOOKUPS_TAKE }, MOST_LOOKUPS);
     // Whoever lists agents does not want their user to be asked something.
     let has_windows = is_short && (is_one || !desktop::may_ask_user());
-    let mut seat = |(agent, panes): (&&Agent, &Vec<TmuxPane>)| {
+    let mut place = |(agent, panes): (&&Agent, &Vec<TmuxPane>)| {
         if !panes.is_empty() {
             let mut infos =
                 panes.iter().filter_map(|pane| infos.get(&(pane.socket().clone(), pane.id().clone())));
-            return infos.find(|info| is_pane_of(info, agent)).map(AgentSeat::in_pane);
+            return infos.find(|info| is_pane_of(info, agent)).map(TerminalPlace::in_pane);
         }
         if !has_windows || !is_here(agent) {
             return None;
         }
-        let place = desktop::window_of(agent.process.pid(), &mut budget)?;
-        Some(AgentSeat { address: None, corner: Some(place.corner()?) })
+        let window = desktop::window_of(agent.process.pid(), &mut budget)?;
+        Some(TerminalPlace { address: None, corner: Some(window.corner()?) })
     };
-    agents.iter().zip(&panes).map(&mut seat).collect()
+    agents.iter().zip(&panes).map(&mut place).collect()
 }
 
 /// All panes of the servers of these.
@@ -102,9 +102,9 @@ fn infos_of<'a>(
             Ok(panes) => {
                 infos.extend(panes.into_iter().map(|info| ((socket.clone(), info.id.clone()), info)));
             }
-            // Nobody sits there any more.
+            // Nobody is there any more.
             Err(TmuxError::NoServer(_) | TmuxError::NotInstalled) => {}
-            Err(error) => op.warn(format!("cannot tell where agents sit: {error}")),
+            Err(error) => op.warn(format!("cannot read the places of agents: {error}")),
         }
     }
     infos

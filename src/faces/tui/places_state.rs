@@ -1,23 +1,23 @@
-//! What the chat knows of where agents sit: the place of each, what the selected one does in its tmux pane, and which pane
+//! What the chat knows of the places of agents: what the selected one does in its tmux pane, and which pane
 //! the next key may show.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::model::{SeatView, SightView};
+use super::model::{PlaceView, SightView};
 
-/// Where agents sit, and the screen of the selected one.
+/// The places of agents, and the screen of the selected one.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct SeatsNews {
+pub(super) struct PlacesNews {
     /// By name.
-    pub(super) seats: BTreeMap<String, SeatView>,
+    pub(super) places: BTreeMap<String, PlaceView>,
     /// Of the selected agent, if it is in tmux.
     pub(super) sight: Option<SightView>,
 }
 
 /// What is shown of it. Only that is read.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) enum SeatsFocus {
+pub(super) enum PlacesFocus {
     #[default]
     Nothing,
     /// The list of these agents.
@@ -30,9 +30,9 @@ pub(super) enum SeatsFocus {
 
 /// Work for the thread that asks tmux.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum SeatsCall {
+pub(super) enum PlacesCall {
     /// From now on this is shown.
-    Show(SeatsFocus),
+    Show(PlacesFocus),
     /// The user wants to see the pane of this agent.
     GoToAgent(String),
     /// The same for the worker of the run with this id.
@@ -41,13 +41,13 @@ pub(super) enum SeatsCall {
 
 /// A call, and when the user asked for it: nobody wants to be taken elsewhere long after a key.
 #[derive(Clone, Debug)]
-pub(super) struct TimedSeatsCall {
-    pub(super) call: SeatsCall,
+pub(super) struct TimedPlacesCall {
+    pub(super) call: PlacesCall,
     pub(super) asked_at: Instant,
 }
 
-impl TimedSeatsCall {
-    pub(super) fn now(call: SeatsCall) -> Self {
+impl TimedPlacesCall {
+    pub(super) fn now(call: PlacesCall) -> Self {
         Self { call, asked_at: Instant::now() }
     }
 }
@@ -60,24 +60,24 @@ pub(super) struct PaneCommand {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct SeatsState {
-    pub(super) news: SeatsNews,
+pub(super) struct PlacesState {
+    pub(super) news: PlacesNews,
     /// Whether the screen says that Enter shows a pane.
     pub(super) is_offered: bool,
     /// What is shown if the user asked for a pane that this terminal can't show.
     pub(super) command: Option<PaneCommand>,
     /// What was last said to be shown.
-    pub(super) followed: SeatsFocus,
+    pub(super) followed: PlacesFocus,
 }
 
-impl SeatsState {
-    /// Where this agent sits.
-    pub(super) fn seat(&self, name: &str) -> Option<&SeatView> {
-        self.news.seats.get(name)
+impl PlacesState {
+    /// The place of this agent.
+    pub(super) fn place(&self, name: &str) -> Option<&PlaceView> {
+        self.news.places.get(name)
     }
 
     /// The place of the tmux pane of this agent.
     pub(super) fn pane(&self, name: &str) -> Option<&str> {
-        self.seat(name).filter(|seat| seat.is_pane).map(|seat| seat.text.as_str())
+        self.place(name).filter(|place| place.is_pane).map(|place| place.text.as_str())
     }
 }

@@ -1,4 +1,4 @@
-//! The thread that asks tmux for the chat: where agents sit, what the screen of the selected one shows, and to show
+//! The thread that asks tmux for the chat: for the places of agents, what the screen of the selected one shows, and to show
 //! somebody's pane. A tmux server may take a while to answer, so neither the drawing nor the mail waits for it.
 //!
 //! It asks only while the list of agents is on the screen. Otherwise it waits until somebody wants to see a pane.
@@ -10,11 +10,11 @@ use crossbeam_channel::{Receiver, Sender};
 use crate::domain::AgentName;
 use crate::ops::screens::glance::{Glance, glance_at_agent};
 use crate::ops::screens::jump::{JumpOutcome, JumpTarget, jump};
-use crate::ops::screens::seat::seats_of_all;
+use crate::ops::screens::terminal_place::places_of_all;
 use crate::ops::{CommandError, CommandErrorKind, GlobalOptions};
 
 use super::model::SightView;
-use super::seats_state::{PaneCommand, SeatsCall, SeatsFocus, SeatsNews, TimedSeatsCall};
+use super::places_state::{PaneCommand, PlacesCall, PlacesFocus, PlacesNews, TimedPlacesCall};
 use super::state::ChatUpdate;
 use super::tab_thread::{self, TabLink, TabReader};
 use super::to_model;
@@ -22,66 +22,67 @@ use super::to_model;
 /// How often the screen of the selected agent is read.
 const INTERVAL: Duration = Duration::from_secs(3);
 /// How often places are read if nobody has come or gone: panes are seldom moved.
-const SEATS_INTERVAL: Duration = Duration::from_secs(30);
+const PLACES_INTERVAL: Duration = Duration::from_secs(30);
 /// Minimum pause between two reads of all places.
-const SEATS_PAUSE: Duration = Duration::from_secs(1);
+const PLACES_PAUSE: Duration = Duration::from_secs(1);
 /// Whoever is not taken to a pane within this time does something else by then.
 const GO_TO_WITHIN: Duration = Duration::from_secs(2);
 
 /// Works until the channel is closed, and has then done what was asked for before.
-pub(super) fn work(globals: &GlobalOptions, calls: &Receiver<TimedSeatsCall>, news: &Sender<ChatUpdate>) {
-    tab_thread::work(SeatsReader::new(globals, news), calls, INTERVAL);
+pub(super) fn work(globals: &GlobalOptions, calls: &Receiver<TimedPlacesCall>, news: &Sender<ChatUpdate>) {
+    tab_thread::work(PlacesReader::new(globals, news), calls, INTERVAL);
 }
 
-struct SeatsReader<'a> {
-    focus: SeatsFocus,
-    news: SeatsNews,
+struct PlacesReader<'a> {
+    focus: PlacesFocus,
+    news: PlacesNews,
     /// When the places were read last.
     read_at: Option<Instant>,
     /// Whether somebody has come, gone or moved since.
     has_news: bool,
-    link: TabLink<'a, SeatsNews>,
+    link: TabLink<'a, PlacesNews>,
 }
 
-impl TabReader for SeatsReader<'_> {
-    type Call = TimedSeatsCall;
+impl TabReader for PlacesReader<'_> {
+    type Call = TimedPlacesCall;
 
     fn is_on_screen(&self) -> bool {
-        self.focus != SeatsFocus::Nothing
+        self.focus != PlacesFocus::Nothing
     }
 
-    fn take(&mut self, TimedSeatsCall { call, asked_at }: TimedSeatsCall) {
+    fn take(&mut self, TimedPlacesCall { call, asked_at }: TimedPlacesCall) {
         let is_late = asked_at.elapsed() > GO_TO_WITHIN;
         match call {
-            SeatsCall::Show(focus) => {
-                let names = |focus: &SeatsFocus| match focus {
-                    SeatsFocus::Nothing => None,
-                    SeatsFocus::Agents { names, .. } => Some(names.clone()),
+            PlacesCall::Show(focus) => {
+                let names = |focus: &PlacesFocus| match focus {
+                    PlacesFocus::Nothing => None,
+                    PlacesFocus::Agents { names, .. } => Some(names.clone()),
                 };
                 self.has_news |= names(&self.focus) != names(&focus);
                 self.focus = focus;
             }
-            SeatsCall::GoToAgent(_) | SeatsCall::GoToWorker(_) if is_late => {
+            PlacesCall::GoToAgent(_) | PlacesCall::GoToWorker(_) if is_late => {
                 let text = "tmux was too slow: you are not taken to the pane any more; press Enter again";
                 self.link.tell(ChatUpdate::Notice(text.to_string()));
             }
-            SeatsCall::GoToAgent(name) => {
+            PlacesCall::GoToAgent(name) => {
                 let target = AgentName::new(&name).map(JumpTarget::Agent);
                 self.go_to(target.map_err(CommandError::from));
             }
-            SeatsCall::GoToWorker(run) => self.go_to(Ok(JumpTarget::Worker(run))),
+            PlacesCall::GoToWorker(run) => self.go_to(Ok(JumpTarget::Worker(run))),
         }
     }
 
     fn read(&mut self) {
-        let SeatsFocus::Agents { selected, .. } = &self.focus else { return };
+        let PlacesFocus::Agents { selected, .. } = &self.focus else { return };
         let selected = selected.clone();
         let age = self.read_at.map(|at| at.elapsed());
-        let pause = if self.has_news { SEATS_PAUSE } else { SEATS_INTERVAL };
+        let pause = if self.has_news { PLACES_PAUSE } else { PLACES_INTERVAL };
         let mut read = Ok(());
         if age.is_none_or(|age| age >= pause) {
             (self.read_at, self.has_news) = (Some(Instant::now()), false);
-            read = self.link.with_op(seats_of_all).map(|seats| self.news.seats = to_model::seats(&seats));
+            read =
+                self.link.with_op(places_of_all).map(|places| self.news.places = to_model::places(&places));
         }
         self.news.sight = None;
         if let (Some(name), true) = (&selected, read.is_ok()) {
@@ -101,15 +102,15 @@ impl TabReader for SeatsReader<'_> {
             self.news.sight = selected.map(|name| SightView::without_screen(name, why.clone()));
             self.link.notice(why);
         }
-        self.link.pass_on(Ok(self.news.clone()), |news| ChatUpdate::Seats(Box::new(news)));
+        self.link.pass_on(Ok(self.news.clone()), |news| ChatUpdate::Places(Box::new(news)));
     }
 }
 
-impl<'a> SeatsReader<'a> {
+impl<'a> PlacesReader<'a> {
     fn new(globals: &'a GlobalOptions, news: &'a Sender<ChatUpdate>) -> Self {
         Self {
-            focus: SeatsFocus::Nothing,
-            news: SeatsNews::default(),
+            focus: PlacesFocus::Nothing,
+            news: PlacesNews::default(),
             read_at: None,
             has_news: false,
             link: TabLink::new(globals, news),
@@ -118,10 +119,10 @@ impl<'a> SeatsReader<'a> {
 
     fn take_glance(&mut self, name: String, glance: &Glance) {
         self.news.sight = Some(to_model::sight(&name, glance));
-        match &glance.seat {
-            Some(seat) => drop(self.news.seats.insert(name, to_model::seat(seat))),
+        match &glance.place {
+            Some(place) => drop(self.news.places.insert(name, to_model::place(place))),
             // The pane that was known is gone, and others may be gone with it.
-            None => self.has_news |= self.news.seats.get(&name).is_some_and(|seat| seat.is_pane),
+            None => self.has_news |= self.news.places.get(&name).is_some_and(|place| place.is_pane),
         }
     }
 
@@ -147,11 +148,11 @@ mod tests {
     fn nobody_is_taken_elsewhere_long_after_a_key() {
         let (sender, news) = unbounded();
         let globals = GlobalOptions::default();
-        let mut reader = SeatsReader::new(&globals, &sender);
+        let mut reader = PlacesReader::new(&globals, &sender);
         let Some(asked_at) = Instant::now().checked_sub(GO_TO_WITHIN + Duration::from_secs(1)) else {
             return;
         };
-        reader.take(TimedSeatsCall { call: SeatsCall::GoToAgent("Robin".to_string()), asked_at });
+        reader.take(TimedPlacesCall { call: PlacesCall::GoToAgent("Robin".to_string()), asked_at });
         let told: Vec<ChatUpdate> = news.try_iter().collect();
         assert!(
             matches!(told.as_slice(), [ChatUpdate::Notice(text)] if text.starts_with("tmux was too slow")),
