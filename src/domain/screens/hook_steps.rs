@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::look_plan::WatchedWork;
+use super::look_plan::ToolWork;
 use super::stall::SpinWatch;
 use super::steady_text::steady_text;
 use crate::domain::sha256;
@@ -23,7 +23,7 @@ pub struct HookStep {
     /// A hash of what a tool is called with; `None` for calls that may well be repeated.
     pub arguments: Option<String>,
     /// What the tool does, as far as it decides when to look again.
-    pub work: Option<WatchedWork>,
+    pub work: Option<ToolWork>,
     /// A hash of how a command ended and of what it said, if the harness reports that.
     pub result: Option<String>,
     /// A hash of the id of the subagent that did it; `None`: the agent itself.
@@ -147,8 +147,8 @@ impl HookSteps {
         self.0.iter().rev().find(is_edge).is_some_and(|step| step.kind == HookStepKind::TurnFails)
     }
 
-    /// The last prompt and the steps after it. All steps, if there was none.
-    pub fn since_prompt(&self) -> &[HookStep] {
+    /// The steps of the last turn, from its prompt on. All steps, if there was no prompt.
+    pub fn last_turn(&self) -> &[HookStep] {
         let start = self.0.iter().rposition(|step| step.kind == HookStepKind::PromptTaken);
         &self.0[start.unwrap_or(0)..]
     }
@@ -156,7 +156,7 @@ impl HookSteps {
     /// The tool calls that have begun and not ended, oldest first.
     pub fn open_calls(&self) -> Vec<&HookStep> {
         let mut open: Vec<&HookStep> = Vec::new();
-        for step in self.since_prompt() {
+        for step in self.last_turn() {
             match step.kind {
                 HookStepKind::ToolBegins => open.push(step),
                 HookStepKind::ToolEnds => {
@@ -176,7 +176,7 @@ impl HookSteps {
     pub fn is_spinning(&self) -> bool {
         let mut watches: BTreeMap<Option<&str>, SpinWatch> = BTreeMap::new();
         let mut begun: Vec<&HookStep> = Vec::new();
-        for (i, step) in self.since_prompt().iter().enumerate() {
+        for (i, step) in self.last_turn().iter().enumerate() {
             let is_new = match step.kind {
                 HookStepKind::ToolBegins => {
                     begun.push(step);

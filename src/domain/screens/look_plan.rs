@@ -2,18 +2,26 @@
 
 use std::time::Duration;
 
-/// What an agent is at, or what its watcher is, as far as it decides when to look again.
+/// What a tool call does, as far as it decides how long it may take.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum WatchedWork {
-    JustStarted,
+pub enum ToolWork {
     Edits,
     TestsOrBuild,
     Install,
     Subagent,
     ReadsOrPlans,
-    QuestionOpen,
-    /// A stall is being looked into.
-    Stall,
+}
+
+/// Why an agent is looked at again.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LookReason {
+    /// It, or its turn, has just begun.
+    HasBegun,
+    Works(ToolWork),
+    /// Somebody has to answer it.
+    Asks,
+    /// It may be stuck.
+    MayBeStuck,
 }
 
 /// How much of a screen has changed since the last look.
@@ -32,28 +40,17 @@ pub struct LookPlan {
     pub latest: Duration,
 }
 
-impl WatchedWork {
-    const ALL: [Self; 8] = [
-        Self::JustStarted,
-        Self::Edits,
-        Self::TestsOrBuild,
-        Self::Install,
-        Self::Subagent,
-        Self::ReadsOrPlans,
-        Self::QuestionOpen,
-        Self::Stall,
-    ];
+impl ToolWork {
+    const ALL: [Self; 5] =
+        [Self::Edits, Self::TestsOrBuild, Self::Install, Self::Subagent, Self::ReadsOrPlans];
 
     pub fn name(self) -> &'static str {
         match self {
-            Self::JustStarted => "start",
             Self::Edits => "edit",
             Self::TestsOrBuild => "build",
             Self::Install => "install",
             Self::Subagent => "subagent",
             Self::ReadsOrPlans => "read",
-            Self::QuestionOpen => "question",
-            Self::Stall => "stall",
         }
     }
 
@@ -80,21 +77,29 @@ impl WatchedWork {
 
     fn seconds(self) -> (u64, u64) {
         match self {
-            Self::JustStarted => (10, 15),
             Self::Edits => (30, 45),
             Self::TestsOrBuild => (60, 120),
             Self::Install => (120, 180),
             Self::Subagent => (90, 120),
             Self::ReadsOrPlans => (45, 60),
-            Self::QuestionOpen => (30, 30),
-            Self::Stall => (15, 20),
+        }
+    }
+}
+
+impl LookReason {
+    fn seconds(self) -> (u64, u64) {
+        match self {
+            Self::HasBegun => (10, 15),
+            Self::Works(work) => work.seconds(),
+            Self::Asks => (30, 30),
+            Self::MayBeStuck => (15, 20),
         }
     }
 }
 
 impl LookPlan {
-    pub fn new(work: WatchedWork) -> Self {
-        let (earliest, latest) = work.seconds();
+    pub fn new(reason: LookReason) -> Self {
+        let (earliest, latest) = reason.seconds();
         Self { earliest: Duration::from_secs(earliest), latest: Duration::from_secs(latest) }
     }
 
@@ -129,18 +134,18 @@ mod tests {
 
     #[test]
     fn a_silent_build_is_looked_at_later_than_one_that_scrolls() {
-        let plan = LookPlan::new(WatchedWork::of_command("cd app && cargo test --locked"));
+        let plan = LookPlan::new(LookReason::Works(ToolWork::of_command("cd app && cargo test --locked")));
         assert_eq!(plan.next(ScreenChange::Nothing).as_secs(), 120);
         assert_eq!(plan.next(ScreenChange::Something).as_secs(), 90);
         assert_eq!(plan.next(ScreenChange::Much).as_secs(), 60);
-        assert_eq!(LookPlan::new(WatchedWork::QuestionOpen).next(ScreenChange::Nothing).as_secs(), 30);
+        assert_eq!(LookPlan::new(LookReason::Asks).next(ScreenChange::Nothing).as_secs(), 30);
     }
 
     #[test]
     fn commands_are_known_by_their_words() {
-        assert_eq!(WatchedWork::of_command("npm install"), WatchedWork::Install);
-        assert_eq!(WatchedWork::of_command("make -j2"), WatchedWork::TestsOrBuild);
-        assert_eq!(WatchedWork::of_command("cat attest.md"), WatchedWork::ReadsOrPlans);
+        assert_eq!(ToolWork::of_command("npm install"), ToolWork::Install);
+        assert_eq!(ToolWork::of_command("make -j2"), ToolWork::TestsOrBuild);
+        assert_eq!(ToolWork::of_command("cat attest.md"), ToolWork::ReadsOrPlans);
     }
 
     #[test]

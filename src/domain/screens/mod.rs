@@ -19,7 +19,7 @@ pub use decision::{HookSign, HookSigns, ProcessSign, ScreenVerdict, VerdictBasis
 pub use dialog::{ChoiceMeaning, Dialog, DialogChoice, DialogKind};
 pub use hook_steps::{HookStep, HookStepKind, HookSteps};
 pub use key::ScreenKey;
-pub use look_plan::{LookPlan, ScreenChange, WatchedWork};
+pub use look_plan::{LookPlan, LookReason, ScreenChange, ToolWork};
 pub use looked::LookedLines;
 pub use reading::{PromptLine, ScreenReading, ScreenTrouble};
 pub use stall::{SpinWatch, StallLook, StallWatch};

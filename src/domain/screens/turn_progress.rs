@@ -1,7 +1,7 @@
 //! How many turns a worker that is to write has ended without getting anywhere.
 
 use super::hook_steps::{HookStep, HookStepKind, HookSteps};
-use super::look_plan::WatchedWork;
+use super::look_plan::ToolWork;
 use super::stall::SpinWatch;
 
 /// Counts the turns of one worker since it last wrote something, or a test had another result than before. The hooks keep
@@ -22,8 +22,8 @@ impl TurnProgress {
         for step in &steps.all()[known.map_or(0, |at| at + 1)..] {
             match (step.kind, step.work) {
                 (HookStepKind::TurnEnds, _) => self.watch.note_turn(),
-                (HookStepKind::ToolEnds, Some(WatchedWork::Edits)) => self.watch.note_progress(),
-                (HookStepKind::ToolEnds, Some(WatchedWork::TestsOrBuild)) if self.is_new_result(step) => {
+                (HookStepKind::ToolEnds, Some(ToolWork::Edits)) => self.watch.note_progress(),
+                (HookStepKind::ToolEnds, Some(ToolWork::TestsOrBuild)) if self.is_new_result(step) => {
                     self.watch.note_progress();
                 }
                 _ => {}
@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    fn step(at: i64, kind: HookStepKind, work: WatchedWork, result: &str) -> HookStep {
+    fn step(at: i64, kind: HookStepKind, work: ToolWork, result: &str) -> HookStep {
         let at = Timestamp::from_second(at).unwrap();
         let result = (!result.is_empty()).then(|| result.to_string());
         let mark = Some("make test".to_string());
@@ -64,7 +64,7 @@ mod tests {
     }
 
     /// Turns in each of which one tool ends so.
-    fn turns(from: i64, count: i64, work: WatchedWork, result: &str) -> Vec<HookStep> {
+    fn turns(from: i64, count: i64, work: ToolWork, result: &str) -> Vec<HookStep> {
         let turn = |at| {
             let end = HookStep::new(Timestamp::from_second(at).unwrap(), HookStepKind::TurnEnds);
             [step(at, HookStepKind::ToolEnds, work, result), end]
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn ten_turns_without_a_write_or_another_result_are_too_many() {
-        use WatchedWork::{Edits, ReadsOrPlans, TestsOrBuild};
+        use ToolWork::{Edits, ReadsOrPlans, TestsOrBuild};
         assert!(!spins(turns(0, 9, ReadsOrPlans, "")));
         assert!(spins(turns(0, 10, ReadsOrPlans, "")));
         assert!(!spins(turns(0, 30, Edits, "")));

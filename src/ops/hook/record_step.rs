@@ -3,7 +3,7 @@
 
 use crate::domain::SessionId;
 use crate::domain::hook::{HookMoment, ToolUse};
-use crate::domain::screens::{HookStep, HookStepKind, WatchedWork};
+use crate::domain::screens::{HookStep, HookStepKind, ToolWork};
 use crate::ops::error::CommandError;
 use crate::store::{Mesh, SessionState};
 use crate::sys::clock;
@@ -66,9 +66,9 @@ pub(super) fn record_question(mesh: &Mesh, call: &HookCall) -> Result<(), Comman
 
 fn step_of(kind: HookStepKind, tool: &ToolUse) -> HookStep {
     let work = match (tool.edits.is_empty(), tool.command.as_deref()) {
-        (false, _) => WatchedWork::Edits,
-        (true, Some(command)) => WatchedWork::of_command(command),
-        (true, None) => WatchedWork::ReadsOrPlans,
+        (false, _) => ToolWork::Edits,
+        (true, Some(command)) => ToolWork::of_command(command),
+        (true, None) => ToolWork::ReadsOrPlans,
     };
     HookStep {
         tool: Some(tool.tool.clone()),

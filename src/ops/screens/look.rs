@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::domain::runs::{Run, RunQuestion, RunState};
 use crate::domain::screens::{
-    HookStepKind, LookPlan, LookedLines, ScreenChange, ScreenState, ScreenText, WatchedWork,
+    HookStepKind, LookPlan, LookReason, LookedLines, ScreenChange, ScreenState, ScreenText, ToolWork,
 };
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -123,7 +123,7 @@ pub(super) fn look_again_in(sight: &AgentSight, change: ScreenChange) -> Option<
 /// The same for whoever looks whether it gets anywhere: sooner while that is in doubt, and not before.
 pub(super) fn watch_again_in(sight: &AgentSight, change: ScreenChange, eye: &StallEye) -> Option<Duration> {
     match eye.is_doubtful() {
-        true => Some(LookPlan::new(WatchedWork::Stall).next(change)),
+        true => Some(LookPlan::new(LookReason::MayBeStuck).next(change)),
         false => look_again_in(sight, change),
     }
 }
@@ -132,28 +132,28 @@ fn interval(state: ScreenState, hooks: &HookFacts, change: ScreenChange) -> Opti
     match state {
         ScreenState::Idle | ScreenState::Interrupted | ScreenState::Ended => None,
         ScreenState::Limited => Some(LIMITED),
-        _ => Some(LookPlan::new(work(state, hooks)).next(change)),
+        _ => Some(LookPlan::new(reason(state, hooks)).next(change)),
     }
 }
 
-/// What it is at, as far as it decides when to look again.
-fn work(state: ScreenState, hooks: &HookFacts) -> WatchedWork {
+/// Why to look again.
+fn reason(state: ScreenState, hooks: &HookFacts) -> LookReason {
     let steps = &hooks.steps;
     match state {
-        ScreenState::Starting => return WatchedWork::JustStarted,
-        ScreenState::Waiting => return WatchedWork::QuestionOpen,
-        ScreenState::Stuck | ScreenState::Spinning => return WatchedWork::Stall,
+        ScreenState::Starting => return LookReason::HasBegun,
+        ScreenState::Waiting => return LookReason::Asks,
+        ScreenState::Stuck | ScreenState::Spinning => return LookReason::MayBeStuck,
         _ => {}
     }
     if hooks.has_subagents {
-        return WatchedWork::Subagent;
+        return LookReason::Works(ToolWork::Subagent);
     }
     let open = steps.open_calls().into_iter().filter_map(|call| call.work).next_back();
-    let used = steps.since_prompt().iter().rev().find(|step| step.kind == HookStepKind::ToolEnds);
+    let used = steps.last_turn().iter().rev().find(|step| step.kind == HookStepKind::ToolEnds);
     match open.or_else(|| used.and_then(|step| step.work)) {
-        Some(work) => work,
-        None if hooks.signs.last.is_some() && hooks.signs.age < JUST_STARTED => WatchedWork::JustStarted,
-        None => WatchedWork::ReadsOrPlans,
+        Some(work) => LookReason::Works(work),
+        None if hooks.signs.last.is_some() && hooks.signs.age < JUST_STARTED => LookReason::HasBegun,
+        None => LookReason::Works(ToolWork::ReadsOrPlans),
     }
 }
 

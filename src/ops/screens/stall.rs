@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::domain::runs::Run;
-use crate::domain::screens::{HookStep, ScreenState, StallLook, StallWatch, WatchedWork};
+use crate::domain::screens::{HookStep, ScreenState, StallLook, StallWatch, ToolWork};
 use crate::domain::{Agent, Pid};
 use crate::ops::error::CommandError;
 use crate::store::Mesh;
@@ -85,8 +85,8 @@ impl CpuLook {
 /// Whether the call may take longer than it has taken.
 fn is_within_limit(call: &HookStep) -> bool {
     let minutes = match call.work {
-        Some(WatchedWork::TestsOrBuild | WatchedWork::Install | WatchedWork::Subagent) => 30,
-        Some(WatchedWork::Edits) => 2,
+        Some(ToolWork::TestsOrBuild | ToolWork::Install | ToolWork::Subagent) => 30,
+        Some(ToolWork::Edits) => 2,
         _ => 10,
     };
     clock::now().duration_since(call.at).as_mins() < minutes

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::domain::runs::{Run, RunId, RunState};
 use crate::domain::screens::{
-    HookSign, LookPlan, ProcessSign, ScreenChange, ScreenState, VerdictBasis, WatchedWork,
+    HookSign, LookPlan, LookReason, ProcessSign, ScreenChange, ScreenState, VerdictBasis,
 };
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -256,7 +256,7 @@ impl<'a> Wait<'a> {
         let begins = !is_between_turns(told.0) && self.told.is_some_and(|before| is_between_turns(before.0));
         if begins {
             // While it was idle, the next look was far away.
-            let soon = LookPlan::new(WatchedWork::JustStarted).next(ScreenChange::Something);
+            let soon = LookPlan::new(LookReason::HasBegun).next(ScreenChange::Something);
             self.next_look = self.next_look.min(Instant::now() + self.op.settings.paced(soon));
         }
         self.told = Some(told);

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::SessionId;
-use crate::domain::screens::{HookStep, HookStepKind, HookSteps, WatchedWork};
+use crate::domain::screens::{HookStep, HookStepKind, HookSteps, ToolWork};
 use crate::store::error::StoreError;
 use crate::store::handles::HookStates;
 use crate::store::lock_order::{LockOrderGuard, LockRank};
@@ -70,7 +70,7 @@ impl StepLine {
             call: self.call,
             mark: self.mark,
             arguments: self.args,
-            work: self.work.as_deref().and_then(WatchedWork::of_name),
+            work: self.work.as_deref().and_then(ToolWork::of_name),
             result: self.result,
             by: self.by,
         })
@@ -124,7 +124,7 @@ mod tests {
             call: Some(call),
             mark: Some(HookStep::mark_of("make")),
             arguments: Some(HookStep::arguments_mark("make")),
-            work: Some(WatchedWork::TestsOrBuild),
+            work: Some(ToolWork::TestsOrBuild),
             by: Some(HookStep::mark_of("a subagent")),
             ..HookStep::new(Timestamp::from_millisecond(at).unwrap(), HookStepKind::ToolBegins)
         };
