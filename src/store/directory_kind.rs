@@ -35,15 +35,17 @@ pub fn mesh_around(dir: &Path) -> Option<&Path> {
     dir.ancestors().find(|above| looks_like_mesh(above).unwrap_or(false))
 }
 
-/// Takes one `stat` for a mesh of ours; the directory is listed only if it has no marks.
-pub(super) fn examine(dir: &Path) -> Result<DirectoryKind, FileError> {
+/// Takes one `stat` for a mesh of ours; the directory is listed only if it has no marks. Directories with those names may
+/// have been there before the mesh, with content.
+pub(super) fn examine(dir: &Path, before: &[&str]) -> Result<DirectoryKind, FileError> {
     if looks_like_mesh(dir)? {
         return Ok(DirectoryKind::Mesh);
     }
     let is_among = |names: &[&str], name: &OsStr| names.iter().any(|known| OsStr::new(known) == name);
     let is_ours = |name: &OsStr| {
         let is_part = is_among(&DIRECTORIES, name) || (is_among(&LATER, name) && !is_among(&PLAIN, name));
-        is_among(&NOT_CONTENT, name) || (is_part && is_empty_dir(&dir.join(name)))
+        let was_before = is_among(before, name) && is_dir(&dir.join(name));
+        is_among(&NOT_CONTENT, name) || was_before || (is_part && is_empty_dir(&dir.join(name)))
     };
     if files::has_only_names(dir, is_ours)? {
         return Ok(DirectoryKind::Empty);
@@ -52,10 +54,14 @@ pub(super) fn examine(dir: &Path) -> Result<DirectoryKind, FileError> {
     Ok(if looks_like_mesh(dir)? { DirectoryKind::Mesh } else { DirectoryKind::Foreign })
 }
 
-/// Whether it is an empty directory, not a link to one. `false` if it cannot be examined.
+/// Whether it is a directory, not a link to one. `false` if it cannot be examined.
+fn is_dir(path: &Path) -> bool {
+    files::link_metadata(path).is_ok_and(|found| found.is_some_and(|it| it.is_dir()))
+}
+
+/// Whether it is an empty directory.
 fn is_empty_dir(path: &Path) -> bool {
-    let is_dir = files::link_metadata(path).is_ok_and(|found| found.is_some_and(|it| it.is_dir()));
-    is_dir && files::has_only_names(path, |_| false).unwrap_or(false)
+    is_dir(path) && files::has_only_names(path, |_| false).unwrap_or(false)
 }
 
 /// Whether it has the marks of a mesh: `mesh.lock`, which only we create, or `registry/` and `inbox/`, which

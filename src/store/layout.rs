@@ -17,6 +17,9 @@ pub(super) struct Layout {
 /// The directories that a mesh has from the start.
 pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "graves", "presence", "tmp"];
 
+/// Directories of the machine that are beside the default mesh. They may be there before it.
+pub(super) const OF_MACHINE: [&str; 5] = ["git", "worktrees", "panes", "slots", "limits"];
+
 /// Files and directories that may be added later.
 pub(super) const LATER: [&str; 18] = [
     "awareness",

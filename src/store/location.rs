@@ -13,6 +13,13 @@ use crate::sys::files::{self, FileError};
 pub struct MeshLocation {
     pub(super) dir: PathBuf,
     pub reason: LocationReason,
+    /// Whether that is the directory in which this machine keeps what belongs to no mesh, too.
+    pub(super) is_of_machine: bool,
+}
+
+/// Where this machine keeps what belongs to no mesh. The default mesh is the same directory.
+pub fn machine_state(home: &Home) -> PathBuf {
+    home.state.join("ravenry")
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -29,18 +36,20 @@ impl MeshLocation {
     pub fn find(settings: &Settings, home: &Home) -> Result<Self, FileError> {
         if let Some((path, source)) = settings.mesh() {
             let dir = absolute(home.expand(path))?;
-            return Ok(Self { dir, reason: LocationReason::Told(source.clone()) });
+            let is_of_machine = dir == machine_state(home);
+            return Ok(Self { dir, reason: LocationReason::Told(source.clone()), is_of_machine });
         }
         let pi = home.home.join(".pi/agent/messenger");
         if files::metadata(&pi)?.is_some_and(|metadata| metadata.is_dir()) {
-            return Ok(Self { dir: pi, reason: LocationReason::PiMessenger });
+            return Ok(Self { dir: pi, reason: LocationReason::PiMessenger, is_of_machine: false });
         }
-        Ok(Self { dir: home.state.join("ravenry"), reason: LocationReason::Fallback })
+        Ok(Self { dir: machine_state(home), reason: LocationReason::Fallback, is_of_machine: true })
     }
 
     /// A mesh in a given directory, for throw-away meshes.
     pub fn at(dir: &Path) -> Self {
-        Self { dir: dir.to_path_buf(), reason: LocationReason::Told(SettingSource::Flag("--mesh")) }
+        let reason = LocationReason::Told(SettingSource::Flag("--mesh"));
+        Self { dir: dir.to_path_buf(), reason, is_of_machine: false }
     }
 
     /// A directory on the file system that the mesh is on, or would be on: its nearest existing parent, or the mesh

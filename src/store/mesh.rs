@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::directory_kind::{self, DirectoryKind};
 use super::error::StoreError;
-use super::layout::{DIRECTORIES, Layout};
+use super::layout::{DIRECTORIES, Layout, OF_MACHINE};
 use super::location::MeshLocation;
 use super::tasks::swarm_lock;
 use crate::domain::settings::Durability;
@@ -47,7 +47,8 @@ impl Mesh {
     pub fn open(location: &MeshLocation, options: MeshOptions) -> Result<Option<Self>, StoreError> {
         let Some(verdict) = directory_trust::inspect(&location.dir)? else { return Ok(None) };
         let SafeDirectory { real, privacy } = verdict.map_err(distrusted)?;
-        if directory_kind::examine(&real)? == DirectoryKind::Foreign {
+        let of_machine: &[&str] = if location.is_of_machine { &OF_MACHINE } else { &[] };
+        if directory_kind::examine(&real, of_machine)? == DirectoryKind::Foreign {
             return Err(StoreError::NotAMesh(real));
         }
         // Symbolic links on the way were checked once. From here on the real path is used, so they cannot redirect us.

@@ -63,7 +63,7 @@ pub use knowledge::{
     PageFile, PageFiles, PageWrite, SourceKey, StoredRecords, UseCounts, UseLog, exclude_knowledge_from_git,
     person_id,
 };
-pub use location::{LocationReason, MeshLocation};
+pub use location::{LocationReason, MeshLocation, machine_state};
 pub use lock_order::holds_a_lock;
 pub use locked_mesh::LockedMesh;
 pub use mesh::{Mesh, MeshOptions, PermissionChange};

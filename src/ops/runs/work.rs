@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::domain::runs::{Run, RunId};
 use crate::domain::{Liveness, sha256};
-use crate::store::{HeldSlot, Mesh, RunSlots, WorkRecord, WorkStage, WorktreeOrder};
+use crate::store::{HeldSlot, Mesh, RunSlots, WorkRecord, WorkStage, WorktreeOrder, machine_state};
 use crate::sys::environment::Home;
 use crate::sys::git::WorkTree;
 use crate::sys::git::run_tree::{
@@ -44,7 +44,7 @@ pub(in crate::ops) struct RunWork<'a> {
 
 /// Where git keeps what we need for a moment, and our locks.
 pub(in crate::ops) fn git_state(home: &Home) -> PathBuf {
-    home.state.join("ravenry").join("git")
+    machine_state(home).join("git")
 }
 
 /// The repository that a run in `dir` would work for, if it can have a worktree.
@@ -394,7 +394,7 @@ fn place(home: &Home, repository: &RunRepository) -> PathBuf {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
     let name: String = name.chars().map(plain).take(40).collect();
     let mark = sha256(repository.common_dir().as_os_str().as_encoded_bytes());
-    home.state.join("ravenry").join("worktrees").join(format!("{name}-{}", &mark[..8]))
+    machine_state(home).join("worktrees").join(format!("{name}-{}", &mark[..8]))
 }
 
 /// The message of the commit with a run's work.

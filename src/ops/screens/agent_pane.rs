@@ -8,7 +8,7 @@ use crate::domain::{Agent, Liveness, Pid};
 use crate::harness::ancestry;
 use crate::ops::error::CommandError;
 use crate::ops::runs::own_run::run_of_agent;
-use crate::store::Mesh;
+use crate::store::{Mesh, machine_state};
 use crate::sys::environment::Home;
 use crate::sys::tmux::pane::PaneCapture;
 use crate::sys::tmux::{PaneId, PaneInfo, TmuxError, TmuxPane, TmuxSocket};
@@ -19,7 +19,7 @@ const VARIABLES: [&str; 2] = ["TMUX", "TMUX_PANE"];
 
 /// Where the locks of panes are.
 pub(in crate::ops) fn pane_locks(home: &Home) -> PathBuf {
-    home.state.join("ravenry").join("panes")
+    machine_state(home).join("panes")
 }
 
 /// What a pane showed, as it is read.

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::store::error::StoreError;
+use crate::store::location::machine_state;
 use crate::store::wire::{pretty, time};
 use crate::sys::environment::Home;
 use crate::sys::files;
@@ -28,7 +29,7 @@ pub struct HarnessLimit {
 
 impl HarnessLimits {
     pub fn of(home: &Home) -> Self {
-        Self { dir: home.state.join("ravenry").join("limits") }
+        Self { dir: machine_state(home).join("limits") }
     }
 
     fn path(&self, harness: &str) -> PathBuf {

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::runs::RunId;
 use crate::store::error::StoreError;
+use crate::store::location::machine_state;
 use crate::sys::environment::Home;
 use crate::sys::files;
 use crate::sys::flock::FileLock;
@@ -30,7 +31,7 @@ pub struct QueuePlace {
 
 impl RunQueue {
     pub fn of(home: &Home) -> Self {
-        Self { dir: home.state.join("ravenry").join("slots").join("queue") }
+        Self { dir: machine_state(home).join("slots").join("queue") }
     }
 
     /// Takes the place of a run that was queued then.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::runs::RunId;
 use crate::store::error::StoreError;
+use crate::store::location::machine_state;
 use crate::sys::environment::Home;
 use crate::sys::files;
 use crate::sys::flock::FileLock;
@@ -24,7 +25,7 @@ pub struct HeldSlot {
 
 impl RunSlots {
     pub fn of(home: &Home) -> Self {
-        Self::at(&home.state.join("ravenry").join("slots"))
+        Self::at(&machine_state(home).join("slots"))
     }
 
     fn at(dir: &Path) -> Self {

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{everything_in, mode, set_mode};
-use crate::support::environment::{Ended, TestEnvironment, put};
+use crate::runs::worktrees::git;
+use crate::runs::{script, with_profiles};
+use crate::support::environment::{Ended, TestEnvironment, end, put};
 
 /// Commands that read, and some that write. All they need to know is whether it is a mesh.
 const COMMANDS: [&[&str]; 14] = [
@@ -80,6 +82,34 @@ fn a_directory_with_other_files_is_refused_and_left_alone() {
     for bits in [0o700, 0o755, 0o775] {
         left_alone(&env, &foreign(&env, bits), &["not_a_mesh"]);
     }
+}
+
+/// The default mesh is in the directory in which the machine keeps what belongs to no mesh.
+#[test]
+fn what_the_machine_keeps_may_be_there_before_the_default_mesh() {
+    let env = TestEnvironment::new();
+    let state = env.home().join(".local/state/ravenry");
+    for name in ["git", "worktrees", "panes", "slots", "limits"] {
+        put(&state.join(name).join("file"), "");
+    }
+    let msg = |args: &[&str]| end(env.msg().env_remove("MSG_MESH").args(args).arg("--json"));
+    msg(&["agents"]).expect_code(0);
+    assert!(!state.join("registry").exists(), "nobody has written to it");
+    msg(&["join", "Robin", "--pid", &std::process::id().to_string()]).expect_code(0);
+    // Elsewhere they are somebody else's.
+    let other = env.path().join("other");
+    put(&other.join("git/file"), "");
+    left_alone(&env, &other, &["not_a_mesh"]);
+}
+
+#[test]
+fn the_first_command_of_all_may_be_a_run_with_a_worktree() {
+    let env = with_profiles(&script("echo", "cat"));
+    git(&env.work(), &["init", "-q"]);
+    let who = ["-c", "user.name=Robin", "-c", "user.email=robin@example.org"];
+    git(&env.work(), &[&who[..], &["commit", "-q", "--allow-empty", "-m", "first"]].concat());
+    let run = end(env.msg().env_remove("MSG_MESH").args(["run", "echo", "hello", "--worktree", "--json"]));
+    assert_eq!(run.expect_code(0).json()["run"]["result"], "hello");
 }
 
 #[test]
