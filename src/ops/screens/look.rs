@@ -70,13 +70,13 @@ pub fn look(op: &Op, request: &LookRequest) -> Result<LookOutcome, CommandError>
             see_before_join(run)
         }
     };
-    sight.verdict = verdict_with_run(&sight, watched.run());
+    sight.verdict = verdict_with_run(&sight, watched.its_run());
     let is_callers_worker = watched.is_callers_worker(op, &mesh)?;
     let change = change_since_last_look(op, &mesh, &sight);
     let look_again_in = if is_callers_worker { None } else { look_again_in(&sight, change) };
     let screen = shown(op, &sight, request.lines);
-    let notice = unknown_version(op, &sight, watched.run());
-    let (name, run) = (watched.name().to_string(), watched.run().cloned());
+    let notice = unknown_version(op, &sight, watched.its_run());
+    let (name, run) = (watched.name().to_string(), watched.its_run().cloned());
     Ok(LookOutcome { name, sight, screen, run, is_callers_worker, notice, look_again_in })
 }
 

@@ -132,7 +132,7 @@ pub fn wait_for(
     let mut watcher = MeshWatcher::new(op, &mesh);
     loop {
         // The watch comes before the look, so that nothing is missed in between.
-        let run = wait.watched.run().map(|run| run.id.clone());
+        let run = wait.watched.its_run().map(|run| run.id.clone());
         let session = wait.watched.session()?;
         watcher.arm(WatchTarget::Hooks(&session, run.as_ref()))?;
         if let Some(outcome) = wait.look()? {
@@ -244,10 +244,10 @@ impl<'a> Wait<'a> {
             Watched::Run(_) => HookFacts::default(),
         };
         self.watched.refresh(self.mesh)?;
-        if let Some(run) = self.watched.run().filter(|run| run.state.is_final()) {
+        if let Some(run) = self.watched.its_run().filter(|run| run.state.is_final()) {
             return self.after_run(run);
         }
-        let run_state = self.watched.run().map(|run| run.state);
+        let run_state = self.watched.its_run().map(|run| run.state);
         let told = (hooks.signs.last, hooks.hook_number(), run_state);
         let is_news = self.told != Some(told);
         let is_gone = self.has_no_process();
@@ -272,7 +272,7 @@ impl<'a> Wait<'a> {
     }
 
     fn judge(&mut self, mut sight: AgentSight) -> Result<Option<WaitOutcome>, CommandError> {
-        let run = self.watched.run().cloned();
+        let run = self.watched.its_run().cloned();
         sight.verdict = verdict_with_run(&sight, run.as_ref());
         // Whoever waits for something else does not pay for a look at all processes.
         let state = match self.goal {
@@ -316,7 +316,7 @@ impl<'a> Wait<'a> {
             (ScreenState::Idle | ScreenState::Interrupted, _) => true,
             // What it has left running does not belong to its turn.
             (ScreenState::Background, last) => is_between_turns(last) || trouble.is_some(),
-            (ScreenState::Ended, _) if self.watched.run().is_none() => return Err(self.has_ended()),
+            (ScreenState::Ended, _) if self.watched.its_run().is_none() => return Err(self.has_ended()),
             _ => false,
         };
         let number = sight.hooks.hook_number();
@@ -381,7 +381,7 @@ impl<'a> Wait<'a> {
     }
 
     fn outcome(&self, state: &'static str, is: ScreenState, basis: VerdictBasis) -> WaitOutcome {
-        let run = self.watched.run().map(|run| run.id.clone());
+        let run = self.watched.its_run().map(|run| run.id.clone());
         let name = self.watched.name().to_string();
         WaitOutcome { name, state, agent_state: Some(is), basis, run, run_end: None }
     }

@@ -129,7 +129,7 @@ impl Watched {
     }
 
     /// The run whose worker it is.
-    pub(in crate::ops) fn run(&self) -> Option<&Run> {
+    pub(in crate::ops) fn its_run(&self) -> Option<&Run> {
         match self {
             Self::Agent(_, run) => run.as_deref(),
             Self::Run(run) => Some(run),
@@ -154,7 +154,7 @@ impl Watched {
 
     /// Reads again what its run is, and who its worker is.
     pub(in crate::ops) fn refresh(&mut self, mesh: &Mesh) -> Result<(), CommandError> {
-        let Some(id) = self.run().map(|run| run.id.clone()) else { return Ok(()) };
+        let Some(id) = self.its_run().map(|run| run.id.clone()) else { return Ok(()) };
         let now = mesh.runs().get(&id)?.map(|run| Box::new(as_it_is(mesh, run)));
         match (&mut *self, now) {
             (Self::Agent(_, run), now) => *run = now,
@@ -172,7 +172,7 @@ impl Watched {
 
     /// Whether the caller asked for its run, and is told of its end.
     pub(in crate::ops) fn is_callers_worker(&self, op: &Op, mesh: &Mesh) -> Result<bool, CommandError> {
-        let Some(run) = self.run().filter(|run| !run.state.is_final()) else { return Ok(false) };
+        let Some(run) = self.its_run().filter(|run| !run.state.is_final()) else { return Ok(false) };
         let census = mesh.registry().census()?;
         Ok(match (&run.parent.session, identity::caller_if_certain(op, mesh, &census)) {
             (Some(session), Some(caller)) => caller.session == *session,
