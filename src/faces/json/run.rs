@@ -73,6 +73,7 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
 /// What a reviewer thinks of it, or why nobody does.
 fn review(review: &RunReview) -> Value {
     let (verdict, reason) = match &review.outcome {
+        ReviewOutcome::Pending { .. } => (None, None),
         ReviewOutcome::Given(given) => (Some(given.verdict.name()), None),
         ReviewOutcome::Missing(why) => (None, Some(why)),
     };
@@ -84,6 +85,7 @@ fn review(review: &RunReview) -> Value {
         "verdict": verdict,
         "findings": review.findings().iter().map(finding).collect::<Vec<Value>>(),
         "reason": reason,
+        "pending": matches!(review.outcome, ReviewOutcome::Pending { .. }),
     })
 }
 

@@ -51,7 +51,7 @@ pub fn resume(op: &Op, id: &str, text: Option<&str>) -> Result<Run, CommandError
     start_resumed(op, &mesh, &run, text)
 }
 
-/// Continues every interrupted run that nobody has continued or begun anew.
+/// Continues every interrupted run that nobody has continued or begun anew, unless it was a review.
 pub fn resume_all(op: &Op) -> Result<ResumedRuns, CommandError> {
     let mut all = ResumedRuns::default();
     let Some(mesh) = op.mesh()? else { return Ok(all) };
@@ -59,8 +59,11 @@ pub fn resume_all(op: &Op) -> Result<ResumedRuns, CommandError> {
     let list: Vec<Run> = mesh.runs().list()?.runs.into_iter().map(|run| as_it_is(&mesh, run)).collect();
     let has_follower =
         |run: &Run| list.iter().any(|other| other.earlier.as_ref().is_some_and(|it| *it.id() == run.id));
+    // A review was for a run that has ended without it.
+    let is_meant =
+        |run: &&Run| run.state == RunState::Interrupted && run.reviews.is_none() && !has_follower(run);
     // The oldest goes first, as in the queue.
-    for run in list.iter().rev().filter(|run| run.state == RunState::Interrupted && !has_follower(run)) {
+    for run in list.iter().rev().filter(is_meant) {
         match start_resumed(op, &mesh, run, None) {
             Ok(resumed) => all.runs.push(resumed),
             Err(error) => all.left.push((run.id.clone(), error.message)),
@@ -147,7 +150,7 @@ fn request(run: &Run, order: &RunOrder) -> Result<RunRequest, CommandError> {
             true | false => TerminalWish::Report,
         }),
         claims: claims(run, order),
-        is_review: run.reviews.is_some(),
+        is_review: order.is_review || run.reviews.is_some(),
     })
 }
 

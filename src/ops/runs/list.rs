@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use crate::domain::Liveness;
-use crate::domain::runs::{Run, RunId, RunState};
+use crate::domain::runs::{ReviewOutcome, Run, RunId, RunReview, RunState};
 use crate::store::Mesh;
 
+use super::review_outcome::review_outcome;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
@@ -70,12 +71,17 @@ pub fn find(op: &Op, id: &str) -> Result<Run, CommandError> {
 
 /// The run with what follows from a supervisor that is provably dead, and with its worker's name.
 pub(in crate::ops) fn as_it_is(mesh: &Mesh, run: Run) -> Run {
-    let is_dead = |run: &Run| mesh.runs().owner_liveness(run) == Liveness::Gone;
-    let read_again = |run: &Run| mesh.runs().get(&run.id).ok().flatten();
-    let (mut run, state) = judged(run, |run| run.state, is_dead, read_again);
+    let (mut run, state) = judged_by_owner(mesh, run);
     if state == RunState::Interrupted {
-        run.reason = Some(format!("its supervisor died while it was {}", run.outcome()));
-        run.state = state;
+        if let Some(RunReview { outcome: ReviewOutcome::Pending { since }, .. }) = run.review {
+            // Its worker had ended in order, and only the review was left.
+            (run.state, run.ended_at) = (RunState::Done, Some(since));
+            (run.doing, run.until) = (None, None);
+            run.review = run.review.take().map(|review| orphaned_review(mesh, &run.id, review));
+        } else {
+            run.reason = Some(format!("its supervisor died while it was {}", run.outcome()));
+            run.state = state;
+        }
         // Nobody is left who would take an answer.
         (run.question, run.dialog) = (None, None);
         // What can't be read is told when the work is saved.
@@ -92,6 +98,44 @@ pub(in crate::ops) fn as_it_is(mesh: &Mesh, run: Run) -> Run {
         run.agent = mesh.runs().worker(&run.id).ok().flatten();
     }
     run
+}
+
+/// Whether its supervisor died before it wrote an end.
+pub(super) fn is_orphan(mesh: &Mesh, run: Run) -> bool {
+    judged_by_owner(mesh, run).1 == RunState::Interrupted
+}
+
+fn judged_by_owner(mesh: &Mesh, run: Run) -> (Run, RunState) {
+    let is_dead = |run: &Run| mesh.runs().owner_liveness(run) == Liveness::Gone;
+    let read_again = |run: &Run| mesh.runs().get(&run.id).ok().flatten();
+    judged(run, |run| run.state, is_dead, read_again)
+}
+
+/// The review of a run whose supervisor died meanwhile. The reviewer may go on without that, and then its verdict counts.
+fn orphaned_review(mesh: &Mesh, reviewed: &RunId, review: RunReview) -> RunReview {
+    let missing = |error: CommandError| ReviewOutcome::missing(error.message);
+    let outcome = orphaned_outcome(mesh, reviewed, &review).unwrap_or_else(missing);
+    RunReview { outcome, ..review }
+}
+
+fn orphaned_outcome(
+    mesh: &Mesh,
+    reviewed: &RunId,
+    review: &RunReview,
+) -> Result<ReviewOutcome, CommandError> {
+    let Some(id) = &review.run else {
+        return Ok(ReviewOutcome::missing("the supervisor of the run died before a review was on record"));
+    };
+    // A review has none itself: whatever a damaged record says, this ends.
+    let is_its = |run: &Run| run.reviews.as_ref() == Some(reviewed) && run.review.is_none();
+    let Some(reviewer) = mesh.runs().get(id)?.filter(is_its) else {
+        return Ok(ReviewOutcome::missing(format!("run {id} is gone")));
+    };
+    let reviewer = as_it_is(mesh, reviewer);
+    match reviewer.state.is_final() {
+        true => review_outcome(mesh, &reviewer),
+        false => Ok(review.outcome.clone()),
+    }
 }
 
 /// The run and its state: interrupted if its supervisor died before it wrote an end. Only what is read after the death

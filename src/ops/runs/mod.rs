@@ -39,6 +39,8 @@ pub mod pr;
 mod progress_watch;
 mod reserved_gate;
 mod review;
+mod review_outcome;
+mod review_task;
 mod run_events;
 mod session_spending;
 pub(in crate::ops) mod settle;

@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::domain::runs::RunId;
 use crate::domain::screens::acting_character;
 use crate::domain::workers::{
-    Budget, DialogAnswer, Isolation, Profile, Triage, WorkerProgram, WorktreeSetup,
+    Budget, DialogAnswer, Isolation, Profile, ProfileKey, ProfileOrigin, Triage, WorkerProgram, WorktreeSetup,
 };
 use crate::domain::{AgentName, Harness, SessionId, shell_word, suggestions};
 use crate::harness::worker::{WorkerAdapter, WorkerHooks};
 use crate::harness::{self, HarnessSupport};
-use crate::store::worker_files::{self, LoadedWorkers, RunPlace, UntrustedFile};
+use crate::store::worker_files::{self, FileTrust, LoadedWorkers, RunPlace, UntrustedFile};
 use crate::store::{
     OrderedAnswer, OrderedProgram, PaneOrder, ProbeCache, ReviewOrder, RunOrder, TaskOrder, WorktreeOrder,
 };
@@ -61,7 +61,7 @@ pub struct RunRequest {
     pub terminal: Option<TerminalWish>,
     /// The task of a spec that is to be claimed for it, and the spec; `None`: that of whoever asks.
     pub claims: Option<(String, Option<String>)>,
-    /// Whether it is to review what another run did. It is not reviewed itself.
+    /// Whether it is to review what another run did. It only reads, where that worked, and is not reviewed itself.
     pub is_review: bool,
 }
 
@@ -86,7 +86,8 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
     // Whoever is reviewed was told of them.
     loaded.warnings.iter().filter(|_| !request.is_review).for_each(|warning| op.warn(warning));
     let profile = profile(&loaded, &request.profile)?;
-    let has_worktree = request.isolation.unwrap_or(profile.isolation) == Isolation::Worktree;
+    let has_worktree =
+        !request.is_review && request.isolation.unwrap_or(profile.isolation) == Isolation::Worktree;
     let place = if has_worktree { RunPlace::OwnWorktree } else { RunPlace::ParentTree };
     if let Some(untrusted) = loaded.untrusted_for(&profile, place) {
         return Err(untrusted_error(untrusted));
@@ -97,6 +98,9 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
     };
     let (program, harness, version) =
         program_of((op, &root), &profile, request.resumes.as_ref().map(|(harness, _)| *harness))?;
+    if request.is_review {
+        check_reviewer(&loaded, &profile)?;
+    }
     if harness.is_some() && request.task.len() > MOST_ARGUMENT {
         let size = request.task.len();
         let text = format!("the task has {size} bytes, and a harness takes at most {MOST_ARGUMENT}");
@@ -128,7 +132,8 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
         program,
         instructions: loaded.instructions(&op.home, &profile)?,
         model: profile.model.clone(),
-        is_to_write: !profile.is_readonly,
+        is_to_write: !profile.is_readonly && !request.is_review,
+        is_review: request.is_review,
         tools: profile.tools.clone().unwrap_or_default(),
         args: profile.args.clone(),
         env: profile.env.clone().into_iter().collect(),
@@ -155,14 +160,13 @@ fn review_order(op: &Op, root: &Path, reviewer: &str) -> ReviewOrder {
         // What it is told is known at the end of the work.
         task: "review".to_string(),
         root: Some(root.to_path_buf()),
-        isolation: Some(Isolation::None),
         is_review: true,
         ..RunRequest::default()
     };
     match plan(op, request) {
         Ok(NewRun { profile, harness, version, order, .. }) => {
             let timeout_seconds = order.timeout_seconds.or(Some(REVIEW_SECONDS));
-            let order = Box::new(RunOrder { is_to_write: false, timeout_seconds, ..order });
+            let order = Box::new(RunOrder { timeout_seconds, ..order });
             ReviewOrder::Planned { profile, harness, version, order }
         }
         Err(error) => {
@@ -170,6 +174,29 @@ fn review_order(op: &Op, root: &Path, reviewer: &str) -> ReviewOrder {
             ReviewOrder::Impossible { profile: reviewer.to_string(), why: error.message }
         }
     }
+}
+
+/// A reviewer only reads. A command can't be held to that, nor a harness with arguments that were written for another
+/// purpose: whoever wrote the profile has to promise it. The file of a project can promise it only if a person trusted it.
+fn check_reviewer(loaded: &LoadedWorkers, profile: &Profile) -> Result<(), CommandError> {
+    let what = match &profile.program {
+        WorkerProgram::Command(_) => "is a command",
+        WorkerProgram::Harness(_) | WorkerProgram::FirstInstalled if !profile.args.is_empty() => {
+            "has `args` of its own"
+        }
+        WorkerProgram::Harness(_) | WorkerProgram::FirstInstalled => return Ok(()),
+    };
+    let is_of_project = profile.origins.get(&ProfileKey::Readonly) == Some(&ProfileOrigin::Project);
+    let is_trusted = !is_of_project || matches!(loaded.trust, FileTrust::Trusted { .. });
+    if profile.is_readonly && is_trusted {
+        return Ok(());
+    }
+    let name = &profile.name;
+    let text = format!(
+        "`{name}` {what}, which `msg` can't keep from changing files; if it changes none, write `readonly = true` below `[{name}]` in your `{}`",
+        loaded.user_file.display()
+    );
+    Err(Gate::Profile.refuse(text))
 }
 
 /// The tmux server for the worker, if it can have a window there.

@@ -3,6 +3,7 @@
 //! It is the only writer of `run.json`. What others want of it (to stop) they write beside it, and it watches that.
 
 use std::path::Path;
+use std::time::Instant;
 
 use crate::domain::RecordedProcess;
 use crate::domain::runs::{Run, RunId, RunState};
@@ -69,6 +70,7 @@ pub fn supervise(op: &Op, id: &RunId) -> Result<(), CommandError> {
         work: None,
         notifier,
         used_before: Default::default(),
+        began: Instant::now(),
     };
     let finish = supervisor.work().unwrap_or_else(|error| RunFinish::failed(error.message));
     supervisor.end(finish)
@@ -139,9 +141,16 @@ impl Supervisor<'_> {
                 Some(worker) => has_to_give_way(self.op, self.mesh, run, worker),
                 None => Ok(false),
             };
-            match wait_for_slot(self.op, self.mesh, &mut self.run, gives_way)? {
+            // Whoever is reviewed waits for it: how long that waits counts as well.
+            let latest = self.deadline().filter(|_| self.run.reviews.is_some());
+            match wait_for_slot(self.op, self.mesh, &mut self.run, latest, gives_way)? {
                 TurnOutcome::Stopped(order) => {
                     return Ok(RunFinish::new(RunState::Stopped, format!("stopped by {}", order.by)));
+                }
+                TurnOutcome::TooLate => {
+                    let seconds = self.order.timeout_seconds.unwrap_or_default();
+                    let text = format!("it waited until its {seconds} s were over");
+                    return Ok(RunFinish::new(RunState::Stopped, text));
                 }
                 TurnOutcome::GivesWay => self.give_way(),
                 TurnOutcome::Slot(slot) => break slot,

@@ -73,6 +73,8 @@ pub(super) struct Supervisor<'a> {
     pub(super) work: Option<RunWork<'a>>,
     /// Tells the person's own command of each change.
     pub(super) notifier: Option<Notifier>,
+    /// When it began, with the time that it waits for its turn.
+    pub(super) began: Instant,
 }
 
 impl Supervisor<'_> {
@@ -85,6 +87,13 @@ impl Supervisor<'_> {
             notifier.tell(state);
         }
         Ok(())
+    }
+
+    /// When the time of a worker is over that starts now, if that is limited. The time of a review begins when it is asked
+    /// for.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let since = if self.run.reviews.is_some() { self.began } else { Instant::now() };
+        since.checked_add(Duration::from_secs(self.order.timeout_seconds?))
     }
 
     /// What the run used in all, if its worker says this now. One that goes on in its session may count from its start.

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::domain::runs::{
-    Cost, ReviewFinding, ReviewOutcome, Run, RunParent, RunQuestion, RunReview, RunState,
-};
+use crate::domain::runs::{Cost, ReviewOutcome, Run, RunParent, RunQuestion, RunReview};
 use crate::domain::{Agent, Notice, PeerText};
 use crate::store::{Census, Mesh, WorkRecord};
 
-use super::list::as_it_is;
+use super::list::{as_it_is, is_orphan};
 use super::tell::{AnswerChoice, above, answer_command};
 
 use crate::ops::effects::Op;
@@ -22,19 +20,19 @@ const MOST_PATHS: usize = 10;
 
 /// How many lines of a worker's screen are told.
 const MOST_SCREEN_LINES: usize = 30;
-/// How many findings of a reviewer are told.
-const MOST_FINDINGS: usize = 20;
 /// How many files outside of its tree are told.
 const MOST_OUTSIDE: usize = 10;
 
 /// Tells the parent; if it is gone, its own parent. If nobody is left, the ledger has it.
 pub(super) fn tell_end(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
-    // Whoever asked for the reviewed run is told of its end, with the review, if its supervisor lives.
-    if let Some(reviewed) = run.reviews.as_ref().map(|id| mesh.runs().get(id)).transpose()?.flatten()
-        && as_it_is(mesh, reviewed).state != RunState::Interrupted
-    {
-        return Ok(());
-    }
+    let reviewed = run.reviews.as_ref().map(|id| mesh.runs().get(id)).transpose()?.flatten();
+    let orphan = match reviewed {
+        // Its own supervisor tells of the end of what was reviewed, with the review.
+        Some(reviewed) if !is_orphan(mesh, reviewed.clone()) => return Ok(()),
+        reviewed => reviewed.map(|reviewed| as_it_is(mesh, reviewed)),
+    };
+    // Nobody else does then, and whoever asked for that asked for no review.
+    let run = orphan.as_ref().unwrap_or(run);
     let Some(parent) = parent(mesh, &run.parent)? else { return Ok(()) };
     // What can't be read is not told; the ledger has it.
     let work = mesh.runs().work(&run.id).ok().flatten();
@@ -245,6 +243,7 @@ fn tell_review(mut notice: Notice, review: &RunReview) -> Notice {
             let verdict = PeerText::new(given.verdict.name());
             notice.say(" The verdict of ").code(&profile).say(" is ").code(&verdict)
         }
+        ReviewOutcome::Pending { .. } => notice.say(" Its review by ").code(&profile).say(" goes on"),
         ReviewOutcome::Missing(why) => {
             notice.say(" It was not reviewed by ").code(&profile).say(": ").quote(&PeerText::new(why))
         }
@@ -252,15 +251,14 @@ fn tell_review(mut notice: Notice, review: &RunReview) -> Notice {
     if let Some(run) = &review.run {
         notice = notice.say(" (run ").code(&PeerText::new(run.as_str())).say(")");
     }
-    let findings = review.findings();
-    if findings.is_empty() {
+    let (told, left) = review.told_findings();
+    if told.is_empty() {
         return notice.say(".");
     }
-    let shown: Vec<String> = findings.iter().take(MOST_FINDINGS).map(ReviewFinding::sentence).collect();
-    notice = notice.say(". Its findings:").quoted_lines(&PeerText::new(shown.join("\n")));
-    match findings.len() - shown.len() {
+    notice = notice.say(". Its findings:").quoted_lines(&PeerText::new(told.join("\n")));
+    match left {
         0 => notice.say("\n"),
-        more => notice.say("\nAnd ").number(more).say(" more, which the run's record has.\n"),
+        more => notice.say("\nAnd ").number(more).say(" more: `msg runs show` with the run's id has all.\n"),
     }
 }
 

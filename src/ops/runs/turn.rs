@@ -26,6 +26,8 @@ const GIVE_WAY_LOOK: Duration = Duration::from_secs(2);
 pub(super) enum TurnOutcome {
     Slot(HeldSlot),
     Stopped(StopOrder),
+    /// It has waited for as long as it may.
+    TooLate,
     /// There is none, and another run is to have what this one holds.
     GivesWay,
 }
@@ -39,7 +41,8 @@ pub(super) fn most_at_once(settings: &Settings) -> u32 {
     u32::try_from(2 * cores).unwrap_or(u32::MAX).max(4)
 }
 
-/// Waits until nothing holds the run back, there is a slot, and no older run waits for one. The run says why it waits.
+/// Waits until nothing holds the run back, there is a slot, and no older run waits for one, or until `latest`. The run says
+/// why it waits.
 ///
 /// While there is no slot, `gives_way` is asked now and then: whoever holds something must not wait for a slot whose
 /// holder waits for that.
@@ -47,6 +50,7 @@ pub(super) fn wait_for_slot(
     op: &Op,
     mesh: &Mesh,
     run: &mut Run,
+    latest: Option<Instant>,
     gives_way: impl Fn(&Run) -> Result<bool, CommandError>,
 ) -> Result<TurnOutcome, CommandError> {
     let mut looked = Instant::now();
@@ -57,6 +61,9 @@ pub(super) fn wait_for_slot(
     loop {
         if let Some(order) = mesh.runs().stop_order(&run.id)? {
             return Ok(TurnOutcome::Stopped(order));
+        }
+        if latest.is_some_and(|latest| latest <= Instant::now()) {
+            return Ok(TurnOutcome::TooLate);
         }
         if free_since.is_none() {
             if let Some(hold) = hold_of(op, mesh, run)? {

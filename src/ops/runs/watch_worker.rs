@@ -65,7 +65,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
         watch: Option<DirWatch>,
         launch: WorkerLaunch,
     ) -> Self {
-        let timeout = supervisor.order.timeout_seconds.map(Duration::from_secs);
+        let deadline = supervisor.deadline();
         Self {
             supervisor,
             program,
@@ -73,7 +73,7 @@ impl<'s, 'a> Watcher<'s, 'a> {
             watch,
             reader: launch.reader,
             printed: String::new(),
-            deadline: timeout.map(|timeout| Instant::now() + timeout),
+            deadline,
             ending: None,
             exit: None,
             written_at: Instant::now(),

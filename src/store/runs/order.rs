@@ -55,6 +55,9 @@ pub struct RunOrder {
     /// Who reviews what it did; `None`: nobody.
     #[serde(default)]
     pub review: Option<ReviewOrder>,
+    /// Whether it is a review, or one that is begun anew or continued.
+    #[serde(default)]
+    pub is_review: bool,
 }
 
 /// Who reviews what a run did. It is decided before the run starts: its worker could change the profiles of the project.

@@ -1,5 +1,9 @@
 //! The review of what a run did, by the profile that its own profile names.
 
+mod limits;
+mod orphans;
+mod promises;
+
 use std::fs;
 
 use serde_json::{Value, json};
@@ -14,10 +18,15 @@ fn reviewed(name: &str, text: &str) -> String {
     script(name, text).replacen('\n', "\nreview = \"judge\"\n", 1)
 }
 
-/// The profile `judge` with this script.
+/// The profile `judge` with this script, which only reads.
 fn judge(text: &str) -> String {
     // Its own work is not reviewed, whatever its profile says.
-    reviewed("judge", text)
+    reviewed("judge", text).replacen('\n', "\nreadonly = true\n", 1)
+}
+
+/// Whether the run waits for its reviewer, which has a run by now.
+fn is_being_reviewed(run: &Value) -> bool {
+    run["review"]["pending"] == true && run["review"]["run"].is_string()
 }
 
 const SHIP: &str = r#"cat >../asked; echo 'It is {fine}.'; echo '{"verdict": "ship", "findings": []}'"#;
@@ -36,8 +45,7 @@ fn the_parent_is_told_of_the_end_with_the_verdict_and_once() {
     let run = env.ok(&["run", "build", "make it", "--worktree", "--as", "Robin"])["run"].clone();
     assert_eq!((&run["state"], &run["result"]), (&json!("done"), &json!("I did it")));
     let review = &run["review"];
-    let expected =
-        json!({"profile": "judge", "run": review["run"], "verdict": "ship", "findings": [], "reason": null});
+    let expected = json!({"profile": "judge", "run": review["run"], "verdict": "ship", "findings": [], "reason": null, "pending": false});
     assert_eq!(*review, expected);
     let asked = fs::read_to_string(env.home().join("asked")).unwrap();
     for part in ["> make it", "> I did it", "> +made", "\"verdict\": \"ship\"|\"rework\"|\"replan\""] {
@@ -115,10 +123,12 @@ fn a_review_that_is_stopped_leaves_the_work_done() {
     let hold = "until [ -e free ]; do sleep 0.05; done";
     let env = with_profiles(&[reviewed("build", "echo done"), judge(hold)].concat());
     let id = detached(&env, "build", "make it");
-    let is_reviewed =
-        |run: &Value| run["doing"].as_str().is_some_and(|doing| doing.contains("is reviewed by judge"));
-    let run = wait_for_run(&env, &id, "reviewed", is_reviewed);
-    assert_eq!(run["state"], "running");
+    let run = wait_for_run(&env, &id, "reviewed", is_being_reviewed);
+    let reviewer = run["review"]["run"].as_str().unwrap();
+    let doing = format!("waiting for judge to review its work (run {reviewer})");
+    assert_eq!((&run["state"], &run["doing"]), (&json!("running"), &json!(doing)));
+    let list = env.run(&["runs"]).expect_code(0).stdout;
+    assert!(list.contains("review: under way"), "{list}");
     env.ok(&["runs", "stop", &id, "--now"]);
     let run = wait_for_state(&env, &id, "done");
     let reason = run["review"]["reason"].as_str().unwrap();

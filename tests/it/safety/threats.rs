@@ -34,6 +34,7 @@ fn every_test_that_the_threat_model_names_is_there() {
     tests_in(&root().join("src/faces"), "", &mut there);
     tests_in(&root().join("src/harness"), "", &mut there);
     tests_in(&root().join("src/ops/workers"), "", &mut there);
+    tests_in(&root().join("src/ops/runs"), "runs::", &mut there);
     tests_in(&root().join("src/domain/knowledge"), "", &mut there);
     tests_in(&root().join("src/store/knowledge"), "knowledge::", &mut there);
     tests_in(&root().join("src/sys/git"), "", &mut there);

@@ -354,6 +354,7 @@ impl Report for RunList {
             let age = format!("{} ago", format_age(run.queued_at, clock::now()));
             let mut last = vec![took(run, clock::now())];
             last.extend(used(run));
+            last.extend(run.review.as_ref().map(|review| format!("review: {}", review.word())));
             last.extend(
                 run.question.as_ref().map(|question| format!("asks: {}", escape_invisible(&question.line()))),
             );
