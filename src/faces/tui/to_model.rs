@@ -306,6 +306,10 @@ pub(super) fn run_detail(run: &Run, sight: Option<SightView>, now: Timestamp) ->
     lines.extend(named("answer", run.question.as_ref().map(answer)));
     lines.extend(named("why", run.reason.clone()));
     lines.extend(named("doing", run.doing.clone()));
+    if let Some(review) = &run.review {
+        lines.push(format!("review: {}", review.summary()));
+        lines.extend(review.findings().iter().map(|finding| format!("  {}", finding.sentence())));
+    }
     lines.extend(named("worker", run.agent.as_ref().map(ToString::to_string)));
     lines.push(format!("for {parent}, in {}", run.root));
     let mut texts = vec![String::new(), "Task:".to_string()];

@@ -182,5 +182,15 @@ fn result(run: &Run) -> Vec<String> {
         None if run.state.is_final() => lines.push("it has no result".to_string()),
         None => lines.push("it has no result yet; its end comes as mail".to_string()),
     }
+    if let Some(review) = &run.review {
+        lines.push(format!("review: {}", quote_sentence(&review.summary())));
+        let (told, left) = review.told_findings();
+        if !told.is_empty() {
+            lines.push(quote_peer_text(&told.join("\n")));
+        }
+        if left > 0 {
+            lines.push(format!("and {left} more"));
+        }
+    }
     lines
 }
