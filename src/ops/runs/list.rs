@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::domain::Liveness;
 use crate::domain::runs::{ReviewOutcome, Run, RunId, RunReview, RunState};
+use crate::domain::{AgentName, Liveness};
 use crate::store::Mesh;
 
 use super::review_outcome::review_outcome;
@@ -67,6 +67,18 @@ pub fn find(op: &Op, id: &str) -> Result<Run, CommandError> {
             Err(CommandError::new(CommandErrorKind::UnknownRun, text).facts("candidates", ids))
         }
     }
+}
+
+/// The run whose worker is to have that name, and has not joined yet.
+pub(in crate::ops) fn run_for(mesh: &Mesh, name: &AgentName) -> Result<Option<Run>, CommandError> {
+    let runs = mesh.runs().list()?.runs.into_iter().map(|run| as_it_is(mesh, run));
+    // An order that can't be read names nobody.
+    let is_to_be = |run: &Run| {
+        let order = mesh.runs().order(&run.id);
+        order.is_ok_and(|order| order.name.as_deref() == Some(name.as_str()))
+    };
+    let mut open = runs.filter(|run| !run.state.is_final() && run.agent.is_none());
+    Ok(open.find(is_to_be))
 }
 
 /// The run with what follows from a supervisor that is provably dead, and with its worker's name.

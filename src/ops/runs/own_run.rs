@@ -9,6 +9,9 @@ use crate::sys::process;
 
 use crate::ops::error::CommandError;
 
+/// How the session of a place begins.
+const KEPT: &str = "run-";
+
 /// The run whose supervisor, or keeper in a tmux pane, is the nearest one above this process. Both start their worker, and
 /// on Linux adopt what leaves it.
 pub(in crate::ops) fn worker_run(mesh: &Mesh) -> Result<Option<Run>, CommandError> {
@@ -39,5 +42,13 @@ fn nearest_run(mesh: &Mesh, processes: Vec<Pid>) -> Result<Option<Run>, CommandE
 
 /// The session under which the place of a run's worker is kept.
 pub(in crate::ops) fn kept_session(run: &RunId) -> Result<SessionId, SessionIdError> {
-    SessionId::new(format!("run-{run}"))
+    SessionId::new(format!("{KEPT}{run}"))
+}
+
+/// The run whose supervisor keeps a place under that agent's name: its worker has not joined yet, or is to go on later.
+pub(in crate::ops) fn run_that_keeps(mesh: &Mesh, agent: &Agent) -> Result<Option<Run>, CommandError> {
+    let Some(id) = agent.session.as_str().strip_prefix(KEPT).and_then(|id| RunId::new(id).ok()) else {
+        return Ok(None);
+    };
+    Ok(mesh.runs().get(&id)?.filter(|run| run.owner == agent.process))
 }

@@ -8,7 +8,7 @@ use crate::sys::environment::variable;
 use crate::sys::files::Published;
 
 use super::RUN_VARIABLE;
-use super::list::{as_it_is, find};
+use super::list::{as_it_is, find, run_for};
 use super::own_run::worker_run;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
@@ -120,8 +120,8 @@ pub(in crate::ops) fn has_open_question(mesh: &Mesh, run: &Run) -> Result<bool, 
     Ok(is_asked && mesh.runs().question_answer(&run.id, number)?.is_none())
 }
 
-/// The run with that id, or the one that goes on with a worker of that name, or the one whose id begins so. The name of an
-/// agent is not taken for the beginning of an id.
+/// The run with that id, or the one that goes on with a worker of that name or is about to, or the one whose id begins so. The
+/// name of an agent is not taken for the beginning of an id.
 pub(in crate::ops) fn find_worker(op: &Op, name: &str) -> Result<Run, CommandError> {
     let (Some(mesh), Ok(worker)) = (op.mesh()?, AgentName::new(name)) else { return find(op, name) };
     let is_whole_id = match RunId::new(name) {
@@ -141,7 +141,10 @@ pub(in crate::ops) fn find_worker(op: &Op, name: &str) -> Result<Run, CommandErr
         let text = format!("{worker} is not the worker of a run");
         return Err(CommandError::new(CommandErrorKind::UnknownRun, text));
     }
-    find(op, name)
+    match run_for(&mesh, &worker)? {
+        Some(run) => Ok(run),
+        None => find(op, name),
+    }
 }
 
 /// Who answers a question, or types into the terminal of a worker.

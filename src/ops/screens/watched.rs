@@ -10,8 +10,8 @@ use crate::ops::agents::{identity, names};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::runs::RUN_VARIABLE;
-use crate::ops::runs::list::{as_it_is, find as find_run};
-use crate::ops::runs::own_run::{kept_session, run_of_agent};
+use crate::ops::runs::list::{as_it_is, find as find_run, run_for};
+use crate::ops::runs::own_run::{kept_session, run_of_agent, run_that_keeps};
 use crate::store::Mesh;
 use crate::sys::{clock, process};
 
@@ -46,9 +46,16 @@ pub(in crate::ops) fn mesh(op: &Op, name: &str) -> Result<Rc<Mesh>, CommandError
     })
 }
 
-/// The agent with that name, also if it is gone, or the worker of that run.
+/// The agent with that name, also if it is gone, or the worker of that run. A run whose worker is to have the name and has
+/// not joined yet comes before an agent that is gone.
 pub(in crate::ops) fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<Watched, CommandError> {
-    let by_name = AgentName::new(name).map_err(CommandError::from).and_then(|name| agent_named(mesh, &name));
+    let by_name = match AgentName::new(name) {
+        Ok(name) => match run_before_join(mesh, &name)? {
+            Some(run) => return worker_of(mesh, run),
+            None => agent_named(mesh, &name),
+        },
+        Err(error) => Err(error.into()),
+    };
     let by_name = match by_name {
         Err(error) if error.kind == CommandErrorKind::UnknownAgent => match find_run(op, name) {
             Ok(run) => return worker_of(mesh, run),
@@ -63,6 +70,16 @@ pub(in crate::ops) fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<Watched, 
     let agent = by_name?;
     let run = run_of(mesh, &agent)?;
     Ok(Watched::Agent(Box::new(agent), run.map(Box::new)))
+}
+
+/// The run whose worker is to have that name, and has not joined yet. Its supervisor may keep the place.
+fn run_before_join(mesh: &Mesh, name: &AgentName) -> Result<Option<Run>, CommandError> {
+    let census = mesh.registry().census()?;
+    match census.find(name, clock::now()).filter(|record| record.is_live()) {
+        Some(record) => Ok(run_that_keeps(mesh, &record.agent)?.map(|run| as_it_is(mesh, run))),
+        None if census.unreadable(name).is_some() => Ok(None),
+        None => run_for(mesh, name),
+    }
 }
 
 /// The agent that has this name, or had it last.
@@ -85,8 +102,8 @@ fn agent_named(mesh: &Mesh, name: &AgentName) -> Result<Agent, CommandError> {
 fn worker_of(mesh: &Mesh, run: Run) -> Result<Watched, CommandError> {
     let agent = match (worker(mesh, &run)?, mesh.runs().worker(&run.id)?) {
         (Some(agent), _) => Some(agent),
-        // It has joined, and is gone.
-        (None, Some(name)) => Some(agent_named(mesh, &name)?),
+        // It has joined, and is gone. Its supervisor may keep the place until it goes on.
+        (None, Some(name)) => Some(agent_named(mesh, &name)?).filter(|agent| agent.process != run.owner),
         (None, None) => None,
     };
     Ok(match agent {

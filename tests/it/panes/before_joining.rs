@@ -5,7 +5,8 @@ use std::process::{Child, Stdio};
 use serde_json::{Value, json};
 
 use super::launching::Clients;
-use crate::runs::{put_harness, put_profiles, script, wait_for_run, wait_for_state};
+use crate::runs::worktrees::git;
+use crate::runs::{detached, put_harness, put_profiles, script, wait_for_run, wait_for_state};
 use crate::support::environment::{TestEnvironment, wait_until};
 
 fn id_of(run: &Value) -> String {
@@ -44,6 +45,49 @@ fn a_dialog_at_its_start_is_seen_and_it_is_waited_for() {
     let done = answer_of(done);
     assert_eq!(done["state"], "done", "{done:#}");
     wait_for_state(env, &id, "done");
+}
+
+/// Its supervisor keeps a place for a worker with reservations, under its name.
+#[test]
+fn the_name_of_a_worker_that_has_not_joined_leads_to_its_run() {
+    for place in [&["--reserve", "src/"][..], &[]] {
+        let Some(clients) = Clients::start() else { return };
+        let env = &clients.tmux.env;
+        git(&env.work(), &["init", "-q"]);
+        let ann = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org"];
+        git(&env.work(), &[&ann[..], &["commit", "-q", "--allow-empty", "-m", "first"]].concat());
+        clients.set("trust");
+        let run = clients.started(&[&["exit now", "--name", "Mason"], place].concat());
+        let id = id_of(&run);
+        let look = env.ok(&["look", "Mason"]);
+        assert_eq!((&look["agent"], &look["run"]), (&Value::Null, &json!(id)), "{look:#}");
+        assert_eq!((&look["state"], &look["restsOn"]), (&json!("waiting"), &json!("run")), "{look:#}");
+        assert_eq!(answer_of(wait_for(env, "Mason", "waiting"))["agent"], json!(id));
+        let done = wait_for(env, "Mason", "done");
+        env.ok(&["tell", "Mason", "--answer", "yes", "--question", look["question"]["id"].as_str().unwrap()]);
+        assert_eq!(answer_of(done)["state"], "done");
+        wait_for_state(env, &id, "done");
+    }
+}
+
+/// Whoever had the name before is gone, and a run is to have it next.
+#[test]
+fn a_run_that_is_to_have_a_name_comes_before_an_agent_that_is_gone() {
+    let env = TestEnvironment::new();
+    env.configure(r#"{"backOff": 0, "slots": 1}"#);
+    put_profiles(&env, &script("hold", "until [ -e free ]; do sleep 0.05; done; echo done"));
+    env.join("Mason");
+    env.ok(&["leave", "--as", "Mason"]);
+    assert_eq!(env.ok(&["look", "Mason"])["agent"], "Mason");
+    let first = detached(&env, "hold", "it");
+    wait_for_state(&env, &first, "running");
+    let run = env.ok(&["run", "hold", "it", "--detach", "--name", "Mason"])["run"].clone();
+    let look = env.ok(&["look", "Mason"]);
+    assert_eq!((&look["agent"], &look["run"]), (&Value::Null, &json!(id_of(&run))), "{look:#}");
+    assert_eq!((&look["state"], &look["restsOn"]), (&json!("starting"), &json!("run")), "{look:#}");
+    std::fs::write(env.work().join("free"), "").unwrap();
+    wait_for_state(&env, &id_of(&run), "done");
+    assert_eq!(env.ok(&["look", "Mason"])["agent"], "Mason");
 }
 
 #[test]
