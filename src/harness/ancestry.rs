@@ -2,7 +2,8 @@
 
 use crate::domain::{Harness, Pid, ProcessIdentity};
 use crate::sys::process::{self, ProcessDetails};
-use crate::sys::{detached, test_switches};
+use crate::sys::test_switches;
+use crate::sys::tmux::own_servers::is_own_server;
 
 use super::recognise;
 
@@ -38,7 +39,7 @@ pub fn walk() -> Ancestry {
         let Some(details) = process::details(pid).filter(|_| processes.len() < MAX_DEPTH) else {
             return Ancestry { processes, is_complete: false };
         };
-        if detached::is_tmux_server(&details) {
+        if is_own_server(&details) {
             return Ancestry { processes, is_complete: true };
         }
         let (parent, is_harness) = (details.parent, recognise(&details.look).is_some());
@@ -65,7 +66,7 @@ pub fn above(pid: Pid) -> Vec<Pid> {
     let mut next = Some(pid);
     while let Some(pid) = next.filter(|_| above.len() < MAX_DEPTH) {
         let details = process::details(pid);
-        if details.as_ref().is_some_and(detached::is_tmux_server) {
+        if details.as_ref().is_some_and(is_own_server) {
             break;
         }
         above.push(pid);

@@ -18,7 +18,7 @@ pub(super) struct Layout {
 pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "graves", "presence", "tmp"];
 
 /// Directories of the machine that are beside the default mesh. They may be there before it.
-pub(super) const OF_MACHINE: [&str; 5] = ["git", "worktrees", "panes", "slots", "limits"];
+pub(super) const OF_MACHINE: [&str; 6] = ["git", "worktrees", "panes", "tmux", "slots", "limits"];
 
 /// Files and directories that may be added later.
 pub(super) const LATER: [&str; 18] = [

@@ -19,7 +19,7 @@ pub struct MeshLocation {
 
 /// Where this machine keeps what belongs to no mesh. The default mesh is the same directory.
 pub fn machine_state(home: &Home) -> PathBuf {
-    home.state.join("ravenry")
+    home.machine_state()
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -13,13 +13,12 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::setpriority_process;
 
-use super::process::ProcessDetails;
 use super::{process, program, test_switches};
 use crate::domain::Pid;
 
 /// The variable by which supervisors are known.
 pub const SUPERVISOR_VARIABLE: &str = "MSG_SUPERVISOR";
-/// The variable by which tmux servers are known that `msg` started.
+/// The variable of tmux servers that `msg` started. Its value is another one for each.
 pub const TMUX_SERVER_VARIABLE: &str = "MSG_TMUX_SERVER";
 /// The lowest priority.
 const NICE: i32 = 19;
@@ -66,17 +65,10 @@ pub fn is_supervisor(pid: Pid) -> bool {
     process::was_started_with(pid, SUPERVISOR_VARIABLE, "1")
 }
 
-/// Whether the process is a tmux server that `msg` started. People may have windows in it, whoever started it. The variable
-/// alone proves nothing: any program can be started with it.
-pub fn is_tmux_server(details: &ProcessDetails) -> bool {
-    let is_tmux = details.look.comm.starts_with("tmux");
-    is_tmux && process::was_started_with(details.pid, TMUX_SERVER_VARIABLE, "1")
-}
-
 /// Whether the process belongs to nobody but itself, whoever started it: the supervisor of a run, or a tmux server, in
 /// which others may have windows.
 pub fn is_independent(pid: Pid) -> bool {
-    is_supervisor(pid) || process::was_started_with(pid, TMUX_SERVER_VARIABLE, "1")
+    is_supervisor(pid) || process::first_value(pid, TMUX_SERVER_VARIABLE).is_some()
 }
 
 fn command(args: &[OsString]) -> io::Result<Command> {

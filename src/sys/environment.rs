@@ -40,6 +40,11 @@ impl Home {
         })
     }
 
+    /// Where this machine keeps what belongs to no mesh.
+    pub fn machine_state(&self) -> PathBuf {
+        self.state.join("ravenry")
+    }
+
     /// Expands a leading `~`.
     pub fn expand(&self, path: &str) -> PathBuf {
         match path.strip_prefix('~') {

@@ -10,6 +10,7 @@ use crate::ops::runs::foreign_variables;
 use crate::sys::environment::Home;
 use crate::sys::flock::FileLock;
 use crate::sys::git::WorkTree;
+use crate::sys::tmux::own_servers::OwnServers;
 use crate::sys::tmux::server::NewWindow;
 use crate::sys::tmux::{TmuxError, TmuxServer};
 
@@ -73,22 +74,29 @@ pub(in crate::ops) fn ensure(
     // Somebody else may have made it meanwhile.
     match find(server, project)? {
         Some(name) => Ok(name),
-        None => make(server, project, first),
+        None => make(home, server, project, first),
     }
 }
 
-fn make(server: &TmuxServer, project: &Path, first: &FirstWindow<'_>) -> Result<String, CommandError> {
+fn make(
+    home: &Home,
+    server: &TmuxServer,
+    project: &Path,
+    first: &FirstWindow<'_>,
+) -> Result<String, CommandError> {
     let left_out: Vec<&str> = foreign_variables().collect();
+    let start = OwnServers::of(home).start_one()?;
     for number in 1..=MOST_NAMES {
         let name = session_name(project, number);
         let FirstWindow { name: window, argv, variables } = *first;
         let window = NewWindow { session: &name, name: window, dir: project, argv, variables };
-        match server.new_session(&window, &left_out) {
+        match server.new_session(&window, &left_out, start.server_mark()) {
             Err(TmuxError::SessionExists(_)) => {}
             made => {
-                made.map_err(tmux_error)?;
+                let made = made.map_err(tmux_error)?;
                 let path = project.to_string_lossy();
                 server.set_option(&name, PROJECT_OPTION, &path).map_err(tmux_error)?;
+                start.write_down(made.server)?;
                 return Ok(name);
             }
         }

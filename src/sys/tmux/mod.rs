@@ -2,10 +2,11 @@
 //!
 //! `call` runs the command and knows its errors, `server` is what a whole server is asked, `pane` one pane: what it
 //! shows, and what is typed into it. `pane_info` tells where a pane is, and `geometry` in which corner of the screen.
-//! Whoever looks at a pane and then types into it holds its `pane_lock` meanwhile.
+//! Whoever looks at a pane and then types into it holds its `pane_lock` meanwhile. `own_servers` knows the servers that `msg` started.
 
 mod call;
 pub mod geometry;
+pub mod own_servers;
 pub mod pane;
 mod pane_id;
 pub mod pane_info;

@@ -2,15 +2,21 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::time::Duration;
 
 use super::call::{BRIEF_LIMIT, TmuxCall, TmuxError, TmuxSocket, plain_format, quoted};
 use super::pane::TmuxPane;
 use super::pane_id::PaneId;
 use super::pane_info::{self, PaneInfo};
+use crate::domain::Pid;
 use crate::sys::detached::TMUX_SERVER_VARIABLE;
 
 /// The size of a session that no terminal shows.
 const SIZE: (&str, &str) = ("200", "50");
+
+/// How often a session is tried to be made, and when again: a server that ends is gone soon.
+const MOST_TRIES: usize = 3;
+const TRY_AGAIN: Duration = Duration::from_millis(100);
 
 /// A tmux server, whether it runs or not.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -29,6 +35,15 @@ pub struct NewWindow<'a> {
     pub argv: &'a [&'a OsStr],
     /// Variables that its program has besides those of the server. Nothing secret: they are on a command line, too.
     pub variables: &'a [(&'a str, &'a str)],
+}
+
+/// A session that was made.
+#[derive(Clone, Debug)]
+pub struct MadeSession {
+    /// Its only pane.
+    pub pane: PaneInfo,
+    /// The process of the server, which may have been there before.
+    pub server: Pid,
 }
 
 /// A session, and the value of a user option in it.
@@ -108,15 +123,38 @@ impl TmuxServer {
     /// variables in `left_out`.
     ///
     /// The server lives on when its starter ends. If that is in a run, it would be taken for something that the worker left
-    /// behind, and ended; so it is marked by a variable. What runs in its panes is not.
-    pub fn new_session(&self, window: &NewWindow<'_>, left_out: &[&str]) -> Result<PaneInfo, TmuxError> {
+    /// behind, and ended; so a server that is started here has the mark in a variable. What runs in its panes has not.
+    pub fn new_session(
+        &self,
+        window: &NewWindow<'_>,
+        left_out: &[&str],
+        mark: &str,
+    ) -> Result<MadeSession, TmuxError> {
+        let mut tries = 0;
+        let told = loop {
+            tries += 1;
+            match self.session_call(window, left_out, mark).run() {
+                // A server that was just ending has taken the call, and nothing was made.
+                Err(TmuxError::NoServer(_)) if tries < MOST_TRIES => std::thread::sleep(TRY_AGAIN),
+                told => break told?,
+            }
+        };
+        let parts = told.trim_end_matches('\n').split_once('\n');
+        let server = parts.and_then(|(pid, _)| Pid::new(pid.parse().ok()?).ok());
+        let (Some(server), Some((_, pane))) = (server, parts) else {
+            return Err(TmuxError::UnknownAnswer(told));
+        };
+        Ok(MadeSession { pane: PaneInfo::of_line(pane)?, server })
+    }
+
+    fn session_call(&self, window: &NewWindow<'_>, left_out: &[&str], mark: &str) -> TmuxCall<'_> {
         let call =
-            self.call().without_variables(left_out).variable(TMUX_SERVER_VARIABLE, "1").dir(Path::new("/"));
+            self.call().without_variables(left_out).variable(TMUX_SERVER_VARIABLE, mark).dir(Path::new("/"));
         let call = call.words(["start-server"]).then();
         let call = call.words(["set-environment", "-g", "-u", TMUX_SERVER_VARIABLE]).then();
+        let call = call.words(["display-message", "-p", "#{pid}"]).then();
         let call = call.words(["new-session", "-d", "-x", SIZE.0, "-y", SIZE.1, "-s"]);
-        let call = call.words([plain_format(window.session.as_ref())]);
-        PaneInfo::of_line(with_program(call, window).run()?.trim_end_matches('\n'))
+        with_program(call.words([plain_format(window.session.as_ref())]), window)
     }
 
     /// The sessions, each with its value of a user option, such as `@project`.

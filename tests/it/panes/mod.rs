@@ -72,6 +72,13 @@ impl Tmux {
         self.ask(&["display-message", "-p", "#{pid}"]).trim().parse().unwrap()
     }
 
+    /// Ends the server, and waits until its process is gone: whatever is started before may be told that there is none.
+    pub fn end_server(&self) {
+        let pid = self.pid();
+        self.ask(&["kill-server"]);
+        wait_until("the server is gone", || !is_alive(pid));
+    }
+
     /// A new window that runs a script, with `$1` to `$9` as given.
     pub fn window(&self, script: &str, args: &[&OsStr]) -> TmuxPane {
         let mut argv: Vec<&OsStr> = ["sh", "-c", script, "sh"].into_iter().map(OsStr::new).collect();

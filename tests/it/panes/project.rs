@@ -130,6 +130,7 @@ fn a_shell_in_a_server_that_a_worker_started_is_not_in_its_run() {
     let read =
         |name: &str| -> Option<Value> { serde_json::from_slice(&fs::read(env.work().join(name)).ok()?).ok() };
     wait_until("the worker has started a server", || read("up").is_some());
+    assert_eq!(servers_written_down(&clients).len(), 1);
     let session = read("up").unwrap()["sessions"][0]["name"].as_str().unwrap().to_string();
     let above = std::iter::successors(Some(clients.tmux.pid()), |pid| Some(parent_of(*pid)));
     let above: Vec<i32> = above.take_while(|pid| *pid > 1).collect();
@@ -154,4 +155,35 @@ fn a_shell_in_a_server_that_a_worker_started_is_not_in_its_run() {
     assert_eq!((&parent["state"], &parent["parentRun"]), (&json!("done"), &Value::Null), "{parent:#}");
     clients.set("free");
     wait_for_state(env, run["id"].as_str().unwrap(), "done");
+}
+
+/// Whoever starts a process chooses its name and its variables.
+#[test]
+fn a_tmux_server_that_a_worker_started_itself_makes_no_person() {
+    let Some(clients) = Clients::start() else { return };
+    let (tmux, env) = (&clients.tmux, &clients.tmux.env);
+    tmux.end_server();
+    let own = format!("env -u MSG_RUN MSG_TMUX_SERVER=1 tmux -f /dev/null -S '{}'", tmux.socket().display());
+    // With `up`, msg itself makes a session in it.
+    let open = format!(
+        r#"{own} new-session -d -s own 'sleep 1000'; msg up --json >up
+        {own} new-window -d -t =own: -c "$PWD" "$(command -v msg) config set lookPace 0.5 --json >tried"
+        until [ -s tried ]; do sleep 0.05; done; echo done"#
+    );
+    put_profiles(env, &script("opener", &open));
+    let run = clients.run(&["run", "opener", "it", "--json"]).expect_code(0).json()["run"].clone();
+    let read =
+        |name: &str| -> Option<Value> { serde_json::from_slice(&fs::read(env.work().join(name)).ok()?).ok() };
+    wait_until("it was tried", || read("tried").is_some());
+    let (up, tried) = (read("up").unwrap(), read("tried").unwrap());
+    assert_eq!((&run["state"], &up["ok"]), (&json!("done"), &json!(true)), "{run:#} {up:#}");
+    assert_eq!((&tried["ok"], &tried["error"]["kind"]), (&json!(false), &json!("in_harness")), "{tried:#}");
+    assert!(servers_written_down(&clients).is_empty());
+}
+
+/// The records of the servers that msg started.
+fn servers_written_down(clients: &Clients) -> Vec<String> {
+    let names = fs::read_dir(clients.tmux.env.home().join(".local/state/ravenry/tmux")).unwrap().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.ends_with(".server")).collect()
 }

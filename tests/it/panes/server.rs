@@ -107,7 +107,9 @@ fn sessions_have_options() {
         argv: &[],
         variables: &[("OF_PANE", "größer;")],
     };
-    let info = tmux.server.new_session(&window, &[]).unwrap();
+    let made = tmux.server.new_session(&window, &[], "1").unwrap();
+    assert_eq!(made.server.get(), tmux.pid());
+    let info = made.pane;
     assert_eq!((info.session.as_str(), info.window_size), ("zwei é", (200, 50)));
     // tmux has started a process that becomes the shell in a moment.
     wait_until("it has the variable", || {
@@ -117,7 +119,7 @@ fn sessions_have_options() {
         |name: &str, option: &str| TmuxSession { name: name.to_string(), option: option.to_string() };
     let sessions = tmux.server.sessions("@ravenry-project").unwrap();
     assert_eq!(sessions, [session(SESSION, project), session("zwei é", "")]);
-    assert!(matches!(tmux.server.new_session(&window, &[]), Err(TmuxError::SessionExists(_))));
+    assert!(matches!(tmux.server.new_session(&window, &[], "1"), Err(TmuxError::SessionExists(_))));
     tmux.server.end_session("zwei é").unwrap();
     assert_eq!(tmux.server.sessions("@ravenry-project").unwrap().len(), 1);
     assert!(matches!(tmux.server.end_session("zwei é"), Err(TmuxError::NoSession(_))));
@@ -131,7 +133,7 @@ fn a_server_is_not_what_its_starter_left_behind() {
         let argv: Vec<&OsStr> = ["sh", "-c", "env >seen; exec sleep 1000"].iter().map(OsStr::new).collect();
         let dir = std::env::current_dir().unwrap();
         let window = NewWindow { session: "new", name: "new", dir: &dir, argv: &argv, variables: &[] };
-        server.new_session(&window, &["LEFT_OUT"]).unwrap();
+        server.new_session(&window, &["LEFT_OUT"], "1").unwrap();
         return;
     }
     let Some(tmux) = Tmux::start() else { return };

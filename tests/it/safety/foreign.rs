@@ -89,7 +89,7 @@ fn a_directory_with_other_files_is_refused_and_left_alone() {
 fn what_the_machine_keeps_may_be_there_before_the_default_mesh() {
     let env = TestEnvironment::new();
     let state = env.home().join(".local/state/ravenry");
-    for name in ["git", "worktrees", "panes", "slots", "limits"] {
+    for name in ["git", "worktrees", "panes", "tmux", "slots", "limits"] {
         put(&state.join(name).join("file"), "");
     }
     let msg = |args: &[&str]| end(env.msg().env_remove("MSG_MESH").args(args).arg("--json"));
