@@ -12,7 +12,7 @@ use crate::domain::quote_sentence;
 use crate::domain::runs::{RunDialog, RunId, RunState};
 use crate::domain::screens::{ChoiceMeaning, DialogKind, ScreenState};
 use crate::harness::screen::ScreenReader;
-use crate::store::{PaneOrder, StoreError, WorkerTurns};
+use crate::store::{PaneOrder, StopOrder, StopUrgency, StoreError, WorkerTurns};
 use crate::sys::keeper::KeptExit;
 use crate::sys::keeper::in_pane::KeptInPane;
 use crate::sys::keeper::kept::{KeptNews, KeptProgram, KeptReports};
@@ -358,11 +358,18 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
 
     /// Whether the worker is to end now: what is being typed is not wanted any more.
     fn is_to_end(&self) -> bool {
-        let is_stopped = || {
-            let order = self.supervisor.mesh.runs().stop_order(&self.supervisor.run.id);
-            order.is_ok_and(|order| order.is_some())
-        };
-        self.deadline.is_some_and(|deadline| deadline <= Instant::now()) || is_stopped()
+        self.has_stop_order(|_| true)
+    }
+
+    /// The same of a worker in its turn, which may have time to wrap up, and needs its dialogs answered for that.
+    fn is_to_end_in_turn(&self) -> bool {
+        self.has_stop_order(|order| order.urgency == StopUrgency::Now)
+    }
+
+    fn has_stop_order(&self, counts: impl FnOnce(&StopOrder) -> bool) -> bool {
+        let order = || self.supervisor.mesh.runs().stop_order(&self.supervisor.run.id);
+        self.deadline.is_some_and(|deadline| deadline <= Instant::now())
+            || order().is_ok_and(|order| order.is_some_and(|order| counts(&order)))
     }
 
     fn hold(&self) -> Result<HeldPane<'_>, TypingError> {
@@ -384,7 +391,8 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
     }
 
     fn answer(&mut self, id: &str, choice: usize) -> Result<(), CommandError> {
-        let is_to_end = || self.is_to_end();
+        let is_in_turn = self.turns().is_in_turn();
+        let is_to_end = || if is_in_turn { self.is_to_end_in_turn() } else { self.is_to_end() };
         let answered = self.hold().and_then(|held| held.unless(&is_to_end).answer(id, choice));
         if let Err(error) = answered {
             // It is looked at again.

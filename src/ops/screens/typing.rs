@@ -59,7 +59,7 @@ impl Default for TypingLimits {
 pub(in crate::ops) struct HeldPane<'a> {
     pane: &'a TmuxPane,
     pub(super) reader: &'static dyn ScreenReader,
-    /// Whether what is typed is not wanted any more. It is asked before each look.
+    /// Whether what is typed is not wanted any more. It is asked before each look and each key.
     is_given_up: Option<&'a dyn Fn() -> bool>,
     limits: TypingLimits,
     _lock: PaneLock,
@@ -97,10 +97,16 @@ impl<'a> HeldPane<'a> {
     }
 
     pub(in crate::ops) fn look(&self) -> Result<PaneLook, TypingError> {
-        if self.is_given_up.is_some_and(|is_given_up| is_given_up()) {
-            return Err(TypingError::GivenUp);
-        }
+        self.check_wanted()?;
         Ok(look_at(self.pane, self.reader)?)
+    }
+
+    /// That what is typed is still wanted.
+    fn check_wanted(&self) -> Result<(), TypingError> {
+        match self.is_given_up.is_some_and(|is_given_up| is_given_up()) {
+            true => Err(TypingError::GivenUp),
+            false => Ok(()),
+        }
     }
 
     /// Types a prompt and sends it. `has_begun` says whether a hook has reported the turn; `None` if no hook will.
@@ -116,6 +122,7 @@ impl<'a> HeldPane<'a> {
         let look = self.wait_for_empty_prompt()?;
         let loaded = self.pane.load(text)?;
         test_switches::wait_for_pipe(test_switches::PASTE_HELD);
+        self.check_wanted()?;
         loaded.paste_if_still(&look.capture).map_err(|error| after_paste(error.into()))?;
         self.send(text, &has_begun).map_err(after_paste)
     }
@@ -181,6 +188,7 @@ impl<'a> HeldPane<'a> {
             }
             if self.is_ours(&look, text) && look.reading.dialog.is_none() {
                 test_switches::wait_for_pipe(test_switches::KEY_HELD);
+                self.check_wanted()?;
                 let target = look.screen.key_target(&look.reading);
                 match self.pane.press_if_shown(ScreenKey::Enter.name(), &look.capture, &target) {
                     Ok(()) => return Ok(true),
@@ -231,6 +239,7 @@ impl<'a> HeldPane<'a> {
 
     /// Presses a key if the pane is as it was at that look. `false`: it has changed, and nothing was pressed.
     pub(super) fn press_still(&self, key: ScreenKey, look: &PaneLook) -> Result<bool, TypingError> {
+        self.check_wanted()?;
         match self.pane.press_if_shown(key.name(), &look.capture, &look.screen.key_target(&look.reading)) {
             Ok(()) => Ok(true),
             Err(TmuxError::Changed(_)) => Ok(false),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{SIGKILL, kill};
 use nix::unistd::Pid;
-use ravenry::sys::test_switches::READY_MS;
+use ravenry::sys::test_switches::{KEY_HELD, PASTE_HELD, READY_MS};
 use ravenry::sys::tmux::PaneId;
 use ravenry::sys::tmux::pane_lock::PaneLock;
 use serde_json::{Value, json};
@@ -317,6 +317,33 @@ fn a_run_is_stopped_while_somebody_else_types_into_its_pane() {
     wait_for_state(env, &id, "stopped");
     assert!(clients.prompts().is_empty());
     nothing_is_left(&clients, &id);
+}
+
+/// The order arrives between a look and the key or the paste that follows it.
+#[test]
+fn after_a_stop_order_nothing_is_typed() {
+    for (held, args) in [(KEY_HELD, &["--accept-trust"][..]), (PASTE_HELD, &[]), (KEY_HELD, &[])] {
+        let Some(clients) = Clients::start() else { return };
+        let env = &clients.tmux.env;
+        if !args.is_empty() {
+            clients.set("trust");
+        }
+        let pipe = env.path().join("held");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let mut run = env.msg();
+        run.args(["run", "claude", "hello", "--tmux", "--json"]).args(args);
+        run.env("PATH", &clients.path).env(held, &pipe).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let run = run.spawn().unwrap();
+        // Its supervisor is there now.
+        let open = fs::File::options().write(true).open(&pipe).unwrap();
+        let id = id_of(&env.ok(&["runs"])["runs"][0]);
+        env.ok(&["runs", "stop", &id, "--now"]);
+        drop(open);
+        wait_for_state(env, &id, "stopped");
+        ended(run);
+        assert!(!env.work().join("chosen").exists() && clients.prompts().is_empty(), "{held} {args:?}");
+        nothing_is_left(&clients, &id);
+    }
 }
 
 #[test]

@@ -148,6 +148,24 @@ fn a_dialog_that_the_profile_knows_is_answered() {
     env.ok(&["runs", "stop", &id]);
 }
 
+/// A worker that is told to wrap up is in its turn still.
+#[test]
+fn a_dialog_is_answered_also_while_its_worker_wraps_up() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    put_profiles(
+        env,
+        "[asker]\nharness = \"claude\"\n\
+         triage = { answer = [{ dialog = \"Do you want to proceed?\", choice = \"2\" }] }\n",
+    );
+    let ended = clients.run(&["run", "asker", "later ask", "--tmux", "--detach", "--json"]).expect_code(0);
+    let id = ended.json()["run"]["id"].as_str().unwrap().to_string();
+    env.ok(&["runs", "stop", &id]);
+    clients.set("go");
+    wait_for_run(env, &id, "stopped", |run| run["state"] == "stopped");
+    assert!(env.work().join("chosen").exists());
+}
+
 #[test]
 fn a_run_takes_prompts_and_answers_by_its_id() {
     let Some(clients) = Clients::start() else { return };

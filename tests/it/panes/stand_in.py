@@ -77,6 +77,7 @@ def dialog(kind):
         if key.endswith((b"A", b"B")):
             selected = max(0, min(len(labels) - 1, selected + (1 if key.endswith(b"B") else -1)))
         elif key == b"\r":
+            open("chosen", "w").close()
             return selected
 
 
@@ -93,7 +94,7 @@ def take(text):
     working()
     what = text.split(" ")[0]
     said = "I did: " + text.split("\n")[0]
-    if what == "slow":
+    if what in ("slow", "later"):
         while not is_set("go"):
             time.sleep(0.02)
     if what in ("build", "repeat", "reread"):
@@ -108,7 +109,7 @@ def take(text):
             hook("PostToolUse", tool_response={"stdout": ""}, **call)
         while not is_set("go"):
             time.sleep(0.02)
-    if what == "ask":
+    if what in ("ask", "later"):
         said = "chosen: %d" % dialog("ask")
     if what == "delegate":
         subprocess.run(["claude", "--other-client"])
