@@ -12,7 +12,8 @@ use crate::ops::{CommandError, Op};
 /// End the runs of this project in order, and close its tmux session
 ///
 /// No new runs are started meanwhile. Each worker is told to wrap up and has 30 seconds; its end is recorded, and its
-/// work is saved. Then the tmux session is closed. It takes at most 75 seconds.
+/// work is saved. Then the tmux session is closed, unless this command or workers of another mesh run in it. If runs have not
+/// ended after 75 seconds, it gives up.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

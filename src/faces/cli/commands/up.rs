@@ -19,7 +19,7 @@ Examples:
   msg up --list                  the sessions of all projects, and who is in their windows
   msg up -q                      only the command that shows it")]
 pub(in crate::faces::cli) struct UpArgs {
-    /// Only list the sessions of all projects
+    /// Only list the sessions of all projects in the same tmux server
     #[arg(long)]
     list: bool,
 }
