@@ -44,6 +44,22 @@ fn chat_in(tmux: &Tmux, session: &str) -> TmuxPane {
     tmux.server.pane(tmux.server.new_window(&window).unwrap().id)
 }
 
+/// Waits until the chat in that pane shows the text.
+#[track_caller]
+fn wait_for_text(chat: &TmuxPane, text: &str) {
+    let what = format!("the chat shows {text}");
+    wait_until(&what, || chat.plain_text().is_ok_and(|screen| screen.contains(text)));
+}
+
+/// Presses Enter twice: on an agent with that place, and in its conversation.
+#[track_caller]
+fn ask_for_pane(chat: &TmuxPane, place: &str) {
+    wait_for_text(chat, place);
+    chat.press("Enter", 1).unwrap();
+    wait_for_text(chat, "press Enter again");
+    chat.press("Enter", 1).unwrap();
+}
+
 /// What the terminals show: session and pane of each.
 fn clients(tmux: &Tmux) -> String {
     tmux.ask(&["list-clients", "-F", "#{session_name} #{window_name} #{pane_id}"])
@@ -109,16 +125,9 @@ fn without_a_terminal_that_shows_it_a_window_is_selected_in_the_same_session_alo
     let tmux = &raven.tmux;
     let chat = chat_in(tmux, SESSION);
     let place = raven.pane.info().unwrap().address();
-    let shows = |text: &str| {
-        let what = format!("the chat shows {text}");
-        wait_until(&what, || chat.plain_text().is_ok_and(|screen| screen.contains(text)));
-    };
-    shows(&place);
-    chat.press("Enter", 1).unwrap();
-    shows("press Enter again");
-    chat.press("Enter", 1).unwrap();
+    ask_for_pane(&chat, &place);
     wait_until("its window is the current one", || raven.pane.info().unwrap().is_active);
-    shows(&format!("{place} is in front"));
+    wait_for_text(&chat, &format!("{place} is in front"));
 }
 
 /// A session shows one window to all who are attached to it.
@@ -127,16 +136,9 @@ fn nobody_elses_window_is_changed() {
     let Some(raven) = Painted::start() else { return };
     let tmux = &raven.tmux;
     let place = raven.pane.info().unwrap().address();
-    let asks_for_pane = |chat: &TmuxPane| {
-        let shows = |text: &str| {
-            let what = format!("the chat shows {text}");
-            wait_until(&what, || chat.plain_text().is_ok_and(|screen| screen.contains(text)));
-        };
-        shows(&place);
-        chat.press("Enter", 1).unwrap();
-        shows("press Enter again");
-        chat.press("Enter", 1).unwrap();
-        shows("shows the pane in another terminal");
+    let is_told_command = |chat: &TmuxPane| {
+        ask_for_pane(chat, &place);
+        wait_for_text(chat, "shows the pane in another terminal");
     };
     // Somebody else is attached to the agent's session, and looks at its first window.
     let _theirs = Screen::attach(tmux, SESSION);
@@ -144,7 +146,7 @@ fn nobody_elses_window_is_changed() {
     wait_until("they look at the first window", first);
     // The chat is in a window behind it, which nobody looks at.
     let behind = chat_in(tmux, SESSION);
-    asks_for_pane(&behind);
+    is_told_command(&behind);
     assert!(first() && !raven.pane.info().unwrap().is_active, "{}", clients(tmux));
     behind.close().unwrap();
     wait_until("it has left", || !tmux.env.names().contains(&"Robin".to_string()));
@@ -153,7 +155,7 @@ fn nobody_elses_window_is_changed() {
     let beside = chat_in(tmux, "other");
     beside.select().unwrap();
     let own = Screen::attach(tmux, "other");
-    asks_for_pane(&beside);
+    is_told_command(&beside);
     own.wait_for("others look at another window");
     assert!(first(), "{}", clients(tmux));
 }
