@@ -49,6 +49,8 @@ pub struct JoinRequest {
     pub is_forced: bool,
     /// The session under which the supervisor of a run keeps a place for the newcomer, its worker.
     pub adopts: Option<SessionId>,
+    /// The name in the environment is that of another agent.
+    pub is_variable_ignored: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -78,7 +80,7 @@ pub struct JoinOutcome {
 
 pub fn join(op: &Op, request: &JoinRequest) -> Result<JoinOutcome, CommandError> {
     let newcomer = Newcomer::find(op, request)?;
-    let default_name = default_name()?;
+    let default_name = if request.is_variable_ignored { None } else { default_name()? };
     let spec = request.spec.as_deref().map(|path| spec_path(op, path)).transpose()?;
     let mesh = op.create_mesh()?;
     let own_session = newcomer.known_session(&mesh)?;

@@ -41,9 +41,15 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
         return Ok(());
     }
     let was_killed = was_killed(op, call)?;
+    let mut is_name_lost = false;
     let known = match op.mesh()? {
         Some(mesh) => {
             let recognised = identity::recognise(op, &mesh, &mesh.registry().indexed()?, &call.sessions());
+            is_name_lost = match &recognised.agent {
+                Some(agent) => is_name_of_another(op, &mesh, call, agent)?,
+                None => false,
+            };
+            let recognised = if is_name_lost { identity::RecognisedAgent::nobody() } else { recognised };
             let settled = recognised.settle(op, &mesh);
             if let Some(agent) = &settled.agent
                 && identity::is_called_by_another(op, &mesh.registry().indexed()?, agent)
@@ -70,7 +76,10 @@ pub(super) fn start(op: &Op, call: &HookCall, say: &mut AnswerFn<'_>) -> Result<
     let is_kept = |me: &Agent| kept.as_ref().is_none_or(|kept| kept.session != me.session);
     let me = match known.filter(is_kept) {
         Some(me) => Some(me),
-        None if kept.is_some() || is_wanted(op, call)? => Some(register(op, call, kept)?),
+        None if kept.is_some() || is_wanted(op, call)? => {
+            let request = JoinRequest { is_variable_ignored: is_name_lost, ..JoinRequest::default() };
+            Some(register(op, call, kept, request)?)
+        }
         None => None,
     };
     let Some(mesh) = op.mesh()? else { return Ok(()) };
@@ -126,13 +135,29 @@ fn kept_place(ctx: &Context) -> Result<Option<Agent>, CommandError> {
     Ok(Some(place).filter(|place| is_ours && place.process == run.owner))
 }
 
-fn register(op: &Op, call: &HookCall, kept: Option<Agent>) -> Result<Agent, CommandError> {
+/// Whether `$MSG_AGENT` leads a worker to an agent that is not its own: somebody has taken the name that was meant for it
+/// before its session began. It must not act as that one, and gets another name.
+fn is_name_of_another(op: &Op, mesh: &Mesh, call: &HookCall, agent: &Agent) -> Result<bool, CommandError> {
+    let is_told = variable("MSG_AGENT").is_some_and(|name| agent.name.as_str().eq_ignore_ascii_case(&name));
+    if !is_told || op.acting_as.is_some() || call.sessions().contains(&agent.session) {
+        return Ok(false);
+    }
+    let Some(run) = run_of_worker(op)? else { return Ok(false) };
+    Ok(!is_worker_of(mesh, agent, &run.id)?)
+}
+
+fn register(
+    op: &Op,
+    call: &HookCall,
+    kept: Option<Agent>,
+    request: JoinRequest,
+) -> Result<Agent, CommandError> {
     let request = JoinRequest {
         harness: Some(call.harness),
         session: call.event.session.clone(),
         model: call.event.model.clone(),
         adopts: kept.map(|kept| kept.session),
-        ..JoinRequest::default()
+        ..request
     };
     Ok(join(op, &request)?.profile.agent)
 }

@@ -8,6 +8,7 @@ use crate::store::{BatchTaskRecord, Mesh, RunOrder, RunRefusal};
 use super::count_gates::check_depth;
 use super::grants::{GrantAnswer, decide, read_before};
 use super::list::as_it_is;
+use super::name_gate::check_name;
 use super::settle::end_carriers;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
 
@@ -50,6 +51,7 @@ fn decide_admission(
     }
     // The starter has asked, too; but others may have been admitted since.
     check_depth(mesh, &run.parent, &before)?;
+    check_name(mesh, &run.id, order)?;
     match decide(mesh, run, order, &before)? {
         GrantAnswer::Granted(grant, _) => run.grant = grant,
         GrantAnswer::Refused(refusal) => return refuse(mesh, run, &RunRefusal::Budget(refusal)),

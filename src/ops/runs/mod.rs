@@ -28,6 +28,7 @@ pub mod list;
 pub mod log;
 pub mod merge;
 mod mode_gate;
+mod name_gate;
 pub mod open;
 pub(in crate::ops) mod own_run;
 mod own_worktree;

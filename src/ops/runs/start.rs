@@ -20,6 +20,7 @@ use super::gate::{Gate, GateAnswer};
 use super::grants::{GrantAnswer, decide, refusal_error};
 use super::hold::hold_of;
 use super::mode_gate;
+use super::name_gate::check_name;
 use super::own_run::worker_run;
 use super::parent_access;
 use super::reserved_gate;
@@ -97,6 +98,7 @@ pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandErro
     settle(op, &mesh)?;
     let mut run = draft(op, &mesh, &new)?;
     check_launch(op, &mesh, &run, &new.order)?;
+    check_name(&mesh, &run.id, &new.order)?;
     check_reserved(op, &mesh, &run, &new.order)?;
     if let Some(pane) = &new.order.pane {
         // Here, and not in the supervisor: a tmux server that a supervisor starts would be below it.
@@ -217,6 +219,7 @@ pub fn dry_run(op: &Op, new: &NewRun) -> Result<DryRun, CommandError> {
     let mesh = op.create_mesh()?;
     let mut run = draft(op, &mesh, new)?;
     check_launch(op, &mesh, &run, &new.order)?;
+    check_name(&mesh, &run.id, &new.order)?;
     check_reserved(op, &mesh, &run, &new.order)?;
     let budget = match decide(&mesh, &run, &new.order, &LedgerList::default())? {
         GrantAnswer::Granted(grant, said) => {

@@ -15,6 +15,7 @@ use super::admission::{Admission, admit};
 use super::count_gates::check_loop;
 use super::kept_place::{self, KeptAtOnce};
 use super::mode_gate;
+use super::name_gate::check_name;
 use super::reserved_gate::has_to_give_way;
 use super::run_events::Notifier;
 use super::session_spending::SessionSpending;
@@ -166,6 +167,13 @@ impl Supervisor<'_> {
         // The same task may have failed too often since.
         match check_loop(self.mesh, &self.run.prompt, &self.run.profile) {
             Err(refused) if refused.kind == CommandErrorKind::Gate => {
+                return Ok(RunFinish::new(RunState::Stopped, refused.message));
+            }
+            checked => checked?,
+        }
+        // Somebody may have taken its name while it waited.
+        match check_name(self.mesh, &self.run.id, &self.order) {
+            Err(refused) if refused.kind == CommandErrorKind::NameTaken => {
                 return Ok(RunFinish::new(RunState::Stopped, refused.message));
             }
             checked => checked?,

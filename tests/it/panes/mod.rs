@@ -5,6 +5,7 @@ mod guarding;
 mod interrupting;
 mod keeping;
 pub mod launching;
+mod naming;
 mod pasting;
 mod project;
 mod server;

@@ -79,6 +79,11 @@ pub(in crate::ops) fn at_hook(
 }
 
 impl RecognisedAgent {
+    /// Nobody who is known here.
+    pub(in crate::ops) fn nobody() -> Self {
+        Self { agent: None, todo: Todo::Nothing, error: None }
+    }
+
     /// Whether it is an agent of this mesh, registered or not.
     pub(in crate::ops) fn is_known(&self) -> bool {
         self.agent.is_some() || matches!(self.todo, Todo::Revive(_))

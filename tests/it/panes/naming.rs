@@ -1,0 +1,57 @@
+//! The names of workers: nobody else's, and still theirs when they have ended.
+
+use serde_json::Value;
+
+use super::launching::Clients;
+use crate::runs::{wait_for_run, wait_for_state};
+
+fn id_of(run: &Value) -> String {
+    run["id"].as_str().unwrap().to_string()
+}
+
+/// A worker is told its name: with that of another agent it would act as that one, and read its mail.
+#[test]
+fn a_name_that_somebody_has_is_refused() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    env.join("Robin");
+    let first = clients.started(&["slow work", "--detach", "--name", "Mason"]);
+    wait_for_run(env, &id_of(&first), "named", |run| run["agent"] == "Mason");
+    for name in ["Mason", "Robin"] {
+        for args in [&["run", "claude", "x", "--tmux"][..], &["run", "claude", "x"], &["run", "echo", "x"]] {
+            let refused = clients.run(&[args, &["--name", name, "--json"]].concat()).expect_code(1);
+            assert_eq!(refused.kind(), "name_taken", "{args:?} {refused}");
+        }
+    }
+    assert_eq!(env.ok(&["runs", "--all"])["runs"].as_array().unwrap().len(), 1);
+    env.ok(&["runs", "stop", &id_of(&first), "--now"]);
+    wait_for_state(env, &id_of(&first), "stopped");
+    // It is free again.
+    let next = clients.started(&["hello", "--name", "Mason"]);
+    assert_eq!(next["agent"], "Mason");
+    env.ok(&["runs", "stop", &id_of(&next)]);
+}
+
+#[test]
+fn a_name_that_is_taken_before_its_worker_joins_is_not_the_workers() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    clients.set("trust");
+    let run = clients.started(&["hello", "--detach", "--name", "Mason"]);
+    let id = id_of(&run);
+    wait_for_state(env, &id, "waiting");
+    // Another run can't have it, but an agent may take it.
+    let refused = clients.run(&["run", "claude", "x", "--tmux", "--name", "Mason", "--json"]).expect_code(1);
+    assert_eq!(refused.kind(), "name_taken", "{refused}");
+    assert!(refused.json()["error"]["message"].as_str().unwrap().contains(&id), "{refused}");
+    env.join("Mason");
+    env.join("Robin");
+    env.ok(&["send", "Mason", "for your eyes", "--as", "Robin"]);
+    env.ok(&["tell", &id, "--answer", "yes"]);
+    let run = wait_for_run(env, &id, "done with its turn", |run| run["tmux"]["turns"] == 1);
+    let name = run["agent"].as_str().unwrap();
+    assert!(name != "Mason" && env.names().contains(&name.to_string()), "{run:#}");
+    let mail = env.ok(&["read", "--as", "Mason"])["messages"].clone();
+    assert_eq!(mail[0]["text"], "for your eyes", "{mail}");
+    env.ok(&["runs", "stop", &id]);
+}
