@@ -32,10 +32,12 @@ impl ScreenReading {
 
     /// Whether a prompt could be typed now: nothing else is in the line, no dialog is open and no turn runs.
     pub fn takes_prompt(&self) -> bool {
-        self.prompt == PromptLine::Empty
-            && self.dialog.is_none()
-            && !self.is_busy()
-            && self.state.is_some_and(ScreenState::is_between_turns)
+        self.prompt == PromptLine::Empty && self.is_between_turns()
+    }
+
+    /// Whether no turn runs and no dialog is open. Somebody's draft may be in the prompt line.
+    pub fn is_between_turns(&self) -> bool {
+        self.dialog.is_none() && !self.is_busy() && self.state.is_some_and(ScreenState::is_between_turns)
     }
 }
 

@@ -36,25 +36,26 @@ impl PaneWatcher<'_, '_> {
         Ok(self.supervisor.mesh.runs().put(&self.supervisor.run)?)
     }
 
-    /// A turn is over if its hook says so and the prompt line was empty at two looks. Without a hook it is over if the
-    /// screen stays without one: its user ended it, the model could not be asked, or no hook runs at all.
+    /// A turn is over if its hook says so and two looks showed none. Without a hook it is over if the screen stays without
+    /// one: its user ended it, the model could not be asked, or no hook runs at all. What a person types meanwhile begins
+    /// the next turn, and does not keep this one from being over.
     pub(super) fn look_for_turn_end(&mut self, look: &PaneLook) -> Result<(), CommandError> {
         let turns = self.turns();
-        let free_for = self.free_since.map(|since| since.elapsed()).unwrap_or_default();
-        if turns.ours_over > self.told && free_for >= SOON.min(self.look_interval()) {
+        let rests_for = self.rests_since.map(|since| since.elapsed()).unwrap_or_default();
+        if turns.ours_over > self.told && rests_for >= SOON.min(self.look_interval()) {
             self.told = turns.ours_over;
             let words = turns.words.filter(|words| !words.trim().is_empty());
             let words = words.unwrap_or_else(|| self.screen.last_lines());
             return self.tell_turn_over(words, None);
         }
-        if turns.is_in_turn() && turns.is_ours && self.cut_short < turns.prompts && free_for >= CUT_SHORT {
+        if turns.is_in_turn() && turns.is_ours && self.cut_short < turns.prompts && rests_for >= CUT_SHORT {
             self.cut_short = turns.prompts;
             let trouble = look.reading.trouble.as_ref().map(ScreenTrouble::sentence);
             let reason = trouble.unwrap_or_else(|| "its turn was interrupted".to_string());
             return self.tell_turn_over(self.screen.last_lines(), Some(reason));
         }
         let given = self.supervisor.run.pane.as_ref().map_or(0, |pane| pane.prompts);
-        if turns.prompts == 0 && given > self.told_by_screen && free_for >= CUT_SHORT {
+        if turns.prompts == 0 && given > self.told_by_screen && rests_for >= CUT_SHORT {
             self.told_by_screen = given;
             return self.tell_turn_over(self.screen.last_lines(), Some(NO_HOOKS.to_string()));
         }

@@ -96,6 +96,8 @@ pub(super) struct PaneWatcher<'s, 'a> {
     starting_since: Instant,
     /// Since when its prompt line is empty, without a turn or a dialog.
     pub(super) free_since: Option<Instant>,
+    /// The same, whatever is in its prompt line: a person may be typing there.
+    pub(super) rests_since: Option<Instant>,
     /// How many turns of ours were told to the parent as over.
     pub(super) told: u32,
     /// How many prompts of ours were told as over by the screen alone, because no hook ever ran.
@@ -138,6 +140,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             progress: ProgressWatch::default(),
             starting_since: Instant::now(),
             free_since: None,
+            rests_since: None,
             told: 0,
             told_by_screen: 0,
             cut_short: 0,
@@ -239,7 +242,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             return Ok(());
         }
         if let Some(dialog) = &look.reading.dialog {
-            self.free_since = None;
+            (self.free_since, self.rests_since) = (None, None);
             if dialog.kind == DialogKind::Trust && self.trust == TrustAnswer::NotAsked {
                 self.trust = TrustAnswer::Asked;
             }
@@ -262,11 +265,9 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
         if let Err(error) = self.progress.look(self.supervisor) {
             tracing::debug!("what run {} does can't be seen: {}", self.supervisor.run.id, error.message);
         }
-        if look.reading.takes_prompt() {
-            self.free_since.get_or_insert_with(Instant::now);
-        } else {
-            self.free_since = None;
-        }
+        let (free, rests) = (self.free_since, self.rests_since);
+        self.free_since = look.reading.takes_prompt().then(|| free.unwrap_or_else(Instant::now));
+        self.rests_since = look.reading.is_between_turns().then(|| rests.unwrap_or_else(Instant::now));
         if self.is_ready() { self.look_for_turn_end(look) } else { self.look_for_readiness() }
     }
 
@@ -330,7 +331,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
                 if let Some(pane) = &mut self.supervisor.run.pane {
                     pane.prompts += 1;
                 }
-                self.free_since = None;
+                (self.free_since, self.rests_since) = (None, None);
                 Ok(ledger.put(&self.supervisor.run)?)
             }
             Err(TypingError::Tmux(TmuxError::NoPane(_) | TmuxError::NoServer(_) | TmuxError::Dead(_))) => {

@@ -12,6 +12,7 @@ mod server;
 mod stalling;
 mod stand_in;
 mod telling;
+mod turns;
 mod waking;
 
 use std::ffi::OsStr;

@@ -87,6 +87,7 @@ def leave(code):
 
 
 def take(text):
+    global draft, shown
     words.append(text.split("\n")[0])
     with open("prompts", "a", encoding="utf-8") as log:
         log.write(json.dumps(text) + "\n")
@@ -132,6 +133,8 @@ def take(text):
         leave(0)
     if what == "crash":
         leave(3)
+    if is_set("typing"):
+        draft = shown = "half a thought"
     idle()
 
 
