@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::domain::runs::{Run, RunId};
-use crate::domain::{Agent, AgentName, SessionId};
+use crate::domain::{Agent, AgentName, Liveness, SessionId};
 use crate::ops::agents::list::grave_of;
 use crate::ops::agents::names::with_nearest;
 use crate::ops::agents::{identity, names};
@@ -14,8 +14,6 @@ use crate::ops::runs::list::{as_it_is, find as find_run, run_for};
 use crate::ops::runs::own_run::{kept_session, run_of_agent, run_that_keeps};
 use crate::store::Mesh;
 use crate::sys::{clock, process};
-
-use super::agent_pane::is_here;
 
 /// Who is watched.
 #[derive(Clone, Debug)]
@@ -127,14 +125,34 @@ pub(super) fn worker(mesh: &Mesh, run: &Run) -> Result<Option<Agent>, CommandErr
 /// The run whose worker the agent is. Another client that the worker has started is not: it is below the same supervisor
 /// and has the same variable, but another name.
 fn run_of(mesh: &Mesh, agent: &Agent) -> Result<Option<Run>, CommandError> {
-    if !is_here(agent) {
-        return Ok(None);
+    match process::liveness(&agent.process) {
+        Liveness::Alive => {}
+        Liveness::Gone => return last_run_of(mesh, agent),
+        Liveness::Unknown => return Ok(None),
     }
     let told = process::first_value(agent.process.pid(), RUN_VARIABLE);
     let Some(id) = told.and_then(|id| RunId::new(&id).ok()) else { return Ok(None) };
     let Some(run) = run_of_agent(mesh, agent)?.filter(|run| run.id == id) else { return Ok(None) };
     let worker = mesh.runs().worker(&id)?.or_else(|| run.agent.clone());
     Ok(worker.is_some_and(|name| name == agent.name).then_some(run))
+}
+
+/// The run whose worker an agent was that is gone: the last one that knew it by its name while it was here.
+fn last_run_of(mesh: &Mesh, agent: &Agent) -> Result<Option<Run>, CommandError> {
+    let was_here = |run: &Run| {
+        let has_begun = run.queued_at <= agent.started_at;
+        let is_then = has_begun && run.ended_at.is_none_or(|ended| agent.started_at <= ended);
+        is_then || run.session.as_ref() == Some(&agent.session)
+    };
+    let mut runs: Vec<Run> = mesh.runs().list()?.runs.into_iter().filter(was_here).collect();
+    runs.sort_by_key(|run| std::cmp::Reverse(run.queued_at));
+    for run in runs {
+        let worker = mesh.runs().worker(&run.id)?.or_else(|| run.agent.clone());
+        if worker.as_ref() == Some(&agent.name) {
+            return Ok(Some(as_it_is(mesh, run)));
+        }
+    }
+    Ok(None)
 }
 
 impl Watched {

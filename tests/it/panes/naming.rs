@@ -1,6 +1,6 @@
 //! The names of workers: nobody else's, and still theirs when they have ended.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::launching::Clients;
 use crate::runs::{wait_for_run, wait_for_state};
@@ -54,4 +54,28 @@ fn a_name_that_is_taken_before_its_worker_joins_is_not_the_workers() {
     let mail = env.ok(&["read", "--as", "Mason"])["messages"].clone();
     assert_eq!(mail[0]["text"], "for your eyes", "{mail}");
     env.ok(&["runs", "stop", &id]);
+}
+
+/// Whether its run has ended by then depends on how fast it is.
+#[test]
+fn whoever_waits_for_a_worker_by_its_name_learns_the_end_of_its_run() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let ends = [("exit now", "Don", "done"), ("crash now", "Cara", "failed")];
+    for (task, name, state) in ends {
+        let id = id_of(&clients.started(&[task, "--detach", "--name", name]));
+        wait_for_state(env, &id, state);
+        let look = env.ok(&["look", name]);
+        assert_eq!((&look["state"], &look["run"]), (&json!("ended"), &json!(id)), "{look:#}");
+        let ended = env.ok(&["wait", "--for", name, "--until", "ended"]);
+        assert_eq!((&ended["run"], &ended["outcome"]), (&json!(id), &json!(state)), "{ended:#}");
+    }
+    let done = env.ok(&["wait", "--for", "Don", "--until", "done"]);
+    assert_eq!((&done["state"], &done["outcome"]), (&json!("done"), &json!("done")), "{done:#}");
+    assert_eq!(env.fails(1, &["wait", "--for", "Cara", "--until", "done"]), "run_failed");
+    // Somebody else of that name has no run.
+    env.join("Don");
+    assert_eq!(env.ok(&["look", "Don"])["run"], Value::Null);
+    env.ok(&["leave", "--as", "Don"]);
+    assert_eq!(env.ok(&["look", "Don"])["run"], Value::Null);
 }
