@@ -280,11 +280,13 @@ pub(super) enum ErrorKind {
 /// What an error is about.
 pub(super) fn error_kind(words: &str) -> ErrorKind {
     const LIMIT: [&str; 6] =
-        ["hit your limit", "usage limit", "rate limit", "quota", "credit balance", "limit reached"];
+        ["out of extra usage", "usage limit", "rate limit", "quota", "credit balance", "limit reached"];
     const LOGIN: [&str; 5] = ["api key", "logged in", "/login", "unauthorized", "authentication"];
     let lower = words.to_lowercase();
     let has_number = |number: &str| lower.split(|c: char| !c.is_alphanumeric()).any(|word| word == number);
-    if has_number("429") || LIMIT.iter().any(|mark| lower.contains(mark)) {
+    // Which limit it is stands in between: the session's, the week's, that of a model.
+    let hits_limit = lower.split_once("hit your ").is_some_and(|(_, limit)| limit.contains("limit"));
+    if has_number("429") || hits_limit || LIMIT.iter().any(|mark| lower.contains(mark)) {
         ErrorKind::Limit
     } else if has_number("401") || LOGIN.iter().any(|mark| lower.contains(mark)) {
         ErrorKind::Trouble(ScreenTrouble::Login(words.to_owned()))
@@ -326,6 +328,16 @@ mod tests {
         let list = find_choices(&lines, &['❯']).unwrap();
         let labels: Vec<&str> = list.choices.iter().map(|it| it.label.as_str()).collect();
         assert_eq!(labels, ["No, exit", "Yes, I trust this folder"]);
+    }
+
+    #[test]
+    fn limits_have_names() {
+        let limits =
+            ["limit · resets 1am (UTC)", "session limit · resets 3pm (UTC)", "weekly limit", "Opus limit"];
+        for limit in limits {
+            assert_eq!(error_kind(&format!("You've hit your {limit}")), ErrorKind::Limit, "{limit}");
+        }
+        assert!(matches!(error_kind("You've hit your head"), ErrorKind::Trouble(ScreenTrouble::Error(_))));
     }
 
     #[test]

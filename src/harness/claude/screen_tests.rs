@@ -102,6 +102,17 @@ fn words_about_an_error_are_no_error() {
 }
 
 #[test]
+fn a_limit_of_any_name_is_one() {
+    for (limit, until) in [("session", "3pm (UTC)"), ("weekly", "Nov 24, 9am (UTC)")] {
+        let words = format!("⎿  You've hit your {limit} limit · resets {until}");
+        let screen =
+            recorded_text(VERSION, "idle-after-tool.txt").replace("● The tests pass.", &format!("  {words}"));
+        let read = summary(&ClaudeScreen.read(&ScreenText::plain(&screen)));
+        assert_eq!(read, format!("limited · empty · until {until}"), "{screen}");
+    }
+}
+
+#[test]
 fn an_error_is_over_when_the_model_has_gone_on() {
     let idle = ("idle-after-tool.txt", "● I will run the tests.");
     check_quote(&ClaudeScreen, VERSION, idle, "  ⎿  You've hit your limit · resets 1am (UTC)");

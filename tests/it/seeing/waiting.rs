@@ -282,6 +282,20 @@ fn the_same_command_four_times_is_spinning() {
 }
 
 #[test]
+fn a_limit_of_any_name_is_waited_for() {
+    let Some(raven) = painted() else { return };
+    raven.draw("working.ansi.txt");
+    raven.hook("UserPromptSubmit");
+    raven.wait_for_state("working");
+    let wait = wait(&raven.tmux.env, "limited");
+    let rule = "─".repeat(100);
+    let said = "\u{1b}[31m● You've hit your session limit · resets 3pm (UTC)\u{1b}[0m";
+    raven.draw_text(&format!("❯ go on\n\n{said}\n\n{rule}\n❯\u{a0}\n{rule}\n  ? for shortcuts"));
+    assert_eq!(end_of(wait).1["state"], "limited");
+    assert_eq!(raven.look()["limitedUntil"], "3pm (UTC)");
+}
+
+#[test]
 fn hooks_alone_end_a_wait_which_takes_no_mail() {
     let env = TestEnvironment::new();
     env.join("Raven");
