@@ -12,6 +12,7 @@ use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane};
 use super::agent_pane::{find_pane, is_pane_of_run, pane_of_run};
 use super::project_session::tmux_error;
 use super::sight::{AgentSight, NoScreen, see_before_join, see_in, verdict_with_run};
+use super::stall::state_at_once;
 use super::terminal_place::TerminalPlace;
 use super::watched::{self, Watched, check_not_over};
 
@@ -56,8 +57,9 @@ pub fn glance_at_run(op: &Op, run: &Run) -> Result<Option<Glance>, CommandError>
 
 fn glance_at(mesh: &Mesh, agent: &Agent, run: Option<&Run>) -> Result<Glance, CommandError> {
     let found = find_pane(agent, TmuxPane::info_briefly).map_err(tmux_error)?;
-    let sight = see_in(mesh, agent)?;
-    let verdict = verdict_with_run(&sight, run);
+    let mut sight = see_in(mesh, agent)?;
+    sight.verdict = verdict_with_run(&sight, run);
+    let verdict = ScreenVerdict { state: state_at_once(mesh, &sight)?, ..sight.verdict };
     let place = found.map(|(_, info)| TerminalPlace::in_pane(&info));
     let dialog = sight.reading.and_then(|reading| reading.dialog);
     let screen = sight.pane.map(|seen| last_lines(&seen.screen));

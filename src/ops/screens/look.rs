@@ -13,7 +13,7 @@ use crate::store::Mesh;
 use super::client_version::unknown_version;
 use super::hook_facts::HookFacts;
 use super::sight::{AgentSight, see_before_join, see_in, verdict_with_run};
-use super::stall::StallEye;
+use super::stall::{StallEye, state_at_once};
 use super::watched::{self, Watched, check_not_over};
 
 /// The most lines that are shown, and the most characters of one.
@@ -71,6 +71,7 @@ pub fn look(op: &Op, request: &LookRequest) -> Result<LookOutcome, CommandError>
         }
     };
     sight.verdict = verdict_with_run(&sight, watched.its_run());
+    sight.verdict.state = state_at_once(&mesh, &sight)?;
     let is_callers_worker = watched.is_callers_worker(op, &mesh)?;
     let change = change_since_last_look(op, &mesh, &sight);
     let look_again_in = if is_callers_worker { None } else { look_again_in(&sight, change) };

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::domain::runs::Run;
-use crate::domain::screens::{HookStep, ScreenState, StallLook, StallWatch, ToolWork};
+use crate::domain::screens::{HookStep, LookedLines, ScreenState, StallLook, StallWatch, ToolWork};
 use crate::domain::{Agent, Pid};
 use crate::ops::error::CommandError;
 use crate::store::Mesh;
@@ -54,7 +54,15 @@ impl StallEye {
             uses_cpu: is_working && self.uses_cpu(agent),
             has_child_run: is_working && has_child_run(mesh, agent, run)?,
         };
-        Ok(if self.watch.is_stuck_after(&look) { ScreenState::Stuck } else { state })
+        if !self.watch.is_stuck_after(&look) {
+            return Ok(state);
+        }
+        // Whoever looks once learns it, too. It is so without that.
+        let noted = mesh.hooks().note_stall(&agent.session, look.hooks, &LookedLines::of(screen));
+        if let Err(error) = noted {
+            tracing::debug!("that {} is stuck could not be noted: {error}", agent.name);
+        }
+        Ok(ScreenState::Stuck)
     }
 
     /// Whether the next look may show that it is stuck.
@@ -71,6 +79,22 @@ impl StallEye {
         self.cpu = Some(now);
         is_used
     }
+}
+
+/// The state of an agent that is looked at once: spinning by its hooks, and stuck if whoever watches it has found that and
+/// nothing has changed since.
+pub(super) fn state_at_once(mesh: &Mesh, sight: &AgentSight) -> Result<ScreenState, CommandError> {
+    let state = sight.verdict.state;
+    if state != ScreenState::Working {
+        return Ok(state);
+    }
+    if sight.hooks.steps.is_spinning() {
+        return Ok(ScreenState::Spinning);
+    }
+    let (Some(screen), Some(agent)) = (sight.screen(), &sight.agent) else { return Ok(state) };
+    let (hooks, seen) = (sight.hooks.hook_number(), LookedLines::of(screen));
+    let is_stuck = mesh.hooks().has_stall(&agent.session, hooks, &seen)?;
+    Ok(if is_stuck { ScreenState::Stuck } else { state })
 }
 
 impl CpuLook {

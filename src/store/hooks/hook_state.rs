@@ -142,6 +142,21 @@ impl HookStates<'_> {
         Ok(before)
     }
 
+    /// Remembers that nothing happens any more in a session whose last hook has that number and whose screen shows that.
+    pub fn note_stall(self, session: &SessionId, hooks: u64, seen: &LookedLines) -> Result<(), StoreError> {
+        if self.has_stall(session, hooks, seen)? {
+            return Ok(());
+        }
+        self.make_dir()?;
+        Ok(self.mesh.files.replace(&self.file(session, "stalled"), stall_text(hooks, seen).as_bytes())?)
+    }
+
+    /// Whether that was remembered, and neither a hook has run since nor the screen has changed.
+    pub fn has_stall(self, session: &SessionId, hooks: u64, seen: &LookedLines) -> Result<bool, StoreError> {
+        let noted = files::read_note(&self.file(session, "stalled"))?;
+        Ok(noted.is_some_and(|noted| noted == stall_text(hooks, seen).as_bytes()))
+    }
+
     /// Removes the files of a session that ends.
     pub fn remove(self, session: &SessionId) -> Result<(), StoreError> {
         let own = format!("{}.", session_hash(session));
@@ -219,4 +234,8 @@ impl HookStates<'_> {
 fn before_name(session: &SessionId, call: &str) -> String {
     let call = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, call.as_bytes()).simple();
     format!("{}.{call}.before", session_hash(session))
+}
+
+fn stall_text(hooks: u64, seen: &LookedLines) -> String {
+    format!("{hooks}\n{}\n", seen.text())
 }

@@ -266,6 +266,11 @@ fn three_looks_alike_are_a_stall_but_an_open_call_is_not() {
     raven.bash("PostToolUse", "make");
     let said = raven.tmux.env.ok(&["wait", "--for", "Raven", "--until", "stuck"]);
     assert_eq!(said["state"], "stuck");
+    // Whoever looks now learns the same, until something happens.
+    let look = raven.look();
+    assert_eq!((&look["state"], &look["lookAgainIn"]), (&"stuck".into(), &20.into()), "{look}");
+    raven.bash("PreToolUse", "make");
+    assert_eq!(raven.look()["state"], "working");
 }
 
 #[test]
@@ -279,6 +284,7 @@ fn the_same_command_four_times_is_spinning() {
         raven.bash("PostToolUse", "make");
     }
     assert_eq!(end_of(wait).1["state"], "spinning");
+    assert_eq!(raven.look()["state"], "spinning");
 }
 
 #[test]
