@@ -58,7 +58,7 @@ pub fn glance_at_run(op: &Op, run: &Run) -> Result<Option<Glance>, CommandError>
 fn glance_at(mesh: &Mesh, agent: &Agent, run: Option<&Run>) -> Result<Glance, CommandError> {
     let found = find_pane(agent, TmuxPane::info_briefly).map_err(tmux_error)?;
     let mut sight = see_in(mesh, agent)?;
-    sight.verdict = verdict_with_run(&sight, run);
+    sight.verdict = verdict_with_run(mesh, &sight, run)?;
     let verdict = ScreenVerdict { state: state_at_once(mesh, &sight)?, ..sight.verdict };
     let place = found.map(|(_, info)| TerminalPlace::in_pane(&info));
     let dialog = sight.reading.and_then(|reading| reading.dialog);

@@ -70,7 +70,7 @@ pub fn look(op: &Op, request: &LookRequest) -> Result<LookOutcome, CommandError>
             see_before_join(run)
         }
     };
-    sight.verdict = verdict_with_run(&sight, watched.its_run());
+    sight.verdict = verdict_with_run(&mesh, &sight, watched.its_run())?;
     sight.verdict.state = state_at_once(&mesh, &sight)?;
     let is_callers_worker = watched.is_callers_worker(op, &mesh)?;
     let change = change_since_last_look(op, &mesh, &sight);

@@ -11,6 +11,7 @@ use crate::harness;
 use crate::harness::screen::ScreenReader;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::runs::tell::has_open_question;
 use crate::store::Mesh;
 use crate::sys::process;
 use crate::sys::tmux::pane::PaneCapture;
@@ -135,10 +136,12 @@ pub(in crate::ops) fn see_before_join(run: &Run) -> AgentSight {
         _ if reading.as_ref().is_some_and(|reading| reading.dialog.is_some()) => {
             ScreenVerdict { state: ScreenState::Waiting, basis: VerdictBasis::Screen }
         }
-        RunState::Waiting => told(ScreenState::Waiting),
+        RunState::Waiting if run.question.is_some() || !has_no_dialog(reading.as_ref()) => {
+            told(ScreenState::Waiting)
+        }
         RunState::Queued | RunState::Starting => told(ScreenState::Starting),
         // Its client is there, and has run no hook yet.
-        RunState::Running if run.pane.as_ref().is_some_and(|pane| !pane.is_ready) => {
+        RunState::Running | RunState::Waiting if run.pane.as_ref().is_some_and(|pane| !pane.is_ready) => {
             told(ScreenState::Starting)
         }
         _ => ScreenVerdict { state: ScreenState::Unknown, basis: VerdictBasis::Nothing },
@@ -163,14 +166,37 @@ fn look_at_run(run: &Run, pane: TmuxPane) -> Result<SeenPane, NoScreen> {
 
 /// What a worker is doing, with what the supervisor of its run knows besides: the harness's own report of a limit, and
 /// questions that were sent to the parent.
-pub(in crate::ops) fn verdict_with_run(sight: &AgentSight, run: Option<&Run>) -> ScreenVerdict {
+pub(in crate::ops) fn verdict_with_run(
+    mesh: &Mesh,
+    sight: &AgentSight,
+    run: Option<&Run>,
+) -> Result<ScreenVerdict, CommandError> {
     let told = |state| ScreenVerdict { state, basis: VerdictBasis::Run };
-    match (run.map(|run| run.state), sight.verdict.state) {
-        (Some(RunState::Waiting), state) if state != ScreenState::Ended => told(ScreenState::Waiting),
-        (Some(RunState::Limited), state) if state != ScreenState::Ended => told(ScreenState::Limited),
-        (Some(RunState::Starting), ScreenState::Unknown) => told(ScreenState::Starting),
+    let Some(run) = run.filter(|_| sight.verdict.state != ScreenState::Ended) else {
+        return Ok(sight.verdict);
+    };
+    Ok(match (run.state, sight.verdict.state) {
+        (RunState::Waiting, _) if is_asking(mesh, sight, run)? => told(ScreenState::Waiting),
+        (RunState::Limited, _) => told(ScreenState::Limited),
+        (RunState::Starting, ScreenState::Unknown) => told(ScreenState::Starting),
         _ => sight.verdict,
+    })
+}
+
+/// Whether what a run waits for has no answer yet. Its supervisor notices an answer a while later.
+fn is_asking(mesh: &Mesh, sight: &AgentSight, run: &Run) -> Result<bool, CommandError> {
+    if run.question.is_some() && has_open_question(mesh, run)? {
+        return Ok(true);
     }
+    Ok(match run.dialog {
+        Some(_) => !has_no_dialog(sight.reading.as_ref()),
+        None => run.question.is_none(),
+    })
+}
+
+/// Whether a screen that is known shows no dialog.
+fn has_no_dialog(reading: Option<&ScreenReading>) -> bool {
+    reading.is_some_and(|reading| reading.dialog.is_none() && reading.state.is_some())
 }
 
 /// Whether its process is there.

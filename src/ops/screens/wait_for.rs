@@ -273,7 +273,7 @@ impl<'a> Wait<'a> {
 
     fn judge(&mut self, mut sight: AgentSight) -> Result<Option<WaitOutcome>, CommandError> {
         let run = self.watched.its_run().cloned();
-        sight.verdict = verdict_with_run(&sight, run.as_ref());
+        sight.verdict = verdict_with_run(self.mesh, &sight, run.as_ref())?;
         // Whoever waits for something else does not pay for a look at all processes.
         let state = match self.goal {
             WaitGoal::Stuck => self.eye.state_after(self.mesh, &sight, run.as_ref())?,

@@ -1,9 +1,12 @@
 //! The turns of a worker in tmux, as others see and use them.
 
+use nix::sys::signal::{SIGCONT, SIGSTOP, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::launching::Clients;
-use crate::runs::wait_for_run;
+use crate::runs::{wait_for_run, wait_for_state};
+use crate::support::environment::wait_until;
 
 fn id_of(run: &Value) -> String {
     run["id"].as_str().unwrap().to_string()
@@ -19,5 +22,29 @@ fn a_turn_is_over_though_somebodys_draft_is_in_the_prompt_line() {
     let run = wait_for_run(env, &id, "done with its turn", |run| run["tmux"]["turns"] == 1);
     assert_eq!((&run["result"], &run["reason"]), (&json!("I did: hello"), &Value::Null), "{run:#}");
     assert_eq!(env.ok(&["look", "Mason"])["draft"], "half a thought");
+    env.ok(&["runs", "stop", &id]);
+}
+
+/// The supervisor of its run looks now and then, and has not seen the answer yet.
+#[test]
+fn whoever_was_answered_asks_nothing_any_more() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let id = id_of(&clients.started(&["ask something", "--detach", "--name", "Mason"]));
+    let run = wait_for_state(env, &id, "waiting");
+    let supervisor = Pid::from_raw(i32::try_from(run["supervisorPid"].as_i64().unwrap()).unwrap());
+    assert_eq!(env.ok(&["look", "Mason"])["state"], "waiting");
+    kill(supervisor, SIGSTOP).unwrap();
+    env.ok(&["tell", "Mason", "--answer", "1"]);
+    let mut look = Value::Null;
+    wait_until("its turn is over", || {
+        look = env.ok(&["look", "Mason"]);
+        look["screen"].as_str().is_some_and(|screen| screen.contains("? for shortcuts"))
+    });
+    assert_eq!((&look["state"], &look["question"]), (&json!("idle"), &Value::Null), "{look:#}");
+    let wait = env.run(&["wait", "--for", "Mason", "--until", "waiting", "--timeout", "1", "--json"]);
+    assert_eq!((wait.code, wait.kind().as_str()), (Some(5), "timed_out"), "{wait}");
+    kill(supervisor, SIGCONT).unwrap();
+    wait_for_run(env, &id, "at work", |run| run["state"] == "running");
     env.ok(&["runs", "stop", &id]);
 }
