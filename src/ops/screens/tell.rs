@@ -307,14 +307,16 @@ fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<Addressee, CommandError> {
 /// Whether its screen can be read.
 fn has_screen(mesh: &Mesh, addressee: &Addressee) -> Result<bool, CommandError> {
     let Some(agent) = &addressee.agent else {
-        return Ok(addressee.run.as_ref().and_then(run_target).is_some());
+        let Some(run) = &addressee.run else { return Ok(false) };
+        return Ok(run_target(run).map_err(|error| unanswered(run, error))?.is_some());
     };
     if reader_of(agent).is_none() {
         return Ok(false);
     }
     match pane_for(addressee.run.as_ref(), agent) {
         Ok(Some((_, info))) => is_shown(mesh, &info, agent),
-        Ok(None) | Err(_) => Ok(false),
+        Ok(None) => Ok(false),
+        Err(error) => Err(refused(&agent.name, &error.into())),
     }
 }
 
@@ -322,7 +324,7 @@ fn has_screen(mesh: &Mesh, addressee: &Addressee) -> Result<bool, CommandError> 
 /// by whoever starts it, and is inherited: a worker without a pane would have that of its parent.
 fn pane_for(run: Option<&Run>, agent: &Agent) -> Result<Option<(TmuxPane, PaneInfo)>, TmuxError> {
     let Some(run) = run else { return agent_pane::find_pane(agent, TmuxPane::info) };
-    let Some(target) = run_target(run) else { return Ok(None) };
+    let Some(target) = run_target(run)? else { return Ok(None) };
     let info = target.pane.info()?;
     Ok(Some((target.pane, info)))
 }
@@ -350,14 +352,15 @@ fn target(mesh: &Mesh, addressee: Addressee, name: &str) -> Result<ScreenTarget,
         CommandError::new(CommandErrorKind::NoScreen, why)
             .hint(format!("write to it instead: `msg send {} TEXT`", shell_word(name)))
     };
-    let of_run = addressee.run.as_ref().and_then(run_target);
     let Some(agent) = addressee.agent else {
-        if let Some(run) = addressee.run.filter(|run| run.state.is_final()) {
+        let Some(run) = addressee.run else { return Err(not_joined(name)) };
+        if run.state.is_final() {
             let text = format!("run {} has ended: {}", run.id, run.outcome());
             let error = CommandError::new(CommandErrorKind::NotRunning, text);
             return Err(error.fact("state", run.state.name()));
         }
-        return of_run.ok_or_else(|| not_joined(name));
+        let target = run_target(&run).map_err(|error| unanswered(&run, error))?;
+        return target.ok_or_else(|| not_joined(name));
     };
     let Some(reader) = reader_of(&agent) else {
         return Err(no_screen(format!("{} runs in a program whose screen msg can't read", agent.name)));
@@ -376,13 +379,25 @@ fn target(mesh: &Mesh, addressee: Addressee, name: &str) -> Result<ScreenTarget,
 }
 
 /// The terminal of a worker, as its supervisor has recorded it: also of one that has not joined yet, because it shows a
-/// dialog at its start.
-fn run_target(run: &Run) -> Option<ScreenTarget> {
-    let pane = agent_pane::pane_of_run(run)?;
-    let reader = reader_of_run(run)?;
-    let is_its = pane.info().is_ok_and(|info| agent_pane::is_pane_of_run(&info, run));
-    let name = run.agent.clone().or_else(|| AgentName::new(run.id.as_str()).ok())?;
-    is_its.then_some(ScreenTarget { name, agent: None, pane, reader })
+/// dialog at its start. A server that does not answer is an error: the pane may be there.
+fn run_target(run: &Run) -> Result<Option<ScreenTarget>, TmuxError> {
+    let name = run.agent.clone().or_else(|| AgentName::new(run.id.as_str()).ok());
+    let (Some(pane), Some(reader), Some(name)) = (agent_pane::pane_of_run(run), reader_of_run(run), name)
+    else {
+        return Ok(None);
+    };
+    let info = match pane.info() {
+        Err(TmuxError::NoPane(_) | TmuxError::NoServer(_)) => return Ok(None),
+        info => info?,
+    };
+    let is_its = agent_pane::is_pane_of_run(&info, run);
+    Ok(is_its.then_some(ScreenTarget { name, agent: None, pane, reader }))
+}
+
+/// The error for a tmux server that does not tell of the terminal of a run's worker.
+fn unanswered(run: &Run, error: TmuxError) -> CommandError {
+    let text = format!("run {}: {error}", run.id);
+    CommandError::new(CommandErrorKind::Io, text).hint("`msg doctor` says whether tmux is there")
 }
 
 fn not_joined(name: &str) -> CommandError {

@@ -48,3 +48,16 @@ fn whoever_was_answered_asks_nothing_any_more() {
     wait_for_run(env, &id, "at work", |run| run["state"] == "running");
     env.ok(&["runs", "stop", &id]);
 }
+
+#[test]
+fn whoever_tells_without_tmux_hears_that_it_is_missing() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let id = id_of(&clients.started(&["hello", "--name", "Mason"]));
+    for name in ["Mason", &id] {
+        let told = env.run_with(&["tell", name, "hi", "--json"], &[("PATH", "/nonexistent")]);
+        let error = told.json()["error"].clone();
+        assert!(error["message"].as_str().unwrap().contains("tmux is not installed"), "{error:#}");
+    }
+    env.ok(&["runs", "stop", &id]);
+}

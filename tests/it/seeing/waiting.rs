@@ -268,7 +268,7 @@ fn three_looks_alike_are_a_stall_but_an_open_call_is_not() {
     assert_eq!(said["state"], "stuck");
     // Whoever looks now learns the same, until something happens.
     let look = raven.look();
-    assert_eq!((&look["state"], &look["lookAgainIn"]), (&"stuck".into(), &20.into()), "{look}");
+    assert!(look["state"] == "stuck" && look["lookAgainIn"].as_u64().unwrap() <= 20, "{look}");
     raven.bash("PreToolUse", "make");
     assert_eq!(raven.look()["state"], "working");
 }
