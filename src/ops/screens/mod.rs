@@ -17,6 +17,7 @@ pub mod sight;
 pub(in crate::ops) mod stall;
 mod taking_back;
 pub mod tell;
+mod tell_error;
 pub mod terminal_place;
 pub(in crate::ops) mod typing;
 pub(in crate::ops) mod typing_error;

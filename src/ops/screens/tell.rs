@@ -15,7 +15,8 @@ use super::agent_pane;
 use super::hook_facts::{HookFacts, PromptReport};
 use super::pane_look::PaneLook;
 use super::sight::{reader_of, reader_of_run};
-use super::typing::HeldPane;
+use super::tell_error::{not_joined, refused, unanswered, with_dialog};
+use super::typing::{HeldPane, LOOK_EVERY};
 use super::typing_error::{PromptObstacle, PromptProof, TypingError};
 use crate::ops::agents::names;
 use crate::ops::effects::Op;
@@ -93,9 +94,8 @@ pub fn prompt(op: &Op, name: &str, text: &str) -> Result<Told, CommandError> {
     let target = target(&mesh, addressee, name)?;
     let held = hold(op, &target)?;
     let Some(agent) = &target.agent else { return Err(not_joined(name)) };
-    if HookFacts::read(&mesh, agent)?.signs.has_just_begun_turn() {
-        return Err(refused(&agent.name, &TypingError::Obstacle(PromptObstacle::Turn)));
-    }
+    let has_just_begun = || Ok(HookFacts::read(&mesh, agent)?.signs.has_just_begun_turn());
+    wait_for_screen(&held, &agent.name, has_just_begun)?;
     let report = PromptReport::of(&text);
     let has_begun = || Ok(Some(report.is_there(&mesh, &agent.session)?));
     // Its supervisor tells the parent when the turn of this prompt is over.
@@ -394,19 +394,27 @@ fn run_target(run: &Run) -> Result<Option<ScreenTarget>, TmuxError> {
     Ok(is_its.then_some(ScreenTarget { name, agent: None, pane, reader }))
 }
 
-/// The error for a tmux server that does not tell of the terminal of a run's worker.
-fn unanswered(run: &Run, error: TmuxError) -> CommandError {
-    let text = format!("run {}: {error}", run.id);
-    CommandError::new(CommandErrorKind::Io, text).hint("`msg doctor` says whether tmux is there")
-}
-
-fn not_joined(name: &str) -> CommandError {
-    let text = format!("the worker of {name} has not joined yet");
-    CommandError::new(CommandErrorKind::NoScreen, text).hint("`msg runs show` says what it waits for")
-}
-
 fn hold<'t>(op: &Op, target: &'t ScreenTarget) -> Result<HeldPane<'t>, CommandError> {
     Ok(HeldPane::hold(&agent_pane::pane_locks(&op.home), &target.pane, target.reader)?)
+}
+
+/// A screen may not show yet what a hook has just begun, so that is waited for. A dialog and a turn that it shows count at
+/// once; a turn that was interrupted since is not on it, and no hook tells of that.
+fn wait_for_screen(
+    held: &HeldPane<'_>,
+    name: &AgentName,
+    has_just_begun: impl Fn() -> Result<bool, CommandError>,
+) -> Result<(), CommandError> {
+    while has_just_begun()? {
+        let look = held.look().map_err(|error| refused(name, &error))?;
+        match PromptObstacle::at(&look) {
+            Some(obstacle @ (PromptObstacle::Turn | PromptObstacle::Dialog(_))) => {
+                return Err(refused(name, &TypingError::Obstacle(obstacle)));
+            }
+            _ => clock::pause(LOOK_EVERY),
+        }
+    }
+    Ok(())
 }
 
 fn open_dialog_at(agent: &AgentName, look: &PaneLook) -> Result<Dialog, CommandError> {
@@ -435,58 +443,4 @@ fn checked_text(text: &str) -> Result<String, CommandError> {
             .hint("remove it: in a terminal it would act as a key"));
     }
     Ok(text.to_string())
-}
-
-/// The error for something that was not typed, or not confirmed.
-fn refused(name: &AgentName, error: &TypingError) -> CommandError {
-    let new = |kind| CommandError::new(kind, format!("{name}: {error}"));
-    let look = format!("look at it with `msg look {name}`");
-    match error {
-        TypingError::Obstacle(obstacle) => {
-            let error = new(CommandErrorKind::NotAtPrompt).fact("reason", obstacle.name());
-            match obstacle {
-                PromptObstacle::Turn => error.hint(format!(
-                    "wait for its end with `msg wait --for {name} --until idle`, or write to it with `msg send`"
-                )),
-                PromptObstacle::Dialog(_) => error.hint(format!("{look}, then answer it with `--answer`")),
-                PromptObstacle::ScrolledBack => error.hint("leave tmux's copy mode in that pane (q)"),
-                PromptObstacle::Draft => error.hint("nothing was typed; a person has to send or remove the draft"),
-                PromptObstacle::Limit | PromptObstacle::UnknownScreen | PromptObstacle::Changed => {
-                    error.hint(look)
-                }
-            }
-        }
-        TypingError::NotShown | TypingError::NotTaken | TypingError::TurnBegan | TypingError::Unanswered => {
-            new(CommandErrorKind::NotConfirmed)
-                .hint(format!("{look} before you repeat it: the text may still be in its prompt line"))
-        }
-        TypingError::ActsAsKey(_) => new(CommandErrorKind::InvalidValue),
-        TypingError::NotInterrupted(Some(PromptObstacle::Dialog(dialog))) => {
-            with_dialog(new(CommandErrorKind::NotConfirmed), dialog).hint(look)
-        }
-        TypingError::NotAnswered | TypingError::NotInterrupted(_) => {
-            new(CommandErrorKind::NotConfirmed).hint(look)
-        }
-        TypingError::NoDialog => new(CommandErrorKind::NoQuestion).hint(look),
-        TypingError::AnotherDialog(dialog) => {
-            with_dialog(new(CommandErrorKind::ChangedMeanwhile), dialog).hint(look)
-        }
-        TypingError::NoKeys => {
-            new(CommandErrorKind::NotConfirmed).hint("answer it in its own terminal: `tmux attach` shows it")
-        }
-        TypingError::NoTurn => new(CommandErrorKind::NoTurn),
-        TypingError::Tmux(TmuxError::NoPane(_) | TmuxError::NoServer(_) | TmuxError::Dead(_)) => {
-            new(CommandErrorKind::NotRunning)
-        }
-        TypingError::Tmux(_) | TypingError::Locked(_) | TypingError::Store(_) | TypingError::GivenUp => {
-            new(CommandErrorKind::Io)
-        }
-    }
-}
-
-/// Adds what the dialog says.
-fn with_dialog(error: CommandError, dialog: &Dialog) -> CommandError {
-    let labels = dialog.choices.iter().map(|choice| choice.label.clone()).collect();
-    let error = error.fact("dialog", dialog.id()).fact("question", dialog.question.as_str());
-    error.facts("choices", labels)
 }

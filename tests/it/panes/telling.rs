@@ -292,6 +292,20 @@ fn a_turn_is_ended_and_nothing_else() {
     let told = env.ok(&["tell", "Robin", "--interrupt"])["told"].clone();
     assert_eq!(told, json!({"agent": "Robin", "interrupted": true, "state": "interrupted"}));
     assert_eq!(robin.log(), [json!({"prompt": "work on it"}), json!({"escape": "in a turn"})]);
+    // Its hooks tell of its turn and not of the end, but its screen does.
+    env.ok(&["tell", "Robin", "something else"]);
+    assert_eq!(robin.log()[2], json!({"prompt": "something else"}));
+}
+
+#[test]
+fn a_dialog_in_a_turn_that_has_just_begun_is_named() {
+    let Some(tmux) = Tmux::start() else { return };
+    let (env, robin) = (&tmux.env, StandIn::start(&tmux, "Robin"));
+    env.ok(&["tell", "Robin", "work on it"]);
+    robin.order("dialog Do you want to proceed?|Yes|No");
+    robin.wait_for("1. Yes");
+    let error = refused(env, &["Robin", "more"]);
+    assert_eq!((&error["kind"], &error["reason"]), (&json!("not_at_prompt"), &json!("dialog")), "{error:#}");
 }
 
 #[test]
