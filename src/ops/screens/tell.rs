@@ -15,7 +15,7 @@ use super::agent_pane;
 use super::hook_facts::{HookFacts, PromptReport};
 use super::pane_look::PaneLook;
 use super::sight::{reader_of, reader_of_run};
-use super::tell_error::{not_joined, refused, unanswered, with_dialog};
+use super::tell_error::{no_such_choice, not_joined, refused, unanswered, with_dialog};
 use super::typing::{HeldPane, LOOK_EVERY};
 use super::typing_error::{PromptObstacle, PromptProof, TypingError};
 use crate::ops::agents::names;
@@ -181,9 +181,7 @@ pub fn answer(op: &Op, request: &TellAnswer) -> Result<Told, CommandError> {
         return Err(CommandError::new(CommandErrorKind::Usage, text).hint("leave it out"));
     }
     let Some(choice) = dialog.choice_named(&request.choice) else {
-        let text = format!("`{}` is not exactly one of the choices of the dialog", request.choice);
-        return Err(with_dialog(CommandError::new(CommandErrorKind::InvalidValue, text), &dialog)
-            .hint("give the number of a choice, or the beginning of its words"));
+        return Err(no_such_choice(&request.choice, &dialog));
     };
     let after = held.answer(&dialog.id(), choice).map_err(|error| refused(agent, &error))?;
     let (state, next) = after.map_or((None, None), |look| (look.reading.state, look.reading.dialog));

@@ -1,8 +1,8 @@
 //! What whoever tells an agent something is told instead, if that was not typed.
 
-use crate::domain::AgentName;
 use crate::domain::runs::Run;
 use crate::domain::screens::Dialog;
+use crate::domain::{AgentName, quote_code, quote_sentence};
 use crate::sys::tmux::TmuxError;
 
 use super::typing_error::{PromptObstacle, TypingError};
@@ -63,6 +63,25 @@ pub(super) fn refused(name: &AgentName, error: &TypingError) -> CommandError {
             new(CommandErrorKind::Io)
         }
     }
+}
+
+/// The error for an answer that is none of the choices, or several.
+pub(super) fn no_such_choice(words: &str, dialog: &Dialog) -> CommandError {
+    let shown = dialog.choices.iter().map(|choice| match choice.key.as_str() {
+        "" => quote_sentence(&choice.label),
+        key => format!("{} {}", quote_code(key), quote_sentence(&choice.label)),
+    });
+    let text = format!(
+        "{} is not exactly one of the choices: {}",
+        quote_code(words),
+        shown.collect::<Vec<_>>().join(", ")
+    );
+    let has_keys = dialog.choices.iter().any(|choice| !choice.key.is_empty());
+    let hint = match has_keys {
+        true => "give the number of a choice, or the beginning of its words",
+        false => "give the beginning of the words of a choice: they have no numbers",
+    };
+    with_dialog(CommandError::new(CommandErrorKind::InvalidValue, text), dialog).hint(hint)
 }
 
 /// Adds what the dialog says.

@@ -61,3 +61,24 @@ fn whoever_tells_without_tmux_hears_that_it_is_missing() {
     }
     env.ok(&["runs", "stop", &id]);
 }
+
+#[test]
+fn whoever_answers_with_no_choice_is_told_the_choices() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    clients.set("trust");
+    let id = id_of(&clients.started(&["ask something", "--detach"]));
+    let answers = |answer: &str| {
+        let told = env.run(&["tell", &id, "--answer", answer, "--json"]).expect_code(2);
+        (told.kind(), told.json()["error"]["message"].to_string(), told.json()["error"]["hints"].to_string())
+    };
+    let (kind, message, hints) = answers("2");
+    assert_eq!(kind, "invalid_value");
+    assert!(message.contains("“No, exit”, “Yes, I trust this folder”"), "{message}");
+    assert!(hints.contains("no numbers"), "{hints}");
+    env.ok(&["tell", &id, "--answer", "yes"]);
+    wait_until("it asks", || env.ok(&["look", &id])["question"]["kind"] == "permission");
+    let (_, message, hints) = answers("3");
+    assert!(message.contains("`1` “Yes”, `2` “No”") && hints.contains("the number of a choice"), "{message}");
+    env.ok(&["runs", "stop", &id, "--now"]);
+}
