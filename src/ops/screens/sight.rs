@@ -51,6 +51,8 @@ pub enum NoScreen {
     /// Its process is in another machine or container.
     Elsewhere,
     NotInTmux,
+    /// Its run has no slot yet, or its worker is about to be started.
+    NotStarted,
     /// This system does not tell in which pane a process runs.
     NotOnThisSystem,
     /// The pane that it was started in is gone.
@@ -66,6 +68,7 @@ impl fmt::Display for NoScreen {
             Self::Ended => f.write_str("its process has ended"),
             Self::Elsewhere => f.write_str("its process can't be seen from here"),
             Self::NotInTmux => f.write_str("it does not run in tmux"),
+            Self::NotStarted => f.write_str("its worker has not been started yet"),
             Self::NotOnThisSystem => f.write_str("msg sees the screens of agents on Linux alone"),
             Self::PaneGone => f.write_str("its tmux pane is gone"),
             Self::AnotherProgram => f.write_str("its tmux pane shows another program"),
@@ -126,6 +129,7 @@ pub(in crate::ops) fn see_in(mesh: &Mesh, agent: &Agent) -> Result<AgentSight, C
 pub(in crate::ops) fn see_before_join(run: &Run) -> AgentSight {
     let pane = match pane_of_run(run) {
         Some(pane) => look_at_run(run, pane),
+        None if matches!(run.state, RunState::Queued | RunState::Starting) => Err(NoScreen::NotStarted),
         None => Err(NoScreen::NotInTmux),
     };
     let reader = reader_of_run(run);

@@ -18,6 +18,7 @@ use super::sight::{reader_of, reader_of_run};
 use super::tell_error::{no_such_choice, not_joined, refused, unanswered, with_dialog};
 use super::typing::{HeldPane, LOOK_EVERY};
 use super::typing_error::{PromptObstacle, PromptProof, TypingError};
+use crate::ops::agents::list::{grave_of, verb};
 use crate::ops::agents::names;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -272,7 +273,13 @@ fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<Addressee, CommandError> {
     match (&run, &worker, found) {
         (None, Some(name), None) => match census.unreadable(name) {
             Some(file) => Err(names::unreadable(name, file)),
-            None => Err(names::with_nearest(unknown(name.as_str()), name, &census)),
+            None => Err(match grave_of(mesh, name)? {
+                Some((agent, grave)) => {
+                    let text = format!("{} is gone: it {}", agent.name, verb(grave.why));
+                    CommandError::new(CommandErrorKind::NotRunning, text)
+                }
+                None => names::with_nearest(unknown(name.as_str()), name, &census),
+            }),
         },
         (None, _, Some(record)) if !record.is_live() => {
             let (name, pid) = (&record.agent.name, record.agent.process.pid());

@@ -1,9 +1,13 @@
 //! The names of workers: nobody else's, and still theirs when they have ended.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use super::launching::Clients;
 use crate::runs::{wait_for_run, wait_for_state};
+use crate::support::environment::wait_until;
+use crate::support::hook_fixture::ended;
 
 fn id_of(run: &Value) -> String {
     run["id"].as_str().unwrap().to_string()
@@ -73,9 +77,37 @@ fn whoever_waits_for_a_worker_by_its_name_learns_the_end_of_its_run() {
     let done = env.ok(&["wait", "--for", "Don", "--until", "done"]);
     assert_eq!((&done["state"], &done["outcome"]), (&json!("done"), &json!("done")), "{done:#}");
     assert_eq!(env.fails(1, &["wait", "--for", "Cara", "--until", "done"]), "run_failed");
+    let shown = env.run(&["look", "Cara"]).expect_code(0).stdout;
+    assert!(shown.contains("it has ended; what became of it: msg runs show"), "{shown}");
+    let told = env.run(&["tell", "Cara", "x", "--json"]).expect_code(1);
+    assert_eq!(told.kind(), "not_running", "{told}");
     // Somebody else of that name has no run.
     env.join("Don");
     assert_eq!(env.ok(&["look", "Don"])["run"], Value::Null);
     env.ok(&["leave", "--as", "Don"]);
     assert_eq!(env.ok(&["look", "Don"])["run"], Value::Null);
+}
+
+#[test]
+fn a_run_without_a_slot_has_no_screen_yet() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    env.ok(&["config", "set", "slots", "1"]);
+    let first = id_of(&clients.started(&["slow work", "--detach"]));
+    let mut queued = env.msg();
+    queued.args(["run", "claude", "x", "--tmux", "--json"]).env("PATH", &clients.path);
+    let queued = queued.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut id = String::new();
+    wait_until("it is queued", || {
+        let runs = env.ok(&["runs"])["runs"].clone();
+        let found = runs.as_array().unwrap().iter().find(|run| run["state"] == "queued").cloned();
+        id = found.map(|run| id_of(&run)).unwrap_or_default();
+        !id.is_empty()
+    });
+    let look = env.ok(&["look", &id]);
+    assert_eq!(look["noScreen"], "its worker has not been started yet", "{look:#}");
+    for id in [&id, &first] {
+        env.ok(&["runs", "stop", id, "--now"]);
+    }
+    ended(queued);
 }

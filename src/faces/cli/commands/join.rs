@@ -68,6 +68,7 @@ pub(super) fn run(op: &Op, args: JoinArgs) -> Result<CommandOutput, CommandError
         model: args.model,
         is_forced: args.force,
         adopts: None,
+        is_variable_ignored: false,
     };
     let joined = ops::join(op, &request)?;
     Ok(JoinReport { joined, mesh: op.location.to_string() }.into())

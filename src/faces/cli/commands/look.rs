@@ -123,6 +123,12 @@ impl LookReport {
             (false, Some(time)) => {
                 format!("in {} s; to be told instead: msg wait --for {name} --until done", time.as_secs())
             }
+            (false, None) if self.0.sight.verdict.state == ScreenState::Ended => match &self.0.run {
+                Some(run) => {
+                    format!("no need to look: it has ended; what became of it: msg runs show {}", run.id)
+                }
+                None => "no need to look: it has ended".to_string(),
+            },
             (false, None) => "no need to look: nothing happens until somebody tells it something".to_string(),
         }
     }
