@@ -6,6 +6,7 @@ use crossbeam_channel::{after, never, select};
 
 use crate::domain::runs::{Run, RunId, RunState};
 use crate::store::WatchTarget;
+use crate::sys::clock;
 use crate::sys::signals::StopRequest;
 
 use super::list::as_it_is;
@@ -14,6 +15,8 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 
 /// How often to look although nothing changed: no file reports a death.
 const TICK: Duration = Duration::from_secs(1);
+/// A run that is queued for so long and says why is not about to start.
+const QUEUED_FOR: Duration = Duration::from_secs(2);
 
 /// Why following ended.
 #[derive(Debug)]
@@ -32,13 +35,16 @@ pub enum FollowGoal {
     End,
     /// To its end; one in tmux, which goes on, to the end of its first turn.
     FirstTurn,
-    /// Until it has taken its first prompt, in tmux.
+    /// Until it has taken its first prompt, in tmux, or is queued.
     PromptTaken,
 }
 
 impl FollowGoal {
     /// Whether a run in tmux is so far. It also is if a dialog is open, for which nobody is asked here.
     fn is_reached(self, run: &Run) -> bool {
+        if self == Self::PromptTaken && is_kept_waiting(run) {
+            return true;
+        }
         let Some(pane) = run.pane.as_ref().filter(|_| self != Self::End) else { return false };
         let has_prompt = !run.task.trim().is_empty();
         run.dialog.is_some()
@@ -48,6 +54,12 @@ impl FollowGoal {
                 Self::FirstTurn | Self::PromptTaken | Self::End => pane.is_ready,
             }
     }
+}
+
+/// Whether it is queued, says why, and has been for a while: others that are before it may only be about to start.
+pub fn is_kept_waiting(run: &Run) -> bool {
+    let since = Duration::try_from(clock::now().duration_since(run.queued_at)).unwrap_or_default();
+    run.state == RunState::Queued && run.reason.is_some() && since >= QUEUED_FOR
 }
 
 /// Follows a run until its end, for `limit` at most. `show` gets it whenever it changed, and about every second.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::domain::Liveness;
-use crate::domain::runs::Run;
+use crate::domain::runs::{Run, RunState};
 use crate::domain::settings::Settings;
 use crate::store::{HeldSlot, Mesh, RunQueue, RunSlots, StopOrder, StoreError};
 use crate::sys::{clock, memory};
@@ -20,6 +20,8 @@ const LAST_LOOK: Duration = Duration::from_secs(1);
 const RECENT: Duration = Duration::from_millis(500);
 /// How often a run without a slot looks whether it keeps another from working that has one.
 const GIVE_WAY_LOOK: Duration = Duration::from_secs(2);
+/// How many runs are named that could be stopped.
+const MOST_NAMED: usize = 5;
 
 /// How the wait for a slot ended.
 #[derive(Debug)]
@@ -54,6 +56,7 @@ pub(super) fn wait_for_slot(
     gives_way: impl Fn(&Run) -> Result<bool, CommandError>,
 ) -> Result<TurnOutcome, CommandError> {
     let mut looked = Instant::now();
+    let mut shortage: Option<String> = None;
     let (slots, queue) = (RunSlots::of(&op.home), RunQueue::of(&op.home));
     let most = most_at_once(&op.settings);
     let mut place = None;
@@ -96,8 +99,10 @@ pub(super) fn wait_for_slot(
                     Err(error) => tracing::debug!("whether run {} has to give way: {error}", run.id),
                 }
                 looked = Instant::now();
+                shortage = None;
             }
-            say(mesh, run, Some(format!("waits for a slot: all {most} are taken")), None)?;
+            let reason = shortage.get_or_insert_with(|| slot_shortage(mesh, most)).clone();
+            say(mesh, run, Some(reason), None)?;
             let behind = u32::try_from(ahead).unwrap_or(u32::MAX).saturating_add(1);
             clock::pause(LOOK.saturating_mul(behind).min(LAST_LOOK));
             continue;
@@ -119,6 +124,27 @@ pub(super) fn wait_for_slot(
         }
         (run.reason, run.until) = (None, None);
         return Ok(TurnOutcome::Slot(slot));
+    }
+}
+
+/// That there is no slot, and how to free one: a worker in tmux keeps its slot between its turns. Only those of this mesh
+/// are known.
+fn slot_shortage(mesh: &Mesh, most: u32) -> String {
+    let text = format!("waits for a slot: all {most} are taken");
+    // If they can't be read, nobody is named.
+    let runs = mesh.runs().list().map(|list| list.runs).unwrap_or_default();
+    let is_idle = |run: &&Run| {
+        let is_in_tmux = run.state == RunState::Running && run.has_ended_turn();
+        is_in_tmux && mesh.runs().turns(&run.id).is_ok_and(|turns| !turns.is_in_turn())
+    };
+    let idle: Vec<String> = runs.iter().filter(is_idle).map(|run| run.id.to_string()).collect();
+    match idle.as_slice() {
+        [] => text,
+        [id] => format!("{text}, one of them by a worker in tmux that is idle; `msg runs stop {id}` ends it"),
+        ids => {
+            let (count, named) = (ids.len(), ids[..ids.len().min(MOST_NAMED)].join(", "));
+            format!("{text}, {count} of them by workers in tmux that are idle; `msg runs stop ID` ends one of them: {named}")
+        }
     }
 }
 

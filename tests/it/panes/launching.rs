@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use super::Tmux;
 use crate::runs::{left_of, put_harness, put_profiles, script, shown, wait_for_run, wait_for_state};
 use crate::support::environment::{Ended, wait_until};
-use crate::support::hook_fixture::ended;
 use crate::support::skip::skip;
 
 const STAND_IN: &str = include_str!("stand_in.py");
@@ -476,16 +475,11 @@ fn a_tmux_server_that_a_supervisor_starts_is_not_below_it() {
     put_profiles(env, &script("hold", "until [ -e free ]; do sleep 0.05; done; echo done"));
     let first = crate::runs::detached(env, "hold", "it");
     wait_for_state(env, &first, "running");
-    let mut second = env.msg();
-    second.args(["run", "claude", "slow work", "--tmux", "--detach", "--json"]).env("PATH", &clients.path);
-    let second = second.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_until("the second run is queued", || {
-        let runs = env.ok(&["runs"])["runs"].as_array().unwrap().clone();
-        runs.iter().any(|run| run["state"] == "queued")
-    });
+    let second = clients.started(&["slow work", "--detach"]);
+    assert_eq!(second["state"], "queued", "{second:#}");
     clients.tmux.ask(&["kill-server"]);
     clients.set("free");
-    let run = ended(second).expect_code(0).json()["run"].clone();
+    let run = wait_for_run(env, &id_of(&second), "at work", |run| run["tmux"]["prompts"] == 1);
     let supervisor = i32::try_from(run["supervisorPid"].as_i64().unwrap()).unwrap();
     assert_ne!(parent_of(clients.tmux.pid()), supervisor);
     env.ok(&["runs", "stop", &id_of(&run), "--now"]);

@@ -8,6 +8,7 @@ pub mod launching;
 mod naming;
 mod pasting;
 mod project;
+mod queued;
 mod server;
 mod stalling;
 mod stand_in;

@@ -10,7 +10,7 @@ use crate::domain::{AgentName, escape_invisible, escape_invisible_line, shell_wo
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::text_arg::TextArgs;
 use crate::faces::json;
-use crate::ops::runs::follow::{FollowEnd, FollowGoal, follow};
+use crate::ops::runs::follow::{FollowEnd, FollowGoal, follow, is_kept_waiting};
 use crate::ops::runs::gate::GateAnswer;
 use crate::ops::runs::plan::{RunRequest, plan};
 use crate::ops::runs::start::{DryRun, DryTerminal, dry_run, start};
@@ -56,7 +56,7 @@ pub(in crate::faces::cli) struct RunArgs {
     /// With --tmux: answer yes if it asks whether this folder is trusted
     #[arg(long, requires = "tmux")]
     accept_trust: bool,
-    /// Return at once, with --tmux when it has taken its task; the end comes as mail, and `msg runs` shows it
+    /// Return at once, with --tmux when it has taken its task or is queued; the end comes as mail, and `msg runs` shows it
     #[arg(long)]
     detach: bool,
     /// End the worker after this long: 90 (seconds), 90s, 10m, 2h
@@ -202,17 +202,23 @@ pub(super) struct ProgressLine<'a> {
     ui: &'a Ui,
     /// Until when it was told that the run waits.
     told: Option<Timestamp>,
+    /// Whether it was told that the run waits, without a time.
+    has_told_queue: bool,
 }
 
 impl<'a> ProgressLine<'a> {
     pub(super) fn new(ui: &'a Ui) -> Self {
-        Self { ui, told: None }
+        Self { ui, told: None, has_told_queue: false }
     }
 
     pub(super) fn show(&mut self, run: &Run) {
         let waits = matches!(run.state, RunState::Queued | RunState::Limited);
-        if let (Some(reason), true) = (&run.reason, waits && run.until.is_some() && run.until != self.told) {
-            self.told = run.until;
+        let is_new = match run.until {
+            Some(_) => waits && run.until != self.told,
+            None => is_kept_waiting(run) && !self.has_told_queue,
+        };
+        if let (Some(reason), true) = (&run.reason, is_new) {
+            (self.told, self.has_told_queue) = (run.until, true);
             self.ui.progress_line("");
             self.ui.note(reason);
         }
@@ -346,6 +352,9 @@ impl Report for RunReport {
                 run.state.name(),
                 run.title(60)
             ));
+            if let Some(reason) = run.reason.as_deref().filter(|_| run.state == RunState::Queued) {
+                page.line(format!("Why: {}", escape_invisible(reason)));
+            }
             if let Some(question) = &run.question {
                 page.line(format!("It asks whether it may use {}", escape_invisible(&question.line())));
                 for choice in AnswerChoice::ALL {
