@@ -9,6 +9,7 @@ use crate::store::{DrainingMark, Mesh, StopOrder, StopUrgency};
 use crate::sys::clock;
 use crate::sys::environment::variable;
 use crate::sys::keeper::is_keeper;
+use crate::sys::signals::StopRequest;
 use crate::sys::tmux::{TmuxError, TmuxServer, TmuxSocket};
 
 use super::project_session::{self, project_of, tmux_error};
@@ -36,8 +37,9 @@ pub struct DownReport {
     pub left: Option<String>,
 }
 
-/// Ends what goes on in this project; `say` gets a line for each step.
-pub fn down(op: &Op, say: &mut dyn FnMut(&str)) -> Result<DownReport, CommandError> {
+/// Ends what goes on in this project; `say` gets a line for each step. If we are asked to stop, runs may start again at
+/// once.
+pub fn down(op: &Op, stop: &StopRequest, say: &mut dyn FnMut(&str)) -> Result<DownReport, CommandError> {
     let project = project_of(&op.cwd);
     let mut report = DownReport::default();
     if let Some(mesh) = op.mesh()? {
@@ -46,10 +48,18 @@ pub fn down(op: &Op, say: &mut dyn FnMut(&str)) -> Result<DownReport, CommandErr
         let mark = DrainingMark { by, since: clock::now() };
         mesh.runs().begin_draining(&mark)?;
         say("no new runs are started");
-        let ended = end_runs(op, &mesh, &project, &mark, say);
+        let ended = end_runs(op, &mesh, &project, (&mark, stop), say);
         // Other projects of the mesh go on.
         mesh.runs().end_draining_of(&mark)?;
         report.runs = ended?;
+    }
+    if stop.is_requested() {
+        let goes_on = report.runs.iter().any(|run| !run.state.is_final());
+        say(match goes_on {
+            true => "interrupted: new runs may start again, but those that were told to wrap up end nevertheless",
+            false => "interrupted: new runs may start again",
+        });
+        return Err(CommandError::new(CommandErrorKind::Interrupted, ""));
     }
     let left: Vec<String> =
         report.runs.iter().filter(|run| !run.state.is_final()).map(|run| run.id.to_string()).collect();
@@ -69,7 +79,7 @@ fn end_runs(
     op: &Op,
     mesh: &Mesh,
     project: &Path,
-    mark: &DrainingMark,
+    (mark, stop): (&DrainingMark, &StopRequest),
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<Run>, CommandError> {
     let by = &mark.by;
@@ -92,7 +102,7 @@ fn end_runs(
     }
     let started = Instant::now();
     let mut is_hurried = false;
-    while started.elapsed() < LIMIT && runs.iter().any(|run| !run.state.is_final()) {
+    while started.elapsed() < LIMIT && !stop.is_requested() && runs.iter().any(|run| !run.state.is_final()) {
         // The `down` of another project may have removed it.
         if let Ok(None) = mesh.runs().draining() {
             mesh.runs().begin_draining(mark)?;

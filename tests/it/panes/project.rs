@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Stdio;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::launching::{Clients, parent_of};
@@ -102,6 +104,27 @@ fn the_down_of_one_project_does_not_end_that_of_another() {
     env.ok(&["runs", "stop", id, "--now"]);
     ended(first).expect_code(0);
     assert!(!mark.exists());
+}
+
+#[test]
+fn a_down_that_is_interrupted_lets_runs_start_again() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let run = clients.started(&["slow work", "--detach"]);
+    let id = run["id"].as_str().unwrap();
+    let mark = env.mesh().join("runs/draining.json");
+    for signal in [Signal::SIGINT, Signal::SIGHUP] {
+        let mut down = env.msg();
+        let down = down.arg("down").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        wait_until("it has begun", || mark.exists());
+        kill(Pid::from_raw(i32::try_from(down.id()).unwrap()), signal).unwrap();
+        let down = ended(down).expect_code(130);
+        assert!(down.stderr.contains("new runs may start again"), "{down}");
+        assert!(!mark.exists() && !clients.windows().is_empty());
+    }
+    env.ok(&["run", "echo", "hello"]);
+    env.ok(&["runs", "stop", id, "--now"]);
+    wait_for_state(env, id, "stopped");
 }
 
 #[test]

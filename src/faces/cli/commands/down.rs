@@ -8,6 +8,8 @@ use crate::faces::cli::output::{CommandOutput, Page, Report, Ui};
 use crate::faces::json;
 use crate::ops::screens::down::{DownReport, down};
 use crate::ops::{CommandError, Op};
+use crate::sys::files::FileError;
+use crate::sys::signals::StopRequest;
 
 /// End the runs of this project in order, and close its tmux session
 ///
@@ -22,7 +24,9 @@ Examples:
 pub(in crate::faces::cli) struct DownArgs {}
 
 pub(super) fn run(op: &Op, _args: DownArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
-    Ok(EndReport(down(op, &mut |step| ui.note(&escape_invisible(step)))?).into())
+    // Whatever ends this command, runs may start again.
+    let stop = StopRequest::listen_with_hangup().map_err(FileError::from)?;
+    Ok(EndReport(down(op, &stop, &mut |step| ui.note(&escape_invisible(step)))?).into())
 }
 
 struct EndReport(DownReport);
