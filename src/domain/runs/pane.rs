@@ -13,7 +13,7 @@ pub struct RunPane {
     pub socket: String,
     /// The pane, as tmux names it: `%7`.
     pub id: String,
-    /// Where it was opened: `session:window.pane`.
+    /// Where it was at the last look: `session:window.pane`.
     pub place: String,
     /// The process between tmux and the worker. The worker is below it, not below its supervisor.
     pub keeper: RecordedProcess,

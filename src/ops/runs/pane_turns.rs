@@ -36,6 +36,15 @@ impl PaneWatcher<'_, '_> {
         Ok(self.supervisor.mesh.runs().put(&self.supervisor.run)?)
     }
 
+    /// Records where its pane is: other windows may have come before it, or it was moved.
+    pub(super) fn note_place(&mut self, place: &str) -> Result<(), CommandError> {
+        match &mut self.supervisor.run.pane {
+            Some(pane) if pane.place != place => pane.place = place.to_string(),
+            _ => return Ok(()),
+        }
+        Ok(self.supervisor.mesh.runs().put(&self.supervisor.run)?)
+    }
+
     /// A turn is over if its hook says so and two looks showed none. Without a hook it is over if the screen stays without
     /// one: its user ended it, the model could not be asked, or no hook runs at all. What a person types meanwhile begins
     /// the next turn, and does not keep this one from being over.

@@ -237,6 +237,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
     /// What follows from a look at its screen.
     fn looked(&mut self, look: &PaneLook) -> Result<(), CommandError> {
         self.see(look);
+        self.note_place(&look.capture.address)?;
         // Its hook asks already.
         if self.supervisor.run.question.is_some() {
             return Ok(());

@@ -15,9 +15,10 @@ use crate::sys::{files, process};
 /// The numbers of [`PaneCapture`], and its texts, before the screen itself. What runs there is looked up each time that it is
 /// named, and may be another program by then: it comes last, so that nobody has to know how long it is.
 const FACTS: &str = "#{pane_id} #{pane_pid} #{cursor_x} #{cursor_y} #{pane_width} #{pane_height} #{pane_dead} \
-     #{pane_in_mode} #{alternate_on} #{n:pane_title} #{pane_title}#{pane_current_command}";
+     #{pane_in_mode} #{alternate_on} #{window_index} #{pane_index} #{n:session_name} #{n:pane_title} \
+     #{session_name}#{pane_title}#{pane_current_command}";
 /// How many words stand before the texts.
-const WORDS: usize = 10;
+const WORDS: usize = 13;
 /// How much of a line is compared: tmux takes 16 KiB as one command.
 const LONGEST_PATTERN: usize = 120;
 const NO_LINES: &[&str] = &[];
@@ -40,6 +41,8 @@ pub struct PaneCapture {
     /// The lines of the screen, with escape sequences for colours and attributes.
     pub text: String,
     pub title: String,
+    /// Where it is, as tmux writes it: `session:window.pane`.
+    pub address: String,
     /// The name of the program in the foreground.
     pub command: String,
     /// The process that tmux started in it.
@@ -335,10 +338,12 @@ impl PaneCapture {
         }
         let number = |at: usize| words.get(at)?.parse::<u32>().ok();
         let is_set = |at: usize| number(at).is_some_and(|value| value > 0);
-        let (title, command) = parts.next()?.split_at_checked(words.get(9)?.parse().ok()?)?;
+        let (session, texts) = parts.next()?.split_at_checked(words.get(11)?.parse().ok()?)?;
+        let (title, command) = texts.split_at_checked(words.get(12)?.parse().ok()?)?;
         Some(Self {
             text: text.to_string(),
             title: title.to_string(),
+            address: format!("{session}:{}.{}", number(9)?, number(10)?),
             command: command.to_string(),
             pid: Pid::new(number(1)?.into()).ok()?,
             cursor: (number(2)?, number(3)?),
@@ -373,13 +378,14 @@ mod tests {
     #[test]
     fn a_capture_is_a_line_of_facts_and_a_screen() {
         let id = PaneId::new("%7").unwrap();
-        let told = "%7 42 2 47 200 50 0 0 1 12 \u{2733} A Clientnode\n\u{1b}[1mhello\u{1b}[0m\n\n";
+        let told = "%7 42 2 47 200 50 0 0 1 3 0 5 12 my é\u{2733} A Clientnode\n\u{1b}[1mhello\u{1b}[0m\n\n";
         let capture = PaneCapture::parse(told, &id).unwrap();
         assert_eq!((capture.command.as_str(), capture.title.as_str()), ("node", "\u{2733} A Client"));
         assert_eq!((capture.cursor, capture.size, capture.pid.get()), ((2, 47), (200, 50), 42));
+        assert_eq!(capture.address, "my é:3.0");
         assert_eq!(capture.text, "\u{1b}[1mhello\u{1b}[0m\n\n");
         assert!(capture.is_on_alternate_screen && !capture.is_dead && !capture.is_in_mode);
-        assert_eq!(PaneCapture::parse("         0 \n", &id), None);
+        assert_eq!(PaneCapture::parse("           0 0 \n", &id), None);
         assert_eq!(PaneCapture::parse(told, &PaneId::new("%8").unwrap()), None);
     }
 

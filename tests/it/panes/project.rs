@@ -59,9 +59,14 @@ fn up_makes_one_session_with_the_chat_first_and_down_ends_it_in_order() {
 #[test]
 fn up_puts_the_chat_before_what_is_there() {
     let Some(clients) = Clients::start() else { return };
-    clients.started(&["hello"]);
+    let run = clients.started(&["hello"]);
     let up = clients.tmux.env.ok(&["up"]);
-    assert_eq!(windows(&up), ["chat", "shell", up["sessions"][0]["windows"][2]["name"].as_str().unwrap()]);
+    let window = &up["sessions"][0]["windows"][2];
+    assert_eq!(windows(&up), ["chat", "shell", window["name"].as_str().unwrap()]);
+    // The worker is in another place now, and its run says so.
+    assert_ne!(run["tmux"]["place"], window["place"]);
+    let id = run["id"].as_str().unwrap();
+    wait_for_run(&clients.tmux.env, id, "in its place", |run| run["tmux"]["place"] == window["place"]);
     clients.tmux.env.ok(&["down"]);
     assert!(clients.windows().is_empty());
 }
