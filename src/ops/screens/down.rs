@@ -1,18 +1,21 @@
 //! `msg down`: the orderly end of what goes on in this project. No new runs start, workers are told and ended, their
 //! ends are recorded, and the tmux session is closed.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::domain::runs::{Run, RunState};
+use crate::domain::shell_word;
 use crate::store::{DrainingMark, Mesh, StopOrder, StopUrgency};
 use crate::sys::clock;
 use crate::sys::environment::variable;
 use crate::sys::keeper::is_keeper;
 use crate::sys::signals::StopRequest;
-use crate::sys::tmux::{TmuxError, TmuxServer, TmuxSocket};
+use crate::sys::tmux::{PaneInfo, TmuxError, TmuxServer, TmuxSocket};
+use crate::sys::{process, program};
 
-use super::project_session::{self, project_of, tmux_error};
+use super::project_session::{self, CHAT_WINDOW, project_of, tmux_error};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -24,6 +27,11 @@ const WRAP_UP_LIMIT: Duration = Duration::from_secs(45);
 const LIMIT: Duration = Duration::from_secs(75);
 /// How long the window of a worker may stay open after the end of its run.
 const CLOSES_IN: Duration = Duration::from_secs(10);
+/// How long a shell that was just started may run what its settings say.
+const SHELL_STARTS_IN: Duration = Duration::from_secs(4);
+/// Programs that only wait for a command.
+const SHELLS: [&str; 13] =
+    ["sh", "bash", "zsh", "fish", "dash", "ash", "ksh", "mksh", "csh", "tcsh", "nu", "elvish", "xonsh"];
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What was ended.
@@ -33,7 +41,7 @@ pub struct DownReport {
     pub runs: Vec<Run>,
     /// The session that was closed.
     pub closed: Option<String>,
-    /// The session that was left open, because we are in it, or workers of another mesh.
+    /// The session that was left open, because we are in it, workers of another mesh, or programs of the user.
     pub left: Option<String>,
 }
 
@@ -64,7 +72,7 @@ pub fn down(op: &Op, stop: &StopRequest, say: &mut dyn FnMut(&str)) -> Result<Do
     let left: Vec<String> =
         report.runs.iter().filter(|run| !run.state.is_final()).map(|run| run.id.to_string()).collect();
     if left.is_empty() {
-        close_session(op, &project, &mut report, say)?;
+        close_session(op, &project, &mut report, (stop, say))?;
         return Ok(report);
     }
     // Closing it would kill them.
@@ -128,12 +136,12 @@ fn end_runs(
     Ok(runs)
 }
 
-/// Closes the session of the project, unless we are in it.
+/// Closes the session of the project, unless we are in it, or somebody else is.
 fn close_session(
     op: &Op,
     project: &Path,
     report: &mut DownReport,
-    say: &mut dyn FnMut(&str),
+    (stop, say): (&StopRequest, &mut dyn FnMut(&str)),
 ) -> Result<(), CommandError> {
     let server = TmuxServer::find(op.settings.tmux_socket());
     let Some(name) = project_session::find(&server, project)? else {
@@ -145,8 +153,19 @@ fn close_session(
         report.left = Some(name);
         return Ok(());
     }
-    if has_workers(&server, &name)? {
+    let session = SessionPanes { server: &server, name: &name, stop };
+    if !session.wait_until_free_of(CLOSES_IN, |pane| is_keeper(pane.pid))?.is_empty() {
         say(&format!("the tmux session {name} stays, because workers of another mesh are in it"));
+        report.left = Some(name);
+        return Ok(());
+    }
+    let in_use = session.wait_until_free_of(SHELL_STARTS_IN, is_in_use)?;
+    if !in_use.is_empty() {
+        let windows = in_use.into_iter().collect::<Vec<_>>().join(", ");
+        let close: Vec<_> = server.end_session_command(&name);
+        let close = close.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+        say(&format!("the tmux session {name} stays, because programs run in its windows: {windows}"));
+        say(&format!("`{close}` closes it with them"));
         report.left = Some(name);
         return Ok(());
     }
@@ -159,22 +178,48 @@ fn close_session(
     Ok(())
 }
 
-/// Whether workers are left in the session. Those of this mesh have ended, and their windows close by themselves.
-fn has_workers(server: &TmuxServer, session: &str) -> Result<bool, CommandError> {
-    let started = Instant::now();
-    loop {
-        let panes = match server.list_panes() {
-            Err(TmuxError::NoServer(_)) => return Ok(false),
-            panes => panes.map_err(tmux_error)?,
-        };
-        if !panes.iter().any(|pane| pane.session == session && is_keeper(pane.pid)) {
-            return Ok(false);
+/// The panes of a session that is to be closed.
+struct SessionPanes<'a> {
+    server: &'a TmuxServer,
+    name: &'a str,
+    stop: &'a StopRequest,
+}
+
+impl SessionPanes<'_> {
+    /// Waits until there is no such pane, and returns the names of the windows that still have one then. Windows of workers
+    /// that have ended close by themselves.
+    fn wait_until_free_of(
+        &self,
+        limit: Duration,
+        is_meant: impl Fn(&PaneInfo) -> bool,
+    ) -> Result<BTreeSet<String>, CommandError> {
+        let started = Instant::now();
+        loop {
+            let panes = match self.server.list_panes() {
+                Err(TmuxError::NoServer(_)) => return Ok(BTreeSet::new()),
+                panes => panes.map_err(tmux_error)?,
+            };
+            let meant = panes.into_iter().filter(|pane| pane.session == self.name && is_meant(pane));
+            let windows: BTreeSet<String> = meant.map(|pane| pane.window_name).collect();
+            if windows.is_empty() || started.elapsed() > limit {
+                return Ok(windows);
+            }
+            if self.stop.is_requested() {
+                return Err(CommandError::new(CommandErrorKind::Interrupted, ""));
+            }
+            clock::pause(LOOK_EVERY);
         }
-        if started.elapsed() > CLOSES_IN {
-            return Ok(true);
-        }
-        clock::pause(LOOK_EVERY);
     }
+}
+
+/// Whether something runs in a pane that its user may miss: neither the chat nor a shell that waits for a command.
+fn is_in_use(pane: &PaneInfo) -> bool {
+    let own = program::to_record().ok();
+    let own = own.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let is_chat = pane.window_name == CHAT_WINDOW && own.as_deref() == Some(pane.command.as_str());
+    let is_shell = SHELLS.contains(&pane.command.trim_start_matches('-'));
+    let has_started = || !process::descendants_but(pane.pid, |_| false).is_empty();
+    !pane.is_dead && !is_chat && (!is_shell || has_started())
 }
 
 /// Whether this process runs in a pane of that session.

@@ -176,6 +176,12 @@ impl TmuxServer {
         self.call().words(["set-option", "-t", &session_target(session), option, value]).run().map(drop)
     }
 
+    /// The command by which a person ends a session with everything in it.
+    pub fn end_session_command(&self, session: &str) -> Vec<String> {
+        let socket = self.socket.path().to_string_lossy().into_owned();
+        ["tmux", "-S", &socket, "kill-session", "-t", &session_target(session)].map(str::to_string).to_vec()
+    }
+
     /// Ends a session with everything in it.
     pub fn end_session(&self, session: &str) -> Result<(), TmuxError> {
         self.call().words(["kill-session", "-t", &session_target(session)]).run().map(drop)

@@ -112,6 +112,25 @@ fn the_down_of_one_project_does_not_end_that_of_another() {
 }
 
 #[test]
+fn down_does_not_close_a_window_in_which_a_program_of_the_user_runs() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let up = env.ok(&["up"]);
+    let session = up["sessions"][0]["name"].as_str().unwrap();
+    let target = format!("={session}:");
+    clients.tmux.ask(&["new-window", "-d", "-t", &target, "-n", "mine", "sleep 100000"]);
+    clients.tmux.ask(&["new-window", "-d", "-t", &target, "-n", "empty"]);
+    let down = env.run(&["down"]).expect_code(0);
+    assert!(down.stderr.contains("programs run in its windows: ") && down.stderr.contains("mine"), "{down}");
+    assert!(down.stderr.contains("kill-session"), "{down}");
+    assert_eq!(windows(&env.ok(&["up"])), ["chat", "mine", "empty"]);
+    assert_eq!(env.ok(&["down"])["left"], session);
+    clients.tmux.ask(&["kill-window", "-t", &format!("{target}mine")]);
+    wait_until("it is closed", || env.ok(&["down"])["sessions"] == json!([session]));
+    assert!(clients.windows().is_empty(), "{:?}", clients.windows());
+}
+
+#[test]
 fn a_down_that_is_interrupted_lets_runs_start_again() {
     let Some(clients) = Clients::start() else { return };
     let env = &clients.tmux.env;
