@@ -15,7 +15,7 @@ use crate::sys::signals::StopRequest;
 use crate::sys::tmux::{PaneInfo, TmuxError, TmuxServer, TmuxSocket};
 use crate::sys::{process, program};
 
-use super::project_session::{self, CHAT_WINDOW, project_of, tmux_error};
+use super::project_session::{self, CHAT_WINDOW, find_session, project_of, tmux_error};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -39,10 +39,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub struct DownReport {
     /// The runs that went on, as they are now.
     pub runs: Vec<Run>,
-    /// The session that was closed.
-    pub closed: Option<String>,
-    /// The session that was left open, because we are in it, workers of another mesh, or programs of the user.
-    pub left: Option<String>,
+    /// The sessions that were closed; each tmux server may have one.
+    pub closed: Vec<String>,
+    /// The sessions that were left open, because we are in it, workers of another mesh, or programs of the user.
+    pub left: Vec<String>,
 }
 
 /// Ends what goes on in this project; `say` gets a line for each step. If we are asked to stop, runs may start again at
@@ -72,7 +72,7 @@ pub fn down(op: &Op, stop: &StopRequest, say: &mut dyn FnMut(&str)) -> Result<Do
     let left: Vec<String> =
         report.runs.iter().filter(|run| !run.state.is_final()).map(|run| run.id.to_string()).collect();
     if left.is_empty() {
-        close_session(op, &project, &mut report, (stop, say))?;
+        close_sessions(op, &project, &mut report, (stop, say))?;
         return Ok(report);
     }
     // Closing it would kill them.
@@ -136,27 +136,55 @@ fn end_runs(
     Ok(runs)
 }
 
-/// Closes the session of the project, unless we are in it, or somebody else is.
-fn close_session(
+/// Closes the sessions of the project. Its runs may have been started in several tmux servers.
+fn close_sessions(
     op: &Op,
     project: &Path,
     report: &mut DownReport,
     (stop, say): (&StopRequest, &mut dyn FnMut(&str)),
 ) -> Result<(), CommandError> {
-    let server = TmuxServer::find(op.settings.tmux_socket());
-    let Some(name) = project_session::find(&server, project)? else {
-        say("there is no tmux session of this project");
-        return Ok(());
-    };
-    if is_inside(&server, &name)? {
+    let mesh = op.mesh()?;
+    let mut failed = None;
+    for server in project_session::servers(op, mesh.as_deref())? {
+        let closed = match find_session(&server, project) {
+            Ok(Some(name)) => close_session(&server, name, report, (stop, &mut *say)),
+            Ok(None) => Ok(()),
+            Err(TmuxError::NotInstalled) => {
+                say("tmux is not installed here, so no tmux session is closed");
+                return Ok(());
+            }
+            Err(error) => Err(tmux_error(error)),
+        };
+        if let Err(error) = closed {
+            failed.get_or_insert(error);
+        }
+    }
+    match failed {
+        Some(error) => Err(error),
+        None if report.closed.is_empty() && report.left.is_empty() => {
+            say("there is no tmux session of this project");
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Closes a session, unless we are in it, or somebody else is.
+fn close_session(
+    server: &TmuxServer,
+    name: String,
+    report: &mut DownReport,
+    (stop, say): (&StopRequest, &mut dyn FnMut(&str)),
+) -> Result<(), CommandError> {
+    if is_inside(server, &name)? {
         say(&format!("the tmux session {name} stays, because this command runs in it"));
-        report.left = Some(name);
+        report.left.push(name);
         return Ok(());
     }
-    let session = SessionPanes { server: &server, name: &name, stop };
+    let session = SessionPanes { server, name: &name, stop };
     if !session.wait_until_free_of(CLOSES_IN, |pane| is_keeper(pane.pid))?.is_empty() {
         say(&format!("the tmux session {name} stays, because workers of another mesh are in it"));
-        report.left = Some(name);
+        report.left.push(name);
         return Ok(());
     }
     let in_use = session.wait_until_free_of(SHELL_STARTS_IN, is_in_use)?;
@@ -166,7 +194,7 @@ fn close_session(
         let close = close.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
         say(&format!("the tmux session {name} stays, because programs run in its windows: {windows}"));
         say(&format!("`{close}` closes it with them"));
-        report.left = Some(name);
+        report.left.push(name);
         return Ok(());
     }
     match server.end_session(&name) {
@@ -174,7 +202,7 @@ fn close_session(
         Err(error) => return Err(tmux_error(error)),
     }
     say(&format!("the tmux session {name} is closed"));
-    report.closed = Some(name);
+    report.closed.push(name);
     Ok(())
 }
 

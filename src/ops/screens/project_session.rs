@@ -1,18 +1,21 @@
 //! The tmux session of a project: the chat in its first window, workers in others. It has the name of the repository's
 //! directory, and an option with the path, so that two repositories with one name don't share it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::runs::foreign_variables;
+use crate::store::Mesh;
 use crate::sys::environment::Home;
 use crate::sys::flock::FileLock;
 use crate::sys::git::WorkTree;
 use crate::sys::tmux::own_servers::OwnServers;
 use crate::sys::tmux::server::NewWindow;
-use crate::sys::tmux::{TmuxError, TmuxServer};
+use crate::sys::tmux::{TmuxError, TmuxServer, TmuxSocket};
 
 use super::agent_pane::pane_locks;
 
@@ -48,11 +51,33 @@ pub(in crate::ops) fn project_of(dir: &Path) -> PathBuf {
     fs_err::canonicalize(&project).unwrap_or(project)
 }
 
+/// The servers that may have sessions of projects: that of the caller, the usual one, and those of the runs of this mesh.
+pub(in crate::ops) fn servers(op: &Op, mesh: Option<&Mesh>) -> Result<Vec<TmuxServer>, CommandError> {
+    let setting = op.settings.tmux_socket();
+    let mut servers: Vec<TmuxServer> = Vec::new();
+    let mut add = |server: TmuxServer| {
+        if !servers.iter().any(|known| known.socket().path() == server.socket().path()) {
+            servers.push(server);
+        }
+    };
+    add(TmuxServer::find(setting));
+    add(TmuxServer::usual(setting));
+    let runs = mesh.map_or(Ok(Vec::new()), |mesh| mesh.runs().list().map(|list| list.runs))?;
+    let sockets: BTreeSet<String> = runs.into_iter().filter_map(|run| Some(run.pane?.socket)).collect();
+    sockets.into_iter().for_each(|socket| add(TmuxServer::at(TmuxSocket::Path(socket.into()))));
+    Ok(servers)
+}
+
 /// The session of that project, if the server has one.
 pub(in crate::ops) fn find(server: &TmuxServer, project: &Path) -> Result<Option<String>, CommandError> {
+    find_session(server, project).map_err(tmux_error)
+}
+
+/// [`find`] with the error of tmux.
+pub(super) fn find_session(server: &TmuxServer, project: &Path) -> Result<Option<String>, TmuxError> {
     let sessions = match server.sessions(PROJECT_OPTION) {
         Err(TmuxError::NoServer(_)) => return Ok(None),
-        sessions => sessions.map_err(tmux_error)?,
+        sessions => sessions?,
     };
     let project = project.to_string_lossy();
     Ok(sessions.into_iter().find(|session| session.option == project).map(|session| session.name))

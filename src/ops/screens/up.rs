@@ -67,7 +67,7 @@ pub fn up(op: &Op) -> Result<ProjectWindows, CommandError> {
         };
         server.new_first_window(&window).map_err(tmux_error)?;
     }
-    let all = sessions_of(&server, &mesh)?;
+    let all = with_runs(&server, &runs_of(&mesh)?)?;
     all.into_iter().find(|session| session.name == name).ok_or_else(|| {
         CommandError::new(CommandErrorKind::Tmux, format!("the tmux session `{name}` is gone again"))
             .hint("`msg tui` says whether the chat can start")
@@ -76,17 +76,20 @@ pub fn up(op: &Op) -> Result<ProjectWindows, CommandError> {
 
 /// The sessions of all projects.
 pub fn sessions(op: &Op) -> Result<Vec<ProjectWindows>, CommandError> {
-    let server = TmuxServer::find(op.settings.tmux_socket());
-    match op.mesh()? {
-        Some(mesh) => sessions_of(&server, &mesh),
-        None => with_runs(&server, &[]),
+    let mesh = op.mesh()?;
+    let runs = mesh.as_deref().map_or(Ok(Vec::new()), runs_of)?;
+    let mut sessions = Vec::new();
+    for server in project_session::servers(op, mesh.as_deref())? {
+        sessions.extend(with_runs(&server, &runs)?);
     }
+    Ok(sessions)
 }
 
-pub(super) fn sessions_of(server: &TmuxServer, mesh: &Mesh) -> Result<Vec<ProjectWindows>, CommandError> {
+/// The runs that go on.
+fn runs_of(mesh: &Mesh) -> Result<Vec<Run>, CommandError> {
     let mut runs = mesh.runs().list()?.runs;
     runs.retain(|run| !run.state.is_final());
-    with_runs(server, &runs)
+    Ok(runs)
 }
 
 fn with_runs(server: &TmuxServer, runs: &[Run]) -> Result<Vec<ProjectWindows>, CommandError> {

@@ -62,8 +62,13 @@ impl TmuxServer {
     /// The server in which this process runs, otherwise the one that the user's settings name, otherwise tmux's own
     /// default.
     pub fn find(setting: Option<&str>) -> Self {
-        let named = || setting.filter(|text| !text.is_empty()).map(TmuxSocket::parse);
-        Self { socket: TmuxSocket::of_environment().or_else(named).unwrap_or_default() }
+        TmuxSocket::of_environment().map_or_else(|| Self::usual(setting), Self::at)
+    }
+
+    /// The server that the user's settings name, otherwise tmux's own default.
+    pub fn usual(setting: Option<&str>) -> Self {
+        let named = setting.filter(|text| !text.is_empty()).map(TmuxSocket::parse);
+        Self { socket: named.unwrap_or_default() }
     }
 
     pub fn socket(&self) -> &TmuxSocket {

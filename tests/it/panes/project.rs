@@ -1,14 +1,17 @@
 //! `msg up` and `msg down`: the tmux session of a project.
 
 use std::fs;
-use std::process::Stdio;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::launching::{Clients, parent_of};
-use crate::runs::{left_of, put_profiles, script, wait_for_run, wait_for_state};
+use crate::runs::{
+    detached, left_of, put_profiles, script, shown, wait_for_run, wait_for_state, with_profiles,
+};
 use crate::support::environment::wait_until;
 use crate::support::hook_fixture::ended;
 
@@ -109,6 +112,61 @@ fn the_down_of_one_project_does_not_end_that_of_another() {
     env.ok(&["runs", "stop", id, "--now"]);
     ended(first).expect_code(0);
     assert!(!mark.exists());
+}
+
+/// Another tmux server, which ends with the test.
+struct OtherServer(PathBuf);
+
+impl OtherServer {
+    fn ask(&self, args: &[&str]) -> String {
+        let mut command = Command::new("tmux");
+        command.args(["-u", "-f", "/dev/null", "-S"]).arg(&self.0).args(args).env_remove("TMUX");
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    }
+}
+
+impl Drop for OtherServer {
+    fn drop(&mut self) {
+        self.ask(&["kill-server"]);
+    }
+}
+
+#[test]
+fn sessions_in_every_tmux_server_of_a_run_are_listed_and_closed() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    let other = OtherServer(env.path().join("other-tmux"));
+    other.ask(&["new-session", "-d", "-s", "own", "sleep 100000"]);
+    let socket = other.0.to_str().unwrap();
+    let args = ["run", "claude", "hello", "--tmux", "--json"];
+    let inside = format!("{socket},1,0");
+    let run = clients.run_with(&args, &[("TMUX", &inside)]).expect_code(0).json()["run"].clone();
+    assert_eq!(run["tmux"]["socket"], socket);
+    let listed = env.ok(&["up", "--list"]);
+    let session = &listed["sessions"][0];
+    assert_eq!((&session["socket"], &session["windows"][1]["run"]), (&json!(socket), &run["id"]), "{listed:#}");
+    // That of the usual server is one more.
+    assert_eq!(env.ok(&["up"])["sessions"][0]["socket"], json!(clients.tmux.socket()));
+    assert_eq!(env.ok(&["up", "--list"])["sessions"].as_array().unwrap().len(), 2);
+    wait_until("both are closed", || {
+        env.ok(&["down"]);
+        env.ok(&["up", "--list"])["sessions"] == json!([])
+    });
+    assert_eq!(other.ask(&["list-sessions", "-F", "#{session_name}"]), "own\n");
+    assert!(clients.windows().is_empty());
+    assert_eq!(shown(env, run["id"].as_str().unwrap())["state"], "stopped");
+}
+
+#[test]
+fn without_tmux_down_ends_what_goes_on() {
+    let env = with_profiles(&script("hold", "exec sleep 100000"));
+    let id = detached(&env, "hold", "it");
+    wait_for_state(&env, &id, "running");
+    let bin = env.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let down = env.run_with(&["down"], &[("PATH", bin.to_str().unwrap())]).expect_code(0);
+    assert!(down.stderr.contains("tmux is not installed"), "{down}");
+    wait_for_state(&env, &id, "stopped");
 }
 
 #[test]

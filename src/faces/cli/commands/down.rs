@@ -34,10 +34,9 @@ struct EndReport(DownReport);
 impl Report for EndReport {
     fn json(&self) -> Map<String, Value> {
         let DownReport { runs, closed, left } = &self.0;
-        let sessions: Vec<Value> = closed.iter().map(|name| name.clone().into()).collect();
         Map::from_iter([
-            ("sessions".to_string(), sessions.into()),
-            ("left".to_string(), left.clone().into()),
+            ("sessions".to_string(), closed.clone().into()),
+            ("left".to_string(), left.first().cloned().into()),
             ("runs".to_string(), runs.iter().map(json::run::run).collect()),
         ])
     }
