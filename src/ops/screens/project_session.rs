@@ -146,6 +146,22 @@ pub(in crate::ops) fn attach_command(socket: &Path, target: &str) -> Vec<String>
     ["tmux", "-S", &socket, "attach", "-t", &format!("={target}")].map(str::to_string).to_vec()
 }
 
+/// The command that shows a session, or a pane of it, in the terminal of the caller. In tmux, `attach` is refused.
+pub(in crate::ops) fn show_command(socket: &Path, target: &str) -> Vec<String> {
+    let mut command = attach_command(socket, target);
+    match TmuxSocket::of_environment() {
+        Some(own) if own.path() == socket => {
+            for word in command.iter_mut().filter(|word| *word == "attach") {
+                *word = "switch-client".to_string();
+            }
+        }
+        // One server inside of another.
+        Some(_) => drop(command.splice(0..0, ["env", "-u", "TMUX"].map(str::to_string))),
+        None => {}
+    }
+    command
+}
+
 /// What tmux did not do.
 pub(in crate::ops) fn tmux_error(error: TmuxError) -> CommandError {
     let hint = match error {

@@ -11,7 +11,7 @@ use crate::sys::tmux::server::NewWindow;
 use crate::sys::tmux::{PaneInfo, TmuxError, TmuxServer};
 
 use super::project_session::{
-    self, CHAT_WINDOW, FirstWindow, PROJECT_OPTION, attach_command, project_of, tmux_error,
+    self, CHAT_WINDOW, FirstWindow, PROJECT_OPTION, project_of, show_command, tmux_error,
 };
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -36,9 +36,9 @@ pub struct ProjectWindow {
 }
 
 impl ProjectWindows {
-    /// The command that shows it in a terminal.
-    pub fn attach_command(&self) -> Vec<String> {
-        attach_command(&self.socket, &self.name)
+    /// The command that shows it in the terminal of the caller.
+    pub fn show_command(&self) -> Vec<String> {
+        show_command(&self.socket, &self.name)
     }
 }
 

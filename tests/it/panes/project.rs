@@ -8,6 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
+use super::SESSION;
 use super::launching::{Clients, parent_of};
 use crate::runs::{
     detached, left_of, put_profiles, script, shown, wait_for_run, wait_for_state, with_profiles,
@@ -112,6 +113,32 @@ fn the_down_of_one_project_does_not_end_that_of_another() {
     env.ok(&["runs", "stop", id, "--now"]);
     ended(first).expect_code(0);
     assert!(!mark.exists());
+}
+
+#[test]
+fn in_tmux_the_command_that_shows_the_session_switches_to_it() {
+    let Some(clients) = Clients::start() else { return };
+    let tmux = &clients.tmux;
+    let mut watching = tmux.command(&["-C", "attach", "-t", SESSION]);
+    let mut watching = watching.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let shown = || tmux.ask(&["list-clients", "-F", "#{client_session}"]);
+    wait_until("somebody looks", || shown() == format!("{SESSION}\n"));
+    let line = format!("{} up -q >show 2>&1; sh ./show >shown 2>&1", env!("CARGO_BIN_EXE_msg"));
+    let dir = tmux.env.work();
+    tmux.ask(&["new-window", "-d", "-c", dir.to_str().unwrap(), "-t", SESSION, &line]);
+    wait_until("they see the session of the project", || shown() != format!("{SESSION}\n"));
+    let command = fs::read_to_string(dir.join("show")).unwrap();
+    assert!(command.contains("switch-client") && !command.contains("attach"), "{command}");
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+    // In another server, `attach` has to be told that one inside of another is meant.
+    let other = tmux.env.path().join("other");
+    fs::write(&other, "").unwrap();
+    let inside = format!("{},1,0", other.display());
+    let listed = tmux.env.run_with(&["up", "--list", "--json"], &[("TMUX", &inside)]);
+    let listed = listed.expect_code(0).json()["sessions"][0]["attachWith"].clone();
+    let socket = tmux.socket();
+    assert_eq!(listed.as_array().unwrap()[..6], json!(["env", "-u", "TMUX", "tmux", "-S", socket]).as_array().unwrap()[..]);
 }
 
 /// Another tmux server, which ends with the test.

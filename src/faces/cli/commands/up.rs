@@ -47,7 +47,7 @@ fn session(session: &ProjectWindows) -> Value {
         "name": session.name,
         "project": session.project.to_string_lossy(),
         "socket": session.socket.to_string_lossy(),
-        "attachWith": session.attach_command(),
+        "attachWith": session.show_command(),
         "windows": session.windows.iter().map(window).collect::<Vec<_>>(),
     })
 }
@@ -63,7 +63,7 @@ impl Report for SessionReport {
         }
         for session in &self.0 {
             let words: Vec<_> =
-                session.attach_command().iter().map(|word| shell_word(word).into_owned()).collect();
+                session.show_command().iter().map(|word| shell_word(word).into_owned()).collect();
             let attach = escape_invisible(&words.join(" ")).into_owned();
             if page.is_quiet {
                 page.line(attach);
