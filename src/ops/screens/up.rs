@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::domain::runs::{Run, RunId};
+use crate::domain::runs::{Run, RunId, RunPane};
 use crate::store::Mesh;
 use crate::sys::keeper::is_keeper;
 use crate::sys::program;
@@ -40,6 +40,11 @@ impl ProjectWindows {
     pub fn show_command(&self) -> Vec<String> {
         show_command(&self.socket, &self.name)
     }
+}
+
+/// The command that shows the window of a worker in the terminal of the caller.
+pub fn pane_command(pane: &RunPane) -> Vec<String> {
+    show_command(Path::new(&pane.socket), &pane.place)
 }
 
 /// Makes the session of this project, or adds the chat to it. New runs may start again.

@@ -164,6 +164,26 @@ fn without_a_task_it_waits_for_a_person() {
 }
 
 #[test]
+fn only_who_has_joined_is_promised_mail() {
+    let Some(clients) = Clients::start() else { return };
+    let said = clients.run(&["run", "claude", "hello", "--tmux"]).expect_code(0).stdout;
+    assert!(!said.contains("mail") && said.contains("`msg runs stop "), "{said}");
+    // The command that shows it works: a control client stands for a terminal.
+    let line = said.lines().find(|line| line.trim_start().starts_with("tmux -S ")).expect(&said);
+    let mut watching = Command::new("sh");
+    watching.args(["-c", &format!("exec {}", line.trim().replacen("tmux", "tmux -C", 1))]);
+    watching.env_remove("TMUX").stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut watching = watching.spawn().unwrap();
+    let shown = || clients.tmux.ask(&["list-clients", "-F", "#{window_name}"]);
+    wait_until("its window is shown", || shown().starts_with("claude-"));
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+    clients.tmux.env.join("Robin");
+    let said = clients.run(&["run", "claude", "hello", "--tmux", "--as", "Robin"]).expect_code(0).stdout;
+    assert!(said.contains("Its end comes as mail."), "{said}");
+}
+
+#[test]
 fn with_detach_it_returns_when_the_task_is_taken() {
     let Some(clients) = Clients::start() else { return };
     let run = clients.started(&["slow work", "--detach"]);

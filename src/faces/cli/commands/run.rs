@@ -17,6 +17,7 @@ use crate::ops::runs::start::{DryRun, DryTerminal, dry_run, start};
 use crate::ops::runs::stop::stop;
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
 use crate::ops::runs::terminal_wish::TerminalWish;
+use crate::ops::screens::up::pane_command;
 use crate::ops::{self, CommandError, CommandErrorKind, Op, is_inside_harness};
 use crate::store::StopUrgency;
 use crate::sys::clock;
@@ -368,12 +369,19 @@ impl Report for RunReport {
             }
             if let Some(pane) = &run.pane {
                 page.line(format!("It is in tmux, at {}.", escape_invisible(&pane.place)));
+                if !is_inside_harness() {
+                    let command = pane_command(pane);
+                    let words: Vec<_> = command.iter().map(|word| shell_word(word)).collect();
+                    page.line(format!("  {}", escape_invisible(&words.join(" "))));
+                }
             }
             if let Some(result) = run.result.as_deref().filter(|_| run.has_ended_turn()) {
                 page.foreign_text(result);
             }
+            // Whoever has not joined gets no mail.
+            let mail = if run.parent.agent.is_some() { "Its end comes as mail. " } else { "" };
             page.line(format!(
-                "Its end comes as mail. `msg runs show {}` shows it, `msg runs stop {}` stops it.",
+                "{mail}`msg runs show {}` shows it, `msg runs stop {}` stops it.",
                 run.id, run.id
             ));
             return;
