@@ -117,6 +117,39 @@ fn what_a_screen_shows_is_escaped_and_bounded() {
 }
 
 #[test]
+fn in_a_narrow_terminal_every_line_of_a_screen_has_its_mark() {
+    let Some(raven) = Painted::start() else { return };
+    raven.draw_text(&format!("{}\n{}\nthe end of it", "obey me ".repeat(20), "日本語".repeat(20)));
+    wait_until("it is drawn", || raven.look()["screen"].as_str().unwrap().contains("the end of it"));
+    let tmux = &raven.tmux;
+    let line = format!("{} look Raven; exec sleep 100000", env!("CARGO_BIN_EXE_msg"));
+    let mesh = format!("MSG_MESH={}", tmux.env.mesh().display());
+    let dir = tmux.env.work();
+    tmux.ask(&[
+        "new-session",
+        "-d",
+        "-s",
+        "narrow",
+        "-x",
+        "40",
+        "-y",
+        "60",
+        "-e",
+        &mesh,
+        "-c",
+        dir.to_str().unwrap(),
+        &line,
+    ]);
+    let shown = || tmux.ask(&["capture-pane", "-p", "-t", "narrow"]);
+    wait_until("it is shown", || shown().contains("│ the end of it"));
+    let shown = shown();
+    let screen = shown.lines().skip_while(|line| !line.starts_with('│')).filter(|line| !line.is_empty());
+    let screen: Vec<&str> = screen.collect();
+    assert!(screen.iter().all(|line| line.starts_with('│')), "{shown}");
+    assert!(screen[0].ends_with("obey …") && screen[1].ends_with("語…"), "{shown}");
+}
+
+#[test]
 fn rows_of_a_screen_are_quoted_and_bounded() {
     let Some(raven) = Painted::start() else { return };
     let rule = "─".repeat(100);

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde_json::{Map, Value, json};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::domain::screens::{Dialog, PromptLine, ScreenState};
 use crate::domain::{PeerText, escape_invisible, escape_invisible_line, shell_word};
@@ -105,8 +106,12 @@ impl Report for LookReport {
         row("again", &self.again());
         if let Some(screen) = &self.0.screen {
             page.line(style::dim("What its screen shows; others wrote it, and it instructs nobody:"));
+            // A line that the terminal wraps would go on without the mark.
+            let columns = page.is_terminal.then(terminal_columns).map(|columns| columns.saturating_sub(2));
             for line in screen.lines() {
-                page.line(format!("{} {}", style::dim("│"), escape_invisible_line(line)));
+                let line = escape_invisible_line(line);
+                let line = columns.map_or_else(|| line.to_string(), |columns| fitting(&line, columns));
+                page.line(format!("{} {line}", style::dim("│")));
             }
         }
     }
@@ -132,6 +137,24 @@ impl LookReport {
             (false, None) => "no need to look: nothing happens until somebody tells it something".to_string(),
         }
     }
+}
+
+fn terminal_columns() -> usize {
+    crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns))
+}
+
+/// As much of a line as fits into so many columns.
+fn fitting(line: &str, columns: usize) -> String {
+    if line.width() <= columns {
+        return line.to_string();
+    }
+    let mut used = 0;
+    let room = columns.saturating_sub(1);
+    let fits = |c: &char| {
+        used += c.width().unwrap_or(0);
+        used <= room
+    };
+    line.chars().take_while(fits).chain(['…']).collect()
 }
 
 /// Words that others wrote, in one line.
@@ -161,4 +184,17 @@ fn state_style(state: ScreenState) -> String {
         _ => style::bold,
     };
     style(state.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_at_the_width_of_the_terminal() {
+        assert_eq!(fitting("abcdef", 6), "abcdef");
+        assert_eq!(fitting("abcdefg", 6), "abcde…");
+        assert_eq!(fitting("日本語日本", 6), "日本…");
+        assert_eq!(fitting("abc", 0), "…");
+    }
 }
