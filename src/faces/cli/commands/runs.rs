@@ -231,7 +231,7 @@ pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, Com
         }
         Some(RunsAction::Stop { id, now }) => {
             let urgency = if now { StopUrgency::Now } else { StopUrgency::WrapUp };
-            Ok(RunReport(stop(op, &id, urgency)?).into())
+            Ok(StopReport(stop(op, &id, urgency)?, urgency).into())
         }
         Some(RunsAction::Diff { id, stat }) => {
             let view = if stat { DiffView::Files } else { DiffView::Text };
@@ -257,6 +257,29 @@ pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, Com
             let mode = if dry_run { GcMode::DryRun } else { GcMode::Do };
             Ok(GcReport { steps: gc(op, mode)?, mode }.into())
         }
+    }
+}
+
+/// A run that was told to stop, as it was.
+struct StopReport(Run, StopUrgency);
+
+impl Report for StopReport {
+    fn json(&self) -> Map<String, Value> {
+        RunReport(self.0.clone()).json()
+    }
+
+    fn text(&self, page: &mut Page) {
+        let id = self.0.id.as_str();
+        if page.is_quiet {
+            return page.line(id);
+        }
+        let how = match (self.1, self.0.state) {
+            (_, RunState::Queued) => "",
+            (StopUrgency::Now, _) => ": its worker is ended now",
+            (StopUrgency::WrapUp, _) => ": a worker that is in a turn has 30 seconds to wrap up",
+        };
+        page.line(format!("Run {} was told to stop{how}.", style::bold(id)));
+        page.line(format!("`msg runs show {id} --follow` waits for its end."));
     }
 }
 
