@@ -10,6 +10,7 @@ use super::pane_id::PaneId;
 use super::pane_info::{self, PaneInfo};
 use crate::domain::Pid;
 use crate::sys::detached::TMUX_SERVER_VARIABLE;
+use crate::sys::files;
 
 /// The size of a session that no terminal shows.
 const SIZE: (&str, &str) = ("200", "50");
@@ -59,10 +60,11 @@ impl TmuxServer {
         Self { socket }
     }
 
-    /// The server in which this process runs, otherwise the one that the user's settings name, otherwise tmux's own
+    /// The server in which this process runs, if it was not ended since, otherwise the one that the user's settings name, otherwise tmux's own
     /// default.
     pub fn find(setting: Option<&str>) -> Self {
-        TmuxSocket::of_environment().map_or_else(|| Self::usual(setting), Self::at)
+        let own = TmuxSocket::of_environment().filter(|own| files::exists(&own.path()).unwrap_or(false));
+        own.map_or_else(|| Self::usual(setting), Self::at)
     }
 
     /// The server that the user's settings name, otherwise tmux's own default.
@@ -159,7 +161,15 @@ impl TmuxServer {
         let call = call.words(["set-environment", "-g", "-u", TMUX_SERVER_VARIABLE]).then();
         let call = call.words(["display-message", "-p", "#{pid}"]).then();
         let call = call.words(["new-session", "-d", "-x", SIZE.0, "-y", SIZE.1, "-s"]);
-        with_program(call.words([plain_format(window.session.as_ref())]), window)
+        let call = with_program(call.words([plain_format(window.session.as_ref())]), window).then();
+        // In the same call: a user's settings may end a session as soon as no terminal shows it.
+        let target = session_target(window.session);
+        let told = call.words(["set-option", "-t", &target, "destroy-unattached", "off"]).run()?;
+        match told.is_empty() {
+            // tmux says nothing if it can't make its socket.
+            true => Err(TmuxError::Failed(format!("no server could be started at {}", self.socket))),
+            false => PaneInfo::of_line(told.trim_end_matches('\n')),
+        }
     }
 
     /// The sessions, each with its value of a user option, such as `@project`.

@@ -141,6 +141,26 @@ fn in_tmux_the_command_that_shows_the_session_switches_to_it() {
     assert_eq!(listed.as_array().unwrap()[..6], json!(["env", "-u", "TMUX", "tmux", "-S", socket]).as_array().unwrap()[..]);
 }
 
+#[test]
+fn a_session_stays_whatever_the_users_settings_say() {
+    let Some(clients) = Clients::start() else { return };
+    let env = &clients.tmux.env;
+    clients.tmux.ask(&["kill-server"]);
+    fs::write(env.home().join(".tmux.conf"), "set -g destroy-unattached on\n").unwrap();
+    wait_until("it is gone", || !clients.tmux.server.is_running().unwrap());
+    env.ok(&["up"]);
+    let run = clients.started(&["hello"]);
+    assert_eq!(run["tmux"]["turns"], 1);
+    // A server that is gone is no place for anything.
+    let inside = format!("{},1,0", env.path().join("nowhere/tmux").display());
+    let up = env.run_with(&["up", "--json"], &[("TMUX", &inside)]).expect_code(0).json();
+    assert_eq!(up["sessions"][0]["socket"], json!(clients.tmux.socket()));
+    env.configure(&json!({"tmuxSocket": env.path().join("nowhere/tmux")}).to_string());
+    let refused = env.run(&["up", "--json"]).expect_code(4).json();
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("nowhere/tmux"), "{message}");
+}
+
 /// Another tmux server, which ends with the test.
 struct OtherServer(PathBuf);
 
