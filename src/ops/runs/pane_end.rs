@@ -7,6 +7,7 @@ use crate::domain::runs::{RunEvidence, RunState, judge_end};
 use crate::harness::worker::WorkerExit;
 use crate::store::{StopOrder, StopUrgency};
 use crate::sys::keeper::KeptExit;
+use crate::sys::tmux::TmuxError;
 
 use super::ending::{Ending, WRAP_UP};
 use super::supervisor::RunFinish;
@@ -18,6 +19,9 @@ use crate::ops::screens::pane_look::look_at;
 
 /// How long what a program has printed may take until tmux shows it.
 const DRAWN: Duration = Duration::from_millis(500);
+
+/// What is said of a worker that ended with its tmux server.
+const SERVER_LOST: &str = "its tmux server was ended";
 
 impl PaneWatcher<'_, '_> {
     pub(super) fn act_when_due(&mut self) {
@@ -83,6 +87,9 @@ impl PaneWatcher<'_, '_> {
     /// screen of its last turn is kept. Then its window may close.
     pub(super) fn see_end(&mut self) {
         let has_failed = self.ending.is_none() && self.exit != Some(KeptExit::Code(0));
+        if has_failed {
+            self.see_loss();
+        }
         let started = Instant::now();
         while has_failed || self.screen.is_blank() {
             let Ok(look) = look_at(&self.pane, self.reader) else { break };
@@ -97,6 +104,15 @@ impl PaneWatcher<'_, '_> {
         }
         // If the keeper is gone, so is the window.
         drop(self.program.release());
+    }
+
+    /// Looks whether its pane is there. Its keeper keeps it open until it is released.
+    fn see_loss(&mut self) {
+        self.pane_loss = match self.pane.info_briefly() {
+            Err(TmuxError::NoServer(_)) => Some(SERVER_LOST),
+            Err(TmuxError::NoPane(_)) => Some("its tmux window was closed"),
+            _ => None,
+        };
     }
 
     /// The end of the run; `end` is the last news of its keeper.
@@ -115,7 +131,10 @@ impl PaneWatcher<'_, '_> {
             return Ok(finish(ending.state, Some(ending.reason)));
         }
         if end == KeeperEnd::Lost && self.exit.is_none() {
-            let reason = "its keeper was killed, and the worker with it".to_string();
+            self.see_loss();
+            // Without its keeper, a window closes.
+            let lost = self.pane_loss.filter(|loss| *loss == SERVER_LOST);
+            let reason = format!("{}, and the worker with it", lost.unwrap_or("its keeper was killed"));
             return Ok(finish(RunState::Failed, Some(reason)));
         }
         let failure = match self.exit {
@@ -124,7 +143,10 @@ impl PaneWatcher<'_, '_> {
             }
             Some(KeptExit::Code(0)) => None,
             Some(KeptExit::Code(code)) => Some(format!("it ended with {}", WorkerExit::Code(code))),
-            Some(KeptExit::Signal(signal)) => Some(format!("it was ended by {}", WorkerExit::Signal(signal))),
+            Some(KeptExit::Signal(signal)) => {
+                let how = format!("it was ended by {}", WorkerExit::Signal(signal));
+                Some(self.pane_loss.map_or(how.clone(), |loss| format!("{loss}, and {how}")))
+            }
             None => Some("its end was not reported".to_string()),
         };
         self.supervisor.commit_work();

@@ -109,6 +109,8 @@ pub(super) struct PaneWatcher<'s, 'a> {
     pub(super) deadline: Option<Instant>,
     pub(super) ending: Option<Ending>,
     pub(super) exit: Option<KeptExit>,
+    /// What ended it from outside, if its pane was gone at its end.
+    pub(super) pane_loss: Option<&'static str>,
     questions: QuestionWatch,
     looked_at: Option<Instant>,
     is_to_start_again: bool,
@@ -148,6 +150,7 @@ impl<'s, 'a> PaneWatcher<'s, 'a> {
             deadline: timeout.map(|timeout| Instant::now() + timeout),
             ending: None,
             exit: None,
+            pane_loss: None,
             questions: QuestionWatch::default(),
             looked_at: None,
             is_to_start_again: false,

@@ -541,6 +541,17 @@ fn a_killed_worker_is_a_failed_run() {
 }
 
 #[test]
+fn a_closed_window_is_a_failed_run() {
+    let Some(clients) = Clients::start() else { return };
+    let run = clients.started(&["slow work", "--detach"]);
+    clients.tmux.ask(&["kill-pane", "-t", run["tmux"]["pane"].as_str().unwrap()]);
+    let run = wait_for_state(&clients.tmux.env, &id_of(&run), "failed");
+    let said = run["reason"].as_str().unwrap();
+    assert!(said.starts_with("its tmux window was closed, and "), "{said}");
+    nothing_is_left(&clients, &id_of(&run));
+}
+
+#[test]
 fn a_killed_tmux_server_is_a_failed_run() {
-    killed("server", "failed", "it was ended by SIG");
+    killed("server", "failed", "its tmux server was ended, and ");
 }
