@@ -143,12 +143,13 @@ impl PaneWatcher<'_, '_> {
             }
             Some(KeptExit::Code(0)) => None,
             Some(KeptExit::Code(code)) => Some(format!("it ended with {}", WorkerExit::Code(code))),
-            Some(KeptExit::Signal(signal)) => {
-                let how = format!("it was ended by {}", WorkerExit::Signal(signal));
-                Some(self.pane_loss.map_or(how.clone(), |loss| format!("{loss}, and {how}")))
-            }
+            Some(KeptExit::Signal(signal)) => Some(format!("it was ended by {}", WorkerExit::Signal(signal))),
             None => Some("its end was not reported".to_string()),
         };
+        let failure = failure.map(|how| match self.pane_loss {
+            Some(loss) => format!("{loss}, and {how}"),
+            None => how,
+        });
         self.supervisor.commit_work();
         let evidence = RunEvidence {
             result: result.clone(),

@@ -143,7 +143,9 @@ fn slot_shortage(mesh: &Mesh, most: u32) -> String {
         [id] => format!("{text}, one of them by a worker in tmux that is idle; `msg runs stop {id}` ends it"),
         ids => {
             let (count, named) = (ids.len(), ids[..ids.len().min(MOST_NAMED)].join(", "));
-            format!("{text}, {count} of them by workers in tmux that are idle; `msg runs stop ID` ends one of them: {named}")
+            format!(
+                "{text}, {count} of them by workers in tmux that are idle; `msg runs stop ID` ends one of them: {named}"
+            )
         }
     }
 }

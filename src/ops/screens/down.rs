@@ -64,7 +64,9 @@ pub fn down(op: &Op, stop: &StopRequest, say: &mut dyn FnMut(&str)) -> Result<Do
     if stop.is_requested() {
         let goes_on = report.runs.iter().any(|run| !run.state.is_final());
         say(match goes_on {
-            true => "interrupted: new runs may start again, but those that were told to wrap up end nevertheless",
+            true => {
+                "interrupted: new runs may start again, but those that were told to wrap up end nevertheless"
+            }
             false => "interrupted: new runs may start again",
         });
         return Err(CommandError::new(CommandErrorKind::Interrupted, ""));

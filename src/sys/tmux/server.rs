@@ -146,6 +146,10 @@ impl TmuxServer {
                 told => break told?,
             }
         };
+        if told.is_empty() {
+            // tmux says nothing if it can't make its socket.
+            return Err(TmuxError::Failed(format!("no server could be started at {}", self.socket)));
+        }
         let parts = told.trim_end_matches('\n').split_once('\n');
         let server = parts.and_then(|(pid, _)| Pid::new(pid.parse().ok()?).ok());
         let (Some(server), Some((_, pane))) = (server, parts) else {
@@ -164,12 +168,7 @@ impl TmuxServer {
         let call = with_program(call.words([plain_format(window.session.as_ref())]), window).then();
         // In the same call: a user's settings may end a session as soon as no terminal shows it.
         let target = session_target(window.session);
-        let told = call.words(["set-option", "-t", &target, "destroy-unattached", "off"]).run()?;
-        match told.is_empty() {
-            // tmux says nothing if it can't make its socket.
-            true => Err(TmuxError::Failed(format!("no server could be started at {}", self.socket))),
-            false => PaneInfo::of_line(told.trim_end_matches('\n')),
-        }
+        call.words(["set-option", "-t", &target, "destroy-unattached", "off"])
     }
 
     /// The sessions, each with its value of a user option, such as `@project`.

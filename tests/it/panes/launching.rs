@@ -161,6 +161,10 @@ fn without_a_task_it_waits_for_a_person() {
     wait_for_state(&clients.tmux.env, &id, "stopped");
     assert!(clients.prompts().is_empty());
     nothing_is_left(&clients, &id);
+    for empty in ["", " \n", "-"] {
+        let refused = clients.run(&["run", "claude", empty, "--tmux", "--json"]).expect_code(1).json();
+        assert_eq!(refused["error"]["gate"], "task", "{refused:#}");
+    }
 }
 
 #[test]

@@ -138,7 +138,10 @@ fn in_tmux_the_command_that_shows_the_session_switches_to_it() {
     let listed = tmux.env.run_with(&["up", "--list", "--json"], &[("TMUX", &inside)]);
     let listed = listed.expect_code(0).json()["sessions"][0]["attachWith"].clone();
     let socket = tmux.socket();
-    assert_eq!(listed.as_array().unwrap()[..6], json!(["env", "-u", "TMUX", "tmux", "-S", socket]).as_array().unwrap()[..]);
+    assert_eq!(
+        listed.as_array().unwrap()[..6],
+        json!(["env", "-u", "TMUX", "tmux", "-S", socket]).as_array().unwrap()[..]
+    );
 }
 
 #[test]
@@ -191,7 +194,11 @@ fn sessions_in_every_tmux_server_of_a_run_are_listed_and_closed() {
     assert_eq!(run["tmux"]["socket"], socket);
     let listed = env.ok(&["up", "--list"]);
     let session = &listed["sessions"][0];
-    assert_eq!((&session["socket"], &session["windows"][1]["run"]), (&json!(socket), &run["id"]), "{listed:#}");
+    assert_eq!(
+        (&session["socket"], &session["windows"][1]["run"]),
+        (&json!(socket), &run["id"]),
+        "{listed:#}"
+    );
     // That of the usual server is one more.
     assert_eq!(env.ok(&["up"])["sessions"][0]["socket"], json!(clients.tmux.socket()));
     assert_eq!(env.ok(&["up", "--list"])["sessions"].as_array().unwrap().len(), 2);

@@ -40,6 +40,8 @@ fn whoever_waits_for_idle_workers_is_told_and_may_leave() {
     ended(follower).expect_code(1);
     env.ok(&["runs", "stop", idle]);
     wait_for_state(env, idle, "stopped");
-    wait_for_run(env, queued["id"].as_str().unwrap(), "at its end of a turn", |run| run["tmux"]["turns"] == 1);
+    wait_for_run(env, queued["id"].as_str().unwrap(), "at its end of a turn", |run| {
+        run["tmux"]["turns"] == 1
+    });
     assert_eq!(clients.prompts(), ["hello", "more"]);
 }

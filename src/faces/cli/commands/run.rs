@@ -11,7 +11,7 @@ use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::text_arg::TextArgs;
 use crate::faces::json;
 use crate::ops::runs::follow::{FollowEnd, FollowGoal, follow, is_kept_waiting};
-use crate::ops::runs::gate::GateAnswer;
+use crate::ops::runs::gate::{Gate, GateAnswer};
 use crate::ops::runs::plan::{RunRequest, plan};
 use crate::ops::runs::start::{DryRun, DryTerminal, dry_run, start};
 use crate::ops::runs::stop::stop;
@@ -87,9 +87,16 @@ pub(in crate::faces::cli) struct RunArgs {
 }
 
 pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
+    let task = args.task.read()?;
+    let is_blank = task.as_deref().is_some_and(|task| task.trim().is_empty());
+    if is_blank && args.tmux && args.claim.is_none() {
+        // A worker in tmux may have no task, but whoever gives one means it.
+        let hint = "leave it out, and a worker in tmux waits for what a person types";
+        return Err(Gate::Task.refuse("the task is empty").hint(hint));
+    }
     let request = RunRequest {
         profile: args.profile,
-        task: args.task.read()?.unwrap_or_default(),
+        task: task.unwrap_or_default(),
         name: args.name.map(AgentName::new).transpose()?,
         timeout: args.timeout.as_deref().map(|text| ops::parse_duration(text, "--timeout")).transpose()?,
         budget: parse_budget(args.budget.as_deref())?,
