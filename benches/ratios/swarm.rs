@@ -59,7 +59,7 @@ impl Stage {
             is_adhoc: false,
         };
         let claimed = claim(op, &request).unwrap();
-        complete(op, &CompleteRequest { task: Some(claimed.claim.task), spec, notes: None, ticks: false })
+        complete(op, &CompleteRequest { task: Some(claimed.claim.task), spec, ..CompleteRequest::default() })
             .unwrap();
         carry_out(op);
     }
@@ -217,7 +217,7 @@ fn complete_one(stage: &Stage, number: usize) -> f64 {
         broad: ravenry::ops::BroadPatterns::Refuse,
         is_adhoc: true,
     };
-    let finish = CompleteRequest { task: Some(id), spec, notes: None, ticks: false };
+    let finish = CompleteRequest { task: Some(id), spec, ..CompleteRequest::default() };
     stage.act_as("Anna", |op| {
         claim(op, &request).unwrap();
         carry_out(op);

@@ -1,5 +1,7 @@
 //! Counts of what an agent has done, with the same rules as pi-messenger.
 
+use super::task_evidence::SeenWork;
+
 /// Maximum number of changed files remembered per agent.
 pub const MOST_FILES: usize = 20;
 
@@ -50,6 +52,8 @@ pub struct ActivityDelta {
     pub files: Vec<String>,
     pub activity: ActivityChange,
     pub last_tool_call: Option<String>,
+    /// What proves that a task is done, or no longer does. It is not counted.
+    pub seen: SeenWork,
 }
 
 /// How the current activity changes.

@@ -150,6 +150,9 @@ settings! {
     // The user's only: a project must not decide how long a question of its workers waits.
     "questionTimeout", User => question_timeout: BoundedNumber<1, 80_000> = BoundedNumber(1800.0);
         "seconds that the parent of a worker has to answer its permission question before it counts as refused"
+    // The user's only: a project must not decide how long its own commands may run.
+    "verifyTimeout", User => verify_timeout: BoundedNumber<1, 86_400> = BoundedNumber(600.0);
+        "seconds that the `verify:` commands of a task may take in `msg complete --verify` before they are ended"
     // These two are the user's only, because they are about the user's time and run a program.
     "followSeconds", User => follow_seconds: BoundedNumber<0, 86_400> = BoundedNumber(90.0);
         "seconds for which `msg run` follows its run inside a harness; the end comes as mail"
@@ -324,6 +327,11 @@ impl Settings {
     /// How long a permission question of a worker waits for an answer.
     pub fn question_timeout(&self) -> SignedDuration {
         SignedDuration::from_secs_f64(self.question_timeout.0)
+    }
+
+    /// How long the commands that prove a task may take.
+    pub fn verify_timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.verify_timeout.0)
     }
 
     /// How many events the feed keeps; 0: it is off.

@@ -41,6 +41,7 @@ pub const UNASKED_COMMANDS: &[&str] = &[
     "record",
     "release",
     "rename",
+    "reopen",
     "reply",
     "reservations",
     "reserve",

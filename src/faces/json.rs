@@ -18,13 +18,13 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Event, Message, MessageId, Reservation};
+use crate::domain::{Event, Message, MessageId, Reservation, SeenTest, TaskEvidence, TaskProof};
 use crate::ops::tasks::{TaskState, TaskView};
 use crate::ops::{
     AcceptedCopy, AgentProfile, AgentRelation, CommandError, ContestState, ContestView, ErrorDetail, Holding,
     PathVerdict, RefusedCopy,
 };
-use crate::store::{Claim, Completion, iso};
+use crate::store::{Claim, Completion, Reopening, iso};
 use crate::sys::tmux::geometry::ScreenCorner;
 
 /// An agent. A struct instead of a [`Value`], because there may be a thousand of them.
@@ -200,6 +200,34 @@ pub(super) fn completion(done: &Completion) -> Value {
         "completedBy": done.by,
         "completedAt": iso(done.at),
         "notes": done.notes,
+        "evidence": done.evidence.as_ref().map(evidence),
+    })
+}
+
+/// What is recorded to prove a task. What was not run or seen is null.
+fn evidence(known: &TaskEvidence) -> Value {
+    let verified = known.verified.as_ref();
+    let test =
+        |test: &SeenTest| json!({ "command": test.command, "passed": test.has_passed, "at": iso(test.at) });
+    json!({
+        "text": known.text,
+        "command": verified.map(|run| run.command.as_str()),
+        "exitCode": verified.map(|run| run.exit_code),
+        "tail": verified.map(|run| run.tail.as_str()),
+        "commit": known.commit,
+        "at": iso(known.at),
+        "test": known.seen.test.as_ref().map(test),
+        "editedAt": known.seen.edited_at.map(iso),
+    })
+}
+
+/// A completion that was taken back.
+pub(super) fn reopening(taken_back: &Reopening) -> Value {
+    json!({
+        "by": taken_back.by,
+        "at": iso(taken_back.at),
+        "reason": taken_back.reason,
+        "completion": completion(&taken_back.completion),
     })
 }
 
@@ -226,6 +254,9 @@ pub(super) fn task(task: &TaskView) -> Value {
         "dependsOn": task.depends_on,
         "blockedBy": blocked_by,
         "line": task.line,
+        "proof": task.proof.map(TaskProof::name),
+        "evidence": task.completion.as_ref().and_then(|done| done.evidence.as_ref()).map(evidence),
+        "reopened": task.reopened.iter().map(reopening).collect::<Vec<_>>(),
     })
 }
 

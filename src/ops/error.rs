@@ -80,6 +80,7 @@ kinds! {
     NotChecked = "not_checked",
     NotClaimed = "not_claimed",
     NotClean = "not_clean",
+    NotCompleted = "not_completed",
     NotConfirmed = "not_confirmed",
     NotContested = "not_contested",
     NotFirst = "not_first",

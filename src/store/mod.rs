@@ -101,7 +101,7 @@ pub use setup::installs::{
     InstallRecord, InstallRecords, InstallsLock, OriginalFile, OriginalOutline, RestoredFile, WrittenFile,
 };
 pub use staged_change::{Committed, StagedChange};
-pub use tasks::claim_numbers::{ClaimNumber, ClaimNumbers, TaskNote};
+pub use tasks::claim_numbers::{ClaimNumber, ClaimNumbers, Reopening, TaskNote};
 pub use tasks::claims::{Claim, Claims};
 pub use tasks::completions::{Completion, Completions, SpecCompletions};
 pub use tasks::locked_claims::{LockedClaims, Salvaged};

@@ -2,12 +2,14 @@
 
 mod commands;
 mod crowd;
+mod evidence;
 pub mod fixture;
 mod foreign;
 mod lives;
 mod model;
 mod paths;
 mod races;
+mod reopening;
 mod storm;
 mod ticking;
 mod torn;

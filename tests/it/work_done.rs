@@ -119,6 +119,7 @@ fn a_project_is_not_read_under_a_lock() {
         &["claim", "--next", "--as", "Alice"],
         &["handoff", "TASK-2", "Bob", "--as", "Alice"],
         &["complete", "TASK-2", "--as", "Bob"],
+        &["reopen", "TASK-2", "--reason", "no", "--as", "Alice"],
     ] {
         assert!(count(&env, "spec", args) + count(&env, "path", &["tasks", "--as", "Alice"]) > 0, "{args:?}");
     }

@@ -80,6 +80,8 @@ pub enum EventKind {
     Take,
     Claim,
     Complete,
+    /// A completion was taken back.
+    Reopen,
     Unclaim,
     Handoff,
     /// A claim was dropped because its owner is gone.
@@ -104,7 +106,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Join,
         Self::Leave,
         Self::Rename,
@@ -118,6 +120,7 @@ impl EventKind {
         Self::Take,
         Self::Claim,
         Self::Complete,
+        Self::Reopen,
         Self::Unclaim,
         Self::Handoff,
         Self::Stale,
@@ -152,6 +155,7 @@ impl EventKind {
             Self::Take => "take",
             Self::Claim => "claim",
             Self::Complete => "complete",
+            Self::Reopen => "reopen",
             Self::Unclaim => "unclaim",
             Self::Handoff => "handoff",
             Self::Stale => "stale",

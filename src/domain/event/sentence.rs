@@ -94,6 +94,7 @@ fn of_ours(kind: EventKind) -> &'static str {
         EventKind::Take => "took",
         EventKind::Claim => "claimed",
         EventKind::Complete => "completed",
+        EventKind::Reopen => "reopened",
         EventKind::Unclaim => "gave up",
         EventKind::Handoff => "handed over",
         EventKind::Stale => "is gone",

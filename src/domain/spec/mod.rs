@@ -17,7 +17,7 @@ mod tests;
 
 use std::collections::HashMap;
 
-pub use body::{TaskBody, task_body};
+pub use body::{TaskBody, task_body, verify_commands};
 pub use id::{MAX_ID, resolve_id};
 pub use problem::Problem;
 
@@ -84,13 +84,25 @@ impl Spec {
 /// Returns the text with the task's checkbox ticked. `None` if there is no checkbox, it is ticked already, or its
 /// line changed since the spec was read: then read the spec again.
 pub fn tick(text: &str, task: &Task) -> Option<String> {
-    let at = task.tick.filter(|_| !task.is_done)?;
+    task.tick.filter(|_| !task.is_done)?;
+    with_mark(text, task, 'x')
+}
+
+/// Returns the text with the task's checkbox empty. `None` if there is no checkbox, it is empty already, or its line
+/// changed since the spec was read.
+pub fn untick(text: &str, task: &Task) -> Option<String> {
+    task.tick.filter(|_| task.is_done)?;
+    with_mark(text, task, ' ')
+}
+
+fn with_mark(text: &str, task: &Task, mark: char) -> Option<String> {
+    let at = task.tick?;
     let (start, line) = line_around(text, at)?;
     if (start, line) != (task.box_line.0, task.box_line.1.as_str()) {
         return None;
     }
     let (before, after) = (text.get(..at)?, text.get(at + 1..)?);
-    Some(format!("{before}x{after}"))
+    Some(format!("{before}{mark}{after}"))
 }
 
 /// Removes every task whose id was used before, and reports it as a problem.

@@ -43,6 +43,7 @@ Split a spec into tasks:
   tasks        List the tasks of your spec, and who works on which
   claim        Claim a task
   complete     Mark your task as done
+  reopen       Take a completion back, so that the task is open again
   unclaim      Give a task back
   handoff      Pass your task to another agent
   delegate     Pass work to another agent, or see who could take it

@@ -153,6 +153,7 @@ fn the_keys_of_objects_are_on_the_page_and_nothing_else() {
         by: "Alice".to_string(),
         at: stamp.timestamp(),
         notes: None,
+        evidence: None,
     };
     let mut told = super::messages::json(&message, "160007");
     let program = crate::domain::AgentName::of_program();

@@ -12,6 +12,7 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::AlreadyJoined
         | CommandErrorKind::Blocked
         | CommandErrorKind::NotClaimed
+        | CommandErrorKind::NotCompleted
         | CommandErrorKind::NothingReady
         | CommandErrorKind::NotYours
         | CommandErrorKind::UnknownTask

@@ -1,7 +1,7 @@
 //! Rewrites hints for models that may have no shell: names the tool instead of the command.
 
 /// Command, the tool that does the same, and the tool's action unless that is its default.
-const TOOLS: [(&str, &str, Option<&str>); 27] = [
+const TOOLS: [(&str, &str, Option<&str>); 28] = [
     ("agents", "agents", None),
     ("whoami", "agents", None),
     ("join", "agents", Some("join")),
@@ -22,6 +22,7 @@ const TOOLS: [(&str, &str, Option<&str>); 27] = [
     ("tasks", "task", None),
     ("unclaim", "task", Some("unclaim")),
     ("complete", "task", Some("complete")),
+    ("reopen", "task", Some("reopen")),
     ("feed", "feed", None),
     ("know", "know", None),
     ("learn", "learn", None),

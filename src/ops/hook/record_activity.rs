@@ -10,12 +10,12 @@
 
 use std::path::Path;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::activity::{GitCommit, NotableRuns, TestRun, activity};
 use crate::domain::hook::{ToolOutcome, ToolUse};
 use crate::domain::shell::ProgramRun;
-use crate::domain::{ActivityChange, ActivityDelta, Agent, EventKind};
+use crate::domain::{ActivityChange, ActivityDelta, Agent, EventKind, SeenTest, SeenWork};
 use crate::ops::agents::identity;
 use crate::ops::agents::publish_activity::refresh;
 use crate::ops::agents::stuck;
@@ -67,6 +67,7 @@ impl HookRun<'_> {
             activity: self.activity(tool, &runs),
             last_tool_call: files.last().map(|file| format!("edit: {file}")),
             files,
+            seen: SeenWork::default(),
         };
         if delta.files.is_empty() && notable == NotableRuns::default() {
             self.count(me, delta)?;
@@ -76,6 +77,7 @@ impl HookRun<'_> {
         match self.mesh.activity().lock(&me.name)? {
             Some(mut account) => {
                 let now = clock::now();
+                delta.seen = seen(&notable, tool, &delta.files, now);
                 let told: Vec<String> = delta
                     .files
                     .iter()
@@ -207,4 +209,16 @@ impl HookRun<'_> {
         self.op.feed(EventKind::Commit, &me.name, None, Some(&subject));
         Some(format!("commit: {subject}"))
     }
+}
+
+/// What the tool call says about tasks: that something was edited, and that tests passed or failed.
+fn seen(notable: &NotableRuns, tool: &ToolUse, edited: &[String], now: Timestamp) -> SeenWork {
+    // When it began, if that is known: what is edited while it runs may not have been tested.
+    let ran_for = tool.duration_ms.and_then(|ms| i64::try_from(ms).ok()).map(SignedDuration::from_millis);
+    let began = ran_for.and_then(|ran_for| now.checked_sub(ran_for).ok()).unwrap_or(now);
+    let test = notable.test.as_ref().and_then(|test| {
+        let has_passed = test.has_passed(tool.outcome)?;
+        Some(SeenTest { command: test.shown.clone(), has_passed, at: began })
+    });
+    SeenWork { test, edited_at: (!edited.is_empty()).then_some(now) }
 }

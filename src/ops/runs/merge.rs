@@ -226,7 +226,7 @@ fn test_merged(
     let end = commands.run(&|| false)?;
     scratch.remove()?;
     match end {
-        CommandsEnd::Done | CommandsEnd::Stopped => Ok(()),
+        CommandsEnd::Done { .. } | CommandsEnd::Stopped => Ok(()),
         CommandsEnd::Failed { how, tail, .. } => {
             let text = format!("`{command}` ended with {how} in the merged tree: nothing was written");
             let error = CommandError::new(CommandErrorKind::NotVerified, text).fact("output", tail.clone());

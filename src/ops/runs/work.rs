@@ -162,9 +162,9 @@ impl<'a> RunWork<'a> {
         let setup = if is_ready { &[][..] } else { &order.setup };
         let end = self.run_commands((run, run.slot), setup, "setup", SETUP_LIMIT, is_unwanted)?;
         let failed = match end {
-            CommandsEnd::Done => None,
+            CommandsEnd::Done { .. } => None,
             CommandsEnd::Stopped => Some("setup: it was stopped".to_string()),
-            CommandsEnd::Failed { command, how, tail } => {
+            CommandsEnd::Failed { command, how, tail, .. } => {
                 Some(format!("setup: `{command}` ended with {how}{}", said(&tail)))
             }
         };
@@ -184,7 +184,7 @@ impl<'a> RunWork<'a> {
         is_unwanted: &dyn Fn() -> bool,
     ) -> Result<CommandsEnd, CommandError> {
         if commands.is_empty() {
-            return Ok(CommandsEnd::Done);
+            return Ok(CommandsEnd::Done { tail: String::new() });
         }
         let mesh = self.op.location.to_string();
         let env = worker_call::setup_environment(&run.id, slot, &mesh, &self.record.project);
@@ -292,8 +292,8 @@ impl<'a> RunWork<'a> {
     fn tear_down(&self, run: &Run, teardown: &[String], slot: Option<u32>) {
         let end = self.run_commands((run, slot), teardown, "teardown", TEARDOWN_LIMIT, &|| false);
         let why = match end {
-            Ok(CommandsEnd::Done | CommandsEnd::Stopped) => return,
-            Ok(CommandsEnd::Failed { command, how, tail }) => {
+            Ok(CommandsEnd::Done { .. } | CommandsEnd::Stopped) => return,
+            Ok(CommandsEnd::Failed { command, how, tail, .. }) => {
                 format!("`{command}` ended with {how}{}", said(&tail))
             }
             Err(error) => error.message,

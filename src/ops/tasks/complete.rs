@@ -1,29 +1,26 @@
-//! `msg complete`: finishes a task.
-//!
-//! `--tick` checks the task's box: the new text is written to a private file first, and `mesh.lock` is held only while
-//! the spec is compared and replaced. `tasks::ticking` checks that no box is lost.
+//! `msg complete`: finishes a task, and records what proves it: what the caller says, the run of its `verify:` commands
+//! (`verify`), and what hooks saw.
 
-use std::path::Path;
+use jiff::Timestamp;
 
-use crate::domain::spec::tick;
-use crate::domain::{Agent, EventKind, Notice, PeerText, Presence, quote_code};
+use crate::domain::{Agent, EventKind, Notice, PeerText, Presence, SeenWork, TaskEvidence};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::reservations::waiting;
 use crate::ops::runner::carry_out;
-use crate::store::{Completion, Mesh};
-use crate::sys::{clock, files, process};
+use crate::store::{Claim, Completion, Mesh};
+use crate::sys::git::WorkTree;
+use crate::sys::{clock, process};
 
+use super::checkbox::{BoxMark, mark_box};
 use super::fencing::FencingToken;
 use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
-use super::task_args::{check_id, check_notes, task_of};
+use super::task_args::{check_evidence, check_id, check_notes, task_of};
 use super::task_board::ParsedSpec;
+use super::verify::{PassedVerify, TypedTask, verify};
 
-/// How often ticking a box is tried while others write the spec.
-const TRIES: usize = 20;
-
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CompleteRequest {
     /// `None`: the task that the caller has.
     pub task: Option<String>,
@@ -31,6 +28,10 @@ pub struct CompleteRequest {
     pub notes: Option<String>,
     /// Also tick its box in the spec.
     pub ticks: bool,
+    /// What proves it, in the caller's words.
+    pub evidence: Option<String>,
+    /// Run the commands of its `verify:` lines first, and complete it only if they succeed.
+    pub verifies: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -46,8 +47,17 @@ pub struct CompleteOutcome {
 pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, CommandError> {
     request.task.as_deref().map_or(Ok(()), check_id)?;
     check_notes(request.notes.as_deref())?;
+    check_evidence(request.evidence.as_deref())?;
     let (mesh, caller) = identity::own_caller(op)?;
     let token = FencingToken::of_caller(&mesh)?;
+    let passed = match request.verifies {
+        true => {
+            let typed = TypedTask { task: request.task.as_deref(), spec: request.spec.as_deref() };
+            verify(op, &mesh, &caller, typed, &token)?
+        }
+        false => None,
+    };
+    let gathered = GatheredEvidence::of(op, &mesh, &caller, request, passed);
     // Without an id it is the caller's own task, which is looked up again under the locks.
     let own = || mesh.tasks().claims().ok()?.of(&caller).into_iter().next().map(|claim| claim.task);
     let (early, spellings) = match request.task.clone().or_else(own) {
@@ -66,7 +76,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
     if let Some(completion) = tasks.own_completion(&board, &task) {
         drop(tasks);
         drop(locked);
-        let ticked = request.ticks && tick_box(op, &mesh, &parsed_spec, &task);
+        let ticked = request.ticks && mark_box(op, &mesh, &parsed_spec, &task, BoxMark::Ticked);
         return Ok(CompleteOutcome {
             completion,
             unblocked: Vec::new(),
@@ -83,6 +93,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
         by: tasks.me.name.to_string(),
         at: tasks.now,
         notes: request.notes.clone(),
+        evidence: gathered.evidence(&claim, tasks.now),
     };
     tasks.stage_completion(&completion)?;
     tasks.change.decided();
@@ -103,8 +114,50 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
     drop(locked);
     // Ticking may take a while, and others wait to hear of it.
     carry_out(op);
-    let ticked = request.ticks && tick_box(op, &mesh, &parsed_spec, &task);
+    let ticked = request.ticks && mark_box(op, &mesh, &parsed_spec, &task, BoxMark::Ticked);
     Ok(CompleteOutcome { completion, unblocked, is_ticked: ticked, was_complete: false })
+}
+
+/// What proves that the task is done, gathered before the locks are taken.
+struct GatheredEvidence {
+    text: Option<String>,
+    passed: Option<PassedVerify>,
+    commit: Option<String>,
+    seen: SeenWork,
+}
+
+impl GatheredEvidence {
+    fn of(
+        op: &Op,
+        mesh: &Mesh,
+        caller: &Agent,
+        request: &CompleteRequest,
+        passed: Option<PassedVerify>,
+    ) -> Self {
+        let seen = mesh.activity().seen(&caller.name).unwrap_or_else(|error| {
+            op.warn(format!("what your hooks saw can't be read: {error}"));
+            SeenWork::default()
+        });
+        let text = request.evidence.clone();
+        let is_wanted = text.is_some() || seen.test.is_some();
+        let head = || WorkTree::containing(&op.cwd)?.head_commit();
+        let commit = match &passed {
+            Some(passed) => passed.commit.clone(),
+            None => is_wanted.then(head).flatten(),
+        };
+        Self { text, passed, commit, seen }
+    }
+
+    /// What is recorded. `None`: there is nothing but the word of whoever completed it.
+    fn evidence(self, claim: &Claim, now: Timestamp) -> Option<TaskEvidence> {
+        let Self { text, passed, commit, seen } = self;
+        // What happened before has proven another task.
+        let seen = seen.since(claim.claimed_at);
+        let at = passed.as_ref().map_or(now, |passed| passed.at);
+        let verified = passed.map(|passed| passed.verify);
+        let is_known = text.is_some() || verified.is_some() || seen.test.is_some();
+        is_known.then_some(TaskEvidence { text, verified, commit, at, seen })
+    }
 }
 
 /// The notice that a task is ready, for each idle agent with the same spec and no task.
@@ -135,57 +188,4 @@ fn ready_notices(
     let live = tasks.census.records.iter().filter(|record| record.is_live());
     let idle = live.map(|record| &record.agent).filter(can_take_it);
     idle.map(|agent| (agent.clone(), notice.clone())).collect()
-}
-
-/// Ticks the box in the present text of the spec. The task is done in any case: an error is only a warning.
-fn tick_box(op: &Op, mesh: &Mesh, parsed_spec: &ParsedSpec, id: &str) -> bool {
-    let (Some(file), Some(_)) = (&parsed_spec.place.file, parsed_spec.task(id)) else { return false };
-    for _ in 0..TRIES {
-        match try_to_tick(mesh, parsed_spec, file, id) {
-            Ok(Tick::Done) => return true,
-            Ok(Tick::NoBox) => {
-                op.warn(format!("{} has no box to tick", quote_code(id)));
-                return false;
-            }
-            Ok(Tick::Changed) => {}
-            Err(error) => {
-                op.warn(format!("the box of {} is not ticked: {error}", quote_code(id)));
-                return false;
-            }
-        }
-    }
-    op.warn(format!("the spec keeps changing: the box of {} is not ticked", quote_code(id)));
-    false
-}
-
-enum Tick {
-    Done,
-    NoBox,
-    /// Somebody wrote the spec meanwhile.
-    Changed,
-}
-
-/// The new content is on the disk before the lock is taken; under the lock the spec is compared with what it was, and
-/// replaced. So two processes that tick at once do not undo each other's change.
-fn try_to_tick(mesh: &Mesh, parsed_spec: &ParsedSpec, file: &Path, id: &str) -> Result<Tick, CommandError> {
-    let now = ParsedSpec::read(parsed_spec.place.clone())?;
-    let Some(task) = now.task(id) else { return Ok(Tick::NoBox) };
-    if task.is_done {
-        return Ok(Tick::Done);
-    }
-    let Some(ticked) = tick(&now.text, task) else { return Ok(Tick::NoBox) };
-    let mut locked = None;
-    let is_same = || match mesh.lock() {
-        Ok(held) => {
-            locked = Some(Ok(held));
-            Ok(now.place.text().ok().as_ref() == Some(&now.text))
-        }
-        Err(error) => {
-            locked = Some(Err(error));
-            Ok(false)
-        }
-    };
-    let written = files::write_through_if(file, ticked.as_bytes(), is_same)?;
-    locked.transpose()?;
-    Ok(if written { Tick::Done } else { Tick::Changed })
 }

@@ -6,6 +6,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::store::{Census, ClaimNumbers, Claims, Completions, Mesh};
 
+use super::proof::LaterWork;
 use super::spec_key::Spellings;
 use super::spec_ref::SpecRef;
 use super::stale_claims::is_stale;
@@ -49,13 +50,19 @@ pub fn tasks(op: &Op, named: Option<&str>) -> Result<TaskList, CommandError> {
     {
         op.warn(format!("cannot tell who is stuck: {error}"));
     }
-    let records =
-        TaskRecordsRead { claims: &claims, completions: &completions, numbers: &numbers, census: &census };
+    let records = TaskRecordsRead {
+        mesh: mesh.as_deref(),
+        claims: &claims,
+        completions: &completions,
+        numbers: &numbers,
+        census: &census,
+    };
     look(place, &records, me)
 }
 
 /// What is on disk about tasks, read once for several specs.
 struct TaskRecordsRead<'a> {
+    mesh: Option<&'a Mesh>,
     claims: &'a Claims,
     completions: &'a Completions,
     numbers: &'a ClaimNumbers,
@@ -77,7 +84,8 @@ pub(in crate::ops) fn boards(
     most: usize,
 ) -> Result<Vec<ActiveSpec>, CommandError> {
     let (claims, completions, numbers) = read_records(Some(mesh))?;
-    let records = TaskRecordsRead { claims: &claims, completions: &completions, numbers: &numbers, census };
+    let (claims, completions, numbers) = (&claims, &completions, &numbers);
+    let records = TaskRecordsRead { mesh: Some(mesh), claims, completions, numbers, census };
     let mut specs: Vec<String> =
         census.records.iter().filter_map(|record| record.agent.spec.clone()).collect();
     specs.extend(claims.iter().filter(|claim| !is_stale(claim, census)).map(|claim| claim.spec));
@@ -99,10 +107,15 @@ fn look(place: SpecRef, records: &TaskRecordsRead<'_>, me: Option<Agent>) -> Res
     let spellings = Spellings::default();
     let board = TaskBoard::new(&parsed_spec, records.claims, records.completions, records.census, &spellings);
     let mut tasks = board.views();
-    for task in tasks.iter_mut().filter(|task| task.state == TaskState::Open) {
+    for task in &mut tasks {
         let place = TaskRef { spec: parsed_spec.place.key.clone(), id: task.id.clone() };
-        let note = records.numbers.get(&place).and_then(|last| last.note.as_ref());
-        task.came_back = note.map(|note| note.text.clone());
+        task.reopened = records.numbers.reopenings(&place, task.completion.as_ref());
+        let last = records.numbers.get(&place).filter(|_| task.state == TaskState::Open);
+        task.came_back = last.and_then(|last| last.note.as_ref()).map(|note| note.text.clone());
+    }
+    if let Some(mesh) = records.mesh {
+        let TaskRecordsRead { claims, completions, census, .. } = *records;
+        LaterWork { mesh, census, claims, completions }.judge(&mut tasks)?;
     }
     Ok(TaskList {
         spec: parsed_spec.place.file.as_ref().map(|file| file.to_string_lossy().into_owned()),

@@ -8,7 +8,11 @@
 //! with a task are written before the claim, and bind only while their holder has that claim (`Registry::census` leaves
 //! out the others). So one write decides about a task and its paths, and handing a task over moves both at once. What
 //! comes after it only tidies up.
+//!
+//! A completion is taken back (`reopen`) by the write that removes it from `completions.json`. The history of the task is
+//! written before; it does not count while the completion is there.
 
+mod checkbox;
 mod claim;
 pub(super) mod claim_upkeep;
 mod complete;
@@ -17,6 +21,8 @@ mod fencing;
 mod handoff;
 mod list;
 mod locked_tasks;
+mod proof;
+mod reopen;
 mod run_task;
 mod spec;
 mod spec_key;
@@ -25,6 +31,8 @@ mod stale_claims;
 mod task_args;
 mod task_board;
 mod unclaim;
+mod verify;
+mod verify_trust;
 
 pub use claim::{ClaimOutcome, ClaimRequest, TaskChoice, claim};
 pub use complete::{CompleteOutcome, CompleteRequest, complete};
@@ -32,9 +40,11 @@ pub use complete_with_lessons::{LessonOutcome, TaskLessons, complete_with_lesson
 pub use fencing::GivenAwayTask;
 pub use handoff::{HandoffNotes, HandoffOutcome, handoff};
 pub use list::{ActiveSpec, TaskList, tasks};
+pub use reopen::{ReopenOutcome, reopen};
 pub use spec::{SpecInUse, spec};
 pub use task_board::{SpecProgress, TaskState, TaskView};
 pub use unclaim::unclaim;
+pub use verify_trust::{UntrustedVerify, VerifyTrust, revoke_verify_trust, trust_verify, verify_trust};
 
 pub(super) use list::boards;
 pub(super) use run_task::{RunTask, claim_for_run, look_for_run, release_after_run, withdraw_claim};

@@ -1,4 +1,4 @@
-//! Validates task ids and notes, and releases the paths that were reserved with a task.
+//! Validates task ids, notes and evidence, and releases the paths that were reserved with a task.
 
 use crate::domain::{Agent, Reservation, TaskRef};
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -32,6 +32,20 @@ pub(super) fn check_notes(notes: Option<&str>) -> Result<(), CommandError> {
         Some(length) if length > MAX_NOTES => {
             let text = format!("the notes have {length} bytes; {MAX_NOTES} is the most");
             Err(CommandError::new(CommandErrorKind::TooLarge, text).hint("put them into a file, and name it"))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn check_evidence(evidence: Option<&str>) -> Result<(), CommandError> {
+    match evidence {
+        Some(text) if text.trim().is_empty() => {
+            let error = CommandError::new(CommandErrorKind::InvalidValue, "the evidence is empty");
+            Err(error.hint("say what proves that it is done, or leave `--evidence` out"))
+        }
+        Some(text) if text.len() > MAX_NOTES => {
+            let text = format!("the evidence has {} bytes; {MAX_NOTES} is the most", text.len());
+            Err(CommandError::new(CommandErrorKind::TooLarge, text).hint("put it into a file, and name it"))
         }
         _ => Ok(()),
     }

@@ -6,10 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::rc::Rc;
 
+use crate::domain::TaskProof;
 use crate::domain::settings::DependencyPolicy;
 use crate::domain::spec::{self, Spec, Task};
 use crate::ops::error::CommandError;
-use crate::store::{Census, Claim, Claims, Completion, Completions, SpecCompletions};
+use crate::store::{Census, Claim, Claims, Completion, Completions, Reopening, SpecCompletions};
 use crate::sys::files;
 
 use super::spec_key::Spellings;
@@ -50,6 +51,10 @@ pub struct TaskView {
     pub line: Option<usize>,
     /// Why the last run that had it ended without completing it, while nobody has it.
     pub came_back: Option<String>,
+    /// How well it is proven that it is done; `None`: it is not done.
+    pub proof: Option<TaskProof>,
+    /// Completions of it that were taken back, oldest first.
+    pub reopened: Vec<Reopening>,
 }
 
 /// The progress of a spec: how many tasks are in each state.
@@ -183,6 +188,11 @@ impl<'t> TaskBoard<'t> {
         self.finished.iter().find_map(|finished| self.completions.find(finished, id))
     }
 
+    /// Its completions under all spellings of the spec.
+    pub(super) fn all_completions(&self, id: &str) -> Vec<Completion> {
+        self.finished.iter().filter_map(|finished| self.completions.find(finished, id)).collect()
+    }
+
     /// Whether somebody completed it.
     pub(super) fn is_finished(&self, id: &str) -> bool {
         self.finished.iter().any(|finished| finished.has(id))
@@ -212,7 +222,7 @@ impl<'t> TaskBoard<'t> {
         tasks.map(|task| task.id.clone()).collect()
     }
 
-    fn state(&self, task: &Task) -> TaskState {
+    pub(super) fn state(&self, task: &Task) -> TaskState {
         if self.is_done(&task.id) {
             return TaskState::Done;
         }
@@ -262,6 +272,8 @@ impl<'t> TaskBoard<'t> {
             depends_on: Vec::new(),
             line: None,
             came_back: None,
+            proof: None,
+            reopened: Vec::new(),
         }));
         views
     }
@@ -276,6 +288,8 @@ impl<'t> TaskBoard<'t> {
             depends_on: task.depends_on.clone(),
             line: Some(task.line),
             came_back: None,
+            proof: None,
+            reopened: Vec::new(),
         }
     }
 }

@@ -5,7 +5,10 @@
 //! {"now":"editing src/a.rs"}
 //! {"calls":1,"files":["src/a.rs"],"last":"edit: src/a.rs","told":{"src/a.rs":1794700676113}}
 //! {"rests":true}
+//! {"calls":1,"last":"test: passed","test":{"at":1794700676113,"passed":true,"command":"cargo test"}}
 //! ```
+//!
+//! `edited` and `test` are the times of the last edit and of the last test run whose outcome is known.
 //!
 //! Every hook is a separate process, and several hooks of one agent run at once. Each appends a line; a hook that finds
 //! the file longer than `LONG` replaces its lines by their sum. So no count is lost, and the registration needs
@@ -17,7 +20,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{ActivityChange, ActivityCounts, ActivityDelta, Agent, AgentName};
+use crate::domain::{ActivityChange, ActivityCounts, ActivityDelta, Agent, AgentName, SeenTest, SeenWork};
 use crate::store::error::StoreError;
 use crate::store::handles::ActivityLogs;
 use crate::store::lock_order::{LockOrderGuard, LockRank};
@@ -57,6 +60,38 @@ struct Line {
     /// The last commit that was reported to the feed.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
+    /// The time of the last edit, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edited: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<TestLine>,
+}
+
+/// The last test run whose outcome is known.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct TestLine {
+    at: i64,
+    passed: bool,
+    command: String,
+}
+
+/// What a line says about edits and tests. A time that is none counts as not seen.
+fn seen(edited: Option<i64>, test: Option<TestLine>) -> SeenWork {
+    let time = |at: i64| Timestamp::from_millisecond(at).ok();
+    let test = test.and_then(|TestLine { at, passed, command }| {
+        Some(SeenTest { command, has_passed: passed, at: time(at)? })
+    });
+    SeenWork { test, edited_at: edited.and_then(time) }
+}
+
+/// The same, as a line says it.
+fn seen_keys(seen: SeenWork) -> (Option<i64>, Option<TestLine>) {
+    let test = seen.test.map(|SeenTest { command, has_passed, at }| TestLine {
+        at: at.as_millisecond(),
+        passed: has_passed,
+        command,
+    });
+    (seen.edited_at.map(Timestamp::as_millisecond), test)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -70,6 +105,7 @@ struct Sum {
     counts: ActivityCounts,
     told: BTreeMap<String, i64>,
     commit: Option<String>,
+    seen: SeenWork,
 }
 
 impl Sum {
@@ -78,7 +114,9 @@ impl Sum {
         let mut sum = Self::default();
         let lines = content.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         for line in lines.filter_map(|line| serde_json::from_slice::<Line>(line).ok()) {
-            let Line { calls, tokens, files, now, rests, last, told, commit } = line;
+            let Line { calls, tokens, files, now, rests, last, told, commit, edited, test } = line;
+            let seen = seen(edited, test);
+            sum.seen.add(seen.clone());
             let activity = match (now, rests) {
                 (Some(now), _) => ActivityChange::Set(now),
                 (None, true) => ActivityChange::Clear,
@@ -90,6 +128,7 @@ impl Sum {
                 files,
                 activity,
                 last_tool_call: last,
+                seen,
             });
             sum.told.extend(told);
             sum.commit = commit.or(sum.commit);
@@ -106,6 +145,7 @@ impl Sum {
         });
         told.sort_by_key(|(_, at)| std::cmp::Reverse(*at));
         told.truncate(MOST_TOLD);
+        let (edited, test) = seen_keys(self.seen);
         Line {
             calls: tool_calls,
             tokens,
@@ -115,19 +155,32 @@ impl Sum {
             last: last_tool_call,
             told: told.into_iter().collect(),
             commit: self.commit,
+            edited,
+            test,
         }
     }
 }
 
 impl From<ActivityDelta> for Line {
     fn from(delta: ActivityDelta) -> Self {
-        let ActivityDelta { tool_calls, tokens, files, activity, last_tool_call } = delta;
+        let ActivityDelta { tool_calls, tokens, files, activity, last_tool_call, seen } = delta;
         let (now, rests) = match activity {
             ActivityChange::Unchanged => (None, false),
             ActivityChange::Set(now) => (Some(now), false),
             ActivityChange::Clear => (None, true),
         };
-        Self { calls: tool_calls, tokens, files, now, rests, last: last_tool_call, ..Self::default() }
+        let (edited, test) = seen_keys(seen);
+        Self {
+            calls: tool_calls,
+            tokens,
+            files,
+            now,
+            rests,
+            last: last_tool_call,
+            edited,
+            test,
+            ..Self::default()
+        }
     }
 }
 
@@ -198,6 +251,11 @@ impl<'m> ActivityLogs<'m> {
             return Ok(agent.counts.clone());
         }
         Ok(Sum::of(&files::read_note(&path)?.unwrap_or_default()).counts)
+    }
+
+    /// The last test run and the last edit that the agent's hooks reported.
+    pub fn seen(self, name: &AgentName) -> Result<SeenWork, StoreError> {
+        Ok(Sum::of(&files::read_note(&self.mesh.layout.presence(name))?.unwrap_or_default()).seen)
     }
 
     fn locked_file(self, name: &AgentName) -> Result<Option<LockedLineFile>, StoreError> {
@@ -303,10 +361,13 @@ mod tests {
                     ActivityChange::Set(format!("editing {number}"))
                 },
                 last_tool_call: (number % 3 == 0).then(|| format!("edit: {number}")),
+                seen: SeenWork { test: None, edited_at: Timestamp::from_millisecond(number).ok() },
             };
             expected.add(delta.clone());
             assert!(mesh.activity().append(&name, delta).unwrap());
             assert_eq!(sum(&mesh, &name).counts, expected);
+            let seen = mesh.activity().seen(&name).unwrap();
+            assert_eq!(seen.edited_at, Timestamp::from_millisecond(number).ok());
         }
         let length = files::metadata(&mesh.layout.presence(&name)).unwrap().unwrap().len();
         assert!(length <= LONG + 1024, "{length}");

@@ -1,4 +1,5 @@
-//! `claim-numbers.json`: how often each task was claimed, for which run it was claimed last, and why it came back.
+//! `claim-numbers.json`: how often each task was claimed, for which run it was claimed last, and why it came back: why a
+//! run gave it back, and who reopened it.
 //!
 //! The number grows with each claim and never goes back, so whoever has an older one has lost the task since, whatever
 //! name, session or process it has now.
@@ -12,8 +13,13 @@ use crate::domain::TaskRef;
 use crate::store::error::StoreError;
 use crate::store::handles::TaskRecords;
 use crate::store::mesh::Mesh;
+use crate::store::tasks::completions::Completion;
+use crate::store::wire::evidence::EvidenceKeys;
 use crate::store::wire::{pretty, time};
 use crate::sys::{clock, files};
+
+/// How many reopenings of one task are kept: the newest.
+const MOST_REOPENINGS: usize = 10;
 
 /// The numbers of all tasks that were ever claimed.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -40,6 +46,71 @@ pub struct ClaimNumber {
     /// Why the last run that had it ended without completing it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<TaskNote>,
+    /// Oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reopened: Vec<ReopeningKeys>,
+}
+
+/// A completion that was taken back: by whom, when and why.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Reopening {
+    pub by: String,
+    pub at: Timestamp,
+    pub reason: String,
+    /// What was taken back.
+    pub completion: Completion,
+}
+
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReopeningKeys {
+    by: String,
+    #[serde(with = "time")]
+    at: Timestamp,
+    reason: String,
+    /// The key of the spec in the completions, which may be another spelling.
+    spec: String,
+    completed_by: String,
+    #[serde(with = "time")]
+    completed_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    notes: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    evidence: Option<EvidenceKeys>,
+}
+
+impl ReopeningKeys {
+    fn of(reopening: &Reopening) -> Self {
+        let Reopening { by, at, reason, completion } = reopening.clone();
+        Self {
+            by,
+            at,
+            reason,
+            spec: completion.spec,
+            completed_by: completion.by,
+            completed_at: completion.at,
+            notes: completion.notes,
+            evidence: completion.evidence.as_ref().map(EvidenceKeys::from),
+        }
+    }
+
+    fn reopening(&self, task: &str) -> Reopening {
+        let Self { by, at, reason, spec, completed_by, completed_at, notes, evidence } = self.clone();
+        let completion = Completion {
+            spec,
+            task: task.to_string(),
+            by: completed_by,
+            at: completed_at,
+            notes,
+            evidence: evidence.map(Into::into),
+        };
+        Reopening { by, at, reason, completion }
+    }
+
+    /// Whether both took back the same completion.
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.completed_by, self.completed_at) == (&other.completed_by, other.completed_at)
+    }
 }
 
 /// Why a task came back.
@@ -90,6 +161,26 @@ impl ClaimNumbers {
     /// Notes why the task came back.
     pub fn note(&mut self, task: &TaskRef, note: TaskNote) {
         self.entry(task).note = Some(note);
+    }
+
+    /// Notes that a completion of the task is taken back. One that was noted before, by a process that was killed before it
+    /// took the completion back, is replaced.
+    pub fn reopen(&mut self, task: &TaskRef, reopening: &Reopening) {
+        let keys = ReopeningKeys::of(reopening);
+        let reopened = &mut self.entry(task).reopened;
+        reopened.retain(|known| !known.is_same(&keys));
+        reopened.push(keys);
+        reopened.drain(..reopened.len().saturating_sub(MOST_REOPENINGS));
+    }
+
+    /// What was taken back, oldest first. One that was only begun, so that its completion still counts, is left out.
+    pub fn reopenings(&self, task: &TaskRef, completion: Option<&Completion>) -> Vec<Reopening> {
+        let all = self.get(task).into_iter().flat_map(|last| &last.reopened);
+        let is_made = |known: &Reopening| {
+            let begun = &known.completion;
+            completion.is_none_or(|now| (&now.by, now.at) != (&begun.by, begun.at))
+        };
+        all.map(|keys| keys.reopening(&task.id)).filter(is_made).collect()
     }
 
     fn entry(&mut self, task: &TaskRef) -> &mut ClaimNumber {
@@ -160,5 +251,36 @@ mod tests {
             assert_eq!(run_of(&numbers), before);
         }
         assert_eq!(numbers.next(&task, None), 7);
+    }
+
+    #[test]
+    fn what_was_reopened_is_kept_and_what_was_only_begun_does_not_count() {
+        let task = TaskRef { spec: "/s.md".to_string(), id: "T-1".to_string() };
+        let at = |second: i64| Timestamp::from_second(1_794_700_000 + second).unwrap();
+        let reopening = |number: i64, reason: &str| Reopening {
+            by: "Bob".to_string(),
+            at: at(number + 1),
+            reason: reason.to_string(),
+            completion: Completion {
+                spec: "/link/s.md".to_string(),
+                task: "T-1".to_string(),
+                by: "Ann".to_string(),
+                at: at(number),
+                notes: Some("done".to_string()),
+                evidence: None,
+            },
+        };
+        let mut numbers = ClaimNumbers::default();
+        let first = reopening(1, "killed");
+        numbers.reopen(&task, &first);
+        assert_eq!(numbers.reopenings(&task, Some(&first.completion)), []);
+        numbers.reopen(&task, &reopening(1, "again"));
+        let again: ClaimNumbers = serde_json::from_slice(&numbers.bytes()).unwrap();
+        assert_eq!(again.reopenings(&task, None), [reopening(1, "again")]);
+        for number in 2..40 {
+            numbers.reopen(&task, &reopening(number, "more"));
+        }
+        let kept = numbers.reopenings(&task, None);
+        assert_eq!((kept.len(), kept[9].completion.at), (MOST_REOPENINGS, at(39)));
     }
 }

@@ -3,7 +3,8 @@
 //! The file only grows, and most entries are never read again. So each entry is kept as JSON text, with any keys that
 //! other programs wrote: parsing checks every entry, and its values are extracted only when they are needed.
 //!
-//! A new entry is added after those of its spec; the others are written back as they were.
+//! A new entry is added after those of its spec; the others are written back as they were. Evidence that can't be
+//! understood counts as none: that the task is finished matters more than how that was proven.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +16,9 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::domain::TaskEvidence;
 use crate::store::error::ParseError;
+use crate::store::wire::evidence::EvidenceKeys;
 use crate::store::wire::surrogates::{self, SurrogateEscapes, readable};
 use crate::store::wire::{pretty, time};
 
@@ -28,6 +31,8 @@ pub struct Completion {
     pub by: String,
     pub at: Timestamp,
     pub notes: Option<String>,
+    /// What was recorded to prove it.
+    pub evidence: Option<TaskEvidence>,
 }
 
 /// A `completions.json` that was read in full and has the right shape.
@@ -120,15 +125,25 @@ impl Completions {
 
     /// Adds a completion. The first one of a task stays.
     pub fn add(&mut self, completion: &Completion) {
-        let Completion { spec, task, by, at, notes } = completion;
+        let Completion { spec, task, by, at, notes, evidence } = completion;
         let mut entry = Map::new();
         entry.insert("completedBy".to_string(), Value::from(by.as_str()));
         entry.insert("completedAt".to_string(), Value::from(time::iso(*at)));
         entry.extend(notes.as_ref().map(|notes| ("notes".to_string(), Value::from(notes.as_str()))));
+        let evidence =
+            evidence.as_ref().and_then(|known| serde_json::to_value(EvidenceKeys::from(known)).ok());
+        entry.extend(evidence.map(|evidence| ("evidence".to_string(), evidence)));
         // Indented for two levels of nesting.
         let text = serde_json::to_string_pretty(&entry).unwrap_or_default().replace('\n', "\n    ");
         let Ok(entry) = RawValue::from_string(text) else { return };
         self.tasks_of(spec).push(task.clone(), entry);
+    }
+
+    /// Takes the completion of a task back.
+    pub fn remove(&mut self, completion: &Completion) {
+        for finished in self.specs.iter_mut().filter(|finished| finished.spec == completion.spec) {
+            finished.tasks.retain(|task| readable(task) != completion.task);
+        }
     }
 
     /// The finished tasks of a spec, which is added if it is not there.
@@ -154,6 +169,7 @@ struct Entry {
     completed_by: String,
     completed_at: String,
     notes: Option<String>,
+    evidence: Option<Box<RawValue>>,
 }
 
 impl Entry {
@@ -172,7 +188,12 @@ fn completion(spec: &str, task: &str, entry: &RawValue) -> Option<Completion> {
         // An invalid time counts as long ago: that the task is finished matters more than when.
         at: entry.completed_at.parse().unwrap_or(Timestamp::UNIX_EPOCH),
         notes: entry.notes.as_deref().map(readable),
+        evidence: entry.evidence.as_deref().and_then(understood),
     })
+}
+
+fn understood(evidence: &RawValue) -> Option<TaskEvidence> {
+    surrogates::from_slice::<EvidenceKeys>(evidence.get().as_bytes()).ok().map(TaskEvidence::from)
 }
 
 /// A JSON object with its members in order. A repeated key is an error, because it is not clear which value counts.
@@ -201,6 +222,12 @@ impl<T> Members<T> {
         self.places.insert(key.clone(), self.list.len());
         self.list.push((key, value));
         true
+    }
+
+    /// Keeps the members with these keys.
+    fn retain(&mut self, is_kept: impl Fn(&str) -> bool) {
+        self.list.retain(|(key, _)| is_kept(key));
+        self.places = self.list.iter().enumerate().map(|(place, (key, _))| (key.clone(), place)).collect();
     }
 }
 
@@ -265,6 +292,7 @@ impl<'de> Deserialize<'de> for Pairs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{SeenTest, SeenWork, VerifyRun};
 
     const PI: &str = include_str!("../../../fixtures/pi-messenger/completions.json");
 
@@ -276,6 +304,7 @@ mod tests {
             by: "SwiftRaven".into(),
             at,
             notes: Some("ok \"x\"".into()),
+            evidence: None,
         }
     }
 
@@ -378,5 +407,57 @@ mod tests {
         completions.add(&Completion { by: "Late".into(), ..completion("/s.md", "T-1") });
         assert_eq!(Completions::parse(&completions.bytes()).unwrap().count(), 1);
         assert_eq!(find(&completions, "/s.md", "T-1").unwrap().by, "SwiftRaven");
+    }
+
+    fn evidence() -> TaskEvidence {
+        let at = "2026-11-15T05:59:00Z".parse().unwrap();
+        let test = Some(SeenTest { command: "cargo test".into(), has_passed: true, at });
+        TaskEvidence {
+            text: Some("see \"CI\"".into()),
+            verified: Some(VerifyRun { command: "make\ntest".into(), exit_code: 0, tail: "ok\n".into() }),
+            commit: Some("0a1b".into()),
+            at,
+            seen: SeenWork { test, edited_at: Some(at) },
+        }
+    }
+
+    #[test]
+    fn evidence_is_read_as_it_was_written_and_what_is_none_costs_nobody_a_completion() {
+        let mut completions = Completions::default();
+        let proven = Completion { evidence: Some(evidence()), ..completion("/s.md", "T-1") };
+        completions.add(&proven);
+        let again = Completions::parse(&completions.bytes()).unwrap();
+        assert_eq!(find(&again, "/s.md", "T-1"), Some(proven));
+        let document: Value = serde_json::from_slice(&again.bytes()).unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&again.bytes()).trim_end(),
+            serde_json::to_string_pretty(&document).unwrap()
+        );
+        for odd in
+            ["null", "1e999", "[]", "{}", r#"{"at": 3}"#, r#"{"at": "2026-11-15T06:00:00Z", "test": 1}"#]
+        {
+            let text =
+                format!(r#"{{"s": {{"T": {{"completedBy": "A", "completedAt": "x", "evidence": {odd}}}}}}}"#);
+            let completions = Completions::parse(text.as_bytes()).unwrap();
+            assert_eq!(find(&completions, "s", "T").unwrap().evidence, None, "{odd}");
+            assert!(String::from_utf8(completions.bytes()).unwrap().contains(odd), "it stays as it was");
+        }
+    }
+
+    #[test]
+    fn a_completion_that_is_taken_back_leaves_the_others() {
+        let mut completions = Completions::parse(PI.as_bytes()).unwrap();
+        let count = completions.count();
+        let new = ["T-1", "T-2", "T-3"].map(|task| completion("/s.md", task));
+        new.iter().for_each(|completion| completions.add(completion));
+        completions.remove(&new[1]);
+        assert_eq!(completions.count(), count + 2);
+        assert_eq!(find(&completions, "/s.md", "T-2"), None);
+        assert_eq!(find(&completions, "/s.md", "T-3"), Some(new[2].clone()));
+        completions.add(&new[1]);
+        assert_eq!(
+            find(&Completions::parse(&completions.bytes()).unwrap(), "/s.md", "T-2"),
+            Some(new[1].clone())
+        );
     }
 }

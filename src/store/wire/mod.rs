@@ -1,6 +1,7 @@
 //! The formats on disk: serialisable counterparts of domain types. Keys are camelCase, as in pi-messenger.
 
 pub mod event;
+pub(super) mod evidence;
 pub(super) mod message;
 pub(super) mod odd_registration;
 pub(super) mod process;

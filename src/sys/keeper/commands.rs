@@ -39,13 +39,11 @@ pub struct KeptCommands<'a> {
 /// How they ended.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum CommandsEnd {
-    Done,
-    /// This one failed; those after it were not run. `how` says how it ended, `tail` is the end of its output.
-    Failed {
-        command: String,
-        how: String,
-        tail: String,
-    },
+    /// All of them succeeded. `tail` is the end of the output of the last one.
+    Done { tail: String },
+    /// This one failed; those after it were not run. `how` says how it ended, `tail` is the end of its output. `code` is
+    /// its exit code, if it ended by itself.
+    Failed { command: String, how: String, code: Option<i32>, tail: String },
     /// They were no longer wanted.
     Stopped,
 }
@@ -53,7 +51,8 @@ pub enum CommandsEnd {
 /// How one command ended.
 enum OneEnd {
     Well,
-    Badly(String),
+    /// How it ended, and its exit code if it ended by itself.
+    Badly(String, Option<i32>),
     Stopped,
 }
 
@@ -70,7 +69,7 @@ impl KeptCommands<'_> {
     pub fn run(&self, is_unwanted: &dyn Fn() -> bool) -> Result<CommandsEnd, FileError> {
         let deadline = Instant::now() + self.limit;
         let mut log = Vec::new();
-        let mut end = CommandsEnd::Done;
+        let mut end = CommandsEnd::Done { tail: String::new() };
         for line in self.commands {
             log.extend_from_slice(format!("$ {line}\n").as_bytes());
             let (how, printed) = self.run_one(line, deadline, is_unwanted)?;
@@ -79,11 +78,15 @@ impl KeptCommands<'_> {
                 log.extend_from_slice(b"\n[cut: there was more output]\n");
             }
             match how {
-                OneEnd::Well => continue,
-                OneEnd::Badly(how) => {
+                OneEnd::Well => {
+                    let tail = String::from_utf8_lossy(&printed.tail).into_owned();
+                    end = CommandsEnd::Done { tail };
+                    continue;
+                }
+                OneEnd::Badly(how, code) => {
                     log.extend_from_slice(format!("[{how}]\n").as_bytes());
                     let tail = String::from_utf8_lossy(&printed.tail).into_owned();
-                    end = CommandsEnd::Failed { command: line.clone(), how, tail };
+                    end = CommandsEnd::Failed { command: line.clone(), how, code, tail };
                 }
                 OneEnd::Stopped => {
                     log.extend_from_slice(b"[stopped]\n");
@@ -136,7 +139,7 @@ impl KeptCommands<'_> {
                 cut_short = if is_unwanted() {
                     Some(OneEnd::Stopped)
                 } else if Instant::now() >= deadline {
-                    Some(OneEnd::Badly(format!("ended after {} s", self.limit.as_secs())))
+                    Some(OneEnd::Badly(format!("ended after {} s", self.limit.as_secs()), None))
                 } else {
                     None
                 };
@@ -151,14 +154,14 @@ impl KeptCommands<'_> {
         let end = match (cut_short, exit) {
             (Some(cut_short), _) => cut_short,
             (None, Some(KeptExit::Code(0))) => OneEnd::Well,
-            (None, Some(KeptExit::Code(code))) => OneEnd::Badly(format!("exit code {code}")),
-            (None, Some(KeptExit::Signal(signal))) => OneEnd::Badly(format!("signal {signal}")),
+            (None, Some(KeptExit::Code(code))) => OneEnd::Badly(format!("exit code {code}"), Some(code)),
+            (None, Some(KeptExit::Signal(signal))) => OneEnd::Badly(format!("signal {signal}"), None),
             (None, None) if has_keeper => {
                 // The keeper says why it could not start it.
                 printed = keeper_said.recv_timeout(REST).unwrap_or_default();
-                OneEnd::Badly("no shell".to_string())
+                OneEnd::Badly("no shell".to_string(), None)
             }
-            (None, None) => OneEnd::Badly("its keeper was killed".to_string()),
+            (None, None) => OneEnd::Badly("its keeper was killed".to_string(), None),
         };
         Ok((end, printed))
     }

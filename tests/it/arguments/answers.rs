@@ -304,9 +304,9 @@ fn the_summary_counts_every_task_that_is_listed() {
     env.ok(&["complete", "--as", "Alice"]);
     assert_snapshot!(env.redact(env.run(&["tasks", "--as", "Alice"])), @"
     [DIR]/work/spec.md  ██████░░░░░░░░░░░░░░  1 of 3 done, 0 claimed, 2 ready, 0 blocked
-    T-1      ready         One
-    T-2      ready         Two
-    cleanup  done   Alice
+    T-1      ready                    One
+    T-2      ready                    Two
+    cleanup  done   Alice, only said
     ");
     // Whether everything is done depends on the spec.
     put(&env.work().join("spec.md"), "- [x] T-1: One\n");

@@ -191,6 +191,35 @@ fn a_completion_is_never_lost() {
     assert!(half_way >= 2, "{half_way}");
 }
 
+/// As [`claimed`], and Alice has completed it and ticked its box.
+fn completed(env: &TestEnvironment) {
+    claimed(env);
+    env.ok(&["complete", "TASK-01", "--notes", "well", "--tick", "--as", "Alice"]);
+}
+
+/// A completion is taken back, or it is not; what was taken back stays readable, once.
+#[test]
+fn reopening() {
+    let command = ["reopen", "TASK-01", "--reason", "no", "--as", "Alice"];
+    scene(completed).sweep_once(&Sweep {
+        command: &command,
+        recovery: &command,
+        codes: &[0, 1],
+        settled: &|env| {
+            assert_eq!(task(env, "TASK-01"), ("open".to_string(), None));
+            let spec = fs::read_to_string(env.work().join("spec.md")).unwrap();
+            assert!(!spec.contains("[x]"), "{spec}");
+            let listing = env.ok(&["tasks", "--spec", "spec.md"]);
+            let row = &listing["tasks"][0];
+            let reopened = row["reopened"].as_array().unwrap();
+            assert_eq!(reopened.len(), 1, "{row}");
+            assert_eq!(reopened[0]["completion"]["notes"], "well");
+            env.ok(&["claim", "TASK-01", "--as", "Bob"]);
+            env.ok(&["unclaim", "--as", "Bob"]);
+        },
+    });
+}
+
 #[test]
 fn giving_back() {
     let command = ["unclaim", "TASK-01", "--as", "Alice"];

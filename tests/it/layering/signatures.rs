@@ -24,7 +24,7 @@ const PREDICATES: [&str; 9] = ["are", "can", "in", "may", "was", "would", "as", 
 const NOUNS: [&str; 3] = ["success", "access", "alias"];
 
 /// Actions that return how they went, as `HashSet::insert` does, and what `true` means.
-const ACTIONS: [(&str, &str); 32] = [
+const ACTIONS: [(&str, &str); 33] = [
     ("ack", "it was not acked before"),
     ("add", "the link can be tracked"),
     ("answer_ping", "there was a ping"),
@@ -35,6 +35,7 @@ const ACTIONS: [(&str, &str); 32] = [
     ("claim_wake", "the caller wakes the session"),
     ("down", "the cursor was not on the last line"),
     ("insert", "the draft has room for it"),
+    ("mark_box", "the box shows it"),
     ("next", "there is another round"),
     ("note_activity", "it was written"),
     ("note_reminder", "the agent was not reminded before"),

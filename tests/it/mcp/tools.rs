@@ -127,6 +127,18 @@ fn task() {
     assert_eq!(client.fails("task", json!({ "action": "claim" })), "usage");
     client.ok("task", json!({ "action": "complete", "id": "TASK-01", "notes": "done", "tick": true }));
     assert!(fs::read_to_string(&spec).unwrap().contains("[x] TASK-01"));
+    let list = client.ok("task", json!({}));
+    assert!(list.text.starts_with("1 of 3 done (1 only said), 0 claimed, "), "{}", list.text);
+    assert_eq!(list.structured["tasks"][0]["proof"], "said");
+    assert_eq!(client.fails("task", json!({ "action": "reopen", "id": "TASK-01" })), "usage");
+    let said = client.ok("task", json!({ "action": "reopen", "id": "TASK-01", "notes": "not yet" }));
+    assert_eq!(said.structured["reopened"]["reason"], "“not yet”");
+    assert_eq!(said.structured["reopened"]["completion"]["notes"], "> done");
+    assert!(fs::read_to_string(&spec).unwrap().contains("[ ] TASK-01"));
+    client.ok("task", json!({ "action": "claim", "id": "TASK-01" }));
+    let said =
+        client.ok("task", json!({ "action": "complete", "id": "TASK-01", "evidence": "seen", "tick": true }));
+    assert_eq!(said.structured["completion"]["evidence"]["text"], "> seen");
     client.ok("task", json!({ "action": "claim", "id": "TASK-03" }));
     client.ok("task", json!({ "action": "unclaim" }));
     assert_eq!(client.fails("task", json!({ "action": "unclaim" })), "not_claimed");

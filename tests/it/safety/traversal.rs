@@ -45,6 +45,7 @@ fn no_argument_leads_out() {
             &["claim", way],
             &["complete", way],
             &["unclaim", way],
+            &["reopen", way, "--reason", way],
             &["handoff", way, "Bob"],
             &["whois", way],
             &["brief", way],

@@ -41,7 +41,7 @@ fn every_task_with_its_state() {
     let row = |id: &str, title: &str, state: &str, line: Value| {
         json!({
             "id": id, "title": title, "state": state, "agent": null, "since": null, "notes": null,
-            "dependsOn": [], "blockedBy": [], "line": line,
+            "dependsOn": [], "blockedBy": [], "line": line, "proof": null, "evidence": null, "reopened": [],
         })
     };
     let with = |mut row: Value, more: Value| {
@@ -51,14 +51,14 @@ fn every_task_with_its_state() {
     let tasks = json!([
         with(
             row("TASK-01", "the form", "done", json!(3)),
-            json!({"agent": "Alice", "since": LATER, "notes": "see src/"}),
+            json!({"agent": "Alice", "since": LATER, "notes": "see src/", "proof": "said"}),
         ),
         with(row("TASK-02", "the session", "claimed", json!(4)), json!({"agent": "Bob", "since": NOON}),),
         with(
             row("TASK-03", "the glue", "blocked", json!(5)),
             json!({"dependsOn": ["TASK-01", "TASK-02"], "blockedBy": ["TASK-02"]}),
         ),
-        row("TASK-04", "the plan", "done", json!(6)),
+        with(row("TASK-04", "the plan", "done", json!(6)), json!({"proof": "said"})),
         with(row("TASK-05", "the text", "open", json!(7)), json!({"dependsOn": ["TASK-04"]}),),
         with(row("sweep", "", "claimed", Value::Null), json!({"agent": "Carol", "since": NOON})),
     ]);
@@ -113,7 +113,7 @@ fn a_completion_to_the_letter() {
     let said = run_at(&env, NOON, &["complete", "TASK-02", "--notes", "a \"b\"\nc", "--as", "Bob"]);
     let completion = json!({
         "task": "TASK-02", "spec": key(&env, "spec.md"), "completedBy": "Bob", "completedAt": NOON,
-        "notes": "a \"b\"\nc",
+        "notes": "a \"b\"\nc", "evidence": null,
     });
     let expected = json!({
         "ok": true, "completion": completion, "unblocked": ["TASK-03"], "ticked": false, "already": false,

@@ -3,7 +3,7 @@
 use crate::support::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 45] = [
+const COMMANDS: [&str; 46] = [
     "join",
     "leave",
     "send",
@@ -26,6 +26,7 @@ const COMMANDS: [&str; 45] = [
     "claim",
     "unclaim",
     "complete",
+    "reopen",
     "handoff",
     "delegate",
     "suggest",
@@ -122,12 +123,13 @@ fn of_keeping_out_of_each_others_files() {
 
 #[test]
 fn of_sharing_out_work() {
-    let pages: [&[&str]; 8] = [
+    let pages: [&[&str]; 9] = [
         &["spec", "--help"],
         &["tasks", "--help"],
         &["claim", "--help"],
         &["unclaim", "--help"],
         &["complete", "--help"],
+        &["reopen", "--help"],
         &["handoff", "--help"],
         &["delegate", "--help"],
         &["suggest", "--help"],

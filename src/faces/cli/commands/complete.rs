@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::escape_invisible;
+use crate::domain::{escape_invisible, quote_code};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::json::completion;
 use crate::ops::tasks::{self, CompleteOutcome, CompleteRequest, LessonOutcome, TaskLessons};
@@ -15,6 +15,11 @@ use super::knowledge::Receipts;
 const ASK: &str = "To tell the next session what you learned: msg learn \"…\" --at PATH. Next time: msg complete --learned \"…\" --tried \"…\"";
 
 /// Mark your task as done
+///
+/// What proves it is recorded with it, and `msg tasks` shows it: what you say, a run of the commands that its spec names in
+/// indented lines `verify: COMMAND`, and the last test run and the last edit that your hooks saw. `--verify` runs those
+/// commands in the root of your work tree (without git: in your folder), for at most `verifyTimeout` seconds, after a person
+/// trusted them with `msg workers trust --spec PATH`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -22,6 +27,8 @@ Examples:
   msg complete TASK-03
   msg complete TASK-03 --notes \"JWT, with refresh; see src/auth/\"
   msg complete TASK-03 --tick      and tick its box in the spec
+  msg complete TASK-03 --verify    only if the commands of its `verify:` lines succeed
+  msg complete TASK-03 --evidence \"CI run 812 is green\"
   msg complete --learned \"Tokens are checked twice\" --at src/auth.rs")]
 pub(in crate::faces::cli) struct CompleteArgs {
     /// The id of the task (default: the one you have)
@@ -32,6 +39,12 @@ pub(in crate::faces::cli) struct CompleteArgs {
     /// Also tick its box in the spec
     #[arg(long)]
     tick: bool,
+    /// What proves that it is done, in your words
+    #[arg(long, value_name = "TEXT")]
+    evidence: Option<String>,
+    /// Run the commands of its `verify:` lines first, and complete it only if they succeed
+    #[arg(long)]
+    verify: bool,
     /// What you learned with it, to be recorded as knowledge; can be repeated
     #[arg(long, value_name = "TEXT")]
     learned: Vec<String>,
@@ -50,7 +63,14 @@ pub(in crate::faces::cli) struct CompleteArgs {
 }
 
 pub(super) fn run(op: &Op, args: CompleteArgs) -> Result<CommandOutput, CommandError> {
-    let request = CompleteRequest { task: args.task, spec: args.spec, notes: args.notes, ticks: args.tick };
+    let request = CompleteRequest {
+        task: args.task,
+        spec: args.spec,
+        notes: args.notes,
+        ticks: args.tick,
+        evidence: args.evidence,
+        verifies: args.verify,
+    };
     let lessons = TaskLessons { learned: args.learned, tried: args.tried, why: args.why, places: args.at };
     let LessonOutcome { completed, records, is_worth_asking } =
         tasks::complete_with_lessons(op, &request, &lessons)?;
@@ -87,8 +107,13 @@ impl Report for CompleteReport {
             unblocked => format!(" Ready now: {}.", escape_invisible(&unblocked.join(", "))),
         };
         let already = if done.was_complete { "already " } else { "" };
+        let verified = done.completion.evidence.as_ref().and_then(|known| known.verified.as_ref());
+        let verified = match verified.filter(|_| !done.was_complete) {
+            Some(run) => format!(" and verified by {}", quote_code(&run.command)),
+            None => String::new(),
+        };
         page.line(format!(
-            "{} is {already}done.{ready}",
+            "{} is {already}done{verified}.{ready}",
             style::bold(&escape_invisible(&done.completion.task))
         ));
         self.recorded.text(page);

@@ -83,6 +83,7 @@ commands! {
     Tasks(tasks::TasksArgs) = "tasks" ["swarm"];
     Claim(claim::ClaimArgs) = "claim";
     Complete(complete::CompleteArgs) = "complete";
+    Reopen(reopen::ReopenArgs) = "reopen";
     Unclaim(unclaim::UnclaimArgs) = "unclaim";
     Handoff(handoff::HandoffArgs) = "handoff";
     Delegate(delegate::DelegateArgs) = "delegate";

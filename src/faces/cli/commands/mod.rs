@@ -41,6 +41,7 @@ pub(super) mod receipt;
 pub(super) mod record;
 pub(super) mod release;
 pub(super) mod rename;
+pub(super) mod reopen;
 pub(super) mod reply;
 pub(super) mod reservations;
 pub(super) mod reserve;
@@ -146,6 +147,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Tasks(args) => call.in_context(|op| tasks::run(op, args)),
         Command::Claim(args) => call.in_context(|op| claim::run(op, args)),
         Command::Complete(args) => call.in_context(|op| complete::run(op, args)),
+        Command::Reopen(args) => call.in_context(|op| reopen::run(op, args)),
         Command::Unclaim(args) => call.in_context(|op| unclaim::run(op, args)),
         Command::Handoff(args) => call.in_context(|op| handoff::run(op, args)),
         Command::Delegate(args) => call.in_context(|op| delegate::run(op, args)),

@@ -1,17 +1,18 @@
 //! `msg tasks`: lists the tasks of a spec.
 
 use clap::Args;
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{AgentName, escape_invisible};
+use crate::domain::{AgentName, TaskProof, escape_invisible};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json::{owner, task as task_json};
 use crate::ops::tasks::{self, SpecProgress, TaskList, TaskState};
 use crate::ops::{CommandError, Op};
-use crate::sys::clock;
 use crate::sys::environment::Home;
+use crate::sys::{clock, time_zone};
 
 use super::spec;
 
@@ -21,6 +22,9 @@ const TITLE: usize = 60;
 const BAR: usize = 20;
 
 /// List the tasks of your spec, and who works on which
+///
+/// A finished task is `proven` if its `verify:` commands succeeded in `msg complete --verify`, or hooks saw a test run that
+/// passed, and no edit was seen since; `stale proof` if one was; otherwise `only said`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -103,9 +107,18 @@ impl Report for TasksReport {
                     format!("{} for {}", claim.agent, agent_text::duration(now, claim.claimed_at))
                 }),
                 TaskState::Done => {
-                    task.completion.as_ref().map_or("ticked".to_string(), |done| done.by.clone())
+                    let by = task.completion.as_ref().map_or("ticked", |done| done.by.as_str());
+                    format!(
+                        "{by}{}",
+                        task.proof.map_or(String::new(), |proof| format!(", {}", words(proof, now)))
+                    )
                 }
-                TaskState::Open => task.came_back.clone().unwrap_or_default(),
+                TaskState::Open => {
+                    let reopened = || {
+                        task.reopened.last().map(|last| format!("reopened by {}: {}", last.by, last.reason))
+                    };
+                    task.came_back.clone().or_else(reopened).unwrap_or_default()
+                }
             };
             let state = match &task.state {
                 TaskState::Open => TableCell::styled("ready", style::bold),
@@ -130,6 +143,24 @@ impl Report for TasksReport {
         }
         lines.into_iter().for_each(|line| page.line(line));
     }
+}
+
+/// How well a finished task is proven.
+fn words(proof: TaskProof, now: Timestamp) -> String {
+    match proof {
+        TaskProof::Proven => "proven".to_string(),
+        TaskProof::Stale { tested, edited } => {
+            format!("stale proof (tests {}, last edit {})", clock_time(tested, now), clock_time(edited, now))
+        }
+        TaskProof::Said => "only said".to_string(),
+    }
+}
+
+/// The time of day for the user, with the date if it is another day.
+fn clock_time(at: Timestamp, now: Timestamp) -> String {
+    let [at, now] = [at, now].map(|time| time.to_zoned(time_zone::user_zone().clone()));
+    let format = if at.date() == now.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" };
+    at.strftime(format).to_string()
 }
 
 impl TasksReport {

@@ -1,4 +1,6 @@
-//! The tool for tasks: list, claim, complete, give back, hand over, set the spec.
+//! The tool for tasks: list, claim, complete, reopen, give back, hand over, set the spec.
+//!
+//! It does not run the commands that prove a task: whoever has a shell can run `msg complete --verify` there.
 
 use rmcp::model::Tool;
 use serde::Deserialize;
@@ -23,20 +25,21 @@ pub(super) fn tool() -> Tool {
         json!({
             "action": {
                 "type": "string",
-                "enum": ["list", "next", "claim", "complete", "unclaim", "handoff", "spec"],
+                "enum": ["list", "next", "claim", "complete", "reopen", "unclaim", "handoff", "spec"],
                 "default": "list",
             },
-            "id": { "type": "string", "description": "claim, complete, unclaim, handoff: the task" },
+            "id": { "type": "string", "description": "claim, complete, reopen, unclaim, handoff: the task" },
             "spec": { "type": "string", "description": "path, if not yours; spec: sets yours" },
             "reserve": {
                 "type": "array",
                 "items": { "type": "string" },
                 "description": "claim, next: paths to reserve with it",
             },
-            "notes": { "type": "string", "description": "claim: reason; complete, handoff: for others" },
+            "notes": { "type": "string", "description": "claim, reopen: reason; complete, handoff: for others" },
             "to": { "type": "string", "description": "handoff: name" },
             "adhoc": { "type": "boolean", "description": "claim: a task that is in no spec" },
             "tick": { "type": "boolean", "description": "complete: tick its box" },
+            "evidence": { "type": "string", "description": "complete: what proves it" },
             "learned": { "type": "string", "description": "complete: recorded for later sessions" },
         }),
     )
@@ -53,6 +56,7 @@ pub(in crate::faces::mcp) struct TaskToolArgs {
     to: Option<String>,
     adhoc: Option<bool>,
     tick: Option<bool>,
+    evidence: Option<String>,
     learned: Option<String>,
 }
 
@@ -64,6 +68,7 @@ enum Action {
     Next,
     Claim,
     Complete,
+    Reopen,
     Unclaim,
     Handoff,
     Spec,
@@ -79,6 +84,7 @@ pub(super) fn run(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandErro
             claim(op, TaskChoice::This(id), args)
         }
         Action::Complete => complete(op, args),
+        Action::Reopen => reopen(op, args),
         Action::Unclaim => {
             let claim = as_agent(op, |op| tasks::unclaim(op, args.id.as_deref(), spec))?;
             let text = format!("{} is free again", quote_code(&claim.task));
@@ -127,7 +133,14 @@ fn claim(op: &Op, choice: TaskChoice, args: TaskToolArgs) -> Result<ToolAnswer, 
 fn complete(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
     let task = needed(args.id, "id", "complete")?;
     let (task, tick) = (Some(task), args.tick.unwrap_or(false));
-    let request = CompleteRequest { task, spec: args.spec, notes: args.notes, ticks: tick };
+    let request = CompleteRequest {
+        task,
+        spec: args.spec,
+        notes: args.notes,
+        ticks: tick,
+        evidence: args.evidence,
+        verifies: false,
+    };
     let lessons = TaskLessons { learned: args.learned.into_iter().collect(), ..TaskLessons::default() };
     let (done, records) = match lessons.learned.is_empty() {
         true => (as_agent(op, |op| tasks::complete(op, &request))?, Vec::new()),
@@ -151,19 +164,50 @@ fn complete(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
         .with("ticked", done.is_ticked))
 }
 
+fn reopen(op: &Op, args: TaskToolArgs) -> Result<ToolAnswer, CommandError> {
+    let id = needed(args.id, "id", "reopen")?;
+    let reason = needed(args.notes, "notes", "reopen")?;
+    let done = as_agent(op, |op| tasks::reopen(op, &id, args.spec.as_deref(), &reason))?;
+    let completion = &done.reopening.completion;
+    let waiting = match done.waiting.as_slice() {
+        [] => String::new(),
+        waiting => format!("; waiting for it again: {}", quote_code(&waiting.join(", "))),
+    };
+    let (task, by) = (quote_code(&completion.task), quote_code(&completion.by));
+    Ok(ToolAnswer::new(format!("{task} is open again; {by} had completed it{waiting}"))
+        .with("reopened", json::reopening(&done.reopening))
+        .with("blocked", done.waiting)
+        .with("told", done.is_told))
+}
+
 /// Lists all tasks; the resource has the same content.
 pub(in crate::faces::mcp) fn list(op: &Op, spec: Option<&str>) -> Result<ToolAnswer, CommandError> {
     let tasks = as_agent(op, |op| tasks::tasks(op, spec))?;
     tasks.problems.iter().for_each(|problem| op.warn(problem.clone()));
     let SpecProgress { done, claimed, open, blocked } = tasks.progress;
     let total = tasks.progress.total();
-    let head = format!("{done} of {total} done, {claimed} claimed, {open} ready, {blocked} blocked");
+    let proofs = proofs(&tasks.tasks);
+    let head = format!("{done} of {total} done{proofs}, {claimed} claimed, {open} ready, {blocked} blocked");
     // A model that looks for work needs only the number of done tasks; programs get all.
     let left = tasks.tasks.iter().filter(|task| task.state != TaskState::Done).map(line);
     let lines: Vec<String> = std::iter::once(head).chain(left).collect();
     let rows: Vec<Value> = tasks.tasks.iter().map(json::task).collect();
     let progress = json!({ "done": done, "claimed": claimed, "open": open, "blocked": blocked });
     Ok(ToolAnswer::lines(lines).with("tasks", rows).with("spec", tasks.spec).with("progress", progress))
+}
+
+/// How many of the finished tasks are proven, and how well.
+fn proofs(tasks: &[TaskView]) -> String {
+    let count =
+        |name: &str| tasks.iter().filter(|task| task.proof.is_some_and(|proof| proof.name() == name)).count();
+    let words = [("proven", "proven"), ("stale", "stale proof"), ("said", "only said")];
+    let known: Vec<String> = words
+        .iter()
+        .map(|(name, word)| (count(name), word))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
 }
 
 fn line(task: &TaskView) -> String {
