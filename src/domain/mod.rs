@@ -6,6 +6,7 @@ mod agent;
 pub mod awareness;
 mod contest;
 mod contest_mark;
+pub mod crews;
 mod duration;
 mod escape;
 mod event;

@@ -58,6 +58,7 @@ kinds! {
     InvalidBatch = "invalid_batch",
     InvalidName = "invalid_name",
     InvalidPattern = "invalid_pattern",
+    InvalidPlan = "invalid_plan",
     InvalidValue = "invalid_value",
     Io = "io",
     LockTimeout = "lock_timeout",

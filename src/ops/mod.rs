@@ -6,6 +6,7 @@ pub mod awareness;
 pub mod background;
 mod budget;
 mod context;
+pub mod crew;
 pub mod doctor;
 mod duration;
 mod effects;

@@ -15,7 +15,7 @@ use crate::store::{IndexedRegistry, LocationReason};
 use crate::sys::detached::is_supervisor;
 use crate::sys::environment::{self, variable};
 use crate::sys::git::WorkTree;
-use crate::sys::process;
+use crate::sys::{paths, process};
 
 use crate::ops::agents::identity::{CallerTraces, is_tool_of_another};
 use crate::ops::context::Context;
@@ -165,6 +165,24 @@ pub(super) fn check_spec(ctx: &Context, file: &Path) -> Result<(), CommandError>
     let text =
         format!("inside {inside}, a spec must lie in the working directory or its work tree: `{shown}`");
     let hint = "copy it there, or ask a person to run this command at a terminal".to_string();
+    Err(inside.refusal(text, hint).fact("file", shown))
+}
+
+/// Refuses a file of a plan that is neither beneath the working directory nor in its work tree, with links resolved. It may
+/// not exist yet.
+pub(super) fn check_plan_file(ctx: &Context, file: &Path) -> Result<(), CommandError> {
+    let Some(inside) = harness() else { return Ok(()) };
+    let tree = WorkTree::containing(&ctx.cwd).map(|tree| tree.root);
+    let mut tops = std::iter::once(ctx.cwd.clone()).chain(tree);
+    let path = paths::follow(file);
+    if tops.any(|top| path.starts_with(paths::follow(&top))) {
+        return Ok(());
+    }
+    let shown = file.display().to_string();
+    let text = format!(
+        "inside {inside}, `crew plan` reads and writes only in the working directory and its work tree: `{shown}`"
+    );
+    let hint = "choose a file there, or ask a person to run this command at a terminal".to_string();
     Err(inside.refusal(text, hint).fact("file", shown))
 }
 

@@ -15,6 +15,7 @@ mod completions;
 mod configuration;
 mod corpus;
 mod crashes;
+mod crews;
 mod doctor;
 mod effects;
 mod feed;

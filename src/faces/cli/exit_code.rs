@@ -36,6 +36,7 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::HookInTheWay
         | CommandErrorKind::InHarness
         | CommandErrorKind::InvalidBatch
+        | CommandErrorKind::InvalidPlan
         | CommandErrorKind::NameTaken
         | CommandErrorKind::NoNameLeft
         | CommandErrorKind::NoQuestion

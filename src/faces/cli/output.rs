@@ -9,12 +9,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
+use crossbeam_channel::{after, select};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::domain::{escape_invisible, escape_invisible_json, escape_invisible_line};
 use crate::faces::json;
 use crate::ops::{CommandError, ErrorDetail, HandoverOutcome, ReaderKind};
+use crate::sys::signals::StopRequest;
 use crate::sys::{files, stdin, test_switches};
 
 use super::exit_code::exit_code;
@@ -251,6 +253,30 @@ impl Ui {
         let answer = stdin::read_until(LONGEST, LIMIT, |input| input.ends_with(b"\n")).ok();
         let answer = answer.map(|line| String::from_utf8_lossy(&line).trim().to_ascii_lowercase());
         matches!(answer.as_deref(), Some("y" | "yes"))
+    }
+
+    /// The same for a command that listens to Ctrl-C, which means no.
+    pub(super) fn is_confirmed_unless(&self, stop: &StopRequest, question: &str) -> bool {
+        const LOOK: Duration = Duration::from_millis(100);
+        if stdin::forget_typed().is_err() {
+            return false;
+        }
+        self.complain(&escape_invisible(question));
+        while !stop.is_requested() {
+            match stdin::typed() {
+                Ok(line) if line.is_empty() => {}
+                Ok(line) => {
+                    let answer = String::from_utf8_lossy(&line).trim().to_ascii_lowercase();
+                    return matches!(answer.as_str(), "y" | "yes");
+                }
+                Err(_) => return false,
+            }
+            select! {
+                recv(stop.wake()) -> _ => {}
+                recv(after(LOOK)) -> _ => {}
+            }
+        }
+        false
     }
 
     /// Whether a person reads the output.

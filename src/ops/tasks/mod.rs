@@ -12,6 +12,7 @@
 //! A completion is taken back (`reopen`) by the write that removes it from `completions.json`. The history of the task is
 //! written before; it does not count while the completion is there.
 
+mod begun;
 mod checkbox;
 mod claim;
 pub(super) mod claim_upkeep;
@@ -46,6 +47,7 @@ pub use task_board::{SpecProgress, TaskState, TaskView};
 pub use unclaim::unclaim;
 pub use verify_trust::{UntrustedVerify, VerifyTrust, revoke_verify_trust, trust_verify, verify_trust};
 
+pub(super) use begun::begun_tasks;
 pub(super) use list::boards;
 pub(super) use run_task::{RunTask, claim_for_run, look_for_run, release_after_run, withdraw_claim};
 pub(super) use spec::problems;

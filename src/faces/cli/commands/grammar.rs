@@ -96,6 +96,7 @@ commands! {
     Run(run::RunArgs) = "run";
     Batch(batch::BatchArgs) = "batch";
     Chain(batch::ChainArgs) = "chain";
+    Crew(crew::CrewArgs) = "crew";
     Runs(runs::RunsArgs) = "runs";
     Look(look::LookArgs) = "look";
     Tell(tell::TellArgs) = "tell";

@@ -13,6 +13,7 @@ pub(super) mod complete;
 pub(super) mod completions;
 pub(super) mod config;
 pub(super) mod contest;
+pub(super) mod crew;
 pub(super) mod delegate;
 pub(super) mod demo;
 pub(super) mod doctor;
@@ -159,6 +160,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Run(args) => call.in_context(|op| run::run(op, args, call.ui)),
         Command::Batch(args) => call.in_context(|op| batch::run(op, args, call.ui)),
         Command::Chain(args) => call.in_context(|op| batch::run_chain(op, args, call.ui)),
+        Command::Crew(args) => call.in_context(|op| crew::run(op, args, call.ui)),
         Command::Runs(args) => call.in_context(|op| runs::run(op, args, call.ui)),
         Command::Tell(args) => call.in_context(|op| tell::run(op, args, call.ui)),
         Command::Look(args) => call.in_context(|op| look::run(op, args)),

@@ -154,10 +154,23 @@ impl<'a> RunFollower<'a> {
     }
 
     pub(super) fn follow(self, op: &Op, run: Run) -> Result<CommandOutput, CommandError> {
+        if self.following == Following::Detached {
+            return Ok(RunReport(run).into());
+        }
+        Ok(match self.accompany(op, run)? {
+            FollowEnd::Ended(run) | FollowEnd::Stopped(run) => {
+                let error = error_of(&run);
+                CommandOutput { report: Some(Box::new(RunReport(run))), error }
+            }
+            FollowEnd::GoesOn(run) => RunReport(run).into(),
+        })
+    }
+
+    /// Follows the run, and stops it at Ctrl-C.
+    pub(super) fn accompany(&self, op: &Op, run: Run) -> Result<FollowEnd, CommandError> {
         let goal = match self.following {
-            Following::Detached => return Ok(RunReport(run).into()),
             Following::ToPrompt => FollowGoal::PromptTaken,
-            Following::ToItsEnd => FollowGoal::FirstTurn,
+            Following::ToItsEnd | Following::Detached => FollowGoal::FirstTurn,
         };
         let limit = is_inside_harness().then(|| op.settings.follow_limit());
         let mut line = ProgressLine::new(self.ui);
@@ -181,13 +194,12 @@ impl<'a> RunFollower<'a> {
             end => end,
         };
         line.end();
-        Ok(match end {
-            FollowEnd::Ended(run) | FollowEnd::Stopped(run) => {
-                let error = error_of(&run);
-                CommandOutput { report: Some(Box::new(RunReport(run))), error }
-            }
-            FollowEnd::GoesOn(run) => RunReport(run).into(),
-        })
+        Ok(end)
+    }
+
+    /// The request to stop by Ctrl-C.
+    pub(super) fn interrupt(&self) -> &StopRequest {
+        &self.interrupt
     }
 }
 
@@ -258,7 +270,7 @@ pub(super) fn used(run: &Run) -> Vec<String> {
 }
 
 /// What would be started.
-struct DryRunReport(DryRun);
+pub(super) struct DryRunReport(pub(super) DryRun);
 
 impl DryRunReport {
     /// The program with its arguments, as a shell would read them.
