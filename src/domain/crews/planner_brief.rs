@@ -139,7 +139,7 @@ mod tests {
         let found = check_plan(&plan, &[]);
         assert_eq!((plan.tasks.len(), found.faults.len(), found.warnings.len()), (2, 0, 0));
         assert_eq!(plan.tasks[1].needs, ["TASK-01"]);
-        assert_eq!(plan.tasks[1].title, "Add the option `--csv`");
+        assert_eq!(plan.tasks[1].title, "Add the option --csv");
         assert!(text.contains("> Export.\n> ```\n> - [ ] X-1: not this\n"), "{text}");
         assert!(text.contains(EXAMPLE) && !text.contains("begun. They"), "{text}");
     }

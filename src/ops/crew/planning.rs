@@ -203,14 +203,18 @@ impl Planning {
             ..RunRequest::default()
         };
         let mut new = plan(op, request)?;
-        if new.order.is_to_write && matches!(new.order.program, OrderedProgram::Command(_)) {
-            let text =
-                format!("a planner only reads, and the command of `{}` does not promise that", new.profile);
+        let is_command = matches!(new.order.program, OrderedProgram::Command(_));
+        if new.order.is_to_write && (is_command || !new.order.args.is_empty()) {
+            let what = if is_command { "is a command" } else { "has `args` of its own" };
+            let text = format!(
+                "a planner only reads, and `{}` {what}, which `msg` can't keep from changing files",
+                new.profile
+            );
             return Err(Gate::Profile
                 .refuse(text)
-                .hint("set `readonly = true` in its table of `workers.toml`"));
+                .hint("if it changes none, set `readonly = true` in its profile"));
         }
-        // A harness can be held to it.
+        // Other harnesses can be held to it.
         new.order.is_to_write = false;
         Ok(new)
     }

@@ -192,7 +192,7 @@ fn without_a_terminal_it_is_shown_and_the_line_to_type_writes_it() {
 fn a_person_at_a_terminal_is_asked() {
     let env = with_planner(&[&answer(GOOD)]);
     let mut terminal = Terminal::open(&env);
-    let shown = terminal.show_and_answer("msg crew plan Login", "Type y or n.", "n\n");
+    let shown = terminal.show_and_answer("msg crew plan Login --color never", "Type y or n.", "n\n");
     for part in
         ["TASK-02", "needs   TASK-01", "paths   src/auth/**", "verify  cargo test login", "no command proves"]
     {
@@ -202,7 +202,7 @@ fn a_person_at_a_terminal_is_asked() {
         shown.contains("the plan was not written") && plan_file(&env, "login.plan.md").is_none(),
         "{shown}"
     );
-    let shown = terminal.show_and_answer("msg crew plan Login", "Type y or n.", "y\n");
+    let shown = terminal.show_and_answer("msg crew plan Login --color never", "Type y or n.", "y\n");
     assert!(shown.contains("is written: 3 tasks (3 added)"), "{shown}");
     assert!(plan_file(&env, "login.plan.md").is_some());
     // A file of somebody else is replaced only if the person says so.

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::Tmux;
 use crate::runs::{left_of, put_harness, put_profiles, script, shown, wait_for_run, wait_for_state};
 use crate::support::environment::{Ended, wait_until};
+use crate::support::hook_fixture::ended;
 use crate::support::skip::skip;
 
 const STAND_IN: &str = include_str!("stand_in.py");

@@ -345,9 +345,10 @@ fn check_members(author: Author, what: &str, value: &Value) -> usize {
         Value::Array(items) => items.iter().map(|item| check_members(author, what, item)).sum(),
         Value::Object(members) => {
             let is_message = members.contains_key("from") && !members.contains_key("notice");
+            let is_evidence = members.contains_key("exitCode");
             let of = |name: &str| match name {
-                "notes" => Author::Peer,
-                "text" if is_message => Author::Peer,
+                "notes" | "tail" => Author::Peer,
+                "text" if is_message || is_evidence => Author::Peer,
                 _ => Author::Program,
             };
             let all = members.iter();
