@@ -60,6 +60,12 @@ impl From<RunTreeError> for CommandError {
                 new(CommandErrorKind::Io).hint("`git fsck` and `git status` may say more")
             }
             RunTreeError::BadId(_) => new(CommandErrorKind::UnknownRun),
+            RunTreeError::BadBranch(_) => new(CommandErrorKind::InvalidValue),
+            RunTreeError::NoBranch(_) => new(CommandErrorKind::NoWork)
+                .hint("somebody removed it; `git reflog` may still know its commits"),
+            RunTreeError::CheckedOut(_) => {
+                new(CommandErrorKind::NotClean).hint("check out another branch there")
+            }
         }
     }
 }

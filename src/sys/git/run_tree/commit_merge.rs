@@ -5,6 +5,7 @@
 use super::error::RunTreeError;
 use super::file_writer::obstacles;
 use super::merge::{MergePreview, PreparedMerge};
+use super::repository::RunRepository;
 use super::status_entry::StatusEntry;
 use super::three_way::{ThreeWay, three_way};
 use super::tree_diff::{FileChangeKind, changes_between};
@@ -141,10 +142,16 @@ impl RunTree {
         if branch.is_none() { Err(RunTreeError::DetachedHead) } else { self.repository.head() }
     }
 
-    /// An error if a tracked file was changed. Files that git does not track may be there.
     fn require_clean(&self) -> Result<(), RunTreeError> {
-        let index = self.repository.index()?;
-        let entries = StatusEntry::all(&index.caller(&self.repository.git()))?;
+        self.repository.require_clean()
+    }
+}
+
+impl RunRepository {
+    /// An error if a tracked file was changed. Files that git does not track may be there.
+    pub fn require_clean(&self) -> Result<(), RunTreeError> {
+        let index = self.index()?;
+        let entries = StatusEntry::all(&index.caller(&self.git()))?;
         let changed: Vec<_> = entries
             .into_iter()
             .filter_map(|entry| match entry {

@@ -31,6 +31,12 @@ pub enum RunTreeError {
     Output(&'static str),
     #[error("`{0}` cannot be the id of a run: use letters, digits, `-` and `_`")]
     BadId(String),
+    #[error("`{0}` cannot be the name of a branch")]
+    BadBranch(String),
+    #[error("there is no branch `{0}`")]
+    NoBranch(String),
+    #[error("the branch `{0}` is checked out: it cannot be moved without changing what its work tree shows")]
+    CheckedOut(String),
     #[error("there is a worktree for run {0} already")]
     Exists(String),
     #[error("this repository has no work of run {0}")]

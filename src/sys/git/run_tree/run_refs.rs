@@ -78,16 +78,28 @@ impl RunRefs {
         self.of_run("merged")
     }
 
+    /// The tip that a crew put on its branch last.
+    pub(super) fn crewed(&self) -> String {
+        self.of_run("crewed")
+    }
+
+    /// The commit by which it did.
+    pub(super) fn crew_commit(&self) -> String {
+        self.of_run("crew-commit")
+    }
+
     /// A merge that is being written: its tree is the result, its parents are the state before and the tip.
     pub(super) fn merging(&self) -> String {
         self.of_run("merging")
     }
 
     /// All of them but the branch.
-    pub(super) fn own(&self) -> [String; 10] {
+    pub(super) fn own(&self) -> [String; 12] {
         [
             self.merging(),
             self.merged(),
+            self.crewed(),
+            self.crew_commit(),
             self.branching(),
             self.branched(),
             self.replayed(),

@@ -4,6 +4,7 @@
 
 mod closings;
 mod crashes;
+mod crews;
 mod merges;
 mod snapshots;
 mod trees;
@@ -63,6 +64,32 @@ impl Scene {
         let snapshot = self.repository().snapshot().unwrap();
         tree.create(&snapshot, &WantedFiles::default()).unwrap();
         tree
+    }
+
+    fn crew(&self) -> CrewBranch {
+        CrewBranch::of(&self.repository(), "plan").unwrap()
+    }
+
+    /// A run for the crew that has ended, with these files changed.
+    fn crew_run(&self, id: &str, changes: &[(&str, &str)]) -> RunTree {
+        let tree = self.tree(id);
+        tree.create(&self.crew().base().unwrap(), &WantedFiles::default()).unwrap();
+        for (path, text) in changes {
+            put(&tree.path().join(path), text.as_bytes());
+        }
+        tree.free(&tree.close(&format!("work of {id}")).unwrap()).unwrap();
+        tree
+    }
+
+    /// Puts the work of a run on the branch of the crew.
+    #[track_caller]
+    fn advance(&self, id: &str) -> CrewMove {
+        match self.crew().prepare(&self.tree(id)).unwrap() {
+            CrewMerge::Ready(step) => {
+                self.crew().advance(&self.tree(id), &step, &format!("work of {id}")).unwrap()
+            }
+            other => panic!("{other:?}"),
+        }
     }
 
     #[track_caller]

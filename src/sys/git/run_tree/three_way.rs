@@ -30,18 +30,34 @@ pub(super) fn three_way(
     ours: &str,
     theirs: &str,
 ) -> Result<ThreeWay, RunTreeError> {
+    let MarkedMerge { tree, conflicts } = marked_merge(git, base, ours, theirs)?;
+    Ok(if conflicts.is_empty() { ThreeWay::Clean(tree) } else { ThreeWay::Conflicts(conflicts) })
+}
+
+/// A merge whose tree is there even if files are in conflict: both sides are in them, with git's marks between.
+pub(super) struct MarkedMerge {
+    pub(super) tree: String,
+    pub(super) conflicts: Vec<MergeConflict>,
+}
+
+/// Like [`three_way`], with a tree in any case.
+pub(super) fn marked_merge(
+    git: &GitCaller,
+    base: &str,
+    ours: &str,
+    theirs: &str,
+) -> Result<MarkedMerge, RunTreeError> {
     let base = format!("--merge-base={base}");
     let args = ["merge-tree", "--write-tree", "-z", "--messages", &base, ours, theirs];
     let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
     let answer = git.answer(&args, Vec::new())?;
-    match answer.code {
-        Some(0) => {
-            let tree = answer.output.split(|byte| *byte == 0).next().unwrap_or_default();
-            Ok(ThreeWay::Clean(String::from_utf8_lossy(tree).into_owned()))
-        }
-        Some(1) => Ok(ThreeWay::Conflicts(conflicts(&answer.output))),
-        _ => Err(failed(&args, &answer)),
-    }
+    let conflicts = match answer.code {
+        Some(0) => Vec::new(),
+        Some(1) => conflicts(&answer.output),
+        _ => return Err(failed(&args, &answer)),
+    };
+    let tree = answer.output.split(|byte| *byte == 0).next().unwrap_or_default();
+    Ok(MarkedMerge { tree: String::from_utf8_lossy(tree).into_owned(), conflicts })
 }
 
 /// The tree, then `<mode> <object> <stage> TAB <path>` for each file in conflict, an empty part, and the messages: the

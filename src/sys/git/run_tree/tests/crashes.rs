@@ -37,6 +37,15 @@ fn perform(scene: &Scene, task: &str) {
             other => panic!("{other:?}"),
         },
         "discard" => drop(tree.discard().unwrap()),
+        "crew" => match scene.crew().prepare(&tree).unwrap() {
+            CrewMerge::Ready(step) => {
+                let moved = scene.crew().advance(&tree, &step, "work of r1").unwrap();
+                assert!(matches!(moved, CrewMove::Moved { .. }), "{moved:?}");
+            }
+            CrewMerge::Already { .. } => {}
+            other => panic!("{other:?}"),
+        },
+        "move" => tree.move_base(&scene.crew().base().unwrap(), "moved").unwrap(),
         other => panic!("{other}"),
     }
 }
@@ -247,6 +256,49 @@ fn merging_with_a_commit() {
             assert_eq!(scene.git(&["log", "--format=%s"]), "merged\nfirst");
             assert_eq!(scene.git(&["status", "--porcelain"]), "?? .env\n?? untracked");
             assert!(scene.tree("r1").is_merged().unwrap());
+        },
+    );
+}
+
+/// A run for a crew, whose branch has moved on since it started.
+fn crewed() -> Scene {
+    let scene = Scene::new(&[("a", "1\n2\n3\n4\n5\n"), ("b", "1\n")]);
+    scene.crew().begin(&scene.git(&["rev-parse", "HEAD"])).unwrap();
+    scene.crew_run("r1", &[("a", "1\n2\n3\n4\nFIVE\n")]);
+    scene.crew_run("r2", &[("a", "ONE\n2\n3\n4\n5\n")]);
+    scene.advance("r2");
+    scene
+}
+
+#[test]
+fn putting_work_on_the_branch_of_a_crew() {
+    sweep(
+        crewed,
+        "crew",
+        |_| {},
+        |scene| {
+            let subjects = scene.git(&["log", "--format=%s", "ravenry/crew-plan"]);
+            assert_eq!(subjects, "work of r1\nwork of r2\nfirst", "once");
+            assert_eq!(scene.git(&["show", "ravenry/crew-plan:a"]), "ONE\n2\n3\n4\nFIVE");
+            assert!(matches!(
+                scene.crew().prepare(&scene.tree("r1")).unwrap(),
+                CrewMerge::Already { commit: Some(_) }
+            ));
+        },
+    );
+}
+
+#[test]
+fn moving_the_base_of_a_run() {
+    sweep(
+        crewed,
+        "move",
+        |_| {},
+        |scene| {
+            let tree = scene.tree("r1");
+            assert_eq!(scene.git(&["show", &format!("{}:a", tree.tip().unwrap())]), "ONE\n2\n3\n4\nFIVE");
+            assert_eq!(scene.git(&["show", &format!("{}:a", tree.base().unwrap())]), "ONE\n2\n3\n4\n5");
+            assert_eq!(tree.changes().unwrap().len(), 1, "the work of others is not its own");
         },
     );
 }
