@@ -21,6 +21,7 @@ mod effects;
 mod feed;
 mod formats;
 mod full_disk;
+mod full_size;
 mod guard;
 mod hooks;
 mod inbox_under_kills;
