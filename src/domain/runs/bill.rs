@@ -24,6 +24,13 @@ pub struct BillSum {
 }
 
 impl BillSum {
+    /// The sum over these runs.
+    pub fn of(runs: &[Run]) -> Self {
+        let mut sum = Self::default();
+        runs.iter().for_each(|run| sum.add(run));
+        sum
+    }
+
     fn add(&mut self, run: &Run) {
         self.runs += 1;
         match run.usage.tokens() {

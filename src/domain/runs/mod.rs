@@ -3,6 +3,7 @@
 mod back_off;
 mod batch;
 mod bill;
+mod crew_part;
 mod grant;
 mod grant_tree;
 mod id;
@@ -20,6 +21,7 @@ mod usage;
 pub use back_off::{BackOff, back_off};
 pub use batch::{BatchKind, BatchLine, BatchPlan, TaskLineProblem};
 pub use bill::{Bill, BillSum, BilledTask};
+pub use crew_part::{CrewEnd, CrewPart, CrewTest};
 pub use grant::{Grant, GrantKind, GrantShare, Granter};
 pub use grant_tree::{BudgetUse, GrantTree};
 pub use id::{RunId, RunIdError};

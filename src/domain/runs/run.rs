@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::crew_part::CrewPart;
 use super::grant::Grant;
 use super::id::RunId;
 use super::pane::{RunDialog, RunPane};
@@ -77,6 +78,8 @@ pub struct Run {
     pub review: Option<RunReview>,
     /// The run whose work it reviews.
     pub reviews: Option<RunId>,
+    /// What it is for a crew; `None`: nobody's task of a crew.
+    pub crew: Option<CrewPart>,
 }
 
 #[cfg(test)]
@@ -122,6 +125,7 @@ impl Run {
             claim: None,
             review: None,
             reviews: None,
+            crew: None,
         }
     }
 }

@@ -60,7 +60,7 @@ Let others work for you:
   run          Start a worker on a task, and follow it
   batch        Start a worker for each task of a list
   chain        Start workers one after the other, each with the result of the one before
-  crew         Plan work that several workers are to do, task by task
+  crew         Plan work for several workers, and let them do it, task by task
   runs         List runs of workers, and look at one
   look         Show an agent's screen, and what it is doing
   tell         Type a prompt for an agent, answer its dialog or question, or end its turn

@@ -1,9 +1,16 @@
-//! Crews: a plan is made by a planner, checked, and written for those who carry it out.
+//! Crews: a plan is made by a planner and checked, and becomes a branch, task by task.
 
+mod crew_branch_name;
+mod crew_task;
+mod known_crew;
 mod plan_file;
 mod plan_source;
 mod planning;
+mod work;
 
+pub use crew_task::{CrewTask, CrewTaskState, crew_tasks};
+pub use known_crew::{KnownCrew, known_crew, merge_command};
 pub use plan_file::PlanWrite;
 pub use plan_source::{PlanSource, read_source};
 pub use planning::{DraftedTask, PlanDraft, PlanJudgement, PlanRequest, Planning};
+pub use work::{Crew, CrewEnding, CrewRequest, check, work};

@@ -14,7 +14,7 @@ use crate::store::{Mesh, RunOrder};
 
 use super::gate::Gate;
 use super::list::{as_it_is, find};
-use super::plan::{RunRequest, plan};
+use super::plan::{ReviewWish, RunRequest, plan};
 use super::reserved_gate;
 use super::start::{NewRun, start};
 use super::terminal_wish::TerminalWish;
@@ -141,6 +141,7 @@ fn request(run: &Run, order: &RunOrder) -> Result<RunRequest, CommandError> {
         resumes: None,
         isolation: order.worktree.as_ref().map(|_| Isolation::Worktree),
         continues: None,
+        crew: order.worktree.as_ref().and_then(|worktree| worktree.crew.clone()),
         reserve: order.reserve.clone(),
         reserve_from: Some(reserved_gate::tree_of(run)),
         is_to_wait: order.is_to_wait,
@@ -150,6 +151,7 @@ fn request(run: &Run, order: &RunOrder) -> Result<RunRequest, CommandError> {
             true | false => TerminalWish::Report,
         }),
         claims: claims(run, order),
+        review: ReviewWish::OfProfile,
         is_review: order.is_review || run.reviews.is_some(),
     })
 }

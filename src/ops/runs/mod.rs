@@ -12,6 +12,7 @@ pub mod bill;
 mod budget;
 mod command_end;
 mod count_gates;
+mod crew_finish;
 pub mod diff;
 pub mod discard;
 mod ended_work;

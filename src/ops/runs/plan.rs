@@ -51,6 +51,8 @@ pub struct RunRequest {
     pub isolation: Option<Isolation>,
     /// The run whose worktree is continued.
     pub continues: Option<RunId>,
+    /// The crew whose branch its worktree starts from; `None`: from the work tree as it is.
+    pub crew: Option<String>,
     /// Patterns to reserve for its worker.
     pub reserve: Vec<String>,
     /// Where the patterns start from; `None`: here.
@@ -61,8 +63,21 @@ pub struct RunRequest {
     pub terminal: Option<TerminalWish>,
     /// The task of a spec that is to be claimed for it, and the spec; `None`: that of whoever asks.
     pub claims: Option<(String, Option<String>)>,
+    /// Who reviews its work.
+    pub review: ReviewWish,
     /// Whether it is to review what another run did. It only reads, where that worked, and is not reviewed itself.
     pub is_review: bool,
+}
+
+/// Who is to review the work of a run.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum ReviewWish {
+    /// Whoever its profile names.
+    #[default]
+    OfProfile,
+    /// A worker with this profile.
+    By(String),
+    Nobody,
 }
 
 /// The longest task that a harness takes as an argument. The system's own limit is 128 KiB.
@@ -93,7 +108,7 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
         return Err(untrusted_error(untrusted));
     }
     let worktree = match has_worktree {
-        true => Some(worktree_order(op, &root, &loaded, request.continues.as_ref())?),
+        true => Some(worktree_order(op, &root, &loaded, (request.continues.as_ref(), request.crew))?),
         false => None,
     };
     let (program, harness, version) =
@@ -122,9 +137,14 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
             }
         });
     }
-    let reviewer = profile.review.as_deref().filter(|_| !request.is_review);
+    let reviewer = match &request.review {
+        ReviewWish::OfProfile => profile.review.as_deref().filter(|_| !request.is_review),
+        ReviewWish::By(reviewer) => Some(reviewer.as_str()),
+        ReviewWish::Nobody => None,
+    };
     let review = reviewer.map(|reviewer| review_order(op, &root, reviewer));
     let order = RunOrder {
+        crew: None,
         review,
         reserve,
         task: claimed.map(|task| TaskOrder { spec: task.spec, file: task.file, id: task.id }),
@@ -273,7 +293,7 @@ fn worktree_order(
     op: &Op,
     root: &Path,
     loaded: &LoadedWorkers,
-    continues: Option<&RunId>,
+    (continues, crew): (Option<&RunId>, Option<String>),
 ) -> Result<WorktreeOrder, CommandError> {
     let repository = work::repository(&op.home, root)?;
     let WorktreeSetup { copy, link, setup, teardown } = loaded.worktree.clone();
@@ -284,7 +304,7 @@ fn worktree_order(
              `[worktree] setup = \"git submodule update --init\"` in `workers.toml` fills them",
         );
     }
-    Ok(WorktreeOrder { continues: continues.map(ToString::to_string), copy, link, setup, teardown })
+    Ok(WorktreeOrder { continues: continues.map(ToString::to_string), crew, copy, link, setup, teardown })
 }
 
 /// The refusal of a run that needs what nobody trusted.

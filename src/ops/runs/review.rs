@@ -27,6 +27,10 @@ impl Supervisor<'_> {
     /// Lets the work be reviewed, if the profile says so. The run goes on meanwhile, and whatever happens to the review,
     /// its work is done.
     pub(super) fn review(&mut self) {
+        if let Some(review) = self.review_of_earlier() {
+            self.run.review = Some(review);
+            return;
+        }
         let review = match self.order.review.clone() {
             None => return,
             Some(ReviewOrder::Impossible { profile, why }) => {
@@ -48,6 +52,16 @@ impl Supervisor<'_> {
         };
         self.run.review = Some(review);
         self.run.doing = None;
+    }
+
+    /// The verdict on the same work that was given to the run which this one takes over from.
+    fn review_of_earlier(&self) -> Option<RunReview> {
+        let earlier = self.run.earlier.as_ref().filter(|_| {
+            let crew = self.order.crew.as_ref();
+            crew.is_some_and(|crew| crew.is_worked)
+        })?;
+        let run = as_it_is(self.mesh, self.mesh.runs().get(earlier.id()).ok().flatten()?);
+        run.review.filter(|review| matches!(review.outcome, ReviewOutcome::Given(_)))
     }
 
     /// Starts the reviewer, and waits for its end.

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::domain::runs::{Cost, EarlierRun, Grant, Run, RunClaim, RunId, RunParent, RunState, Usage};
+use crate::domain::runs::{
+    Cost, CrewPart, EarlierRun, Grant, Run, RunClaim, RunId, RunParent, RunState, Usage,
+};
 use crate::domain::screens::acting_character;
 use crate::domain::{MAX_TEXT, RecordedProcess, SessionId, quote_code, sha256};
 use crate::store::{LedgerList, Mesh, OrderedProgram, RunOrder, RunRefusal, TaskOrder};
@@ -355,6 +357,11 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
         claim: claim_of(mesh, new)?,
         review: None,
         reviews: new.reviews.clone(),
+        crew: new.order.crew.as_ref().map(|order| CrewPart {
+            crew: order.crew.clone(),
+            is_worked: order.is_worked,
+            end: None,
+        }),
     })
 }
 

@@ -186,6 +186,9 @@ impl Supervisor<'_> {
         {
             return Ok(finish);
         }
+        if self.order.crew.as_ref().is_some_and(|crew| crew.is_worked) {
+            return self.finish_of_earlier();
+        }
         let dir = self.mesh.runs().dir(&self.run.id);
         let launch = worker_call::launch(
             &self.run,

@@ -134,16 +134,23 @@ impl Supervisor<'_> {
         // The commands of `notify` are our children, and everything of that kind is ended next.
         self.notifier.iter().for_each(Notifier::wait);
         end_leftovers(&self.run.id);
-        self.give_task_back(&finish);
-        self.let_worker_leave();
+        // Work for a crew has further to go, and its task stays claimed until then.
+        let crew = self.order.crew.clone().filter(|_| finish.state == Some(RunState::Done));
+        match &crew {
+            Some(_) => self.mark_worked(),
+            None => {
+                self.give_task_back(&finish);
+                self.let_worker_leave();
+            }
+        }
         self.save_work(&mut finish);
-        let RunFinish { state, reason, result, usage } = finish;
+        let RunFinish { mut state, mut reason, result, usage } = finish;
         if let Some((usage, cost)) = usage {
             (self.run.usage, self.run.cost) = (usage, cost);
         }
         // A name that can't be read must not keep the run from its end.
         self.run.agent = self.mesh.runs().worker(&self.run.id).ok().flatten().or(self.run.agent.take());
-        self.run.reason = reason;
+        self.run.reason = reason.clone();
         if let Some(whole) = result.as_deref().filter(|text| text.len() > MOST_RESULT) {
             let whole = cut(whole.to_string(), MOST_WHOLE_RESULT);
             if let Err(error) = self.mesh.runs().write(&self.run.id, "result", whole.as_bytes()) {
@@ -151,8 +158,20 @@ impl Supervisor<'_> {
             }
         }
         self.run.result = result.map(|text| cut(text, MOST_RESULT));
-        if state == Some(RunState::Done) {
-            self.review();
+        match &crew {
+            _ if state != Some(RunState::Done) => {}
+            None => self.review(),
+            Some(crew) => {
+                let is_stopped = self.finish_for_crew(crew).is_none();
+                if is_stopped {
+                    (state, reason) = (Some(RunState::Stopped), self.stopped_by());
+                    self.run.reason.clone_from(&reason);
+                }
+            }
+        }
+        if crew.is_some() {
+            self.give_task_back(&RunFinish { state, reason, ..RunFinish::default() });
+            self.let_worker_leave();
         }
         self.free_work();
         self.run.ended_at = Some(clock::now());

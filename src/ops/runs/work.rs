@@ -11,7 +11,7 @@ use crate::store::{HeldSlot, Mesh, RunSlots, WorkRecord, WorkStage, WorktreeOrde
 use crate::sys::environment::Home;
 use crate::sys::git::WorkTree;
 use crate::sys::git::run_tree::{
-    BroughtHow, ClosedTree, RunBranch, RunRepository, RunTree, RunTreeError, WantedFiles,
+    BroughtHow, ClosedTree, CrewBranch, RunBranch, RunRepository, RunTree, RunTreeError, WantedFiles,
 };
 use crate::sys::keeper::commands::{CommandsEnd, KeptCommands};
 use crate::sys::{clock, files, process};
@@ -70,7 +70,11 @@ impl<'a> RunWork<'a> {
         work.has_directory = files::exists(&work.tree.path())?;
         let made = match work.record.stage {
             WorkStage::Making => {
-                let snapshot = work.tree.repository().snapshot();
+                let repository = work.tree.repository();
+                let snapshot = match &order.crew {
+                    None => repository.snapshot(),
+                    Some(crew) => CrewBranch::of(repository, crew).and_then(|branch| branch.base()),
+                };
                 snapshot.and_then(|snapshot| work.tree.create(&snapshot, &wanted))
             }
             _ => work.tree.reopen(&wanted),

@@ -85,6 +85,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
         });
     }
     let claim = tasks.own_claim(&board, &task)?;
+    token.check_completing()?;
     token.check(&claim, &tasks.spellings)?;
     let unblocked = board.unblocked_by(&task);
     let completion = Completion {

@@ -21,6 +21,8 @@ pub(super) fn own_run_id(mesh: &Mesh) -> Result<Option<String>, CommandError> {
 pub(super) struct FencingToken {
     /// `None` if the caller belongs to no run that was given a task.
     given: Option<(RunId, RunClaim)>,
+    /// Whether the run is for a crew.
+    is_for_crew: bool,
 }
 
 impl FencingToken {
@@ -33,7 +35,19 @@ impl FencingToken {
                 None => None,
             },
         };
-        Ok(Self { given: run.and_then(|run| Some((run.id, run.claim?))) })
+        let is_for_crew = run.as_ref().is_some_and(|run| run.crew.is_some());
+        Ok(Self { given: run.and_then(|run| Some((run.id, run.claim?))), is_for_crew })
+    }
+
+    /// Refuses to complete a task that a crew completes: its work has to be tested and merged first.
+    pub(super) fn check_completing(&self) -> Result<(), CommandError> {
+        let Some((run, given)) = self.given.as_ref().filter(|_| self.is_for_crew) else { return Ok(()) };
+        let text = format!(
+            "run {run} does not complete {} itself: its crew completes it when the work is tested and merged",
+            quote_code(&given.task)
+        );
+        Err(CommandError::new(CommandErrorKind::NotYours, text)
+            .hint("end your turn; say in your last words what you did"))
     }
 
     /// Refuses to end or pass on a claim that was made for somebody else since.

@@ -18,6 +18,7 @@ mod claim;
 pub(super) mod claim_upkeep;
 mod complete;
 mod complete_with_lessons;
+mod crew_spec;
 mod fencing;
 mod handoff;
 mod list;
@@ -38,6 +39,7 @@ mod verify_trust;
 pub use claim::{ClaimOutcome, ClaimRequest, TaskChoice, claim};
 pub use complete::{CompleteOutcome, CompleteRequest, complete};
 pub use complete_with_lessons::{LessonOutcome, TaskLessons, complete_with_lessons};
+pub use crew_spec::{CrewSpec, CrewSpecTask};
 pub use fencing::GivenAwayTask;
 pub use handoff::{HandoffNotes, HandoffOutcome, handoff};
 pub use list::{ActiveSpec, TaskList, tasks};
@@ -48,8 +50,12 @@ pub use unclaim::unclaim;
 pub use verify_trust::{UntrustedVerify, VerifyTrust, revoke_verify_trust, trust_verify, verify_trust};
 
 pub(super) use begun::begun_tasks;
+pub(super) use crew_spec::crew_spec;
 pub(super) use list::boards;
-pub(super) use run_task::{RunTask, claim_for_run, look_for_run, release_after_run, withdraw_claim};
+pub(super) use run_task::{
+    RunTask, claim_for_run, complete_for_run, look_for_run, release_after_run, withdraw_claim,
+};
 pub(super) use spec::problems;
 pub(super) use spec_key::Spellings;
 pub(super) use stale_claims::is_stale;
+pub(super) use verify_trust::check_crew_trust;

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use crate::domain::runs::{Run, RunClaim, RunId};
 use crate::domain::spec::task_body;
-use crate::domain::{Agent, AgentName, EventKind, TaskRef};
+use crate::domain::{Agent, AgentName, EventKind, TaskEvidence, TaskRef, quote_code, quote_name};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::conflicts::WantedReservations;
 use crate::ops::reservations::reserve;
 use crate::ops::reservations::waiting;
-use crate::store::{Claim, Mesh, TaskNote};
+use crate::store::{Claim, Completion, Mesh, TaskNote};
 use crate::sys::clock;
 
 use super::claim::{ClaimAttempt, ClaimRequest, Pick, TaskChoice};
@@ -19,6 +19,9 @@ use super::locked_tasks::{LockedTasks, look_up};
 use super::spec_ref::SpecRef;
 use super::task_args::check_id;
 use super::task_board::{ParsedSpec, TaskBoard};
+
+/// How much of a worker's last words becomes the notes of its task, in characters.
+const MOST_NOTES: usize = 2_000;
 
 /// A task that can be given to a run.
 #[derive(Clone, Debug)]
@@ -211,6 +214,55 @@ pub(in crate::ops) fn release_after_run(
     let name = held.and_then(|held| AgentName::new(held.agent).ok()).or_else(|| run.agent.clone());
     if let Some(name) = name {
         op.feed(EventKind::Unclaim, &name, Some(&task.id), Some(&text));
+    }
+    waiting::notify_waiting_or_warn(op, mesh, &mut locked);
+    Ok(())
+}
+
+/// Completes the task of a run whose work a crew has put on its branch, unless it is completed or was given away.
+pub(in crate::ops) fn complete_for_run(
+    op: &Op,
+    mesh: &Mesh,
+    run: &Run,
+    evidence: TaskEvidence,
+) -> Result<(), CommandError> {
+    let Some(RunClaim { spec, task, .. }) = &run.claim else { return Ok(()) };
+    let task = TaskRef { spec: spec.clone(), id: task.clone() };
+    let spellings = look_up(mesh);
+    let mut locked = mesh.lock_with_claims()?;
+    let mut change = locked.change();
+    let completions = change.completions()?;
+    if spellings.completion(&completions, &task.spec, &task.id).is_some() {
+        return Ok(());
+    }
+    let is_it = |claim: &Claim| claim.task == task.id && spellings.are_same(&claim.spec, &task.spec);
+    let held = change.claims()?.iter().find(is_it);
+    let is_of_run = |claim: &Claim| claim.run.as_deref() == Some(run.id.as_str());
+    if let Some(other) = held.as_ref().filter(|claim| !is_of_run(claim)) {
+        let text = format!("{} has claimed {} since", quote_name(&other.agent), quote_code(&task.id));
+        return Err(CommandError::new(CommandErrorKind::NotYours, text));
+    }
+    let by =
+        held.as_ref().and_then(|held| AgentName::new(held.agent.clone()).ok()).or_else(|| run.agent.clone());
+    let notes = run.result.as_deref().map(|words| words.chars().take(MOST_NOTES).collect::<String>());
+    let completion = Completion {
+        spec: task.spec.clone(),
+        task: task.id.clone(),
+        by: by.as_ref().map_or_else(|| format!("run {}", run.id), ToString::to_string),
+        at: clock::now(),
+        notes: notes.filter(|notes| !notes.trim().is_empty()),
+        evidence: Some(evidence),
+    };
+    let mut completions = completions;
+    completions.add(&completion);
+    change.set_completions(&completions)?;
+    change.decided();
+    if let Some(held) = &held {
+        change.edit_claims(|claims| claims.remove(held))?;
+    }
+    change.commit()?;
+    if let Some(by) = by {
+        op.feed(EventKind::Complete, &by, Some(&task.id), completion.notes.as_deref());
     }
     waiting::notify_waiting_or_warn(op, mesh, &mut locked);
     Ok(())

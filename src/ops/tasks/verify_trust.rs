@@ -72,6 +72,15 @@ pub(super) fn check(op: &Op, parsed_spec: &ParsedSpec) -> Result<(), CommandErro
         .fact("diff", lines.diff))
 }
 
+/// Refuses to let a crew run what nobody trusted.
+pub(in crate::ops) fn check_crew_trust(op: &Op, spec: &str) -> Result<(), CommandError> {
+    let parsed_spec = ParsedSpec::read(SpecRef::named(op, spec)?)?;
+    check(op, &parsed_spec).map_err(|mut refused| {
+        refused.hints.truncate(1);
+        refused
+    })
+}
+
 /// The `verify:` lines of the spec, and whether a person trusted them. Refused inside a harness.
 pub fn verify_trust(op: &Op, spec: &str) -> Result<VerifyTrust, CommandError> {
     let parsed_spec = ParsedSpec::read(SpecRef::named(op, spec)?)?;

@@ -23,6 +23,7 @@
 
 pub mod admission;
 pub mod budgets;
+mod crew_keys;
 pub mod draining;
 pub mod ledger;
 pub mod limits;

@@ -58,6 +58,27 @@ pub struct RunOrder {
     /// Whether it is a review, or one that is begun anew or continued.
     #[serde(default)]
     pub is_review: bool,
+    /// What is done with its work for a crew; `None`: it is for none.
+    #[serde(default)]
+    pub crew: Option<CrewOrder>,
+}
+
+/// What becomes of the work of a run for a crew: it is tested, reviewed, merged in memory, tested there, and put on the
+/// crew's branch.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CrewOrder {
+    /// The crew, by the end of its branch's name.
+    pub crew: String,
+    /// The commands that prove the task.
+    pub verify: Vec<String>,
+    /// How long these may take.
+    pub verify_seconds: u64,
+    /// The message of the commit.
+    pub message: String,
+    /// Whether the worker of the run that it continues was done, so that none is started.
+    #[serde(default)]
+    pub is_worked: bool,
 }
 
 /// Who reviews what a run did. It is decided before the run starts: its worker could change the profiles of the project.
@@ -108,6 +129,8 @@ pub struct TaskOrder {
 pub struct WorktreeOrder {
     /// The run whose worktree is continued; `None` for a new one.
     pub continues: Option<String>,
+    /// The crew whose branch a new one starts from; `None`: from the work tree as it is.
+    pub crew: Option<String>,
     /// Patterns of files to copy and to link to.
     pub copy: Vec<String>,
     pub link: Vec<String>,

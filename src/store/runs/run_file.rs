@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::crew_keys::CrewKeys;
 use super::pane_keys::{DialogKeys, PaneKeys};
 use super::questions::QuestionKeys;
 use super::review_keys::ReviewKeys;
@@ -85,6 +86,8 @@ struct RunKeys {
     review: Option<ReviewKeys>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reviews: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    crew: Option<CrewKeys>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -189,6 +192,7 @@ pub(super) fn bytes(run: &Run) -> Vec<u8> {
         claim: run.claim.clone().map(|RunClaim { spec, task, number }| ClaimKeys { spec, task, number }),
         review: run.review.as_ref().map(ReviewKeys::of),
         reviews: run.reviews.as_ref().map(ToString::to_string),
+        crew: run.crew.as_ref().map(CrewKeys::of),
     })
 }
 
@@ -271,6 +275,7 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
         claim: keys.claim.map(|ClaimKeys { spec, task, number }| RunClaim { spec, task, number }),
         review: keys.review.map(ReviewKeys::review).transpose()?,
         reviews: keys.reviews.as_deref().map(RunId::new).transpose()?,
+        crew: keys.crew.map(CrewKeys::part),
     })
 }
 
@@ -278,7 +283,8 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
 mod tests {
     use super::*;
     use crate::domain::runs::{
-        Review, ReviewFinding, ReviewOutcome, ReviewVerdict, RunDialog, RunPane, RunReview,
+        CrewEnd, CrewPart, CrewTest, Review, ReviewFinding, ReviewOutcome, ReviewVerdict, RunDialog, RunPane,
+        RunReview,
     };
     use crate::sys::process;
 
@@ -356,6 +362,16 @@ mod tests {
                 }),
             }),
             reviews: Some(RunId::from_random(11)),
+            crew: Some(CrewPart {
+                crew: "plan".to_string(),
+                is_worked: true,
+                end: Some(CrewEnd::RedTogether(CrewTest {
+                    command: "make".to_string(),
+                    how: "exit code 2".to_string(),
+                    exit_code: Some(2),
+                    tail: "no\n".to_string(),
+                })),
+            }),
             ..Run::queued(RunId::from_random(7))
         };
         let read = parse(&bytes(&run)).unwrap();

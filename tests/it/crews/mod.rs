@@ -2,6 +2,7 @@
 
 mod planning;
 mod updating;
+mod working;
 
 use std::fs;
 

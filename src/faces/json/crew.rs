@@ -1,0 +1,80 @@
+//! The tasks of a crew in JSON.
+
+use serde_json::{Value, json};
+
+use crate::domain::runs::{CrewEnd, CrewTest, ReviewOutcome, Run};
+use crate::ops::crew::{CrewTask, CrewTaskState};
+
+/// A task with all attempts at it.
+pub(in crate::faces) fn crew_task(task: &CrewTask) -> Value {
+    let reason = match &task.state {
+        CrewTaskState::Held(why) | CrewTaskState::Blocked(why) => Some(why.clone()),
+        CrewTaskState::Waiting(needs) => Some(format!("needs {}", needs.join(", "))),
+        CrewTaskState::Ready | CrewTaskState::Live | CrewTaskState::Done => None,
+    };
+    let bill = task.bill();
+    json!({
+        "id": task.spec.id,
+        "title": task.spec.title,
+        "state": task.state.name(),
+        "reason": reason,
+        "needs": task.spec.needs,
+        "by": task.runs.last().and_then(|run| run.agent.as_ref()).map(ToString::to_string),
+        "attempts": task.runs.len(),
+        "verdicts": task.runs.iter().filter_map(verdict).collect::<Vec<_>>(),
+        "commit": task.commit(),
+        "evidence": task.runs.iter().rev().find_map(proof).map(test),
+        "outside": task.outside_plan(),
+        "runs": task.runs.iter().map(attempt).collect::<Vec<_>>(),
+        "tokens": (bill.unknown_tokens < bill.runs).then_some(bill.tokens),
+        "costUsd": bill.known().map(|known| known.dollars()),
+    })
+}
+
+/// The verdict of the reviewer of a run.
+fn verdict(run: &Run) -> Option<&'static str> {
+    match run.review.as_ref()?.outcome {
+        ReviewOutcome::Given(ref review) => Some(review.verdict.name()),
+        _ => None,
+    }
+}
+
+fn attempt(run: &Run) -> Value {
+    let end = run.crew.as_ref().and_then(|part| part.end.as_ref());
+    json!({
+        "id": run.id.as_str(),
+        "profile": run.profile,
+        "harness": run.harness,
+        "agent": run.agent.as_ref().map(ToString::to_string),
+        "state": run.state.name(),
+        "end": end.map(|end| end.name().replace(' ', "_")),
+        "reason": end.and_then(end_reason).or_else(|| run.reason.clone()),
+        "verdict": verdict(run),
+        "reviewRun": run.review.as_ref().and_then(|review| review.run.as_ref()).map(ToString::to_string),
+    })
+}
+
+/// What kept it from the branch, in a sentence.
+pub(in crate::faces) fn end_reason(end: &CrewEnd) -> Option<String> {
+    match end {
+        CrewEnd::Merged { .. } | CrewEnd::NotShipped => None,
+        CrewEnd::Unproven(test) => Some(format!("`{}` ended with {}", test.command, test.how)),
+        CrewEnd::Conflict(files) => Some(format!("in conflict: {}", files.join(", "))),
+        CrewEnd::RedTogether(test) => {
+            Some(format!("together with the others, `{}` ended with {}", test.command, test.how))
+        }
+        CrewEnd::GivenAway(why) | CrewEnd::Stuck(why) => Some(why.clone()),
+    }
+}
+
+/// The proof that is on the branch.
+fn proof(run: &Run) -> Option<&CrewTest> {
+    match run.crew.as_ref()?.end.as_ref()? {
+        CrewEnd::Merged { proof, .. } => proof.as_ref(),
+        _ => None,
+    }
+}
+
+fn test(test: &CrewTest) -> Value {
+    json!({"command": test.command, "exitCode": test.exit_code, "tail": test.tail})
+}

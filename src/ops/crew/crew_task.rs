@@ -1,0 +1,131 @@
+//! A task of a crew: what the spec says of it, the runs that there were for it, and where it is.
+
+use jiff::Timestamp;
+
+use crate::domain::crews::{TaskStep, next_step};
+use crate::domain::pattern::{NormalPath, Pattern};
+use crate::domain::runs::{BillSum, CrewEnd, Run};
+use crate::ops::effects::Op;
+use crate::ops::error::CommandError;
+use crate::ops::runs::list::as_it_is;
+use crate::ops::tasks::{CrewSpecTask, crew_spec};
+
+/// A task of a crew.
+#[derive(Clone, Debug)]
+pub struct CrewTask {
+    pub spec: CrewSpecTask,
+    pub state: CrewTaskState,
+    /// The runs for it, the oldest first.
+    pub runs: Vec<Run>,
+}
+
+/// Where a task of a crew is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum CrewTaskState {
+    /// It needs these, which are not done.
+    Waiting(Vec<String>),
+    /// It can be started.
+    Ready,
+    /// Somebody else has it, or what it needs: why.
+    Held(String),
+    Live,
+    Done,
+    /// A person has to look at it: why.
+    Blocked(String),
+}
+
+impl CrewTaskState {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Waiting(_) => "waiting",
+            Self::Ready => "ready",
+            Self::Held(_) => "held",
+            Self::Live => "working",
+            Self::Done => "done",
+            Self::Blocked(_) => "blocked",
+        }
+    }
+}
+
+impl CrewTask {
+    /// The commit on the branch.
+    pub fn commit(&self) -> Option<&str> {
+        self.runs.iter().rev().find_map(|run| match run.crew.as_ref()?.end.as_ref()? {
+            CrewEnd::Merged { commit, .. } => commit.as_deref(),
+            _ => None,
+        })
+    }
+
+    /// What all attempts cost.
+    pub fn bill(&self) -> BillSum {
+        BillSum::of(&self.runs)
+    }
+
+    /// Files that were changed and that the plan does not name for it. A task without paths may change all.
+    pub fn outside_plan(&self) -> Vec<&str> {
+        let Some(changed) = self.runs.iter().rev().find_map(|run| run.changed.as_ref()) else {
+            return Vec::new();
+        };
+        if self.spec.paths.is_empty() {
+            return Vec::new();
+        }
+        let root = NormalPath::absolute("/");
+        let planned: Vec<Pattern> =
+            self.spec.paths.iter().filter_map(|path| Pattern::new(path, &root).ok()).collect();
+        let is_planned = |path: &&String| planned.iter().any(|pattern| pattern.covers(&root.join(path)));
+        changed.iter().filter(|path| !is_planned(path)).map(String::as_str).collect()
+    }
+}
+
+/// The tasks of a spec as they are, without doing anything. `since` is when the crew was started, if it goes on.
+pub fn crew_tasks(
+    op: &Op,
+    spec: &str,
+    stem: &str,
+    since: Option<Timestamp>,
+) -> Result<Vec<CrewTask>, CommandError> {
+    let spec = crew_spec(op, spec)?;
+    let mut runs: Vec<Run> = match op.mesh()? {
+        None => Vec::new(),
+        Some(mesh) => {
+            let runs = mesh.runs().list()?.runs.into_iter();
+            let is_ours = |run: &Run| {
+                run.crew.as_ref().is_some_and(|part| part.crew == stem)
+                    && run.claim.as_ref().is_some_and(|claim| claim.spec == spec.key)
+            };
+            runs.filter(is_ours).map(|run| as_it_is(&mesh, run)).collect()
+        }
+    };
+    runs.sort_by_key(|run| (run.queued_at, run.id.clone()));
+    let done: Vec<String> =
+        spec.tasks.iter().filter(|task| task.is_done).map(|task| task.id.clone()).collect();
+    Ok(spec
+        .tasks
+        .into_iter()
+        .map(|task| {
+            let is_its = |run: &&Run| run.claim.as_ref().is_some_and(|claim| claim.task == task.id);
+            let own: Vec<Run> = runs.iter().filter(is_its).cloned().collect();
+            let state = state_of(&task, &own, &done, since);
+            CrewTask { spec: task, state, runs: own }
+        })
+        .collect())
+}
+
+fn state_of(task: &CrewSpecTask, runs: &[Run], done: &[String], since: Option<Timestamp>) -> CrewTaskState {
+    if task.is_done {
+        return CrewTaskState::Done;
+    }
+    let is_new = |run: &Run| since.is_some_and(|since| run.ended_at.is_some_and(|ended| ended >= since));
+    match next_step(runs, is_new) {
+        TaskStep::Follow(_) => return CrewTaskState::Live,
+        TaskStep::Blocked(why) => return CrewTaskState::Blocked(why),
+        // Its supervisor died before it could complete the task.
+        TaskStep::Merged(_) | TaskStep::Finish(_) | TaskStep::Again { .. } | TaskStep::Begin => {}
+    }
+    let missing: Vec<String> = task.needs.iter().filter(|need| !done.contains(need)).cloned().collect();
+    match (missing.is_empty(), &task.claim) {
+        (false, _) => CrewTaskState::Waiting(missing),
+        (true, Some(claim)) => CrewTaskState::Held(format!("{} has claimed it", claim.agent)),
+        (true, None) => CrewTaskState::Ready,
+    }
+}

@@ -1,0 +1,411 @@
+//! `msg crew work`: the tasks of a spec, each built, proven, reviewed and merged by a run of its own.
+//!
+//! A crew has no process that lives on: it starts runs and follows them, and what follows on their work is done by their
+//! supervisors. Which runs there were for a task, what became of each, and what is on the branch is in the ledger and in
+//! refs, so whoever starts the same crew again goes on where it was.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{after, select};
+use jiff::Timestamp;
+
+use crate::domain::crews::{AgainReason, BuilderBrief, TaskStep, again_text, next_step};
+use crate::domain::runs::{EarlierRun, Run};
+use crate::domain::workers::{Budget, Isolation};
+use crate::domain::{Harness, SessionId, sha256};
+use crate::harness;
+use crate::store::{CrewOrder, Mesh, StopUrgency};
+use crate::sys::clock;
+use crate::sys::files;
+use crate::sys::flock::FileLock;
+use crate::sys::git::run_tree::{CrewBranch, RunRepository};
+use crate::sys::signals::StopRequest;
+
+use super::crew_branch_name::branch_stem;
+use super::crew_task::{CrewTask, CrewTaskState, crew_tasks};
+use crate::ops::effects::Op;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::runs::plan::{ReviewWish, RunRequest, plan};
+use crate::ops::runs::settle::settle;
+use crate::ops::runs::start::{NewRun, start};
+use crate::ops::runs::stop::stop;
+use crate::ops::runs::work::{RunWork, git_state};
+use crate::ops::tasks::{CrewSpec, CrewSpecTask, check_crew_trust, crew_spec};
+
+/// How often it looks while something happens, and when nothing has for a while.
+const FIRST_LOOK: Duration = Duration::from_millis(5);
+const LAST_LOOK: Duration = Duration::from_millis(100);
+/// How often it tries again what somebody else holds.
+const TRY_AGAIN: Duration = Duration::from_secs(2);
+
+/// What somebody asked for.
+#[derive(Clone, Debug)]
+pub struct CrewRequest {
+    pub spec: String,
+    pub workers: usize,
+    /// The profiles of the builders, which take turns.
+    pub profiles: Vec<String>,
+    pub review: ReviewWish,
+    /// What each run may use up.
+    pub budget: Budget,
+    /// The end of the branch's name; `None`: the name of the spec.
+    pub branch: Option<String>,
+}
+
+/// A crew that was checked and can be started.
+#[derive(Debug)]
+pub struct Crew {
+    request: CrewRequest,
+    /// The end of the branch's name.
+    pub stem: String,
+    pub branch: CrewBranch,
+    /// Where the branch began.
+    pub start: String,
+    root: PathBuf,
+    /// How many tasks are not done.
+    left: usize,
+    /// Nobody else works on it meanwhile.
+    _lock: FileLock,
+    since: Timestamp,
+}
+
+/// Why following a crew ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum CrewEnding {
+    /// Nothing is left that can be done.
+    Ended,
+    /// The time is over. What was started goes on.
+    GoesOn,
+    /// It was stopped, and its runs with it.
+    Stopped,
+}
+
+/// Checks everything before anything is started.
+pub fn check(op: &Op, request: CrewRequest) -> Result<Crew, CommandError> {
+    let spec = crew_spec(op, &request.spec)?;
+    check_crew_trust(op, &request.spec)?;
+    let repository = RunRepository::open(&op.cwd, &git_state(&op.home))?;
+    let head = repository.head()?;
+    repository.require_merging_git()?;
+    let stem = match &request.branch {
+        Some(branch) => branch.clone(),
+        None => branch_stem(&spec.file),
+    };
+    let branch = CrewBranch::of(&repository, &stem)?;
+    branch.require_free()?;
+    check_other_spec(op, &stem, &spec)?;
+    if branch.at()?.is_none() {
+        repository.require_clean()?;
+    }
+    for profile in &request.profiles {
+        let request = RunRequest {
+            profile: profile.clone(),
+            task: "check".to_string(),
+            isolation: Some(Isolation::Worktree),
+            review: request.review.clone(),
+            ..RunRequest::default()
+        };
+        plan(op, request)?;
+    }
+    let lock = lock(op, &repository, &stem)?;
+    let root = repository.root().to_path_buf();
+    let left = spec.tasks.iter().filter(|task| !task.is_done).count();
+    Ok(Crew { request, stem, branch, start: head, root, left, _lock: lock, since: clock::now() })
+}
+
+impl Crew {
+    /// Makes the branch, unless it is there.
+    pub fn begin(mut self) -> Result<Self, CommandError> {
+        self.start = self.branch.begin(&self.start)?;
+        Ok(self)
+    }
+
+    /// What a person is asked before the first worker is started.
+    pub fn question(&self) -> String {
+        let CrewRequest { workers, profiles, spec, .. } = &self.request;
+        let tasks = if self.left == 1 { "1 task".to_string() } else { format!("{} tasks", self.left) };
+        let workers = if *workers == 1 { "1 worker".to_string() } else { format!("{workers} workers") };
+        let branch = self.branch.name();
+        format!(
+            "{tasks} of `{spec}`, {workers} ({}), on the branch {branch}. Start? [y/N] ",
+            profiles.join(", ")
+        )
+    }
+}
+
+/// Two specs with the same name would build one branch.
+fn check_other_spec(op: &Op, stem: &str, spec: &CrewSpec) -> Result<(), CommandError> {
+    let Some(mesh) = op.mesh()? else { return Ok(()) };
+    let is_other = |run: &Run| {
+        run.crew.as_ref().is_some_and(|part| part.crew == stem)
+            && run.claim.as_ref().is_some_and(|claim| claim.spec != spec.key)
+    };
+    match mesh.runs().list()?.runs.iter().find(|run| is_other(run)).and_then(|run| run.claim.clone()) {
+        None => Ok(()),
+        Some(claim) => {
+            let text = format!("the branch `ravenry/crew-{stem}` is that of another spec: `{}`", claim.spec);
+            Err(CommandError::new(CommandErrorKind::Duplicate, text)
+                .hint("give it another name: `--branch NAME`"))
+        }
+    }
+}
+
+fn lock(op: &Op, repository: &RunRepository, stem: &str) -> Result<FileLock, CommandError> {
+    let locks = git_state(&op.home).join("crew-locks");
+    files::create_dir(&locks)?;
+    let name = sha256(format!("{}\0{stem}", repository.common_dir().display()).as_bytes());
+    match FileLock::try_acquire(&locks.join(format!("{}-work.lock", &name[..16])))? {
+        Some(lock) => Ok(lock),
+        None => {
+            let text = format!("somebody works on `ravenry/crew-{stem}` already");
+            Err(CommandError::new(CommandErrorKind::AtWork, text)
+                .hint("`msg crew status` shows how far it is"))
+        }
+    }
+}
+
+/// Works until nothing is left that can be done, for `limit` at most. `show` gets the tasks whenever something may have
+/// changed.
+pub fn work(
+    op: &Op,
+    crew: &Crew,
+    limit: Option<Duration>,
+    request: &StopRequest,
+    mut show: impl FnMut(&[CrewTask]),
+) -> Result<(Vec<CrewTask>, CrewEnding), CommandError> {
+    let mesh = op.create_mesh()?;
+    settle(op, &mesh)?;
+    let until = limit.map(|limit| Instant::now() + limit);
+    let mut engine =
+        CrewEngine { op, mesh: &mesh, crew, tasks: Vec::new(), held: Vec::new(), blocked: Vec::new() };
+    let mut pause = FIRST_LOOK;
+    let mut is_stopping = false;
+    loop {
+        let before = engine.states();
+        engine.look()?;
+        if request.is_requested() && !is_stopping {
+            is_stopping = true;
+            engine.stop();
+        }
+        if !is_stopping {
+            engine.advance(request)?;
+        }
+        show(&engine.tasks);
+        let is_live = engine.tasks.iter().any(|task| task.state == CrewTaskState::Live);
+        let is_held = engine.tasks.iter().any(|task| matches!(task.state, CrewTaskState::Held(_)));
+        let is_ready = engine.tasks.iter().any(|task| task.state == CrewTaskState::Ready);
+        if !is_live && (is_stopping || !is_held && !is_ready) {
+            let end = if is_stopping { CrewEnding::Stopped } else { CrewEnding::Ended };
+            return Ok((engine.tasks, end));
+        }
+        if !is_stopping && until.is_some_and(|until| until <= Instant::now()) {
+            return Ok((engine.tasks, CrewEnding::GoesOn));
+        }
+        pause = if engine.states() != before { FIRST_LOOK } else { (pause * 2).min(LAST_LOOK) };
+        select! {
+            recv(request.wake()) -> _ => {}
+            recv(after(pause)) -> _ => {}
+        }
+    }
+}
+
+struct CrewEngine<'a> {
+    op: &'a Op,
+    mesh: &'a Mesh,
+    crew: &'a Crew,
+    tasks: Vec<CrewTask>,
+    /// Tasks that could not be started because of somebody else: when, and why.
+    held: Vec<(String, Instant, String)>,
+    /// Tasks that could not be started at all, and why.
+    blocked: Vec<(String, String)>,
+}
+
+impl CrewEngine<'_> {
+    fn states(&self) -> Vec<(CrewTaskState, usize)> {
+        self.tasks.iter().map(|task| (task.state.clone(), task.runs.len())).collect()
+    }
+
+    fn look(&mut self) -> Result<(), CommandError> {
+        self.tasks = crew_tasks(self.op, &self.crew.request.spec, &self.crew.stem, Some(self.crew.since))?;
+        let now = Instant::now();
+        self.held.retain(|(_, since, _)| now.duration_since(*since) < TRY_AGAIN);
+        for task in self.tasks.iter_mut().filter(|task| task.state == CrewTaskState::Ready) {
+            if let Some((_, why)) = self.blocked.iter().find(|(id, _)| *id == task.spec.id) {
+                task.state = CrewTaskState::Blocked(why.clone());
+            } else if let Some((_, _, why)) = self.held.iter().find(|(id, ..)| *id == task.spec.id) {
+                task.state = CrewTaskState::Held(why.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts what can be started.
+    fn advance(&mut self, request: &StopRequest) -> Result<(), CommandError> {
+        let mut live = self.tasks.iter().filter(|task| task.state == CrewTaskState::Live).count();
+        for place in 0..self.tasks.len() {
+            if live >= self.crew.request.workers || request.is_requested() {
+                break;
+            }
+            if self.tasks[place].state != CrewTaskState::Ready {
+                continue;
+            }
+            match self.begin(place) {
+                Ok(run) => {
+                    self.tasks[place].state = CrewTaskState::Live;
+                    self.tasks[place].runs.push(run);
+                    live += 1;
+                }
+                Err(error) => self.cannot_begin(place, error),
+            }
+        }
+        Ok(())
+    }
+
+    fn cannot_begin(&mut self, place: usize, error: CommandError) {
+        use CommandErrorKind::{AlreadyClaimed, AlreadyCompleted, AtWork, Blocked, Conflict};
+        let id = self.tasks[place].spec.id.clone();
+        let is_reserved = error.facts.iter().any(|(name, _)| *name == "conflicts");
+        match error.kind {
+            AlreadyClaimed | AlreadyCompleted | AtWork | Blocked | Conflict => {
+                self.held.push((id, Instant::now(), error.message.clone()));
+                self.tasks[place].state = CrewTaskState::Held(error.message);
+            }
+            _ if is_reserved => {
+                self.held.push((id, Instant::now(), error.message.clone()));
+                self.tasks[place].state = CrewTaskState::Held(error.message);
+            }
+            _ => {
+                self.blocked.push((id, error.message.clone()));
+                self.tasks[place].state = CrewTaskState::Blocked(error.message);
+            }
+        }
+    }
+
+    /// Starts the next run of a task.
+    fn begin(&self, place: usize) -> Result<Run, CommandError> {
+        // Somebody may have changed it since.
+        check_crew_trust(self.op, &self.crew.request.spec)?;
+        let task = &self.tasks[place];
+        let step = next_step(&task.runs, |_| false);
+        let last = task.runs.last();
+        let (again, is_worked) = match (&step, last) {
+            (TaskStep::Begin, _) => (None, false),
+            (TaskStep::Again { why, .. }, Some(last)) => {
+                if let AgainReason::Conflict(_) | AgainReason::RedTogether(_) = why {
+                    self.move_base(last)?;
+                }
+                (Some((last, why)), false)
+            }
+            (TaskStep::Finish(_) | TaskStep::Merged(_), Some(_)) => (None, true),
+            _ => {
+                let text = format!("nothing can be started for `{}`", task.spec.id);
+                return Err(CommandError::new(CommandErrorKind::AtWork, text));
+            }
+        };
+        let profile = last.map_or_else(|| self.next_profile(), |last| last.profile.clone());
+        let session = again.as_ref().and_then(|(last, _)| session_of(last));
+        let brief = self.brief(task);
+        let text = match (&again, &session) {
+            (Some((_, why)), Some(_)) => again_text(why),
+            (Some((_, why)), None) => brief.text(Some(why)),
+            (None, _) => brief.text(None),
+        };
+        let request = RunRequest {
+            profile,
+            task: text,
+            budget: self.crew.request.budget,
+            root: Some(self.crew.root.clone()),
+            resumes: session,
+            isolation: Some(Isolation::Worktree),
+            continues: last.map(|last| last.id.clone()),
+            crew: Some(self.crew.stem.clone()),
+            claims: Some((task.spec.id.clone(), Some(self.crew.request.spec.clone()))),
+            review: self.crew.request.review.clone(),
+            ..RunRequest::default()
+        };
+        let earlier = last.map(|last| match &request.resumes {
+            Some(_) => EarlierRun::Resumed(last.id.clone()),
+            None => EarlierRun::Retried(last.id.clone()),
+        });
+        let mut new = plan(self.op, request)?;
+        new.order.crew = Some(CrewOrder {
+            crew: self.crew.stem.clone(),
+            verify: task.spec.verify.clone(),
+            verify_seconds: self.op.settings.verify_timeout().as_secs(),
+            message: self.message(&task.spec),
+            is_worked,
+        });
+        new.order.batch_task = Some(self.key(task));
+        start(self.op, NewRun { earlier, ..new })
+    }
+
+    /// The hash by which an attempt is known: whoever was killed while it was started, and starts it again, gets it.
+    fn key(&self, task: &CrewTask) -> String {
+        let parts = [
+            "crew".to_string(),
+            self.crew.root.to_string_lossy().into_owned(),
+            self.crew.stem.clone(),
+            task.spec.id.clone(),
+            task.runs.last().map_or_else(String::new, |last| last.id.to_string()),
+        ];
+        sha256(parts.map(|part| sha256(part.as_bytes())).concat().as_bytes())
+    }
+
+    /// Puts the work of a run that has ended onto what is on the branch now.
+    fn move_base(&self, last: &Run) -> Result<(), CommandError> {
+        let _lock = self.mesh.runs().lock_work()?;
+        let gone =
+            || CommandError::new(CommandErrorKind::NoWork, format!("the work of run {} is gone", last.id));
+        let work = RunWork::load(self.op, self.mesh, &last.id)?.ok_or_else(gone)?;
+        work.tree.move_base(
+            &self.crew.branch.base()?,
+            &format!("The work of run {}, on a new base.\n", last.id),
+        )?;
+        Ok(())
+    }
+
+    /// The profile that the fewest runs at work have.
+    fn next_profile(&self) -> String {
+        let at_work = |profile: &&String| {
+            let live = self.tasks.iter().filter(|task| task.state == CrewTaskState::Live);
+            live.filter(|task| task.runs.last().is_some_and(|run| run.profile == **profile)).count()
+        };
+        self.crew.request.profiles.iter().min_by_key(at_work).cloned().unwrap_or_default()
+    }
+
+    fn brief<'t>(&self, task: &'t CrewTask) -> BuilderBrief<'t> {
+        let notes = |id: &String| {
+            let needed = self.tasks.iter().find(|other| other.spec.id == *id)?;
+            let said = || needed.runs.last().and_then(|run| run.result.clone());
+            needed.spec.completion.as_ref().and_then(|done| done.notes.clone()).or_else(said)
+        };
+        let CrewSpecTask { id, title, text, paths, verify, needs, .. } = &task.spec;
+        let needs = needs.iter().map(|id| (id.clone(), notes(id))).collect();
+        BuilderBrief { id, title, text, paths, verify, needs }
+    }
+
+    fn message(&self, task: &CrewSpecTask) -> String {
+        let title: String = task.title.chars().take(72).collect();
+        format!("{title}\n\nTask {} of {}.\n", task.id, self.crew.request.spec)
+    }
+
+    /// Stops our runs. What can't be stopped goes on.
+    fn stop(&mut self) {
+        for task in self.tasks.iter().filter(|task| task.state == CrewTaskState::Live) {
+            let Some(run) = task.runs.last() else { continue };
+            match stop(self.op, run.id.as_str(), StopUrgency::Now) {
+                Ok(_) => {}
+                // It has just ended by itself.
+                Err(error) if error.kind == CommandErrorKind::NotRunning => {}
+                Err(error) => self.op.warn(format!("run {} can't be stopped: {}", run.id, error.message)),
+            }
+        }
+    }
+}
+
+/// The session in which a worker can go on.
+fn session_of(run: &Run) -> Option<(Harness, SessionId)> {
+    let harness = harness::parse(run.harness.as_deref()?)?;
+    Some((harness, run.session.clone()?))
+}

@@ -1,0 +1,251 @@
+//! What follows on the work of a run for a crew: the commands that prove its task are run, it is reviewed, merged with the
+//! crew's branch in memory, tested there, and put on the branch.
+//!
+//! It is the supervisor's, so whoever started the crew may be killed at any moment. What is done is written down step by
+//! step; a run that takes over from a dead supervisor goes on after the last step.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::domain::runs::{CrewEnd, CrewTest, ReviewOutcome, ReviewVerdict, RunState};
+use crate::domain::{SeenWork, TaskEvidence, VerifyRun, sha256};
+use crate::store::CrewOrder;
+use crate::sys::clock;
+use crate::sys::files::{self, Scratch};
+use crate::sys::flock::FileLock;
+use crate::sys::git::run_tree::{CrewBranch, CrewMerge, CrewMove, PreparedStep, WantedFiles};
+use crate::sys::keeper::commands::{CommandsEnd, KeptCommands};
+
+use super::supervisor::{RunFinish, Supervisor};
+use super::work::git_state;
+use super::worker_call;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::tasks::{GivenAwayTask, complete_for_run};
+
+/// How often to look whether it is one's turn to merge.
+const LOOK: Duration = Duration::from_millis(100);
+/// How much of the output of a command is kept.
+const MOST_TAIL: usize = 4_000;
+
+/// How the commands that prove a task ended.
+enum Proof {
+    /// There are none.
+    None,
+    Given(CrewTest),
+    Failed(CrewTest),
+    /// The run is to stop.
+    Stopped,
+}
+
+impl Supervisor<'_> {
+    /// Writes down that the worker is done, so that nobody starts another one for the same attempt.
+    pub(super) fn mark_worked(&mut self) {
+        if let Some(part) = &mut self.run.crew {
+            part.is_worked = true;
+        }
+        if let Err(error) = self.mesh.runs().put(&self.run) {
+            self.op.warn(format!(
+                "that the worker of run {} is done could not be recorded: {error}",
+                self.run.id
+            ));
+        }
+    }
+
+    /// Brings the work, which is saved, as far to the branch as it gets. `None`: the run is to stop.
+    pub(super) fn finish_for_crew(&mut self, order: &CrewOrder) -> Option<()> {
+        let end = match self.bring_to_branch(order) {
+            Ok(Some(end)) => end,
+            Ok(None) => return None,
+            Err(error) => CrewEnd::Stuck(error.message),
+        };
+        if let CrewEnd::Merged { commit, proof } = &end
+            && let Err(error) =
+                complete_for_run(self.op, self.mesh, &self.run, evidence(commit.as_deref(), proof.as_ref()))
+        {
+            self.op.warn(format!("the task of run {} is completed later: {error}", self.run.id));
+        }
+        if let Some(part) = &mut self.run.crew {
+            part.end = Some(end);
+        }
+        Some(())
+    }
+
+    /// `None`: the run is to stop.
+    fn bring_to_branch(&mut self, order: &CrewOrder) -> Result<Option<CrewEnd>, CommandError> {
+        let Some(tree) = self.work.as_ref().map(|work| work.tree.clone()) else {
+            return Ok(Some(CrewEnd::Stuck("it has no worktree".to_string())));
+        };
+        let branch = CrewBranch::of(tree.repository(), &order.crew)?;
+        // Whoever was killed may have come so far.
+        if let CrewMerge::Already { commit } = branch.prepare(&tree)? {
+            return Ok(Some(CrewEnd::Merged { commit, proof: None }));
+        }
+        let marked = tree.marked_files()?;
+        if !marked.is_empty() {
+            let files = marked.iter().map(|path| path.display().to_string()).collect();
+            return Ok(Some(CrewEnd::Conflict(files)));
+        }
+        self.do_now("runs the commands that prove its task")?;
+        let is_proven = match self.prove(order, &tree.path(), "verify")? {
+            Proof::Stopped => return Ok(None),
+            Proof::Failed(test) => return Ok(Some(CrewEnd::Unproven(test))),
+            Proof::Given(_) => true,
+            Proof::None => false,
+        };
+        self.review();
+        let is_shipped = match self.run.review.as_ref().map(|review| &review.outcome) {
+            None => false,
+            Some(ReviewOutcome::Given(review)) if review.verdict == ReviewVerdict::Ship => true,
+            Some(_) if self.is_to_stop()? => return Ok(None),
+            Some(_) => return Ok(Some(CrewEnd::NotShipped)),
+        };
+        self.do_now("waits until it can be merged")?;
+        let Some(_turn) = self.wait_for_turn(&order.crew)? else { return Ok(None) };
+        loop {
+            if let Err(error) = GivenAwayTask::Refuse.check(self.mesh, &self.run, "merge") {
+                return match error.kind {
+                    CommandErrorKind::NotYours => Ok(Some(CrewEnd::GivenAway(error.message))),
+                    _ => Err(error),
+                };
+            }
+            let step = match branch.prepare(&tree)? {
+                CrewMerge::Already { commit } => {
+                    return Ok(Some(CrewEnd::Merged { commit, proof: None }));
+                }
+                CrewMerge::Nothing if is_proven || is_shipped => {
+                    return Ok(Some(CrewEnd::Merged { commit: None, proof: None }));
+                }
+                CrewMerge::Nothing => {
+                    let text = "it changed nothing, and nothing proves that the task was done already";
+                    return Ok(Some(CrewEnd::Stuck(text.to_string())));
+                }
+                CrewMerge::Conflicts(conflicts) => {
+                    let files = conflicts.iter().map(|conflict| conflict.path.display().to_string());
+                    return Ok(Some(CrewEnd::Conflict(files.collect())));
+                }
+                CrewMerge::Ready(step) => step,
+            };
+            self.do_now("is tested together with what others did")?;
+            let proof = match self.prove_merged(order, &step)? {
+                Proof::Stopped => return Ok(None),
+                Proof::Failed(test) => return Ok(Some(CrewEnd::RedTogether(test))),
+                Proof::Given(test) => Some(test),
+                Proof::None => None,
+            };
+            match branch.advance(&tree, &step, &order.message)? {
+                CrewMove::Moved { commit } => {
+                    return Ok(Some(CrewEnd::Merged { commit: Some(commit), proof }));
+                }
+                // Somebody moved the branch: what was tested is not what would be there.
+                CrewMove::Behind => {}
+            }
+        }
+    }
+
+    /// Who stopped it.
+    pub(super) fn stopped_by(&self) -> Option<String> {
+        let order = self.mesh.runs().stop_order(&self.run.id).ok().flatten()?;
+        Some(format!("stopped by {}", order.by))
+    }
+
+    /// The end of a run whose work was done by the one that it continues.
+    pub(super) fn finish_of_earlier(&self) -> Result<RunFinish, CommandError> {
+        let earlier =
+            self.run.earlier.as_ref().map(|earlier| self.mesh.runs().get(earlier.id())).transpose()?;
+        let result = earlier.flatten().and_then(|earlier| earlier.result);
+        Ok(RunFinish { state: Some(RunState::Done), result, ..RunFinish::default() })
+    }
+
+    fn is_to_stop(&self) -> Result<bool, CommandError> {
+        Ok(self.mesh.runs().stop_order(&self.run.id)?.is_some())
+    }
+
+    /// Runs the commands in a directory.
+    fn prove(&self, order: &CrewOrder, dir: &Path, log: &str) -> Result<Proof, CommandError> {
+        if order.verify.is_empty() {
+            return Ok(Proof::None);
+        }
+        let project = self.run.project.clone().unwrap_or_default();
+        let mesh = self.op.location.to_string();
+        let env = worker_call::setup_environment(&self.run.id, self.run.slot, &mesh, &project);
+        let commands = KeptCommands {
+            dir,
+            commands: &order.verify,
+            env: &env,
+            log: &self.mesh.runs().dir(&self.run.id).join(log),
+            limit: Duration::from_secs(order.verify_seconds),
+        };
+        // If that can't be read, it goes on to its end.
+        let end = commands.run(&|| self.is_to_stop().unwrap_or(false))?;
+        Ok(match end {
+            CommandsEnd::Stopped => Proof::Stopped,
+            CommandsEnd::Done { tail } => Proof::Given(CrewTest {
+                command: order.verify.join("\n"),
+                how: "exit code 0".to_string(),
+                exit_code: Some(0),
+                tail: last(&tail),
+            }),
+            CommandsEnd::Failed { command, how, code, tail } => {
+                Proof::Failed(CrewTest { command, how, exit_code: code, tail: last(&tail) })
+            }
+        })
+    }
+
+    /// Runs the commands in a directory that has nothing but the files of the next commit, and what every worktree gets.
+    fn prove_merged(&self, order: &CrewOrder, step: &PreparedStep) -> Result<Proof, CommandError> {
+        let Some(work) = self.work.as_ref().filter(|_| !order.verify.is_empty()) else {
+            return Ok(Proof::None);
+        };
+        let above = git_state(&self.op.home).join("verify");
+        files::create_dir(&above)?;
+        let scratch = Scratch::make_in(&above)?;
+        let dir = scratch.path().join("tree");
+        work.tree.export_tree(&step.tree, &dir)?;
+        let wanted = self.order.worktree.clone().unwrap_or_default();
+        work.tree.bring_into(&dir, &WantedFiles { copy: wanted.copy, link: wanted.link })?;
+        let proof = self.prove(order, &dir, "verify-merged")?;
+        scratch.remove()?;
+        Ok(proof)
+    }
+
+    /// One run of a crew is merged at a time: what is tested by two at once would be tested again by one of them. `None`:
+    /// the run is to stop.
+    fn wait_for_turn(&self, crew: &str) -> Result<Option<FileLock>, CommandError> {
+        let locks = git_state(&self.op.home).join("crew-locks");
+        files::create_dir(&locks)?;
+        let repository = self.work.as_ref().map(|work| work.record.repository.clone()).unwrap_or_default();
+        let name = sha256(format!("{repository}\0{crew}").as_bytes());
+        let path = locks.join(format!("{}.lock", &name[..16]));
+        loop {
+            if let Some(lock) = FileLock::try_acquire(&path)? {
+                return Ok(Some(lock));
+            }
+            if self.is_to_stop()? {
+                return Ok(None);
+            }
+            clock::pause(LOOK);
+        }
+    }
+}
+
+/// What is recorded with the completion of the task.
+fn evidence(commit: Option<&str>, proof: Option<&CrewTest>) -> TaskEvidence {
+    TaskEvidence {
+        text: None,
+        verified: proof.map(|proof| VerifyRun {
+            command: proof.command.clone(),
+            exit_code: proof.exit_code.unwrap_or_default(),
+            tail: proof.tail.clone(),
+        }),
+        commit: commit.map(str::to_string),
+        at: clock::now(),
+        seen: SeenWork::default(),
+    }
+}
+
+/// The end of an output.
+fn last(tail: &str) -> String {
+    let start = tail.len().saturating_sub(MOST_TAIL);
+    let start = (start..=tail.len()).find(|start| tail.is_char_boundary(*start)).unwrap_or(tail.len());
+    tail[start..].to_string()
+}
