@@ -15,6 +15,7 @@ mod burying;
 mod contest;
 mod delivery;
 mod following;
+mod merge_queue;
 mod renaming;
 mod search;
 mod swarm_lock;
