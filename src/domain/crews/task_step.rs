@@ -5,12 +5,6 @@ use crate::domain::runs::{
     CrewEnd, CrewTest, ReviewFinding, ReviewOutcome, ReviewVerdict, Run, RunId, RunState,
 };
 
-/// How often a worker is sent back for each kind of reason, before the task is blocked.
-const MOST_REWORKS: usize = 2;
-const MOST_UNPROVEN: usize = 2;
-const MOST_CONFLICTS: usize = 3;
-const MOST_FAILURES: usize = 2;
-
 /// What comes next.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum TaskStep {
@@ -46,104 +40,233 @@ pub enum AgainReason {
 }
 
 /// What comes next for a task with these runs, the oldest first. `is_new` tells of a run whether it has ended since this
-/// crew was started: one that somebody stopped meanwhile stays stopped.
+/// crew was started. Only those count for how often something was tried: whoever starts the crew again wants it to be
+/// tried again.
 pub fn next_step(runs: &[Run], is_new: impl Fn(&Run) -> bool) -> TaskStep {
     let Some(last) = runs.last() else { return TaskStep::Begin };
     let id = last.id.clone();
     if !last.state.is_final() {
         return TaskStep::Follow(id);
     }
+    let again = |why: AgainReason| TaskStep::Again { after: id.clone(), why };
     let part = last.crew.as_ref();
-    let end = part.and_then(|part| part.end.as_ref());
-    let again = |why: AgainReason, most: usize, is_such: &dyn Fn(&Run) -> bool, blocked: String| match runs
-        .iter()
-        .filter(|run| is_such(run))
-        .count()
-        > most
-    {
-        true => TaskStep::Blocked(blocked),
-        false => TaskStep::Again { after: id.clone(), why },
-    };
-    match (last.state, end) {
-        (_, Some(CrewEnd::Merged { .. })) => TaskStep::Merged(id),
+    let is_worked = part.is_some_and(|part| part.is_worked);
+    let Outcome { step, kind, blocked } = match (last.state, part.and_then(|part| part.end.as_ref())) {
+        (_, Some(CrewEnd::Merged { .. })) => return TaskStep::Merged(id),
         (RunState::Stopped, _) if is_new(last) => {
-            TaskStep::Blocked(last.reason.clone().unwrap_or_else(|| "it was stopped".to_string()))
+            let reason = last.reason.clone();
+            return TaskStep::Blocked(reason.unwrap_or_else(|| "it was stopped".to_string()));
         }
-        (RunState::Done | RunState::Interrupted | RunState::Stopped, None)
-            if part.is_some_and(|part| part.is_worked) =>
-        {
-            TaskStep::Finish(id)
+        (_, None) if is_worked => Outcome {
+            step: TaskStep::Finish(id.clone()),
+            kind: Kind::Unfinished,
+            blocked: format!("what follows on its work was cut short, or failed{}", reason_of(last)),
+        },
+        (RunState::Interrupted | RunState::Stopped, _) => Outcome {
+            step: again(AgainReason::GoOn),
+            kind: Kind::CutShort,
+            blocked: format!("its runs were cut short{}", reason_of(last)),
+        },
+        (_, Some(end)) => after_end(last, end, &again),
+        (state, None) => {
+            let how = format!("{}{}", state.name().replace('_', " "), reason_of(last));
+            Outcome {
+                step: again(AgainReason::Failed(how.clone())),
+                kind: Kind::Failed,
+                blocked: format!("its runs failed; the last one ended as {how}"),
+            }
         }
-        (RunState::Interrupted | RunState::Stopped, _) => {
-            TaskStep::Again { after: id, why: AgainReason::GoOn }
+    };
+    let count = runs.iter().filter(|run| kind.is_of(run) && is_new(run)).count();
+    if count > kind.most() { TaskStep::Blocked(blocked) } else { step }
+}
+
+/// What a run comes to: what is done about it, unless it was done too often.
+struct Outcome {
+    step: TaskStep,
+    kind: Kind,
+    blocked: String,
+}
+
+/// What work did not get through.
+#[derive(Clone, Copy)]
+enum Kind {
+    Failed,
+    CutShort,
+    Unfinished,
+    Unproven,
+    NotShipped,
+    InTheWay,
+    /// A person has to look at it before it is tried again.
+    ForPerson,
+}
+
+impl Kind {
+    /// How often that may happen before the task is blocked.
+    fn most(self) -> usize {
+        match self {
+            Self::Failed | Self::Unproven | Self::NotShipped => 2,
+            Self::InTheWay => 3,
+            Self::CutShort | Self::Unfinished => 5,
+            Self::ForPerson => 0,
         }
-        (RunState::Done, Some(CrewEnd::Unproven(test))) => again(
-            AgainReason::Unproven(test.clone()),
-            MOST_UNPROVEN,
-            &|run| matches!(end_of(run), Some(CrewEnd::Unproven(_))),
-            format!("`{}` ended with {} each time", test.command, test.how),
-        ),
-        (RunState::Done, Some(CrewEnd::RedTogether(test))) => again(
-            AgainReason::RedTogether(test.clone()),
-            MOST_CONFLICTS,
-            &is_in_the_way,
-            format!("together with what others did, `{}` ends with {}", test.command, test.how),
-        ),
-        (RunState::Done, Some(CrewEnd::Conflict(files))) => again(
-            AgainReason::Conflict(files.clone()),
-            MOST_CONFLICTS,
-            &is_in_the_way,
-            format!("it conflicts with what others did, in {}", files.join(", ")),
-        ),
-        (RunState::Done, Some(CrewEnd::NotShipped)) => after_review(last, again),
-        (_, Some(CrewEnd::GivenAway(why) | CrewEnd::Stuck(why))) => TaskStep::Blocked(why.clone()),
-        (state, _) => {
-            let reason = last.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
-            let how = format!("{}{reason}", state.name().replace('_', " "));
-            again(
-                AgainReason::Failed(how.clone()),
-                MOST_FAILURES,
-                &|run| {
-                    run.state.is_final()
-                        && !matches!(run.state, RunState::Done | RunState::Interrupted | RunState::Stopped)
-                },
-                format!("its runs failed; the last one ended as {how}"),
-            )
+    }
+
+    fn is_of(self, run: &Run) -> bool {
+        let part = run.crew.as_ref();
+        let end = part.and_then(|part| part.end.as_ref());
+        let is_cut_short = matches!(run.state, RunState::Interrupted | RunState::Stopped);
+        match self {
+            Self::Failed => {
+                end.is_none() && run.state.is_final() && run.state != RunState::Done && !is_cut_short
+            }
+            Self::CutShort => end.is_none() && is_cut_short,
+            Self::Unfinished => end.is_none() && part.is_some_and(|part| part.is_worked),
+            Self::Unproven => matches!(end, Some(CrewEnd::Unproven(_) | CrewEnd::Nothing)),
+            Self::NotShipped => matches!(end, Some(CrewEnd::NotShipped)),
+            Self::InTheWay => matches!(end, Some(CrewEnd::Conflict(_) | CrewEnd::RedTogether(_))),
+            Self::ForPerson => {
+                matches!(end, Some(CrewEnd::NotShipped | CrewEnd::GivenAway(_) | CrewEnd::Stuck(_)))
+            }
         }
     }
 }
 
-type Again<'a> = dyn Fn(AgainReason, usize, &dyn Fn(&Run) -> bool, String) -> TaskStep + 'a;
-
-fn after_review(
-    last: &Run,
-    again: impl Fn(AgainReason, usize, &dyn Fn(&Run) -> bool, String) -> TaskStep,
-) -> TaskStep {
-    let again: &Again<'_> = &again;
-    let outcome = last.review.as_ref().map(|review| &review.outcome);
-    match outcome {
-        Some(ReviewOutcome::Given(review)) if review.verdict == ReviewVerdict::Rework => {
-            let first = review.findings.first().map(ReviewFinding::sentence).unwrap_or_default();
-            let is_rework = |run: &Run| matches!(end_of(run), Some(CrewEnd::NotShipped));
-            let blocked = format!("the reviewer asked for rework each time: {first}");
-            again(AgainReason::Rework(review.findings.clone()), MOST_REWORKS, &is_rework, blocked)
+fn after_end(last: &Run, end: &CrewEnd, again: &dyn Fn(AgainReason) -> TaskStep) -> Outcome {
+    let finish = || TaskStep::Finish(last.id.clone());
+    match end {
+        CrewEnd::Merged { .. } => {
+            Outcome { step: TaskStep::Merged(last.id.clone()), kind: Kind::ForPerson, blocked: String::new() }
         }
+        CrewEnd::Unproven(test) => Outcome {
+            step: again(AgainReason::Unproven(test.clone())),
+            kind: Kind::Unproven,
+            blocked: format!("`{}` ended with {} each time", test.command, test.how),
+        },
+        CrewEnd::Nothing => {
+            let text = "it changed nothing, and nothing proves that the task was done already";
+            let step = again(AgainReason::Failed(text.to_string()));
+            Outcome { step, kind: Kind::Unproven, blocked: text.to_string() }
+        }
+        CrewEnd::RedTogether(test) => Outcome {
+            step: again(AgainReason::RedTogether(test.clone())),
+            kind: Kind::InTheWay,
+            blocked: format!("together with what others did, `{}` ends with {}", test.command, test.how),
+        },
+        CrewEnd::Conflict(files) => Outcome {
+            step: again(AgainReason::Conflict(files.clone())),
+            kind: Kind::InTheWay,
+            blocked: format!("it conflicts with what others did, in {}", files.join(", ")),
+        },
+        // The work is there, and what was in the way may be gone.
+        CrewEnd::GivenAway(why) | CrewEnd::Stuck(why) => {
+            Outcome { step: finish(), kind: Kind::ForPerson, blocked: why.clone() }
+        }
+        CrewEnd::NotShipped => after_review(last, again),
+    }
+}
+
+fn after_review(last: &Run, again: &dyn Fn(AgainReason) -> TaskStep) -> Outcome {
+    let finish = TaskStep::Finish(last.id.clone());
+    match last.review.as_ref().map(|review| &review.outcome) {
         Some(ReviewOutcome::Given(review)) => {
-            let first = review.findings.first().map(ReviewFinding::sentence);
-            TaskStep::Blocked(match first {
-                Some(first) => format!("the reviewer says that the task itself is wrong: {first}"),
-                None => "the reviewer says that the task itself is wrong".to_string(),
-            })
+            let first = review.findings.first().map(|finding| format!(": {}", finding.sentence()));
+            let first = first.unwrap_or_default();
+            let (kind, blocked) = match review.verdict {
+                ReviewVerdict::Rework => {
+                    (Kind::NotShipped, format!("the reviewer asked for rework each time{first}"))
+                }
+                _ => (Kind::ForPerson, format!("the reviewer says that the task itself is wrong{first}")),
+            };
+            Outcome { step: again(AgainReason::Rework(review.findings.clone())), kind, blocked }
         }
-        Some(ReviewOutcome::Missing(why)) => TaskStep::Blocked(format!("there is no review of it: {why}")),
-        _ => TaskStep::Blocked("there is no review of it".to_string()),
+        Some(ReviewOutcome::Missing(why)) => Outcome {
+            step: finish,
+            kind: Kind::ForPerson,
+            blocked: format!("there is no review of it: {why}"),
+        },
+        _ => Outcome { step: finish, kind: Kind::ForPerson, blocked: "there is no review of it".to_string() },
     }
 }
 
-fn end_of(run: &Run) -> Option<&CrewEnd> {
-    run.crew.as_ref()?.end.as_ref()
+fn reason_of(run: &Run) -> String {
+    run.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"))
 }
 
-fn is_in_the_way(run: &Run) -> bool {
-    matches!(end_of(run), Some(CrewEnd::Conflict(_) | CrewEnd::RedTogether(_)))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::runs::{CrewPart, Review, RunReview};
+
+    fn run(state: RunState, is_worked: bool, end: Option<CrewEnd>) -> Run {
+        let crew = Some(CrewPart { crew: "plan".to_string(), is_worked, end });
+        Run { state, crew, ..Run::queued(RunId::from_random(7)) }
+    }
+
+    fn reviewed(verdict: ReviewVerdict) -> Run {
+        let outcome = ReviewOutcome::Given(Review { verdict, findings: Vec::new() });
+        let review = Some(RunReview { profile: "judge".to_string(), run: None, outcome });
+        Run { review, ..run(RunState::Done, true, Some(CrewEnd::NotShipped)) }
+    }
+
+    fn test() -> CrewTest {
+        let (command, how) = ("make".to_string(), "exit code 1".to_string());
+        CrewTest { command, how, exit_code: Some(1), tail: String::new() }
+    }
+
+    /// In a word.
+    fn step(runs: &[Run], is_new: bool) -> &'static str {
+        match next_step(runs, |_| is_new) {
+            TaskStep::Begin => "begin",
+            TaskStep::Follow(_) => "follow",
+            TaskStep::Finish(_) => "finish",
+            TaskStep::Again { why: AgainReason::GoOn, .. } => "go on",
+            TaskStep::Again { .. } => "again",
+            TaskStep::Merged(_) => "merged",
+            TaskStep::Blocked(_) => "blocked",
+        }
+    }
+
+    #[test]
+    fn what_comes_next_follows_from_the_last_run() {
+        let merged = CrewEnd::Merged { commit: None, proof: None };
+        assert_eq!(step(&[], true), "begin");
+        for (last, expected) in [
+            (run(RunState::Running, false, None), "follow"),
+            (run(RunState::Done, true, Some(merged)), "merged"),
+            (run(RunState::Interrupted, false, None), "go on"),
+            (run(RunState::Interrupted, true, None), "finish"),
+            (run(RunState::Failed, true, None), "finish"),
+            (run(RunState::Done, true, None), "finish"),
+            (run(RunState::Failed, false, None), "again"),
+            (run(RunState::Done, true, Some(CrewEnd::Unproven(test()))), "again"),
+            (run(RunState::Done, true, Some(CrewEnd::Conflict(Vec::new()))), "again"),
+            (run(RunState::Done, true, Some(CrewEnd::Stuck(String::new()))), "blocked"),
+            (run(RunState::Stopped, false, None), "blocked"),
+            (reviewed(ReviewVerdict::Rework), "again"),
+            (reviewed(ReviewVerdict::Replan), "blocked"),
+        ] {
+            assert_eq!(step(std::slice::from_ref(&last), true), expected, "{last:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_tried_too_often_is_blocked_until_somebody_starts_the_crew_again() {
+        let unproven = run(RunState::Done, true, Some(CrewEnd::Unproven(test())));
+        let stopped = run(RunState::Stopped, false, None);
+        let given_away = run(RunState::Done, true, Some(CrewEnd::GivenAway(String::new())));
+        for (runs, now, later) in [
+            (vec![unproven.clone(); 2], "again", "again"),
+            (vec![unproven; 3], "blocked", "again"),
+            (vec![reviewed(ReviewVerdict::Rework); 3], "blocked", "again"),
+            (vec![reviewed(ReviewVerdict::Replan)], "blocked", "again"),
+            (vec![run(RunState::Failed, false, None); 3], "blocked", "again"),
+            (vec![run(RunState::Interrupted, true, None); 6], "blocked", "finish"),
+            (vec![run(RunState::Interrupted, false, None); 6], "blocked", "go on"),
+            (vec![stopped], "blocked", "go on"),
+            (vec![given_away], "blocked", "finish"),
+        ] {
+            assert_eq!((step(&runs, true), step(&runs, false)), (now, later), "{runs:?}");
+        }
+    }
 }

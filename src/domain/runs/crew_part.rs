@@ -18,6 +18,8 @@ pub enum CrewEnd {
     Merged { commit: Option<String>, proof: Option<CrewTest> },
     /// The commands that prove the task failed in its own worktree.
     Unproven(CrewTest),
+    /// It changed nothing, and neither a command nor a reviewer says that this is right.
+    Nothing,
     /// The reviewer did not let it pass; the verdict is in the run.
     NotShipped,
     /// It conflicts with what others put on the branch, in these files.
@@ -43,14 +45,12 @@ pub struct CrewTest {
 }
 
 impl CrewEnd {
-    pub const NAMES: [&'static str; 7] =
-        ["merged", "unproven", "not shipped", "conflict", "red together", "given away", "stuck"];
-
     /// In a word or two.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Merged { .. } => "merged",
             Self::Unproven(_) => "unproven",
+            Self::Nothing => "nothing",
             Self::NotShipped => "not shipped",
             Self::Conflict(_) => "conflict",
             Self::RedTogether(_) => "red together",

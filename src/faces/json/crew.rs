@@ -57,7 +57,7 @@ fn attempt(run: &Run) -> Value {
 /// What kept it from the branch, in a sentence.
 pub(in crate::faces) fn end_reason(end: &CrewEnd) -> Option<String> {
     match end {
-        CrewEnd::Merged { .. } | CrewEnd::NotShipped => None,
+        CrewEnd::Merged { .. } | CrewEnd::Nothing | CrewEnd::NotShipped => None,
         CrewEnd::Unproven(test) => Some(format!("`{}` ended with {}", test.command, test.how)),
         CrewEnd::Conflict(files) => Some(format!("in conflict: {}", files.join(", "))),
         CrewEnd::RedTogether(test) => {

@@ -103,7 +103,11 @@ pub fn crew_tasks(
         .tasks
         .into_iter()
         .map(|task| {
-            let is_its = |run: &&Run| run.claim.as_ref().is_some_and(|claim| claim.task == task.id);
+            // What was before somebody took a completion back does not count.
+            let is_its = |run: &&Run| {
+                run.claim.as_ref().is_some_and(|claim| claim.task == task.id)
+                    && task.reopened_at.is_none_or(|reopened| run.queued_at > reopened)
+            };
             let own: Vec<Run> = runs.iter().filter(is_its).cloned().collect();
             let state = state_of(&task, &own, &done, since);
             CrewTask { spec: task, state, runs: own }
@@ -112,10 +116,14 @@ pub fn crew_tasks(
 }
 
 fn state_of(task: &CrewSpecTask, runs: &[Run], done: &[String], since: Option<Timestamp>) -> CrewTaskState {
+    // The supervisor of a run whose task is done may still have to tidy up.
+    if runs.last().is_some_and(|last| !last.state.is_final()) {
+        return CrewTaskState::Live;
+    }
     if task.is_done {
         return CrewTaskState::Done;
     }
-    let is_new = |run: &Run| since.is_some_and(|since| run.ended_at.is_some_and(|ended| ended >= since));
+    let is_new = |run: &Run| since.is_none_or(|since| run.ended_at.is_some_and(|ended| ended >= since));
     match next_step(runs, is_new) {
         TaskStep::Follow(_) => return CrewTaskState::Live,
         TaskStep::Blocked(why) => return CrewTaskState::Blocked(why),

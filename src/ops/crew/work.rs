@@ -4,18 +4,18 @@
 //! supervisors. Which runs there were for a task, what became of each, and what is on the branch is in the ledger and in
 //! refs, so whoever starts the same crew again goes on where it was.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{after, select};
 use jiff::Timestamp;
 
 use crate::domain::crews::{AgainReason, BuilderBrief, TaskStep, again_text, next_step};
-use crate::domain::runs::{EarlierRun, Run};
+use crate::domain::runs::{EarlierRun, Run, RunState};
 use crate::domain::workers::{Budget, Isolation};
 use crate::domain::{Harness, SessionId, sha256};
 use crate::harness;
-use crate::store::{CrewOrder, Mesh, StopUrgency};
+use crate::store::{CrewOrder, Mesh, ReviewOrder, StopUrgency};
 use crate::sys::clock;
 use crate::sys::files;
 use crate::sys::flock::FileLock;
@@ -26,12 +26,13 @@ use super::crew_branch_name::branch_stem;
 use super::crew_task::{CrewTask, CrewTaskState, crew_tasks};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::runs::list::as_it_is;
 use crate::ops::runs::plan::{ReviewWish, RunRequest, plan};
 use crate::ops::runs::settle::settle;
 use crate::ops::runs::start::{NewRun, start};
 use crate::ops::runs::stop::stop;
 use crate::ops::runs::work::{RunWork, git_state};
-use crate::ops::tasks::{CrewSpec, CrewSpecTask, check_crew_trust, crew_spec};
+use crate::ops::tasks::{CrewSpec, CrewSpecTask, check_crew_trust, crew_spec, trusted_commands};
 
 /// How often it looks while something happens, and when nothing has for a while.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
@@ -94,7 +95,7 @@ pub fn check(op: &Op, request: CrewRequest) -> Result<Crew, CommandError> {
     };
     let branch = CrewBranch::of(&repository, &stem)?;
     branch.require_free()?;
-    check_other_spec(op, &stem, &spec)?;
+    check_other_spec(op, (&stem, repository.root()), &spec)?;
     if branch.at()?.is_none() {
         repository.require_clean()?;
     }
@@ -106,7 +107,11 @@ pub fn check(op: &Op, request: CrewRequest) -> Result<Crew, CommandError> {
             review: request.review.clone(),
             ..RunRequest::default()
         };
-        plan(op, request)?;
+        if let Some(ReviewOrder::Impossible { profile, why }) = plan(op, request)?.order.review {
+            let text = format!("`{profile}` can't review the work: {why}");
+            return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
+                .hint("`msg workers` lists the profiles; `--no-review` does without a review"));
+        }
     }
     let lock = lock(op, &repository, &stem)?;
     let root = repository.root().to_path_buf();
@@ -135,10 +140,11 @@ impl Crew {
 }
 
 /// Two specs with the same name would build one branch.
-fn check_other_spec(op: &Op, stem: &str, spec: &CrewSpec) -> Result<(), CommandError> {
+fn check_other_spec(op: &Op, (stem, root): (&str, &Path), spec: &CrewSpec) -> Result<(), CommandError> {
     let Some(mesh) = op.mesh()? else { return Ok(()) };
     let is_other = |run: &Run| {
         run.crew.as_ref().is_some_and(|part| part.crew == stem)
+            && Path::new(run.project.as_ref().unwrap_or(&run.root)) == root
             && run.claim.as_ref().is_some_and(|claim| claim.spec != spec.key)
     };
     match mesh.runs().list()?.runs.iter().find(|run| is_other(run)).and_then(|run| run.claim.clone()) {
@@ -284,9 +290,8 @@ impl CrewEngine<'_> {
 
     /// Starts the next run of a task.
     fn begin(&self, place: usize) -> Result<Run, CommandError> {
-        // Somebody may have changed it since.
-        check_crew_trust(self.op, &self.crew.request.spec)?;
         let task = &self.tasks[place];
+        let verify = trusted_commands(self.op, &self.crew.request.spec, &task.spec.id)?;
         let step = next_step(&task.runs, |_| false);
         let last = task.runs.last();
         let (again, is_worked) = match (&step, last) {
@@ -297,14 +302,21 @@ impl CrewEngine<'_> {
                 }
                 (Some((last, why)), false)
             }
-            (TaskStep::Finish(_) | TaskStep::Merged(_), Some(_)) => (None, true),
+            (TaskStep::Finish(_) | TaskStep::Merged(_), Some(last)) => {
+                self.check_review_over(last)?;
+                (None, true)
+            }
             _ => {
                 let text = format!("nothing can be started for `{}`", task.spec.id);
                 return Err(CommandError::new(CommandErrorKind::AtWork, text));
             }
         };
         let profile = last.map_or_else(|| self.next_profile(), |last| last.profile.clone());
-        let session = again.as_ref().and_then(|(last, _)| session_of(last));
+        // A session that nobody has seen alive may not be there.
+        let has_worked =
+            |run: &Run| run.state == RunState::Done || run.usage.output.is_some_and(|output| output > 0);
+        let session =
+            again.as_ref().filter(|(last, _)| has_worked(last)).and_then(|(last, _)| session_of(last));
         let brief = self.brief(task);
         let text = match (&again, &session) {
             (Some((_, why)), Some(_)) => again_text(why),
@@ -331,13 +343,24 @@ impl CrewEngine<'_> {
         let mut new = plan(self.op, request)?;
         new.order.crew = Some(CrewOrder {
             crew: self.crew.stem.clone(),
-            verify: task.spec.verify.clone(),
+            verify,
             verify_seconds: self.op.settings.verify_timeout().as_secs(),
             message: self.message(&task.spec),
             is_worked,
         });
         new.order.batch_task = Some(self.key(task));
         start(self.op, NewRun { earlier, ..new })
+    }
+
+    /// An error while the reviewer of a run, whose supervisor has died, goes on: its verdict is waited for.
+    fn check_review_over(&self, last: &Run) -> Result<(), CommandError> {
+        let Some(id) = last.review.as_ref().and_then(|review| review.run.as_ref()) else { return Ok(()) };
+        match self.mesh.runs().get(id)?.map(|review| as_it_is(self.mesh, review)) {
+            Some(review) if !review.state.is_final() => {
+                Err(CommandError::new(CommandErrorKind::AtWork, format!("it is reviewed in run {id}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The hash by which an attempt is known: whoever was killed while it was started, and starts it again, gets it.
@@ -348,6 +371,7 @@ impl CrewEngine<'_> {
             self.crew.stem.clone(),
             task.spec.id.clone(),
             task.runs.last().map_or_else(String::new, |last| last.id.to_string()),
+            task.spec.reopened_at.map_or_else(String::new, |reopened| reopened.to_string()),
         ];
         sha256(parts.map(|part| sha256(part.as_bytes())).concat().as_bytes())
     }

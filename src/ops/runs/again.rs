@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::domain::runs::{EarlierRun, MicroUsd, Run, RunId, RunState};
 use crate::domain::workers::{Budget, Isolation};
-use crate::domain::{AgentName, Harness, SessionId};
+use crate::domain::{AgentName, Harness, SessionId, shell_word};
 use crate::harness;
 use crate::store::{Mesh, RunOrder};
 
@@ -38,6 +38,7 @@ pub struct ResumedRuns {
 /// Starts a new run with the task and the profile of one that has ended.
 pub fn retry(op: &Op, id: &str) -> Result<Run, CommandError> {
     let run = ended(find(op, id)?)?;
+    check_crew(&run)?;
     let mesh = mesh(op)?;
     start(op, retried(op, &mesh, &run)?)
 }
@@ -45,13 +46,14 @@ pub fn retry(op: &Op, id: &str) -> Result<Run, CommandError> {
 /// Continues the session of a run that has ended, with this text.
 pub fn resume(op: &Op, id: &str, text: Option<&str>) -> Result<Run, CommandError> {
     let run = ended(find(op, id)?)?;
+    check_crew(&run)?;
     let mesh = mesh(op)?;
     // Held until the new run is in the ledger, so that one session is not continued by two.
     let _turn = mesh.runs().lock_resuming()?;
     start_resumed(op, &mesh, &run, text)
 }
 
-/// Continues every interrupted run that nobody has continued or begun anew, unless it was a review.
+/// Continues every interrupted run that nobody has continued or begun anew, unless it was a review or a crew's.
 pub fn resume_all(op: &Op) -> Result<ResumedRuns, CommandError> {
     let mut all = ResumedRuns::default();
     let Some(mesh) = op.mesh()? else { return Ok(all) };
@@ -59,9 +61,9 @@ pub fn resume_all(op: &Op) -> Result<ResumedRuns, CommandError> {
     let list: Vec<Run> = mesh.runs().list()?.runs.into_iter().map(|run| as_it_is(&mesh, run)).collect();
     let has_follower =
         |run: &Run| list.iter().any(|other| other.earlier.as_ref().is_some_and(|it| *it.id() == run.id));
-    // A review was for a run that has ended without it.
-    let is_meant =
-        |run: &&Run| run.state == RunState::Interrupted && run.reviews.is_none() && !has_follower(run);
+    // A review was for a run that has ended without it, and a crew goes on with its own.
+    let is_others = |run: &Run| run.reviews.is_some() || run.crew.is_some();
+    let is_meant = |run: &&Run| run.state == RunState::Interrupted && !is_others(run) && !has_follower(run);
     // The oldest goes first, as in the queue.
     for run in list.iter().rev().filter(is_meant) {
         match start_resumed(op, &mesh, run, None) {
@@ -70,6 +72,16 @@ pub fn resume_all(op: &Op) -> Result<ResumedRuns, CommandError> {
         }
     }
     Ok(all)
+}
+
+/// What a crew began, only that crew goes on with: its work has to be tested and merged.
+fn check_crew(run: &Run) -> Result<(), CommandError> {
+    let Some(part) = &run.crew else { return Ok(()) };
+    let text =
+        format!("run {} belongs to the crew `{}`, which goes on with its work itself", run.id, part.crew);
+    let spec = run.claim.as_ref().map_or("SPEC", |claim| claim.spec.as_str());
+    Err(CommandError::new(CommandErrorKind::InvalidValue, text)
+        .hint(format!("msg crew work {}", shell_word(spec))))
 }
 
 fn mesh(op: &Op) -> Result<std::rc::Rc<Mesh>, CommandError> {

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::domain::runs::{CrewEnd, CrewTest, ReviewOutcome, ReviewVerdict, RunState};
+use crate::domain::runs::{CrewEnd, CrewTest, ReviewOutcome, ReviewVerdict, RunReview, RunState};
 use crate::domain::{SeenWork, TaskEvidence, VerifyRun, sha256};
 use crate::store::CrewOrder;
 use crate::sys::clock;
@@ -93,6 +93,11 @@ impl Supervisor<'_> {
             Proof::None => false,
         };
         self.review();
+        let has_no_verdict = |review: &RunReview| matches!(review.outcome, ReviewOutcome::Missing(_));
+        if self.run.review.as_ref().is_some_and(has_no_verdict) && !self.is_to_stop()? {
+            // It may have been cut short, or have answered nonsense: it is asked once more.
+            self.review();
+        }
         let is_shipped = match self.run.review.as_ref().map(|review| &review.outcome) {
             None => false,
             Some(ReviewOutcome::Given(review)) if review.verdict == ReviewVerdict::Ship => true,
@@ -115,10 +120,7 @@ impl Supervisor<'_> {
                 CrewMerge::Nothing if is_proven || is_shipped => {
                     return Ok(Some(CrewEnd::Merged { commit: None, proof: None }));
                 }
-                CrewMerge::Nothing => {
-                    let text = "it changed nothing, and nothing proves that the task was done already";
-                    return Ok(Some(CrewEnd::Stuck(text.to_string())));
-                }
+                CrewMerge::Nothing => return Ok(Some(CrewEnd::Nothing)),
                 CrewMerge::Conflicts(conflicts) => {
                     let files = conflicts.iter().map(|conflict| conflict.path.display().to_string());
                     return Ok(Some(CrewEnd::Conflict(files.collect())));

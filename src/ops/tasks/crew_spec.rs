@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+
+use crate::domain::TaskRef;
 use crate::domain::spec::{task_body, verify_commands};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
@@ -36,6 +39,8 @@ pub struct CrewSpecTask {
     pub is_done: bool,
     pub claim: Option<Claim>,
     pub completion: Option<Completion>,
+    /// When a completion of it was taken back last.
+    pub reopened_at: Option<Timestamp>,
 }
 
 /// Reads the spec. An error if it has no tasks, or if what it says of them can't be.
@@ -65,6 +70,7 @@ pub(in crate::ops) fn crew_spec(op: &Op, named: &str) -> Result<CrewSpec, Comman
         Some(mesh) => (mesh.tasks().claims()?, mesh.tasks().completions()?, mesh.registry().census()?),
         None => (Default::default(), Default::default(), Census::default()),
     };
+    let numbers = mesh.as_ref().map(|mesh| mesh.tasks().claim_numbers()).transpose()?;
     let spellings = Spellings::default();
     let board = TaskBoard::new(&parsed_spec, &claims, &completions, &census, &spellings);
     let tasks = spec.tasks.iter().map(|task| {
@@ -79,6 +85,11 @@ pub(in crate::ops) fn crew_spec(op: &Op, named: &str) -> Result<CrewSpec, Comman
             is_done: board.is_done(&task.id),
             claim: board.claim(&task.id).cloned(),
             completion: board.completion(&task.id),
+            reopened_at: numbers.as_ref().and_then(|numbers| {
+                let place = TaskRef { spec: parsed_spec.place.key.clone(), id: task.id.clone() };
+                let completion = board.completion(&task.id);
+                numbers.reopenings(&place, completion.as_ref()).iter().map(|reopening| reopening.at).max()
+            }),
         }
     });
     Ok(CrewSpec { key: parsed_spec.place.key.clone(), file, tasks: tasks.collect() })

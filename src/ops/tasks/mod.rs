@@ -58,4 +58,4 @@ pub(super) use run_task::{
 pub(super) use spec::problems;
 pub(super) use spec_key::Spellings;
 pub(super) use stale_claims::is_stale;
-pub(super) use verify_trust::check_crew_trust;
+pub(super) use verify_trust::{check_crew_trust, trusted_commands};

@@ -74,8 +74,19 @@ pub(super) fn check(op: &Op, parsed_spec: &ParsedSpec) -> Result<(), CommandErro
 
 /// Refuses to let a crew run what nobody trusted.
 pub(in crate::ops) fn check_crew_trust(op: &Op, spec: &str) -> Result<(), CommandError> {
+    check_for_crew(op, &*ParsedSpec::read(SpecRef::named(op, spec)?)?)
+}
+
+/// The commands that prove a task, if a person trusted those of its spec. Both are decided by the same text.
+pub(in crate::ops) fn trusted_commands(op: &Op, spec: &str, id: &str) -> Result<Vec<String>, CommandError> {
     let parsed_spec = ParsedSpec::read(SpecRef::named(op, spec)?)?;
-    check(op, &parsed_spec).map_err(|mut refused| {
+    check_for_crew(op, &parsed_spec)?;
+    let task = parsed_spec.task(id);
+    Ok(task.map(|task| verify_commands(&parsed_spec.text, &parsed_spec.spec, task)).unwrap_or_default())
+}
+
+fn check_for_crew(op: &Op, parsed_spec: &ParsedSpec) -> Result<(), CommandError> {
+    check(op, parsed_spec).map_err(|mut refused| {
         refused.hints.truncate(1);
         refused
     })

@@ -26,6 +26,7 @@ enum EndKeys {
     Unproven {
         test: TestKeys,
     },
+    Nothing,
     NotShipped,
     Conflict {
         files: Vec<String>,
@@ -70,6 +71,7 @@ impl CrewKeys {
         let end = end.map(|end| match end {
             CrewEnd::Merged { commit, proof } => EndKeys::Merged { commit, proof: proof.map(TestKeys::of) },
             CrewEnd::Unproven(test) => EndKeys::Unproven { test: TestKeys::of(test) },
+            CrewEnd::Nothing => EndKeys::Nothing,
             CrewEnd::NotShipped => EndKeys::NotShipped,
             CrewEnd::Conflict(files) => EndKeys::Conflict { files },
             CrewEnd::RedTogether(test) => EndKeys::RedTogether { test: TestKeys::of(test) },
@@ -84,6 +86,7 @@ impl CrewKeys {
         let end = end.map(|end| match end {
             EndKeys::Merged { commit, proof } => CrewEnd::Merged { commit, proof: proof.map(TestKeys::test) },
             EndKeys::Unproven { test } => CrewEnd::Unproven(test.test()),
+            EndKeys::Nothing => CrewEnd::Nothing,
             EndKeys::NotShipped => CrewEnd::NotShipped,
             EndKeys::Conflict { files } => CrewEnd::Conflict(files),
             EndKeys::RedTogether { test } => CrewEnd::RedTogether(test.test()),

@@ -29,9 +29,15 @@ done
 echo "$id is done."
 "#;
 
-/// Asks for rework once for each file `rework-ID`.
+/// Waits while there is a file `hold`. Answers nonsense once if there is a file `nonsense`, and asks for rework once for each
+/// file `rework-ID`.
 const JUDGE: &str = r#"#!/bin/sh
 cat > "$HOME/judged"
+while [ -e "$HOME/hold" ]; do sleep 0.05; done
+if mv "$HOME/nonsense" "$HOME/said" 2>/dev/null; then
+  echo 'I like it.'
+  exit
+fi
 for wish in "$HOME"/rework-*; do
   id=${wish##*rework-}
   if [ -e "$wish" ] && grep -q "task .$id." "$HOME/judged" && mv "$wish" "$HOME/asked-$id" 2>/dev/null; then
@@ -346,4 +352,79 @@ fn whoever_kills_it_at_any_moment_loses_and_repeats_nothing() {
     }
     wait_until("everything is tidied up", || directories(&env).is_empty());
     assert_tidy(&env);
+}
+
+const ONE: &str = "- [ ] T-1: One\n  paths: one\n  verify: test -f one\n";
+const WORK: [&str; 6] = ["crew", "work", "PLAN.md", "--yes", "--profile", "builder"];
+
+#[test]
+fn a_supervisor_that_dies_during_the_review_costs_nothing() {
+    let env = with_crew(ONE, &[("T-1.1", "echo one > one")]);
+    fs::write(env.home().join("hold"), "").unwrap();
+    let mut crew = start(&env);
+    wait_until("it is reviewed", || env.home().join("judged").exists());
+    let runs = env.ok(&["runs"])["runs"].clone();
+    let built = runs.as_array().unwrap().iter().find(|run| run["profile"] != "judge").unwrap();
+    let supervisor = i32::try_from(built["supervisorPid"].as_i64().unwrap()).unwrap();
+    kill(Pid::from_raw(supervisor), SIGKILL).unwrap();
+    wait_until("somebody waits for the verdict", || {
+        let held = env.ok(&["runs", "show", built["id"].as_str().unwrap()])["run"].clone();
+        held["state"] == "done" && held["review"]["pending"] == true
+    });
+    fs::remove_file(env.home().join("hold")).unwrap();
+    assert!(crew.wait().unwrap().success());
+    assert_eq!((attempts(&env, "T-1"), subjects(&env)), (1, strings(["One"])));
+    let status = env.ok(&["crew", "status"]);
+    assert_eq!(task(&status, "T-1")["verdicts"].as_array().unwrap().last(), Some(&json!("ship")));
+    let reviews = env.ok(&["runs", "--all"])["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|run| run["profile"] == "judge")
+        .count();
+    assert_eq!(reviews, 1, "its verdict counts");
+}
+
+#[test]
+fn a_blocked_task_is_tried_again_when_the_crew_is_started_again() {
+    let env = with_crew("- [ ] T-1: One\n  paths: one\n  verify: false\n", &[("T-1.1", "echo one > one")]);
+    env.run(&WORK).expect_code(1);
+    assert_eq!(
+        (attempts(&env, "T-1"), task(&env.ok(&["crew", "status"]), "T-1")["state"].clone()),
+        (3, json!("blocked"))
+    );
+    fs::write(env.work().join("PLAN.md"), ONE).unwrap();
+    env.ok(&["workers", "trust", "--spec", "PLAN.md", "--yes"]);
+    env.run(&WORK).expect_code(0);
+    assert_eq!((attempts(&env, "T-1"), subjects(&env)), (4, strings(["One"])));
+}
+
+#[test]
+fn a_reviewer_that_answers_nonsense_is_asked_once_more() {
+    let env = with_crew(ONE, &[("T-1.1", "echo one > one")]);
+    fs::write(env.home().join("nonsense"), "").unwrap();
+    env.run(&WORK).expect_code(0);
+    assert_eq!((attempts(&env, "T-1"), subjects(&env)), (1, strings(["One"])));
+    assert!(env.home().join("said").exists());
+    let refused = env.run(&[&WORK[..], &["--review", "nobody", "--json"]].concat()).expect_code(2);
+    assert!(
+        refused.json()["error"]["message"].as_str().unwrap().starts_with("`nobody` can't review the work: "),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_task_that_is_reopened_is_built_again() {
+    let env = with_crew(ONE, &[("T-1.1", "echo one > one"), ("T-1.2", "echo better > one")]);
+    let report = env.ok(&WORK);
+    let run = task(&report, "T-1")["runs"][0]["id"].as_str().unwrap().to_string();
+    assert_eq!(env.run(&["runs", "retry", &run, "--json"]).kind(), "invalid_value");
+    env.join("Robin");
+    env.ok(&["reopen", "T-1", "--spec", "PLAN.md", "--reason", "not good enough", "--as", "Robin"]);
+    let report = env.ok(&WORK);
+    assert_eq!((attempts(&env, "T-1"), &task(&report, "T-1")["state"]), (2, &json!("done")), "{report:#}");
+    assert_eq!(
+        (subjects(&env), git(&env.work(), &["show", "ravenry/crew-PLAN:one"])),
+        (strings(["One", "One"]), "better".to_string())
+    );
 }

@@ -21,8 +21,7 @@ use crate::sys::signals::StopRequest;
 /// Every ready task whose paths are free is given to a worker in a worktree of its own. When that is done, the commands of
 /// its `verify:` lines are run, a reviewer looks at it, and it is merged and tested together with what others did. What
 /// passes becomes a commit of the branch `ravenry/crew-NAME`; what does not goes back to its worker with the reasons. Your
-/// branch, your index and your files are not touched. Ctrl-C stops the workers; run it again to go on: nothing is lost, and
-/// nothing is done twice.
+/// branch, your index and your files are not touched. Ctrl-C stops the workers; run it again to go on.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
