@@ -21,7 +21,7 @@ const PROJECT: &str = ".ravenry/config.json";
 /// `msg` without the `$MSG_MESH` that tests set.
 fn untold(env: &TestEnvironment) -> Command {
     let mut command = env.msg();
-    command.env_remove("MSG_MESH");
+    command.env_remove("MSG_MESH").env_remove("MSG_LOCK_TIMEOUT");
     command
 }
 

@@ -106,6 +106,7 @@ impl Scene {
     fn command(&self) -> Command {
         let mut command = self.env.msg();
         command.env("MSG_MESH", "~/mesh").env(test_switches::NOW, &self.now).current_dir(self.project());
+        command.env_remove("MSG_LOCK_TIMEOUT");
         command
     }
 

@@ -241,10 +241,10 @@ fn whoever_only_asks_hears_what_every_gate_says() {
 fn a_run_that_cannot_be_admitted_says_why() {
     let env = with_profiles(&script("quick", "cat"));
     env.ok(&["run", "quick", "x"]);
-    env.configure(r#"{"backOff": 0, "lockTimeout": 0.5}"#);
+    env.configure(r#"{"backOff": 0}"#);
     let file = std::fs::File::open(env.mesh().join("runs/admission.lock")).unwrap();
     let lock = Flock::lock(file, FlockArg::LockExclusive).unwrap();
-    let ended = env.run(&["run", "quick", "y", "--json"]);
+    let ended = env.run_with(&["run", "quick", "y", "--json"], &[("MSG_LOCK_TIMEOUT", "0.5")]);
     assert_eq!(ended.kind(), "lock_timeout", "{ended}");
     let error = ended.json()["error"].clone();
     assert!(error["message"].as_str().unwrap().contains("admission.lock"), "{ended}");

@@ -221,7 +221,8 @@ impl TestEnvironment {
         open_mesh(&self.mesh(), Duration::from_secs(30))
     }
 
-    /// `msg`, confined to this environment. It starts no background jobs, unless a test wants some.
+    /// `msg`, confined to this environment. It waits long for a lock, and starts no background jobs, unless a test
+    /// wants it to.
     pub fn msg(&self) -> Command {
         link_fast_spawning();
         let mut command = Command::new(env!("CARGO_BIN_EXE_msg"));
@@ -231,6 +232,8 @@ impl TestEnvironment {
         }
         command.env(test_switches::ANCESTRY_END, std::process::id().to_string());
         command.env(test_switches::BACKGROUND, "off");
+        // A disk that stands still for a while must not end a test.
+        command.env("MSG_LOCK_TIMEOUT", PATIENCE.as_secs().to_string());
         command.envs(self.time.map(|time| (test_switches::NOW, time)));
         command.current_dir(self.work()).stdin(Stdio::null());
         command
