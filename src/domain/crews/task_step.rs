@@ -97,6 +97,7 @@ enum Kind {
     Unproven,
     NotShipped,
     InTheWay,
+    GivenAway,
     /// A person has to look at it before it is tried again.
     ForPerson,
 }
@@ -107,7 +108,7 @@ impl Kind {
         match self {
             Self::Failed | Self::Unproven | Self::NotShipped => 2,
             Self::InTheWay => 3,
-            Self::CutShort | Self::Unfinished => 5,
+            Self::CutShort | Self::Unfinished | Self::GivenAway => 5,
             Self::ForPerson => 0,
         }
     }
@@ -125,9 +126,8 @@ impl Kind {
             Self::Unproven => matches!(end, Some(CrewEnd::Unproven(_) | CrewEnd::Nothing)),
             Self::NotShipped => matches!(end, Some(CrewEnd::NotShipped)),
             Self::InTheWay => matches!(end, Some(CrewEnd::Conflict(_) | CrewEnd::RedTogether(_))),
-            Self::ForPerson => {
-                matches!(end, Some(CrewEnd::NotShipped | CrewEnd::GivenAway(_) | CrewEnd::Stuck(_)))
-            }
+            Self::GivenAway => matches!(end, Some(CrewEnd::GivenAway(_))),
+            Self::ForPerson => matches!(end, Some(CrewEnd::NotShipped | CrewEnd::Stuck(_))),
         }
     }
 }
@@ -158,10 +158,10 @@ fn after_end(last: &Run, end: &CrewEnd, again: &dyn Fn(AgainReason) -> TaskStep)
             kind: Kind::InTheWay,
             blocked: format!("it conflicts with what others did, in {}", files.join(", ")),
         },
+        // Whoever has the task now may complete it or give it back. Until then the task is held.
+        CrewEnd::GivenAway(why) => Outcome { step: finish(), kind: Kind::GivenAway, blocked: why.clone() },
         // The work is there, and what was in the way may be gone.
-        CrewEnd::GivenAway(why) | CrewEnd::Stuck(why) => {
-            Outcome { step: finish(), kind: Kind::ForPerson, blocked: why.clone() }
-        }
+        CrewEnd::Stuck(why) => Outcome { step: finish(), kind: Kind::ForPerson, blocked: why.clone() },
         CrewEnd::NotShipped => after_review(last, again),
     }
 }
@@ -264,7 +264,8 @@ mod tests {
             (vec![run(RunState::Interrupted, true, None); 6], "blocked", "finish"),
             (vec![run(RunState::Interrupted, false, None); 6], "blocked", "go on"),
             (vec![stopped], "blocked", "go on"),
-            (vec![given_away], "blocked", "finish"),
+            (vec![given_away.clone()], "finish", "finish"),
+            (vec![given_away; 6], "blocked", "finish"),
         ] {
             assert_eq!((step(&runs, true), step(&runs, false)), (now, later), "{runs:?}");
         }

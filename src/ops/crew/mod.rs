@@ -3,6 +3,7 @@
 mod crew_branch_name;
 mod crew_task;
 mod known_crew;
+mod lost_work;
 mod plan_file;
 mod plan_source;
 mod planning;

@@ -24,6 +24,7 @@ use crate::sys::signals::StopRequest;
 
 use super::crew_branch_name::branch_stem;
 use super::crew_task::{CrewTask, CrewTaskState, crew_tasks};
+use super::lost_work::require_no_lost_work;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::runs::list::as_it_is;
@@ -96,6 +97,7 @@ pub fn check(op: &Op, request: CrewRequest) -> Result<Crew, CommandError> {
     let branch = CrewBranch::of(&repository, &stem)?;
     branch.require_free()?;
     check_other_spec(op, (&stem, repository.root()), &spec)?;
+    require_no_lost_work(op, &request.spec, &stem, (&branch, &head))?;
     if branch.at()?.is_none() {
         repository.require_clean()?;
     }

@@ -20,7 +20,7 @@ use super::supervisor::{RunFinish, Supervisor};
 use super::work::git_state;
 use super::worker_call;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::tasks::{GivenAwayTask, complete_for_run};
+use crate::ops::tasks::{CrewSpecTask, GivenAwayTask, complete_for_run, crew_spec, trusted_commands};
 
 /// How often to look whether it is one's turn to merge.
 const LOOK: Duration = Duration::from_millis(100);
@@ -86,7 +86,7 @@ impl Supervisor<'_> {
             return Ok(Some(CrewEnd::Conflict(files)));
         }
         self.do_now("runs the commands that prove its task")?;
-        let is_proven = match self.prove(order, &tree.path(), "verify")? {
+        let is_proven = match self.prove((&order.verify, order), &tree.path(), "verify")? {
             Proof::Stopped => return Ok(None),
             Proof::Failed(test) => return Ok(Some(CrewEnd::Unproven(test))),
             Proof::Given(_) => true,
@@ -128,6 +128,7 @@ impl Supervisor<'_> {
                 CrewMerge::Ready(step) => step,
             };
             self.do_now("is tested together with what others did")?;
+            self.make_room_for_setup();
             let proof = match self.prove_merged(order, &step)? {
                 Proof::Stopped => return Ok(None),
                 Proof::Failed(test) => return Ok(Some(CrewEnd::RedTogether(test))),
@@ -162,42 +163,40 @@ impl Supervisor<'_> {
         Ok(self.mesh.runs().stop_order(&self.run.id)?.is_some())
     }
 
-    /// Runs the commands in a directory.
-    fn prove(&self, order: &CrewOrder, dir: &Path, log: &str) -> Result<Proof, CommandError> {
-        if order.verify.is_empty() {
+    /// Runs commands in a directory.
+    fn prove(
+        &self,
+        (commands, order): (&[String], &CrewOrder),
+        dir: &Path,
+        log: &str,
+    ) -> Result<Proof, CommandError> {
+        if commands.is_empty() {
             return Ok(Proof::None);
         }
         let project = self.run.project.clone().unwrap_or_default();
         let mesh = self.op.location.to_string();
         let env = worker_call::setup_environment(&self.run.id, self.run.slot, &mesh, &project);
-        let commands = KeptCommands {
+        let kept = KeptCommands {
             dir,
-            commands: &order.verify,
+            commands,
             env: &env,
             log: &self.mesh.runs().dir(&self.run.id).join(log),
             limit: Duration::from_secs(order.verify_seconds),
         };
-        // If that can't be read, it goes on to its end.
-        let end = commands.run(&|| self.is_to_stop().unwrap_or(false))?;
-        Ok(match end {
-            CommandsEnd::Stopped => Proof::Stopped,
-            CommandsEnd::Done { tail } => Proof::Given(CrewTest {
-                command: order.verify.join("\n"),
-                how: "exit code 0".to_string(),
-                exit_code: Some(0),
-                tail: last(&tail),
-            }),
-            CommandsEnd::Failed { command, how, code, tail } => {
-                Proof::Failed(CrewTest { command, how, exit_code: code, tail: last(&tail) })
-            }
-        })
+        Ok(proof_of(commands, kept.run(&|| self.is_unwanted())?))
     }
 
-    /// Runs the commands in a directory that has nothing but the files of the next commit, and what every worktree gets.
+    /// Whether it is to stop. If that can't be read, it goes on to its end.
+    fn is_unwanted(&self) -> bool {
+        self.is_to_stop().unwrap_or(false)
+    }
+
+    /// Runs the commands in a directory that has nothing but the files of the next commit, and what every worktree gets:
+    /// those of this task, whose proof this is, and then those of the tasks that are on the branch already.
     fn prove_merged(&self, order: &CrewOrder, step: &PreparedStep) -> Result<Proof, CommandError> {
-        let Some(work) = self.work.as_ref().filter(|_| !order.verify.is_empty()) else {
-            return Ok(Proof::None);
-        };
+        let others = self.commands_on_branch(order)?;
+        let is_needed = !order.verify.is_empty() || !others.is_empty();
+        let Some(work) = self.work.as_ref().filter(|_| is_needed) else { return Ok(Proof::None) };
         let above = git_state(&self.op.home).join("verify");
         files::create_dir(&above)?;
         let scratch = Scratch::make_in(&above)?;
@@ -205,9 +204,63 @@ impl Supervisor<'_> {
         work.tree.export_tree(&step.tree, &dir)?;
         let wanted = self.order.worktree.clone().unwrap_or_default();
         work.tree.bring_into(&dir, &WantedFiles { copy: wanted.copy, link: wanted.link })?;
-        let proof = self.prove(order, &dir, "verify-merged")?;
+        let set_up = work.set_up_at(&self.run, &dir, &wanted.setup, &|| self.is_unwanted())?;
+        let mut proof = match proof_of(&wanted.setup, set_up) {
+            Proof::None | Proof::Given(_) => self.prove((&order.verify, order), &dir, "verify-merged")?,
+            ended => ended,
+        };
+        for commands in &others {
+            if matches!(proof, Proof::Failed(_) | Proof::Stopped) {
+                break;
+            }
+            match self.prove((commands, order), &dir, "verify-branch")? {
+                Proof::None | Proof::Given(_) => {}
+                ended => proof = ended,
+            }
+        }
+        work.tear_down_at(&self.run, &dir, &wanted.teardown);
         scratch.remove()?;
         Ok(proof)
+    }
+
+    /// The commands of the tasks that are on the branch, without those that are run anyway: what was proven has to stay so.
+    fn commands_on_branch(&self, order: &CrewOrder) -> Result<Vec<Vec<String>>, CommandError> {
+        let file = self.order.task.as_ref().and_then(|task| task.file.as_deref());
+        let (Some(file), Some(own)) = (file, &self.run.claim) else { return Ok(Vec::new()) };
+        let runs = self.mesh.runs().list()?.runs;
+        let is_merged = |task: &CrewSpecTask| {
+            runs.iter().any(|run| {
+                let claim = run.claim.as_ref();
+                let part = run.crew.as_ref().filter(|part| part.crew == order.crew);
+                claim.is_some_and(|claim| claim.spec == own.spec && claim.task == task.id)
+                    && task.reopened_at.is_none_or(|reopened| run.queued_at > reopened)
+                    && part.is_some_and(|part| matches!(part.end, Some(CrewEnd::Merged { .. })))
+            })
+        };
+        let mut known = order.verify.clone();
+        let mut others = Vec::new();
+        for task in crew_spec(self.op, file)?.tasks.iter().filter(|task| is_merged(task)) {
+            let mut commands = trusted_commands(self.op, file, &task.id)?;
+            commands.retain(|command| !known.contains(command));
+            known.extend(commands.iter().cloned());
+            others.push(commands);
+        }
+        Ok(others)
+    }
+
+    /// What setup made in the worktree of the run has the same number as what it makes where the merged tree is tested, so
+    /// the worktree goes first. Nobody needs it any more.
+    fn make_room_for_setup(&mut self) {
+        let wanted = self.order.worktree.clone().unwrap_or_default();
+        if wanted.setup.is_empty() && wanted.teardown.is_empty() {
+            return;
+        }
+        self.move_place_out();
+        if let Some(work) = &mut self.work
+            && let Err(error) = work.free(&self.run, &wanted.teardown, self.run.slot)
+        {
+            self.op.warn(format!("the worktree of run {} was not removed: {error}", self.run.id));
+        }
     }
 
     /// One run of a crew is merged at a time: what is tested by two at once would be tested again by one of them. `None`:
@@ -226,6 +279,23 @@ impl Supervisor<'_> {
                 return Ok(None);
             }
             clock::pause(LOOK);
+        }
+    }
+}
+
+/// What the end of commands proves.
+fn proof_of(commands: &[String], end: CommandsEnd) -> Proof {
+    match end {
+        _ if commands.is_empty() => Proof::None,
+        CommandsEnd::Stopped => Proof::Stopped,
+        CommandsEnd::Done { tail } => Proof::Given(CrewTest {
+            command: commands.join("\n"),
+            how: "exit code 0".to_string(),
+            exit_code: Some(0),
+            tail: last(&tail),
+        }),
+        CommandsEnd::Failed { command, how, code, tail } => {
+            Proof::Failed(CrewTest { command, how, exit_code: code, tail: last(&tail) })
         }
     }
 }

@@ -124,6 +124,8 @@ fn register(op: &Op, mesh: &Mesh, run: &Run, order: &RunOrder) -> Result<Agent, 
     // Whoever goes on with a session keeps its name, if nobody else has it.
     let resumed = order.resumes.clone().map(SessionId::new).transpose()?;
     let former = resumed.map(|session| mesh.sessions().last_name(&session)).transpose()?.flatten();
+    // So does one whose worker has ended, until the run does.
+    let former = former.or(mesh.runs().worker(&run.id)?);
     let request = JoinRequest {
         name: ordered.clone().or(former),
         harness: Some(run.harness.as_deref().and_then(harness::parse).unwrap_or(Harness::OTHER)),
@@ -222,14 +224,27 @@ impl Supervisor<'_> {
 
     /// Notes that the worker works in the worktree of the run, if it has one.
     pub(super) fn move_place(&mut self) {
-        let Some(worker) = self.worker.as_ref().filter(|_| self.run.project.is_some()) else { return };
-        match moved(self.mesh, worker, &self.run.root) {
+        if self.run.project.is_some() {
+            self.move_place_to(self.run.root.clone());
+        }
+    }
+
+    /// Notes that the worker, which has ended, is not in the worktree of the run any more.
+    pub(super) fn move_place_out(&mut self) {
+        if let Some(project) = self.run.project.clone() {
+            self.move_place_to(project);
+        }
+    }
+
+    fn move_place_to(&mut self, root: String) {
+        let Some(worker) = &self.worker else { return };
+        match moved(self.mesh, worker, &root) {
             Ok(worker) => self.worker = Some(worker),
             // Somebody evicted it.
             Err(StoreError::NoRegistration(_)) => {}
             Err(error) => {
                 let name = &worker.name;
-                self.op.warn(format!("that {name} works in `{}` could not be noted: {error}", self.run.root));
+                self.op.warn(format!("that {name} works in `{root}` could not be noted: {error}"));
             }
         }
     }

@@ -67,7 +67,7 @@ fn settle_work(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
     if let Some(mut work) = RunWork::load(op, mesh, &run.id)?
         && work.record.stage != WorkStage::Discarded
     {
-        work.close(run)?;
+        work.close_after_death(run)?;
         let teardown = mesh.runs().order(&run.id)?.worktree.unwrap_or_default().teardown;
         work.free_after_death(run, &teardown)?;
     }

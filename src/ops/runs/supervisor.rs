@@ -137,7 +137,11 @@ impl Supervisor<'_> {
         // Work for a crew has further to go, and its task stays claimed until then.
         let crew = self.order.crew.clone().filter(|_| finish.state == Some(RunState::Done));
         match &crew {
-            Some(_) => self.mark_worked(),
+            Some(_) => {
+                self.mark_worked();
+                // Its hooks had taken its place over, and it is dead.
+                self.keep_again();
+            }
             None => {
                 self.give_task_back(&finish);
                 self.let_worker_leave();

@@ -164,7 +164,8 @@ impl<'a> RunWork<'a> {
     ) -> Result<Option<String>, CommandError> {
         let is_ready = self.has_directory && order.continues.is_some();
         let setup = if is_ready { &[][..] } else { &order.setup };
-        let end = self.run_commands((run, run.slot), setup, "setup", SETUP_LIMIT, is_unwanted)?;
+        let place = (self.tree.path(), "setup");
+        let end = self.run_commands((run, run.slot), setup, place, SETUP_LIMIT, is_unwanted)?;
         let failed = match end {
             CommandsEnd::Done { .. } => None,
             CommandsEnd::Stopped => Some("setup: it was stopped".to_string()),
@@ -179,11 +180,28 @@ impl<'a> RunWork<'a> {
         Ok(failed)
     }
 
+    /// Runs the setup in another directory with files of the run.
+    pub(super) fn set_up_at(
+        &self,
+        run: &Run,
+        dir: &Path,
+        setup: &[String],
+        is_unwanted: &dyn Fn() -> bool,
+    ) -> Result<CommandsEnd, CommandError> {
+        let place = (dir.to_path_buf(), "setup-merged");
+        self.run_commands((run, run.slot), setup, place, SETUP_LIMIT, is_unwanted)
+    }
+
+    /// Undoes that setup.
+    pub(super) fn tear_down_at(&self, run: &Run, dir: &Path, teardown: &[String]) {
+        self.tear_down((run, run.slot), teardown, (dir.to_path_buf(), "teardown-merged"));
+    }
+
     fn run_commands(
         &self,
         (run, slot): (&Run, Option<u32>),
         commands: &[String],
-        name: &str,
+        (dir, name): (PathBuf, &str),
         limit: Duration,
         is_unwanted: &dyn Fn() -> bool,
     ) -> Result<CommandsEnd, CommandError> {
@@ -193,7 +211,7 @@ impl<'a> RunWork<'a> {
         let mesh = self.op.location.to_string();
         let env = worker_call::setup_environment(&run.id, slot, &mesh, &self.record.project);
         let log = self.mesh.runs().dir(&self.id).join(name);
-        let commands = KeptCommands { dir: &self.tree.path(), commands, env: &env, log: &log, limit };
+        let commands = KeptCommands { dir: &dir, commands, env: &env, log: &log, limit };
         Ok(commands.run(is_unwanted)?)
     }
 
@@ -204,6 +222,21 @@ impl<'a> RunWork<'a> {
             return self.give_up();
         }
         let closed = self.tree.close(&message(run))?;
+        self.note_closed(closed)
+    }
+
+    /// Like [`RunWork::close`], but work of a crew that was committed before stays as it is: what the commands that prove
+    /// it left beside it is not its worker's.
+    pub(super) fn close_after_death(&mut self, run: &Run) -> Result<(), CommandError> {
+        let is_worked = run.crew.as_ref().is_some_and(|part| part.is_worked);
+        if !is_worked || self.record.stage != WorkStage::Closed || self.record.kept.is_some() {
+            return self.close(run);
+        }
+        let closed = self.tree.close_as_recorded(&message(run))?;
+        self.note_closed(closed)
+    }
+
+    fn note_closed(&mut self, closed: ClosedTree) -> Result<(), CommandError> {
         let changes = self.tree.changes()?;
         let record = &mut self.record;
         (record.branch, record.branch_note) = match &closed.branch {
@@ -223,7 +256,7 @@ impl<'a> RunWork<'a> {
         record.changed_count = changes.len();
         record.tip = Some(closed.tip.clone());
         record.is_merged = self.tree.is_merged()?;
-        if closed.has_directory {
+        if closed.has_directory && !closed.is_as_recorded {
             record.saved = closed
                 .saved
                 .iter()
@@ -286,15 +319,15 @@ impl<'a> RunWork<'a> {
             return self.put();
         }
         if closed.has_directory {
-            self.tear_down(run, teardown, slot);
+            self.tear_down((run, slot), teardown, (self.tree.path(), "teardown"));
         }
         self.tree.free(&closed)?;
         self.record.stage = WorkStage::Freed;
         self.put()
     }
 
-    fn tear_down(&self, run: &Run, teardown: &[String], slot: Option<u32>) {
-        let end = self.run_commands((run, slot), teardown, "teardown", TEARDOWN_LIMIT, &|| false);
+    fn tear_down(&self, run: (&Run, Option<u32>), teardown: &[String], place: (PathBuf, &str)) {
+        let end = self.run_commands(run, teardown, place, TEARDOWN_LIMIT, &|| false);
         let why = match end {
             Ok(CommandsEnd::Done { .. } | CommandsEnd::Stopped) => return,
             Ok(CommandsEnd::Failed { command, how, tail, .. }) => {
@@ -302,7 +335,7 @@ impl<'a> RunWork<'a> {
             }
             Err(error) => error.message,
         };
-        self.op.warn(format!("the teardown of run {} failed: {why}", run.id));
+        self.op.warn(format!("the teardown of run {} failed: {why}", self.id));
     }
 
     /// Like [`RunWork::free`] for a run whose supervisor is dead: its slot may have gone to another, whose ports and

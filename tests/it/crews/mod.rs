@@ -1,5 +1,6 @@
 //! Crews: work that several workers do, task by task.
 
+mod lasting;
 mod planning;
 mod updating;
 mod working;

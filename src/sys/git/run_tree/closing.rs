@@ -33,12 +33,32 @@ pub struct ClosedTree {
     pub unsaved: Vec<LeftOutFile>,
     /// Whether the directory is there. Without it, the tip is what was recorded before.
     pub has_directory: bool,
+    /// Whether the work was recorded before, so that nothing is known of the files that are there.
+    pub is_as_recorded: bool,
+}
+
+/// What the files in a work tree are that is closed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum ClosingFiles {
+    Work,
+    /// The work is recorded already. They go with the directory.
+    LeftByOthers,
 }
 
 impl RunTree {
     /// Records what is in the work tree as the tip of the run, and makes its branch with that commit message. Doing it
     /// again changes nothing, unless the files have changed.
     pub fn close(&self, message: &str) -> Result<ClosedTree, RunTreeError> {
+        self.close_with(message, ClosingFiles::Work)
+    }
+
+    /// Like [`RunTree::close`] for a run whose work was recorded before: what other commands left in the work tree since
+    /// does not become part of it.
+    pub fn close_as_recorded(&self, message: &str) -> Result<ClosedTree, RunTreeError> {
+        self.close_with(message, ClosingFiles::LeftByOthers)
+    }
+
+    fn close_with(&self, message: &str, files: ClosingFiles) -> Result<ClosedTree, RunTreeError> {
         let _own = self.lock()?;
         let base = self.base()?;
         let path = self.path();
@@ -46,7 +66,7 @@ impl RunTree {
         let (mut saved, mut unsaved) = (Vec::new(), Vec::new());
         let was_made = self.repository.object_at(&self.refs.ready())?.is_some();
         let has_directory = was_made && has_entries(&path)?;
-        if has_directory {
+        if has_directory && files == ClosingFiles::Work {
             self.keep_worker_commit(&base)?;
             let recorded = self.record(&base)?;
             (saved, unsaved) = recorded.left_out.into_iter().partition(is_savable);
@@ -59,7 +79,8 @@ impl RunTree {
         }
         let branch = self.make_branch(message)?;
         let is_changed = self.repository.tree_of(&base)? != self.repository.tree_of(&tip)?;
-        Ok(ClosedTree { base, tip, is_changed, branch, saved, unsaved, has_directory })
+        let is_as_recorded = files == ClosingFiles::LeftByOthers;
+        Ok(ClosedTree { base, tip, is_changed, branch, saved, unsaved, has_directory, is_as_recorded })
     }
 
     /// The tree of the files that are there. A file is new if the base does not have it.

@@ -179,6 +179,33 @@ impl CrewBranch {
         }
     }
 
+    /// Whether the work of a commit is in that of another: the commit is below it, or what it changed is there in another
+    /// way, as after a merge that squashed it.
+    pub fn has_work(&self, at: &str, commit: &str) -> Result<bool, RunTreeError> {
+        if !self.has_commit(commit)? {
+            return Ok(false);
+        }
+        if self.is_below(commit, at)? {
+            return Ok(true);
+        }
+        let git = self.repository.git();
+        match three_way(&git, &format!("{commit}^"), at, commit)? {
+            ThreeWay::Conflicts(_) => Ok(false),
+            ThreeWay::Clean(tree) => Ok(changes_between(&git, at, &tree)?.is_empty()),
+        }
+    }
+
+    /// Whether git still has that commit.
+    pub fn has_commit(&self, commit: &str) -> Result<bool, RunTreeError> {
+        Ok(self.repository.object_at(&format!("{commit}^{{commit}}"))?.is_some())
+    }
+
+    /// Whether the second commit has the first below it, or is it.
+    pub fn is_below(&self, commit: &str, at: &str) -> Result<bool, RunTreeError> {
+        let args = ["merge-base", "--is-ancestor", commit, at];
+        Ok(self.repository.git().line_or_none(&args)?.is_some())
+    }
+
     /// How many commits a person does not have yet, from a commit to the branch.
     pub fn commits_since(&self, commit: &str) -> Result<usize, RunTreeError> {
         let range = format!("{commit}..{}", self.full_name());
