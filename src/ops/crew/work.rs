@@ -53,6 +53,8 @@ pub struct CrewRequest {
     pub budget: Budget,
     /// The end of the branch's name; `None`: the name of the spec.
     pub branch: Option<String>,
+    /// Whether the branch may begin with what is not committed.
+    pub is_from_snapshot: bool,
 }
 
 /// A crew that was checked and can be started.
@@ -98,8 +100,11 @@ pub fn check(op: &Op, request: CrewRequest) -> Result<Crew, CommandError> {
     branch.require_free()?;
     check_other_spec(op, (&stem, repository.root()), &spec)?;
     require_no_lost_work(op, &request.spec, &stem, (&branch, &head))?;
-    if branch.at()?.is_none() {
-        repository.require_clean()?;
+    if branch.at()?.is_none() && !request.is_from_snapshot {
+        repository.require_clean().map_err(|error| {
+            CommandError::from(error)
+                .hint("commit or stash the changes, or let the branch begin with them: `--from-snapshot`")
+        })?;
     }
     for profile in &request.profiles {
         let request = RunRequest {
@@ -124,6 +129,9 @@ pub fn check(op: &Op, request: CrewRequest) -> Result<Crew, CommandError> {
 impl Crew {
     /// Makes the branch, unless it is there.
     pub fn begin(mut self) -> Result<Self, CommandError> {
+        if self.request.is_from_snapshot && self.branch.at()?.is_none() {
+            self.start = self.branch.snapshot_commit()?;
+        }
         self.start = self.branch.begin(&self.start)?;
         Ok(self)
     }

@@ -8,7 +8,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::working::{ONE, WORK, assert_tidy, attempts, start, strings, subjects, task, with_crew};
-use crate::runs::worktrees::git;
+use crate::runs::worktrees::{git, person};
 use crate::runs::{put_harness, put_profiles};
 use crate::support::environment::{TestEnvironment, wait_until};
 
@@ -178,4 +178,32 @@ fn a_branch_that_lost_commits_is_not_worked_on() {
     assert_eq!(subjects(&env), ["Two"]);
     let both = git(&env.work(), &["ls-tree", "--name-only", "ravenry/crew-PLAN", "one", "two"]);
     assert_eq!(both, "one\ntwo");
+}
+
+#[test]
+fn the_branch_can_begin_with_what_is_not_committed() {
+    let spec =
+        "- [ ] T-1: One\n  paths: one\n  verify: grep -q mine a && grep -q new unknown && test -f one\n";
+    let env = with_crew(spec, &[("T-1.1", "echo one > one")]);
+    fs::write(env.work().join("a"), "mine\n").unwrap();
+    fs::write(env.work().join("unknown"), "new\n").unwrap();
+    fs::write(env.work().join(".env"), "KEY=1\n").unwrap();
+    let refused = env.run(&[&WORK[..], &["--json"]].concat());
+    assert_eq!(refused.kind(), "not_clean", "{refused}");
+    assert!(refused.json()["error"]["hints"].to_string().contains("--from-snapshot"), "{refused}");
+    let before = person(&env);
+    // The same command goes on with what has begun.
+    for _ in 0..2 {
+        env.run(&[&WORK[..], &["--from-snapshot"]].concat()).expect_code(0);
+    }
+    assert_eq!(person(&env), before, "the person notices nothing");
+    assert_eq!(subjects(&env), ["What was not committed when the crew began", "One"]);
+    let files = git(&env.work(), &["ls-tree", "--name-only", "ravenry/crew-PLAN"]);
+    assert_eq!(
+        files.lines().collect::<Vec<_>>(),
+        [".gitignore", "PLAN.md", "a", "b", "c", "one", "unknown"],
+        "no secret is in it"
+    );
+    let report = env.run(&["crew", "report"]).expect_code(0).stdout;
+    assert!(report.contains("1 of 1 tasks are done"), "{report}");
 }

@@ -96,6 +96,16 @@ impl CrewBranch {
         Ok(self.start()?.unwrap_or_else(|| commit.to_string()))
     }
 
+    /// A commit of the work tree as it is, on top of `HEAD`, for the branch to begin at. The work tree is not touched.
+    pub fn snapshot_commit(&self) -> Result<String, RunTreeError> {
+        let snapshot = self.repository.snapshot()?;
+        if snapshot.tree == self.repository.tree_of(&snapshot.head)? {
+            return Ok(snapshot.head);
+        }
+        let message = "What was not committed when the crew began\n";
+        self.repository.commit(&snapshot.tree, &[&snapshot.head], message, None)
+    }
+
     /// Where the branch began, if we made it.
     pub fn start(&self) -> Result<Option<String>, RunTreeError> {
         self.repository.object_at(&self.start_name())

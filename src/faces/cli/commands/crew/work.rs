@@ -51,6 +51,9 @@ pub(super) struct WorkArgs {
     /// The end of the branch's name [default: the name of the spec]
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
+    /// Let the branch begin with what you have not committed, new files included
+    #[arg(long)]
+    from_snapshot: bool,
     /// Don't ask before the first worker is started
     #[arg(long)]
     yes: bool,
@@ -69,6 +72,7 @@ pub(super) fn run(op: &Op, args: WorkArgs, ui: &Ui) -> Result<CommandOutput, Com
         review,
         budget: parse_budget(args.budget.as_deref())?,
         branch: args.branch,
+        is_from_snapshot: args.from_snapshot,
     };
     let crew = check(op, request)?;
     if !args.yes {
