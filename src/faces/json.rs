@@ -5,6 +5,7 @@
 
 pub(super) mod batch;
 mod batch_fields;
+pub(super) mod bill;
 pub(super) mod crew;
 pub(super) mod overlap;
 pub(super) mod query;

@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::runs::{CrewEnd, CrewTest, ReviewOutcome, Run};
+use crate::domain::runs::{CrewEnd, CrewTest, ReviewOutcome, ReviewedBill, Run};
 use crate::ops::crew::{CrewTask, CrewTaskState};
+
+use super::bill::sum;
 
 /// A task with all attempts at it.
 pub(in crate::faces) fn crew_task(task: &CrewTask) -> Value {
@@ -26,9 +28,15 @@ pub(in crate::faces) fn crew_task(task: &CrewTask) -> Value {
         "evidence": task.runs.iter().rev().find_map(proof).map(test),
         "outside": task.outside_plan(),
         "runs": task.runs.iter().map(attempt).collect::<Vec<_>>(),
-        "tokens": (bill.unknown_tokens < bill.runs).then_some(bill.tokens),
-        "costUsd": bill.known().map(|known| known.dollars()),
+        "tokens": bill.all().known_tokens(),
+        "costUsd": bill.all().known().map(|known| known.dollars()),
+        "bill": reviewed_bill(&bill),
     })
+}
+
+/// What builders and reviewers cost.
+pub(in crate::faces) fn reviewed_bill(bill: &ReviewedBill) -> Value {
+    json!({"builders": sum(&bill.builders), "reviewers": sum(&bill.reviewers)})
 }
 
 /// The verdict of the reviewer of a run.

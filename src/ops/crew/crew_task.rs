@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::domain::crews::{TaskStep, next_step};
 use crate::domain::pattern::{NormalPath, Pattern};
-use crate::domain::runs::{BillSum, CrewEnd, Run};
+use crate::domain::runs::{CrewEnd, ReviewedBill, Run};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::runs::list::as_it_is;
@@ -17,6 +17,8 @@ pub struct CrewTask {
     pub state: CrewTaskState,
     /// The runs for it, the oldest first.
     pub runs: Vec<Run>,
+    /// The runs that reviewed these.
+    pub reviews: Vec<Run>,
 }
 
 /// Where a task of a crew is.
@@ -56,9 +58,9 @@ impl CrewTask {
         })
     }
 
-    /// What all attempts cost.
-    pub fn bill(&self) -> BillSum {
-        BillSum::of(&self.runs)
+    /// What all attempts and their reviews cost.
+    pub fn bill(&self) -> ReviewedBill {
+        ReviewedBill::of(self.runs.iter().chain(&self.reviews))
     }
 
     /// Files that were changed and that the plan does not name for it. A task without paths may change all.
@@ -93,10 +95,12 @@ pub fn crew_tasks(
                 run.crew.as_ref().is_some_and(|part| part.crew == stem)
                     && run.claim.as_ref().is_some_and(|claim| claim.spec == spec.key)
             };
-            runs.filter(is_ours).map(|run| as_it_is(&mesh, run)).collect()
+            let wanted = runs.filter(|run| run.reviews.is_some() || is_ours(run));
+            wanted.map(|run| as_it_is(&mesh, run)).collect()
         }
     };
     runs.sort_by_key(|run| (run.queued_at, run.id.clone()));
+    let (reviews, runs): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(|run| run.reviews.is_some());
     let done: Vec<String> =
         spec.tasks.iter().filter(|task| task.is_done).map(|task| task.id.clone()).collect();
     Ok(spec
@@ -110,7 +114,9 @@ pub fn crew_tasks(
             };
             let own: Vec<Run> = runs.iter().filter(is_its).cloned().collect();
             let state = state_of(&task, &own, &done, since);
-            CrewTask { spec: task, state, runs: own }
+            let is_of_own = |review: &&Run| own.iter().any(|run| review.reviews.as_ref() == Some(&run.id));
+            let reviews = reviews.iter().filter(is_of_own).cloned().collect();
+            CrewTask { spec: task, state, runs: own, reviews }
         })
         .collect())
 }

@@ -1,6 +1,6 @@
 //! A crew that was started, as it is: for `msg crew status` and `msg crew report`.
 
-use crate::domain::runs::{BillSum, Run};
+use crate::domain::runs::ReviewedBill;
 use crate::domain::shell_word;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -24,7 +24,7 @@ pub struct KnownCrew {
     /// How many commits it has.
     pub commits: usize,
     pub tasks: Vec<CrewTask>,
-    pub bill: BillSum,
+    pub bill: ReviewedBill,
 }
 
 /// The crew of that spec; without one, the one whose run was asked for last in this repository.
@@ -45,16 +45,8 @@ pub fn known_crew(op: &Op, spec: Option<&str>, branch: Option<&str>) -> Result<K
         _ => 0,
     };
     let tasks = crew_tasks(op, &spec, &stem, None)?;
-    let runs: Vec<Run> = tasks.iter().flat_map(|task| task.runs.clone()).collect();
-    Ok(KnownCrew {
-        spec,
-        branch: branch.name().to_string(),
-        at,
-        start,
-        commits,
-        tasks,
-        bill: BillSum::of(&runs),
-    })
+    let bill = ReviewedBill::of(tasks.iter().flat_map(|task| task.runs.iter().chain(&task.reviews)));
+    Ok(KnownCrew { spec, branch: branch.name().to_string(), at, start, commits, tasks, bill })
 }
 
 /// The spec and the end of the branch's name of the crew that was at work last.

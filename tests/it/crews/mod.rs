@@ -1,5 +1,6 @@
 //! Crews: work that several workers do, task by task.
 
+mod bill;
 mod lasting;
 mod planning;
 mod updating;

@@ -29,11 +29,12 @@ done
 echo "$id is done."
 "#;
 
-/// Waits while there is a file `hold`. Answers nonsense once if there is a file `nonsense`, and asks for rework once for each
+/// Waits while there is a file `hold`. Says that it used what is in a file `judge-usage`. Answers nonsense once if there is a file `nonsense`, and asks for rework once for each
 /// file `rework-ID`.
 pub const JUDGE: &str = r#"#!/bin/sh
 cat > "$HOME/judged"
 while [ -e "$HOME/hold" ]; do sleep 0.05; done
+cp "$HOME/judge-usage" "$MSG_USAGE" 2>/dev/null
 if mv "$HOME/nonsense" "$HOME/said" 2>/dev/null; then
   echo 'I like it.'
   exit
@@ -49,7 +50,7 @@ echo '{"verdict": "ship", "findings": []}'
 "#;
 
 /// A repository with a spec, and builders that do this at their attempts.
-pub fn with_crew(spec: &str, scripts: &[(&str, &str)]) -> TestEnvironment {
+pub(super) fn with_crew(spec: &str, scripts: &[(&str, &str)]) -> TestEnvironment {
     let env = with_repository("");
     let program = |name: &str, text: &str| {
         let path = env.home().join(name);
@@ -76,21 +77,21 @@ pub fn with_crew(spec: &str, scripts: &[(&str, &str)]) -> TestEnvironment {
     env
 }
 
-pub fn attempts(env: &TestEnvironment, id: &str) -> usize {
+pub(super) fn attempts(env: &TestEnvironment, id: &str) -> usize {
     let all = fs::read_to_string(env.home().join("attempts")).unwrap_or_default();
     all.lines().filter(|line| *line == id).count()
 }
 
-pub fn subjects(env: &TestEnvironment) -> Vec<String> {
+pub(super) fn subjects(env: &TestEnvironment) -> Vec<String> {
     let log = git(&env.work(), &["log", "--reverse", "--format=%s", "main..ravenry/crew-PLAN"]);
     log.lines().map(str::to_string).collect()
 }
 
-pub fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
+pub(super) fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_string).to_vec()
 }
 
-pub fn task<'a>(report: &'a Value, id: &str) -> &'a Value {
+pub(super) fn task<'a>(report: &'a Value, id: &str) -> &'a Value {
     report["tasks"].as_array().unwrap().iter().find(|task| task["id"] == id).unwrap()
 }
 
@@ -112,7 +113,7 @@ fn assert_every_commit(env: &TestEnvironment, commands: impl Fn(&str) -> Vec<&'s
 }
 
 /// What must be left over of a crew: nothing but the branch, and the spec.
-pub fn assert_tidy(env: &TestEnvironment) {
+pub(super) fn assert_tidy(env: &TestEnvironment) {
     assert_eq!(directories(env), Vec::<std::path::PathBuf>::new());
     assert_eq!(git(&env.work(), &["worktree", "list"]).lines().count(), 1);
     let heads = git(&env.work(), &["for-each-ref", "--format=%(refname:short)", "refs/heads"]);
@@ -296,7 +297,7 @@ fn what_can_not_be_is_said_before_anything_is_started() {
 }
 
 /// Starts `crew work` without waiting for it.
-pub fn start(env: &TestEnvironment) -> std::process::Child {
+pub(super) fn start(env: &TestEnvironment) -> std::process::Child {
     let mut command = env.msg();
     command.args(["crew", "work", "PLAN.md", "--workers", "3", "--profile", "builder,other", "--yes"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
@@ -354,8 +355,8 @@ fn whoever_kills_it_at_any_moment_loses_and_repeats_nothing() {
     assert_tidy(&env);
 }
 
-pub const ONE: &str = "- [ ] T-1: One\n  paths: one\n  verify: test -f one\n";
-pub const WORK: [&str; 6] = ["crew", "work", "PLAN.md", "--yes", "--profile", "builder"];
+pub(super) const ONE: &str = "- [ ] T-1: One\n  paths: one\n  verify: test -f one\n";
+pub(super) const WORK: [&str; 6] = ["crew", "work", "PLAN.md", "--yes", "--profile", "builder"];
 
 #[test]
 fn a_supervisor_that_dies_during_the_review_costs_nothing() {

@@ -6,26 +6,13 @@ use crate::domain::escape_invisible;
 use crate::domain::runs::{Bill, BillSum, BilledTask};
 use crate::faces::cli::output::{Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
-use crate::faces::json;
+use crate::faces::json::{self, bill::sum as sum_json};
 use crate::ops::format_age;
 use crate::ops::runs::bill::BilledRuns;
 use crate::store::iso;
 use crate::sys::clock;
 
 pub(super) struct BillReport(pub(super) BilledRuns);
-
-fn sum_json(sum: &BillSum) -> Value {
-    let part = |runs: usize, amount: f64| if runs == 0 { Value::Null } else { amount.into() };
-    json!({
-        "runs": sum.runs,
-        "tokens": if sum.unknown_tokens == sum.runs { Value::Null } else { sum.tokens.into() },
-        "tokensUnknown": sum.unknown_tokens,
-        "costUsd": sum.known().map(|amount| amount.dollars()),
-        "reportedUsd": part(sum.reported_runs, sum.reported.dollars()),
-        "computedUsd": part(sum.computed_runs, sum.computed.dollars()),
-        "costUnknown": sum.unknown_runs,
-    })
-}
 
 /// `$0.40 in 3 runs ($0.10 of it computed), 1 unknown`.
 fn shown(sum: &BillSum) -> String {
@@ -53,7 +40,7 @@ fn shown(sum: &BillSum) -> String {
 
 impl Report for BillReport {
     fn json(&self) -> Map<String, Value> {
-        let Bill { tasks, outcomes, harnesses, all, rework, lost } = &self.0.bill;
+        let Bill { tasks, outcomes, harnesses, all, reviewers, rework, lost } = &self.0.bill;
         let task = |task: &BilledTask| {
             json!({
                 "task": task.title,
@@ -61,7 +48,9 @@ impl Report for BillReport {
                 "harness": task.harness,
                 "outcome": task.outcome.name(),
                 "runs": task.attempts.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                "all": sum_json(&task.all),
+                "all": sum_json(&task.bill.all()),
+                "builders": sum_json(&task.bill.builders),
+                "reviewers": sum_json(&task.bill.reviewers),
                 "rework": sum_json(&task.rework),
                 "lost": sum_json(&task.lost),
             })
@@ -75,6 +64,7 @@ impl Report for BillReport {
             "outcomes": outcomes,
             "harnesses": harnesses,
             "all": sum_json(all),
+            "reviewers": sum_json(reviewers),
             "rework": sum_json(rework),
             "lost": sum_json(lost),
             "ledgerSince": self.0.ledger_since.map(iso),
@@ -93,19 +83,22 @@ impl Report for BillReport {
             return page.line("No runs to bill.");
         }
         let mut table = Table::default();
-        let head = ["task", "profile", "harness", "outcome", "cost", "again", "lost"];
-        table.row(head.map(|name| TableCell::styled(name, style::dim)).into());
+        let has_reviews = bill.reviewers.runs > 0;
+        let mut head = vec!["task", "profile", "harness", "outcome", "cost", "again", "lost"];
+        head.extend(has_reviews.then_some("reviews"));
+        table.row(head.into_iter().map(|name| TableCell::styled(name, style::dim)).collect());
         let part = |sum: &BillSum| if sum.runs == 0 { String::new() } else { shown(sum) };
         for task in &bill.tasks {
-            let cells = [
+            let mut cells = vec![
                 escape_invisible(&task.title).to_string(),
                 escape_invisible(&task.profile).to_string(),
                 task.harness.clone().unwrap_or_else(|| "command".to_string()),
                 task.outcome.name().replace('_', " "),
-                shown(&task.all),
+                shown(&task.bill.all()),
                 part(&task.rework),
                 part(&task.lost),
             ];
+            cells.extend(has_reviews.then(|| part(&task.bill.reviewers)));
             table.row(cells.iter().map(|text| TableCell::plain(text)).collect());
         }
         table.lines().into_iter().for_each(|line| page.line(line));
@@ -119,6 +112,9 @@ impl Report for BillReport {
         }
         for (name, sum) in &bill.harnesses {
             row("harness", &escape_invisible(name), sum);
+        }
+        if has_reviews {
+            row("sum", "reviews", &bill.reviewers);
         }
         for (name, sum) in [("again", &bill.rework), ("lost", &bill.lost), ("all", &bill.all)] {
             row("sum", name, sum);

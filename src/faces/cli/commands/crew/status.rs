@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::escape_invisible_line;
-use crate::domain::runs::{BillSum, ReviewOutcome, Run};
+use crate::domain::runs::{ReviewOutcome, ReviewedBill, Run};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::progress_block::bar;
 use crate::faces::json;
@@ -58,6 +58,7 @@ pub(super) fn run_report(op: &Op, args: ReportArgs) -> Result<CommandOutput, Com
 
 fn crew_json(crew: &KnownCrew) -> Map<String, Value> {
     let tasks: Vec<Value> = crew.tasks.iter().map(json::crew::crew_task).collect();
+    let all = crew.bill.all();
     let members = json!({
         "spec": crew.spec,
         "branch": crew.branch,
@@ -65,9 +66,10 @@ fn crew_json(crew: &KnownCrew) -> Map<String, Value> {
         "tip": crew.at,
         "commits": crew.commits,
         "tasks": tasks,
-        "runs": crew.bill.runs,
-        "tokens": (crew.bill.unknown_tokens < crew.bill.runs).then_some(crew.bill.tokens),
-        "costUsd": crew.bill.known().map(|known| known.dollars()),
+        "runs": crew.bill.builders.runs,
+        "tokens": all.known_tokens(),
+        "costUsd": all.known().map(|known| known.dollars()),
+        "bill": json::crew::reviewed_bill(&crew.bill),
         "merge": merge_command(&crew.branch),
     });
     members.as_object().cloned().unwrap_or_default()
@@ -131,11 +133,10 @@ impl Report for ReportPage {
         }
         page.line("");
         page.line(format!(
-            "{} of {} tasks are done, by {}{}.",
+            "{} of {} tasks are done, by {}.",
             done(crew),
             crew.tasks.len(),
-            counted(crew.bill.runs, "run"),
-            cost(&crew.bill)
+            billed(&crew.bill)
         ));
         if crew.commits > 0 {
             page.line(format!("To take the work: {}", merge_command(&crew.branch)));
@@ -160,7 +161,7 @@ fn facts(task: &CrewTask) -> Vec<String> {
         facts.push(format!("outside of the plan: {}", escape_invisible_line(&outside.join(", "))));
     }
     if !task.runs.is_empty() {
-        facts.push(format!("{}{}", counted(task.runs.len(), "run"), cost(&task.bill())));
+        facts.push(billed(&task.bill()));
     }
     facts
 }
@@ -188,10 +189,18 @@ fn attempt(run: &Run) -> String {
     parts.join("; ")
 }
 
-fn cost(bill: &BillSum) -> String {
-    let tokens = (bill.unknown_tokens < bill.runs).then(|| format!(", {} tokens", bill.tokens));
-    let paid = bill.known().map(|known| format!(", {known}"));
-    format!("{}{}", tokens.unwrap_or_default(), paid.unwrap_or_default())
+/// `2 runs and 1 review, 340 tokens, $0.34, $0.04 of it for reviews`.
+fn billed(bill: &ReviewedBill) -> String {
+    let all = bill.all();
+    let mut parts = vec![counted(bill.builders.runs, "run")];
+    if bill.reviewers.runs > 0 {
+        parts[0].push_str(&format!(" and {}", counted(bill.reviewers.runs, "review")));
+    }
+    parts.extend(all.known_tokens().map(|tokens| format!("{tokens} tokens")));
+    parts.extend(all.known().map(|known| known.to_string()));
+    let for_reviews = bill.reviewers.known().map(|known| format!("{known} of it for reviews"));
+    parts.extend(for_reviews);
+    parts.join(", ")
 }
 
 fn counted(count: usize, what: &str) -> String {
