@@ -302,7 +302,12 @@ impl CrewEngine<'_> {
     fn begin(&self, place: usize) -> Result<Run, CommandError> {
         let task = &self.tasks[place];
         let verify = trusted_commands(self.op, &self.crew.request.spec, &task.spec.id)?;
-        let step = next_step(&task.runs, |_| false);
+        let kept = self.run_with_work(&task.runs)?;
+        let step = match kept {
+            // Somebody gave the work up, or there never was any.
+            None => TaskStep::Begin,
+            Some(_) => next_step(&task.runs, |_| false),
+        };
         let last = task.runs.last();
         let (again, is_worked) = match (&step, last) {
             (TaskStep::Begin, _) => (None, false),
@@ -340,7 +345,7 @@ impl CrewEngine<'_> {
             root: Some(self.crew.root.clone()),
             resumes: session,
             isolation: Some(Isolation::Worktree),
-            continues: last.map(|last| last.id.clone()),
+            continues: kept.map(|run| run.id.clone()),
             crew: Some(self.crew.stem.clone()),
             claims: Some((task.spec.id.clone(), Some(self.crew.request.spec.clone()))),
             review: self.crew.request.review.clone(),
@@ -360,6 +365,18 @@ impl CrewEngine<'_> {
         });
         new.order.batch_task = Some(self.key(task));
         start(self.op, NewRun { earlier, ..new })
+    }
+
+    /// The last of these runs that left work which is still there. The next one goes on with it.
+    fn run_with_work<'r>(&self, runs: &'r [Run]) -> Result<Option<&'r Run>, CommandError> {
+        for run in runs.iter().rev() {
+            if let Some(work) = RunWork::load(self.op, self.mesh, &run.id)?
+                && work.is_there()?
+            {
+                return Ok(Some(run));
+            }
+        }
+        Ok(None)
     }
 
     /// An error while the reviewer of a run, whose supervisor has died, goes on: its verdict is waited for.

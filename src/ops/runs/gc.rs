@@ -1,6 +1,6 @@
 //! `msg runs gc`: saves what is not saved, frees what nobody needs, and says why. No work is lost by it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::domain::runs::{GrantTree, Run, RunId};
 use crate::store::{Mesh, StoreError, WorkStage};
@@ -12,6 +12,7 @@ use super::settle::settle;
 use super::work::RunWork;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
+use crate::ops::tasks::is_open;
 
 /// How many runs the ledger keeps, besides those with work that is not merged.
 const MOST_RUNS: usize = 500;
@@ -66,7 +67,14 @@ pub fn gc(op: &Op, mode: GcMode) -> Result<Vec<GcStep>, CommandError> {
         op.note_absent_mesh();
         return Ok(Vec::new());
     };
-    let mut collector = Collector { op, mesh: &mesh, mode, steps: Vec::new(), budgeted: HashSet::new() };
+    let mut collector = Collector {
+        op,
+        mesh: &mesh,
+        mode,
+        steps: Vec::new(),
+        budgeted: HashSet::new(),
+        in_crews: HashMap::new(),
+    };
     let asker = Asker::find(op, &mesh)?;
     let unsaved = collector.unsaved()?;
     if mode == GcMode::Do {
@@ -78,6 +86,7 @@ pub fn gc(op: &Op, mode: GcMode) -> Result<Vec<GcStep>, CommandError> {
     let _lock = if mode == GcMode::Do { Some(mesh.runs().lock_work()?) } else { None };
     let runs: Vec<Run> = mesh.runs().list()?.runs.into_iter().map(|run| as_it_is(&mesh, run)).collect();
     collector.budgeted = budgeted(op, &mesh, &runs)?;
+    collector.in_crews = in_crews(&mesh, &runs)?;
     for (place, run) in runs.iter().enumerate().filter(|(_, run)| run.state.is_final()) {
         if !asker.is_parent_of(&mesh, &run.id, &run.parent)? {
             continue;
@@ -107,6 +116,28 @@ fn budgeted(op: &Op, mesh: &Mesh, runs: &[Run]) -> Result<HashSet<RunId>, Comman
     Ok(runs.iter().filter(is_needed).map(|run| run.id.clone()).collect())
 }
 
+/// The runs that a task of a crew would go on with, or by which it is known what comes next, each with that task. All
+/// attempts at a task share one work.
+fn in_crews(mesh: &Mesh, runs: &[Run]) -> Result<HashMap<RunId, String>, CommandError> {
+    let mut known: HashMap<(&str, &str), bool> = HashMap::new();
+    let mut found = HashMap::new();
+    for run in runs.iter().filter(|run| run.crew.is_some()) {
+        let Some(claim) = &run.claim else { continue };
+        let task = (claim.spec.as_str(), claim.task.as_str());
+        let is_wanted = match known.get(&task) {
+            Some(is_wanted) => *is_wanted,
+            None => *known.entry(task).or_insert(is_open(mesh, claim)?),
+        };
+        if is_wanted {
+            found.insert(run.id.clone(), claim.task.clone());
+        }
+    }
+    let of_reviewed = |run: &Run| Some((run.id.clone(), found.get(run.reviews.as_ref()?)?.clone()));
+    let reviews: Vec<(RunId, String)> = runs.iter().filter_map(of_reviewed).collect();
+    found.extend(reviews);
+    Ok(found)
+}
+
 struct Collector<'a> {
     op: &'a Op,
     mesh: &'a Mesh,
@@ -114,6 +145,8 @@ struct Collector<'a> {
     steps: Vec<GcStep>,
     /// Runs that count in a budget or a grant: without them, more would be left of it.
     budgeted: HashSet<RunId>,
+    /// Runs of crews whose task is not done, and that task.
+    in_crews: HashMap<RunId, String>,
 }
 
 impl Collector<'_> {
@@ -165,6 +198,14 @@ impl Collector<'_> {
             _ => return Ok(()),
         };
         if work.record.is_merged || place >= MOST_RUNS {
+            if let Some(task) = self.in_crews.get(&run.id) {
+                let why = format!(
+                    "`{task}` of its crew is not done; `msg runs discard {}` lets it begin anew",
+                    run.id
+                );
+                self.tell(&run.id, GcAction::KeepRefs, why);
+                return Ok(());
+            }
             // A merge brings these nowhere, so they are only there.
             if work.tree.has_saved_files()? {
                 let name = work.tree.refs().saved();
@@ -203,7 +244,8 @@ impl Collector<'_> {
     }
 
     fn forget(&mut self, run: &Run, place: usize) -> Result<(), CommandError> {
-        if place < MOST_RUNS || self.budgeted.contains(&run.id) {
+        let is_needed = self.budgeted.contains(&run.id) || self.in_crews.contains_key(&run.id);
+        if place < MOST_RUNS || is_needed {
             return Ok(());
         }
         if self.mode == GcMode::Do {

@@ -131,6 +131,10 @@ impl<'a> RunWork<'a> {
         };
         let earlier = RunId::new(earlier).map_err(|_| gone())?;
         let mut work = Self::load(op, mesh, &earlier)?.ok_or_else(gone)?;
+        if !work.is_there()? {
+            let text = format!("the work of run {earlier} is gone: it was discarded, or merged");
+            return Err(CommandError::new(CommandErrorKind::NoWork, text));
+        }
         if let Some(other) = work.used_by(&run.id)? {
             let text = format!("run {other} works in the same worktree");
             return Err(
@@ -149,6 +153,20 @@ impl<'a> RunWork<'a> {
         let repository = open_repository(op, &record)?;
         let tree = RunTree::new(&repository, &record.tree, Path::new(&record.place))?;
         Ok(Some(Self { op, mesh, id: id.clone(), tree, record, closed: None, has_directory: false }))
+    }
+
+    /// Whether there is work that another run could go on with: a worker was in it, and nobody has given it up.
+    pub(in crate::ops) fn is_there(&self) -> Result<bool, CommandError> {
+        let is_begun = match self.record.stage {
+            WorkStage::Discarded => false,
+            WorkStage::Making => self.record.tree != self.id.as_str(),
+            WorkStage::Open | WorkStage::Closed | WorkStage::Freed => true,
+        };
+        match self.tree.tip() {
+            Ok(_) => Ok(is_begun),
+            Err(RunTreeError::NoRun(_)) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub(super) fn put(&self) -> Result<(), CommandError> {

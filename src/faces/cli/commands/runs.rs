@@ -13,7 +13,7 @@ use crate::faces::json;
 use crate::ops::runs::again::{ResumedRuns, resume, resume_all, retry};
 use crate::ops::runs::bill::bill;
 use crate::ops::runs::diff::diff;
-use crate::ops::runs::discard::discard;
+use crate::ops::runs::discard::{discard, task_in_work};
 use crate::ops::runs::follow::{FollowGoal, follow};
 use crate::ops::runs::gc::{GcMode, gc};
 use crate::ops::runs::list::{RunScope, find, runs};
@@ -249,7 +249,8 @@ pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, Com
         }
         Some(RunsAction::Discard { id, yes }) => {
             if !yes && ui.is_with_person() && !is_inside_harness() {
-                confirm_discard(&find(op, &id)?, ui)?;
+                let run = find(op, &id)?;
+                confirm_discard(&run, task_in_work(op, &run)?.as_ref(), ui)?;
             }
             Ok(discard(op, &id)?.into())
         }

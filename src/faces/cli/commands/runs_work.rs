@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::escape_invisible;
-use crate::domain::runs::Run;
+use crate::domain::runs::{Run, RunClaim};
+use crate::domain::shell_word;
 use crate::faces::cli::output::{Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json;
@@ -142,13 +143,15 @@ impl Report for MergeReport {
 }
 
 /// Asks the person at the terminal whether the work is to be given up.
-pub(super) fn confirm_discard(run: &Run, ui: &Ui) -> Result<(), CommandError> {
+pub(super) fn confirm_discard(run: &Run, task: Option<&RunClaim>, ui: &Ui) -> Result<(), CommandError> {
     let files = match run.changed.as_ref().map(Vec::len) {
         Some(1) => "1 changed file".to_string(),
         Some(count) => format!("{count} changed files"),
         None => "what it changed".to_string(),
     };
-    let question = format!("Give up the work of run {} ({}): {files}? Type y or n.", run.id, run.title(60));
+    let anew = task.map_or_else(String::new, |claim| format!(" `{}` of its crew begins anew.", claim.task));
+    let question =
+        format!("Give up the work of run {} ({}): {files}?{anew} Type y or n.", run.id, run.title(60));
     if ui.is_confirmed(&question) {
         return Ok(());
     }
@@ -159,7 +162,8 @@ pub(super) fn confirm_discard(run: &Run, ui: &Ui) -> Result<(), CommandError> {
 
 impl Report for DiscardReport {
     fn json(&self) -> Map<String, Value> {
-        let discarded = json!({"tip": self.tip, "keptBranch": self.kept_branch});
+        let task = self.begins_anew.as_ref().map(|claim| claim.task.as_str());
+        let discarded = json!({"tip": self.tip, "keptBranch": self.kept_branch, "beginsAnew": task});
         Map::from_iter([("run".to_string(), json::run::run(&self.run)), ("discarded".to_string(), discarded)])
     }
 
@@ -168,6 +172,10 @@ impl Report for DiscardReport {
         page.line(format!("The work of run {} is discarded.", run.id));
         if page.is_quiet {
             return;
+        }
+        if let Some(RunClaim { task, spec, .. }) = &self.begins_anew {
+            let (task, spec) = (escape_invisible(task), shell_word(spec));
+            page.line(format!("`{task}` begins anew when its crew goes on: msg crew work {spec}"));
         }
         if let Some(branch) = &self.kept_branch {
             page.line(format!("The branch `{branch}` stays: somebody moved it, or has it checked out."));
