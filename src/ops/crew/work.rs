@@ -98,6 +98,7 @@ pub fn check(op: &Op, request: CrewRequest) -> Result<Crew, CommandError> {
     };
     let branch = CrewBranch::of(&repository, &stem)?;
     branch.require_free()?;
+    branch.require_not_lost(&head)?;
     check_other_spec(op, (&stem, repository.root()), &spec)?;
     require_no_lost_work(op, &request.spec, &stem, (&branch, &head))?;
     if branch.at()?.is_none() && !request.is_from_snapshot {
@@ -300,6 +301,7 @@ impl CrewEngine<'_> {
 
     /// Starts the next run of a task.
     fn begin(&self, place: usize) -> Result<Run, CommandError> {
+        self.crew.branch.require_there()?;
         let task = &self.tasks[place];
         let verify = trusted_commands(self.op, &self.crew.request.spec, &task.spec.id)?;
         let kept = self.run_with_work(&task.runs)?;

@@ -13,7 +13,7 @@ use crate::store::CrewOrder;
 use crate::sys::clock;
 use crate::sys::files::{self, Scratch};
 use crate::sys::flock::FileLock;
-use crate::sys::git::run_tree::{CrewBranch, CrewMerge, CrewMove, PreparedStep, WantedFiles};
+use crate::sys::git::run_tree::{CrewBranch, CrewMerge, CrewMove, PreparedStep, RunTreeError, WantedFiles};
 use crate::sys::keeper::commands::{CommandsEnd, KeptCommands};
 
 use super::supervisor::{RunFinish, Supervisor};
@@ -24,6 +24,8 @@ use crate::ops::tasks::{CrewSpecTask, GivenAwayTask, complete_for_run, crew_spec
 
 /// How often to look whether it is one's turn to merge.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often to look whether a branch is still checked out.
+const LOOK_AT_BRANCH: Duration = Duration::from_millis(300);
 /// How much of the output of a command is kept.
 const MOST_TAIL: usize = 4_000;
 
@@ -127,6 +129,13 @@ impl Supervisor<'_> {
                 }
                 CrewMerge::Ready(step) => step,
             };
+            if branch.checked_out_at()?.is_some() {
+                match self.wait_until_left(&branch)? {
+                    // Whoever had it may have moved it.
+                    Some(()) => continue,
+                    None => return Ok(None),
+                }
+            }
             self.do_now("is tested together with what others did")?;
             self.make_room_for_setup();
             let proof = match self.prove_merged(order, &step)? {
@@ -135,14 +144,34 @@ impl Supervisor<'_> {
                 Proof::Given(test) => Some(test),
                 Proof::None => None,
             };
-            match branch.advance(&tree, &step, &order.message)? {
-                CrewMove::Moved { commit } => {
+            match branch.advance(&tree, &step, &order.message) {
+                Ok(CrewMove::Moved { commit }) => {
                     return Ok(Some(CrewEnd::Merged { commit: Some(commit), proof }));
                 }
-                // Somebody moved the branch: what was tested is not what would be there.
-                CrewMove::Behind => {}
+                // Somebody moved the branch, or may be about to: what was tested is not what would be there.
+                Ok(CrewMove::Behind) | Err(RunTreeError::CheckedOut(_)) => {}
+                Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Waits until nobody has the branch checked out. `None`: the run is to stop.
+    fn wait_until_left(&mut self, branch: &CrewBranch) -> Result<Option<()>, CommandError> {
+        let mut told = None;
+        while let Some(place) = branch.checked_out_at()? {
+            if self.is_to_stop()? {
+                return Ok(None);
+            }
+            if told.as_ref() != Some(&place) {
+                self.do_now(&format!(
+                    "waiting for `{}`, which is checked out in `{place}`, to be left",
+                    branch.name()
+                ))?;
+                told = Some(place);
+            }
+            clock::pause(LOOK_AT_BRANCH);
+        }
+        Ok(Some(()))
     }
 
     /// Who stopped it.

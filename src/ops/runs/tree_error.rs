@@ -63,6 +63,8 @@ impl From<RunTreeError> for CommandError {
             RunTreeError::BadBranch(_) => new(CommandErrorKind::InvalidValue),
             RunTreeError::NoBranch(_) => new(CommandErrorKind::NoWork)
                 .hint("somebody removed it; `git reflog` may still know its commits"),
+            RunTreeError::BranchGone { .. } => new(CommandErrorKind::NoWork)
+                .hint("then start the crew again; to begin another branch instead: `--branch NAME`"),
             RunTreeError::CheckedOut(_) => {
                 new(CommandErrorKind::NotClean).hint("check out another branch there")
             }

@@ -155,23 +155,39 @@ fn the_merged_tree_is_set_up_like_a_worktree() {
     assert_tidy(&env);
 }
 
-#[test]
-fn a_branch_that_lost_commits_is_not_worked_on() {
+/// A crew whose only task is done, with one more in its spec, and the commit of the first.
+fn with_one_done() -> (TestEnvironment, String) {
     let env = with_crew(ONE, &[("T-1.1", "echo one > one"), ("T-1.2", "echo again > one")]);
     env.ok(&WORK);
     let commit = git(&env.work(), &["rev-parse", "ravenry/crew-PLAN"]);
-    let branch = |args: &[&str]| git(&env.work(), &[&["branch", "-q"], args].concat());
-    branch(&["-D", "ravenry/crew-PLAN"]);
     let more = format!("{ONE}- [ ] T-2: Two (needs T-1)\n  paths: two\n");
     fs::write(env.work().join("PLAN.md"), more).unwrap();
     fs::write(env.home().join("tasks/T-2.1"), "test -f one && echo two > two").unwrap();
+    (env, commit)
+}
+
+#[test]
+fn a_branch_that_was_moved_back_is_not_worked_on() {
+    let (env, commit) = with_one_done();
+    git(&env.work(), &["branch", "-q", "-f", "ravenry/crew-PLAN", "main"]);
     let refused = env.run(&[&WORK[..], &["--json"]].concat()).expect_code(1);
     assert_eq!(refused.kind(), "no_work", "{refused}");
     let line = format!("git branch -f ravenry/crew-PLAN {}", &commit[..12]);
     let hints = refused.json()["error"]["hints"].to_string();
     assert!(hints.contains(&line) && hints.contains("msg reopen T-1 --spec PLAN.md"), "{refused}");
     assert_eq!(attempts(&env, "T-2"), 0, "nothing was started");
-    // Work that got into the branch below in another way is not lost.
+    let args: Vec<&str> = line.split(' ').skip(1).collect();
+    git(&env.work(), &args);
+    env.run(&WORK).expect_code(0);
+    assert_eq!(subjects(&env), ["One", "Two"]);
+}
+
+#[test]
+fn work_that_was_squashed_into_the_persons_branch_is_not_lost() {
+    let (env, commit) = with_one_done();
+    git(&env.work(), &["branch", "-q", "-D", "ravenry/crew-PLAN"]);
+    let refused = env.run(&[&WORK[..], &["--json"]].concat()).expect_code(1);
+    assert!(refused.stdout.contains(&format!("git branch ravenry/crew-PLAN {commit}")), "{refused}");
     git(&env.work(), &["merge", "-q", "--squash", &commit]);
     git(&env.work(), &["commit", "-q", "-m", "squashed"]);
     env.run(&WORK).expect_code(0);

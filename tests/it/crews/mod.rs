@@ -1,6 +1,7 @@
 //! Crews: work that several workers do, task by task.
 
 mod bill;
+mod branch;
 mod kept_work;
 mod lasting;
 mod planning;

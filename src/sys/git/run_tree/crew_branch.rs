@@ -3,6 +3,9 @@
 //!
 //! Branch and mark of the run move in one transaction of git, so the work of a run is on the branch exactly if the run
 //! is marked as merged. Somebody who moved the branch in between is not overrun: the merge is prepared anew.
+//!
+//! Where the branch was last is held by a ref of ours. If somebody removes the branch, its commits are still there, and it
+//! is not begun anew without them.
 
 use super::error::RunTreeError;
 use super::repository::RunRepository;
@@ -80,10 +83,12 @@ impl CrewBranch {
 
     /// Makes the branch at a commit, unless it is there. Returns where it began.
     pub fn begin(&self, commit: &str) -> Result<String, RunTreeError> {
+        self.require_not_lost(commit)?;
         if self.at()?.is_none() {
             let begun = self.repository.change_refs(&[
                 format!("create {} {commit}", self.full_name()),
                 format!("update {} {commit}", self.start_name()),
+                format!("update {} {commit}", self.tip_name()),
             ]);
             // Another may have been faster.
             if let Err(error) = begun
@@ -115,6 +120,50 @@ impl CrewBranch {
         format!("refs/ravenry/crew/{}", self.name.trim_start_matches("ravenry/crew-"))
     }
 
+    /// Where it was last, as far as we know.
+    fn tip_name(&self) -> String {
+        format!("refs/ravenry/crew-tip/{}", self.name.trim_start_matches("ravenry/crew-"))
+    }
+
+    /// The commit that it is at. It is remembered, should somebody remove the branch.
+    fn here(&self) -> Result<String, RunTreeError> {
+        let known = self.repository.object_at(&self.tip_name())?;
+        match (self.at()?, known) {
+            (Some(at), known) => {
+                if known.as_ref() != Some(&at) {
+                    self.repository.set_ref(&self.tip_name(), &at)?;
+                }
+                Ok(at)
+            }
+            (None, Some(tip)) => Err(RunTreeError::BranchGone { name: self.name.clone(), tip }),
+            (None, None) => Err(RunTreeError::NoBranch(self.name.clone())),
+        }
+    }
+
+    /// An error if there is no such branch.
+    pub fn require_there(&self) -> Result<(), RunTreeError> {
+        self.here().map(drop)
+    }
+
+    /// An error if somebody removed the branch, and a new one that begins at `commit` would not have what was on it.
+    pub fn require_not_lost(&self, commit: &str) -> Result<(), RunTreeError> {
+        let Some(tip) = self.repository.object_at(&self.tip_name())? else { return Ok(()) };
+        if self.at()?.is_some() {
+            return Ok(());
+        }
+        for missing in self.repository.git().line(&["rev-list", &format!("{commit}..{tip}")])?.lines() {
+            if !self.has_work(commit, missing)? {
+                return Err(RunTreeError::BranchGone { name: self.name.clone(), tip });
+            }
+        }
+        Ok(())
+    }
+
+    /// The work tree in which somebody has the branch checked out.
+    pub fn checked_out_at(&self) -> Result<Option<String>, RunTreeError> {
+        self.repository.checked_out_at(&self.full_name())
+    }
+
     /// An error if somebody has the branch checked out: their files would no longer be those of their branch.
     pub fn require_free(&self) -> Result<(), RunTreeError> {
         match self.repository.is_checked_out(&self.full_name())? {
@@ -125,7 +174,7 @@ impl CrewBranch {
 
     /// What a run for this crew starts from: the branch, with a commit of our own above it, as with every base.
     pub fn base(&self) -> Result<TreeSnapshot, RunTreeError> {
-        let head = self.at()?.ok_or_else(|| RunTreeError::NoBranch(self.name.clone()))?;
+        let head = self.here()?;
         let tree = self.repository.tree_of(&head)?;
         let commit = self.repository.own_commit(&tree, &[&head], "ravenry: base of a crew's run\n")?;
         Ok(TreeSnapshot { commit, tree, head, left_out: Vec::new() })
@@ -139,7 +188,7 @@ impl CrewBranch {
         if before.as_ref() == Some(&tip) {
             return Ok(CrewMerge::Already { commit: self.repository.object_at(&run.refs.crew_commit())? });
         }
-        let onto = self.at()?.ok_or_else(|| RunTreeError::NoBranch(self.name.clone()))?;
+        let onto = self.here()?;
         // What is on the branch already is not merged again.
         let base = before.map_or_else(|| run.base(), Ok)?;
         let git = self.repository.git();
@@ -170,6 +219,7 @@ impl CrewBranch {
         let commit = self.repository.commit(&step.tree, &[&step.onto], message, Some(&step.tip))?;
         let mut changes = vec![
             format!("update {} {commit} {}", self.full_name(), step.onto),
+            format!("update {} {commit}", self.tip_name()),
             format!("update {} {}", run.refs.crewed(), step.tip),
             format!("update {} {commit}", run.refs.crew_commit()),
             format!("update {} {}", run.refs.merged(), step.tip),

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::domain::shell_word;
 use crate::sys::files::FileError;
 use crate::sys::flock::LockError;
 
@@ -35,6 +36,8 @@ pub enum RunTreeError {
     BadBranch(String),
     #[error("there is no branch `{0}`")]
     NoBranch(String),
+    #[error("the branch `{name}` is gone: `git branch {} {tip}` brings it back", shell_word(.name))]
+    BranchGone { name: String, tip: String },
     #[error("the branch `{0}` is checked out: it cannot be moved without changing what its work tree shows")]
     CheckedOut(String),
     #[error("there is a worktree for run {0} already")]

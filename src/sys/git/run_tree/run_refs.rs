@@ -139,7 +139,13 @@ impl RunRepository {
 
     /// Whether a branch is checked out in some work tree. Its `HEAD` would be changed with the branch.
     pub(super) fn is_checked_out(&self, branch: &str) -> Result<bool, RunTreeError> {
-        Ok(!self.git().line(&["for-each-ref", "--format=%(worktreepath)", branch])?.is_empty())
+        Ok(self.checked_out_at(branch)?.is_some())
+    }
+
+    /// The work tree in which a branch is checked out.
+    pub(super) fn checked_out_at(&self, branch: &str) -> Result<Option<String>, RunTreeError> {
+        let place = self.git().line(&["for-each-ref", "--format=%(worktreepath)", branch])?;
+        Ok(Some(place).filter(|place| !place.is_empty()))
     }
 
     /// Sets a ref, whatever it was.

@@ -74,6 +74,33 @@ fn a_branch_that_is_checked_out_is_not_moved() {
 }
 
 #[test]
+fn a_branch_that_is_removed_is_not_begun_anew_unless_nothing_is_lost() {
+    let scene = begun(&[("a", "1\n")]);
+    let head = scene.git(&["rev-parse", "HEAD"]);
+    let remove = || scene.git(&["update-ref", "-d", "refs/heads/ravenry/crew-plan"]);
+    scene.crew_run("r1", &[("a", "2\n")]);
+    remove();
+    assert_eq!(scene.crew().begin(&head).unwrap(), head, "there was nothing on it");
+    scene.advance("r1");
+    let tip = scene.crew().at().unwrap().unwrap();
+    remove();
+    let gone = format!(
+        "the branch `ravenry/crew-plan` is gone: `git branch ravenry/crew-plan {tip}` brings it back"
+    );
+    let crew = scene.crew();
+    for error in [crew.begin(&head).unwrap_err(), crew.base().unwrap_err(), crew.require_there().unwrap_err()]
+    {
+        assert_eq!(error.to_string(), gone);
+    }
+    scene.git(&["branch", "ravenry/crew-plan", &tip]);
+    crew.require_there().unwrap();
+    // A person has all of it.
+    scene.git(&["merge", "-q", "ravenry/crew-plan"]);
+    remove();
+    assert_eq!(crew.begin(&tip).unwrap(), tip);
+}
+
+#[test]
 fn work_that_conflicts_comes_back_with_both_sides() {
     let scene = begun(&[("a", "1\n"), ("b", "1\n")]);
     scene.crew_run("r1", &[("a", "one\n")]);
