@@ -86,17 +86,36 @@ fn told(reason: &AgainReason) -> String {
              the reviewer's:\n{}",
             findings_text(findings)
         ),
-        AgainReason::Conflict(files) => format!(
-            "Others changed the same lines meanwhile. Your worktree now has both, with git's marks (`<<<<<<<`, `=======`, \
-             `>>>>>>>`) in: {}. Resolve them so that both purposes are kept, and leave no mark.",
-            files.join(", ")
-        ),
+        AgainReason::Conflict { files, unmarked } => conflict_text(files, unmarked),
         AgainReason::RedTogether(test) => format!(
             "Apart from others your work passed, but together with what they did meanwhile it does not. Your worktree now \
              has both.\n{}",
             test_text(test)
         ),
     }
+}
+
+fn conflict_text(files: &[String], unmarked: &[String]) -> String {
+    let mut text = "Others changed the same files meanwhile. Your worktree now has both sides.".to_string();
+    let marked: Vec<&str> =
+        files.iter().filter(|file| !unmarked.contains(file)).map(String::as_str).collect();
+    if !marked.is_empty() {
+        text.push_str(&format!(
+            " With git's marks (`<<<<<<<`, `=======`, `>>>>>>>`) in: {}. Resolve them so that both purposes are kept, and \
+             leave no mark.",
+            marked.join(", ")
+        ));
+    }
+    if !unmarked.is_empty() {
+        text.push_str(&format!(
+            " Without marks, because git can't put any there: {}. In the place of each is only one side; \
+             `ravenry-conflicts/yours` and `ravenry-conflicts/branch` have both, and `ravenry-conflicts/README.md` tells what \
+             conflicts. Put what keeps both purposes in its place, then remove the directory `ravenry-conflicts`: while it is \
+             there, your work is not merged.",
+            unmarked.join(", ")
+        ));
+    }
+    text
 }
 
 fn test_text(test: &CrewTest) -> String {

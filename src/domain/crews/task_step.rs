@@ -33,8 +33,8 @@ pub enum AgainReason {
     Unproven(CrewTest),
     /// A reviewer found this.
     Rework(Vec<ReviewFinding>),
-    /// It conflicts with what others did, in these files.
-    Conflict(Vec<String>),
+    /// It conflicts with what others did, in these files. Of the unmarked ones both sides are beside.
+    Conflict { files: Vec<String>, unmarked: Vec<String> },
     /// It was right apart, and is not together with what others did.
     RedTogether(CrewTest),
 }
@@ -154,7 +154,7 @@ fn after_end(last: &Run, end: &CrewEnd, again: &dyn Fn(AgainReason) -> TaskStep)
             blocked: format!("together with what others did, `{}` ends with {}", test.command, test.how),
         },
         CrewEnd::Conflict(files) => Outcome {
-            step: again(AgainReason::Conflict(files.clone())),
+            step: again(AgainReason::Conflict { files: files.clone(), unmarked: Vec::new() }),
             kind: Kind::InTheWay,
             blocked: format!("it conflicts with what others did, in {}", files.join(", ")),
         },

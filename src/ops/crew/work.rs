@@ -305,20 +305,18 @@ impl CrewEngine<'_> {
         let task = &self.tasks[place];
         let verify = trusted_commands(self.op, &self.crew.request.spec, &task.spec.id)?;
         let kept = self.run_with_work(&task.runs)?;
-        let step = match kept {
+        let mut step = match kept {
             // Somebody gave the work up, or there never was any.
             None => TaskStep::Begin,
             Some(_) => next_step(&task.runs, |_| false),
         };
         let last = task.runs.last();
+        if let (TaskStep::Again { why, .. }, Some(last)) = (&mut step, last) {
+            self.bring_up_to_date(last, why)?;
+        }
         let (again, is_worked) = match (&step, last) {
             (TaskStep::Begin, _) => (None, false),
-            (TaskStep::Again { why, .. }, Some(last)) => {
-                if let AgainReason::Conflict(_) | AgainReason::RedTogether(_) = why {
-                    self.move_base(last)?;
-                }
-                (Some((last, why)), false)
-            }
+            (TaskStep::Again { why, .. }, Some(last)) => (Some((last, why)), false),
             (TaskStep::Finish(_) | TaskStep::Merged(_), Some(last)) => {
                 self.check_review_over(last)?;
                 (None, true)
@@ -405,8 +403,11 @@ impl CrewEngine<'_> {
         sha256(parts.map(|part| sha256(part.as_bytes())).concat().as_bytes())
     }
 
-    /// Puts the work of a run that has ended onto what is on the branch now.
-    fn move_base(&self, last: &Run) -> Result<(), CommandError> {
+    /// Puts the work of a run that has ended onto what is on the branch now, if it could not be merged.
+    fn bring_up_to_date(&self, last: &Run, why: &mut AgainReason) -> Result<(), CommandError> {
+        if !matches!(why, AgainReason::Conflict { .. } | AgainReason::RedTogether(_)) {
+            return Ok(());
+        }
         let _lock = self.mesh.runs().lock_work()?;
         let gone =
             || CommandError::new(CommandErrorKind::NoWork, format!("the work of run {} is gone", last.id));
@@ -415,6 +416,10 @@ impl CrewEngine<'_> {
             &self.crew.branch.base()?,
             &format!("The work of run {}, on a new base.\n", last.id),
         )?;
+        if let AgainReason::Conflict { unmarked, .. } = why {
+            let files = work.tree.unmarked_files()?;
+            *unmarked = files.iter().map(|path| path.display().to_string()).collect();
+        }
         Ok(())
     }
 

@@ -30,6 +30,7 @@ mod snapshot;
 mod status_entry;
 mod three_way;
 mod tree_diff;
+mod unmarked_conflicts;
 mod work_tree;
 mod write_merge;
 

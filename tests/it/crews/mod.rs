@@ -2,6 +2,7 @@
 
 mod bill;
 mod branch;
+mod conflicts;
 mod kept_work;
 mod lasting;
 mod planning;

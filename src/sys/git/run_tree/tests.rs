@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "makes the files of a person and of a worker")]
 
 mod closings;
+mod conflicts;
 mod crashes;
 mod crews;
 mod merges;
