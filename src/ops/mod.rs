@@ -60,7 +60,7 @@ pub use messages::stored_messages::{HistoryEntry, InboxReport, history, inbox, o
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};
 pub use mode::{CurrentMode, mode, set_mode};
 pub use moment::parse_moment;
-pub use person_required::{is_inside_harness, readable_text_file};
+pub use person_required::{is_inside_harness, readable_text_file, required as require_person};
 pub use reservations::check::{PathVerdict, check, conflict_error};
 pub use reservations::contest::{ContestOutcome, contest};
 pub use reservations::contest_target::ContestState;

@@ -88,7 +88,7 @@ impl fmt::Display for SurroundingHarness {
 }
 
 /// Refuses a command inside a harness. `line` is what the person has to type.
-pub(super) fn required(line: impl FnOnce() -> String) -> Result<(), CommandError> {
+pub fn required(line: impl FnOnce() -> String) -> Result<(), CommandError> {
     match harness() {
         Some(inside) => Err(refusal(&inside, &line())),
         None => Ok(()),

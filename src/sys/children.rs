@@ -111,6 +111,23 @@ impl Child {
         }
     }
 
+    /// The next line of its output, which [`Child::said`] then has no more. `None`: it closed its output, nothing came
+    /// within `limit`, or we are asked to stop.
+    pub fn next_line(&mut self, limit: Duration, stop: &StopRequest) -> Option<String> {
+        let deadline = Instant::now() + limit;
+        loop {
+            if let Some(end) = self.said.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.said.drain(..=end).collect();
+                return Some(String::from_utf8_lossy(&line).trim_end().to_string());
+            }
+            match self.heard.recv_deadline(deadline.min(Instant::now() + LOOK_UP)) {
+                Ok(bytes) => self.said.extend(bytes),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !stop.is_requested() => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
     /// Lets it run for `after`, then kills it (SIGKILL) at exactly that time. On a busy machine a sleep may end late,
     /// when a short command is already done, so the last 10 ms are spent spinning.
     pub fn kill_at(self, after: Duration, stop: &StopRequest) -> io::Result<ChildExit> {
@@ -171,6 +188,11 @@ impl Child {
         self.signal(Signal::SIGTERM)
     }
 
+    /// Sends SIGINT, as Ctrl-C does.
+    pub fn interrupt(&self) -> io::Result<()> {
+        self.signal(Signal::SIGINT)
+    }
+
     /// Sends SIGSTOP, and waits until it has stopped.
     pub fn stop(&self) -> io::Result<()> {
         self.signal(Signal::SIGSTOP)?;
@@ -200,6 +222,11 @@ impl Drop for Child {
         // It is fine if it has already ended.
         drop(self.kill());
     }
+}
+
+/// Sends SIGKILL to a process that is not a child of ours. One that has ended is fine.
+pub fn kill_other(pid: Pid) {
+    kill(nix::unistd::Pid::from_raw(pid.get()), Signal::SIGKILL).ok();
 }
 
 fn listen(mut reader: PipeReader, sender: &crossbeam_channel::Sender<Vec<u8>>) {

@@ -3,6 +3,7 @@
 //! A scene is a list of commands. It is played twice, each time in its own environment: once as text, which is the
 //! snapshot, and once with `--json`, where every command must answer with exactly one object and the same exit code.
 
+mod crew_demo;
 mod demo;
 mod errors;
 mod feed;

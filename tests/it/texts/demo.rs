@@ -14,7 +14,7 @@ use crate::support::environment::{TestEnvironment, end, unheard, wait_until};
 use crate::texts::{one_object, snapshot, spoken};
 
 /// A demo whose temporary files are in a directory of its own.
-fn demo(env: &TestEnvironment) -> (Command, PathBuf) {
+pub fn demo(env: &TestEnvironment) -> (Command, PathBuf) {
     let tmp = env.path().join("tmp");
     fs::create_dir_all(&tmp).unwrap();
     let mut command = env.msg();
@@ -24,7 +24,7 @@ fn demo(env: &TestEnvironment) -> (Command, PathBuf) {
 
 /// No files and no processes are left. Every process of the demo has its directory in the environment.
 #[track_caller]
-fn assert_nothing_is_left(tmp: &Path) {
+pub fn assert_nothing_is_left(tmp: &Path) {
     assert_eq!(fs::read_dir(tmp).unwrap().count(), 0, "files are left in {}", tmp.display());
     let sign = tmp.display().to_string();
     for entry in fs::read_dir("/proc").into_iter().flatten() {

@@ -1,6 +1,7 @@
 //! `msg demo`: shows the main job on a temporary mesh, with real processes. Every command that is shown was run; if one
 //! does not do what the text says, the demo fails.
 
+mod crew;
 mod kept_project;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::faces::cli::output::{CommandOutput, Page, Report, style};
+use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::ops::{CommandError, CommandErrorKind};
 use crate::sys::children::{CapturedOutput, Child, ChildExit, ChildInput};
 use crate::sys::program;
@@ -27,27 +28,38 @@ const LIMIT: Duration = Duration::from_secs(60);
 ///
 /// With `--keep DIR` it also leaves a small project in DIR to try things on: a spec, some files, a mesh of its own and
 /// two agents. A process stands in for each agent; it ends when DIR is removed, at the latest after 8 hours.
+///
+/// With `--crew` it shows `msg crew work` instead: five tasks in a repository that is thrown away, and what becomes of
+/// work that is cut off, not done, sent back, in conflict, or wrong together with other work. Shell scripts stand in for
+/// the models; everything else is real. It needs git 2.40 or newer, and takes less than a minute.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg demo
+  msg demo --crew                   let three workers build a branch
   msg demo --keep ~/ravenry-tour    leave a project there, for the tour in docs/tour.md
   msg demo --json                   the same, for a program to look at")]
 pub(in crate::faces::cli) struct DemoArgs {
     /// Leave a project with a spec and two agents in this directory, which must be new or empty
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Show how a crew of workers turns a plan into a branch
+    #[arg(long, conflicts_with = "keep")]
+    crew: bool,
     /// Be the process of an agent of a kept project, for as long as this mesh is there
     #[arg(long, hide = true, value_name = "MESH")]
     stand_in: Option<PathBuf>,
 }
 
-pub(super) fn run(args: DemoArgs) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(args: DemoArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     if let Some(mesh) = args.stand_in {
         kept_project::stand_in(&mesh);
         return Ok(CommandOutput::said(None));
     }
     let stop = StopRequest::listen_with_hangup().map_err(|error| failed(&error))?;
+    if args.crew {
+        return crew::show(&stop, ui);
+    }
     let place = args.keep.as_deref().map(ProjectDir::find).transpose()?;
     let steps = play(&Stage::set(&stop)?)?;
     let kept = place.map(|place| kept_project::make(place, &stop)).transpose()?;
@@ -62,6 +74,8 @@ struct Stage {
     dir: PathBuf,
     mesh: PathBuf,
     msg: PathBuf,
+    /// The variables that commands get besides `HOME`.
+    env: Vec<(&'static str, String)>,
     stop: StopRequest,
     /// The kind of error if a command does not end as expected.
     fault: CommandErrorKind,
@@ -73,7 +87,8 @@ impl Stage {
         let home = tempfile::Builder::new().prefix("msg-demo-").tempdir().map_err(|error| failed(&error))?;
         let msg = program::own().map_err(|error| failed(&error))?;
         let (dir, mesh) = (home.path().to_path_buf(), home.path().join("mesh"));
-        Ok(Self { home, dir, mesh, msg, stop: stop.clone(), fault: CommandErrorKind::Bug })
+        let (env, fault) = (Vec::new(), CommandErrorKind::Bug);
+        Ok(Self { home, dir, mesh, msg, env, stop: stop.clone(), fault })
     }
 
     /// A project that stays. Its disk is the user's choice, so what fails there may have to do with that.
@@ -92,8 +107,14 @@ impl Stage {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.msg);
         command.args(args).arg("--mesh").arg(&self.mesh);
-        command.env_clear().env("HOME", self.home.path()).current_dir(&self.dir);
+        self.prepare(&mut command);
         command
+    }
+
+    /// Nothing of the caller's environment reaches a command.
+    fn prepare(&self, command: &mut Command) {
+        command.env_clear().env("HOME", self.home.path()).current_dir(&self.dir);
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
     }
 
     fn start(&self, args: &[&str], input: ChildInput, hear: CapturedOutput) -> Result<Child, CommandError> {
@@ -102,7 +123,11 @@ impl Stage {
 
     /// Waits for the child's end, but returns early after Ctrl-C.
     fn end(&self, child: Child) -> Result<ChildExit, CommandError> {
-        let ended = child.end_within(LIMIT, &self.stop).map_err(|error| failed(&error))?;
+        self.end_within(child, LIMIT)
+    }
+
+    fn end_within(&self, child: Child, limit: Duration) -> Result<ChildExit, CommandError> {
+        let ended = child.end_within(limit, &self.stop).map_err(|error| failed(&error))?;
         self.check_interrupt()?;
         Ok(ended)
     }
@@ -130,11 +155,13 @@ impl Stage {
         self.check_interrupt()?;
         let all: Vec<&str> = args.iter().chain(hidden).copied().collect();
         let ended = self.end(self.start(&all, ChildInput::Nothing, CapturedOutput::StdoutAndStderr)?)?;
-        let line = Line {
-            command: shown(args),
-            exit: ended.code,
-            output: String::from_utf8_lossy(&ended.said).trim_end().to_string(),
-        };
+        self.check_end(code, shown(args), &ended)
+    }
+
+    /// An error if the command did not end as expected.
+    fn check_end(&self, code: i32, command: String, ended: &ChildExit) -> Result<Line, CommandError> {
+        let output = String::from_utf8_lossy(&ended.said).trim_end().to_string();
+        let line = Line { command, exit: ended.code, output };
         if ended.code != Some(code) {
             let end = ended.code.map_or("a signal".to_string(), |code| format!("exit code {code}"));
             let text = format!("`{}` ended with {end}: {}", line.command, line.output);
@@ -163,6 +190,23 @@ struct Line {
     command: String,
     exit: Option<i32>,
     output: String,
+}
+
+impl Step {
+    fn json(&self) -> Value {
+        let line = |line: &Line| json!({ "command": line.command, "exit": line.exit, "output": line.output });
+        json!({ "title": self.title, "commands": self.lines.iter().map(line).collect::<Vec<_>>() })
+    }
+}
+
+/// The title of a step, as people read it.
+fn title_text(number: usize, title: &str) -> String {
+    style::bold(&format!("{number}. {title}"))
+}
+
+/// A command, as people read it.
+fn command_text(command: &str) -> String {
+    format!("{} {}", style::dim("$"), style::good(command))
 }
 
 fn play(stage: &Stage) -> Result<Vec<Step>, CommandError> {
@@ -342,9 +386,8 @@ struct DemoReport {
 
 impl Report for DemoReport {
     fn json(&self) -> Map<String, Value> {
-        let line = |line: &Line| json!({ "command": line.command, "exit": line.exit, "output": line.output });
-        let step = |step: &Step| json!({ "title": step.title, "commands": step.lines.iter().map(line).collect::<Vec<_>>() });
-        let mut members = Map::from_iter([("steps".to_string(), self.steps.iter().map(step).collect())]);
+        let mut members =
+            Map::from_iter([("steps".to_string(), self.steps.iter().map(Step::json).collect())]);
         match &self.kept {
             Some(kept) => members.extend(kept.json()),
             None => members.extend([("kept".to_string(), Value::Null)]),
@@ -357,9 +400,9 @@ impl Report for DemoReport {
             if number > 0 {
                 page.line("");
             }
-            page.line(style::bold(&format!("{}. {}", number + 1, step.title)));
+            page.line(title_text(number + 1, step.title));
             for line in &step.lines {
-                page.line(format!("{} {}", style::dim("$"), style::good(&line.command)));
+                page.line(command_text(&line.command));
                 line.output.lines().for_each(|text| page.line(text));
             }
         }
