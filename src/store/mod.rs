@@ -87,7 +87,8 @@ pub use runs::ledger::{LedgerList, StopOrder, StopUrgency};
 pub use runs::limits::{HarnessLimit, HarnessLimits};
 pub use runs::modes::RecordedMode;
 pub use runs::order::{
-    CrewOrder, OrderedAnswer, OrderedProgram, PaneOrder, ReviewOrder, RunOrder, TaskOrder, WorktreeOrder,
+    CrewOrder, OrderedAnswer, OrderedProgram, PaneOrder, ReviewOrder, ReviewedWork, RunOrder, TaskOrder,
+    WorktreeOrder,
 };
 pub use runs::outside::OutsideChange;
 pub use runs::questions::{AskedQuestion, QuestionAnswer};

@@ -23,7 +23,9 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::Conflict
         | CommandErrorKind::NoWork
         | CommandErrorKind::NotClean
+        | CommandErrorKind::NoVerdict
         | CommandErrorKind::NotSaved
+        | CommandErrorKind::NotShipped
         | CommandErrorKind::NotVerified
         | CommandErrorKind::TooEarly
         | CommandErrorKind::NotConfirmed

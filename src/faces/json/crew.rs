@@ -1,9 +1,10 @@
-//! The tasks of a crew in JSON.
+//! The tasks of a crew, and what is reviewed, in JSON.
 
 use serde_json::{Value, json};
 
 use crate::domain::runs::{CrewEnd, CrewTest, ReviewOutcome, ReviewedBill, Run};
 use crate::ops::crew::{CrewTask, CrewTaskState};
+use crate::store::ReviewedWork;
 
 use super::bill::sum;
 
@@ -37,6 +38,25 @@ pub(in crate::faces) fn crew_task(task: &CrewTask) -> Value {
 /// What builders and reviewers cost.
 pub(in crate::faces) fn reviewed_bill(bill: &ReviewedBill) -> Value {
     json!({"builders": sum(&bill.builders), "reviewers": sum(&bill.reviewers)})
+}
+
+/// What a reviewer was asked to look at.
+pub(in crate::faces) fn reviewed(work: &ReviewedWork) -> Value {
+    let (kind, commits) = match &work.run {
+        None => ("commits", Some(work.commits)),
+        Some(run) if *run == work.named => ("run", None),
+        Some(_) => ("task", None),
+    };
+    json!({
+        "kind": kind,
+        "named": work.named,
+        "run": work.run,
+        "task": work.task,
+        "base": work.base,
+        "tip": work.tip,
+        "commits": commits,
+        "files": work.files,
+    })
 }
 
 /// The verdict of the reviewer of a run.

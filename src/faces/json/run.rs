@@ -71,7 +71,7 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
 }
 
 /// What a reviewer thinks of it, or why nobody does.
-fn review(review: &RunReview) -> Value {
+pub(in crate::faces) fn review(review: &RunReview) -> Value {
     let (verdict, reason) = match &review.outcome {
         ReviewOutcome::Pending { .. } => (None, None),
         ReviewOutcome::Given(given) => (Some(given.verdict.name()), None),

@@ -1,5 +1,6 @@
-//! Crews: a plan is made by a planner and checked, and becomes a branch, task by task.
+//! Crews: a plan is made by a planner and checked, and becomes a branch, task by task; any work is reviewed on demand.
 
+mod commit_authors;
 mod crew_branch_name;
 mod crew_task;
 mod known_crew;
@@ -7,6 +8,8 @@ mod lost_work;
 mod plan_file;
 mod plan_source;
 mod planning;
+mod review;
+mod review_target;
 mod work;
 
 pub use crew_task::{CrewTask, CrewTaskState, crew_tasks};
@@ -14,4 +17,8 @@ pub use known_crew::{KnownCrew, known_crew, merge_command};
 pub use plan_file::PlanWrite;
 pub use plan_source::{PlanSource, read_source};
 pub use planning::{DraftedTask, PlanDraft, PlanJudgement, PlanRequest, Planning};
+pub use review::{
+    CrewReview, ReviewJudgement, ReviewRequest, begun_review, judge_review, new_review, next_review_line,
+    reviewed_work,
+};
 pub use work::{Crew, CrewEnding, CrewRequest, check, work};

@@ -131,13 +131,15 @@ fn start_resumed(op: &Op, mesh: &Mesh, run: &Run, text: Option<&str>) -> Result<
     request.resumes = Some((harness, session));
     // Its worktree is made again, with all that it left.
     request.continues = order.worktree.as_ref().map(|_| run.id.clone());
-    let new = plan(op, request)?;
+    let mut new = plan(op, request)?;
+    new.order.reviewed = order.reviewed;
     start(op, NewRun { earlier: Some(EarlierRun::Resumed(run.id.clone())), ..new })
 }
 
 fn retried(op: &Op, mesh: &Mesh, run: &Run) -> Result<NewRun, CommandError> {
     let order = mesh.runs().order(&run.id)?;
-    let new = plan(op, request(run, &order)?)?;
+    let mut new = plan(op, request(run, &order)?)?;
+    new.order.reviewed = order.reviewed;
     Ok(NewRun { earlier: Some(EarlierRun::Retried(run.id.clone())), ..new })
 }
 

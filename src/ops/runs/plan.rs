@@ -84,7 +84,7 @@ pub enum ReviewWish {
 const MOST_ARGUMENT: usize = 100_000;
 
 /// How long a reviewer may take whose profile does not say so.
-const REVIEW_SECONDS: u64 = 30 * 60;
+pub(in crate::ops) const REVIEW_SECONDS: u64 = 30 * 60;
 
 /// The run that was asked for, if there is such a profile and its program is there.
 pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
@@ -145,6 +145,7 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
     let review = reviewer.map(|reviewer| review_order(op, &root, reviewer));
     let order = RunOrder {
         crew: None,
+        reviewed: None,
         review,
         reserve,
         task: claimed.map(|task| TaskOrder { spec: task.spec, file: task.file, id: task.id }),

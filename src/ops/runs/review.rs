@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{after, never, select};
 
-use crate::domain::runs::{EarlierRun, ReviewOutcome, RunId, RunReview, RunState};
+use crate::domain::runs::{ReviewOutcome, RunId, RunReview, RunState};
 use crate::store::{ReviewOrder, WatchTarget};
 use crate::sys::clock;
 use crate::sys::git::run_tree::DiffColour;
@@ -18,8 +18,6 @@ use super::start::{NewRun, start};
 use super::supervisor::Supervisor;
 use crate::ops::error::{CommandError, CommandErrorKind};
 
-/// How many continued runs of a session are looked at for what its worker was told.
-const MOST_EARLIER: usize = 50;
 /// How often to look although nothing changed: no file reports a death.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -131,32 +129,7 @@ impl Supervisor<'_> {
 
     /// What the reviewer is told.
     fn task_of_review(&self) -> String {
-        let mut told = self.told_before();
-        told.push(self.run.task.clone());
-        let (task, later) = told.split_first().map_or(("", &[][..]), |(task, later)| (task.as_str(), later));
-        review_task(&ReviewFacts {
-            task,
-            later: later.iter().map(String::as_str).collect(),
-            has_untold_prompts: self.run.pane.as_ref().is_some_and(|pane| pane.prompts > 1),
-            words: self.run.result.as_deref(),
-            changes: self.reviewed_changes(),
-        })
-    }
-
-    /// What the worker was told in the runs that this one continues, the first of them first. What can't be read is not
-    /// known.
-    fn told_before(&self) -> Vec<String> {
-        let mut told = Vec::new();
-        let mut earlier = self.run.earlier.clone();
-        while let Some(EarlierRun::Resumed(id)) = earlier
-            && told.len() < MOST_EARLIER
-            && let Ok(Some(run)) = self.mesh.runs().get(&id)
-        {
-            told.push(run.task);
-            earlier = run.earlier;
-        }
-        told.reverse();
-        told
+        review_task(&ReviewFacts::of_run(self.mesh, &self.run, self.reviewed_changes()))
     }
 
     fn reviewed_changes(&self) -> ReviewedChanges {

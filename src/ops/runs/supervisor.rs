@@ -18,13 +18,11 @@ use super::RUN_VARIABLE;
 use super::grants::{grant_tree, is_over_with_others};
 use super::run_events::{self, Notifier};
 use super::session_spending::SessionSpending;
-use super::telling;
 use super::work::RunWork;
 use super::worker_call::adapter;
 use crate::ops::awareness::reported_changes;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
-use crate::ops::runner::carry_out;
 
 /// How much of a worker's last words the ledger keeps.
 const MOST_RESULT: usize = 256 * 1024;
@@ -186,9 +184,8 @@ impl Supervisor<'_> {
         self.set_state(state.unwrap_or(RunState::Failed))?;
         // The slot is free before the parent is told: it may want the next one.
         self.slot = None;
-        let told = telling::tell_end(self.op, self.mesh, &self.run);
+        let told = self.tell_of_end();
         // Nobody waits for the command of `notify` to hear of the end.
-        carry_out(self.op);
         self.notifier.take().map(Notifier::finish).into_iter().flatten().for_each(|text| self.op.warn(text));
         told
     }

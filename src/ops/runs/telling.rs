@@ -142,7 +142,7 @@ pub(super) fn tell_finding(
 }
 
 /// ``Run `k3f9xa` (`scout`: “the task”)``.
-fn run_words(run: &Run) -> Notice {
+pub(super) fn run_words(run: &Run) -> Notice {
     let notice = Notice::new().say("Run ").code(&PeerText::new(run.id.as_str())).say(" (");
     let notice = notice.code(&PeerText::new(&run.profile));
     match run.title(80) {
@@ -175,7 +175,7 @@ fn question_notice(run: &Run, question: &RunQuestion) -> Notice {
 }
 
 /// The agent that this parent is, if it is alive.
-fn live(census: &Census, parent: &RunParent) -> Option<Arc<Agent>> {
+pub(super) fn live(census: &Census, parent: &RunParent) -> Option<Arc<Agent>> {
     let found = census.records.iter().find(|record| {
         record.is_live()
             && (parent.session.as_ref() == Some(&record.agent.session)
@@ -185,7 +185,7 @@ fn live(census: &Census, parent: &RunParent) -> Option<Arc<Agent>> {
 }
 
 /// The live agent that is to be told.
-fn parent(mesh: &Mesh, parent: &RunParent) -> Result<Option<Arc<Agent>>, CommandError> {
+pub(super) fn parent(mesh: &Mesh, parent: &RunParent) -> Result<Option<Arc<Agent>>, CommandError> {
     let census = mesh.registry().census()?;
     let mut next = Some(parent.clone());
     while let Some(parent) = next {
@@ -236,7 +236,7 @@ fn end_notice(run: &Run, work: Option<&WorkRecord>) -> Notice {
 }
 
 /// What a reviewer thinks of it, in the reviewer's words.
-fn tell_review(mut notice: Notice, review: &RunReview) -> Notice {
+pub(super) fn tell_review(mut notice: Notice, review: &RunReview) -> Notice {
     let profile = PeerText::new(&review.profile);
     notice = match &review.outcome {
         ReviewOutcome::Given(given) => {

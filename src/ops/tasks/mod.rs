@@ -23,6 +23,7 @@ mod fencing;
 mod handoff;
 mod list;
 mod locked_tasks;
+mod named_task;
 mod open_task;
 mod proof;
 mod reopen;
@@ -53,6 +54,7 @@ pub use verify_trust::{UntrustedVerify, VerifyTrust, revoke_verify_trust, trust_
 pub(super) use begun::begun_tasks;
 pub(super) use crew_spec::crew_spec;
 pub(super) use list::boards;
+pub(super) use named_task::{NamedTask, named_task};
 pub(super) use open_task::is_open;
 pub(super) use run_task::{
     RunTask, claim_for_run, complete_for_run, look_for_run, release_after_run, withdraw_claim,

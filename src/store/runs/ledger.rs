@@ -178,4 +178,18 @@ impl RunLedger<'_> {
         let content = files::read(&self.dir(id).join("agent"))?;
         Ok(content.and_then(|content| AgentName::new(String::from_utf8(content).ok()?).ok()))
     }
+
+    /// Records which agents a review was told to.
+    pub fn put_told(self, id: &RunId, told: &[AgentName]) -> Result<(), StoreError> {
+        let names: Vec<&str> = told.iter().map(AgentName::as_str).collect();
+        self.write(id, "told.json", &pretty(&names))
+    }
+
+    /// Which agents a review was told to; `None`: that is not known.
+    pub fn told(self, id: &RunId) -> Result<Option<Vec<String>>, StoreError> {
+        let path = self.dir(id).join("told.json");
+        let Some(content) = files::read(&path)? else { return Ok(None) };
+        let names = serde_json::from_slice(&content);
+        names.map(Some).map_err(|error| StoreError::Corrupt { path, reason: error.to_string() })
+    }
 }

@@ -16,6 +16,7 @@
 //! runs/<id>/turns.json, turns.lock, screen.txt   of a worker in a tmux pane: see `turns`; its last screen
 //! runs/<id>/outside.jsonl, tree-<call>, tree-slow                       see `outside`
 //! runs/<id>/scratch/   files that belong to its worker's command line
+//! runs/<id>/told.json  the agents that the verdict of `msg crew review` was told to
 //! runs/<id>/result     its worker's last words, if the ledger has only the beginning of them
 //! runs/resume.lock     held while a session is being continued
 //! runs/budgets/        see `budgets`

@@ -61,6 +61,33 @@ pub struct RunOrder {
     /// What is done with its work for a crew; `None`: it is for none.
     #[serde(default)]
     pub crew: Option<CrewOrder>,
+    /// What it reviews, if somebody asked for that with `msg crew review`.
+    #[serde(default)]
+    pub reviewed: Option<ReviewedWork>,
+}
+
+/// Work that somebody wants to be reviewed, and by whom it is.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ReviewedWork {
+    /// As it was named: a run, a task or commits.
+    pub named: String,
+    /// The run whose work it is; `None`: it is commits.
+    pub run: Option<String>,
+    /// The task that the run was for.
+    pub task: Option<String>,
+    /// The trees that it lies between: commits, but `base` may be the empty tree.
+    pub base: String,
+    pub tip: String,
+    /// How many commits it is, if it is not a run's, and how many files it changes.
+    pub commits: usize,
+    pub files: usize,
+    /// The runs whose authors are told the verdict.
+    pub by_runs: Vec<String>,
+    /// The sessions of agents that are told it.
+    pub by_sessions: Vec<String>,
+    /// Whether a reviewer was asked before, and answered without a verdict.
+    pub is_asked_again: bool,
 }
 
 /// What becomes of the work of a run for a crew: it is tested, reviewed, merged in memory, tested there, and put on the

@@ -6,6 +6,7 @@ mod conflicts;
 mod kept_work;
 mod lasting;
 mod planning;
+mod reviewing;
 mod updating;
 mod working;
 

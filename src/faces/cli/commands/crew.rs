@@ -2,6 +2,7 @@
 
 mod plan;
 mod plan_page;
+mod review;
 mod status;
 mod work;
 
@@ -19,6 +20,7 @@ use crate::ops::{CommandError, Op};
 Examples:
   msg crew plan 'Add a login form'
   msg crew work add-a-login-form.plan.md --workers 3
+  msg crew review main..HEAD
   msg crew status
   msg crew report --markdown")]
 pub(in crate::faces::cli) struct CrewArgs {
@@ -30,6 +32,7 @@ pub(in crate::faces::cli) struct CrewArgs {
 enum CrewAction {
     Plan(plan::PlanArgs),
     Work(work::WorkArgs),
+    Review(review::ReviewArgs),
     Status(status::StatusArgs),
     Report(status::ReportArgs),
 }
@@ -38,6 +41,7 @@ pub(super) fn run(op: &Op, args: CrewArgs, ui: &Ui) -> Result<CommandOutput, Com
     match args.action {
         CrewAction::Plan(args) => plan::run(op, args, ui),
         CrewAction::Work(args) => work::run(op, args, ui),
+        CrewAction::Review(args) => review::run(op, args, ui),
         CrewAction::Status(args) => status::run(op, args),
         CrewAction::Report(args) => status::run_report(op, args),
     }
