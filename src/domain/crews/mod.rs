@@ -2,6 +2,7 @@
 //! next for each of its tasks.
 
 mod builder_brief;
+mod outside_plan;
 mod plan;
 mod plan_answer;
 mod plan_check;
@@ -11,6 +12,7 @@ mod planner_brief;
 mod task_step;
 
 pub use builder_brief::{BuilderBrief, again_text};
+pub use outside_plan::outside_plan;
 pub use plan::{CrewPlan, MOST_PLAN, PlannedTask};
 pub use plan_answer::plan_in;
 pub use plan_check::{BegunState, BegunTask, PlanCheck, check_plan};

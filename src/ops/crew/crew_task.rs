@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::crews::{TaskStep, next_step};
-use crate::domain::pattern::{NormalPath, Pattern};
+use crate::domain::crews::{TaskStep, next_step, outside_plan};
 use crate::domain::runs::{CrewEnd, ReviewedBill, Run};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -68,14 +67,7 @@ impl CrewTask {
         let Some(changed) = self.runs.iter().rev().find_map(|run| run.changed.as_ref()) else {
             return Vec::new();
         };
-        if self.spec.paths.is_empty() {
-            return Vec::new();
-        }
-        let root = NormalPath::absolute("/");
-        let planned: Vec<Pattern> =
-            self.spec.paths.iter().filter_map(|path| Pattern::new(path, &root).ok()).collect();
-        let is_planned = |path: &&String| planned.iter().any(|pattern| pattern.covers(&root.join(path)));
-        changed.iter().filter(|path| !is_planned(path)).map(String::as_str).collect()
+        outside_plan(&self.spec.paths, changed)
     }
 }
 

@@ -13,6 +13,7 @@ mod budget;
 mod command_end;
 mod count_gates;
 mod crew_finish;
+mod crew_review;
 pub mod diff;
 pub mod discard;
 mod ended_work;

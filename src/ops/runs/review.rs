@@ -129,7 +129,9 @@ impl Supervisor<'_> {
 
     /// What the reviewer is told.
     fn task_of_review(&self) -> String {
-        review_task(&ReviewFacts::of_run(self.mesh, &self.run, self.reviewed_changes()))
+        let changes = self.changes_since_review().unwrap_or_else(|| self.reviewed_changes());
+        let facts = ReviewFacts::of_run(self.mesh, &self.run, changes);
+        review_task(&ReviewFacts { planned: self.planned_work(), ..facts })
     }
 
     fn reviewed_changes(&self) -> ReviewedChanges {

@@ -13,7 +13,10 @@ const MOST_EARLIER: usize = 50;
 const MOST_TASK: usize = 20_000;
 const MOST_LATER: usize = 5_000;
 const MOST_WORDS: usize = 10_000;
-const MOST_CHANGES: usize = 50_000;
+const MOST_CHANGES: usize = 45_000;
+/// How many bytes of the names of files outside of the plan, and of what the last review found.
+const MOST_OUTSIDE: usize = 1_000;
+const MOST_FINDINGS: usize = 4_000;
 
 /// What is known of work that is to be reviewed.
 #[derive(Clone, Debug)]
@@ -27,6 +30,18 @@ pub(in crate::ops) struct ReviewFacts<'a> {
     /// Its last words.
     pub(in crate::ops) words: Option<&'a str>,
     pub(in crate::ops) changes: ReviewedChanges,
+    /// What is known of it as part of a plan; `None`: it is not for a crew.
+    pub(in crate::ops) planned: Option<PlannedWork>,
+}
+
+/// What is known of work as part of a plan.
+#[derive(Clone, Debug)]
+pub(in crate::ops) struct PlannedWork {
+    /// Changed files that the plan does not name for the task.
+    pub(in crate::ops) outside: Vec<String>,
+    /// What the last review wants to be changed, and how many findings are left out of that; `None`: there was no such
+    /// review.
+    pub(in crate::ops) open: Option<(Vec<String>, usize)>,
 }
 
 /// What is known of the changes of a worker.
@@ -44,6 +59,11 @@ pub(in crate::ops) enum ReviewedChanges {
     Elsewhere {
         run: RunId,
         commit: String,
+        text: String,
+    },
+    /// What this run changed since its work was reviewed last, as a diff.
+    Since {
+        run: RunId,
         text: String,
     },
     /// They can't be shown, for this reason.
@@ -70,6 +90,7 @@ impl<'a> ReviewFacts<'a> {
             has_untold_prompts: run.pane.as_ref().is_some_and(|pane| pane.prompts > 1),
             words: run.result.as_deref(),
             changes,
+            planned: None,
         }
     }
 }
@@ -137,8 +158,33 @@ pub(in crate::ops) fn review_task(facts: &ReviewFacts<'_>) -> String {
         parts.push(format!("What it said at its end:\n{}", quoted(words, MOST_WORDS)));
     }
     parts.push(changes_text(&facts.changes));
+    parts.extend(facts.planned.as_ref().map(planned_text).unwrap_or_default());
     parts.push(verdict_text("the task itself"));
     parts.join("\n\n")
+}
+
+fn planned_text(planned: &PlannedWork) -> Vec<String> {
+    let PlannedWork { outside, open } = planned;
+    let mut parts = Vec::new();
+    if !outside.is_empty() {
+        let files = outside.join("\n");
+        parts.push(format!(
+            "It changed files that the plan does not name for this task. Ask for rework if it did not have to:\n{}",
+            quoted(&files, MOST_OUTSIDE)
+        ));
+    }
+    if let Some((findings, left)) = open {
+        let more = if *left > 0 { format!("\n({left} more are left out.)") } else { String::new() };
+        let findings =
+            if findings.is_empty() { "nothing in particular".to_string() } else { findings.join("\n") };
+        parts.push(format!(
+            "The last review asked for rework, and wanted this changed:\n{}{more}\nJudge whether that is done, and what is \
+             new since then. Everything else was looked at before: what else could be better is no reason for `rework`. \
+             Name it as a finding, and people can make a task of it.",
+            quoted(&findings, MOST_FINDINGS)
+        ));
+    }
+    parts
 }
 
 fn changes_text(changes: &ReviewedChanges) -> String {
@@ -156,6 +202,14 @@ fn changes_text(changes: &ReviewedChanges) -> String {
         ReviewedChanges::Elsewhere { run, commit, text } => format!(
             "What it changed. The files in this directory may be others: if you can run commands, `msg runs diff {run}` \
              shows all of it, and `git show {commit}:PATH` a file as it left it.\n{}",
+            quoted(text, MOST_CHANGES)
+        ),
+        ReviewedChanges::Since { text, .. } if text.trim().is_empty() => {
+            "It has changed no file since its work was reviewed last. The files are here.".to_string()
+        }
+        ReviewedChanges::Since { run, text } => format!(
+            "What it changed since its work was reviewed last (its files are here; if you can run commands, `msg runs diff \
+             {run}` shows all of its work):\n{}",
             quoted(text, MOST_CHANGES)
         ),
         ReviewedChanges::Unknown(why) => {
@@ -234,6 +288,10 @@ mod tests {
                 has_untold_prompts: true,
                 words: Some(&long),
                 changes: ReviewedChanges::Diff { run: RunId::from_random(1), text: format!("{long}x") },
+                planned: Some(PlannedWork {
+                    outside: vec![long.clone()],
+                    open: Some((vec![long.clone()], 7)),
+                }),
             };
             let commits = ReviewedCommits { base: "b", tip: "t", messages: &long, diff: &long };
             for task in [asked_again(&review_task(&facts)), asked_again(&commit_review_task(&commits))] {
@@ -253,6 +311,10 @@ mod tests {
             has_untold_prompts: false,
             words: Some(evil),
             changes: ReviewedChanges::Unknown(evil.to_string()),
+            planned: Some(PlannedWork {
+                outside: vec![evil.to_string()],
+                open: Some((vec![evil.to_string()], 0)),
+            }),
         };
         let commits = ReviewedCommits { base: "b", tip: "t", messages: evil, diff: evil };
         let elsewhere = ReviewedChanges::Elsewhere {

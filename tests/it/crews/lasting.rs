@@ -223,3 +223,24 @@ fn the_branch_can_begin_with_what_is_not_committed() {
     let report = env.run(&["crew", "report"]).expect_code(0).stdout;
     assert!(report.contains("1 of 1 tasks are done"), "{report}");
 }
+
+#[test]
+fn a_second_review_is_about_what_is_open_and_what_is_new() {
+    let scripts = [("T-1.1", "echo one > one; echo other > other"), ("T-1.2", "echo better >> one")];
+    let env = with_crew(ONE, &scripts);
+    fs::write(env.home().join("rework-T-1"), "").unwrap();
+    hold(&env);
+    let mut crew = start(&env);
+    wait_for_review(&env);
+    let first = fs::read_to_string(env.home().join("judged")).unwrap();
+    assert!(
+        first.contains("+one") && first.contains("does not name for this task") && first.contains("> other")
+    );
+    assert!(!first.contains("The last review"), "{first}");
+    let_go(&env);
+    assert!(crew.wait().unwrap().success());
+    let second = fs::read_to_string(env.home().join("judged")).unwrap();
+    assert!(second.contains("wanted this changed:\n> x:1: do it better\n"), "{second}");
+    assert!(second.contains("> +better") && !second.contains("> +other"), "{second}");
+    assert_eq!(attempts(&env, "T-1"), 2);
+}

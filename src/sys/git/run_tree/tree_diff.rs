@@ -63,12 +63,24 @@ pub enum DiffColour {
 impl RunTree {
     /// The run's work as text: what it changed from base to tip.
     pub fn diff_text(&self, colour: DiffColour) -> Result<Vec<u8>, RunTreeError> {
+        self.diff_from(&self.base()?, colour)
+    }
+
+    /// What changed in the run's work since it was at that commit; `None` if git has the commit no more.
+    pub fn diff_since(&self, commit: &str, colour: DiffColour) -> Result<Option<Vec<u8>>, RunTreeError> {
+        match self.repository.object_at(&format!("{commit}^{{commit}}"))? {
+            Some(_) => self.diff_from(commit, colour).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn diff_from(&self, base: &str, colour: DiffColour) -> Result<Vec<u8>, RunTreeError> {
         let colour = match colour {
             DiffColour::Always => "--color=always",
             DiffColour::Never => "--color=never",
         };
-        let (base, tip) = (self.base()?, self.tip()?);
-        let args = ["diff", "--no-ext-diff", "--no-textconv", colour, "-M", &base, &tip, "--"];
+        let tip = self.tip()?;
+        let args = ["diff", "--no-ext-diff", "--no-textconv", colour, "-M", base, &tip, "--"];
         self.repository.git().ask(&args)
     }
 
