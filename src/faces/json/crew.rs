@@ -96,7 +96,7 @@ pub(in crate::faces) fn end_reason(end: &CrewEnd) -> Option<String> {
 }
 
 /// The proof that is on the branch.
-fn proof(run: &Run) -> Option<&CrewTest> {
+pub(in crate::faces) fn proof(run: &Run) -> Option<&CrewTest> {
     match run.crew.as_ref()?.end.as_ref()? {
         CrewEnd::Merged { proof, .. } => proof.as_ref(),
         _ => None,

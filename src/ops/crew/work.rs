@@ -144,7 +144,7 @@ impl Crew {
         let workers = if *workers == 1 { "1 worker".to_string() } else { format!("{workers} workers") };
         let branch = self.branch.name();
         format!(
-            "{tasks} of `{spec}`, {workers} ({}), on the branch {branch}. Start? [y/N] ",
+            "{tasks} of `{spec}`, {workers} ({}), on the branch {branch}.\nStart? [y/N] ",
             profiles.join(", ")
         )
     }

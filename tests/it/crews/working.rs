@@ -1,5 +1,7 @@
 //! `msg crew work`: tasks become commits of a branch, whatever becomes of their workers.
 
+mod telling;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};

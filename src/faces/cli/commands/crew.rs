@@ -2,8 +2,10 @@
 
 mod plan;
 mod plan_page;
+mod report_page;
 mod review;
 mod status;
+mod task_lines;
 mod work;
 
 use clap::{Args, Subcommand};

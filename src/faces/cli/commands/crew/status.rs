@@ -3,15 +3,14 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::escape_invisible_line;
-use crate::domain::runs::{ReviewOutcome, ReviewedBill, Run};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
-use crate::faces::cli::progress_block::bar;
+use crate::faces::cli::progress_block::{bar, terminal_width};
 use crate::faces::json;
 use crate::ops::crew::{CrewTask, CrewTaskState, KnownCrew, known_crew, merge_command};
 use crate::ops::{CommandError, Op};
 
-use super::work::line;
+use super::report_page::{ReportForm, ReportWriter};
+use super::task_lines::{TaskLines, needs_person};
 
 /// Show how far a crew is
 #[derive(Args, Debug)]
@@ -53,7 +52,8 @@ pub(super) fn run(op: &Op, args: StatusArgs) -> Result<CommandOutput, CommandErr
 
 pub(super) fn run_report(op: &Op, args: ReportArgs) -> Result<CommandOutput, CommandError> {
     let crew = known_crew(op, args.spec.as_deref(), args.branch.as_deref())?;
-    Ok(CommandOutput { report: Some(Box::new(ReportPage { crew, is_markdown: args.markdown })), error: None })
+    let form = if args.markdown { ReportForm::Markdown } else { ReportForm::Text };
+    Ok(CommandOutput { report: Some(Box::new(ReportPage { crew, form })), error: None })
 }
 
 fn crew_json(crew: &KnownCrew) -> Map<String, Value> {
@@ -89,8 +89,12 @@ impl Report for StatusPage {
     }
 
     fn text(&self, page: &mut Page) {
-        for task in &self.crew.tasks {
-            page.line(line(task));
+        let lines = TaskLines::of(&self.crew.tasks, page.is_terminal.then(terminal_width));
+        // What needs a person is on top.
+        let (needy, others): (Vec<&CrewTask>, Vec<&CrewTask>) =
+            self.crew.tasks.iter().partition(|task| needs_person(task));
+        for task in needy.into_iter().chain(others) {
+            lines.lines(task).iter().for_each(|line| page.line(line));
         }
         page.line(style::dim(&format!(
             "{} · {}",
@@ -102,7 +106,7 @@ impl Report for StatusPage {
 
 struct ReportPage {
     crew: KnownCrew,
-    is_markdown: bool,
+    form: ReportForm,
 }
 
 impl Report for ReportPage {
@@ -111,98 +115,6 @@ impl Report for ReportPage {
     }
 
     fn text(&self, page: &mut Page) {
-        let crew = &self.crew;
-        let heading = |text: &str| if self.is_markdown { format!("## {text}") } else { style::bold(text) };
-        let branch =
-            format!("Branch {}, {}, of {}.", crew.branch, counted(crew.commits, "commit"), crew.spec);
-        page.line(match self.is_markdown {
-            true => format!("# What became of {}\n\n{branch}", escape_invisible_line(&crew.spec)),
-            false => branch,
-        });
-        for task in &crew.tasks {
-            page.line("");
-            let title = format!(
-                "{}: {}",
-                escape_invisible_line(&task.spec.id),
-                escape_invisible_line(&task.spec.title)
-            );
-            page.line(format!("{} ({})", heading(&title), task.state.name()));
-            for fact in facts(task) {
-                page.line(if self.is_markdown { format!("- {fact}") } else { format!("  {fact}") });
-            }
-        }
-        page.line("");
-        page.line(format!(
-            "{} of {} tasks are done, by {}.",
-            done(crew),
-            crew.tasks.len(),
-            billed(&crew.bill)
-        ));
-        if crew.commits > 0 {
-            page.line(format!("To take the work: {}", merge_command(&crew.branch)));
-        }
+        ReportWriter::new(page, self.form).write(&self.crew);
     }
-}
-
-/// What is told of a task, a line each.
-fn facts(task: &CrewTask) -> Vec<String> {
-    let mut facts = Vec::new();
-    match &task.state {
-        CrewTaskState::Blocked(why) | CrewTaskState::Held(why) => facts.push(escape_invisible_line(why)),
-        CrewTaskState::Waiting(needs) => facts.push(format!("it needs {}", needs.join(", "))),
-        CrewTaskState::Ready | CrewTaskState::Live | CrewTaskState::Done => {}
-    }
-    for (number, run) in task.runs.iter().enumerate() {
-        facts.push(format!("attempt {}: {}", number + 1, attempt(run)));
-    }
-    facts.extend(task.commit().map(|commit| format!("commit {commit}")));
-    let outside = task.outside_plan();
-    if !outside.is_empty() {
-        facts.push(format!("outside of the plan: {}", escape_invisible_line(&outside.join(", "))));
-    }
-    if !task.runs.is_empty() {
-        facts.push(billed(&task.bill()));
-    }
-    facts
-}
-
-fn attempt(run: &Run) -> String {
-    let who =
-        run.agent.as_ref().map_or_else(|| run.profile.clone(), |agent| format!("{agent} ({})", run.profile));
-    let mut parts = vec![format!("{who}, run {}, {}", run.id, run.outcome())];
-    parts.extend(run.harness.clone());
-    if let Some(review) = &run.review {
-        parts.push(format!("review: {}", escape_invisible_line(&review.summary())));
-        if let ReviewOutcome::Given(given) = &review.outcome {
-            parts.extend(
-                given.findings.iter().take(3).map(|finding| escape_invisible_line(&finding.sentence())),
-            );
-        }
-    }
-    match run.crew.as_ref().and_then(|part| part.end.as_ref()) {
-        Some(end) => {
-            parts.push(end.name().to_string());
-            parts.extend(json::crew::end_reason(end).map(|why| escape_invisible_line(&why)));
-        }
-        None => parts.extend(run.reason.as_deref().map(escape_invisible_line)),
-    }
-    parts.join("; ")
-}
-
-/// `2 runs and 1 review, 340 tokens, $0.34, $0.04 of it for reviews`.
-fn billed(bill: &ReviewedBill) -> String {
-    let all = bill.all();
-    let mut parts = vec![counted(bill.builders.runs, "run")];
-    if bill.reviewers.runs > 0 {
-        parts[0].push_str(&format!(" and {}", counted(bill.reviewers.runs, "review")));
-    }
-    parts.extend(all.known_tokens().map(|tokens| format!("{tokens} tokens")));
-    parts.extend(all.known().map(|known| known.to_string()));
-    let for_reviews = bill.reviewers.known().map(|known| format!("{known} of it for reviews"));
-    parts.extend(for_reviews);
-    parts.join(", ")
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -3,18 +3,18 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::domain::escape_invisible_line;
-use crate::faces::cli::commands::run::{parse_budget, took, used};
+use crate::faces::cli::commands::run::parse_budget;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
-use crate::faces::cli::progress_block::{ProgressBlock, bar};
+use crate::faces::cli::progress_block::{ProgressBlock, bar, terminal_width};
 use crate::faces::json;
 use crate::ops::crew::{Crew, CrewEnding, CrewRequest, CrewTask, CrewTaskState, check, merge_command, work};
 use crate::ops::runs::plan::ReviewWish;
 use crate::ops::runs::tell::{AnswerChoice, answer_command, is_waiting};
 use crate::ops::{CommandError, CommandErrorKind, Op, is_inside_harness};
-use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::StopRequest;
+
+use super::task_lines::{TaskLines, needs_person, why_again};
 
 /// Let workers do the tasks of a spec: each is built, proven, reviewed and merged
 ///
@@ -81,8 +81,13 @@ pub(super) fn run(op: &Op, args: WorkArgs, ui: &Ui) -> Result<CommandOutput, Com
     let crew = crew.begin()?;
     let interrupt = StopRequest::listen_to_interrupt().map_err(FileError::from)?;
     let limit = is_inside_harness().then(|| op.settings.follow_limit());
-    let mut progress =
-        WorkProgress { ui, block: ProgressBlock::new(ui), told: Vec::new(), asked: Vec::new() };
+    let mut progress = WorkProgress {
+        ui,
+        block: ProgressBlock::new(ui),
+        told: Vec::new(),
+        asked: Vec::new(),
+        interrupt: interrupt.clone(),
+    };
     let done = work(op, &crew, limit, &interrupt, |tasks| progress.show(tasks));
     progress.block.clear();
     let (tasks, end) = done?;
@@ -119,44 +124,57 @@ fn error_of(tasks: &[CrewTask], end: CrewEnding) -> Option<CommandError> {
 struct WorkProgress<'a> {
     ui: &'a Ui,
     block: ProgressBlock<'a>,
-    /// What was told of each task last.
-    told: Vec<String>,
+    /// What was told of each task last, and at which attempt.
+    told: Vec<(usize, String)>,
     /// The number of each task's question that was told last.
     asked: Vec<u32>,
+    interrupt: StopRequest,
 }
 
 impl WorkProgress<'_> {
     fn show(&mut self, tasks: &[CrewTask]) {
         if self.told.len() != tasks.len() {
-            self.told = tasks.iter().map(change_key).collect();
+            // What was done before is not told again.
+            let is_done = |task: &&CrewTask| task.state == CrewTaskState::Done;
+            let told = |task: &CrewTask| Some(task).filter(is_done).and_then(change_key).unwrap_or_default();
+            self.told = tasks.iter().map(told).collect();
             self.asked = vec![0; tasks.len()];
         }
+        let lines = TaskLines::of(tasks, self.ui.is_terminal().then(terminal_width));
         for (place, task) in tasks.iter().enumerate() {
-            let key = change_key(task);
-            let is_new = std::mem::replace(&mut self.told[place], key.clone()) != key;
-            // At a terminal those that go on are in the block below.
-            let is_settled = matches!(task.state, CrewTaskState::Done | CrewTaskState::Blocked(_));
-            if is_new && (is_settled || !self.ui.is_terminal()) && !self.ui.is_json() {
-                self.block.clear();
-                self.ui.progress_change(&line(task));
-            }
+            self.tell_change(place, task, &lines);
             self.tell_question(place, task);
         }
+        self.draw(tasks);
+    }
+
+    /// Tells what has happened to a task. At a terminal all but what is done is in the block below.
+    fn tell_change(&mut self, place: usize, task: &CrewTask, lines: &TaskLines) {
+        let Some(key) = change_key(task) else { return };
+        let before = std::mem::replace(&mut self.told[place], key.clone());
+        let is_in_block = self.ui.is_terminal() && task.state != CrewTaskState::Done;
+        if before == key || is_in_block || self.ui.is_json() {
+            return;
+        }
+        self.block.clear();
+        let is_new_attempt = task.state == CrewTaskState::Live && before.0 != key.0;
+        let why = why_again(task).filter(|_| is_new_attempt).map(|why| format!(" · {why}"));
+        let text = lines.lines(task).join("\n");
+        self.ui.progress_change(&format!("{text}{}", why.unwrap_or_default()));
+    }
+
+    /// What needs a person on top, then the bar, then a line for each worker.
+    fn draw(&mut self, tasks: &[CrewTask]) {
+        let lines = TaskLines::of(tasks, Some(terminal_width()));
         let done = tasks.iter().filter(|task| task.state == CrewTaskState::Done).count();
-        // What needs a person is on top.
-        let mut lines: Vec<String> = tasks
-            .iter()
-            .filter(|task| matches!(task.state, CrewTaskState::Blocked(_) | CrewTaskState::Held(_)))
-            .map(line)
-            .collect();
-        lines.push(bar(done, tasks.len()));
-        lines.extend(
-            tasks
-                .iter()
-                .filter(|task| task.state == CrewTaskState::Live)
-                .map(|task| format!("  {}", line(task))),
-        );
-        self.block.draw(&lines);
+        let (needy, others): (Vec<&CrewTask>, Vec<&CrewTask>) =
+            tasks.iter().partition(|task| needs_person(task));
+        let mut block: Vec<String> = needy.into_iter().flat_map(|task| lines.lines(task)).collect();
+        let stopping = if self.interrupt.is_requested() { " · stopping the workers" } else { "" };
+        block.push(format!("{}{stopping}", bar(done, tasks.len())));
+        let workers = others.into_iter().filter(|task| task.state == CrewTaskState::Live);
+        block.extend(workers.map(|task| lines.line(task)));
+        self.block.draw(&block);
     }
 
     /// Tells a new question of a worker, and how to answer it.
@@ -177,46 +195,22 @@ impl WorkProgress<'_> {
     }
 }
 
-/// What must be different for a line of its own.
-fn change_key(task: &CrewTask) -> String {
-    let doing =
-        task.runs.last().filter(|_| task.state == CrewTaskState::Live).and_then(|run| run.doing.clone());
-    let stage = doing.filter(|doing| doing.starts_with("is ") || doing.starts_with("waiting for"));
-    format!("{} {} {stage:?}", task.state.name(), task.runs.len())
-}
-
-/// One task on one line.
-pub(super) fn line(task: &CrewTask) -> String {
-    let title: String = task.spec.title.chars().take(48).collect();
-    let mut parts = vec![format!(
-        "{:<10} {:<8} {}",
-        escape_invisible_line(&task.spec.id),
-        task.state.name(),
-        escape_invisible_line(&title)
-    )];
-    match &task.state {
-        CrewTaskState::Held(why) | CrewTaskState::Blocked(why) => parts.push(escape_invisible_line(why)),
+/// What must be different for a line of its own. `None`: nothing happens to it.
+fn change_key(task: &CrewTask) -> Option<(usize, String)> {
+    let run = task.runs.last();
+    let what = match &task.state {
+        CrewTaskState::Waiting(_) | CrewTaskState::Ready => return None,
+        CrewTaskState::Held(why) => format!("held {why}"),
         CrewTaskState::Live => {
-            if let Some(run) = task.runs.last() {
-                if task.runs.len() > 1 {
-                    parts.push(format!("attempt {}", task.runs.len()));
-                }
-                parts.push(run.profile.clone());
-                parts.extend(run.doing.as_deref().or(run.reason.as_deref()).map(escape_invisible_line));
-                parts.push(took(run, clock::now()));
-                parts.extend(used(run));
-            }
+            let doing = run.and_then(|run| run.doing.as_deref());
+            let stage = doing.filter(|doing| doing.starts_with("is ") || doing.starts_with("waiting for"));
+            // Which run that is becomes known later.
+            let stage = stage.and_then(|stage| stage.split(" (run ").next());
+            format!("working {stage:?}")
         }
-        CrewTaskState::Done => {
-            parts.extend(task.commit().map(|commit| commit.chars().take(10).collect()));
-            if task.runs.len() > 1 {
-                parts.push(format!("{} attempts", task.runs.len()));
-            }
-        }
-        CrewTaskState::Waiting(needs) => parts.push(format!("needs {}", needs.join(", "))),
-        CrewTaskState::Ready => {}
-    }
-    parts.join(" · ")
+        CrewTaskState::Done | CrewTaskState::Blocked(_) => task.state.name().to_string(),
+    };
+    Some((task.runs.len(), what))
 }
 
 /// How the work of a crew ended.
@@ -242,8 +236,14 @@ impl Report for WorkReport {
             page.line(self.crew.branch.name());
             return;
         }
-        for task in self.tasks.iter().filter(|task| task.state != CrewTaskState::Done) {
-            page.line(line(task));
+        let lines = TaskLines::of(&self.tasks, page.is_terminal.then(terminal_width));
+        let (needy, others): (Vec<&CrewTask>, Vec<&CrewTask>) = self
+            .tasks
+            .iter()
+            .filter(|task| task.state != CrewTaskState::Done)
+            .partition(|task| needs_person(task));
+        for task in needy.into_iter().chain(others) {
+            lines.lines(task).iter().for_each(|line| page.line(line));
         }
         let done = self.tasks.iter().filter(|task| task.state == CrewTaskState::Done).count();
         page.line(style::dim(&format!("— {done} of {} tasks are done", self.tasks.len())));
@@ -259,6 +259,9 @@ impl Report for WorkReport {
                 page.line(format!("  {}", merge_command(self.crew.branch.name())));
             }
             CrewEnding::Ended | CrewEnding::Stopped => {}
+        }
+        if let CrewEnding::Stopped = self.end {
+            page.line("Stopped; no worker is left. The same command goes on where it was.");
         }
     }
 }
