@@ -14,6 +14,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::unread_reports::UnreadReporter;
 use crate::ops::reservations::waiting::WaitNotifier;
+use crate::ops::runs::own_run::worker_run;
 use crate::ops::watcher::mesh_watcher::{MeshWatcher, WatchWakeup, current};
 use crate::store::{Mesh, SessionState, WatchTarget};
 use crate::sys::signals::StopRequest;
@@ -46,6 +47,9 @@ pub fn wait(
 ) -> Result<WaiterEnd, CommandError> {
     // Those of the settings, which `doctor` shows anyway.
     drop(op.take_warnings());
+    if is_of_headless_worker(op)? {
+        return Ok(WaiterEnd::Over);
+    }
     let started = Instant::now();
     let Some((mesh, mut me)) = find(op, session, stop)? else { return Ok(WaiterEnd::Over) };
     mesh.session_states().begin_waiting(session)?;
@@ -81,6 +85,13 @@ pub fn wait(
             return Ok(WaiterEnd::Over);
         }
     }
+}
+
+/// Whether the session is a worker's without a terminal. That ends with its turn, but its harness may wait for us before, for
+/// half a minute.
+fn is_of_headless_worker(op: &Op) -> Result<bool, CommandError> {
+    let Some(mesh) = op.mesh()? else { return Ok(false) };
+    Ok(worker_run(&mesh)?.is_some_and(|run| run.pane.is_none()))
 }
 
 /// The mesh and the agent of that session. At the start of a session, the hook that joins it runs at the same time.

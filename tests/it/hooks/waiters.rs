@@ -13,6 +13,7 @@ use ravenry::store::SessionState;
 
 use super::waking::{call, prompt, scene, scene_in, send, stop};
 use crate::effects::block_notices;
+use crate::runs::{path_with_msg, put_profiles, script};
 use crate::support::environment::{TestEnvironment, end, wait_until};
 use crate::support::hook_call::{receipt, session_of};
 use crate::support::running::inbox;
@@ -221,6 +222,19 @@ fn a_waiter_ends_with_what_it_waits_for() {
         act(&env, host);
         assert_eq!(waiter.end(), (Some(0), String::new()), "{what}");
     }
+}
+
+#[test]
+fn a_worker_without_a_terminal_is_not_kept_waiting() {
+    let (env, _) = scene();
+    prompt(&env, "hello");
+    stop(&env);
+    fs::write(env.home().join("told"), call(&env, "claude/Stop").input()).unwrap();
+    let waits = script("waits", "msg waiter claude < \"$HOME/told\"; echo \"it ended with $?\"");
+    put_profiles(&env, &waits);
+    let run = ["run", "waits", "a", "--timeout", "60", "--json"];
+    let ended = env.run_with(&run, &[("PATH", &path_with_msg())]).expect_code(0).json();
+    assert_eq!(ended["run"]["result"], "it ended with 0", "{ended:#}");
 }
 
 #[test]
