@@ -49,6 +49,22 @@ fn step() -> Step {
 }
 
 #[test]
+fn what_is_said_can_depend_on_what_is_asked() {
+    let server = Server::start();
+    server.play("", [Step::say("dropped")]);
+    server.direct("", |request| Step::say(if request.count("left") > 0 { "right" } else { "what?" }));
+    let ask = |text: &str| {
+        let body = json!({ "tools": [{ "name": "t" }], "messages": [{ "role": "user", "content": text }] });
+        ask(&server, "/v1/messages", &body)
+    };
+    assert!(ask("not left").contains("right"));
+    assert!(ask("nothing").contains("what?"));
+    assert_eq!(server.requests("").len(), 2);
+    server.play("", [Step::say("in order again")]);
+    assert!(ask("not left").contains("in order again"));
+}
+
+#[test]
 fn a_request_can_be_refused() {
     let server = Server::start();
     server.play("", [Step::refuse(429, json!({ "error": "too many" })), Step::say("now")]);

@@ -1,14 +1,15 @@
 //! Runs the real clients against a scripted model, with `msg` installed as a user would install it.
 //!
 //! ```text
-//! cargo test --locked --test real-clients -- [--keep] [--list] [--may-be-missing] [--soak SECONDS] [inspector] [headless] [workers] [screens] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]
+//! cargo test --locked --test real-clients -- [--keep] [--list] [--may-be-missing] [--soak SECONDS] [inspector] [crew] [headless] [workers] [screens] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]
 //! ```
 //!
 //! `tests/real-clients/install` installs the clients; it is called first, and fetches only what is missing. A client
-//! that cannot be installed is *not run*, and reported as such. There are eight parts: `inspector`, `headless`,
-//! `workers` (all of it with `RAVENRY_ALL_WORKERS=1`), `screens` in tmux (all of it with `RAVENRY_ALL_SCREENS=1`),
-//! `awareness` with two clients at a time, `knowledge`, and `waking` and `interrupting` in a terminal; without arguments
-//! all of them run, of named clients all but `inspector`. `--soak` is a part of its own.
+//! that cannot be installed is *not run*, and reported as such. There are nine parts: `inspector`, `crew` with three workers of
+//! two clients, `headless`, `workers` (all of both with `RAVENRY_ALL_WORKERS=1`), `screens` in tmux (all of it with
+//! `RAVENRY_ALL_SCREENS=1`), `awareness` with two clients at a time, `knowledge`, and `waking` and `interrupting` in a
+//! terminal; without arguments all of them run, of named clients all but `inspector` and `crew`. `--soak` is a part of
+//! its own.
 //! `--keep` keeps the folders in which clients were run. With `--may-be-missing`, clients none of which can be installed are
 //! not a failure: for whoever calls it for one client after the other.
 #![allow(
@@ -24,6 +25,7 @@
 
 mod awareness;
 mod clients;
+mod crew;
 mod http;
 mod inspector;
 mod knowledge;
@@ -51,7 +53,7 @@ use report::Report;
 use scene::Scene;
 use trial::{Peer, Trial};
 
-const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--may-be-missing] [--soak SECONDS] [inspector] [headless] [workers] [screens] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]";
+const USAGE: &str = "usage: cargo test --test real-clients -- [--keep] [--list] [--may-be-missing] [--soak SECONDS] [inspector] [crew] [headless] [workers] [screens] [awareness] [knowledge] [waking] [interrupting] [CLIENT…]";
 
 /// A client that the script installs, and its folder.
 struct Installed {
@@ -79,7 +81,8 @@ fn main() -> ExitCode {
             | "knowledge"
             | "waking"
             | "interrupting"
-            | inspector::NAME => {
+            | inspector::NAME
+            | crew::NAME => {
                 parts.push(arg);
             }
             "--soak" => {
@@ -101,13 +104,19 @@ fn main() -> ExitCode {
             }
         }
     }
-    let chosen: Vec<&dyn Client> = clients::ALL
-        .into_iter()
-        .filter(|client| wanted.is_empty() || wanted.iter().any(|name| name == client.name()))
-        .collect();
-    let mut names = vec!["node", inspector::NAME];
-    names.extend(chosen.iter().map(|client| client.name()));
     let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|one| one == part);
+    // The parts of no single client.
+    let is_own = |part: &str| [inspector::NAME, crew::NAME].contains(&part);
+    let is_own_wanted =
+        |part: &str| soak.is_none() && is_wanted(part) && (wanted.is_empty() || !parts.is_empty());
+    let is_of_clients = parts.is_empty() || parts.iter().any(|part| !is_own(part));
+    let is_named =
+        |client: &&dyn Client| wanted.is_empty() || wanted.iter().any(|name| name == client.name());
+    let chosen: Vec<&dyn Client> =
+        clients::ALL.into_iter().filter(|client| is_of_clients && is_named(client)).collect();
+    let crews = if is_own_wanted(crew::NAME) { crew::crews(&wanted) } else { Vec::new() };
+    let mut names = vec!["node", inspector::NAME];
+    names.extend(chosen.iter().chain(crews.iter().flatten()).map(|client| client.name()));
     if soak.is_none() && is_wanted("awareness") {
         // Whoever is chosen, one of these is another.
         names.extend(clients::ALL[..2].iter().map(|client| client.name()));
@@ -123,7 +132,7 @@ fn main() -> ExitCode {
     let mut report = Report::default();
     let known = installed.iter().find(|one| one.name == inspector::NAME).expect("the script knows it");
     let inspector = Some(inspector::program(&known.folder)).filter(|program| program.exists());
-    if soak.is_none() && is_wanted(inspector::NAME) && (wanted.is_empty() || !parts.is_empty()) {
+    if is_own_wanted(inspector::NAME) {
         match &inspector {
             Some(program) => {
                 report.client(inspector::NAME, &known.version);
@@ -135,6 +144,11 @@ fn main() -> ExitCode {
             None => report.not_run(inspector::NAME, &known.version, "it could not be installed"),
         }
     }
+    if is_own_wanted(crew::NAME) {
+        crew::left_out(&wanted)
+            .for_each(|(name, why)| report.skip(&format!("{} of {name}", crew::NAME), why));
+    }
+    crew::go(&crews, &installed, node.as_ref(), &server, keep, &mut report);
     for client in chosen {
         let known = installed.iter().find(|one| one.name == client.name()).expect("the script knows it");
         let program = client.program(&known.folder);

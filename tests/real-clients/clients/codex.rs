@@ -46,9 +46,14 @@ impl Client for Codex {
     }
 
     fn edit(&self, path: &Path, old: &str, new: &str) -> Call {
+        let lines = |sign: char, text: &str| -> String {
+            text.lines().map(|line| format!("{sign}{line}\n")).collect()
+        };
         let patch = format!(
-            "*** Begin Patch\n*** Update File: {}\n@@\n-{old}\n+{new}\n*** End Patch\n",
-            path.display()
+            "*** Begin Patch\n*** Update File: {}\n@@\n{}{}*** End Patch\n",
+            path.display(),
+            lines('-', old),
+            lines('+', new)
         );
         Call::new("apply_patch", json!(patch))
     }

@@ -35,6 +35,9 @@ pub struct Step {
     refusal: Option<(u16, Value)>,
 }
 
+/// Decides by what a request contains.
+type Director = Arc<dyn Fn(&Request) -> Step + Send + Sync>;
+
 /// What happens elsewhere during a request.
 type Action = Box<dyn FnOnce(&Request) + Send>;
 
@@ -114,6 +117,8 @@ struct Script {
 struct Lane {
     steps: std::collections::VecDeque<Step>,
     taken: usize,
+    /// Whoever decides instead of the steps.
+    director: Option<Director>,
 }
 
 impl Server {
@@ -140,7 +145,14 @@ impl Server {
 
     /// Sets the script of a lane, and drops what is left of the previous one.
     pub fn play(&self, lane: &str, steps: impl IntoIterator<Item = Step>) {
-        let lane_of = Lane { steps: steps.into_iter().collect(), taken: 0 };
+        let lane_of = Lane { steps: steps.into_iter().collect(), ..Lane::default() };
+        self.lock().lanes.insert(lane.to_string(), lane_of);
+    }
+
+    /// Lets a function decide what the model does at each turn of a lane, for a lane on which several agents ask at the same
+    /// time. It may take as long as it likes.
+    pub fn direct(&self, lane: &str, director: impl Fn(&Request) -> Step + Send + Sync + 'static) {
+        let lane_of = Lane { director: Some(Arc::new(director)), ..Lane::default() };
         self.lock().lanes.insert(lane.to_string(), lane_of);
     }
 
@@ -164,23 +176,24 @@ impl Drop for Server {
 }
 
 impl Script {
-    /// Keeps the request, and returns the model's next step.
-    fn take(&mut self, request: &mut Request) -> Step {
-        let mut step = Step::say("ok");
+    /// Keeps the request, and returns the model's next step, or who decides on it.
+    fn take(&mut self, request: &mut Request) -> (Step, Option<Director>) {
+        let mut next = (Step::say("ok"), None);
         if request.is_turn() {
             let lane = self.lanes.entry(request.lane.clone()).or_default();
             request.step = Some(lane.taken);
             lane.taken += 1;
-            step = lane.steps.pop_front().unwrap_or(step);
+            next = (lane.steps.pop_front().unwrap_or(next.0), lane.director.clone());
         }
         self.requests.push(request.clone());
-        step
+        next
     }
 }
 
 fn answer(mut http: tiny_http::Request, script: &Mutex<Script>) {
     let mut request = Request::read(&mut http);
-    let step = script.lock().unwrap_or_else(PoisonError::into_inner).take(&mut request);
+    let (step, director) = script.lock().unwrap_or_else(PoisonError::into_inner).take(&mut request);
+    let step = director.map_or(step, |decide| decide(&request));
     let response = match request.api {
         Some(api) if request.method == "POST" => {
             let Step { text, calls, delay, wait_for, meanwhile, refusal } = step;

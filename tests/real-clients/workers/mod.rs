@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::trial::Trial;
 
 pub use checks::nothing_left;
-pub use stage::Stage;
+pub use stage::{Stage, be_worker};
 
 /// With this variable, everything is tried.
 const ALL: &str = "RAVENRY_ALL_WORKERS";
@@ -23,10 +23,15 @@ pub fn can_be_tried(client: &dyn Client) -> bool {
     harness.is_some_and(|harness| harness.worker().is_some())
 }
 
+/// Whether everything is to be tried.
+pub fn is_all_wanted() -> bool {
+    std::env::var_os(ALL).is_some_and(|value| !value.is_empty())
+}
+
 pub fn go(trial: &Trial<'_>, report: &mut Report) {
     let stage = Stage::new(trial);
     checks::edits(&stage, report);
-    if std::env::var_os(ALL).is_some_and(|value| !value.is_empty()) {
+    if is_all_wanted() {
         checks::is_continued(&stage, report);
         checks::only_reads(&stage, report);
         checks::asks(&stage, report);

@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::clients::Leave;
+use crate::clients::{Client, Leave};
 use crate::model::Step;
-use crate::scene::{Ended, FREE, NEW, OLD, Running};
+use crate::scene::{Ended, FREE, NEW, OLD, Running, Scene};
 use crate::trial::Trial;
 use crate::waking::seat::Seat;
 
@@ -35,6 +35,31 @@ fn asking(client: &str) -> &'static str {
     }
 }
 
+/// Makes a client that is set up one that `msg` starts as a worker, with our hooks where a worker does not bring them. Returns
+/// what its user has in the environment.
+pub fn be_worker(client: &dyn Client, program: &Path, scene: &Scene, url: &str) -> Vec<(OsString, OsString)> {
+    client.set_up_worker(scene, url);
+    // What it needs of the environment is what it is started with elsewhere.
+    let mut alone = Command::new(program);
+    client.start(&mut alone, url, "x", Leave::Settings);
+    let env = alone.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+    let mut env: Vec<(OsString, OsString)> = env.collect();
+    env.extend(client.worker_variables().iter().map(|(name, value)| (name.into(), value.into())));
+    put_client(client, program, scene);
+    let installed = scene.run(scene.command("msg").args(["install", client.name(), "--no-mcp"]));
+    assert_eq!(installed.code, Some(0), "{installed:?}");
+    env
+}
+
+fn on_path(client: &dyn Client, scene: &Scene) -> PathBuf {
+    scene.home().join(".local/bin").join(client.name())
+}
+
+fn put_client(client: &dyn Client, program: &Path, scene: &Scene) {
+    drop(fs::remove_file(on_path(client, scene)));
+    std::os::unix::fs::symlink(program, on_path(client, scene)).unwrap();
+}
+
 impl<'a> Stage<'a> {
     /// Sets the client up, with our hooks where a worker does not bring them.
     pub fn new(trial: &'a Trial<'a>) -> Self {
@@ -50,18 +75,8 @@ impl<'a> Stage<'a> {
 
     fn set_up(trial: &'a Trial<'a>) -> Self {
         let (client, scene) = (trial.client, &trial.scene);
-        let url = trial.server.url(client.name());
-        client.set_up_worker(scene, &url);
-        // What it needs of the environment is what it is started with elsewhere.
-        let mut alone = Command::new(&trial.program);
-        client.start(&mut alone, &url, "x", Leave::Settings);
-        let env = alone.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
-        let mut env: Vec<(OsString, OsString)> = env.collect();
-        env.extend(client.worker_variables().iter().map(|(name, value)| (name.into(), value.into())));
+        let env = be_worker(client, &trial.program, scene, &trial.server.url(client.name()));
         let stage = Self { trial, env };
-        stage.put_client();
-        let installed = scene.run(scene.command("msg").args(["install", client.name(), "--no-mcp"]));
-        assert_eq!(installed.code, Some(0), "{installed:?}");
         let model = client.worker_model().map_or(String::new(), |model| format!("model = \"{model}\"\n"));
         let profile =
             |name: &str, more: &str| format!("[{name}]\nharness = \"{}\"\n{model}{more}\n", client.name());
@@ -76,13 +91,12 @@ impl<'a> Stage<'a> {
     }
 
     fn on_path(&self) -> PathBuf {
-        self.trial.scene.home().join(".local/bin").join(self.trial.client.name())
+        on_path(self.trial.client, &self.trial.scene)
     }
 
     /// The client is the program of its name.
     pub fn put_client(&self) {
-        self.remove_client();
-        std::os::unix::fs::symlink(&self.trial.program, self.on_path()).unwrap();
+        put_client(self.trial.client, &self.trial.program, &self.trial.scene);
     }
 
     pub fn remove_client(&self) {
