@@ -62,6 +62,11 @@ pub trait WorkerAdapter: Sync {
         &[]
     }
 
+    /// Whether the model does not get again what it was told first when its session is continued.
+    fn forgets_first_prompt(&self) -> bool {
+        false
+    }
+
     /// What the usage and the cost of a resumed session count.
     fn counts(&self) -> WorkerCounts {
         WorkerCounts { usage: CountedSpan::Run, cost: CountedSpan::Run }
@@ -168,6 +173,8 @@ pub struct WorkerCall {
     pub dialogs: Vec<&'static str>,
     /// What is to be typed at a terminal, so that it is taken as text.
     pub prompt: String,
+    /// The one of these files that is its standard input; `None`: that is empty.
+    pub input: Option<PathBuf>,
 }
 
 /// Why a harness can't do what its profile promises.

@@ -81,6 +81,11 @@ impl WorkerAdapter for GeminiWorker {
         &["--skip-trust"]
     }
 
+    /// It leaves out messages that begin with what a hook added, and ours adds to the first one.
+    fn forgets_first_prompt(&self) -> bool {
+        true
+    }
+
     fn interactive(&self, session: &str) -> Vec<OsString> {
         vec!["--resume".into(), session.into()]
     }

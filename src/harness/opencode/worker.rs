@@ -29,6 +29,8 @@ const WRITERS: &[&str] = &["edit", "bash", "task", "external_directory"];
 const READING_AGENT: &str = "ravenry-reads";
 /// An installed plugin knows by this name that a copy of it was given.
 const GIVEN: &str = "ravenry-given.js";
+/// The task, which it reads from its standard input.
+const TASK: &str = "opencode-task";
 /// Near the end of its help.
 const HELP: &str = "auto-approve permissions that are not explicitly denied";
 const CONFIG: &str = "OPENCODE_CONFIG_CONTENT";
@@ -70,9 +72,10 @@ impl WorkerAdapter for OpenCodeWorker {
 
     fn call(&self, order: &WorkerOrder<'_>) -> Result<WorkerCall, UnsupportedOrder> {
         let mut call = usual_call(order, ["run", "--format", "json"].map(OsString::from).to_vec())?;
-        call.args.push("--".into());
-        // It puts quotes around an argument with a space, and joins arguments with spaces.
-        call.args.extend(order.task.split(' ').map(OsString::from));
+        // As an argument it would have to be split into words, and a word that is a number ends the program.
+        let file = order.scratch.join(TASK);
+        call.files.push((file.clone(), order.task.to_string()));
+        call.input = Some(file);
         Ok(call)
     }
 

@@ -49,11 +49,10 @@ fn failures_have_their_kinds() {
 #[test]
 fn everything_that_is_ordered_is_in_the_command_line() {
     let session = session();
-    let call = OpenCodeWorker.call(&order("do  \"it\"\n-x", &session)).unwrap();
-    assert_eq!(
-        words(&call),
-        ["run", "--format", "json", "--agent", "ravenry-reads", "--", "do", "", "\"it\"\n-x"]
-    );
+    let call = OpenCodeWorker.call(&order("do  1 \"it\"\n-x", &session)).unwrap();
+    assert_eq!(words(&call), ["run", "--format", "json", "--agent", "ravenry-reads"]);
+    let task = call.files.iter().find(|(path, _)| Some(path) == call.input.as_ref());
+    assert_eq!(task.map(|(_, text)| text.as_str()), Some("do  1 \"it\"\n-x"), "on its standard input");
     assert_eq!(call.session, None);
     let config: serde_json::Value = serde_json::from_str(call.env[0].1.to_str().unwrap()).unwrap();
     assert_eq!(config["plugin"][0], "file:///run/ravenry-given.js");
@@ -69,7 +68,7 @@ fn everything_that_is_ordered_is_in_the_command_line() {
     wanted.model = Some("a/b");
     wanted.session = WorkerSession::Resumed(&session);
     let call = OpenCodeWorker.call(&wanted).unwrap();
-    assert_eq!(words(&call)[3..], ["--auto", "--session", SESSION, "--model", "a/b", "--", "go", "on"]);
+    assert_eq!(words(&call)[3..], ["--auto", "--session", SESSION, "--model", "a/b"]);
     let config: serde_json::Value = serde_json::from_str(call.env[0].1.to_str().unwrap()).unwrap();
     assert_eq!(config["permission"]["external_directory"], "deny");
     assert_eq!(config["instructions"][0], "/run/opencode-instructions.md");

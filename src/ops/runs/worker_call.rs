@@ -140,7 +140,7 @@ fn of_harness(
     };
     let call = called
         .map_err(|error| CommandError::new(CommandErrorKind::InvalidValue, format!("{name}: {error}")))?;
-    let WorkerCall { mut args, env, files, session, permission_mode, dialogs, prompt } = call;
+    let WorkerCall { mut args, env, files, session, permission_mode, dialogs, prompt, input } = call;
     if order.pane.as_ref().is_some_and(|pane| pane.is_trust_accepted) {
         args.splice(0..0, adapter.trusting_args().iter().map(OsString::from));
     }
@@ -152,7 +152,7 @@ fn of_harness(
         args,
         env: env.into_iter().map(|(name, value)| (name.into(), value)).collect(),
         files,
-        input: None,
+        input,
         session: session.or(resumed),
         reader: Some(adapter.reader(Path::new(&run.root))),
         permission_mode: Some(permission_mode),
