@@ -139,7 +139,7 @@ impl KeptCommands<'_> {
                 cut_short = if is_unwanted() {
                     Some(OneEnd::Stopped)
                 } else if Instant::now() >= deadline {
-                    Some(OneEnd::Badly(format!("ended after {} s", self.limit.as_secs()), None))
+                    Some(OneEnd::Badly(format!("a timeout after {} s", self.limit.as_secs()), None))
                 } else {
                     None
                 };
@@ -161,7 +161,7 @@ impl KeptCommands<'_> {
                 printed = keeper_said.recv_timeout(REST).unwrap_or_default();
                 OneEnd::Badly("no shell".to_string(), None)
             }
-            (None, None) => OneEnd::Badly("its keeper was killed".to_string(), None),
+            (None, None) => OneEnd::Badly("the death of its keeper".to_string(), None),
         };
         Ok((end, printed))
     }

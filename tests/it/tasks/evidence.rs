@@ -143,7 +143,7 @@ fn what_hangs_is_ended_with_all_that_it_started() {
     let ended = env.run(&["complete", "--verify", "--json", "--as", "Alice"]).expect_code(1);
     let error = &ended.json()["error"];
     assert_eq!(error["kind"], "not_verified");
-    assert!(error["message"].as_str().unwrap().contains("ended after 1 s"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("ended with a timeout after 1 s"), "{error}");
     assert_eq!(error.get("exitCode"), None, "it has none");
     assert!(are_gone(&env.work().join("pid")));
     assert_state(&env, "TASK-03 claimed Alice");
