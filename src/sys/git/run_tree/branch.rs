@@ -36,7 +36,9 @@ impl RunTree {
         {
             return Ok(RunBranch::Moved(there.clone()));
         }
-        if repository.tree_of(&base)? == repository.tree_of(&tip)? && there.is_none() {
+        let is_unchanged = repository.tree_of(&base)? == repository.tree_of(&tip)?;
+        // Whoever saves the work of a supervisor that died after it was merged makes no branch of it again.
+        if there.is_none() && (is_unchanged || self.is_merged()?) {
             return Ok(RunBranch::Nothing);
         }
         let is_of_tip = repository.object_at(&self.refs.replayed())?.as_ref() == Some(&tip);
