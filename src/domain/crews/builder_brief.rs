@@ -1,6 +1,7 @@
 //! What a builder of a crew is told: its task, what it stands on, and at a further attempt what happened to the last one.
 
 use super::task_step::AgainReason;
+use crate::domain::escape_invisible_line;
 use crate::domain::runs::{CrewTest, ReviewFinding};
 
 /// How much of each part is told, in characters.
@@ -97,8 +98,8 @@ fn told(reason: &AgainReason) -> String {
 
 fn conflict_text(files: &[String], unmarked: &[String]) -> String {
     let mut text = "Others changed the same files meanwhile. Your worktree now has both sides.".to_string();
-    let marked: Vec<&str> =
-        files.iter().filter(|file| !unmarked.contains(file)).map(String::as_str).collect();
+    let named = |file: &String| format!("`{}`", escape_invisible_line(file));
+    let marked: Vec<String> = files.iter().filter(|file| !unmarked.contains(file)).map(named).collect();
     if !marked.is_empty() {
         text.push_str(&format!(
             " With git's marks (`<<<<<<<`, `=======`, `>>>>>>>`) in: {}. Resolve them so that both purposes are kept, and \
@@ -112,7 +113,7 @@ fn conflict_text(files: &[String], unmarked: &[String]) -> String {
              `ravenry-conflicts/yours` and `ravenry-conflicts/branch` have both, and `ravenry-conflicts/README.md` tells what \
              conflicts. Put what keeps both purposes in its place, then remove the directory `ravenry-conflicts`: while it is \
              there, your work is not merged.",
-            unmarked.join(", ")
+            unmarked.iter().map(named).collect::<Vec<_>>().join(", ")
         ));
     }
     text

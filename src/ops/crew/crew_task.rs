@@ -49,12 +49,16 @@ impl CrewTaskState {
 }
 
 impl CrewTask {
-    /// The commit on the branch.
+    /// The commit on the branch. A supervisor may die after it has completed the task and before it has written its end.
     pub fn commit(&self) -> Option<&str> {
-        self.runs.iter().rev().find_map(|run| match run.crew.as_ref()?.end.as_ref()? {
+        let of_end = self.runs.iter().rev().find_map(|run| match run.crew.as_ref()?.end.as_ref()? {
             CrewEnd::Merged { commit, .. } => commit.as_deref(),
             _ => None,
-        })
+        });
+        let is_worked =
+            |run: &Run| run.crew.as_ref().is_some_and(|part| part.is_worked && part.end.is_none());
+        let completion = self.spec.completion.as_ref().filter(|_| self.runs.last().is_some_and(is_worked));
+        of_end.or_else(|| completion?.evidence.as_ref()?.commit.as_deref())
     }
 
     /// What all attempts and their reviews cost.
@@ -121,7 +125,8 @@ fn state_of(task: &CrewSpecTask, runs: &[Run], done: &[String], since: Option<Ti
     if task.is_done {
         return CrewTaskState::Done;
     }
-    let is_new = |run: &Run| since.is_none_or(|since| run.ended_at.is_some_and(|ended| ended >= since));
+    // Nobody wrote down when a run ended whose supervisor died.
+    let is_new = |run: &Run| since.is_none_or(|since| run.ended_at.unwrap_or(run.queued_at) >= since);
     match next_step(runs, is_new) {
         TaskStep::Follow(_) => return CrewTaskState::Live,
         TaskStep::Blocked(why) => return CrewTaskState::Blocked(why),

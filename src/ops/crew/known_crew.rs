@@ -51,19 +51,20 @@ pub fn known_crew(op: &Op, spec: Option<&str>, branch: Option<&str>) -> Result<K
 
 /// The spec and the end of the branch's name of the crew that was at work last.
 fn last_crew(op: &Op, branch: Option<&str>) -> Result<(String, String), CommandError> {
-    let runs = match op.mesh()? {
-        Some(mesh) => mesh.runs().list()?.runs,
-        None => Vec::new(),
-    };
-    let root = RunRepository::open(&op.cwd, &git_state(&op.home))?.root().to_string_lossy().into_owned();
-    let found = runs.into_iter().filter(|run| run.project.as_deref().unwrap_or(&run.root) == root);
-    let crews = found.filter_map(|run| Some((run.queued_at, run.claim?.spec, run.crew?.crew)));
-    let wanted = crews.filter(|(_, _, crew)| branch.is_none_or(|branch| branch == crew));
-    let last = wanted.max_by_key(|(queued_at, ..)| *queued_at);
-    last.map(|(_, spec, crew)| (spec, crew)).ok_or_else(|| {
+    let none = || {
         let text = "no crew has worked in this repository";
         CommandError::new(CommandErrorKind::UnknownTask, text).hint("`msg crew work SPEC` starts one")
-    })
+    };
+    let root = RunRepository::open(&op.cwd, &git_state(&op.home))?.root().to_string_lossy().into_owned();
+    let mesh = op.mesh()?.ok_or_else(none)?;
+    let runs = mesh.runs().list()?.runs.into_iter();
+    let found = runs.filter(|run| run.project.as_deref().unwrap_or(&run.root) == root);
+    let crews = found.filter_map(|run| Some((run.queued_at, run.id, run.claim?.spec, run.crew?.crew)));
+    let wanted = crews.filter(|(.., crew)| branch.is_none_or(|branch| branch == crew));
+    let (_, id, spec, crew) = wanted.max_by_key(|(queued_at, ..)| *queued_at).ok_or_else(none)?;
+    // In a linked work tree, the spec is claimed by its path in the main one, and may be only here.
+    let file = mesh.runs().order(&id)?.task.and_then(|task| task.file);
+    Ok((file.unwrap_or(spec), crew))
 }
 
 /// The command that brings the work of a crew to the branch that is checked out.

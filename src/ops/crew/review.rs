@@ -55,9 +55,9 @@ pub struct CrewReview {
 /// What becomes of the answer of a reviewer.
 #[derive(Debug)]
 pub enum ReviewJudgement {
-    Over(CrewReview),
+    Over(Box<CrewReview>),
     /// It has no verdict, and the reviewer is asked once more.
-    Again(NewRun),
+    Again(Box<NewRun>),
 }
 
 /// The run that reviews this.
@@ -128,11 +128,11 @@ pub fn judge_review(op: &Op, run: &Run) -> Result<ReviewJudgement, CommandError>
             ..RunRequest::default()
         };
         let work = ReviewedWork { is_asked_again: true, ..work };
-        return Ok(ReviewJudgement::Again(reviewing(op, request, work)?));
+        return Ok(ReviewJudgement::Again(Box::new(reviewing(op, request, work)?)));
     }
     let told = if is_given { told(&mesh, run)? } else { Some(Vec::new()) };
     let review = RunReview { profile: run.profile.clone(), run: Some(run.id.clone()), outcome };
-    Ok(ReviewJudgement::Over(CrewReview { work, review, told }))
+    Ok(ReviewJudgement::Over(Box::new(CrewReview { work, review, told })))
 }
 
 /// Whom the supervisor of the run told. It does so after it has written the end of the run.

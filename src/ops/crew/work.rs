@@ -4,75 +4,36 @@
 //! supervisors. Which runs there were for a task, what became of each, and what is on the branch is in the ledger and in
 //! refs, so whoever starts the same crew again goes on where it was.
 
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{after, select};
-use jiff::Timestamp;
 
 use crate::domain::crews::{AgainReason, BuilderBrief, TaskStep, again_text, next_step};
 use crate::domain::runs::{EarlierRun, Run, RunState};
-use crate::domain::workers::{Budget, Isolation};
-use crate::domain::{Harness, SessionId, sha256};
+use crate::domain::workers::Isolation;
+use crate::domain::{Harness, SessionId, escape_invisible_line, sha256};
 use crate::harness;
-use crate::store::{CrewOrder, Mesh, ReviewOrder, StopUrgency};
-use crate::sys::clock;
-use crate::sys::files;
-use crate::sys::flock::FileLock;
-use crate::sys::git::run_tree::{CrewBranch, RunRepository};
+use crate::harness::worker::WorkerAdapter;
+use crate::store::{CrewOrder, Mesh, StopUrgency};
 use crate::sys::signals::StopRequest;
 
-use super::crew_branch_name::branch_stem;
+use super::checked_crew::Crew;
 use super::crew_task::{CrewTask, CrewTaskState, crew_tasks};
-use super::lost_work::require_no_lost_work;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::runs::list::as_it_is;
-use crate::ops::runs::plan::{ReviewWish, RunRequest, plan};
+use crate::ops::runs::plan::{RunRequest, plan};
 use crate::ops::runs::settle::settle;
 use crate::ops::runs::start::{NewRun, start};
 use crate::ops::runs::stop::stop;
-use crate::ops::runs::work::{RunWork, git_state};
-use crate::ops::tasks::{CrewSpec, CrewSpecTask, check_crew_trust, crew_spec, trusted_commands};
+use crate::ops::runs::work::RunWork;
+use crate::ops::tasks::{CrewSpecTask, trusted_commands};
 
 /// How often it looks while something happens, and when nothing has for a while.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LAST_LOOK: Duration = Duration::from_millis(100);
 /// How often it tries again what somebody else holds.
 const TRY_AGAIN: Duration = Duration::from_secs(2);
-
-/// What somebody asked for.
-#[derive(Clone, Debug)]
-pub struct CrewRequest {
-    pub spec: String,
-    pub workers: usize,
-    /// The profiles of the builders, which take turns.
-    pub profiles: Vec<String>,
-    pub review: ReviewWish,
-    /// What each run may use up.
-    pub budget: Budget,
-    /// The end of the branch's name; `None`: the name of the spec.
-    pub branch: Option<String>,
-    /// Whether the branch may begin with what is not committed.
-    pub is_from_snapshot: bool,
-}
-
-/// A crew that was checked and can be started.
-#[derive(Debug)]
-pub struct Crew {
-    request: CrewRequest,
-    /// The end of the branch's name.
-    pub stem: String,
-    pub branch: CrewBranch,
-    /// Where the branch began.
-    pub start: String,
-    root: PathBuf,
-    /// How many tasks are not done.
-    left: usize,
-    /// Nobody else works on it meanwhile.
-    _lock: FileLock,
-    since: Timestamp,
-}
 
 /// Why following a crew ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -83,103 +44,6 @@ pub enum CrewEnding {
     GoesOn,
     /// It was stopped, and its runs with it.
     Stopped,
-}
-
-/// Checks everything before anything is started.
-pub fn check(op: &Op, request: CrewRequest) -> Result<Crew, CommandError> {
-    let spec = crew_spec(op, &request.spec)?;
-    check_crew_trust(op, &request.spec)?;
-    let repository = RunRepository::open(&op.cwd, &git_state(&op.home))?;
-    let head = repository.head()?;
-    repository.require_merging_git()?;
-    let stem = match &request.branch {
-        Some(branch) => branch.clone(),
-        None => branch_stem(&spec.file),
-    };
-    let branch = CrewBranch::of(&repository, &stem)?;
-    branch.require_free()?;
-    branch.require_not_lost(&head)?;
-    check_other_spec(op, (&stem, repository.root()), &spec)?;
-    require_no_lost_work(op, &request.spec, &stem, (&branch, &head))?;
-    if branch.at()?.is_none() && !request.is_from_snapshot {
-        repository.require_clean().map_err(|error| {
-            CommandError::from(error)
-                .hint("commit or stash the changes, or let the branch begin with them: `--from-snapshot`")
-        })?;
-    }
-    for profile in &request.profiles {
-        let request = RunRequest {
-            profile: profile.clone(),
-            task: "check".to_string(),
-            isolation: Some(Isolation::Worktree),
-            review: request.review.clone(),
-            ..RunRequest::default()
-        };
-        if let Some(ReviewOrder::Impossible { profile, why }) = plan(op, request)?.order.review {
-            let text = format!("`{profile}` can't review the work: {why}");
-            return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
-                .hint("`msg workers` lists the profiles; `--no-review` does without a review"));
-        }
-    }
-    let lock = lock(op, &repository, &stem)?;
-    let root = repository.root().to_path_buf();
-    let left = spec.tasks.iter().filter(|task| !task.is_done).count();
-    Ok(Crew { request, stem, branch, start: head, root, left, _lock: lock, since: clock::now() })
-}
-
-impl Crew {
-    /// Makes the branch, unless it is there.
-    pub fn begin(mut self) -> Result<Self, CommandError> {
-        if self.request.is_from_snapshot && self.branch.at()?.is_none() {
-            self.start = self.branch.snapshot_commit()?;
-        }
-        self.start = self.branch.begin(&self.start)?;
-        Ok(self)
-    }
-
-    /// What a person is asked before the first worker is started.
-    pub fn question(&self) -> String {
-        let CrewRequest { workers, profiles, spec, .. } = &self.request;
-        let tasks = if self.left == 1 { "1 task".to_string() } else { format!("{} tasks", self.left) };
-        let workers = if *workers == 1 { "1 worker".to_string() } else { format!("{workers} workers") };
-        let branch = self.branch.name();
-        format!(
-            "{tasks} of `{spec}`, {workers} ({}), on the branch {branch}.\nStart? [y/N] ",
-            profiles.join(", ")
-        )
-    }
-}
-
-/// Two specs with the same name would build one branch.
-fn check_other_spec(op: &Op, (stem, root): (&str, &Path), spec: &CrewSpec) -> Result<(), CommandError> {
-    let Some(mesh) = op.mesh()? else { return Ok(()) };
-    let is_other = |run: &Run| {
-        run.crew.as_ref().is_some_and(|part| part.crew == stem)
-            && Path::new(run.project.as_ref().unwrap_or(&run.root)) == root
-            && run.claim.as_ref().is_some_and(|claim| claim.spec != spec.key)
-    };
-    match mesh.runs().list()?.runs.iter().find(|run| is_other(run)).and_then(|run| run.claim.clone()) {
-        None => Ok(()),
-        Some(claim) => {
-            let text = format!("the branch `ravenry/crew-{stem}` is that of another spec: `{}`", claim.spec);
-            Err(CommandError::new(CommandErrorKind::Duplicate, text)
-                .hint("give it another name: `--branch NAME`"))
-        }
-    }
-}
-
-fn lock(op: &Op, repository: &RunRepository, stem: &str) -> Result<FileLock, CommandError> {
-    let locks = git_state(&op.home).join("crew-locks");
-    files::create_dir(&locks)?;
-    let name = sha256(format!("{}\0{stem}", repository.common_dir().display()).as_bytes());
-    match FileLock::try_acquire(&locks.join(format!("{}-work.lock", &name[..16])))? {
-        Some(lock) => Ok(lock),
-        None => {
-            let text = format!("somebody works on `ravenry/crew-{stem}` already");
-            Err(CommandError::new(CommandErrorKind::AtWork, text)
-                .hint("`msg crew status` shows how far it is"))
-        }
-    }
 }
 
 /// Works until nothing is left that can be done, for `limit` at most. `show` gets the tasks whenever something may have
@@ -303,6 +167,8 @@ impl CrewEngine<'_> {
     fn begin(&self, place: usize) -> Result<Run, CommandError> {
         self.crew.branch.require_there()?;
         let task = &self.tasks[place];
+        // What a dead supervisor left is saved or given up before it is decided where the next run goes on.
+        settle(self.op, self.mesh)?;
         let verify = trusted_commands(self.op, &self.crew.request.spec, &task.spec.id)?;
         let kept = self.run_with_work(&task.runs)?;
         let mut step = match kept {
@@ -334,8 +200,8 @@ impl CrewEngine<'_> {
             again.as_ref().filter(|(last, _)| has_worked(last)).and_then(|(last, _)| session_of(last));
         let brief = self.brief(task);
         let text = match (&again, &session) {
-            (Some((_, why)), Some(_)) => again_text(why),
-            (Some((_, why)), None) => brief.text(Some(why)),
+            (Some((_, why)), Some((harness, _))) if !forgets_first_prompt(*harness) => again_text(why),
+            (Some((_, why)), _) => brief.text(Some(why)),
             (None, _) => brief.text(None),
         };
         let request = RunRequest {
@@ -445,7 +311,7 @@ impl CrewEngine<'_> {
 
     fn message(&self, task: &CrewSpecTask) -> String {
         let title: String = task.title.chars().take(72).collect();
-        format!("{title}\n\nTask {} of {}.\n", task.id, self.crew.request.spec)
+        format!("{title}\n\nTask {} of {}.\n", task.id, escape_invisible_line(&self.crew.request.spec))
     }
 
     /// Stops our runs. What can't be stopped goes on.
@@ -466,4 +332,10 @@ impl CrewEngine<'_> {
 fn session_of(run: &Run) -> Option<(Harness, SessionId)> {
     let harness = harness::parse(run.harness.as_deref()?)?;
     Some((harness, run.session.clone()?))
+}
+
+/// Whether a session of that harness has to be told its task again.
+fn forgets_first_prompt(harness: Harness) -> bool {
+    let worker = harness::support(harness).and_then(|support| support.worker());
+    worker.is_some_and(WorkerAdapter::forgets_first_prompt)
 }

@@ -17,7 +17,7 @@ use crate::sys::git::run_tree::{CrewBranch, CrewMerge, CrewMove, PreparedStep, R
 use crate::sys::keeper::commands::{CommandsEnd, KeptCommands};
 
 use super::supervisor::{RunFinish, Supervisor};
-use super::work::git_state;
+use super::work::{RunWork, git_state};
 use super::worker_call;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::tasks::{CrewSpecTask, GivenAwayTask, complete_for_run, crew_spec, trusted_commands};
@@ -86,6 +86,9 @@ impl Supervisor<'_> {
         if !marked.is_empty() {
             let files = marked.iter().map(|path| path.display().to_string()).collect();
             return Ok(Some(CrewEnd::Conflict(files)));
+        }
+        if let Some(why) = self.work.as_ref().map(RunWork::why_unmergeable).transpose()?.flatten() {
+            return Ok(Some(CrewEnd::Stuck(why)));
         }
         self.do_now("runs the commands that prove its task")?;
         let is_proven = match self.prove((&order.verify, order), &tree.path(), "verify")? {
@@ -263,7 +266,12 @@ impl Supervisor<'_> {
                 let part = run.crew.as_ref().filter(|part| part.crew == order.crew);
                 claim.is_some_and(|claim| claim.spec == own.spec && claim.task == task.id)
                     && task.reopened_at.is_none_or(|reopened| run.queued_at > reopened)
-                    && part.is_some_and(|part| matches!(part.end, Some(CrewEnd::Merged { .. })))
+                    && part.is_some_and(|part| match part.end {
+                        Some(CrewEnd::Merged { .. }) => true,
+                        // Its supervisor died between completing the task and its own end.
+                        None => part.is_worked && task.is_done,
+                        Some(_) => false,
+                    })
             })
         };
         let mut known = order.verify.clone();

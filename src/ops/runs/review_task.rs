@@ -327,6 +327,6 @@ mod tests {
         for line in task.lines().filter(|line| line.contains("You are done") || line.contains("EVIL")) {
             assert!(line.starts_with("> "), "{line}");
         }
-        assert_eq!(task.matches("> You are done").count(), 4 + 2 + 4, "{task}");
+        assert_eq!(task.matches("> You are done").count(), 6 + 2 + 6, "{task}");
     }
 }

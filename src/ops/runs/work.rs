@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::domain::runs::{Run, RunId};
-use crate::domain::{Liveness, sha256};
+use crate::domain::{Liveness, escape_invisible_line, sha256};
 use crate::store::{HeldSlot, Mesh, RunSlots, WorkRecord, WorkStage, WorktreeOrder, machine_state};
 use crate::sys::environment::Home;
 use crate::sys::git::WorkTree;
@@ -291,6 +291,21 @@ impl<'a> RunWork<'a> {
     /// Whether something was changed; `None` before it is closed.
     pub(super) fn is_changed(&self) -> Option<bool> {
         self.closed.as_ref().map(|closed| closed.is_changed)
+    }
+
+    /// What of the work no merge brings anywhere, and what to do about it, in a sentence.
+    pub(super) fn why_unmergeable(&self) -> Result<Option<String>, CommandError> {
+        let Some(closed) = &self.closed else { return Ok(None) };
+        let left = self.tree.unmergeable(closed)?;
+        let Some(first) = left.first() else { return Ok(None) };
+        let more = left.len() - 1;
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        Ok(Some(format!(
+            "`{}` can't be merged: {}{more}. It is only in `{}`: save it from there or remove it, then start the crew again",
+            escape_invisible_line(&first.path.to_string_lossy()),
+            first.reason,
+            self.tree.path().display()
+        )))
     }
 
     /// Makes the worktree of a run that has ended again, for a person. Returns the directory.

@@ -4,6 +4,7 @@
 //! middle of a merge, left a lock behind or removed `.git`. New files that are large or look like secrets go to a commit
 //! that is never merged or pushed.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::branch::RunBranch;
@@ -81,6 +82,30 @@ impl RunTree {
         let is_changed = self.repository.tree_of(&base)? != self.repository.tree_of(&tip)?;
         let is_as_recorded = files == ClosingFiles::LeftByOthers;
         Ok(ClosedTree { base, tip, is_changed, branch, saved, unsaved, has_directory, is_as_recorded })
+    }
+
+    /// What is only in the directory and belongs to the work: no merge brings it anywhere. New files in a submodule do
+    /// not belong to it, because no commit of that would have them either.
+    pub fn unmergeable(&self, closed: &ClosedTree) -> Result<Vec<LeftOutFile>, RunTreeError> {
+        let mut left = Vec::new();
+        for file in &closed.unsaved {
+            if file.reason != LeftOutReason::Submodule
+                || self.is_submodule_changed(&closed.base, &file.path)?
+            {
+                left.push(file.clone());
+            }
+        }
+        Ok(left)
+    }
+
+    /// Whether a submodule has another commit than in `base`, or changed files that it knows.
+    fn is_submodule_changed(&self, base: &str, path: &Path) -> Result<bool, RunTreeError> {
+        let git = GitCaller::at(&self.path()).with("GIT_LITERAL_PATHSPECS", "1");
+        let args = ["diff", "--name-only", "--no-ext-diff", "--ignore-submodules=untracked", base, "--"];
+        let args: Vec<&OsStr> = args.iter().map(OsStr::new).chain([path.as_os_str()]).collect();
+        let answer = git.answer(&args, Vec::new())?;
+        // If git can't tell, a person has to look at it.
+        Ok(answer.code != Some(0) || !answer.output.is_empty())
     }
 
     /// The tree of the files that are there. A file is new if the base does not have it.

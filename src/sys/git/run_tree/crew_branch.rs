@@ -61,7 +61,7 @@ impl CrewBranch {
     pub fn of(repository: &RunRepository, stem: &str) -> Result<Self, RunTreeError> {
         let name = format!("ravenry/crew-{stem}");
         let full = format!("refs/heads/{name}");
-        if repository.git().line_or_none(&["check-ref-format", &full])?.is_none() {
+        if stem.is_empty() || repository.git().line_or_none(&["check-ref-format", &full])?.is_none() {
             return Err(RunTreeError::BadBranch(name));
         }
         Ok(Self { repository: repository.clone(), name })
@@ -117,12 +117,13 @@ impl CrewBranch {
     }
 
     fn start_name(&self) -> String {
-        format!("refs/ravenry/crew/{}", self.name.trim_start_matches("ravenry/crew-"))
+        // Once: the end of a branch's name may begin like the whole.
+        format!("refs/ravenry/crew/{}", self.name.strip_prefix("ravenry/crew-").unwrap_or(&self.name))
     }
 
     /// Where it was last, as far as we know.
     fn tip_name(&self) -> String {
-        format!("refs/ravenry/crew-tip/{}", self.name.trim_start_matches("ravenry/crew-"))
+        format!("refs/ravenry/crew-tip/{}", self.name.strip_prefix("ravenry/crew-").unwrap_or(&self.name))
     }
 
     /// The commit that it is at. It is remembered, should somebody remove the branch.

@@ -90,10 +90,10 @@ fn finish(op: &Op, follower: &RunFollower<'_>, mut run: Run) -> Result<CommandOu
             FollowEnd::Ended(run) | FollowEnd::Stopped(run) => run,
         };
         match judge_review(op, &ended)? {
-            ReviewJudgement::Again(new) => run = start(op, new)?,
+            ReviewJudgement::Again(new) => run = start(op, *new)?,
             ReviewJudgement::Over(review) => {
                 let error = error_of(&review, &ended.id);
-                let report = ReviewPage { review, run: ended, runs };
+                let report = ReviewPage { review: *review, run: ended, runs };
                 return Ok(CommandOutput { report: Some(Box::new(report)), error });
             }
         }

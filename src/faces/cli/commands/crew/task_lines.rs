@@ -173,7 +173,7 @@ mod tests {
             completion: None,
             reopened_at: None,
         };
-        CrewTask { spec, state, runs }
+        CrewTask { spec, state, runs, reviews: Vec::new() }
     }
 
     #[test]
