@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::working::{ONE, WORK, task, with_crew};
+use super::stage::{ONE, WORK, task, with_crew};
 
 /// What a builder says that it used, in `$0.05`.
 const USES: &str = r#"echo '{"usage": {"input": 10, "output": 1}, "costUsd": 0.05}' > "$MSG_USAGE"; "#;
@@ -35,7 +35,10 @@ fn reviewers_are_in_the_bill_and_told_apart() {
     assert_eq!((&status["runs"], &task(&status, "T-1")["attempts"]), (&json!(2), &json!(2)));
     let page = env.run(&["crew", "report"]).expect_code(0).stdout;
     let billed = "2 runs and 2 reviews, 242 tokens, $0.50, $0.40 of it for reviews";
-    assert!(page.contains(&format!("  {billed}\n")) && page.contains(&format!("by {billed}.")), "{page}");
+    assert!(
+        page.contains(&format!("  in all: {billed}\n")) && page.contains(&format!("by {billed}.")),
+        "{page}"
+    );
     // In the bill of all runs they belong to what they review.
     let bill = env.ok(&["runs", "--bill"])["bill"].clone();
     let tasks = bill["tasks"].as_array().unwrap();

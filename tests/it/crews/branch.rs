@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::working::{ONE, WORK, attempts, start, strings, subjects, task, with_crew};
+use super::stage::{ONE, WORK, attempts, crew_work, start, strings, subjects, task, with_crew};
 use crate::runs::worktrees::git;
 use crate::support::environment::{TestEnvironment, wait_until};
 
@@ -26,7 +26,7 @@ fn check_out_beside(env: &TestEnvironment) -> String {
 fn finished_work_waits_until_the_branch_is_left() {
     let env = with_crew(ONE, &[("T-1.1", "echo one > one")]);
     fs::write(env.home().join("hold"), "").unwrap();
-    let mut crew = start(&env);
+    let mut crew = start(&mut crew_work(&env));
     wait_until("it is reviewed", || env.home().join("judged").exists());
     let other = check_out_beside(&env);
     fs::remove_file(env.home().join("hold")).unwrap();
@@ -47,7 +47,7 @@ fn finished_work_waits_until_the_branch_is_left() {
 fn what_waits_for_the_branch_can_be_stopped_and_goes_on_later() {
     let env = with_crew(ONE, &[("T-1.1", "echo one > one")]);
     fs::write(env.home().join("hold"), "").unwrap();
-    let mut crew = start(&env);
+    let mut crew = start(&mut crew_work(&env));
     wait_until("it is reviewed", || env.home().join("judged").exists());
     let other = check_out_beside(&env);
     fs::remove_file(env.home().join("hold")).unwrap();
@@ -65,7 +65,7 @@ fn a_branch_that_is_removed_is_not_begun_anew_without_its_commits() {
     let spec = format!("{ONE}- [ ] T-2: Two (needs T-1)\n  paths: two\n  verify: test -f two\n");
     let two = "echo two > two; touch \"$HOME/hold\"";
     let env = with_crew(&spec, &[("T-1.1", "echo one > one"), ("T-2.1", two)]);
-    let mut crew = start(&env);
+    let mut crew = start(&mut crew_work(&env));
     wait_until("the second is reviewed", || {
         fs::read_to_string(env.home().join("judged")).is_ok_and(|told| told.contains("T-2"))
     });

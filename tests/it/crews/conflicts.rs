@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::working::{WORK, attempts, task, with_crew};
+use super::stage::{WORK, attempts, task, with_crew};
 use crate::runs::worktrees::git;
 
 #[test]
@@ -26,6 +26,6 @@ fn a_builder_gets_both_sides_of_a_binary_file_until_it_has_decided() {
     let names = git(&env.work(), &["diff", "--name-only", "main", "ravenry/crew-PLAN"]);
     assert_eq!(names, "logo", "what was beside is not merged");
     let told = fs::read_to_string(env.home().join("brief-T-2")).unwrap();
-    assert!(told.contains("Without marks, because git can't put any there: logo."), "{told}");
+    assert!(told.contains("Without marks, because git can't put any there: `logo`."), "{told}");
     assert!(!told.contains("With git's marks"), "{told}");
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::working::{ONE, WORK, attempts, start, subjects, task, with_crew};
+use super::stage::{ONE, WORK, attempts, crew_work, start, subjects, task, with_crew};
 use crate::runs::worktrees::git;
 use crate::support::environment::{TestEnvironment, wait_until};
 
@@ -66,7 +66,7 @@ fn work_that_is_discarded_before_it_could_be_merged_is_done_again() {
     let env = with_crew(ONE, &[("T-1.1", "echo one > one"), ("T-1.2", "echo again > one")]);
     let gate = env.home().join("hold");
     fs::write(&gate, "").unwrap();
-    let mut crew = start(&env);
+    let mut crew = start(&mut crew_work(&env));
     wait_until("it is reviewed", || env.home().join("judged").exists());
     let runs = env.ok(&["runs"])["runs"].clone();
     let built = runs.as_array().unwrap().iter().find(|run| run["profile"] != "judge").unwrap();

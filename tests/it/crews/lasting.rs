@@ -7,7 +7,7 @@ use nix::sys::signal::{SIGKILL, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::working::{ONE, WORK, assert_tidy, attempts, start, strings, subjects, task, with_crew};
+use super::stage::{ONE, WORK, assert_tidy, attempts, crew_work, start, strings, subjects, task, with_crew};
 use crate::runs::worktrees::{git, person};
 use crate::runs::{put_harness, put_profiles};
 use crate::support::environment::{TestEnvironment, wait_until};
@@ -81,7 +81,7 @@ fn work_whose_task_somebody_else_has_waits_for_them() {
     let env = with_crew(ONE, &[("T-1.1", "echo one > one")]);
     env.join("Robin");
     hold(&env);
-    let mut crew = start(&env);
+    let mut crew = start(&mut crew_work(&env));
     wait_for_review(&env);
     let worker = built(&env)["agent"].as_str().unwrap().to_string();
     env.ok(&["evict", &worker, "--force"]);
@@ -102,7 +102,7 @@ fn what_its_tests_leave_is_not_merged_although_its_supervisor_is_killed() {
     let spec = "- [ ] T-1: One\n  paths: one\n  verify: test -f one && echo left > leftover\n";
     let env = with_crew(spec, &[("T-1.1", "echo one > one")]);
     hold(&env);
-    let mut crew = start(&env);
+    let mut crew = start(&mut crew_work(&env));
     wait_for_review(&env);
     let run = built(&env);
     let left = std::path::Path::new(run["root"].as_str().unwrap()).join("leftover");
@@ -230,7 +230,7 @@ fn a_second_review_is_about_what_is_open_and_what_is_new() {
     let env = with_crew(ONE, &scripts);
     fs::write(env.home().join("rework-T-1"), "").unwrap();
     hold(&env);
-    let mut crew = start(&env);
+    let mut crew = start(&mut crew_work(&env));
     wait_for_review(&env);
     let first = fs::read_to_string(env.home().join("judged")).unwrap();
     assert!(

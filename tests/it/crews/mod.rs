@@ -1,12 +1,15 @@
 //! Crews: work that several workers do, task by task.
 
+mod bad_input;
 mod bill;
 mod branch;
 mod conflicts;
 mod kept_work;
+mod killing;
 mod lasting;
 mod planning;
 mod reviewing;
+mod stage;
 mod updating;
 mod working;
 

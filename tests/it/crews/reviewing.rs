@@ -10,7 +10,7 @@ use ravenry::sys::clock;
 use serde_json::{Value, json};
 
 use super::runs;
-use super::working::with_crew;
+use super::stage::with_crew;
 use crate::runs::worktrees::{done, git, person, with_repository};
 use crate::runs::{detached, put_profiles, script, wait_for_state};
 use crate::support::environment::{Ended, TestEnvironment, put_program, wait_until};
