@@ -19,7 +19,7 @@ use ravenry::sys::test_switches;
 use serde_json::Value;
 
 /// The longest that a test waits for a state. Reaching it is a failure, so it may be generous.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// With `RAVENRY_WHOLE_SWEEPS=N`, sweeps try one pair of deaths in N and leave out no single one, and
 /// races run all their rounds.
