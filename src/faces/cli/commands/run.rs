@@ -278,6 +278,16 @@ impl DryRunReport {
         let words = self.0.command.iter().map(|word| shell_word(&word.to_string_lossy()).into_owned());
         words.collect::<Vec<_>>().join(" ")
     }
+
+    /// The page, with what the worker would be told: it was made here, and nobody has typed it.
+    pub(super) fn text_with_task(&self, page: &mut Page, worker: &str, task: &str) {
+        self.text(page);
+        if !page.is_quiet {
+            page.line("");
+            page.line(style::dim(&format!("What the {worker} would be told:")));
+            page.foreign_text(task);
+        }
+    }
 }
 
 impl Report for DryRunReport {

@@ -247,12 +247,6 @@ impl Report for PlanDryRun {
     }
 
     fn text(&self, page: &mut Page) {
-        self.report.text(page);
-        if page.is_quiet {
-            return;
-        }
-        page.line("");
-        page.line(style::dim("What the planner would be told:"));
-        page.foreign_text(&self.told);
+        self.report.text_with_task(page, "planner", &self.told);
     }
 }

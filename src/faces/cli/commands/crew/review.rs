@@ -234,12 +234,6 @@ impl Report for ReviewDryRun {
     }
 
     fn text(&self, page: &mut Page) {
-        self.report.text(page);
-        if page.is_quiet {
-            return;
-        }
-        page.line("");
-        page.line(style::dim("What the reviewer would be told:"));
-        page.foreign_text(&self.new.task);
+        self.report.text_with_task(page, "reviewer", &self.new.task);
     }
 }
