@@ -112,13 +112,23 @@ fn impostor(env: &TestEnvironment, fault: &str) -> String {
     path.to_str().unwrap().to_string()
 }
 
+/// How often a fault may go unseen.
+const TRIES: usize = 8;
+
 /// Runs it against the impostor: that check of that promise must break, and no other.
 #[track_caller]
 fn breaks(promise: u8, name: &str, fault: &str, complaint: &str) -> Ended {
     let env = TestEnvironment::new();
     let program = impostor(&env, fault);
-    let mut command = selftest(&env, &[promise]);
-    let ended = end(command.arg("--json").env(test_switches::PROGRAM, program)).expect_code(4);
+    let run = || end(selftest(&env, &[promise]).arg("--json").env(test_switches::PROGRAM, &program));
+    // A race may end well by chance, the more so the busier the machine is.
+    let mut ended = run();
+    for _ in 1..TRIES {
+        if ended.code == Some(0) {
+            ended = run();
+        }
+    }
+    let ended = ended.expect_code(4);
     assert_eq!(ended.kind(), "broken_promise");
     let said = ended.json();
     let message = said["error"]["message"].as_str().unwrap();
