@@ -17,6 +17,7 @@ pub mod http;
 pub mod keeper;
 pub mod memory;
 pub mod outline;
+pub mod pager;
 pub mod panics;
 pub mod paths;
 pub mod process;

@@ -21,6 +21,11 @@ pub fn survive_file_size_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
+/// Makes Ctrl-C at the terminal a matter of the program that we wait for: this process goes on.
+pub fn outlive_interrupts() -> io::Result<()> {
+    signal_hook::flag::register(SIGINT, Arc::default()).map(drop)
+}
+
 /// Ends the process with success after `seconds`, whatever hangs. It prints nothing then.
 pub fn end_with_success_after(seconds: u32) -> io::Result<()> {
     let always = Arc::new(AtomicBool::new(true));

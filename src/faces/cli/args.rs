@@ -92,6 +92,7 @@ Look after it:
   mcp          Serve models that have tools instead of a shell
   guard        Make git refuse to commit what others have reserved
   completions  Print completions for your shell
+  man          Show the man page of a command, or write them all
   selftest     Test the promises on this disk
   demo         See it work, on a mesh that is thrown away
   help         Show this, or the help of one command
@@ -181,7 +182,8 @@ mod tests {
     #[test]
     fn every_command_is_permitted_or_not() {
         use crate::domain::{ASKED_COMMANDS, UNASKED_COMMANDS};
-        const FOR_PEOPLE: [&str; 7] = ["install", "uninstall", "hook", "waiter", "mcp", "selftest", "demo"];
+        const FOR_PEOPLE: [&str; 8] =
+            ["install", "uninstall", "hook", "waiter", "mcp", "selftest", "demo", "man"];
         let first = |command: &&str| command.split(' ').next().unwrap_or_default().to_string();
         let decided: Vec<String> = UNASKED_COMMANDS.iter().chain(ASKED_COMMANDS).map(first).collect();
         for command in Cli::command().get_subcommands() {

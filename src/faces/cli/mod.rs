@@ -12,6 +12,7 @@ mod docs_test;
 mod exit_code;
 mod global_args;
 mod hyphens;
+mod man_pages;
 mod messages;
 mod output;
 mod progress_block;
@@ -27,8 +28,10 @@ use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use clap_complete::Shell;
 
 use crate::domain::AgentName;
+use crate::ops::setup::man_pages::ManPage;
 use crate::ops::{CommandError, CommandErrorKind, GlobalOptions};
 use crate::sys::{signals, test_switches};
 use anstream::ColorChoice;
@@ -45,6 +48,16 @@ pub type RunChat =
 /// The whole grammar of the command line, for man pages and tests of the documentation.
 pub fn grammar() -> clap::Command {
     Cli::command()
+}
+
+/// The man pages of `msg` and of each command.
+pub fn man_pages() -> Vec<ManPage> {
+    man_pages::all()
+}
+
+/// The script that makes a shell complete the arguments of `msg`: what `msg completions SHELL` prints.
+pub fn completion_script(shell: Shell) -> String {
+    commands::completions::script(shell)
 }
 
 /// Runs the command that the arguments ask for. A panic is reported as an error.

@@ -1,8 +1,9 @@
-//! Setup: the settings, `msg install` (hooks and plugins in harnesses) and `msg guard` (git's pre-commit hook).
+//! Setup: the settings, `msg install` (hooks and plugins in harnesses), `msg guard` (git's pre-commit hook) and man pages.
 
 pub mod config;
 pub mod guard;
 pub mod install;
+pub mod man_pages;
 
 /// Whether changes are made or only shown.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -3,7 +3,7 @@
 use crate::support::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 46] = [
+const COMMANDS: [&str; 47] = [
     "join",
     "leave",
     "send",
@@ -50,6 +50,7 @@ const COMMANDS: [&str; 46] = [
     "selftest",
     "demo",
     "completions",
+    "man",
 ];
 
 /// The help of a command, which goes to standard output.
@@ -152,7 +153,7 @@ fn of_looking_around() {
 
 #[test]
 fn of_looking_after_it() {
-    let pages: [&[&str]; 12] = [
+    let pages: [&[&str]; 13] = [
         &["install", "--help"],
         &["uninstall", "--help"],
         &["doctor", "--help"],
@@ -163,6 +164,7 @@ fn of_looking_after_it() {
         &["config", "set", "--help"],
         &["config", "unset", "--help"],
         &["completions", "--help"],
+        &["man", "--help"],
         &["selftest", "--help"],
         &["demo", "--help"],
     ];

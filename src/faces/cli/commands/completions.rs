@@ -43,8 +43,13 @@ impl CompletionsArgs {
     }
 }
 
+/// What the shell reads.
+pub(in crate::faces::cli) fn script(shell: Shell) -> String {
+    live_script::script(shell)
+}
+
 pub(super) fn run(args: CompletionsArgs) -> CommandOutput {
-    Script(args.shell.map(live_script::script).unwrap_or_default()).into()
+    Script(args.shell.map(script).unwrap_or_default()).into()
 }
 
 pub(super) fn run_values(op: &Op, args: CompletionsArgs) -> Result<CommandOutput, CommandError> {

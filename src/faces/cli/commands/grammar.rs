@@ -124,6 +124,7 @@ commands! {
     Mcp(mcp::McpArgs) = "mcp";
     Guard(guard::GuardArgs) = "guard";
     Completions(completions::CompletionsArgs) = "completions";
+    Man(man::ManArgs) = "man";
     Selftest(selftest::SelftestArgs) = "selftest";
     Demo(demo::DemoArgs) = "demo";
 }

@@ -33,6 +33,7 @@ pub(super) mod knowledge;
 pub(super) mod learn;
 pub(super) mod leave;
 pub(super) mod look;
+pub(super) mod man;
 pub(super) mod mcp;
 pub(super) mod mode;
 pub(super) mod overlaps;
@@ -197,5 +198,6 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
             call.in_context(|op| completions::run_values(op, args))
         }
         Command::Completions(args) => Ok(completions::run(args)),
+        Command::Man(args) => man::run(args, call.ui),
     }
 }
