@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::environment::{TestEnvironment, end, put};
+use crate::support::environment::{TestEnvironment, end, put, put_program};
 
 /// The names of the expected pages.
 fn expected(command: &clap::Command, name: &str, pages: &mut BTreeSet<String>) {
@@ -99,11 +99,8 @@ fn on_a_terminal_it_opens_in_man_or_in_a_pager() {
     }
     let env = TestEnvironment::new();
     let bin = env.path().join("programs");
-    let program = |name: &str, script: &str| {
-        put(&bin.join(name), &format!("#!/bin/sh\n{script}\n"));
-        let path = bin.join(name);
-        end(Command::new("chmod").arg("+x").arg(path)).expect_code(0);
-    };
+    fs::create_dir(&bin).unwrap();
+    let program = |name: &str, script: &str| put_program(&bin.join(name), &format!("#!/bin/sh\n{script}\n"));
     let shown = |pager: Option<&str>| {
         let msg = env.msg();
         let mut command = Command::new("script");

@@ -47,7 +47,10 @@ pub(super) fn run(args: ManArgs, ui: &Ui) -> Result<CommandOutput, CommandError>
     if args.roff {
         return Ok(Source { file: page.file, roff }.into());
     }
-    let text = command.render_long_help();
+    // As `--help` does.
+    let is_long = command.get_long_about().is_some()
+        || command.get_arguments().any(|arg| arg.get_long_help().is_some());
+    let text = if is_long { command.render_long_help() } else { command.render_help() };
     let shows = ui.is_terminal() && !ui.is_json();
     if shows
         && (pager::show_man_page(roff.as_bytes()) == PagerEnd::Shown
@@ -60,20 +63,19 @@ pub(super) fn run(args: ManArgs, ui: &Ui) -> Result<CommandOutput, CommandError>
 
 /// The command that the words name, by its name or an alias.
 fn find<'c>(program: &'c clap::Command, words: &[String]) -> Result<&'c clap::Command, CommandError> {
-    let mut found = program;
+    let (mut found, mut name) = (program, "msg".to_string());
     for word in words {
-        found = found.find_subcommand(word).ok_or_else(|| unknown(found, word))?;
+        found = found.find_subcommand(word).ok_or_else(|| unknown(found, &name, word))?;
+        name.push_str(&format!(" {}", found.get_name()));
     }
     Ok(found)
 }
 
-fn unknown(command: &clap::Command, word: &str) -> CommandError {
-    // `msg knowledge`, without the arguments of the parents.
-    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).replace('-', " ");
+fn unknown(command: &clap::Command, name: &str, word: &str) -> CommandError {
     let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
     let error = CommandError::new(
         CommandErrorKind::Usage,
-        match (command.has_subcommands(), name.as_str()) {
+        match (command.has_subcommands(), name) {
             (true, "msg") => format!("there is no command `{word}`"),
             (true, _) => format!("`{name}` has no command `{word}`"),
             (false, _) => format!("`{name}` has no commands, so there is no page for `{word}`"),
