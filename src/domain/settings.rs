@@ -44,6 +44,8 @@ pub struct SettingKey {
     pub about: &'static str,
     /// Whether text is taken literally, even if it looks like a number or a list.
     pub is_plain_text: bool,
+    /// The words to choose from, or the usual ones; none if any text or number is a value.
+    pub choices: fn() -> Vec<&'static str>,
     get: fn(&Settings) -> (SettingValue, &SettingSource),
     set: fn(&mut Settings, &RawValue, SettingSource) -> Result<(), SettingError>,
 }
@@ -77,6 +79,7 @@ macro_rules! settings {
             set_by: SetBy::$set_by,
             about: $about,
             is_plain_text: <$type as SettingType>::IS_PLAIN_TEXT,
+            choices: <$type as SettingType>::choices,
             get: |settings| (settings.$field.shown(), &settings.sources.$field),
             set: |settings, raw, source| {
                 let checked = SettingType::check(raw, &settings.$field);

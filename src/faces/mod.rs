@@ -32,6 +32,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Some(call) = supervisor::recognise(&args) {
         return supervisor::run(call);
     }
+    if let Some(call) = cli::completing::recognise(&args) {
+        return cli::completing::run(call);
+    }
     match mcp::recognise(&args) {
         Some(globals) => mcp::run(globals),
         None => cli::run(args, tui::run),

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::domain::settings::Settings;
 use crate::domain::{AgentName, SessionId};
-use crate::store::{Mesh, MeshLocation, MeshOptions, config_files};
+use crate::store::config_files::{self, LoadedSettings};
+use crate::store::{Mesh, MeshLocation, MeshOptions};
 use crate::sys::environment::{self, Home};
 
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -64,6 +65,18 @@ impl Context {
 
     /// For commands that repair such files: goes on with what could be read.
     pub fn tolerant(globals: GlobalOptions) -> Result<(Self, Vec<CommandError>), CommandError> {
+        Self::with_settings(globals, config_files::load)
+    }
+
+    /// For a lookup that must leave no trace: nothing of what is read is kept, and errors in the settings are not told.
+    pub fn for_lookup(globals: GlobalOptions) -> Result<Self, CommandError> {
+        Ok(Self::with_settings(globals, config_files::look)?.0)
+    }
+
+    fn with_settings(
+        globals: GlobalOptions,
+        load: fn(&Home, &Path, Option<&str>) -> LoadedSettings,
+    ) -> Result<(Self, Vec<CommandError>), CommandError> {
         if globals.mesh.as_deref() == Some("") {
             return Err(CommandError::new(
                 CommandErrorKind::InvalidValue,
@@ -74,7 +87,7 @@ impl Context {
             Some(cwd) => (Home::find()?, cwd),
             None => home_and_cwd()?,
         };
-        let loaded = config_files::load(&home, &cwd, globals.mesh.as_deref());
+        let loaded = load(&home, &cwd, globals.mesh.as_deref());
         let location = MeshLocation::find(&loaded.settings, &home)?;
         let errors: Vec<CommandError> = loaded.errors.into_iter().map(CommandError::from).collect();
         let unknown_mesh = errors.first().filter(|_| loaded.is_mesh_unknown).cloned();

@@ -47,7 +47,7 @@ pub use context::{Context, FolderScope, GlobalOptions, McpClient};
 pub use duration::parse_duration;
 pub use effects::Op;
 pub use error::{CommandError, CommandErrorKind, ErrorDetail};
-pub use live_values::{LiveValue, live_values};
+pub use live_values::{LiveCandidate, LiveQuestion, LiveValue, MOST_VALUES, live_values};
 pub use messages::ack::ack;
 pub use messages::answers::{AnswerState, latest_question};
 pub use messages::receipt::{Receipt, receipt};

@@ -1,4 +1,11 @@
-//! Tests of completions that ask for what is in the mesh, with a real bash.
+//! Tests of completions, which ask for what is in the mesh, with real shells.
+
+#[path = "completions/shells.rs"]
+mod shells;
+#[path = "completions/traces.rs"]
+mod traces;
+#[path = "completions/values.rs"]
+mod values;
 
 use std::fs;
 use std::path::Path;
@@ -8,31 +15,56 @@ use serde_json::{Value, json};
 
 use crate::support::environment::{TestEnvironment, end, put};
 
-/// What bash offers for the last of these words.
+/// What bash offers at the end of a line that consists of these words. A word with a blank is quoted before.
 fn offered(env: &TestEnvironment, line: &[&str]) -> Vec<String> {
     offered_in(env, &env.work(), line)
 }
 
 fn offered_in(env: &TestEnvironment, dir: &Path, line: &[&str]) -> Vec<String> {
+    bash(env, dir, &line.join(" "))
+}
+
+/// The variables of a test's `msg`, with the directory of the program first in `PATH`.
+fn variables(env: &TestEnvironment) -> Vec<(String, String)> {
     let msg = env.msg();
     let program = Path::new(msg.get_program()).parent().unwrap().display().to_string();
-    let variables: Vec<(String, String)> = msg
-        .get_envs()
-        .filter_map(|(name, value)| Some((name.to_str()?.to_string(), value?.to_str()?.to_string())))
-        .collect();
-    const SCRIPT: &str = "PATH=$1:$PATH; shift; source <(msg completions bash); \
-        COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _msg_live msg \"${@: -1}\" \"${@: -2:1}\" 2>/dev/null; \
-        printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let known = msg.get_envs();
+    let known =
+        known.filter_map(|(name, value)| Some((name.to_str()?.to_string(), value?.to_str()?.to_string())));
+    let with_program = |(name, value): (String, String)| match name.as_str() {
+        "PATH" => (name, format!("{program}:{value}")),
+        _ => (name, value),
+    };
+    known.map(with_program).collect()
+}
+
+/// What bash inserts at the end of the line.
+fn bash(env: &TestEnvironment, dir: &Path, line: &str) -> Vec<String> {
+    const SCRIPT: &str = "source <(msg completions bash); COMP_WORDBREAKS=$' \\t\\n\"\\'@><=;|&(:'; \
+        COMP_LINE=$1; COMP_POINT=${#COMP_LINE}; _msg msg; printf '%s\\n' \"${COMPREPLY[@]}\"";
     let mut shell = Command::new("bash");
-    shell.args(["--norc", "--noprofile", "-c", SCRIPT, "bash", &program]).args(line);
-    shell.env_clear().envs(variables).current_dir(dir);
-    end(&mut shell)
-        .expect_code(0)
-        .stdout
-        .lines()
-        .filter(|line| !line.is_empty())
-        .map(str::to_string)
-        .collect()
+    shell.args(["--norc", "--noprofile", "-c", SCRIPT, "bash", line]);
+    shell.env_clear().envs(variables(env)).current_dir(dir);
+    let ended = end(&mut shell).expect_code(0);
+    assert_eq!(ended.stderr, "", "{line}");
+    ended.stdout.lines().filter(|line| !line.is_empty()).map(str::to_string).collect()
+}
+
+/// What `msg` answers zsh and fish: a value and what is said about it, by the first word of the answer.
+fn answer(env: &TestEnvironment, words: &[&str]) -> (String, Vec<(String, String)>) {
+    let ended = env.run(&[&["completions", "--answer", "fish", "msg"], words].concat()).expect_code(0);
+    assert_eq!(ended.stderr, "", "{words:?}");
+    let mut lines = ended.stdout.lines().map(str::to_string);
+    let head = lines.next().unwrap_or_default();
+    let pair = |line: String| match line.split_once('\t') {
+        Some((value, about)) => (value.to_string(), about.to_string()),
+        None => (line, String::new()),
+    };
+    (head, lines.map(pair).collect())
+}
+
+fn values_of(env: &TestEnvironment, words: &[&str]) -> Vec<String> {
+    answer(env, words).1.into_iter().map(|(value, _)| value).collect()
 }
 
 #[test]
@@ -48,8 +80,9 @@ fn names_patterns_and_ids_are_offered() {
         &["msg", "whois", "A"],
         &["msg", "send", "A"],
         &["msg", "handoff", "TASK-01", "A"],
+        &["A=1", "msg", "brief", "A"],
         &["msg", "release", "src/auth/", "--from", "A"],
-        &["msg", "delegate", "the login", "--to", "A"],
+        &["msg", "delegate", "'the login'", "--to", "A"],
         &["msg", "--quiet", "brief", "A"],
     ] {
         assert_eq!(offered(&env, line), ["Alice"], "{line:?}");
@@ -57,17 +90,25 @@ fn names_patterns_and_ids_are_offered() {
     assert_eq!(offered(&env, &["msg", "contest", "src/a"]), ["src/auth/"]);
     assert_eq!(offered(&env, &["msg", "contest", "src/"]), [r"src/\*\*/\*.rs", "src/auth/"]);
     assert_eq!(offered(&env, &["msg", "overlaps", "dismiss", ""]), [] as [&str; 0]);
+    // Bash takes a word apart at these.
+    assert_eq!(offered(&env, &["msg", "send", "@a"]), ["all"]);
+    assert_eq!(offered(&env, &["msg", "send", "Alice,Ro"]), ["Alice,Robin", "Alice,Rover"]);
+    assert_eq!(offered(&env, &["msg", "send", "Alice", "hi", "--kind=q"]), ["question"]);
+    // In quotes that are still open.
+    assert_eq!(offered(&env, &["msg", "contest", "'src/**"]), ["src/**/*.rs"]);
+    assert_eq!(offered(&env, &["msg", "contest", "\"src/a"]), ["src/auth/"]);
     let options = offered(&env, &["msg", "topics", "--do"]);
-    assert_eq!(options, ["--domains"], "the rest is as before");
+    assert_eq!(options, ["--domains"]);
 }
 
 #[test]
 fn ids_of_runs_are_offered() {
     let env = crate::runs::with_profiles(&crate::runs::script("echo", "cat"));
     let run = env.ok(&["run", "echo", "x"])["run"]["id"].as_str().unwrap().to_string();
-    for command in ["show", "log", "stop", "retry", "resume", "open", "diff", "merge", "pr", "discard"] {
+    for command in ["show", "log", "retry", "resume", "open", "diff", "merge", "pr", "discard"] {
         assert_eq!(offered(&env, &["msg", "runs", command, &run[..2]]), [run.as_str()], "{command}");
     }
+    assert_eq!(offered(&env, &["msg", "runs", "stop", ""]), [] as [&str; 0], "it has ended");
 }
 
 /// What was completed before is on the line with its quotes.
@@ -92,17 +133,16 @@ fn values_of_options_are_no_arguments() {
     env.ok(&["reserve", "src/auth/", "--as", "Alice"]);
     for line in [
         &["msg", "--as", "Robin", "contest", "src/"][..],
-        &["msg", "--as", "=", "Robin", "contest", "src/"],
         &["msg", "--as=Robin", "contest", "src/"],
         &["msg", "contest", "--as", "Robin", "src/"],
-        &["msg", "contest", "--reason", "the login", "src/"],
+        &["msg", "contest", "--reason", "'the login'", "src/"],
         &["msg", "--color", "never", "-q", "contest", "src/"],
     ] {
         assert_eq!(offered(&env, line), ["src/auth/"], "{line:?}");
     }
     for line in [
         &["msg", "--as", "Robin", "release", "src/auth/", "--from", "A"][..],
-        &["msg", "release", "src/auth/", "--from", "=", "A"],
+        &["msg", "release", "src/auth/", "--from=A"],
     ] {
         assert_eq!(offered(&env, line), ["Alice"], "{line:?}");
     }
@@ -134,8 +174,8 @@ fn patterns_are_those_of_this_project_as_written_from_here() {
     let root = fs::canonicalize(env.work()).unwrap();
     let auth = root.join("src/auth/").display().to_string();
     let values = |dir: &Path, name: &str| -> Vec<String> {
-        let ended = in_dir(dir, &["completions", "--values", "reservations", "--as", name]);
-        ended.stdout.lines().map(str::to_string).collect()
+        let ended = in_dir(dir, &["completions", "--answer", "fish", "msg", "--as", name, "contest", ""]);
+        ended.stdout.lines().skip(1).map(|line| line.split('\t').next().unwrap().to_string()).collect()
     };
     let here = ["src/auth/", "src/inner/-x", "src/inner/[id].tsx", "src/inner/a.rs"];
     assert_eq!(values(&env.work(), "Robin"), here);
@@ -166,12 +206,12 @@ fn only_what_can_be_contested_is_offered() {
     put(&env.mesh().join("registry/RedIce.json"), &foreign.to_string());
     env.ok(&["reserve", "src/ui/", "--as", "Alice"]);
     env.ok(&["reserve", "docs/", "--as", "Person"]);
-    let values = |name: &str| env.run(&["completions", "--values", "reservations", "--as", name]);
+    let values = |name: &str| values_of(&env, &["--as", name, "contest", ""]);
     for (name, can, cannot) in [
         ("Bob", &["src/ui/"][..], &["config.yaml", "docs/", "src/auth/"][..]),
         ("Visitor", &["docs/", "src/ui/"], &["config.yaml", "src/auth/"]),
     ] {
-        assert_eq!(values(name).expect_code(0).stdout.lines().collect::<Vec<_>>(), can, "{name}");
+        assert_eq!(values(name), can, "{name}");
         can.iter().for_each(|pattern| drop(env.ok(&["contest", pattern, "--as", name])));
         for pattern in cannot {
             let kind = if *pattern == "docs/" { "held_by_person" } else { "foreign_agent" };
@@ -198,11 +238,8 @@ fn what_is_offered_is_never_run() {
 }
 
 #[test]
-fn values_without_a_mesh_and_bad_kinds() {
+fn a_shell_must_be_named() {
     let env = TestEnvironment::new();
-    for kind in ["agents", "reservations", "predictions"] {
-        assert_eq!(env.run(&["completions", "--values", kind]).expect_code(0).stdout, "", "{kind}");
-    }
-    assert_eq!(env.fails(2, &["completions", "--values", "secrets"]), "invalid_value");
     assert_eq!(env.fails(2, &["completions"]), "usage");
+    assert_eq!(env.fails(2, &["completions", "tcsh"]), "invalid_value");
 }

@@ -77,6 +77,11 @@ pub(super) trait SettingType: Sized {
     fn check(raw: &RawValue, current: &Self) -> Result<Self, Mismatch>;
 
     fn shown(&self) -> SettingValue;
+
+    /// The words to choose from, if it takes nothing else.
+    fn choices() -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 impl SettingType for bool {
@@ -89,6 +94,10 @@ impl SettingType for bool {
 
     fn shown(&self) -> SettingValue {
         SettingValue::Bool(*self)
+    }
+
+    fn choices() -> Vec<&'static str> {
+        vec!["true", "false"]
     }
 }
 
@@ -277,6 +286,10 @@ impl SettingType for WakePolicy {
     fn shown(&self) -> SettingValue {
         SettingValue::Wake { is_enabled: self.is_enabled, may_paste: self.may_paste }
     }
+
+    fn choices() -> Vec<&'static str> {
+        vec!["true", "false"]
+    }
 }
 
 /// A type with one word for each of its values.
@@ -307,6 +320,10 @@ impl<T: WordChoice> SettingType for T {
 
     fn shown(&self) -> SettingValue {
         SettingValue::Text(self.word().to_string())
+    }
+
+    fn choices() -> Vec<&'static str> {
+        Self::WORDS.iter().map(|(word, _)| *word).collect()
     }
 }
 

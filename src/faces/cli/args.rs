@@ -103,6 +103,12 @@ Options:
 Start with `msg join`. Every command has `--help` with examples, and `--json`.
 ";
 
+/// The commands of the overview, each with what it does.
+pub(super) fn overview() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = OVERVIEW.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    lines.filter_map(|line| line.trim_start().split_once(' ')).map(|(name, about)| (name, about.trim_start()))
+}
+
 /// Run several coding agents on one repository: they see each other, talk, reserve files and share tasks
 #[derive(Debug, Parser)]
 #[command(name = "msg", version, help_template = OVERVIEW, max_term_width = 110)]

@@ -6,6 +6,7 @@
 mod agent_text;
 mod args;
 mod commands;
+pub mod completing;
 mod diff;
 #[cfg(test)]
 mod docs_test;

@@ -30,6 +30,7 @@ pub use documents::{DocumentPlace, FoundDocuments, FoundSection, init};
 pub use expression::{evaluate, evaluate_as_of, expression_error};
 pub use lesson::Lesson;
 pub use project::log_directory;
+pub(in crate::ops) use project::log_here;
 pub use project_identity::ProjectIdentity;
 pub use publish::{
     PageOutcome, PageRefusal, PageReport, PublishChoice, PublishMode, PublishOutcome, left_pages, publish,

@@ -16,6 +16,7 @@ use crate::domain::knowledge::{
 use crate::domain::settings::{Durability, KnowledgeMode};
 use crate::domain::{SessionId, sha256};
 use crate::ops::agents::identity::named_or_certain_caller;
+use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::{
@@ -61,6 +62,13 @@ pub(super) struct KnowledgeAuthor {
 /// The directory with the records of the project that the caller is in.
 pub fn log_directory(op: &Op) -> PathBuf {
     KnowledgeProject::of(op).log.directory().to_path_buf()
+}
+
+/// The log of the project that the caller is in, only to look at it.
+pub(in crate::ops) fn log_here(ctx: &Context) -> KnowledgeLog {
+    let tree = WorkTree::containing(&ctx.cwd);
+    let main = tree.as_ref().map_or_else(|| folder_with_log(&ctx.cwd), WorkTree::shared_root);
+    KnowledgeLog::at(&main, ctx.settings.durability)
 }
 
 impl KnowledgeProject {

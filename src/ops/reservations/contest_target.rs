@@ -82,7 +82,7 @@ fn is_named_by(places: &RepositoryPlaces<'_>, held: &Reservation, wanted: &Reser
 }
 
 /// Whether `me` may contest what `holder` has. A caller that is not known counts as an agent.
-pub(super) fn check_contestable(holder: &Agent, me: Option<&Agent>) -> Result<(), CommandError> {
+pub(in crate::ops) fn check_contestable(holder: &Agent, me: Option<&Agent>) -> Result<(), CommandError> {
     check_holder(holder)?;
     if me.is_some_and(|me| me.is_human) { Ok(()) } else { check_agent(holder) }
 }
@@ -107,21 +107,21 @@ pub(super) fn check_agent(holder: &Agent) -> Result<(), CommandError> {
         .hint(format!("ask: `msg send {} \"…\"`", holder.name)))
 }
 
-/// The reservations in this project that `me` may contest, as `contest` reads them here.
-pub(in crate::ops) fn targets_here(
+/// What live agents have reserved in this project, as it is written from here, each with its holder.
+pub(in crate::ops) fn reservations_here<'r>(
     ctx: &Context,
     mesh: &Mesh,
-    roster: &Roster<'_>,
-    me: Option<&Agent>,
-) -> Vec<String> {
+    roster: &'r Roster<'_>,
+    is_wanted: impl Fn(&Agent) -> bool,
+) -> Vec<(String, &'r Agent, &'r Reservation)> {
     let (now, place) = (clock::now(), PatternBase::here(ctx));
     let places = RepositoryPlaces::new(mesh);
-    let is_other = |record: &&Registration| me.is_none_or(|me| !me.is_same_agent(&record.agent));
-    let others = roster.records().filter(is_other).filter(|record| record.is_live());
-    let others = others.filter(|record| check_contestable(&record.agent, me).is_ok());
-    let held = others.flat_map(|record| record.agent.reservations.iter().map(|held| (&record.agent, held)));
+    let holders = roster.records().filter(|record| is_wanted(&record.agent) && record.is_live());
+    let held = holders.flat_map(|record| record.agent.reservations.iter().map(|held| (&record.agent, held)));
     let binding = held.filter(|(_, held)| held.binds(now));
-    binding.filter_map(|(holder, held)| written_here(ctx, &place, &places, holder, held)).collect()
+    let written = binding
+        .filter_map(|(holder, held)| Some((written_here(ctx, &place, &places, holder, held)?, holder, held)));
+    written.collect()
 }
 
 /// What to type here for this reservation; `None` if it is elsewhere, or if `contest` would read the text otherwise, as

@@ -22,6 +22,7 @@ mod crew_spec;
 mod fencing;
 mod handoff;
 mod list;
+mod listed_task;
 mod locked_tasks;
 mod named_task;
 mod open_task;
@@ -54,6 +55,7 @@ pub use verify_trust::{UntrustedVerify, VerifyTrust, revoke_verify_trust, trust_
 pub(super) use begun::begun_tasks;
 pub(super) use crew_spec::crew_spec;
 pub(super) use list::boards;
+pub(super) use listed_task::{ListedTask, SpecSource, known_specs, listed_tasks};
 pub(super) use named_task::{NamedTask, named_task};
 pub(super) use open_task::is_open;
 pub(super) use run_task::{

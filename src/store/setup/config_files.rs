@@ -92,7 +92,20 @@ fn project_file(cwd: &Path) -> PathBuf {
 
 /// Reads all layers. `mesh_flag` is the value of `--mesh`.
 pub fn load(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> LoadedSettings {
-    let mut loaded = load_user(home);
+    with_project(load_user(home), home, cwd, mesh_flag)
+}
+
+/// The same for a lookup that must change nothing: the last good values are not kept.
+pub fn look(home: &Home, cwd: &Path, mesh_flag: Option<&str>) -> LoadedSettings {
+    with_project(read_user(home).0, home, cwd, mesh_flag)
+}
+
+fn with_project(
+    mut loaded: LoadedSettings,
+    home: &Home,
+    cwd: &Path,
+    mesh_flag: Option<&str>,
+) -> LoadedSettings {
     for layer in project_layers(home, cwd) {
         if let Err(error) = loaded.add(&layer, home) {
             loaded.errors.push(error);
@@ -121,6 +134,18 @@ pub fn user(home: &Home) -> Settings {
 /// Reads the user's files. If one cannot be used, `mesh` and `strict` get the last good values; otherwise their values
 /// are kept as such.
 fn load_user(home: &Home) -> LoadedSettings {
+    let (mut loaded, is_configured) = read_user(home);
+    let kept = match (&loaded.broken, is_configured) {
+        (Some(_), _) => Ok(()),
+        (None, true) => LastGood::of(&loaded.settings).keep(home),
+        (None, false) => LastGood::forget(home),
+    };
+    loaded.not_kept = kept.err();
+    loaded
+}
+
+/// The settings of the user's files, and whether the user has a file of ours. Changes nothing.
+fn read_user(home: &Home) -> (LoadedSettings, bool) {
     let mut loaded = LoadedSettings {
         settings: Settings::default(),
         warnings: Vec::new(),
@@ -141,16 +166,10 @@ fn load_user(home: &Home) -> LoadedSettings {
         }
     }
     loaded.broken = loaded.errors.first().map(ToString::to_string);
-    let kept = match (&loaded.broken, is_configured) {
-        (Some(_), _) => {
-            loaded.recall(home);
-            Ok(())
-        }
-        (None, true) => LastGood::of(&loaded.settings).keep(home),
-        (None, false) => LastGood::forget(home),
-    };
-    loaded.not_kept = kept.err();
-    loaded
+    if loaded.broken.is_some() {
+        loaded.recall(home);
+    }
+    (loaded, is_configured)
 }
 
 fn bad_setting(place: impl Into<PathBuf>, reason: &SettingError) -> StoreError {

@@ -194,9 +194,6 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Guard(args) => call.in_spite_of_errors(|op, errors| guard::run(op, args, errors)),
         Command::Selftest(args) => selftest::run(&call.globals, args, call.ui),
         Command::Demo(args) => demo::run(args, call.ui),
-        Command::Completions(args) if args.asks_for_values() => {
-            call.in_context(|op| completions::run_values(op, args))
-        }
         Command::Completions(args) => Ok(completions::run(args)),
         Command::Man(args) => man::run(args, call.ui),
     }
