@@ -20,11 +20,11 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Event, Message, MessageId, Reservation, SeenTest, TaskEvidence, TaskProof};
+use crate::domain::{AgentName, Event, Message, MessageId, Reservation, SeenTest, TaskEvidence, TaskProof};
 use crate::ops::tasks::{TaskState, TaskView};
 use crate::ops::{
     AcceptedCopy, AgentProfile, AgentRelation, CommandError, ContestState, ContestView, ErrorDetail, Holding,
-    PathVerdict, RefusedCopy,
+    PathVerdict, RefusedCopy, ResolvedGroup, SendReport,
 };
 use crate::store::{Claim, Completion, Reopening, iso};
 use crate::sys::tmux::geometry::ScreenCorner;
@@ -301,6 +301,25 @@ pub(super) fn sent(accepted: &AcceptedCopy) -> Value {
 pub(super) fn failed(refused: &RefusedCopy) -> Value {
     let CommandError { kind, message, hints, .. } = &refused.error;
     json!({ "to": refused.to, "kind": kind.name(), "message": message, "hints": hints })
+}
+
+/// Whom the recipients of a message stood for: what is to be said beside `sent` and `failed`.
+pub(super) fn addressees(report: &SendReport) -> Map<String, Value> {
+    let mut members = Map::new();
+    if !report.groups.is_empty() {
+        members.insert("groups".to_string(), report.groups.iter().map(group).collect());
+    }
+    if let Some(broadcast) = report.broadcast {
+        members.insert("scope".to_string(), broadcast.scope.into());
+        members.insert("elsewhere".to_string(), broadcast.elsewhere.into());
+    }
+    members
+}
+
+/// A group that a message was sent to.
+fn group(resolved: &ResolvedGroup) -> Value {
+    let agents: Vec<&str> = resolved.agents.iter().map(AgentName::as_str).collect();
+    json!({ "group": resolved.group, "agents": agents, "absent": resolved.absent })
 }
 
 /// One path, and the reservation that prevents changing it.

@@ -12,6 +12,7 @@ use crate::store::{Mesh, MeshLocation, MeshOptions};
 use crate::sys::environment::{self, Home};
 
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::project_scope::ProjectScope;
 
 /// Options of every command.
 #[derive(Clone, Debug, Default)]
@@ -169,14 +170,18 @@ pub(super) fn home_and_cwd() -> Result<(Home, PathBuf), CommandError> {
 pub enum FolderScope {
     #[default]
     AllFolders,
-    ThisFolder,
+    /// Those of this project: in all work trees of the repository; without git, in this folder, above or below it.
+    ThisProject,
 }
 
 impl FolderScope {
     /// Whether agents in that folder are meant. The settings may confine every command to this one.
     pub(super) fn includes(self, ctx: &Context, folder: &str) -> bool {
-        let is_confined = self == Self::ThisFolder || ctx.settings.scope_to_folder;
-        !is_confined || is_same_folder(Path::new(folder), &ctx.cwd)
+        match self {
+            _ if ctx.settings.scope_to_folder => is_same_folder(Path::new(folder), &ctx.cwd),
+            Self::AllFolders => true,
+            Self::ThisProject => ProjectScope::around(&ctx.cwd).includes(Path::new(folder)),
+        }
     }
 }
 

@@ -48,6 +48,7 @@ kinds! {
     DiskFull = "disk_full",
     Duplicate = "duplicate",
     Empty = "empty",
+    EmptyGroup = "empty_group",
     Evicted = "evicted",
     ForeignAgent = "foreign_agent",
     Gate = "gate",
@@ -111,6 +112,7 @@ kinds! {
     TooMany = "too_many",
     UnhealthyMesh = "unhealthy_mesh",
     UnknownAgent = "unknown_agent",
+    UnknownGroup = "unknown_group",
     UnknownKey = "unknown_key",
     UnknownLiveness = "unknown_liveness",
     UnknownMessage = "unknown_message",
@@ -287,7 +289,8 @@ impl From<SettingError> for CommandError {
             SettingError::WrongKind { .. }
             | SettingError::RelativePath { .. }
             | SettingError::Words { .. }
-            | SettingError::Domains { .. } => CommandErrorKind::InvalidValue,
+            | SettingError::Domains { .. }
+            | SettingError::Groups { .. } => CommandErrorKind::InvalidValue,
         };
         Self::new(kind, error.to_string())
     }

@@ -22,6 +22,7 @@ mod moment;
 mod notices;
 pub mod overview;
 mod person_required;
+mod project_scope;
 pub mod reservations;
 mod runner;
 pub mod runs;
@@ -52,6 +53,7 @@ pub use messages::ack::ack;
 pub use messages::answers::{AnswerState, latest_question};
 pub use messages::receipt::{Receipt, receipt};
 pub use messages::receive::{HandoverFn, HandoverOutcome, ReadOptions, read};
+pub use messages::recipients::{BroadcastSummary, ResolvedGroup};
 pub use messages::rendered_message::{ReaderKind, RenderedMessage, format_age, quote_peer_text};
 pub use messages::send::{
     AcceptedCopy, MessageDraft, RefusedCopy, SendReport, broadcast, parse_importance, parse_kind, reply, send,

@@ -1,8 +1,10 @@
 //! Sending, reading and answering messages, and their receipts.
 
 mod answers;
+mod groups;
 mod kinds;
 mod odd_inboxes;
+mod scope;
 mod unread;
 
 use std::fs;
@@ -163,25 +165,19 @@ fn names_are_taken_as_people_write_them() {
     let env = two();
     let sent = env.ok(&["send", "@Bob", "hi", "--as", "Alice"]);
     assert_eq!(sent["sent"][0]["to"], "Bob");
-    let refused = ["all", "@all", "@ALL", ","].map(|name| ["send", name, "hi", "--as", "Alice"]);
+    let refused = ["all", "All", ","].map(|name| ["send", name, "hi", "--as", "Alice"]);
     assert_snapshot!(env.transcript(&refused.each_ref().map(|args| &args[..])), @"
     $ msg send all hi --as Alice
     [exit 2]
     --- stderr
     error: `all` is a reserved name
-    hint: to everyone: `msg broadcast TEXT`
+    hint: to everyone: `msg broadcast TEXT`, or `@all`
 
-    $ msg send @all hi --as Alice
+    $ msg send All hi --as Alice
     [exit 2]
     --- stderr
-    error: `all` is a reserved name
-    hint: to everyone: `msg broadcast TEXT`
-
-    $ msg send @ALL hi --as Alice
-    [exit 2]
-    --- stderr
-    error: `ALL` is a reserved name
-    hint: to everyone: `msg broadcast TEXT`
+    error: `All` is a reserved name
+    hint: to everyone: `msg broadcast TEXT`, or `@all`
 
     $ msg send , hi --as Alice
     [exit 2]

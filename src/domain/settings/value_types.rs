@@ -2,6 +2,7 @@
 
 use super::super::awareness::work_domain::{ConfiguredDomain, DomainError};
 use super::super::name_words::{NameTheme, WordsError};
+use super::super::recipient_group::{GroupError, NamedGroup};
 use super::SettingError;
 use super::model_price::ModelPrice;
 
@@ -27,6 +28,7 @@ pub enum SettingValue {
     Words { adjectives: Vec<String>, nouns: Vec<String> },
     Domains(Vec<ConfiguredDomain>),
     Prices(Vec<ModelPrice>),
+    Groups(Vec<NamedGroup>),
     Wake { is_enabled: bool, may_paste: bool },
 }
 
@@ -52,6 +54,7 @@ pub(super) enum Mismatch {
     Expected(String),
     Words(WordsError),
     Domains(DomainError),
+    Groups(GroupError),
 }
 
 impl Mismatch {
@@ -60,6 +63,7 @@ impl Mismatch {
             Self::Expected(expected) => SettingError::WrongKind { key, expected },
             Self::Words(source) => SettingError::Words { key, source },
             Self::Domains(source) => SettingError::Domains { key, source },
+            Self::Groups(source) => SettingError::Groups { key, source },
         }
     }
 }
@@ -362,6 +366,16 @@ word_choice! {
         /// The reply hint.
         Minimal = "minimal",
         None = "none",
+    }
+}
+
+word_choice! {
+    /// Whom a broadcast reaches.
+    BroadcastScope {
+        /// The agents of this project.
+        Project = "project",
+        /// All agents of the mesh.
+        Everywhere = "everywhere",
     }
 }
 

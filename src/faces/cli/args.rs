@@ -21,7 +21,7 @@ Come and go:
 
 Talk:
   send         Send a message to one agent, or to several
-  broadcast    Send a message to everyone
+  broadcast    Send a message to all agents of this project
   reply        Answer a message
   read         Take your unread mail
   inbox        Show your unread mail without taking it

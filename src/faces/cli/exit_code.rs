@@ -57,6 +57,8 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::StillAlive
         | CommandErrorKind::TooMany
         | CommandErrorKind::UnknownAgent
+        | CommandErrorKind::EmptyGroup
+        | CommandErrorKind::UnknownGroup
         | CommandErrorKind::UnknownMessage
         | CommandErrorKind::UnknownRecord
         | CommandErrorKind::UnknownRun

@@ -145,10 +145,11 @@ struct SentReport(SendReport);
 
 impl Report for SentReport {
     fn json(&self) -> Map<String, Value> {
-        Map::from_iter([
+        let copies = [
             ("sent".to_string(), self.0.sent.iter().map(accepted).collect()),
             ("failed".to_string(), self.0.failed.iter().map(failed).collect()),
-        ])
+        ];
+        copies.into_iter().chain(json::addressees(&self.0)).collect()
     }
 
     fn text(&self, page: &mut Page) {
@@ -164,8 +165,8 @@ impl Report for SentReport {
                 accepted.stem.short_id()
             ));
         }
-        if self.0.sent.is_empty() && self.0.failed.is_empty() {
-            page.line("Nobody else is here.");
+        if let Some(nobody) = self.0.nobody() {
+            page.line(format!("N{}.", &nobody[1..]));
         }
     }
 }

@@ -62,6 +62,9 @@ fn tool(command: &str) -> Option<String> {
         ("runs", None) if command.starts_with("msg runs show") => ("run", Some("result")),
         ("runs", None) if command.starts_with("msg runs stop") => ("run", Some("stop")),
         ("knowledge", _) if command.starts_with("msg knowledge list") => ("know", None),
+        ("broadcast", Some("--everywhere")) => {
+            return Some("the tool `message` with `action` broadcast and `scope` everywhere".to_string());
+        }
         // No tool lists agents that are gone.
         (_, Some("--gone")) => return None,
         (name, _) => {
@@ -94,6 +97,10 @@ mod tests {
         check("look with `msg look Bob`", "look with the tool `agents` with the action `look`");
         check("`msg wait --for Bob --until done`", "the tool `agents` with the action `wait`");
         check("`msg look --guide` says how", "`msg look --guide` says how");
+        check(
+            "`msg broadcast --everywhere TEXT` reaches 2",
+            "the tool `message` with `action` broadcast and `scope` everywhere reaches 2",
+        );
         check("a lone ` is left", "a lone ` is left");
         check("no command", "no command");
     }

@@ -18,6 +18,8 @@ pub(super) struct MeshSnapshot {
     pub(super) peers: Vec<PeerItem>,
     pub(super) boards: Vec<SpecView>,
     pub(super) holds: Vec<ReservationItem>,
+    /// The names of the configured groups.
+    pub(super) groups: Vec<String>,
 }
 
 impl MeshSnapshot {

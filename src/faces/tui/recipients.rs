@@ -1,5 +1,7 @@
 //! Who a message is for: parses recipients that are typed as `@Name`.
 
+use crate::domain::BuiltInGroup;
+
 use super::model::MeshSnapshot;
 
 /// What is typed to address everybody.
@@ -7,6 +9,7 @@ pub(super) const ALL: &str = "all";
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Recipients {
+    /// Agents; groups with their `@`.
     Named(Vec<String>),
     All,
 }
@@ -28,6 +31,13 @@ pub(super) fn addressed<'t>(
         let name = mention[..end].trim_end_matches([',', ':']);
         if name.eq_ignore_ascii_case(ALL) {
             return Ok(Some((Recipients::All, mention[end..].trim_start())));
+        }
+        if BuiltInGroup::parse(name).is_some()
+            || world.groups.iter().any(|group| group.eq_ignore_ascii_case(name))
+        {
+            names.push(format!("@{name}"));
+            rest = mention[end..].trim_start();
+            continue;
         }
         // An agent that is not present may still be known, so only names that are not valid are rejected here.
         if crate::domain::AgentName::new(name).is_err() {

@@ -5,8 +5,7 @@ use crossbeam_channel::{Receiver, Sender};
 
 use crate::domain::AgentName;
 use crate::ops::{
-    CommandError, Context, FolderScope, GlobalOptions, MessageDraft, SendReport, broadcast, latest_question,
-    run, send,
+    CommandError, Context, GlobalOptions, MessageDraft, SendReport, broadcast, latest_question, run, send,
 };
 
 use super::recipients::Recipients;
@@ -42,12 +41,12 @@ fn dispatch(
     let (outcome, warnings) = run(Context::new(globals)?, |op| match to {
         Recipients::Named(names) => {
             let reply_to = match names.as_slice() {
-                [name] => latest_question(op, name)?,
+                [name] if !name.starts_with('@') => latest_question(op, name)?,
                 _ => None,
             };
             send(op, names, &MessageDraft { reply_to, ..draft })
         }
-        Recipients::All => broadcast(op, &draft, FolderScope::AllFolders),
+        Recipients::All => broadcast(op, &draft, None),
     })
     .into_parts();
     for warning in warnings {
@@ -66,9 +65,9 @@ fn answer(sent: Result<SendReport, CommandError>, written: TypedMessage) -> Chat
             ChatUpdate::NotSent { why: to_model::error_line(&error), written }
         }
         Some(error) => ChatUpdate::Notice(to_model::error_line(&error)),
-        None if report.sent.is_empty() => {
-            ChatUpdate::NotSent { why: "nobody else is here".to_string(), written }
-        }
-        None => ChatUpdate::Sent(to_model::sent(&report)),
+        None => match report.nobody() {
+            Some(why) => ChatUpdate::NotSent { why, written },
+            None => ChatUpdate::Sent(to_model::sent(&report)),
+        },
     }
 }

@@ -43,6 +43,7 @@ pub(super) fn mesh_snapshot(ctx: &Context, seen: &MeshOverview) -> MeshSnapshot 
         peers: seen.peers.iter().map(|profile| peer(ctx, profile)).collect(),
         boards: seen.boards.iter().map(|board| self::board(ctx, board)).collect(),
         holds: seen.held.iter().map(hold).collect(),
+        groups: ctx.settings.groups().iter().map(|group| group.name.clone()).collect(),
     }
 }
 

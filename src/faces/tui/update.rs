@@ -307,6 +307,7 @@ impl ChatState {
         if text.is_empty() {
             if let Recipients::Named(names) = &to
                 && let [name] = names.as_slice()
+                && !name.starts_with('@')
             {
                 let name = name.clone();
                 self.draft_mut().take();

@@ -8,6 +8,7 @@ mod report;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::domain::settings::BroadcastScope;
 use crate::domain::{Agent, AgentName, Importance, Liveness, MAX_TEXT, Message, MessageKind, MessageStamp};
 use crate::ops::feed::Addressing;
 use crate::ops::reservations::contest_answers;
@@ -15,10 +16,10 @@ use crate::store::{Census, Mesh, Outbox, Posted, StoredMessage};
 use crate::sys::{clock, process};
 
 use super::post_to_agent::{is_registered, not_running};
+use super::recipients::{self, GroupResolver, Recipient};
 use super::{ack, answers, stored_messages};
 use crate::ops::agents::identity;
-use crate::ops::agents::names::{self, with_nearest};
-use crate::ops::context::FolderScope;
+use crate::ops::agents::names;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::feed;
@@ -80,38 +81,47 @@ pub fn parse_kind(name: &str) -> Result<MessageKind, CommandError> {
     })
 }
 
-/// Sends to each named agent. A failure for one doesn't stop the rest.
+/// Sends to each named agent, and to the agents of each named group. A failure for one doesn't stop the rest.
 pub fn send(op: &Op, to: &[String], draft: &MessageDraft) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(op)?;
     let (answered, thread) = answering(&mesh, &caller.agent, draft)?;
-    let mut recipients: Vec<String> = Vec::new();
+    let mut wanted: Vec<String> = Vec::new();
     for name in to {
-        if !recipients.contains(name) {
-            recipients.push(name.clone());
+        if !wanted.contains(name) {
+            wanted.push(name.clone());
         }
     }
     let mut post = Post::new(op, &mesh, &caller.agent, draft, answered, thread);
-    post.send_to(|_| recipients)?;
-    Ok(post.done())
+    if recipients::is_for_all(&wanted) {
+        post.addressing = Addressing::Broadcast;
+    }
+    let mut groups = Vec::new();
+    post.send_to(|resolver| {
+        let (recipients, resolved) = resolver.resolve(&wanted);
+        groups = resolved;
+        recipients
+    })?;
+    Ok(SendReport { groups, ..post.done() })
 }
 
-/// Sends to every live agent except the caller.
-pub fn broadcast(op: &Op, draft: &MessageDraft, folder: FolderScope) -> Result<SendReport, CommandError> {
+/// Sends to every live agent of the project except the caller, or to those of the whole machine.
+pub fn broadcast(
+    op: &Op,
+    draft: &MessageDraft,
+    scope: Option<BroadcastScope>,
+) -> Result<SendReport, CommandError> {
     check_text(&draft.text)?;
     let (mesh, caller) = identity::caller(op)?;
     let mut post = Post::new(op, &mesh, &caller.agent, draft, None, draft.thread.clone());
     post.addressing = Addressing::Broadcast;
-    let is_meant = |agent: &&Agent| {
-        let in_scope = folder.includes(op, &agent.cwd);
-        let is_there = process::liveness(&agent.process) != Liveness::Gone;
-        !agent.name.is_spelled_as(&caller.agent.name) && is_there && in_scope
-    };
-    post.send_to(|census| {
-        let agents = census.records.iter().map(|record| &record.agent);
-        agents.filter(is_meant).map(|agent| agent.name.to_string()).collect()
+    let mut summary = None;
+    post.send_to(|resolver| {
+        let (recipients, reached) = resolver.broadcast(scope);
+        summary = Some(reached);
+        recipients
     })?;
-    Ok(post.done())
+    Ok(SendReport { broadcast: summary, ..post.done() })
 }
 
 /// Replies to the sender of a message, in its thread.
@@ -124,7 +134,7 @@ pub fn reply(op: &Op, id: &str, draft: &MessageDraft) -> Result<SendReport, Comm
     let to = if is_mine { answered.message.to.clone() } else { answered.message.from.clone() };
     let thread = answered.message.thread.clone().unwrap_or_else(|| answered.message.id.to_string());
     let mut post = Post::new(op, &mesh, &caller.agent, draft, Some(answered), Some(thread));
-    post.send_to(|_| vec![to])?;
+    post.send_to(|_| vec![Recipient::Agent(to)])?;
     Ok(post.done())
 }
 
@@ -273,12 +283,21 @@ impl<'a> Post<'a> {
     }
 
     /// Sends to those whom `choose` names. An error for one recipient is kept; a full disk ends everything.
-    fn send_to(&mut self, choose: impl FnOnce(&Census) -> Vec<String>) -> Result<(), CommandError> {
+    fn send_to(
+        &mut self,
+        choose: impl FnOnce(&GroupResolver<'_>) -> Vec<Recipient>,
+    ) -> Result<(), CommandError> {
         let mut outbox = self.mesh.outboxes().lock(&self.from.name)?;
         let census = self.mesh.registry().census()?;
-        for to in choose(&census) {
-            let outcome = self.try_send_to(&mut outbox, &census, &to);
-            self.keep(to, outcome)?;
+        let (op, mesh, from, may_be_held) = (self.op, self.mesh, self.from, self.draft.may_be_held);
+        for recipient in choose(&GroupResolver { op, mesh, from, census: &census, may_be_held }) {
+            match recipient {
+                Recipient::Agent(to) => {
+                    let outcome = self.try_send_to(&mut outbox, &census, &to);
+                    self.keep(to, outcome)?;
+                }
+                Recipient::Nobody { to, error } => self.keep(to, Err(error))?,
+            }
         }
         drop(outbox);
         self.send_postponed()
@@ -313,7 +332,7 @@ impl<'a> Post<'a> {
                 return Ok(CopyOutcome::Twice);
             }
             self.tried_gone.push(wanted.clone());
-            return self.look_for_grave(wanted, census);
+            return self.look_for_grave(to, wanted, census);
         };
         let agent = &record.agent;
         if self.tried.iter().any(|tried| tried.is_spelled_as(&agent.name)) {
@@ -383,7 +402,12 @@ impl<'a> Post<'a> {
     }
 
     /// Nobody of that name is registered; looks for a grave.
-    fn look_for_grave(&mut self, name: AgentName, census: &Census) -> Result<CopyOutcome, CommandError> {
+    fn look_for_grave(
+        &mut self,
+        to: &str,
+        name: AgentName,
+        census: &Census,
+    ) -> Result<CopyOutcome, CommandError> {
         if let Some(file) = census.unreadable(&name) {
             return Err(names::unreadable(&name, file));
         }
@@ -393,9 +417,7 @@ impl<'a> Post<'a> {
                 .hint("let it take another name; then it can be written to"));
         }
         let Some((agent, grave)) = crate::ops::agents::list::grave_of(self.mesh, &name)? else {
-            let error =
-                CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
-            return Err(with_nearest(error, &name, census));
+            return Err(recipients::unknown(self.op, census, to, &name));
         };
         if agent.name != name {
             if self.tried_gone.contains(&agent.name) {
@@ -426,8 +448,11 @@ impl<'a> Post<'a> {
 fn recipient(to: &str) -> Result<AgentName, CommandError> {
     let name = to.strip_prefix('@').unwrap_or(to);
     AgentName::new(name).map_err(|error| {
-        let is_all = name.eq_ignore_ascii_case("all");
-        let hint = if is_all { "to everyone: `msg broadcast TEXT`" } else { "`msg agents` lists the names" };
+        let hint = match name {
+            _ if name.eq_ignore_ascii_case("all") => "to everyone: `msg broadcast TEXT`, or `@all`",
+            _ if to.starts_with('@') => recipients::GROUPS,
+            _ => "`msg agents` lists the names",
+        };
         CommandError::new(CommandErrorKind::InvalidName, error.to_string()).hint(hint)
     })
 }

@@ -32,6 +32,8 @@ pub struct LoadedSettings {
     pub not_kept: Option<StoreError>,
     /// The keys of [`KEPT`] that a file of the user sets, and that no unreadable file could override.
     known: Vec<&'static str>,
+    /// The groups of the user's own files.
+    own_groups: Vec<String>,
 }
 
 /// Whether a file belongs to the user or to a project.
@@ -154,6 +156,7 @@ fn read_user(home: &Home) -> (LoadedSettings, bool) {
         is_mesh_unknown: false,
         not_kept: None,
         known: Vec::new(),
+        own_groups: Vec::new(),
     };
     let mut is_configured = false;
     for layer in user_layers(home) {
@@ -169,6 +172,7 @@ fn read_user(home: &Home) -> (LoadedSettings, bool) {
     if loaded.broken.is_some() {
         loaded.recall(home);
     }
+    loaded.own_groups = loaded.settings.groups().iter().map(|group| group.name.clone()).collect();
     (loaded, is_configured)
 }
 
@@ -185,6 +189,9 @@ impl LoadedSettings {
             document = inner;
         }
         let shown = home.shorten(&layer.path.to_string_lossy());
+        if layer.scope == ConfigScope::Project {
+            self.leave_out_own_groups(&mut document, &shown);
+        }
         for (name, json) in &document {
             let key = match find_key(name) {
                 Ok(key) => key,
@@ -215,6 +222,19 @@ impl LoadedSettings {
             }
         }
         Ok(true)
+    }
+
+    /// A project adds groups. It cannot make a name of the user's own mean other agents.
+    fn leave_out_own_groups(&mut self, document: &mut Map<String, Json>, shown: &str) {
+        let Some(Json::Object(groups)) = document.get_mut("groups") else { return };
+        let own = &self.own_groups;
+        let is_own = |name: &String| own.iter().any(|own| own.eq_ignore_ascii_case(name));
+        let refused: Vec<String> = groups.keys().filter(|name| is_own(name)).cloned().collect();
+        for name in refused {
+            groups.shift_remove(&name);
+            self.warnings
+                .push(format!("`{shown}`: the group `{name}` is ignored, because your own file has it"));
+        }
     }
 
     /// Fills in the last good values of the keys that are not known now.

@@ -131,6 +131,7 @@ fn a_wrong_argument_is_answered_in_our_words() {
       msg send GoldFalcon "auth is ready for review"
       msg send GoldFalcon,Robin "sync at noon?" --want-ack
       msg send GoldFalcon --file notes.md --importance high
+      msg send @spec "TASK-04 needs a new field, see docs/plan.md"
       msg send GoldFalcon --kind question "may I change the login route?"
     hint: put the text in quotes
     hint: run `msg send --help` for all options
@@ -143,6 +144,7 @@ fn a_wrong_argument_is_answered_in_our_words() {
       msg send GoldFalcon "auth is ready for review"
       msg send GoldFalcon,Robin "sync at noon?" --want-ack
       msg send GoldFalcon --file notes.md --importance high
+      msg send @spec "TASK-04 needs a new field, see docs/plan.md"
       msg send GoldFalcon --kind question "may I change the login route?"
     hint: did you mean `--want-ack`?
     hint: run `msg send --help` for all options
@@ -155,6 +157,7 @@ fn a_wrong_argument_is_answered_in_our_words() {
       msg send GoldFalcon "auth is ready for review"
       msg send GoldFalcon,Robin "sync at noon?" --want-ack
       msg send GoldFalcon --file notes.md --importance high
+      msg send @spec "TASK-04 needs a new field, see docs/plan.md"
       msg send GoldFalcon --kind question "may I change the login route?"
     hint: put options before `--`
     hint: run `msg send --help` for all options

@@ -20,20 +20,21 @@ use crate::sys::environment::Home;
 #[command(after_help = "\
 Examples:
   msg agents
-  msg agents --here            only those in this folder
+  msg agents --here            only those of this project
   msg agents --gone            those who left or ended, and the mail that waits for them
   msg agents --json | jq -r '.agents[].name'")]
 pub(in crate::faces::cli) struct AgentsArgs {
     /// Agents that are gone, instead of those that are here
     #[arg(long)]
     gone: bool,
-    /// Only agents in this git work tree; without git, in this folder, above or below it
+    /// Only agents of this project: in all work trees of this git repository; without git, in this folder, above or
+    /// below it
     #[arg(long)]
     here: bool,
 }
 
 pub(super) fn run(op: &Op, args: AgentsArgs) -> Result<CommandOutput, CommandError> {
-    let folder = if args.here { FolderScope::ThisFolder } else { FolderScope::AllFolders };
+    let folder = if args.here { FolderScope::ThisProject } else { FolderScope::AllFolders };
     let listing = ops::agents(op, AgentFilter { lists_gone: args.gone, folder })?;
     for file in &listing.unreadable {
         op.warn(format!("`{}` can't be read: {} (run `msg doctor` for details)", file.path, file.reason));

@@ -186,6 +186,9 @@ fn value_json(value: &SettingValue) -> Json {
             };
             Json::Object(domains.iter().map(one).collect())
         }
+        SettingValue::Groups(groups) => {
+            Json::Object(groups.iter().map(|group| (group.name.clone(), json!(group.members))).collect())
+        }
         SettingValue::Prices(prices) => Json::Object(prices.iter().map(price_json).collect()),
         SettingValue::Wake { is_enabled: enabled, may_paste: paste } => {
             json!({ "enabled": enabled, "paste": paste })

@@ -10,6 +10,10 @@ use crate::ops::{self, CommandError, Op};
 /// Send a message to one agent, or to several
 ///
 /// When this returns, the message is in the recipient's inbox. `msg receipt` shows whether it was handed over since.
+///
+/// TO may name groups: `@all` (whom `msg broadcast` reaches), `@spec` (who works with your spec), `@branch` (who is on
+/// your branch of this project), `@harness:NAME` (who of `@all` runs in that harness), and those of the setting
+/// `groups`. A group never includes you. `@Name` is an agent if no group is called so.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -17,9 +21,10 @@ Examples:
   msg send GoldFalcon,Robin \"sync at noon?\" --want-ack
   git diff | msg send GoldFalcon -
   msg send GoldFalcon --file notes.md --importance high
+  msg send @spec \"TASK-04 needs a new field, see docs/plan.md\"
   msg send GoldFalcon --kind question \"may I change the login route?\"")]
 pub(in crate::faces::cli) struct SendArgs {
-    /// Names, separated by commas
+    /// Names and groups, separated by commas
     #[arg(value_name = "TO[,TO…]")]
     to: String,
     #[command(flatten)]

@@ -37,7 +37,7 @@ pub(super) fn tool() -> Tool {
             "until": { "type": "string", "enum": WaitGoal::ALL.map(WaitGoal::name), "description": "wait" },
             "timeout": { "type": "string", "description": "wait: e.g. 5m" },
             "text": { "type": "string", "description": "status: shown beside your name" },
-            "here": { "type": "boolean", "description": "list: this folder only" },
+            "here": { "type": "boolean", "description": "list: this project only" },
             "include": {
                 "type": "array",
                 "items": { "type": "string", "enum": ["headings", "overlaps"] },
@@ -110,7 +110,7 @@ pub(super) fn run(op: &Op, args: AgentsToolArgs) -> Result<ToolAnswer, CommandEr
         Action::List => list(
             op,
             match args.here {
-                Some(true) => FolderScope::ThisFolder,
+                Some(true) => FolderScope::ThisProject,
                 Some(false) | None => FolderScope::AllFolders,
             },
             &args.include.unwrap_or_default(),

@@ -5,9 +5,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::domain::escape_invisible;
+use crate::domain::settings::BroadcastScope;
 use crate::faces::json;
+use crate::faces::mcp::hints;
 use crate::faces::mcp::tool_answer::ToolAnswer;
-use crate::ops::{self, AnswerState, CommandError, FolderScope, MessageDraft, Op, SendReport};
+use crate::ops::{self, AnswerState, CommandError, MessageDraft, Op, SendReport};
 use crate::store::iso;
 
 use super::{as_agent, describe, needed};
@@ -18,8 +20,9 @@ pub(super) fn tool() -> Tool {
         "Write to other agents. receipt: did a message that you sent arrive?",
         json!({
             "action": { "type": "string", "enum": ["send", "broadcast", "reply", "ack", "receipt"], "default": "send" },
-            "to": { "type": "array", "items": { "type": "string" }, "description": "send: names" },
+            "to": { "type": "array", "items": { "type": "string" }, "description": "send: names, @spec, @branch, @harness:NAME" },
             "text": { "type": "string" },
+            "scope": { "type": "string", "enum": ["project", "everywhere"], "description": "of a broadcast" },
             "id": { "type": "string", "description": "reply, ack, receipt: of the message" },
             "importance": {
                 "type": "string",
@@ -44,6 +47,7 @@ pub(in crate::faces::mcp) struct MessageToolArgs {
     action: Option<Action>,
     to: Option<Names>,
     text: Option<String>,
+    scope: Option<Scope>,
     id: Option<String>,
     importance: Option<String>,
     kind: Option<String>,
@@ -58,6 +62,14 @@ pub(in crate::faces::mcp) struct MessageToolArgs {
 enum Names {
     One(String),
     Many(Vec<String>),
+}
+
+/// Whom a broadcast reaches.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Scope {
+    Project,
+    Everywhere,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -83,8 +95,12 @@ pub(super) fn run(op: &Op, args: MessageToolArgs) -> Result<ToolAnswer, CommandE
             as_agent(op, |op| ops::send(op, &to, &draft)).map(sent)
         }
         Action::Broadcast => {
+            let scope = args.scope.map(|scope| match scope {
+                Scope::Project => BroadcastScope::Project,
+                Scope::Everywhere => BroadcastScope::Everywhere,
+            });
             let draft = draft(args)?;
-            as_agent(op, |op| ops::broadcast(op, &draft, FolderScope::AllFolders)).map(sent)
+            as_agent(op, |op| ops::broadcast(op, &draft, scope)).map(sent)
         }
         Action::Reply => {
             let id = needed(args.id.clone(), "id", "reply")?;
@@ -123,10 +139,10 @@ fn sent(report: SendReport) -> ToolAnswer {
         format!("{done} {} as {}{how}", accepted.to, accepted.stem.short_id())
     });
     let mut lines: Vec<String> = accepted.collect();
-    if report.sent.is_empty() && report.failed.is_empty() {
-        lines.push("nobody else is here".to_string());
-    }
-    ToolAnswer::lines(lines)
+    lines.extend(report.nobody().map(|nobody| hints::for_tools(&nobody)));
+    let members = json::addressees(&report).into_iter();
+    members
+        .fold(ToolAnswer::lines(lines), |answer, (name, value)| answer.with(&name, value))
         .with("sent", report.sent.iter().map(json::sent).collect::<Vec<_>>())
         .with("failed", report.failed.iter().map(json::failed).collect::<Vec<_>>())
         .failing(report.error())

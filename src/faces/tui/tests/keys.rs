@@ -73,6 +73,23 @@ fn a_mention_sends_from_any_tab() {
 }
 
 #[test]
+fn a_group_is_sent_to_as_it_is_typed() {
+    for group in ["@spec", "@Branch", "@harness:other", "@backend"] {
+        let mut state = full(80, 24);
+        type_in(&mut state, &format!("{group}: who has auth?"));
+        assert_eq!(sent(press(&mut state, KeyCode::Enter)), to(group, "who has auth?"));
+        type_in(&mut state, group);
+        state.completion = None;
+        assert_eq!(press(&mut state, KeyCode::Enter), [], "{group}: there is no conversation with a group");
+        assert_eq!(state.tab, Tab::Agents);
+    }
+    let mut state = full(80, 24);
+    type_in(&mut state, "@SwiftRaven @backend both of you");
+    let both = Recipients::Named(vec!["SwiftRaven".to_string(), "@backend".to_string()]);
+    assert_eq!(sent(press(&mut state, KeyCode::Enter)), [(both, "both of you".to_string())]);
+}
+
+#[test]
 fn what_is_for_nobody_is_not_sent() {
     let mut state = full(80, 24);
     type_in(&mut state, "hello?");

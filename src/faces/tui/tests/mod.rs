@@ -103,6 +103,7 @@ fn world() -> MeshSnapshot {
         peers: vec![calm, gold, swift],
         boards: vec![board],
         holds: vec![hold("src/auth/", &["GoldFalcon"]), hold("src/session/**/*.rs", &[])],
+        groups: vec!["backend".to_string()],
     }
 }
 

@@ -17,7 +17,9 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
     if pieces.is_empty() {
         let text = match (&state.tab, state.filter.text.is_empty()) {
             (_, false) => "No message matches.".to_string(),
-            (Tab::All, true) => "No broadcasts yet. Anything you type here goes to everyone.".to_string(),
+            (Tab::All, true) => {
+                "No broadcasts yet. Anything you type here goes to all agents of this project.".to_string()
+            }
             (_, true) => {
                 format!(
                     "No messages yet. Anything you type here goes to {}.",

@@ -20,7 +20,7 @@ const KEYS: [(&str, &str); 19] = [
     ("Alt-Enter", "new line"),
     ("Ctrl-A", "acknowledge what wants an ack here"),
     ("@Name text", "send to that agent, from any tab"),
-    ("@all text", "send to everyone"),
+    ("@all text", "send to this project; also @spec, @branch, @harness:NAME"),
     ("/", "filter this tab"),
     ("//", "start a message with /"),
     ("Ctrl-W U K Y", "cut a word, a line; put it back"),

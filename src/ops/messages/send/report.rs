@@ -2,6 +2,7 @@
 
 use crate::domain::{AgentName, MessageId};
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::messages::recipients::{BroadcastSummary, ResolvedGroup, how_to_reach};
 use crate::ops::wake::WakeRoute;
 use crate::store::MessageStem;
 
@@ -28,9 +29,26 @@ pub struct RefusedCopy {
 pub struct SendReport {
     pub sent: Vec<AcceptedCopy>,
     pub failed: Vec<RefusedCopy>,
+    /// The groups among the recipients.
+    pub groups: Vec<ResolvedGroup>,
+    /// Of a broadcast only.
+    pub broadcast: Option<BroadcastSummary>,
 }
 
 impl SendReport {
+    /// What to say if nobody got it although nothing failed.
+    pub fn nobody(&self) -> Option<String> {
+        if !self.sent.is_empty() || !self.failed.is_empty() {
+            return None;
+        }
+        Some(match self.broadcast {
+            Some(BroadcastSummary { scope, elsewhere }) if elsewhere > 0 => {
+                format!("nobody else is in this {scope}; {}", how_to_reach(elsewhere))
+            }
+            _ => "nobody else is here".to_string(),
+        })
+    }
+
     /// The error to report: that of the only recipient, or a summary with each error once.
     pub fn error(&self) -> Option<CommandError> {
         match (self.failed.as_slice(), self.sent.len()) {
