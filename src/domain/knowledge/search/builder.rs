@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use super::byte_reader::{put_number, put_text};
 use super::document::{SearchDocument, SearchField};
 use super::index::{HEADER, SearchIndex, WEIGHT_UNIT};
-use super::terms::{TermChoice, TermPart, each_term, each_token};
+use super::terms::{TermChoice, each_term};
 use crate::domain::knowledge::{Record, RecordId};
+use crate::domain::words::{TermPart, each_token};
 
 const FIELDS: usize = SearchField::COUNT;
 

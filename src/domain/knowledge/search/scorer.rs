@@ -4,16 +4,13 @@ use std::collections::HashMap;
 
 use super::index::{SearchIndex, TermEntry};
 use super::index_error::SearchIndexError;
-use super::terms::{TermChoice, TermPart, each_term, each_token, relatives, root};
+use super::terms::{TermChoice, each_term, relatives, root};
+use crate::domain::words::{TermPart, coverage, each_token, rarity, saturated};
 
-/// How soon more of the same word counts no more.
-const SATURATION: f32 = 1.2;
 /// What a word of the same root counts.
 const RELATIVE: f32 = 0.5;
 /// What two neighbouring words of the query count if a document has them as one.
 const JOINED: f32 = 0.6;
-/// How much of the score depends on how many of the words match.
-const COVERAGE: f32 = 0.3;
 /// The shortest root whose relatives are looked for.
 const LEAST_ROOT: usize = 4;
 /// The most terms of a query.
@@ -92,28 +89,17 @@ impl Scorer for Bm25 {
             let rarity = term.weight * rarity(index.len(), weights.len());
             rarities.push(rarity);
             for (document, weight) in weights {
-                let score = rarity * (SATURATION + 1.0) * weight / (SATURATION + weight);
+                let score = rarity * saturated(weight);
                 let entry = found.entry(document).or_insert(Match { document, score: 0.0, terms: 0 });
                 entry.score += score;
                 entry.terms |= 1 << number;
             }
         }
-        let all: f32 = rarities.iter().sum();
-        let coverage = |found: u64| {
-            let matched = rarities.iter().enumerate().filter(|(number, _)| found & 1 << number != 0);
-            1.0 - COVERAGE + COVERAGE * matched.map(|(_, rarity)| rarity).sum::<f32>() / all
-        };
         Ok(found
             .into_values()
-            .map(|found| Match { score: found.score * coverage(found.terms), ..found })
+            .map(|found| Match { score: found.score * coverage(&rarities, found.terms), ..found })
             .collect())
     }
-}
-
-/// How telling a term is that so many of all documents have.
-fn rarity(all: usize, having: usize) -> f32 {
-    let (all, having) = (all as f32, having as f32);
-    (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
 }
 
 /// The documents that have the term or a relative, and what it weighs in them.

@@ -1,32 +1,9 @@
 //! The terms of a text: words and parts of identifiers, each as its stem, and whole identifiers.
 
-use crate::domain::words::{each_pair, is_english_stop_word, is_without_spaces, stem};
+use crate::domain::words::{TermPart, each_form, each_token, is_english_stop_word, is_without_spaces, stem};
 
-/// The most of a text that is read, in bytes.
-const MAX_READ: usize = 64 * 1024;
 /// The longest term, in bytes. Longer words are keys and hashes.
 const MAX_TERM: usize = 64;
-
-/// How a term stands in its token.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum TermPart {
-    /// A word, or a part of an identifier.
-    Word,
-    /// An identifier with its parts put together: `parse_config` and `parseConfig` are both `parseconfig`.
-    Whole,
-}
-
-/// Calls `take` with each token: a run of letters, digits and what joins them in identifiers and numbers.
-pub(super) fn each_token<'a>(text: &'a str, take: &mut dyn FnMut(&'a str)) {
-    let is_joint = |char: char| matches!(char, '_' | '.' | '-' | '\'' | '’' | ',');
-    let runs = beginning(text).split(|char: char| !char.is_alphanumeric() && !is_joint(char));
-    for run in runs {
-        let token = run.trim_matches(is_joint);
-        if !token.is_empty() {
-            take(token);
-        }
-    }
-}
 
 /// Which words are terms.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -151,77 +128,6 @@ const ABBREVIATIONS: [(&str, &str); 38] = [
     ("tmp", "temporary"),
 ];
 
-fn beginning(text: &str) -> &str {
-    let mut end = text.len().min(MAX_READ);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
-/// Calls `take` with the words of a token in lower case, and with the whole of it if it has several.
-fn each_form(token: &str, take: &mut dyn FnMut(&str, TermPart)) {
-    let is_plain = token.bytes().all(|byte| byte.is_ascii_lowercase());
-    if is_plain {
-        return take(token, TermPart::Word);
-    }
-    if is_number(token) {
-        return take(&token.replace(',', ""), TermPart::Word);
-    }
-    let token = ["'s", "’s"].into_iter().find_map(|end| token.strip_suffix(end)).unwrap_or(token);
-    let mut whole = String::new();
-    let mut words = 0;
-    for part in token.split(['_', '.', '-', '\'', '’', ',']).filter(|part| !part.is_empty()) {
-        each_part(part, &mut |word| {
-            words += 1;
-            whole.push_str(word);
-            take(word, TermPart::Word);
-        });
-    }
-    let is_dense = token.chars().any(is_without_spaces);
-    if words > 1 && !is_dense && !token.contains([',', '\'', '’']) {
-        take(&whole, TermPart::Whole);
-    }
-}
-
-/// Calls `take` with the parts of `camelCase2` in lower case.
-fn each_part(part: &str, take: &mut dyn FnMut(&str)) {
-    let mut start = 0;
-    let mut chars = part.char_indices().peekable();
-    let mut before: Option<char> = None;
-    while let Some((at, char)) = chars.next() {
-        let next = chars.peek().map(|(_, next)| *next);
-        if before.is_some_and(|before| is_boundary(before, char, next)) {
-            word(&part[start..at], take);
-            start = at;
-        }
-        before = Some(char);
-    }
-    word(&part[start..], take);
-}
-
-fn word(text: &str, take: &mut dyn FnMut(&str)) {
-    if text.starts_with(is_without_spaces) {
-        return each_pair(text, take);
-    }
-    take(&text.to_lowercase());
-}
-
-fn is_boundary(before: char, char: char, next: Option<char>) -> bool {
-    let is_digit = char.is_numeric() != before.is_numeric();
-    let is_script = is_without_spaces(char) != is_without_spaces(before);
-    let is_after_lower = char.is_uppercase() && before.is_lowercase();
-    // The last letter of the acronym in `HTTPServer`.
-    let is_after_acronym =
-        char.is_uppercase() && before.is_uppercase() && next.is_some_and(char::is_lowercase);
-    is_digit || is_script || is_after_lower || is_after_acronym
-}
-
-/// `60`, `0.28`, `10,000`.
-fn is_number(token: &str) -> bool {
-    token.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','))
-}
-
 /// A letter says nothing; a digit does, and a single character of Han.
 fn is_single_letter(word: &str) -> bool {
     let mut chars = word.chars();
@@ -289,7 +195,7 @@ mod tests {
 
     #[test]
     fn only_the_beginning_of_a_huge_text_is_read() {
-        assert_eq!(terms(&format!("{} needle", "ü ".repeat(MAX_READ))), [] as [&str; 0]);
+        assert_eq!(terms(&format!("{} needle", "ü ".repeat(64 * 1024))), [] as [&str; 0]);
         assert_eq!(terms(&"x".repeat(5000)), [] as [&str; 0]);
     }
 }
