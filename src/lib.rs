@@ -15,6 +15,7 @@
 //! | `seen/<Name>/.owner` | `store::messages::orphans` |
 //! | `registry/.<Name>.taken` | `store::agents::burial` |
 //! | `seen/<Name>/`, `sent/<Name>/` | `store::messages::archive`; file names: `store::messages::message_files` |
+//! | `search/sent-<Name>`, `search/seen-<Name>` | `store::messages::mail_texts`; format: `store::messages::mail_pack` |
 //! | `awareness/<repository>`, `.track`, `.predictions` and `.lock` | `store::awareness`; format of a line: `domain::awareness::track` |
 //! | `awareness/<repository>.conflicts`, `.conflicts.lock` | `store::awareness::conflict_file`; format of a line: `domain::awareness::worktree_conflict` |
 //! | `feed/<number>.jsonl`, `feed/.lock` | `store::feed`; format of a line: `store::wire::event` |

@@ -30,6 +30,7 @@ mod crowds;
 mod expressions;
 mod feed;
 mod figure;
+mod finding;
 mod growth;
 mod guard;
 mod hooks;
@@ -64,7 +65,7 @@ use report::Weather;
 
 type Measurement = fn() -> Vec<Figure>;
 
-const MEASUREMENTS: [(&str, Measurement); 25] = [
+const MEASUREMENTS: [(&str, Measurement); 26] = [
     ("start", start::measure),
     ("statusline", statusline::measure),
     ("feed", feed::measure),
@@ -89,6 +90,7 @@ const MEASUREMENTS: [(&str, Measurement); 25] = [
     ("readers", readers::measure),
     ("runs", runs::measure),
     ("look", screens::measure),
+    ("finding", finding::measure),
     // Last: after many removals, some file systems create files slowly for a while.
     ("read", messages::drain),
 ];

@@ -43,6 +43,7 @@ mod suggest;
 mod task_evidence;
 pub mod text_edit;
 mod text_position;
+pub mod text_search;
 mod unasked;
 pub mod words;
 pub mod workers;

@@ -12,6 +12,7 @@ mod duration;
 mod effects;
 mod error;
 pub mod feed;
+pub mod find;
 mod health_check;
 pub mod hook;
 pub mod knowledge;
@@ -51,6 +52,7 @@ pub use error::{CommandError, CommandErrorKind, ErrorDetail};
 pub use live_values::{LiveCandidate, LiveQuestion, LiveValue, MOST_VALUES, live_values};
 pub use messages::ack::ack;
 pub use messages::answers::{AnswerState, latest_question};
+pub use messages::history::{HistoryEntry, HistoryFilter, ThreadSummary, history, threads};
 pub use messages::receipt::{Receipt, receipt};
 pub use messages::receive::{HandoverFn, HandoverOutcome, ReadOptions, read};
 pub use messages::recipients::{BroadcastSummary, ResolvedGroup};
@@ -58,7 +60,7 @@ pub use messages::rendered_message::{ReaderKind, RenderedMessage, format_age, qu
 pub use messages::send::{
     AcceptedCopy, MessageDraft, RefusedCopy, SendReport, broadcast, parse_importance, parse_kind, reply, send,
 };
-pub use messages::stored_messages::{HistoryEntry, InboxReport, history, inbox, owed_acks, show};
+pub use messages::stored_messages::{InboxReport, inbox, owed_acks, show};
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};
 pub use mode::{CurrentMode, mode, set_mode};
 pub use moment::parse_moment;

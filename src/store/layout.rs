@@ -21,7 +21,7 @@ pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "gra
 pub(super) const OF_MACHINE: [&str; 6] = ["git", "worktrees", "panes", "tmux", "slots", "limits"];
 
 /// Files and directories that may be added later.
-pub(super) const LATER: [&str; 18] = [
+pub(super) const LATER: [&str; 19] = [
     "awareness",
     "runs",
     "modes",
@@ -40,6 +40,7 @@ pub(super) const LATER: [&str; 18] = [
     "sent",
     "quarantine",
     "repositories",
+    "search",
 ];
 
 impl Layout {
@@ -75,6 +76,11 @@ impl Layout {
 
     pub(super) fn seen(&self, name: &AgentName) -> PathBuf {
         self.root.join(format!("seen/{name}"))
+    }
+
+    /// What is derived from the files in a directory of messages, for the search.
+    pub(super) fn mail_texts(&self, of: &str, name: &AgentName) -> PathBuf {
+        self.directory("search").join(format!("{of}-{name}"))
     }
 
     pub(super) fn contacts(&self, name: &AgentName) -> PathBuf {

@@ -71,6 +71,7 @@ pub use messages::archive::{MessageLocation, SentMessageLocation, StoredMessage}
 pub use messages::inbox::{
     Acknowledge, InboxScan, KnownSenders, TakenMessages, UnparsableFile, UnreadMessage,
 };
+pub use messages::mail_texts::{MailRecord, MailTexts, SearchedMail};
 pub use messages::message_files::{
     AnswerMark, MessageStem, Offer, OfferRetention, SeenRecord, SentRecord, Via,
 };

@@ -22,7 +22,7 @@ use std::process::{Command, Stdio};
 
 use super::files;
 
-pub use file_history::{FileChanges, SearchText};
+pub use file_history::{FileChanges, PathCommit, SearchText};
 pub use history::{PastCommit, past_commits};
 pub use last_commit::LastCommit;
 pub use named_commits::{CommitNaming, CommitRange, NamedCommits, RangeDiff};

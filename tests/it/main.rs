@@ -19,6 +19,7 @@ mod crews;
 mod doctor;
 mod effects;
 mod feed;
+mod finding;
 mod formats;
 mod full_disk;
 mod full_size;

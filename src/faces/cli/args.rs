@@ -31,6 +31,7 @@ Talk:
   ack          Acknowledge messages, or list those that need it
   receipt      Show what became of a message you sent
   history      Show a conversation, oldest first
+  search       Find messages, events, tasks and completions by their words
 
 Keep out of each other's files:
   reserve      Reserve paths so that other agents can't edit them
@@ -76,6 +77,7 @@ Look around:
   topics       Show what agents are working on: topics of their prompts, and files
   overlaps     Show who may collide with whom in this repository
   feed         Show what happened, oldest first
+  log          Show who changed, reserved or committed a file, or what an agent did
   statusline   Print one short line for a status bar
   whois        Show one agent in full
   whoami       Show yourself

@@ -88,9 +88,14 @@ pub fn must_be_known(ctx: &Context, agent: &str) -> Result<(), CommandError> {
     let name = AgentName::new(agent)?;
     match ctx.mesh()? {
         Some(mesh) => names::must_be_known(&mesh, &name),
-        None => Err(CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"))
-            .hint("nobody has joined this mesh yet")),
+        None => Err(no_mesh(&name)),
     }
+}
+
+/// The error for an agent of a mesh that does not exist yet.
+pub(in crate::ops) fn no_mesh(name: &AgentName) -> CommandError {
+    CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"))
+        .hint("nobody has joined this mesh yet")
 }
 
 /// The events after `cursor`. If there are none, this costs a look at the directory and at the end of a file.

@@ -3,6 +3,7 @@
 pub(super) mod ack;
 pub(super) mod answers;
 mod broadcast_reach;
+pub(super) mod history;
 pub mod mail_tracker;
 pub(super) mod post_to_agent;
 pub(super) mod receipt;

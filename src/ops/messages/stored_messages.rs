@@ -1,12 +1,12 @@
-//! `msg inbox`, `show` and `history`: an agent's messages, and which of them an id refers to.
+//! `msg inbox` and `show`: an agent's messages, and which of them an id refers to.
 
-use crate::domain::{Agent, AgentName, suggestions};
-use crate::ops::agents::{identity, names};
+use crate::domain::{Agent, suggestions};
+use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::store::{InboxScan, Mesh, StoredMessage};
 
-use super::answers::{self, AnswerState};
+use super::answers;
 
 /// The unread messages, and the acks and answers that are owed.
 #[derive(Clone, Debug)]
@@ -33,24 +33,6 @@ pub fn inbox(op: &Op) -> Result<InboxReport, CommandError> {
 pub fn show(op: &Op, id: &str) -> Result<StoredMessage, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
     find(&mesh, &caller.agent, id)
-}
-
-/// A message of a conversation.
-#[derive(Clone, Debug)]
-pub struct HistoryEntry {
-    pub filed: StoredMessage,
-    /// What became of the answer that it wants.
-    pub answer: Option<AnswerState>,
-}
-
-pub fn history(op: &Op, peer: Option<&AgentName>, limit: usize) -> Result<Vec<HistoryEntry>, CommandError> {
-    let (mesh, caller) = identity::caller(op)?;
-    let history = mesh.archive().history(&caller.agent, peer, limit)?;
-    if let Some(peer) = peer.filter(|_| history.is_empty()) {
-        names::must_be_known(&mesh, peer)?;
-    }
-    let states = answers::states(&mesh, &caller.agent, &history)?;
-    Ok(history.into_iter().zip(states).map(|(filed, answer)| HistoryEntry { filed, answer }).collect())
 }
 
 /// Messages that the caller was asked to ack and has not.

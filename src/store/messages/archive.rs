@@ -22,6 +22,13 @@ pub struct StoredMessage {
     pub place: MessageLocation,
 }
 
+impl StoredMessage {
+    /// Whether `text` refers to it: its six letters, its id, or a prefix of either.
+    pub fn is_meant_by(&self, text: &str) -> bool {
+        self.stem.is_meant_by(text) || is_prefix(text, self.message.id.as_str())
+    }
+}
+
 /// Where the message was found.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum MessageLocation {
@@ -75,11 +82,9 @@ impl Archive<'_> {
                 continue;
             }
             // A foreign message has its id only in its content.
-            let by_name = stem.is_meant_by(text);
             let Some(message) = read(&path)? else { continue };
-            if by_name || is_prefix(text, message.id.as_str()) {
-                found.push(StoredMessage { stem, message, place });
-            }
+            let filed = StoredMessage { stem, message, place };
+            found.extend(filed.is_meant_by(text).then_some(filed));
         }
         let is_whole = |filed: &StoredMessage| {
             filed.stem.short_id().eq_ignore_ascii_case(text)
@@ -94,12 +99,13 @@ impl Archive<'_> {
     }
 
     /// The agent's conversation, oldest first, with everyone or with one peer. At most `limit` messages, the latest
-    /// ones.
+    /// ones of those that are wanted.
     pub fn history(
         self,
         agent: &Agent,
         peer: Option<&AgentName>,
         limit: usize,
+        is_wanted: impl Fn(&StoredMessage) -> bool,
     ) -> Result<Vec<StoredMessage>, StoreError> {
         let mut files = self.files_of(agent, None)?;
         files.retain(|(_, _, place)| matches!(place, MessageLocation::Seen(_) | MessageLocation::Sent(_)));
@@ -123,6 +129,9 @@ impl Archive<'_> {
             };
             if peer.is_none_or(with) {
                 history.push(StoredMessage { stem, message, place });
+                if history.last().is_some_and(|last| !is_wanted(last)) {
+                    history.pop();
+                }
             }
         }
         history.reverse();

@@ -5,6 +5,8 @@ pub(super) mod archive;
 pub(super) mod dropped;
 pub(super) mod expiry;
 pub(super) mod inbox;
+pub(super) mod mail_pack;
+pub(super) mod mail_texts;
 pub(super) mod message_files;
 pub(super) mod message_list;
 pub(super) mod offers;

@@ -1,5 +1,7 @@
 //! What became of one file since a commit: where it was renamed to, and how much of it was changed by whom.
 
+use jiff::Timestamp;
+
 use super::read_only::ReadOnlyGit;
 use super::repository::GitError;
 
@@ -36,7 +38,34 @@ pub struct FileChanges {
     pub last: Option<(String, String)>,
 }
 
+/// A commit that changed a path.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PathCommit {
+    pub at: Timestamp,
+    pub authored_at: Timestamp,
+    pub subject: String,
+}
+
 impl ReadOnlyGit {
+    /// The latest commits of `HEAD` that changed a file, or something in a directory; none if there are no commits.
+    pub fn commits_of(&self, path: &str, most: usize) -> Result<Vec<PathCommit>, GitError> {
+        if !self.has_commits()? {
+            return Ok(Vec::new());
+        }
+        let options = ["log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8"];
+        let most = format!("--max-count={most}");
+        let output =
+            self.ask(&[&options[..], &["--format=%ct%x01%at%x01%s", &most, "HEAD", "--", path]].concat())?;
+        let text = String::from_utf8_lossy(&output.bytes).into_owned();
+        let time = |text: &str| Timestamp::from_second(text.parse().ok()?).ok();
+        let commit = |row: &str| {
+            let mut parts = row.splitn(3, '\x01');
+            let (at, authored_at) = (time(parts.next()?)?, time(parts.next()?)?);
+            Some(PathCommit { at, authored_at, subject: parts.next()?.to_string() })
+        };
+        Ok(text.split('\0').filter_map(commit).collect())
+    }
+
     /// The files that were renamed since a commit, from and to, with what is not committed. Only those that are UTF-8.
     pub fn renames_since(&self, commit: &str) -> Result<Vec<(String, String)>, GitError> {
         let options = ["diff", "-z", "-M", RENAME_LIMIT, "--diff-filter=R", "--name-status", "--no-ext-diff"];

@@ -3,7 +3,7 @@
 use crate::support::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 47] = [
+const COMMANDS: [&str; 49] = [
     "join",
     "leave",
     "send",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 47] = [
     "ack",
     "receipt",
     "history",
+    "search",
     "watch",
     "wait",
     "reserve",
@@ -36,6 +37,7 @@ const COMMANDS: [&str; 47] = [
     "guard",
     "agents",
     "feed",
+    "log",
     "statusline",
     "whoami",
     "whois",
@@ -84,7 +86,7 @@ fn of_coming_and_going() {
 
 #[test]
 fn of_talking() {
-    let pages: [&[&str]; 11] = [
+    let pages: [&[&str]; 12] = [
         &["send", "--help"],
         &["broadcast", "--help"],
         &["reply", "--help"],
@@ -96,6 +98,7 @@ fn of_talking() {
         &["ack", "--help"],
         &["receipt", "--help"],
         &["history", "--help"],
+        &["search", "--help"],
     ];
     check("help-talk", &pages);
 }
@@ -140,9 +143,10 @@ fn of_sharing_out_work() {
 
 #[test]
 fn of_looking_around() {
-    let pages: [&[&str]; 6] = [
+    let pages: [&[&str]; 7] = [
         &["agents", "--help"],
         &["feed", "--help"],
+        &["log", "--help"],
         &["statusline", "--help"],
         &["whois", "--help"],
         &["brief", "--help"],

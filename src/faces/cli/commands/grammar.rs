@@ -75,6 +75,8 @@ commands! {
     Ack(ack::AckArgs) = "ack";
     Receipt(receipt::ReceiptArgs) = "receipt";
     History(history::HistoryArgs) = "history";
+    Search(search::SearchArgs) = "search";
+    Log(log::WorkLogArgs) = "log";
     Reserve(reserve::ReserveArgs) = "reserve";
     Release(release::ReleaseArgs) = "release";
     Contest(contest::ContestArgs) = "contest";

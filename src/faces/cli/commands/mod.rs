@@ -32,6 +32,7 @@ pub(super) mod know;
 pub(super) mod knowledge;
 pub(super) mod learn;
 pub(super) mod leave;
+pub(super) mod log;
 pub(super) mod look;
 pub(super) mod man;
 pub(super) mod mcp;
@@ -52,6 +53,7 @@ mod run_page;
 pub(super) mod runs;
 mod runs_follow;
 mod runs_work;
+pub(super) mod search;
 pub(super) mod selftest;
 pub(super) mod send;
 pub(super) mod set_status;
@@ -179,6 +181,8 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Ack(args) => call.in_context(|op| ack::run(op, args)),
         Command::Receipt(args) => call.in_context(|op| receipt::run(op, args)),
         Command::History(args) => call.in_context(|op| history::run(op, args)),
+        Command::Search(args) => call.in_context(|op| search::run(op, args)),
+        Command::Log(args) => call.in_context(|op| log::run(op, args)),
         Command::Watch(args) => call.in_context(|op| watch::run(op, args, call.ui)),
         Command::Wait(args) => call.in_context(|op| wait::run(op, args, call.ui)),
         Command::Config(args) => call.in_spite_of_errors(|op, errors| config::run(op, args, errors)),
