@@ -7,6 +7,7 @@ pub(super) mod batch;
 mod batch_fields;
 pub(super) mod bill;
 pub(super) mod crew;
+pub(super) mod export;
 pub(super) mod overlap;
 pub(super) mod query;
 pub(super) mod record;

@@ -50,6 +50,7 @@ kinds! {
     Empty = "empty",
     EmptyGroup = "empty_group",
     Evicted = "evicted",
+    FileExists = "file_exists",
     ForeignAgent = "foreign_agent",
     Gate = "gate",
     HeldByPerson = "held_by_person",

@@ -11,6 +11,7 @@ pub mod doctor;
 mod duration;
 mod effects;
 mod error;
+pub mod export;
 pub mod feed;
 pub mod find;
 mod health_check;

@@ -68,6 +68,7 @@ pub use lock_order::holds_a_lock;
 pub use locked_mesh::LockedMesh;
 pub use mesh::{Mesh, MeshOptions, PermissionChange};
 pub use messages::archive::{MessageLocation, SentMessageLocation, StoredMessage};
+pub use messages::every_message::{AnyMessage, MessageProgress};
 pub use messages::inbox::{
     Acknowledge, InboxScan, KnownSenders, TakenMessages, UnparsableFile, UnreadMessage,
 };

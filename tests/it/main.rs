@@ -18,6 +18,7 @@ mod crashes;
 mod crews;
 mod doctor;
 mod effects;
+mod export;
 mod feed;
 mod finding;
 mod formats;

@@ -78,6 +78,7 @@ Look around:
   overlaps     Show who may collide with whom in this repository
   feed         Show what happened, oldest first
   log          Show who changed, reserved or committed a file, or what an agent did
+  export       Write a page of what happened, to look at or to share
   statusline   Print one short line for a status bar
   whois        Show one agent in full
   whoami       Show yourself

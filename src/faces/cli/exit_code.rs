@@ -33,6 +33,7 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::NotFirst
         | CommandErrorKind::Duplicate
         | CommandErrorKind::UnknownLiveness
+        | CommandErrorKind::FileExists
         | CommandErrorKind::ForeignAgent
         | CommandErrorKind::HeldByPerson
         | CommandErrorKind::HookInTheWay

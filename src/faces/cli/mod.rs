@@ -11,6 +11,7 @@ mod diff;
 #[cfg(test)]
 mod docs_test;
 mod exit_code;
+mod export_page;
 mod global_args;
 mod hyphens;
 mod man_pages;

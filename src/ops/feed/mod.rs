@@ -7,6 +7,10 @@
 pub(super) mod event;
 mod follow;
 
+use std::cell::Cell;
+
+use jiff::Timestamp;
+
 use crate::domain::settings::FeedPrivacy;
 use crate::domain::{AgentName, AnyEventKind, Event, EventKind};
 use crate::store::{EventBatch, FeedPosition, ProjectFeedPosition, ProjectFeeds};
@@ -81,6 +85,35 @@ pub fn recent(ctx: &Context, limit: usize, wanted: &FeedFilter) -> Result<Recent
     given.merge(others);
     given.keep_last(limit);
     Ok(RecentEvents { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
+}
+
+/// The latest events since `since`, and how many there are in all.
+pub(in crate::ops) fn latest(
+    ctx: &Context,
+    limit: usize,
+    since: Option<Timestamp>,
+) -> Result<(RecentEvents, usize), CommandError> {
+    // Every event is counted, and no more than `limit` of each feed are kept.
+    let (total, kept) = (Cell::new(0), Cell::new(0));
+    let wanted = |event: &Event| {
+        let is_in_time = since.is_none_or(|since| event.at >= since);
+        total.set(total.get() + usize::from(is_in_time));
+        let is_kept = is_in_time && kept.get() < limit;
+        kept.set(kept.get() + usize::from(is_kept));
+        is_kept
+    };
+    let mut given = EventBatch::default();
+    if let Some(mesh) = ctx.mesh()? {
+        given = mesh.feed().last(usize::MAX, wanted)?.0;
+    }
+    kept.set(0);
+    let others = ProjectFeeds::of(&ctx.cwd).last_events(usize::MAX, wanted)?.0;
+    let apart = given.events.len() + others.events.len();
+    given.merge(others);
+    let total = total.get() - (apart - given.events.len());
+    given.keep_last(limit);
+    let events = discreet(ctx, given.events);
+    Ok((RecentEvents { events, unreadable: given.unreadable, cursor: FeedCursor::default() }, total))
 }
 
 /// Fails for an unknown agent: a question about it has no answer.

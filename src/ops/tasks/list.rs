@@ -83,11 +83,21 @@ pub(in crate::ops) fn boards(
     census: &Census,
     most: usize,
 ) -> Result<Vec<ActiveSpec>, CommandError> {
+    boards_and(mesh, census, Vec::new(), most)
+}
+
+/// The same, and those of the specs with these keys.
+pub(in crate::ops) fn boards_and(
+    mesh: &Mesh,
+    census: &Census,
+    also: Vec<String>,
+    most: usize,
+) -> Result<Vec<ActiveSpec>, CommandError> {
     let (claims, completions, numbers) = read_records(Some(mesh))?;
     let (claims, completions, numbers) = (&claims, &completions, &numbers);
     let records = TaskRecordsRead { mesh: Some(mesh), claims, completions, numbers, census };
-    let mut specs: Vec<String> =
-        census.records.iter().filter_map(|record| record.agent.spec.clone()).collect();
+    let mut specs = also;
+    specs.extend(census.records.iter().filter_map(|record| record.agent.spec.clone()));
     specs.extend(claims.iter().filter(|claim| !is_stale(claim, census)).map(|claim| claim.spec));
     specs.sort();
     specs.dedup();

@@ -3,6 +3,7 @@
 pub(super) mod answers;
 pub(super) mod archive;
 pub(super) mod dropped;
+pub(super) mod every_message;
 pub(super) mod expiry;
 pub(super) mod inbox;
 pub(super) mod mail_pack;

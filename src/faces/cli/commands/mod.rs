@@ -19,6 +19,7 @@ pub(super) mod demo;
 pub(super) mod doctor;
 pub(super) mod down;
 pub(super) mod evict;
+pub(super) mod export;
 pub(super) mod feed;
 mod grammar;
 pub(super) mod guard;
@@ -135,6 +136,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Topics(args) => call.in_context(|op| topics::run(op, args)),
         Command::Overlaps(args) => call.in_context(|op| overlaps::run(op, args)),
         Command::Feed(args) => call.in_context(|op| feed::run(op, args, call.ui)),
+        Command::Export(args) => call.in_context(|op| export::run(op, args, call.ui)),
         Command::Statusline(args) => statusline::run(call, args),
         Command::Whoami(args) => call.in_context(|op| whoami::run(op, args, call.verbosity)),
         Command::Whois(args) => call.in_context(|op| whois::run(op, args)),
