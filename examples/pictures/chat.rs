@@ -28,10 +28,11 @@ pub fn draw_all(docs: &Path) {
     screen.wait_for("CalmOwl");
     screen.wait_for("unread");
     save(&docs.join("agents.svg"), &screen);
-    // Skip All, Tasks, Reservations, Feed and Overlaps, and go to the first conversation.
-    screen.write(&"\t".repeat(6));
+    // The list of conversations, and the one with the latest unread message.
+    screen.write("2");
     screen.wait_for("Shall I?");
-    screen.wait_for("› ");
+    screen.write("\r");
+    screen.wait_for("─ to ");
     screen.write("Yes. Take src/session/ with it");
     screen.wait_for("with it");
     save(&docs.join("chat.svg"), &screen);

@@ -22,8 +22,8 @@ use group_map::GroupMap;
 pub use model_price::ModelPrice;
 use prices::PriceMap;
 pub use value_types::{
-    AwarenessMode, BroadcastScope, DependencyPolicy, Durability, FeedPrivacy, KnowledgeMode, PromptSharing,
-    RawValue, SettingSource, SettingValue, WakePolicy,
+    AwarenessMode, BroadcastScope, ColourTheme, DependencyPolicy, Durability, FeedPrivacy, KnowledgeMode,
+    PromptSharing, RawValue, SettingSource, SettingValue, WakePolicy,
 };
 use value_types::{
     BoundedNumber, CommandWords, ContextMode, DirectoryPath, Globs, Probability, SettingType, SocketName,
@@ -176,6 +176,8 @@ settings! {
         "what multiplies the times between looks at what an agent does (`wait --for`, stalls): 0.5 looks twice as often"
     "notify", User => notify: CommandWords = CommandWords(Vec::new());
         "a command that is run for each change of a run, with the run's id and state as its last arguments"
+    "theme", User => pub theme: ColourTheme = ColourTheme::Auto;
+        "colours of `msg tui` for a `dark` or a `light` background; `auto` asks the terminal"
     "lockTimeout", User => lock_timeout: BoundedNumber<0, 3600> = BoundedNumber(10.0);
         "seconds to wait for a lock of the mesh"
     // The user's only: it is about the user's machine, whatever the project.

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod desktop;
 pub mod detached;
 pub mod directory_trust;
+pub mod editor;
 pub mod environment;
 pub mod files;
 pub mod filesystem;

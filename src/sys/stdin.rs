@@ -63,6 +63,29 @@ pub fn read_until(
     }
 }
 
+/// Reads from a terminal until `is_enough`, but not longer than `limit`. Returns what came until then.
+pub fn read_for(limit: Duration, is_enough: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
+    let stdin = io::stdin().lock();
+    let end = Instant::now() + limit;
+    let mut input = Vec::new();
+    let mut buffer = [0; 256];
+    while !is_enough(&input) {
+        match wait_until(&stdin, end) {
+            Ok(()) => {}
+            Err(StdinError::Stalled) => break,
+            Err(error) => return Err(io::Error::other(error)),
+        }
+        // Not through the standard library's buffer, in which input would wait unseen.
+        match nix::unistd::read(&stdin, &mut buffer) {
+            Ok(0) => break,
+            Ok(length) => input.extend_from_slice(&buffer[..length]),
+            Err(Errno::EINTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(input)
+}
+
 /// What was typed at the terminal and not read yet, without waiting: whole lines, unless the terminal is in another mode.
 pub fn typed() -> io::Result<Vec<u8>> {
     let stdin = io::stdin();

@@ -1,5 +1,6 @@
 //! Tests of the terminal chat: the real program on a pseudoterminal, read through a terminal emulator.
 
+mod acting;
 mod chatting;
 mod jumping;
 mod knowledge;

@@ -347,6 +347,16 @@ macro_rules! word_choice {
 }
 
 word_choice! {
+    /// The colours of the terminal chat.
+    ColourTheme {
+        /// The terminal is asked for its background.
+        Auto = "auto",
+        Dark = "dark",
+        Light = "light",
+    }
+}
+
+word_choice! {
     /// The words of generated names.
     ThemeChoice {
         Default = "default",

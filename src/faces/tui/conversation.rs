@@ -199,6 +199,28 @@ impl Conversation {
         self.scroll(0, window);
     }
 
+    /// Shows the first unread message at the top, if what follows does not fit.
+    pub(super) fn go_to_first_unread(&mut self, window: Window<'_>) {
+        let Some(first) = self.messages.iter().find(|message| message.is_unread()) else { return };
+        self.anchor = Some(Anchor { key: first.key.clone(), row: 0 });
+        self.scroll(0, window);
+    }
+
+    /// Where the visible part begins, how long it is, and how long all is: in thousandths of messages, because counting the
+    /// rows of all messages would cost too much.
+    pub(super) fn position(&self, window: Window<'_>) -> (usize, usize, usize) {
+        const WHOLE: usize = 1000;
+        let messages = self.matching(window.filter);
+        let pieces = self.pieces(window);
+        let (Some(top), Some(bottom)) = (pieces.first(), pieces.last()) else { return (0, 0, 0) };
+        let place = |piece: &VisibleMessage<'_>, row: usize| {
+            let number = messages.partition_point(|message| message.key < piece.message.key);
+            number * WHOLE + row * WHOLE / piece.rows.len().max(1)
+        };
+        let (first, end) = (place(top, top.range.start), place(bottom, bottom.range.end));
+        (first, end.saturating_sub(first), messages.len() * WHOLE)
+    }
+
     pub(super) fn go_to_end(&mut self) {
         self.anchor = None;
     }

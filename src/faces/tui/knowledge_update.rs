@@ -90,7 +90,11 @@ impl ChatState {
                 return Some(vec![ChatEffect::Knowledge(KnowledgeCall::Confirm(open.id.clone()))]);
             }
             KeyCode::Char('r') if open.page.is_some() && !is_held(key) => open.is_retiring = true,
-            KeyCode::Char('@' | '?') | KeyCode::Tab | KeyCode::BackTab | KeyCode::Left | KeyCode::Right => {
+            KeyCode::Char('@' | '?' | '1'..='9')
+            | KeyCode::Tab
+            | KeyCode::BackTab
+            | KeyCode::Left
+            | KeyCode::Right => {
                 return None;
             }
             KeyCode::Up

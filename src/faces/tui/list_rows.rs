@@ -1,10 +1,13 @@
 //! The rows of the lists. Filters match the text that is shown.
 
+use std::cmp::Reverse;
+
 use jiff::Timestamp;
 
 use crate::domain::awareness::PredictionEnd;
-use crate::domain::escape_invisible;
+use crate::domain::{Presence, escape_invisible};
 
+use super::conversation::Conversation;
 use super::message_view::ago;
 use super::model::{
     ConflictItem, FeedLine, HeadsUpItem, OverlapItem, PeerItem, ReservationItem, RunItem, SpecView, TaskItem,
@@ -62,24 +65,45 @@ pub(super) fn agents(state: &ChatState) -> Vec<AgentRow<'_>> {
         fits(filter, &words.map(|word| word as &str))
     };
     let mut peers: Vec<&PeerItem> = state.world.peers.iter().filter(matches).collect();
-    peers.sort_by(|a, b| {
-        let key = |peer: &PeerItem| (peer.spec.is_none(), peer.spec.clone());
-        key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
-    });
+    let group = |peer: &PeerItem| match (state.world.is_in_trouble(peer), peer.presence, &peer.spec) {
+        (true, Presence::Stuck, _) => (0, None),
+        (true, ..) => (1, None),
+        (false, _, Some(spec)) => (2, Some(spec.clone())),
+        (false, _, None) => (3, None),
+    };
+    peers.sort_by_cached_key(|peer| (group(peer), peer.name.clone()));
     let mut rows = Vec::new();
-    let mut group: Option<&Option<String>> = None;
+    let mut last = None;
     for peer in peers {
-        if group != Some(&peer.spec) {
-            group = Some(&peer.spec);
-            let title = peer
-                .spec
-                .as_deref()
-                .map_or("No spec".to_string(), |spec| escape_invisible(spec).into_owned());
-            rows.push(AgentRow::Group(format!("{title}:")));
+        let title = match group(peer) {
+            (0 | 1, _) => "Stuck or waiting:".to_string(),
+            (_, Some(spec)) => format!("{}:", escape_invisible(&spec)),
+            (_, None) => "No spec:".to_string(),
+        };
+        if last.as_ref() != Some(&title) {
+            rows.push(AgentRow::Group(title.clone()));
+            last = Some(title);
         }
         rows.push(AgentRow::Agent(peer));
     }
     rows
+}
+
+/// The conversations with agents: those with unread messages first, then by their last message.
+pub(super) fn all_chats(state: &ChatState) -> Vec<&Conversation> {
+    let mut chats: Vec<&Conversation> = state.conversations.iter().collect();
+    let last = |chat: &Conversation| chat.messages.last().map(|message| message.key.clone());
+    chats.sort_by_cached_key(|chat| Reverse((chat.unread() > 0, last(chat))));
+    chats
+}
+
+pub(super) fn chats(state: &ChatState) -> Vec<&Conversation> {
+    let filter = &state.filter.text;
+    let matches = |chat: &&Conversation| {
+        let last = chat.messages.last().map_or("", |message| &message.text);
+        fits(filter, &[&chat.with, last])
+    };
+    all_chats(state).into_iter().filter(matches).collect()
 }
 
 pub(super) fn tasks(state: &ChatState) -> Vec<TaskRow<'_>> {
@@ -179,6 +203,7 @@ pub(super) fn overlaps(state: &ChatState) -> Vec<OverlapRow<'_>> {
 pub(super) fn count(state: &ChatState) -> usize {
     match state.tab {
         Tab::Agents => agents(state).len(),
+        Tab::Chats => chats(state).len(),
         Tab::Tasks => tasks(state).len(),
         // One more for the heading.
         Tab::Reservations => holds(state).len() + 1,
@@ -188,6 +213,57 @@ pub(super) fn count(state: &ChatState) -> usize {
         Tab::Runs => runs(state).len(),
         Tab::Conversation(_) | Tab::All => 0,
     }
+}
+
+/// The tasks that can be selected, with their specs, in the order of their rows.
+pub(super) fn task_items(state: &ChatState) -> Vec<(&SpecView, &TaskItem)> {
+    let mut board = None;
+    let mut items = Vec::new();
+    for row in tasks(state) {
+        match (row, board) {
+            (TaskRow::Board(next), _) => board = Some(next),
+            (TaskRow::Task(task), Some(board)) => items.push((board, task)),
+            (TaskRow::Task(_) | TaskRow::Empty, _) => {}
+        }
+    }
+    items
+}
+
+/// The number of items that can be selected in the open tab; where none can be, the number of rows.
+pub(super) fn item_count(state: &ChatState) -> usize {
+    match state.tab {
+        Tab::Agents => choosable(state).len(),
+        Tab::Tasks => task_items(state).len(),
+        Tab::Reservations => holds(state).len(),
+        _ => count(state),
+    }
+}
+
+/// What identifies each item that can be selected, in tabs whose order changes by itself.
+pub(super) fn item_keys(state: &ChatState) -> Vec<String> {
+    match state.tab {
+        Tab::Agents => choosable(state).into_iter().map(|peer| peer.name.clone()).collect(),
+        Tab::Chats => chats(state).into_iter().map(|chat| chat.with.clone()).collect(),
+        Tab::Tasks => {
+            let key = |(board, task): (&SpecView, &TaskItem)| format!("{}\n{}", board.path, task.id);
+            task_items(state).into_iter().map(key).collect()
+        }
+        Tab::Reservations => {
+            holds(state).into_iter().map(|hold| format!("{}\n{}", hold.holder, hold.target)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The row of the selected item in a list with rows that can't be selected.
+pub(super) fn chosen_row(is_item: impl IntoIterator<Item = bool>, at: usize) -> Option<usize> {
+    is_item.into_iter().enumerate().filter(|(_, is_item)| *is_item).nth(at).map(|(number, _)| number)
+}
+
+/// The first visible row, chosen so that the selected one and the row after it are visible.
+pub(super) fn first_row(rows: usize, chosen: Option<usize>, height: usize) -> usize {
+    let last = rows.saturating_sub(height);
+    (chosen.unwrap_or(0) + 2).saturating_sub(height).min(last)
 }
 
 /// The agents that can be selected, in the order of their rows.
@@ -205,6 +281,14 @@ pub(super) fn chosen_agent(state: &ChatState) -> Option<&str> {
         return None;
     }
     choosable(state).get(state.list().at).map(|peer| peer.name.as_str())
+}
+
+/// The agent that is shown in full: the one that is selected or, beside a conversation, the one it is with.
+pub(super) fn shown_agent(state: &ChatState) -> Option<&str> {
+    match &state.tab {
+        Tab::Conversation(name) => state.world.peer(name).map(|peer| peer.name.as_str()),
+        _ => chosen_agent(state),
+    }
 }
 
 pub(super) fn progress_name(state: &TaskStateView) -> &'static str {

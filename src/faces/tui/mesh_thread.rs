@@ -17,11 +17,12 @@ use crate::ops::watcher::screen_watcher::{MeshPart, ScreenSignal, ScreenWatcher}
 use crate::ops::{CommandError, CommandErrorKind, Op, carry_out};
 use crate::sys::tmux;
 
+use super::action_menu::ActionCall;
 use super::knowledge_state::KnowledgeCall;
 use super::places_state::TimedPlacesCall;
 use super::recipients::Recipients;
 use super::runs_state::RunsCall;
-use super::send_thread::OutgoingMessage;
+use super::send_thread::{OutgoingMessage, PostWork};
 use super::state::{AwarenessFocus, ChatUpdate, TypedMessage};
 use super::to_model;
 
@@ -39,6 +40,9 @@ const PRESENCE_REFRESH: Duration = Duration::from_secs(30);
 /// Number of feed events that are loaded at first.
 const EVENTS: usize = 500;
 
+/// Shown if a message or an action can't be passed on.
+const POST_ENDED: &str = "this is a bug in msg: the thread that sends messages has ended";
+
 /// A request to the mesh thread.
 #[derive(Clone, Debug)]
 pub(super) enum MeshRequest {
@@ -50,6 +54,8 @@ pub(super) enum MeshRequest {
     Surface(Vec<String>),
     /// Acknowledges the messages with these ids.
     Ack(Vec<String>),
+    /// What was chosen in a menu.
+    Act(ActionCall),
     Older,
     /// Somebody typed, or the terminal got the focus back.
     SignOfLife,
@@ -73,7 +79,7 @@ pub(super) enum MeshThreadEnd {
 
 /// The threads that it passes requests on to.
 pub(super) type OtherThreads<'a> = (
-    &'a Sender<OutgoingMessage>,
+    &'a Sender<PostWork>,
     &'a Sender<AwarenessFocus>,
     &'a Sender<KnowledgeCall>,
     &'a Sender<RunsCall>,
@@ -130,7 +136,7 @@ pub(super) fn work(
 
 struct MeshThread<'a> {
     op: &'a Op,
-    post: &'a Sender<OutgoingMessage>,
+    post: &'a Sender<PostWork>,
     focus: &'a Sender<AwarenessFocus>,
     knowledge: &'a Sender<KnowledgeCall>,
     runs: &'a Sender<RunsCall>,
@@ -295,6 +301,13 @@ impl MeshThread<'_> {
             }
             MeshRequest::Surface(shown) => self.surface(shown),
             MeshRequest::Ack(messages) => self.ack(&messages),
+            MeshRequest::Act(call) => {
+                let by = self.chat.agent().name.clone();
+                if self.post.send(PostWork::Act { by, call }).is_err() {
+                    self.tell(ChatUpdate::Notice(POST_ENDED.to_string()));
+                }
+                Ok(())
+            }
             MeshRequest::Older => {
                 let changes = self.chat.older(self.op);
                 self.tell_changes(changes)?;
@@ -322,9 +335,10 @@ impl MeshThread<'_> {
     }
 
     fn hand_in(&self, message: OutgoingMessage) {
-        if let Err(unsent) = self.post.send(message) {
-            let why = "this is a bug in msg: the thread that sends messages has ended".to_string();
-            self.tell(ChatUpdate::NotSent { why, written: unsent.into_inner().written });
+        if let Err(unsent) = self.post.send(PostWork::Send(message))
+            && let PostWork::Send(message) = unsent.into_inner()
+        {
+            self.tell(ChatUpdate::NotSent { why: POST_ENDED.to_string(), written: message.written });
         }
     }
 

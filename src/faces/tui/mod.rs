@@ -2,14 +2,19 @@
 //!
 //! `state` and `update` are pure: keys, news from the mesh and the time go in, effects to carry out come out. `view`
 //! draws the state and changes nothing. `mesh_thread` reads the mesh and carries out requests; `send_thread` sends
-//! messages; `awareness_thread` reads what agents are heading for, `knowledge_thread` what
+//! messages and carries out what was chosen in menus; `awareness_thread` reads what agents are heading for, `knowledge_thread` what
 //! sessions found out, `runs_thread` what workers do, and `places_thread` asks tmux for the places of agents and to show their
 //! panes. This module connects them and restores the terminal at the end.
 
+mod action_menu;
+mod action_update;
+mod actions;
 mod agent_detail;
 mod awareness_thread;
+mod background;
 mod conversation;
 mod input_buffer;
+mod key_reader;
 mod knowledge_state;
 mod knowledge_thread;
 mod knowledge_update;
@@ -21,6 +26,7 @@ mod message_view;
 mod model;
 mod mouse_update;
 mod name_completion;
+mod navigation;
 mod notice_filter;
 mod places_state;
 mod places_thread;
@@ -47,17 +53,19 @@ use std::io::{self, IsTerminal};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, after, bounded, select, unbounded};
-use crossterm::event::{self, Event};
+use crossbeam_channel::{Receiver, Sender, after, select, unbounded};
+use crossterm::event::{Event, KeyEvent};
 use ratatui::layout::Size;
 
+use crate::domain::settings::ColourTheme;
 use crate::domain::{AgentName, Harness, quote_sentence};
 use crate::ops::{self, CommandError, CommandErrorKind, Context, GlobalOptions, JoinRequest, Op};
 use crate::sys::signals::{self, TerminalSignal};
-use crate::sys::stdin::KeyWait;
-use crate::sys::{clock, environment, process, stdin, test_switches};
+use crate::sys::{clock, editor, environment, process, test_switches};
 use anstream::ColorChoice;
 
+use background::BackgroundAnswer;
+use key_reader::TerminalInput;
 use mesh_thread::{MeshRequest, MeshThreadEnd};
 use places_state::TimedPlacesCall;
 use state::{ChatEffect, ChatState, ChatUpdate};
@@ -69,11 +77,6 @@ use update::ChatInput;
 const REDRAW_INTERVAL: Duration = Duration::from_secs(30);
 /// Minimum interval between signs of life that are recorded for a person who is typing.
 const SIGN_OF_LIFE_INTERVAL: Duration = Duration::from_secs(10);
-/// Wait for further events of the same read. `event::poll` finds none, not even those that were read before, if this
-/// thread does not run for so long, so it must be long compared to that.
-const BURST_WAIT: Duration = Duration::from_millis(50);
-/// After this long without a key it is asked once more whether events were left, in case it did not run that long.
-const LEFT_OVER_WAIT: Duration = Duration::from_secs(1);
 /// Maximum number of queued events that are processed before the next redraw.
 const AT_ONCE: usize = 256;
 
@@ -97,11 +100,14 @@ pub fn run(
         )
         .hint("use `msg agents`, `msg feed`, `msg read` and `msg send` instead"));
     }
-    let (place, at_start) = ops::run(Context::new(globals.clone())?, |op| sit_down(op, name)).into_parts();
+    let ctx = Context::new(globals.clone())?;
+    let colours = ctx.settings.theme;
+    let (place, at_start) = ops::run(ctx, |op| sit_down(op, name)).into_parts();
     let place = place.inspect_err(|_| warnings.extend_from_slice(&at_start))?;
     let globals = GlobalOptions { acting_as: Some(place.name), ..globals };
-    let theme = Theme { has_colour: color != ColorChoice::Never };
-    let shown = show(globals.clone(), theme, at_start, warnings);
+    let theme = Theme { has_colour: color != ColorChoice::Never, is_light: colours == ColourTheme::Light };
+    let asks = theme.has_colour && colours == ColourTheme::Auto;
+    let shown = show(globals.clone(), (theme, asks), at_start, warnings);
     if !place.joined_for_this {
         return shown;
     }
@@ -155,10 +161,10 @@ fn sit_down(op: &Op, name: Option<AgentName>) -> Result<Place, CommandError> {
     }
 }
 
-/// Runs the chat until it is closed.
+/// Runs the chat until it is closed. `asks`: whether the background is light is asked of the terminal.
 fn show(
     globals: GlobalOptions,
-    theme: Theme,
+    (theme, asks): (Theme, bool),
     at_start: Vec<String>,
     warnings: &mut Vec<String>,
 ) -> Result<(), CommandError> {
@@ -204,9 +210,15 @@ fn show(
             }
         }
     })?;
-    let screen = TerminalScreen::open().map_err(|error| failure("cannot take over the terminal", &error))?;
+    let taken = |error: io::Error| failure("cannot take over the terminal", &error);
+    let screen = TerminalScreen::open().map_err(taken)?;
+    let mut answer = if asks { background::ask().map_err(taken)? } else { BackgroundAnswer::default() };
+    let typed = std::mem::take(&mut answer.typed);
+    let is_light = asks && answer.is_light.or_else(background::is_light_by_variable).unwrap_or(false);
+    let theme = Theme { is_light: theme.is_light || is_light, ..theme };
     let unheard = news.clone();
-    let ended = Show { screen, theme, requests, news, asked, alive_at: Cell::default() }.run();
+    let input = TerminalInput::default();
+    let ended = Show { screen, theme, requests, news, asked, input, alive_at: Cell::default() }.run(typed);
     // The request channel is closed now, so the mesh thread ends. That closes the message channel, and the send thread
     // ends after sending what is still queued.
     let worked = mesh_thread.join().unwrap_or_else(|_| Err(bug()));
@@ -255,6 +267,7 @@ struct Show {
     requests: Sender<MeshRequest>,
     news: Receiver<ChatUpdate>,
     asked: Receiver<TerminalSignal>,
+    input: TerminalInput,
     /// When the mesh thread was last sent a sign of life.
     alive_at: Cell<Option<Instant>>,
 }
@@ -266,10 +279,18 @@ enum Next {
 }
 
 impl Show {
-    fn run(mut self) -> Result<(), CommandError> {
-        let keys = read_keys().map_err(|error| failure("no thread can be started", &error))?;
+    /// `typed`: keys that were read before.
+    fn run(mut self, typed: Vec<KeyEvent>) -> Result<(), CommandError> {
+        let keys = key_reader::start(&self.input, AT_ONCE)
+            .map_err(|error| failure("no thread can be started", &error))?;
         let size = self.screen.size().unwrap_or(Size::new(80, 24));
         let mut state = ChatState::new(size, clock::now());
+        for key in typed {
+            let effects = self.take_in(Event::Key(key), &mut state);
+            if let Next::End = self.carry_out(effects) {
+                return Ok(());
+            }
+        }
         loop {
             if self.screen.draw(&mut state, self.theme).is_err() {
                 // The terminal is gone, so there is nobody to report this to.
@@ -319,6 +340,14 @@ impl Show {
         if effects.contains(&ChatEffect::Redraw) {
             self.resize();
         }
+        for effect in &effects {
+            match effect {
+                // If this fails, the next draw fails too and ends the chat.
+                ChatEffect::Copy(text) => drop(terminal::copy(text)),
+                ChatEffect::Edit(path) => self.edit(path, state),
+                _ => {}
+            }
+        }
         Ok(self.carry_out(effects))
     }
 
@@ -339,10 +368,13 @@ impl Show {
         for effect in effects {
             let request = match effect {
                 ChatEffect::Quit => return Next::End,
-                ChatEffect::Suspend | ChatEffect::Redraw => continue,
+                ChatEffect::Suspend | ChatEffect::Redraw | ChatEffect::Copy(_) | ChatEffect::Edit(_) => {
+                    continue;
+                }
                 ChatEffect::Send { to, text, written } => MeshRequest::Send { to, text, written },
                 ChatEffect::Surface(shown) => MeshRequest::Surface(shown),
                 ChatEffect::Ack(keys) => MeshRequest::Ack(keys),
+                ChatEffect::Act(call) => MeshRequest::Act(call),
                 ChatEffect::LoadOlder => MeshRequest::Older,
                 ChatEffect::SignOfLife
                     if self.alive_at.get().is_some_and(|at| at.elapsed() < SIGN_OF_LIFE_INTERVAL) =>
@@ -373,6 +405,22 @@ impl Show {
         self.come_back(state);
     }
 
+    /// Leaves the terminal to the user's editor until that is closed.
+    fn edit(&mut self, path: &str, state: &mut ChatState) {
+        let edited = {
+            let input = self.input.clone();
+            let _paused = input.take();
+            self.screen
+                .leave()
+                .map_err(|error| error.to_string())
+                .and_then(|()| editor::open(path).map_err(|error| error.to_string()))
+        };
+        if let Err(error) = edited {
+            state.complain(error);
+        }
+        self.come_back(state);
+    }
+
     fn come_back(&mut self, state: &mut ChatState) {
         // If this fails, the next draw fails too and ends the chat.
         drop(self.screen.come_back());
@@ -380,27 +428,6 @@ impl Show {
             state.update(ChatInput::Resize(size));
         }
     }
-}
-
-/// Starts a thread that reads terminal events. It ends with the process or with the terminal.
-fn read_keys() -> io::Result<Receiver<Event>> {
-    let (sender, keys) = bounded(AT_ONCE);
-    std::thread::Builder::new().name("keys".to_string()).spawn(move || {
-        let mut limit = None;
-        // Check here whether the terminal is still there: reading from one that is gone would loop forever.
-        while let Ok(KeyWait::Typed | KeyWait::Quiet) = stdin::wait_for_keys(limit) {
-            limit = None;
-            // Several events may have been read together.
-            while let Ok(true) = event::poll(BURST_WAIT) {
-                let Ok(event) = event::read() else { return };
-                if sender.send(event).is_err() {
-                    return;
-                }
-                limit = Some(LEFT_OVER_WAIT);
-            }
-        }
-    })?;
-    Ok(keys)
 }
 
 #[expect(clippy::panic, reason = "a test wants to see what happens")]

@@ -26,6 +26,36 @@ impl MeshSnapshot {
     pub(super) fn peer(&self, name: &str) -> Option<&PeerItem> {
         self.peers.iter().find(|peer| peer.name.eq_ignore_ascii_case(name))
     }
+
+    pub(super) fn is_me(&self, name: &str) -> bool {
+        self.me.eq_ignore_ascii_case(name)
+    }
+
+    /// What this agent holds.
+    pub(super) fn held_by(&self, name: &str) -> impl Iterator<Item = &ReservationItem> {
+        self.holds.iter().filter(move |hold| hold.holder.eq_ignore_ascii_case(name))
+    }
+
+    /// The reservations because of which this agent was refused, and waits.
+    pub(super) fn awaited_by(&self, name: &str) -> impl Iterator<Item = &ReservationItem> {
+        let waits = move |hold: &&ReservationItem| {
+            hold.refused.iter().any(|refused| refused.eq_ignore_ascii_case(name))
+        };
+        self.holds.iter().filter(waits)
+    }
+
+    /// Whether somebody should look at this agent: it seems stuck, or waits for what another one holds.
+    pub(super) fn is_in_trouble(&self, peer: &PeerItem) -> bool {
+        peer.presence == Presence::Stuck || self.awaited_by(&peer.name).next().is_some()
+    }
+
+    /// Tasks that this agent has claimed, with their specs.
+    pub(super) fn claimed_by(&self, name: &str) -> impl Iterator<Item = (&SpecView, &TaskItem)> {
+        let tasks = self.boards.iter().flat_map(|board| board.tasks.iter().map(move |task| (board, task)));
+        tasks.filter(move |(_, task)| {
+            matches!(&task.state, TaskStateView::Claimed { by, .. } if by.eq_ignore_ascii_case(name))
+        })
+    }
 }
 
 /// Another agent.
@@ -39,6 +69,8 @@ pub(super) struct PeerItem {
     pub(super) branch: Option<String>,
     /// The spec it works on, shortened for display.
     pub(super) spec: Option<String>,
+    /// The full path of that spec.
+    pub(super) spec_path: Option<String>,
     /// The task it has claimed, and the reason it gave.
     pub(super) task: Option<(String, Option<String>)>,
     /// What it is doing and its own status text, or else its automatic status.
@@ -49,6 +81,8 @@ pub(super) struct PeerItem {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SpecView {
     pub(super) spec: String,
+    /// The full path.
+    pub(super) path: String,
     pub(super) tasks: Vec<TaskItem>,
     /// Why its tasks cannot be shown.
     pub(super) trouble: Option<String>,
@@ -85,6 +119,10 @@ pub(super) struct ReservationItem {
     pub(super) refused: Vec<String>,
     /// Agents that contest it, the first one first.
     pub(super) contested: Vec<String>,
+    /// The pattern with the directory that it starts from, as commands take it from any folder.
+    pub(super) target: String,
+    /// Whether it names one path, which an editor can open.
+    pub(super) is_one_path: bool,
 }
 
 /// What agents of one repository may have to do with each other.

@@ -36,7 +36,7 @@ impl ChatState {
             KeyCode::Enter if self.runs.open.is_none() => self.open_run(),
             KeyCode::Enter if !is_held => return Some(self.go_to_worker()),
             KeyCode::Esc if self.runs.open.is_some() => self.runs.open = None,
-            KeyCode::Char('@' | '?' | '/') => return None,
+            KeyCode::Char('@' | '?' | '/' | '1'..='9') => return None,
             // A letter would begin a message to nobody.
             KeyCode::Char(_) if self.runs.open.is_some() && !is_held => {}
             _ => return None,

@@ -1,4 +1,4 @@
-//! The thread that sends messages. Waking the recipients may take seconds; meanwhile `mesh_thread` keeps reading the
+//! The thread that sends messages and carries out what was chosen in menus. Waking the recipients may take seconds; meanwhile `mesh_thread` keeps reading the
 //! mesh.
 
 use crossbeam_channel::{Receiver, Sender};
@@ -8,6 +8,8 @@ use crate::ops::{
     CommandError, Context, GlobalOptions, MessageDraft, SendReport, broadcast, latest_question, run, send,
 };
 
+use super::action_menu::ActionCall;
+use super::actions;
 use super::recipients::Recipients;
 use super::state::{ChatUpdate, TypedMessage};
 use super::to_model;
@@ -21,13 +23,35 @@ pub(super) struct OutgoingMessage {
     pub(super) written: TypedMessage,
 }
 
-/// Sends messages in order until the channel is closed.
-pub(super) fn work(globals: &GlobalOptions, messages: &Receiver<OutgoingMessage>, news: &Sender<ChatUpdate>) {
-    for rendered in messages {
-        let OutgoingMessage { from, to, text, written } = rendered;
-        let sent = dispatch(GlobalOptions { acting_as: Some(from), ..globals.clone() }, &to, text, news);
-        // The message was sent even if nobody listens for the result.
-        drop(news.send(answer(sent, written)));
+/// Work for this thread.
+#[derive(Debug)]
+pub(super) enum PostWork {
+    Send(OutgoingMessage),
+    /// What the agent of this chat chose in a menu.
+    Act {
+        by: AgentName,
+        call: ActionCall,
+    },
+}
+
+/// Does its work in order until the channel is closed.
+pub(super) fn work(globals: &GlobalOptions, work: &Receiver<PostWork>, news: &Sender<ChatUpdate>) {
+    for next in work {
+        let told = match next {
+            PostWork::Send(OutgoingMessage { from, to, text, written }) => {
+                let globals = GlobalOptions { acting_as: Some(from), ..globals.clone() };
+                answer(dispatch(globals, &to, text, news), written)
+            }
+            PostWork::Act { by, call } => {
+                let globals = GlobalOptions { acting_as: Some(by), ..globals.clone() };
+                match actions::carry_out(globals, call, news) {
+                    Ok(done) => ChatUpdate::Sent(done),
+                    Err(error) => ChatUpdate::Notice(to_model::error_line(&error)),
+                }
+            }
+        };
+        // It was done even if nobody listens for the result.
+        drop(news.send(told));
     }
 }
 

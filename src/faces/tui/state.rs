@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use ratatui::layout::Size;
 
+use super::action_menu::{ActionCall, ActionMenu};
 use super::conversation::Conversation;
 use super::input_buffer::InputBuffer;
 use super::knowledge_state::{KnowledgeCall, KnowledgeState};
@@ -27,6 +28,8 @@ const EVENTS_KEPT: usize = 2_000;
 pub(super) enum Tab {
     #[default]
     Agents,
+    /// The list of conversations.
+    Chats,
     /// The conversation with this agent.
     Conversation(String),
     /// Broadcasts.
@@ -64,6 +67,12 @@ pub(super) enum ChatEffect {
     Surface(Vec<String>),
     /// Acknowledges the messages with these ids.
     Ack(Vec<String>),
+    /// What was chosen in a menu.
+    Act(ActionCall),
+    /// Puts this text into the clipboard of the terminal.
+    Copy(String),
+    /// Opens this path in the user's editor.
+    Edit(String),
     /// Redraws the whole screen.
     Redraw,
     /// The user scrolled to the oldest loaded message.
@@ -169,6 +178,10 @@ pub(super) struct ChatState {
     /// Older messages were requested and have not arrived yet.
     pub(super) awaits_older: bool,
     pub(super) tab: Tab,
+    /// The tab that the open conversation was opened from.
+    pub(super) came_from: Tab,
+    /// What can be done with the selected thing, while that is asked.
+    pub(super) menu: Option<ActionMenu>,
     pub(super) drafts: HashMap<Tab, InputBuffer>,
     pub(super) lists: HashMap<Tab, ListState>,
     pub(super) filter: TabFilter,
@@ -198,6 +211,8 @@ impl ChatState {
             has_older: false,
             awaits_older: false,
             tab: Tab::default(),
+            came_from: Tab::default(),
+            menu: None,
             drafts: HashMap::new(),
             lists: HashMap::new(),
             filter: TabFilter::default(),
@@ -208,14 +223,6 @@ impl ChatState {
             size,
             now,
         }
-    }
-
-    /// Every tab, from left to right.
-    pub(super) fn tabs(&self) -> Vec<Tab> {
-        let conversations =
-            self.conversations.iter().map(|conversation| Tab::Conversation(conversation.with.clone()));
-        let fixed = [Tab::Agents, Tab::All, Tab::Tasks, Tab::Reservations, Tab::Feed, Tab::Runs];
-        fixed.into_iter().chain([Tab::Knowledge, Tab::Overlaps]).chain(conversations).collect()
     }
 
     /// The conversation that is open, if one is.
@@ -261,21 +268,7 @@ impl ChatState {
         self.conversations.iter().chain([&self.all]).map(Conversation::unread).sum()
     }
 
-    /// Opens a conversation.
-    pub(super) fn open(&mut self, name: &str) {
-        let with = self.talk_with(name).with.clone();
-        self.go_to(Tab::Conversation(with));
-    }
-
-    pub(super) fn go_to(&mut self, tab: Tab) {
-        if tab != self.tab {
-            self.tab = tab;
-            self.filter = TabFilter::default();
-            self.completion = None;
-        }
-    }
-
-    fn talk_with(&mut self, name: &str) -> &mut Conversation {
+    pub(super) fn talk_with(&mut self, name: &str) -> &mut Conversation {
         let place = match self.conversations.iter().position(|conversation| conversation.is_with(name)) {
             Some(place) => place,
             None => {
@@ -290,10 +283,16 @@ impl ChatState {
     pub(super) fn hear(&mut self, news: ChatUpdate) {
         match news {
             ChatUpdate::World(world) => {
+                let chosen = self.chosen_key();
                 self.world = *world;
                 self.is_loaded = true;
+                self.choose_again(chosen);
             }
-            ChatUpdate::Messages(messages) => self.file(messages),
+            ChatUpdate::Messages(messages) => {
+                let chosen = self.chosen_key();
+                self.file(messages);
+                self.choose_again(chosen);
+            }
             ChatUpdate::Older(has_older) => {
                 self.has_older = has_older;
                 self.awaits_older = false;

@@ -85,6 +85,27 @@ fn has_unsettled_width(buffer: &Buffer) -> bool {
     buffer.content().iter().any(|cell| cell.symbol().contains(is_unsettled))
 }
 
+/// Puts a text into the clipboard of the terminal (OSC 52), also through ssh. Terminals that don't allow it ignore it.
+pub(super) fn copy(text: &str) -> io::Result<()> {
+    let mut terminal = io::stdout();
+    write!(terminal, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+    terminal.flush()
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let word =
+            (0..3).fold(0_usize, |word, at| word << 8 | usize::from(chunk.get(at).copied().unwrap_or(0)));
+        for place in 0..4 {
+            let letter = char::from(LETTERS[(word >> (18 - 6 * place)) & 63]);
+            text.push(if place <= chunk.len() { letter } else { '=' });
+        }
+    }
+    text
+}
+
 impl Drop for TerminalScreen {
     fn drop(&mut self) {
         // If this fails, the terminal is gone.
@@ -120,6 +141,15 @@ fn give_back() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn base64_is_that_of_rfc_4648() {
+        let pairs =
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("漢", "5ryi")];
+        for (text, expected) in pairs {
+            assert_eq!(base64(text.as_bytes()), expected, "{text}");
+        }
+    }
 
     #[test]
     fn flags_and_joined_emoji_have_no_width_that_all_agree_on() {

@@ -1,5 +1,5 @@
-//! Colours. They are the terminal's own sixteen, so they are readable on light and dark backgrounds. Without colour,
-//! only bold, faint and reverse are used.
+//! Colours. They are the terminal's own sixteen. Yellow and cyan can't be read on a light background, so other ones are
+//! used there. Without colour, only bold, faint and reverse are used.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -10,9 +10,21 @@ use super::model::{ReceiptView, TaskStateView, Tone};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Theme {
     pub(super) has_colour: bool,
+    /// The background of the terminal is light.
+    pub(super) is_light: bool,
 }
 
 impl Theme {
+    pub(super) const PLAIN: Self = Self { has_colour: false, is_light: false };
+
+    fn yellow(self) -> Style {
+        self.fg(if self.is_light { Color::Magenta } else { Color::Yellow })
+    }
+
+    fn cyan(self) -> Style {
+        self.fg(if self.is_light { Color::Blue } else { Color::Cyan })
+    }
+
     fn fg(self, colour: Color) -> Style {
         if self.has_colour { Style::new().fg(colour) } else { Style::new() }
     }
@@ -35,11 +47,11 @@ impl Theme {
     }
 
     pub(super) fn unread(self) -> Style {
-        self.fg(Color::Yellow).add_modifier(Modifier::BOLD)
+        self.yellow().add_modifier(Modifier::BOLD)
     }
 
     pub(super) fn theirs(self) -> Style {
-        self.fg(Color::Cyan).add_modifier(Modifier::BOLD)
+        self.cyan().add_modifier(Modifier::BOLD)
     }
 
     pub(super) fn mine(self) -> Style {
@@ -53,7 +65,7 @@ impl Theme {
     pub(super) fn presence(self, presence: Presence) -> Style {
         match presence {
             Presence::Active => self.fg(Color::Green),
-            Presence::Idle => self.fg(Color::Yellow),
+            Presence::Idle => self.yellow(),
             Presence::Away | Presence::Unknown | Presence::Gone => self.faint(),
             Presence::Stuck => self.error(),
         }
@@ -63,7 +75,7 @@ impl Theme {
         match state {
             TaskStateView::Open => self.strong(),
             TaskStateView::Blocked(_) => self.faint(),
-            TaskStateView::Claimed { .. } => self.fg(Color::Yellow),
+            TaskStateView::Claimed { .. } => self.yellow(),
             TaskStateView::Done { .. } => self.fg(Color::Green),
         }
     }
@@ -71,7 +83,7 @@ impl Theme {
     pub(super) fn receipt(self, receipt: ReceiptView) -> Style {
         match receipt {
             ReceiptView::Stored => self.faint(),
-            ReceiptView::Surfaced | ReceiptView::Taken => self.fg(Color::Cyan),
+            ReceiptView::Surfaced | ReceiptView::Taken => self.cyan(),
             ReceiptView::Acked => self.fg(Color::Green),
             ReceiptView::Gone | ReceiptView::Expired => self.error(),
         }

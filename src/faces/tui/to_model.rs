@@ -58,6 +58,7 @@ fn peer(ctx: &Context, profile: &AgentProfile) -> PeerItem {
         model: model(&agent.model),
         branch: agent.git_branch.clone(),
         spec: agent.spec.as_deref().map(|spec| path(ctx, spec)),
+        spec_path: agent.spec.clone(),
         task: claim.map(|claim| (claim.task.clone(), claim.reason.clone())),
         status: status(profile),
     }
@@ -92,10 +93,10 @@ fn path(ctx: &Context, path: &str) -> String {
 }
 
 fn board(ctx: &Context, worked_on: &ActiveSpec) -> SpecView {
-    let spec = path(ctx, &worked_on.spec);
+    let (spec, path) = (path(ctx, &worked_on.spec), worked_on.spec.clone());
     match &worked_on.tasks {
-        Ok(tasks) => SpecView { spec, tasks: tasks.tasks.iter().map(task).collect(), trouble: None },
-        Err(error) => SpecView { spec, tasks: Vec::new(), trouble: Some(error.message.clone()) },
+        Ok(tasks) => SpecView { spec, path, tasks: tasks.tasks.iter().map(task).collect(), trouble: None },
+        Err(error) => SpecView { spec, path, tasks: Vec::new(), trouble: Some(error.message.clone()) },
     }
 }
 
@@ -116,6 +117,11 @@ fn task(view: &TaskView) -> TaskItem {
 
 fn hold(held: &HeldReservation) -> ReservationItem {
     let reservation = &held.holding.reservation;
+    let target = match &reservation.root {
+        Some(root) => Path::new(root).join(&reservation.pattern).to_string_lossy().into_owned(),
+        None => reservation.pattern.clone(),
+    };
+    let is_plain = reservation.is_literal || !reservation.pattern.contains(['*', '?', '[', '{']);
     ReservationItem {
         pattern: reservation.pattern.clone(),
         reach_note: reservation.reach_note(),
@@ -125,6 +131,8 @@ fn hold(held: &HeldReservation) -> ReservationItem {
         task: reservation.task.as_ref().map(|task| task.id.clone()),
         refused: held.refused.iter().map(ToString::to_string).collect(),
         contested: held.contested.iter().map(ToString::to_string).collect(),
+        is_one_path: is_plain && target.starts_with('/') && !reservation.pattern.starts_with('@'),
+        target,
     }
 }
 

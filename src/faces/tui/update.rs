@@ -19,7 +19,7 @@ use super::recipients::{Recipients, addressed};
 use super::runs_state::RunsCall;
 use super::state::{AwarenessFocus, ChatEffect, ChatState, ChatUpdate, Tab, TypedMessage};
 use super::theme::Theme;
-use super::view::help;
+use super::view::{help, scroll_bar};
 
 /// Shown when the next Esc quits.
 const QUITS_NEXT: &str = "press Esc again to quit";
@@ -68,6 +68,10 @@ impl ChatState {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let mut effects = vec![ChatEffect::SignOfLife];
         match key.code {
+            KeyCode::Char(digit @ '1'..='9') if key.modifiers.contains(KeyModifiers::ALT) => {
+                self.go_to_number(digit);
+                return effects;
+            }
             KeyCode::Char('c' | 'q') if control => return vec![ChatEffect::Quit],
             KeyCode::Char('z') if control => return vec![ChatEffect::Suspend],
             KeyCode::Char('l') if control => return vec![ChatEffect::SignOfLife, ChatEffect::Redraw],
@@ -80,6 +84,8 @@ impl ChatState {
         self.places.is_offered = notice.is_some_and(|notice| offers_pane(&notice));
         if self.places.command.is_some() {
             self.key_at_command(key);
+        } else if self.menu.is_some() {
+            effects.extend(self.key_in_menu(key));
         } else if self.is_help_open {
             self.key_in_help(key);
         } else if self.filter.is_open {
@@ -186,6 +192,9 @@ impl ChatState {
             KeyCode::Home | KeyCode::End if is_empty => return self.move_by(key.code),
             KeyCode::Char('/') if is_empty => self.filter.is_open = true,
             KeyCode::Char('?') if is_empty => self.is_help_open = true,
+            KeyCode::Char(' ') if is_empty => self.open_menu(),
+            KeyCode::Char(digit @ '1'..='9') if is_empty && self.talk().is_none() => self.go_to_number(digit),
+            KeyCode::Char('n') if held.contains(KeyModifiers::CONTROL) => self.open_next_unread(),
             KeyCode::Char('a') if is_empty && held.contains(KeyModifiers::CONTROL) => return self.ack(),
             _ => self.edit(key),
         }
@@ -241,6 +250,7 @@ impl ChatState {
 
     fn paste(&mut self, text: &str) -> Vec<ChatEffect> {
         self.notice = None;
+        self.menu = None;
         if self.filter.is_open {
             self.filter.text.extend(text.chars().filter(|c| !c.is_control()));
         } else if !self.is_help_open {
@@ -260,13 +270,16 @@ impl ChatState {
         vec![ChatEffect::Ack(owed)]
     }
 
-    /// Clears the filter or the draft, else goes back to the agents; pressed twice there, it quits.
+    /// Clears the filter or the draft, else goes back: from a conversation to where it was opened, from there to the
+    /// agents; pressed twice there, it quits.
     fn escape(&mut self, was_closing: bool) -> Vec<ChatEffect> {
         if !self.filter.text.is_empty() {
             self.filter = Default::default();
         } else if !self.draft().is_empty() {
             self.draft_mut().cut_all();
             self.say("Ctrl-Y brings it back");
+        } else if matches!(self.tab, Tab::Conversation(_)) {
+            self.go_to(self.came_from.clone());
         } else if self.tab != Tab::Agents {
             self.go_to(Tab::Agents);
         } else if was_closing {
@@ -327,88 +340,14 @@ impl ChatState {
         vec![effect]
     }
 
-    pub(super) fn open_chosen(&mut self) {
-        if self.tab == Tab::Agents {
-            let chosen = list_rows::choosable(self).get(self.list().at).map(|peer| peer.name.clone());
-            if let Some(name) = chosen {
-                self.open(&name);
-                self.offer_pane(&name);
-            }
-        } else if self.tab == Tab::Knowledge {
-            self.open_record();
-        }
-    }
-
-    fn cycle(&mut self, by: isize) {
-        let tabs = self.tabs();
-        let at = tabs.iter().position(|tab| *tab == self.tab).unwrap_or(0);
-        let next = (at + tabs.len()).saturating_add_signed(by) % tabs.len();
-        self.go_to(tabs[next].clone());
-    }
-
-    fn move_by(&mut self, key: KeyCode) -> Vec<ChatEffect> {
-        let page = isize::try_from(areas(self).body.height.max(2) - 1).unwrap_or(1);
-        let by = match key {
-            KeyCode::Up => -1,
-            KeyCode::Down => 1,
-            KeyCode::PageUp => -page,
-            KeyCode::PageDown => page,
-            KeyCode::Home => isize::MIN,
-            _ => isize::MAX,
-        };
-        self.scroll(by)
-    }
-
-    pub(super) fn scroll(&mut self, by: isize) -> Vec<ChatEffect> {
-        let height = usize::from(areas(self).body.height);
-        match self.tab {
-            Tab::Conversation(_) | Tab::All => return self.scroll_talk(by),
-            Tab::Agents => {
-                let count = list_rows::choosable(self).len();
-                self.list_mut().step(by, count);
-            }
-            Tab::Knowledge => self.scroll_knowledge(by),
-            Tab::Runs => self.scroll_runs(by),
-            Tab::Feed => {
-                let count = list_rows::count(self);
-                self.list_mut().scroll(by, count, height);
-            }
-            Tab::Tasks | Tab::Reservations | Tab::Overlaps => {
-                let beyond = list_rows::count(self).saturating_sub(height) + 1;
-                self.list_mut().step(by, beyond);
-            }
-        }
-        Vec::new()
-    }
-
-    fn scroll_talk(&mut self, by: isize) -> Vec<ChatEffect> {
-        let filter = self.filter.text.clone();
-        let window = self.window(&filter);
-        let Some(conversation) = self.talk_mut() else { return Vec::new() };
-        let is_at_start = match by {
-            isize::MIN => {
-                conversation.go_to_start(window);
-                true
-            }
-            isize::MAX => {
-                conversation.go_to_end();
-                false
-            }
-            by => conversation.scroll(by, window),
-        };
-        // Do not ask again until they arrive.
-        if !is_at_start || by >= 0 || !self.has_older || self.awaits_older {
-            return Vec::new();
-        }
-        self.awaits_older = true;
-        vec![ChatEffect::LoadOlder]
-    }
-
     /// The visible part of a conversation. Colour is left out because it does not affect the number of rows.
     pub(super) fn window<'a>(&self, filter: &'a str) -> Window<'a> {
         let body = areas(self).body;
-        let look =
-            MessageLayout { theme: Theme { has_colour: false }, now: self.now, width: body.width.into() };
+        let look = MessageLayout {
+            theme: Theme::PLAIN,
+            now: self.now,
+            width: scroll_bar::beside(body.width).into(),
+        };
         Window { look, height: body.height.into(), filter }
     }
 
@@ -444,7 +383,11 @@ impl ChatState {
             effects.push(ChatEffect::Places(PlacesCall::Show(places)));
         }
         // An overlay hides part of the conversation.
-        if self.is_help_open || self.completion.is_some() || self.places.command.is_some() {
+        if self.is_help_open
+            || self.menu.is_some()
+            || self.completion.is_some()
+            || self.places.command.is_some()
+        {
             return effects;
         }
         let filter = self.filter.text.clone();
@@ -454,11 +397,5 @@ impl ChatState {
             effects.push(ChatEffect::Surface(seen));
         }
         effects
-    }
-
-    fn keep_choice(&mut self) {
-        let count =
-            if self.tab == Tab::Agents { list_rows::choosable(self).len() } else { list_rows::count(self) };
-        self.list_mut().step(0, count);
     }
 }

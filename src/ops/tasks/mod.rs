@@ -54,8 +54,8 @@ pub use verify_trust::{UntrustedVerify, VerifyTrust, revoke_verify_trust, trust_
 
 pub(super) use begun::begun_tasks;
 pub(super) use crew_spec::crew_spec;
-pub(super) use listed_task::{ListedTask, SpecSource, known_specs, listed_tasks};
 pub(super) use list::{boards, boards_and};
+pub(super) use listed_task::{ListedTask, SpecSource, known_specs, listed_tasks};
 pub(super) use named_task::{NamedTask, named_task};
 pub(super) use open_task::is_open;
 pub(super) use run_task::{

@@ -39,13 +39,16 @@ fn two_agents_chat_a_task_is_claimed_and_an_edit_is_refused() {
     let id = env.ok(&["send", "Robin", "the login flow is mine", "--as", "SwiftRaven"]);
     let id = id["sent"][0]["id"].as_str().unwrap().to_string();
     let standing = || env.ok(&["receipt", &id, "--as", "SwiftRaven"]);
-    screen.wait_for("SwiftRaven (1)");
+    screen.wait_for("2 Chats(1)");
     assert_eq!(standing()["state"], "stored");
-    screen.write("\x1b[Z");
+    screen.write("2");
     screen.wait_for("the login flow is mine");
+    assert_eq!(standing()["state"], "stored", "the list has only its beginning");
+    screen.write("\r");
+    screen.wait_for("to SwiftRaven");
     wait_until("it counts as surfaced", || standing()["state"] == "surfaced");
     assert_eq!(standing()["via"], "tui");
-    screen.wait_without("SwiftRaven (1)");
+    screen.wait_without("Chats(1)");
 
     // The answer, and its receipt.
     screen.write("go on\r");
@@ -66,13 +69,14 @@ fn two_agents_chat_a_task_is_claimed_and_an_edit_is_refused() {
     screen.write("\t");
     screen.wait_for("./spec.md:");
     screen.wait_for("TASK-01");
-    screen.write("\t\t");
+    screen.wait_for("Stuck or waiting:");
+    screen.write("4");
     screen.wait_for("0 of 2 done, 1 claimed, 1 blocked");
     screen.wait_for("waits for TASK-01");
-    screen.write("\t");
+    screen.write("5");
     screen.wait_for("src/");
     screen.wait_for("GoldFalcon");
-    screen.write("\t");
+    screen.write("6");
     screen.wait_for("SwiftRaven claimed TASK-01");
     screen.wait_for("GoldFalcon was refused src/a.rs");
 
@@ -95,11 +99,11 @@ fn what_wants_an_ack_is_acked_with_a_key() {
     let sent = env.ok(&["send", "Robin", "ready?", "--want-ack", "--as", "SwiftRaven"]);
     let id = sent["sent"][0]["id"].as_str().unwrap().to_string();
     let state = || env.ok(&["receipt", &id, "--as", "SwiftRaven"])["state"].clone();
-    screen.wait_for("SwiftRaven (1)");
-    screen.write("\x1b[Z");
+    screen.wait_for("Chats(1)");
+    screen.write("2\r");
     screen.wait_for("wants an ack (Ctrl-A)");
     wait_until("it counts as surfaced", || state() == "surfaced");
-    screen.wait_without("SwiftRaven (1)");
+    screen.wait_without("Chats(1)");
     screen.write("\x01");
     wait_until("it is acked", || state() == "acked");
     screen.wait_without("wants an ack");
@@ -117,7 +121,7 @@ fn everyone_hears_what_is_said_to_all() {
     for name in ["SwiftRaven", "GoldFalcon"] {
         assert_eq!(env.ok(&["read", "--as", name])["messages"][0]["text"], "lunch?");
     }
-    screen.write("\t");
+    screen.write("3");
     screen.wait_for("lunch? ▐");
     screen.wait_for("surfaced by 2");
     screen.write("@Nobody hello\r");
@@ -181,16 +185,18 @@ fn history_stays_when_something_comes() {
     drop(outbox);
     env.ok(&["read", "--as", "Robin"]);
     let mut screen = Screen::open(&env, &["--as", "Robin"]);
-    screen.wait_for("Overlaps  ● SwiftRaven");
-    screen.write("\x1b[Z");
+    screen.wait_for("Robin · 1 peer");
+    screen.write("2");
     screen.wait_for("number 899.");
+    screen.write("\r");
+    screen.wait_for("to SwiftRaven");
     // Each time the beginning is reached, older messages are loaded.
     wait_until("the first is on the screen", || {
         screen.write("\x1b[H");
         screen.text().contains("number 0.")
     });
     env.ok(&["send", "Robin", "something new", "--as", "SwiftRaven"]);
-    screen.wait_for("SwiftRaven (1)");
+    screen.wait_for("SwiftRaven(1)");
     assert!(screen.text().contains("number 0."), "{}", screen.text());
 }
 

@@ -45,15 +45,25 @@ fn nothing_of_a_peers_reaches_the_terminal_as_a_command() {
     let name = chosen_agent(&state).unwrap().to_string();
     let rows = vec![("about", vec![NASTY.to_string()])];
     state.hear(ChatUpdate::Headings(Some(Box::new(HeadingsView { name, asked: None, rows }))));
-    for _ in 0..state.tabs().len() {
-        let shown = picture(&state);
+    let is_escaped = |state: &ChatState| {
+        let shown = picture(state);
         let obeyed = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{200b}".contains(c);
         assert!(!shown.contains(obeyed), "{shown:?}");
         // The screen drops control characters itself: text that was not escaped would appear without them.
         assert!(shown.contains("\\u{1b}]0;"), "it is shown, written out: {shown}");
         assert!(!shown.replace("\\u{1b}]0;", "").contains("]0;"), "{shown}");
+    };
+    for _ in 0..state.tabs().len() {
+        is_escaped(&state);
+        press(&mut state, KeyCode::Char(' '));
+        is_escaped(&state);
+        press(&mut state, KeyCode::Esc);
         press(&mut state, KeyCode::Tab);
     }
+    state.open(NASTY);
+    is_escaped(&state);
+    press(&mut state, KeyCode::Char(' '));
+    is_escaped(&state);
 }
 
 #[test]
@@ -62,6 +72,7 @@ fn a_size_bomb_is_cut() {
     state.hear(ChatUpdate::World(Box::new(world())));
     state.hear(ChatUpdate::Messages(vec![unread(1, "SwiftRaven", &"bomb ".repeat(200_000))]));
     go(&mut state, "SwiftRaven");
+    press(&mut state, KeyCode::End);
     assert!(picture(&state).contains("more bytes: `msg read`"), "{}", picture(&state));
     for _ in 0..40 {
         assert_eq!(state.update(ChatInput::Drawn), [], "what is not all there is not seen");

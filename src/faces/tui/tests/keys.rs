@@ -1,6 +1,7 @@
 //! Tests of keys and the mouse.
 
 use super::*;
+use crate::faces::tui::navigation::FIXED_TABS;
 use crate::faces::tui::recipients::Recipients;
 use crate::faces::tui::state::Tab;
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
@@ -26,7 +27,7 @@ fn to_all(text: &str) -> Vec<(Recipients, String)> {
 fn tabs_go_round_both_ways() {
     let mut state = full(80, 24);
     let names = state.tabs();
-    assert_eq!(names.len(), 10);
+    assert_eq!(names.len(), 9);
     for key in [KeyCode::Tab, KeyCode::Right] {
         for place in 1..=names.len() {
             press(&mut state, key);
@@ -171,7 +172,7 @@ fn the_help_shows_every_key_however_low_the_screen_is() {
         press(&mut state, KeyCode::Char('?'));
         let mut shown = picture(&state);
         assert!(shown.contains("Ctrl-Q"), "how to quit comes first: {shown}");
-        for _ in 0..30 {
+        for _ in 0..60 {
             press(&mut state, KeyCode::Down);
             shown.push_str(&picture(&state));
         }
@@ -223,27 +224,86 @@ fn notices_of_the_program_are_not_answered() {
 }
 
 #[test]
-fn the_strip_of_tabs_says_that_there_are_more() {
-    let mut state = full(120, 24);
+fn the_fixed_tabs_have_keys_and_counts_and_come_first() {
     let strip = |state: &ChatState| picture(state).lines().nth(1).unwrap().to_string();
-    assert!(
-        strip(&state).starts_with(" Agents  All  Tasks  Reserved  Feed  Runs  Knowledge  Overlaps "),
-        "{}",
-        strip(&state)
+    let mut state = full(120, 24);
+    assert_eq!(
+        strip(&state).trim_end(),
+        " 1 Agents ▲1  2 Chats (2)  3 All  4 Tasks 1/4  5 Reserved 2  6 Feed  7 Runs ▲2  8 Knowledge  9 Overlaps ▲1"
     );
-    assert!(!strip(&state).contains(['‹', '›']));
+    state.size = Size::new(80, 24);
+    let row = strip(&state);
+    assert!(row == " 1 Agents▲1 2 Chats(2) 3 All 4 Tasks 5 Held 6 Feed 7 Runs▲2 8 Know 9 Overlaps", "{row}");
     let names = ["Alfa", "Bravo", "Charlie", "Delta", "Echo", "Foxtrot", "Golf", "Hotel"];
     state.hear(ChatUpdate::Messages(names.iter().map(|name| unread(40, name, "hi")).collect()));
-    let row = strip(&state);
-    assert!(row.ends_with('›') && !row.contains('‹') && row.contains(" Agents "), "{row}");
+    assert!(
+        strip(&state).contains("2 Chats(10)"),
+        "conversations don't push the tabs away: {}",
+        strip(&state)
+    );
     for name in names {
         go(&mut state, name);
         let row = strip(&state);
-        assert!(row.contains(&format!("· {name} (1)")), "{row}");
+        assert!(row.starts_with('‹') && row.contains(&format!("· {name}(1)")), "{row}");
         assert_eq!(row.matches('(').count(), row.matches(')').count(), "no label is cut: {row}");
     }
-    let row = strip(&state);
-    assert!(row.starts_with('‹') && !row.contains('›'), "{row}");
+}
+
+#[test]
+fn digits_open_tabs_and_in_a_conversation_they_are_text() {
+    let mut state = full(80, 24);
+    for (digit, tab) in ('1'..='9').zip(FIXED_TABS) {
+        assert_eq!(press_with(&mut state, KeyCode::Char(digit), KeyModifiers::ALT), []);
+        assert_eq!(state.tab, tab);
+        press_with(&mut state, KeyCode::Char('4'), KeyModifiers::ALT);
+        assert_eq!(press(&mut state, KeyCode::Char(digit)), []);
+        assert_eq!(state.tab, tab);
+    }
+    go(&mut state, "SwiftRaven");
+    type_in(&mut state, "2 of 3");
+    assert_eq!(state.draft().text(), "2 of 3");
+    press_with(&mut state, KeyCode::Char('1'), KeyModifiers::ALT);
+    assert_eq!(state.tab, Tab::Agents);
+    go(&mut state, "Tasks");
+    type_in(&mut state, "@all 12");
+    assert_eq!((&state.tab, state.draft().text()), (&Tab::Tasks, "@all 12"), "in a message they are text");
+    go(&mut state, "Knowledge");
+    type_in(&mut state, "1");
+    assert_eq!((&state.tab, state.filter.text.as_str()), (&Tab::Knowledge, "1"), "there they are searched");
+}
+
+#[test]
+fn escape_goes_back_to_where_the_conversation_was_opened() {
+    let mut state = full(80, 24);
+    go(&mut state, "Chats");
+    assert_eq!(press(&mut state, KeyCode::Enter), []);
+    assert_eq!(state.tab, Tab::Conversation("GoldFalcon".to_string()), "the latest unread message is first");
+    press_with(&mut state, KeyCode::Char('n'), KeyModifiers::CONTROL);
+    assert_eq!(state.tab, Tab::Conversation("SwiftRaven".to_string()));
+    assert_eq!(press(&mut state, KeyCode::Esc), []);
+    assert_eq!(state.tab, Tab::Chats);
+    assert_eq!(press(&mut state, KeyCode::Esc), []);
+    assert_eq!(state.tab, Tab::Agents);
+    // However often it is pressed, it does not quit from a conversation.
+    go(&mut state, "SwiftRaven");
+    state.say("press Esc again to quit");
+    assert_eq!(press(&mut state, KeyCode::Esc), []);
+}
+
+#[test]
+fn who_needs_somebody_comes_first() {
+    let mut world = world();
+    world.peers.push(peer("ZuluHawk", Presence::Stuck));
+    let mut state = full(80, 24);
+    state.hear(ChatUpdate::World(Box::new(world)));
+    let shown = picture(&state);
+    let place = |name: &str| shown.lines().position(|line| line.contains(name)).unwrap();
+    assert!(place("Stuck or waiting:") < place("▲ ZuluHawk"), "{shown}");
+    assert!(
+        place("▲ ZuluHawk") < place("◐ GoldFalcon") && place("◐ GoldFalcon") < place("./docs/login.md:"),
+        "{shown}"
+    );
+    assert!(shown.lines().next().unwrap().contains(" peers · 1 stuck · 1 waits · 2 unread"), "{shown}");
 }
 
 #[test]
@@ -278,7 +338,7 @@ fn a_draft_has_lines_and_belongs_to_its_tab() {
     type_in(&mut state, "two");
     press(&mut state, KeyCode::Tab);
     assert!(state.draft().is_empty());
-    press(&mut state, KeyCode::BackTab);
+    go(&mut state, "SwiftRaven");
     press(&mut state, KeyCode::Up);
     type_in(&mut state, "!");
     assert_eq!(sent(press(&mut state, KeyCode::Enter)), to("SwiftRaven", "one!\ntwo"));
@@ -322,7 +382,7 @@ fn an_agent_is_chosen_and_opened() {
     press(&mut state, KeyCode::Down);
     press(&mut state, KeyCode::Enter);
     assert_eq!(state.tab, Tab::Conversation("CalmOwl".to_string()), "those without a spec come last");
-    assert_eq!(state.tabs().len(), 11, "it has a tab now");
+    assert_eq!(state.tabs().len(), 10, "it has a tab while it is open");
 }
 
 #[test]
@@ -331,9 +391,9 @@ fn the_mouse_chooses_opens_and_scrolls() {
         |kind, column, row| ChatInput::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
     let click = |column, row| mouse(MouseEventKind::Down(MouseButton::Left), column, row);
     let mut state = full(80, 24);
-    state.update(click(5, 4));
+    state.update(click(5, 5));
     assert_eq!(state.list().at, 1);
-    state.update(click(5, 4));
+    state.update(click(5, 5));
     assert_eq!(state.tab, Tab::Conversation("SwiftRaven".to_string()));
     let row = picture(&state).lines().nth(1).unwrap().to_string();
     let column = row[..row.find("Feed").unwrap()].chars().count();

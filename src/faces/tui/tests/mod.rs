@@ -1,7 +1,9 @@
 //! Tests of the chat without a terminal: keys go in, screens come out.
 
+mod acting;
 mod chatting;
 mod headings;
+mod help;
 mod hostile;
 mod keys;
 mod knowledge;
@@ -46,6 +48,7 @@ fn peer(name: &str, presence: Presence) -> PeerItem {
         model: "opus-5".to_string(),
         branch: Some("main".to_string()),
         spec: None,
+        spec_path: None,
         task: None,
         status: None,
     }
@@ -71,6 +74,7 @@ fn world() -> MeshSnapshot {
         |id: &str, title: &str, state| TaskItem { id: id.to_string(), title: title.to_string(), state };
     let board = SpecView {
         spec: "./docs/login.md".to_string(),
+        path: "/shop/docs/login.md".to_string(),
         tasks: vec![
             task(
                 "TASK-01",
@@ -96,6 +100,8 @@ fn world() -> MeshSnapshot {
         task: None,
         refused: refused.iter().map(|name| name.to_string()).collect(),
         contested: Vec::new(),
+        target: format!("/shop/{pattern}"),
+        is_one_path: !pattern.contains('*'),
     };
     MeshSnapshot {
         mesh: "~/.local/state/ravenry".to_string(),
@@ -298,8 +304,11 @@ fn type_in(state: &mut ChatState, text: &str) {
     }
 }
 
-/// Presses Tab until the tab of that name is open.
+/// Opens the conversation with that agent, or presses Tab until the tab of that name is open.
 fn go(state: &mut ChatState, name: &str) {
+    if state.conversations.iter().any(|conversation| conversation.is_with(name)) {
+        return state.open(name);
+    }
     for _ in 0..state.tabs().len() {
         let open = match &state.tab {
             super::state::Tab::Conversation(with) => with.clone(),
@@ -316,7 +325,7 @@ fn go(state: &mut ChatState, name: &str) {
 fn picture(state: &ChatState) -> String {
     let Size { width, height } = state.size;
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| view::draw(frame, state, Theme { has_colour: true })).unwrap();
+    terminal.draw(|frame| view::draw(frame, state, Theme { has_colour: true, ..Theme::PLAIN })).unwrap();
     let buffer = terminal.backend().buffer().clone();
     let row = |y: u16| {
         let mut text = String::new();

@@ -13,10 +13,19 @@ pub(super) fn check(name: &str, state: &mut ChatState) {
 
 #[test]
 fn every_tab_at_every_size() {
-    for (width, height) in [(80, 24), (120, 40), (40, 10)] {
-        for tab in
-            ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Knowledge", "Overlaps", "Runs"]
-        {
+    for (width, height) in [(80, 24), (120, 40), (40, 10), (60, 15), (200, 60)] {
+        for tab in [
+            "Agents",
+            "Chats",
+            "SwiftRaven",
+            "All",
+            "Tasks",
+            "Reservations",
+            "Feed",
+            "Knowledge",
+            "Overlaps",
+            "Runs",
+        ] {
             let mut state = full(width, height);
             go(&mut state, tab);
             check(&tab.to_lowercase(), &mut state);
@@ -26,10 +35,13 @@ fn every_tab_at_every_size() {
 
 #[test]
 fn what_lies_on_top() {
-    for (width, height) in [(80, 24), (40, 10)] {
+    for (width, height) in [(80, 24), (40, 10), (60, 15), (120, 40), (200, 60)] {
         let mut state = full(width, height);
         press(&mut state, KeyCode::Char('?'));
         check("help", &mut state);
+        press(&mut state, KeyCode::Esc);
+        press(&mut state, KeyCode::Char(' '));
+        check("menu", &mut state);
         press(&mut state, KeyCode::Esc);
         type_in(&mut state, "@");
         check("completion", &mut state);
@@ -58,6 +70,7 @@ fn no_size_is_too_small() {
         for height in 0..8 {
             for tab in [
                 "Agents",
+                "Chats",
                 "SwiftRaven",
                 "All",
                 "Tasks",
@@ -71,6 +84,11 @@ fn no_size_is_too_small() {
                 go(&mut state, tab);
                 picture(&state);
                 press(&mut state, KeyCode::Char('?'));
+                picture(&state);
+                press(&mut state, KeyCode::Esc);
+                press(&mut state, KeyCode::Char(' '));
+                picture(&state);
+                press(&mut state, KeyCode::Down);
                 picture(&state);
                 press(&mut state, KeyCode::Esc);
                 type_in(&mut state, "@s漢字 more than fits\u{301}");
@@ -96,12 +114,21 @@ fn the_input_grows_and_the_body_keeps_its_place() {
 #[test]
 fn without_colour_nothing_is_coloured() {
     let mut state = full(80, 24);
-    for tab in
-        ["Agents", "SwiftRaven", "All", "Tasks", "Reservations", "Feed", "Knowledge", "Overlaps", "Runs"]
-    {
+    for tab in [
+        "Agents",
+        "Chats",
+        "SwiftRaven",
+        "All",
+        "Tasks",
+        "Reservations",
+        "Feed",
+        "Knowledge",
+        "Overlaps",
+        "Runs",
+    ] {
         go(&mut state, tab);
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
-        terminal.draw(|frame| view::draw(frame, &state, Theme { has_colour: false })).unwrap();
+        terminal.draw(|frame| view::draw(frame, &state, Theme::PLAIN)).unwrap();
         let buffer = terminal.backend().buffer();
         let is_plain = |cell: &ratatui::buffer::Cell| {
             use ratatui::style::Color::Reset;

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::domain::escape_invisible;
-use crate::faces::tui::list_rows::{AgentRow, agents};
+use crate::faces::tui::list_rows::{self, AgentRow, agents};
 use crate::faces::tui::list_state::ListState;
 use crate::faces::tui::message_view::ago;
 use crate::faces::tui::model::PeerItem;
@@ -92,16 +92,12 @@ fn agent_of<'a>(row: &AgentRow<'a>) -> Option<&'a PeerItem> {
 
 /// The row of the selected agent.
 fn chosen_row(all: &[AgentRow<'_>], list: ListState) -> Option<usize> {
-    let mut agents =
-        all.iter().enumerate().filter(|(_, row)| agent_of(row).is_some()).map(|(number, _)| number);
-    agents.nth(list.at)
+    list_rows::chosen_row(all.iter().map(|row| agent_of(row).is_some()), list.at)
 }
 
-/// The first visible row, chosen so that the selected agent and the row after it are visible.
+/// The first visible row.
 pub(in crate::faces::tui) fn first_row(all: &[AgentRow<'_>], list: ListState, height: usize) -> usize {
-    let chosen = chosen_row(all, list).unwrap_or(0);
-    let last = all.len().saturating_sub(height);
-    (chosen + 2).saturating_sub(height).min(last)
+    list_rows::first_row(all.len(), chosen_row(all, list), height)
 }
 
 fn line(peer: &PeerItem, columns: &Columns, state: &ChatState, theme: Theme) -> Line<'static> {

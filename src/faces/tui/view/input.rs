@@ -33,6 +33,9 @@ fn urgent(state: &ChatState, theme: Theme) -> Option<(String, Style)> {
     if let Some(question) = state.knowledge.question().filter(|_| state.tab == Tab::Knowledge) {
         return Some((question.to_string(), theme.unread()));
     }
+    if let Some(question) = state.menu.as_ref().and_then(|menu| menu.question()) {
+        return Some((escape_invisible(question).into_owned(), theme.unread()));
+    }
     if let Some(question) = state.runs.question().filter(|_| state.tab == Tab::Runs) {
         return Some((question, theme.unread()));
     }
@@ -47,6 +50,7 @@ fn hint(state: &ChatState) -> String {
         _ => "",
     };
     let what = match &state.tab {
+        _ if state.menu.is_some() => return "a key or Enter does it · Esc back".to_string(),
         Tab::Knowledge if state.knowledge.open.is_some() => "c confirm · r retire · Esc back".to_string(),
         Tab::Knowledge if state.filter.is_open => "Enter read, Esc clear".to_string(),
         _ if state.filter.is_open => "Enter keep, Esc clear".to_string(),
@@ -55,14 +59,19 @@ fn hint(state: &ChatState) -> String {
         }
         Tab::Conversation(name) if AgentName::is_program(name) => "notices from msg itself".to_string(),
         Tab::Conversation(name) if state.pane_of(name).is_some() && state.draft().is_empty() => {
-            format!("to {} · Enter twice: its pane", escape_invisible(name))
+            format!("to {} · Enter twice: its pane · Space acts", escape_invisible(name))
+        }
+        Tab::Conversation(name) if state.draft().is_empty() => {
+            format!("to {} · Space acts", escape_invisible(name))
         }
         Tab::Conversation(name) => format!("to {}", escape_invisible(name)),
         Tab::All => "to all".to_string(),
         Tab::Agents if chosen_agent(state).is_some_and(|name| state.places.pane(name).is_some()) => {
-            "Enter opens, again: its pane · @Name text · / filter".to_string()
+            "Enter opens, again: its pane · Space acts · @Name text · / filter".to_string()
         }
-        Tab::Agents => "Enter opens · @Name text · / filter".to_string(),
+        Tab::Agents => "Enter opens · Space acts · @Name text · / filter".to_string(),
+        Tab::Chats => "Enter opens · Space acts · / filter".to_string(),
+        Tab::Tasks | Tab::Reservations => "Space acts · @Name text · / filter".to_string(),
         Tab::Knowledge => "type to search · Enter reads · @Name text".to_string(),
         Tab::Runs if has_pane(state) => "Enter goes to its pane · s stop · Esc back".to_string(),
         Tab::Runs if state.runs.open.is_some() => "s stop · Esc back".to_string(),

@@ -2,18 +2,22 @@
 
 pub(super) mod agents;
 mod chat;
+mod chats;
+mod detail;
 mod feed;
 mod headings;
 pub(super) mod help;
 mod input;
 pub(super) mod knowledge;
+mod menu;
 mod overlaps;
 mod pane_command;
 mod record_page;
 mod reservations;
 pub(super) mod runs;
+pub(super) mod scroll_bar;
 pub(super) mod tabs;
-mod tasks;
+pub(super) mod tasks;
 mod title;
 
 use ratatui::Frame;
@@ -22,7 +26,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::layout::areas;
+use super::layout::{areas, is_split};
 use super::state::{ChatState, Tab};
 use super::theme::Theme;
 
@@ -32,22 +36,29 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ChatState, theme: Theme) {
     let buffer = frame.buffer_mut();
     title::draw(buffer, areas.title, state, theme);
     tabs::draw(buffer, areas.tabs, state, theme);
+    let body = scroll_bar::draw(buffer, areas.body, state, theme);
     match &state.tab {
-        Tab::Agents => {
-            agents::draw(buffer, areas.body, state, theme);
-            headings::draw(buffer, areas.detail, state, theme);
-        }
-        Tab::Conversation(_) | Tab::All => chat::draw(buffer, areas.body, state, theme),
-        Tab::Tasks => tasks::draw(buffer, areas.body, state, theme),
-        Tab::Reservations => reservations::draw(buffer, areas.body, state, theme),
-        Tab::Feed => feed::draw(buffer, areas.body, state, theme),
-        Tab::Knowledge => knowledge::draw(buffer, areas.body, state, theme),
-        Tab::Overlaps => overlaps::draw(buffer, areas.body, state, theme),
-        Tab::Runs => runs::draw(buffer, areas.body, state, theme),
+        Tab::Agents => agents::draw(buffer, body, state, theme),
+        Tab::Chats => chats::draw(buffer, body, state, theme),
+        Tab::Conversation(_) | Tab::All => chat::draw(buffer, body, state, theme),
+        Tab::Tasks => tasks::draw(buffer, body, state, theme),
+        Tab::Reservations => reservations::draw(buffer, body, state, theme),
+        Tab::Feed => feed::draw(buffer, body, state, theme),
+        Tab::Knowledge => knowledge::draw(buffer, body, state, theme),
+        Tab::Overlaps => overlaps::draw(buffer, body, state, theme),
+        Tab::Runs => runs::draw(buffer, body, state, theme),
+    }
+    if is_split(state.size) {
+        detail::draw(buffer, areas.detail, state, theme);
+    } else {
+        headings::draw(buffer, areas.detail, state, theme);
     }
     input::draw_rule(buffer, areas.rule, state, theme);
     let cursor = input::draw(buffer, areas.input, state, theme);
     input::draw_completion(buffer, areas, state, theme);
+    if let Some(menu) = &state.menu {
+        menu::draw(buffer, areas.body, menu, theme);
+    }
     if let Some(command) = &state.places.command {
         pane_command::draw(buffer, areas.body, command, theme);
     } else if state.is_help_open {

@@ -13,6 +13,8 @@ use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::fit;
 
+use super::knowledge::first_item;
+
 const AGE: usize = 6;
 const GAP: &str = "  ";
 
@@ -30,9 +32,14 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
         heading.push(fit("refused", widths.refused));
     }
     heading.push("why".to_string());
-    let rows = all.into_iter().map(|hold| line(hold, &widths, state, theme));
+    let at = state.list().at.min(all.len() - 1);
+    let first = first_item(at, area.height.into());
+    let rows = all.into_iter().enumerate().skip(first).map(|(number, hold)| {
+        let line = line(hold, &widths, state, theme);
+        if number == at { super::chosen(line, theme) } else { line }
+    });
     let rows = std::iter::once(Line::styled(heading.join(GAP), theme.faint())).chain(rows);
-    super::put_rows(buffer, area, rows.skip(state.list().at));
+    super::put_rows(buffer, area, rows);
 }
 
 struct Widths {

@@ -6,7 +6,8 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::escape_invisible;
-use crate::faces::tui::list_rows::{TaskRow, progress_name, task_note, tasks};
+use crate::faces::tui::list_rows::{self, TaskRow, progress_name, task_note, tasks};
+use crate::faces::tui::list_state::ListState;
 use crate::faces::tui::model::{SpecView, TaskItem, TaskStateView};
 use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::Theme;
@@ -27,12 +28,28 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
     let width = usize::from(area.width);
     let id = state.world.boards.iter().flat_map(|board| &board.tasks).map(|task| task.id.width()).max();
     let id = id.unwrap_or(0).min(width / 4);
-    let rows = all.into_iter().skip(state.list().at).take(area.height.into()).map(|row| match row {
+    let chosen = chosen_row(&all, state.list());
+    let first = first_row(&all, state.list(), area.height.into());
+    let shown = all.into_iter().enumerate().skip(first).take(area.height.into());
+    let rows = shown.map(|(number, row)| match row {
         TaskRow::Board(board) => board_line(board, width, theme),
-        TaskRow::Task(task) => task_line(task, id, width, state, theme),
+        TaskRow::Task(task) => {
+            let line = task_line(task, id, width, state, theme);
+            if Some(number) == chosen { super::chosen(line, theme) } else { line }
+        }
         TaskRow::Empty => Line::default(),
     });
     super::put_rows(buffer, area, rows);
+}
+
+/// The row of the selected task.
+fn chosen_row(all: &[TaskRow<'_>], list: ListState) -> Option<usize> {
+    list_rows::chosen_row(all.iter().map(|row| matches!(row, TaskRow::Task(_))), list.at)
+}
+
+/// The first visible row.
+pub(in crate::faces::tui) fn first_row(all: &[TaskRow<'_>], list: ListState, height: usize) -> usize {
+    list_rows::first_row(all.len(), chosen_row(all, list), height)
 }
 
 fn board_line(board: &SpecView, width: usize, theme: Theme) -> Line<'static> {

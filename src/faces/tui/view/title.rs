@@ -1,11 +1,11 @@
-//! Draws the title bar: the mesh, my name, and the number of other agents.
+//! Draws the title bar: the mesh, my name, how many others are here, and how many of them are stuck or wait.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::escape_invisible;
+use crate::domain::{Presence, escape_invisible};
 use crate::faces::tui::state::ChatState;
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::{cut, fit};
@@ -23,7 +23,17 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
         0 => String::new(),
         count => format!(" · {count} unread"),
     };
-    let right = format!("{} · {peers}{unread} ", world.me);
+    let stuck = match world.peers.iter().filter(|peer| peer.presence == Presence::Stuck).count() {
+        0 => String::new(),
+        count => format!(" · {count} stuck"),
+    };
+    let waiting =
+        match world.peers.iter().filter(|peer| world.awaited_by(&peer.name).next().is_some()).count() {
+            0 => String::new(),
+            1 => " · 1 waits".to_string(),
+            count => format!(" · {count} wait"),
+        };
+    let right = format!("{} · {peers}{stuck}{waiting}{unread} ", world.me);
     let room = width.saturating_sub(right.width());
     // My name matters more than the path of the mesh.
     let left = cut(&format!(" ravenry {}", escape_invisible(&world.mesh)), room.saturating_sub(1));
