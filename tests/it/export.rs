@@ -90,7 +90,9 @@ fn everything_that_happened_is_on_the_page() {
 #[test]
 fn a_broadcast_is_one_message_and_says_to_how_many() {
     let env = TestEnvironment::new();
-    ["Alice", "Bob", "Carol", "Dave"].iter().for_each(|name| drop(env.join(name)));
+    for name in ["Alice", "Bob", "Carol", "Dave"] {
+        env.join(name);
+    }
     env.ok(&["broadcast", "stop", "--as", "Alice"]);
     env.ok(&["read", "--as", "Bob"]);
     let data = env.ok(&["export"]);

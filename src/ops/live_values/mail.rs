@@ -28,7 +28,7 @@ pub(super) fn messages(
     if kind != LiveValue::Sent {
         found.extend(unread(mesh, &me)?);
     }
-    let history = mesh.archive().history(&me, None, LATEST)?;
+    let history = mesh.archive().history(&me, None, LATEST, |_| true)?;
     for stored in history.iter().rev() {
         let id = stored.stem.short_id();
         match (&stored.place, kind) {
