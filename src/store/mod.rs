@@ -67,7 +67,9 @@ pub use location::{LocationReason, MeshLocation, machine_state};
 pub use lock_order::holds_a_lock;
 pub use locked_mesh::LockedMesh;
 pub use mesh::{Mesh, MeshOptions, PermissionChange};
-pub use messages::archive::{MessageLocation, SentMessageLocation, StoredMessage};
+pub use messages::archive::{
+    MESSAGES_KEPT, MESSAGES_KEPT_AT_MOST, MessageLocation, SentMessageLocation, StoredMessage,
+};
 pub use messages::every_message::{AnyMessage, MessageProgress};
 pub use messages::inbox::{
     Acknowledge, InboxScan, KnownSenders, TakenMessages, UnparsableFile, UnreadMessage,

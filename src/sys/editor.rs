@@ -9,6 +9,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::environment::variable;
+use super::signals::TerminalLoan;
 
 #[derive(Debug, thiserror::Error)]
 pub enum EditorError {
@@ -29,6 +30,7 @@ pub fn open(path: &str) -> Result<(), EditorError> {
     if editor.is_empty() {
         return Err(EditorError::NotSet);
     }
+    let _lent = TerminalLoan::begin();
     let line = format!("exec {editor} \"$@\"");
     let started = Command::new("sh").args(["-c", &line, "sh", path]).spawn();
     let child = started.map_err(|error| EditorError::Start(editor.clone(), error))?;

@@ -95,8 +95,10 @@ pub enum TerminalSignal {
 /// Handles the signals of a terminal program: from now on they do not end or stop it by themselves. A second request to
 /// stop ends the process at once, because the terminal may not accept output any more.
 pub fn listen_with_terminal() -> io::Result<Receiver<TerminalSignal>> {
+    let mut flags = Vec::new();
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let asked = Arc::new(AtomicBool::new(false));
+        flags.extend((signal == SIGINT).then(|| Arc::clone(&asked)));
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&asked))?;
         signal_hook::flag::register(signal, asked)?;
     }
@@ -104,6 +106,10 @@ pub fn listen_with_terminal() -> io::Result<Receiver<TerminalSignal>> {
     let (sender, asked) = crossbeam_channel::unbounded();
     std::thread::Builder::new().name("signals".to_string()).stack_size(64 * 1024).spawn(move || {
         for signal in &mut signals {
+            if LENT.load(Ordering::SeqCst) && matches!(signal, SIGINT | SIGTSTP) {
+                flags.iter().for_each(|asked| asked.store(false, Ordering::SeqCst));
+                continue;
+            }
             let what = match signal {
                 SIGHUP => TerminalSignal::HangUp,
                 SIGTSTP => TerminalSignal::Suspend,
@@ -117,6 +123,26 @@ pub fn listen_with_terminal() -> io::Result<Receiver<TerminalSignal>> {
         }
     })?;
     Ok(asked)
+}
+
+/// Whether another program uses the terminal.
+static LENT: AtomicBool = AtomicBool::new(false);
+
+/// Another program uses the terminal as long as this lives: Ctrl-C and Ctrl-Z are for that program.
+#[derive(Debug)]
+pub struct TerminalLoan(());
+
+impl TerminalLoan {
+    pub fn begin() -> Self {
+        LENT.store(true, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for TerminalLoan {
+    fn drop(&mut self) {
+        LENT.store(false, Ordering::SeqCst);
+    }
 }
 
 /// Stops this process, as Ctrl-Z in a shell does. Returns when it continues.

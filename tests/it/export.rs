@@ -29,7 +29,7 @@ fn two_agents() -> TestEnvironment {
     let env = TestEnvironment::new();
     env.join("Alice");
     env.join("Bob");
-    put(&env.work().join("PLAN.md"), "- [ ] TASK-01 Log <in>\n- [ ] TASK-02 Log out (needs: TASK-01)\n");
+    put(&env.work().join("PLAN.md"), "- [ ] TASK-01 Log < in\n- [ ] TASK-02 Log out (needs: TASK-01)\n");
     for args in [
         ["spec", "PLAN.md", "--as", "Alice"].as_slice(),
         &["reserve", "src/auth/", "--reason", "the login", "--as", "Alice"],
@@ -60,7 +60,7 @@ fn everything_that_happened_is_on_the_page() {
         "lunch\nat <noon>",
         "question",
         "not read yet",
-        "Log <in>",
+        "Log < in",
         "all & tested",
         "1 of 2 done",
         "was refused src/auth/",
@@ -69,7 +69,7 @@ fn everything_that_happened_is_on_the_page() {
     let markdown = page(&env, &["--markdown"]);
     assert!(markdown.starts_with("# What the agents did\n"), "{markdown}");
     assert!(markdown.contains("<b>May I have docs/?</b>\n```"), "as it is, in a fence: {markdown}");
-    assert!(markdown.contains("Log \\<in\\>"), "{markdown}");
+    assert!(markdown.contains("Log \\< in"), "{markdown}");
     let data = env.ok(&["export"]);
     assert_eq!(data["totals"]["messages"], 2);
     let hold = &data["reservations"][0];
@@ -85,6 +85,24 @@ fn everything_that_happened_is_on_the_page() {
     assert_eq!(data["specs"][0]["tasks"][0]["state"], "done");
     // To look takes nothing from anybody.
     assert_eq!(env.ok(&["inbox", "--as", "Bob"])["messages"].as_array().unwrap().len(), 1);
+}
+
+/// The feed has the beginnings of texts. What was cut in a key does not look like one.
+#[test]
+fn the_beginning_of_a_secret_is_left_out() {
+    let env = two_agents();
+    let secret = format!("{} postgres://ann:s3cr3tpasswordlonger@db.example.org/x", "word ".repeat(9).trim());
+    env.ok(&["broadcast", &secret, "--as", "Alice"]);
+    let html = page(&env, &[]);
+    assert!(html.contains("word word"), "{html}");
+    assert!(!html.contains("s3cr3t"), "{html}");
+}
+
+#[test]
+fn a_file_in_a_directory_that_is_missing_is_not_made() {
+    let env = two_agents();
+    let ended = env.run(&["export", "--output", "no/page.html"]).expect_code(2);
+    assert!(ended.stderr.contains("there is no directory") && !ended.stderr.contains("doctor"), "{ended}");
 }
 
 #[test]
@@ -138,7 +156,7 @@ fn a_file_is_new_whole_and_private_unless_it_is_to_be_replaced() {
 
     fs::create_dir(env.work().join("dir")).unwrap();
     assert_eq!(env.fails(2, &["export", "--output", "dir"]), "invalid_value");
-    assert_eq!(env.fails(4, &["export", "--output", "no/such/page.html"]), "io");
+    assert_eq!(env.fails(2, &["export", "--output", "no/such/page.html"]), "invalid_value");
     assert_eq!(env.fails(2, &["export", "--output", "-"]), "invalid_value");
     assert_eq!(env.fails(2, &["export", "--html", "--markdown"]), "usage");
     let names: Vec<_> = fs::read_dir(env.work()).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -57,6 +57,9 @@ fn every_command_has_a_page_that_can_be_read() {
     let roff = env.run(&["man", "join", "--roff"]).expect_code(0).stdout;
     assert_eq!(roff.trim_end(), join.trim_end());
     assert_eq!(env.fails(2, &["man", "--dir", &format!("{dir_text}/msg-join.1")]), "invalid_value");
+    // A relative directory is one below this.
+    env.ok(&["man", "--dir", "pages"]);
+    assert!(env.work().join("pages/msg-join.1").exists());
 }
 
 /// In a pipe it is a text to read, the same as the help.

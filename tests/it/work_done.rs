@@ -287,3 +287,30 @@ fn a_session_whose_mail_lies_under_a_name_that_nobody_has_is_remembered() {
     let back = env.ok(&["join", "--pid", &env.host().to_string(), "--session", "session of Robin"]);
     assert_eq!((&back["agent"]["name"], &back["agent"]["unread"]), (&"Robin".into(), &1.into()), "{back}");
 }
+
+/// Those who never read, and who are gone, have histories too.
+#[test]
+fn old_messages_of_everybody_are_removed_once_a_day() {
+    let env = TestEnvironment::new();
+    let long_ago = "2024-05-17T09:30:00.000Z";
+    for name in ["Writer", "Reader"] {
+        let host = env.host().to_string();
+        let join = ["join", name, "--pid", &host, "--session", name];
+        env.run_with(&join, &[(ravenry::sys::test_switches::NOW, long_ago)]).expect_code(0);
+    }
+    for time in [Some(long_ago), None] {
+        let time: Vec<(&str, &str)> =
+            time.map(|time| (ravenry::sys::test_switches::NOW, time)).into_iter().collect();
+        env.run_with(&["send", "Reader", "walrus", "--as", "Writer"], &time).expect_code(0);
+        env.run_with(&["read", "--as", "Reader"], &time).expect_code(0);
+    }
+    assert_eq!(env.ok(&["search", "walrus", "--all"])["results"].as_array().unwrap().len(), 2);
+    let has_text = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains("walrus"));
+    let records = |dir: &str| files_in(&env.mesh().join(dir)).iter().filter(|path| has_text(path)).count();
+    assert_eq!((records("sent/Writer"), records("seen/Reader")), (2, 2));
+    fs::remove_file(env.mesh().join("sessions/.pruned")).ok();
+    env.join("Last");
+    assert_eq!((records("sent/Writer"), records("seen/Reader")), (1, 1));
+    let kept = files_in(&env.mesh().join("search"));
+    assert!(kept.iter().all(|path| !path.ends_with("sent-Writer")), "the words of what is gone: {kept:?}");
+}

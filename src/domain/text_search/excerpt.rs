@@ -17,6 +17,13 @@ pub struct ExcerptWord {
     pub is_found: bool,
 }
 
+/// The whole text, with what was looked for.
+pub fn marked_words(text: &str, query: Option<&TextQuery>) -> Vec<ExcerptWord> {
+    let is_found = |piece: &str| query.is_some_and(|query| query.has_word_of(piece));
+    let word = |piece: &str| ExcerptWord { text: piece.to_string(), is_found: is_found(piece) };
+    text.split_whitespace().map(word).collect()
+}
+
 /// At most about `most` characters around the first word that was looked for. `…` stands where something is left out.
 pub fn excerpt(text: &str, query: Option<&TextQuery>, most: usize) -> Vec<ExcerptWord> {
     let is_found = |piece: &str| query.is_some_and(|query| query.has_word_of(piece));

@@ -11,7 +11,7 @@ mod searchable;
 #[cfg(test)]
 mod tests;
 
-pub use excerpt::{ExcerptWord, excerpt};
+pub use excerpt::{ExcerptWord, excerpt, marked_words};
 pub use query::TextQuery;
 pub use scan::{TextMatch, TextScan};
 pub use searchable::searchable;

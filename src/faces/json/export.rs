@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::ops::export::{
-    ExportAgent, ExportMessage, ExportPage, ExportRun, ExportSpec, ExportTask, Hold, HoldEnd, Span,
+    ExportAgent, ExportMessage, ExportPage, ExportRun, ExportSpec, ExportTask, HeldPath, HeldUntil, Span,
 };
 use crate::store::{MessageProgress, iso};
 
@@ -45,11 +45,11 @@ fn agent(agent: &ExportAgent) -> Value {
     })
 }
 
-fn hold(hold: &Hold) -> Value {
+fn hold(hold: &HeldPath) -> Value {
     let (to, is_exact) = match hold.end {
-        HoldEnd::Held => (None, true),
-        HoldEnd::At(at) => (Some(at), true),
-        HoldEnd::Before(at) => (Some(at), false),
+        HeldUntil::Held => (None, true),
+        HeldUntil::At(at) => (Some(at), true),
+        HeldUntil::Before(at) => (Some(at), false),
     };
     json!({
         "pattern": hold.pattern,

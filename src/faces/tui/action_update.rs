@@ -120,7 +120,7 @@ impl ChatState {
         if let Some(path) = &peer.spec_path {
             items.push(ActionItem::new('o', "open its spec in your editor", ActionStep::Edit(path.clone())));
         }
-        let question = format!("evict {name}? It loses its name, its tasks and its reservations. y / n");
+        let question = format!("y / n: evict {name}? It loses its name, tasks and reservations.");
         let step = ActionStep::Act(ActionCall::Evict { name });
         items.push(ActionItem::new('e', "evict", step).asking(question));
         items
@@ -176,7 +176,7 @@ impl ChatState {
             items.push(ActionItem::new('r', "release", ActionStep::Act(call)));
         } else {
             items.push(ActionItem::new('m', format!("message {holder}"), ActionStep::Open(holder.clone())));
-            let question = format!("take {pattern} from {holder}? It is told. y / n");
+            let question = format!("y / n: take from {holder}, who is told, {pattern}?");
             let call = ActionCall::ReleaseFrom { target: hold.target.clone(), holder: holder.clone() };
             let item = ActionItem::new('r', format!("release it from {holder}"), ActionStep::Act(call));
             items.push(item.asking(question));

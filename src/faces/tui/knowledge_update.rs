@@ -27,6 +27,8 @@ impl ChatState {
         match key.code {
             // A message, the help and the empty search begin as in every tab.
             KeyCode::Char('@' | '?' | '/') => return false,
+            // A tab, and the menu. A search that begins so begins with `/`.
+            KeyCode::Char('1'..='9' | ' ') if self.filter.text.is_empty() => return false,
             KeyCode::Char(letter) => self.filter.text.push(letter),
             KeyCode::Backspace if !self.filter.text.is_empty() => drop(self.filter.text.pop()),
             _ => return false,

@@ -193,7 +193,9 @@ impl ChatState {
             KeyCode::Char('/') if is_empty => self.filter.is_open = true,
             KeyCode::Char('?') if is_empty => self.is_help_open = true,
             KeyCode::Char(' ') if is_empty => self.open_menu(),
-            KeyCode::Char(digit @ '1'..='9') if is_empty && self.talk().is_none() => self.go_to_number(digit),
+            KeyCode::Char(digit @ '1'..='9') if is_empty && !matches!(self.tab, Tab::Conversation(_)) => {
+                self.go_to_number(digit);
+            }
             KeyCode::Char('n') if held.contains(KeyModifiers::CONTROL) => self.open_next_unread(),
             KeyCode::Char('a') if is_empty && held.contains(KeyModifiers::CONTROL) => return self.ack(),
             _ => self.edit(key),

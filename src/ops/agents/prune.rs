@@ -1,7 +1,8 @@
 //! Forgets agents that are long gone. `join` does this in passing, once a day and within limits.
 //!
-//! It removes sessions and empty graves that are older than `graveDays`, at most 200 of each; `sessions/.pruned` has
-//! the time of the last pruning. A grave with unread mail is kept.
+//! It removes sessions and empty graves that are older than `graveDays`, at most 200 of each, and messages that were read
+//! or sent more than 30 days ago, of everybody; `sessions/.pruned` has the time of the last pruning. A grave with unread
+//! mail is kept.
 //! `work_done::who_joins_forgets_those_who_are_long_gone_once_a_day` checks that.
 
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::Liveness;
-use crate::store::{Grave, Mesh, SessionRecord, StoreError};
+use crate::store::{Grave, MESSAGES_KEPT, MESSAGES_KEPT_AT_MOST, Mesh, SessionRecord, StoreError};
 use crate::sys::{clock, process};
 
 use crate::ops::context::Context;
@@ -70,6 +71,7 @@ fn prune(ctx: &Context, mesh: &Mesh) -> Result<(), StoreError> {
     let sessions = mesh.sessions().older_than(age, MOST, is_old)?;
     forget(mesh, &sessions, too_old)?;
     if graves.len() < MOST && sessions.len() < MOST {
+        mesh.archive().prune_all(clock::now() - MESSAGES_KEPT, MESSAGES_KEPT_AT_MOST)?;
         mesh.upkeep().record_pruned()?;
     }
     Ok(())

@@ -28,8 +28,8 @@ use masker::Masker;
 use presence::{HeldNow, History, RecordedLife, history};
 
 pub use page::{
-    ExportAgent, ExportMessage, ExportPage, ExportRun, ExportSpec, ExportTask, Hold, HoldEnd, Newest, Period,
-    Span,
+    ExportAgent, ExportMessage, ExportPage, ExportRun, ExportSpec, ExportTask, HeldPath, HeldUntil, Newest,
+    Period, Span,
 };
 pub use since::parse_since;
 

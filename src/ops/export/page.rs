@@ -18,7 +18,7 @@ pub struct ExportPage {
     pub mesh: String,
     /// Everybody who did something, first who is there.
     pub agents: Vec<ExportAgent>,
-    pub holds: Newest<Hold>,
+    pub holds: Newest<HeldPath>,
     pub specs: Newest<ExportSpec>,
     pub messages: Newest<ExportMessage>,
     pub runs: Newest<ExportRun>,
@@ -96,17 +96,17 @@ pub struct Span {
 
 /// A path that an agent reserved.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Hold {
+pub struct HeldPath {
     pub agent: String,
     pub pattern: String,
     pub reason: Option<String>,
     pub from: Timestamp,
-    pub end: HoldEnd,
+    pub end: HeldUntil,
 }
 
 /// When a reservation ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum HoldEnd {
+pub enum HeldUntil {
     /// It has not.
     Held,
     At(Timestamp),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::page::{Hold, HoldEnd, Period, Span};
+use super::page::{HeldPath, HeldUntil, Period, Span};
 use crate::domain::{AnyEventKind, Event, EventKind};
 
 /// What is on record of an agent, beside the feed.
@@ -27,7 +27,7 @@ pub(super) struct HeldNow {
 /// Lives by name, and reservations by when they began.
 pub(super) struct History {
     pub(super) there: HashMap<String, Vec<Span>>,
-    pub(super) holds: Vec<Hold>,
+    pub(super) holds: Vec<HeldPath>,
 }
 
 /// What followed from these events, oldest first.
@@ -44,7 +44,7 @@ struct Reader {
     open: HashMap<String, Timestamp>,
     /// The last event of each agent.
     last: HashMap<String, Timestamp>,
-    holds: Vec<Hold>,
+    holds: Vec<HeldPath>,
     /// The places in `holds` of what is held.
     held: HashMap<(String, String), usize>,
 }
@@ -110,7 +110,7 @@ impl Reader {
             return;
         };
         self.there.entry(agent.to_string()).or_default().push(Span { from, to: Some(at) });
-        self.end_holds(agent, HoldEnd::At(at));
+        self.end_holds(agent, HeldUntil::At(at));
     }
 
     fn is_renamed(&mut self, old: &str, new: &str, at: Timestamp) {
@@ -135,23 +135,23 @@ impl Reader {
         let (agent, pattern) = key.clone();
         self.held.insert(key, self.holds.len());
         // Corrected when it is known how it ended.
-        self.holds.push(Hold { agent, pattern, reason, from: at, end: HoldEnd::Held });
+        self.holds.push(HeldPath { agent, pattern, reason, from: at, end: HeldUntil::Held });
     }
 
     fn drops(&mut self, agent: &str, pattern: &str, at: Timestamp) {
         let key = (agent.to_string(), pattern.to_string());
         match self.held.remove(&key) {
-            Some(place) => self.holds[place].end = HoldEnd::At(at),
+            Some(place) => self.holds[place].end = HeldUntil::At(at),
             None if agent.is_empty() || pattern.is_empty() => {}
             None => {
                 let (agent, pattern) = key;
                 let from = self.shown.from;
-                self.holds.push(Hold { agent, pattern, reason: None, from, end: HoldEnd::At(at) });
+                self.holds.push(HeldPath { agent, pattern, reason: None, from, end: HeldUntil::At(at) });
             }
         }
     }
 
-    fn end_holds(&mut self, agent: &str, end: HoldEnd) {
+    fn end_holds(&mut self, agent: &str, end: HeldUntil) {
         let holds = &mut self.holds;
         self.held.retain(|(holder, _), place| {
             let is_its = holder == agent;
@@ -173,10 +173,20 @@ impl Reader {
             self.there.entry(life.name.clone()).or_default().push(life.span);
             for held in &life.held {
                 let key = (life.name.clone(), held.pattern.clone());
-                if self.held.remove(&key).is_none() {
-                    let HeldNow { pattern, reason, since } = held;
-                    let (agent, pattern, reason) = (key.0, pattern.clone(), reason.clone());
-                    self.holds.push(Hold { agent, pattern, reason, from: *since, end: HoldEnd::Held });
+                let HeldNow { pattern, reason, since } = held;
+                match self.held.remove(&key).and_then(|place| self.holds.get_mut(place)) {
+                    // The record has the whole reason.
+                    Some(known) => known.reason = reason.clone().or(known.reason.take()),
+                    None => {
+                        let (agent, pattern, reason) = (key.0, pattern.clone(), reason.clone());
+                        self.holds.push(HeldPath {
+                            agent,
+                            pattern,
+                            reason,
+                            from: *since,
+                            end: HeldUntil::Held,
+                        });
+                    }
                 }
             }
         }
@@ -190,10 +200,7 @@ impl Reader {
             let hold = &mut self.holds[*place];
             let life =
                 spans.iter().find(|span| span.from <= hold.from && span.to.is_none_or(|to| to >= hold.from));
-            hold.end = HoldEnd::Before(life.and_then(|life| life.to).unwrap_or(shown.to).max(hold.from));
-        }
-        for hold in &mut self.holds {
-            hold.from = hold.from.clamp(shown.from, shown.to);
+            hold.end = HeldUntil::Before(life.and_then(|life| life.to).unwrap_or(shown.to).max(hold.from));
         }
         self.holds.sort_by(|a, b| (a.from, &a.agent, &a.pattern).cmp(&(b.from, &b.agent, &b.pattern)));
         History { there: self.there, holds: self.holds }
@@ -203,7 +210,6 @@ impl Reader {
 /// The spans within the period, without overlaps.
 fn joined(mut spans: Vec<Span>, shown: Period) -> Vec<Span> {
     spans.retain(|span| span.from <= shown.to && span.to.is_none_or(|to| to >= shown.from));
-    spans.iter_mut().for_each(|span| span.from = span.from.max(shown.from));
     spans.sort_by_key(|span| span.from);
     let mut joined: Vec<Span> = Vec::new();
     for span in spans {
@@ -266,9 +272,9 @@ mod tests {
         lines.sort();
         lines.extend(holds.into_iter().map(|hold| {
             let end = match hold.end {
-                HoldEnd::Held => String::new(),
-                HoldEnd::At(at) => minute(at),
-                HoldEnd::Before(at) => format!("{}?", minute(at)),
+                HeldUntil::Held => String::new(),
+                HeldUntil::At(at) => minute(at),
+                HeldUntil::Before(at) => format!("{}?", minute(at)),
             };
             format!("{} {} {}-{end}", hold.agent, hold.pattern, minute(hold.from))
         }));
@@ -302,7 +308,7 @@ mod tests {
             life("Old", 1, Some(3), &[]),
         ];
         let events = [event(50, "Ann", EventKind::Reserve, "lib/", "")];
-        assert_eq!(shown(&events, &lives), ["Ann 10-", "Ben 20-30", "Old", "Ann src/ 10-", "Ann lib/ 50-"]);
+        assert_eq!(shown(&events, &lives), ["Ann 5-", "Ben 20-30", "Old", "Ann src/ 6-", "Ann lib/ 50-"]);
     }
 
     #[test]
@@ -320,7 +326,7 @@ mod tests {
             [
                 "Ann 10-30",
                 "Ben 10-",
-                "Eve 10-",
+                "Eve 5-",
                 "Ann src/ 20-30",
                 "Eve src/ 30-40",
                 "Ben x 35-",

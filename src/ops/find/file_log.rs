@@ -20,8 +20,9 @@ use crate::ops::feed::event::shortened_preview;
 use crate::ops::feed::{self, FeedFilter};
 use crate::store::Mesh;
 use crate::sys::git::{PathCommit, ReadOnlyGit, WorkTree};
+use crate::sys::paths;
 
-use super::log_subject::{LogSubject, LoggedPath};
+use super::log_subject::{LogSubject, LoggedPath, repository};
 
 /// How long git may take.
 const GIT_LIMIT: Duration = Duration::from_secs(10);
@@ -63,13 +64,19 @@ pub struct WorkLog {
     pub left_out: usize,
 }
 
-/// `typed` is a path, or an agent if there is no such path.
-pub fn work_log(
-    op: &Op,
-    typed: &str,
-    is_agent: bool,
-    (since, limit): (Option<Timestamp>, usize),
-) -> Result<WorkLog, CommandError> {
+/// What to tell.
+#[derive(Clone, Copy, Debug)]
+pub struct LogRequest<'a> {
+    /// A path, or an agent if there is no such path.
+    pub typed: &'a str,
+    /// It is an agent in any case.
+    pub is_agent: bool,
+    pub since: Option<Timestamp>,
+    pub limit: usize,
+}
+
+pub fn work_log(op: &Op, request: LogRequest<'_>) -> Result<WorkLog, CommandError> {
+    let LogRequest { typed, is_agent, since, limit } = request;
     let place = place_of(op, typed, is_agent);
     let mesh = op.mesh()?;
     let source = LogSource::read(op, mesh.as_deref(), &place)?;
@@ -223,12 +230,11 @@ impl LogSource {
         let Some(mesh) = mesh else { return Ok(HashSet::new()) };
         let here: HashSet<String> =
             self.changes.iter().map(|change| change.who.as_str().to_ascii_lowercase()).collect();
-        let repository = |dir: &Path| WorkTree::containing(dir).and_then(|tree| tree.repository());
-        let ours = roots.first().and_then(|root| repository(Path::new(root.as_str())));
+        let ours = roots.first().and_then(repository);
         let mut strangers = HashSet::new();
         for record in mesh.registry().census()?.records {
             let name = record.agent.name.as_str().to_ascii_lowercase();
-            let theirs = repository(Path::new(&record.agent.cwd));
+            let theirs = repository(&paths::resolve(Path::new(&record.agent.cwd)));
             let is_near = match (&ours, &theirs) {
                 (Some(ours), Some(theirs)) => ours == theirs,
                 (None, None) => roots.iter().any(|root| root.is_related(&record.agent.cwd)),

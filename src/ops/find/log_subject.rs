@@ -1,6 +1,6 @@
 //! What a log is about: a path or an agent.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::domain::AgentName;
 use crate::domain::pattern::{NormalPath, Pattern, has_wildcard};
@@ -8,7 +8,13 @@ use crate::ops::awareness::WorkPlace;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::reserve::PatternBase;
+use crate::sys::git::WorkTree;
 use crate::sys::paths;
+
+/// The repository that a directory is in.
+pub(super) fn repository(dir: &NormalPath) -> Option<PathBuf> {
+    WorkTree::containing(Path::new(dir.as_str()))?.repository()
+}
 
 /// What a log is about.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -74,10 +80,11 @@ impl LoggedPath {
         Path::new(self.whole.as_str()).symlink_metadata().is_ok()
     }
 
-    /// The directories that paths in the feed may be relative to: the work tree, and where the asker is.
+    /// The directories that paths in the feed may be relative to: the work tree, and where the asker is, if that is in the
+    /// same repository.
     pub(super) fn roots(&self, op: &Op) -> Vec<NormalPath> {
-        let mut roots = vec![PatternBase::here(op).root().clone(), self.root.clone()];
-        roots.dedup();
-        roots
+        let here = PatternBase::here(op).root().clone();
+        let is_near = here != self.root && repository(&here) == repository(&self.root);
+        std::iter::once(self.root.clone()).chain(is_near.then_some(here)).collect()
     }
 }

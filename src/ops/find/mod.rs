@@ -6,7 +6,7 @@ mod log_subject;
 mod search;
 mod searched_records;
 
-pub use file_log::{LogDeed, LogEntry, WorkLog, work_log};
+pub use file_log::{LogDeed, LogEntry, LogRequest, WorkLog, work_log};
 pub use log_subject::LogSubject;
 pub use search::{FoundEntry, SearchFindings, SearchRequest, SearchScope, search};
 pub use searched_records::FoundThing;

@@ -1,12 +1,12 @@
 //! `msg search`: messages, events, tasks and completions by their words, the best first.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::text_search::{ExcerptWord, TextMatch, TextScan, excerpt};
-use crate::domain::{Agent, AgentName, AnyEventKind, EventKind, shell_word};
+use crate::domain::text_search::{ExcerptWord, TextMatch, TextScan, excerpt, marked_words};
+use crate::domain::{Agent, AgentName, AnyEventKind, EventKind, Message, shell_word};
 use crate::ops::agents::{identity, names};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -18,6 +18,8 @@ use super::searched_records::{FoundThing, SearchedRecords};
 
 /// The longest excerpt, in characters.
 const EXCERPT: usize = 120;
+/// Copies of one broadcast are sent within this time.
+const ONE_BROADCAST: SignedDuration = SignedDuration::from_secs(10);
 /// An event tells of a message that was sent within this time.
 const SAME_TIME: SignedDuration = SignedDuration::from_secs(2);
 
@@ -88,15 +90,25 @@ pub fn search(op: &Op, request: &SearchRequest) -> Result<SearchFindings, Comman
     matches.reverse();
     matches.sort_by(TextMatch::order);
     let filter = MatchFilter { request, thread: thread.as_deref() };
-    let mut picked = Picked { found: Vec::new(), messages: HashSet::new() };
+    let mut picked = Picked::default();
     let mut has_more = false;
     for one in matches {
         let Some(what) = filter.take(one, &mail.texts, &records, &mut picked)? else { continue };
+        if picked.is_told_twice(&what) {
+            continue;
+        }
+        if picked.found.len() == request.limit {
+            picked.leave_out_told_twice();
+        }
         if picked.found.len() == request.limit {
             has_more = true;
             break;
         }
-        let excerpt = excerpt(&what.text(), Some(&query), EXCERPT);
+        let excerpt = match &what {
+            // A part of it could lack a quotation mark, or who said it. It is short.
+            FoundThing::Event(_) => marked_words(&what.text(), Some(&query)),
+            _ => excerpt(&what.text(), Some(&query), EXCERPT),
+        };
         picked.found.push(FoundEntry { what, excerpt, score: one.score, has_all: one.has_all });
     }
     picked.leave_out_told_twice();
@@ -136,7 +148,7 @@ fn find_thread(mail: &[MailTexts], text: &str) -> Result<String, CommandError> {
             if record.thread.eq_ignore_ascii_case(text) {
                 return Ok(text.to_string());
             }
-            if found.is_none() && record.is_meant_by(text) {
+            if found.is_none() && record.is_named(text) {
                 found = Some(record.thread.to_string());
             }
         }
@@ -151,10 +163,13 @@ struct MatchFilter<'a> {
 }
 
 /// What is shown so far.
+#[derive(Default)]
 struct Picked {
     found: Vec<FoundEntry>,
     /// The messages, each of which may lie with its sender and with its recipient.
     messages: HashSet<(String, String)>,
+    /// The broadcasts, of which each recipient has a copy: by sender and text, when they were sent.
+    broadcasts: HashMap<(String, String), Vec<Timestamp>>,
 }
 
 impl MatchFilter<'_> {
@@ -181,6 +196,9 @@ impl MatchFilter<'_> {
             }
             let Some(filed) = texts.load(&record)? else { return Ok(None) };
             picked.messages.insert(key);
+            if filed.message.is_broadcast && picked.has_copy_of(&filed.message) {
+                return Ok(None);
+            }
             return Ok(Some(FoundThing::Message(Box::new(filed))));
         }
         Ok(records.things.get(number).filter(|thing| self.wants(thing)).cloned())
@@ -209,24 +227,31 @@ impl MatchFilter<'_> {
 }
 
 impl Picked {
-    /// Leaves out events that tell of a message which is shown itself.
-    fn leave_out_told_twice(&mut self) {
-        let shown: Vec<(String, Timestamp)> = self
-            .found
-            .iter()
-            .filter_map(|entry| match &entry.what {
-                FoundThing::Message(filed) => Some((filed.message.from.clone(), filed.message.timestamp)),
-                _ => None,
-            })
-            .collect();
-        self.found.retain(|entry| match &entry.what {
-            FoundThing::Event(event) if event.what == AnyEventKind::Ours(EventKind::Message) => {
-                let tells_of = |(from, at): &(String, Timestamp)| {
-                    from.eq_ignore_ascii_case(&event.agent) && event.at.duration_since(*at).abs() <= SAME_TIME
-                };
-                !shown.iter().any(tells_of)
+    /// Whether a copy of this broadcast is shown. If not, this one will be.
+    fn has_copy_of(&mut self, message: &Message) -> bool {
+        let sent = self.broadcasts.entry((message.from.clone(), message.text.clone())).or_default();
+        let is_copy = sent.iter().any(|at| message.timestamp.duration_since(*at).abs() <= ONE_BROADCAST);
+        sent.push(message.timestamp);
+        is_copy
+    }
+
+    /// Whether it is an event that tells of a message which is shown itself.
+    fn is_told_twice(&self, what: &FoundThing) -> bool {
+        let FoundThing::Event(event) = what else { return false };
+        let is_told = |entry: &FoundEntry| match &entry.what {
+            FoundThing::Message(filed) => {
+                filed.message.from.eq_ignore_ascii_case(&event.agent)
+                    && event.at.duration_since(filed.message.timestamp).abs() <= SAME_TIME
             }
-            _ => true,
-        });
+            _ => false,
+        };
+        event.what == AnyEventKind::Ours(EventKind::Message) && self.found.iter().any(is_told)
+    }
+
+    /// Leaves out events that were found before the message which they tell of.
+    fn leave_out_told_twice(&mut self) {
+        let is_twice: Vec<bool> = self.found.iter().map(|entry| self.is_told_twice(&entry.what)).collect();
+        let mut twice = is_twice.into_iter();
+        self.found.retain(|_| !twice.next().unwrap_or_default());
     }
 }

@@ -15,7 +15,7 @@ use super::LiveCandidate;
 
 /// Groups that `send` knows by itself.
 const GROUPS: [(&str, &str); 3] = [
-    ("@all", "every other agent"),
+    ("@all", "the other agents of this project"),
     ("@spec", "those who work with your spec"),
     ("@branch", "those on your branch"),
 ];

@@ -9,7 +9,7 @@ use crate::domain::{Agent, AgentName, Message, MessageId, MessageStamp};
 use crate::ops::agents::{identity, names};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::store::{Mesh, StoredMessage};
+use crate::store::{Mesh, MessageLocation, StoredMessage};
 
 use super::answers::{self, AnswerState};
 
@@ -122,11 +122,24 @@ fn find_thread(mesh: &Mesh, agent: &Agent, text: &str) -> Result<String, Command
         if thread_of(&filed.message).eq_ignore_ascii_case(text) {
             return Ok(text.to_string());
         }
-        if found.is_none() && filed.is_meant_by(text) {
-            found = Some(thread_of(&filed.message).to_string());
+        let thread = thread_of(&filed.message);
+        if found.is_none() && filed.is_named(thread, text) {
+            found = Some(thread.to_string());
         }
     }
-    found.ok_or_else(|| unknown_thread(text))
+    let is_unread =
+        |filed: &StoredMessage| !matches!(filed.place, MessageLocation::Seen(_) | MessageLocation::Sent(_));
+    match found {
+        Some(thread) => Ok(thread),
+        None if mesh.archive().find(agent, text)?.iter().any(is_unread) => {
+            let text = text.escape_debug();
+            let message = format!("message `{text}` is unread, and `msg history` shows what was read");
+            Err(CommandError::new(CommandErrorKind::UnknownMessage, message)
+                .hint("`msg read` takes what is unread")
+                .hint(format!("`msg show {text}` shows it and leaves it unread")))
+        }
+        None => Err(unknown_thread(text)),
+    }
 }
 
 pub(in crate::ops) fn unknown_thread(text: &str) -> CommandError {

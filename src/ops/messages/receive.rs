@@ -5,11 +5,10 @@
 //!
 //! `tests/model/delivery.rs` checks every interleaving of readers that take, put back and die.
 
-use jiff::SignedDuration;
-
 use crate::domain::{Agent, AgentName, Message};
 use crate::store::{
-    Acknowledge, InboxScan, Mesh, MessageStem, OfferRetention, StoreError, TakenMessages, Via,
+    Acknowledge, InboxScan, MESSAGES_KEPT, MESSAGES_KEPT_AT_MOST, Mesh, MessageStem, OfferRetention,
+    StoreError, TakenMessages, Via,
 };
 use crate::sys::test_switches::{self, Bug};
 use crate::sys::{clock, random};
@@ -22,9 +21,6 @@ use crate::ops::error::CommandError;
 use crate::ops::reservations::waiting::WaitNotifier;
 use crate::ops::watcher::mesh_watcher::is_anothers_name;
 
-/// Seen and sent messages are kept for this long, and at most this many of each.
-const KEPT: SignedDuration = SignedDuration::from_hours(24 * 30);
-const KEPT_AT_MOST: usize = 5_000;
 /// One reader or sender in this many prunes the history.
 const PRUNE_ONE_IN: u32 = 64;
 
@@ -208,7 +204,11 @@ impl<'a> InboxReader<'a> {
     /// Prunes the history now and then.
     pub(in crate::ops) fn prune(&self) -> Result<(), StoreError> {
         if random::number().is_multiple_of(PRUNE_ONE_IN) {
-            self.mesh.archive().prune(&self.agent.name, clock::now() - KEPT, KEPT_AT_MOST)?;
+            self.mesh.archive().prune(
+                &self.agent.name,
+                clock::now() - MESSAGES_KEPT,
+                MESSAGES_KEPT_AT_MOST,
+            )?;
         }
         Ok(())
     }

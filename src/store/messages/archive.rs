@@ -1,8 +1,9 @@
 //! `seen/` and `sent/`: history, receipts, acks, and finding a message by its short id.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::inbox::MAX_FILE;
 use super::message_files::{DotFile, MessageStem, Offer, SeenRecord, SentRecord, is_prefix};
@@ -13,6 +14,10 @@ use crate::store::handles::Archive;
 use crate::store::wire::message;
 use crate::sys::files::{self, FileError};
 use crate::sys::{clock, test_switches};
+
+/// Messages that were read or sent are kept for this long, and for each agent at most this many of each.
+pub const MESSAGES_KEPT: SignedDuration = SignedDuration::from_hours(24 * 30);
+pub const MESSAGES_KEPT_AT_MOST: usize = 5_000;
 
 /// A message that was sent or received.
 #[derive(Clone, Debug)]
@@ -26,6 +31,11 @@ impl StoredMessage {
     /// Whether `text` refers to it: its six letters, its id, or a prefix of either.
     pub fn is_meant_by(&self, text: &str) -> bool {
         self.stem.is_meant_by(text) || is_prefix(text, self.message.id.as_str())
+    }
+
+    /// Whether `text` is its six letters, its whole id, or either of the first message of its thread.
+    pub fn is_named(&self, thread: &str, text: &str) -> bool {
+        self.stem.is_named(thread, text) || self.message.id.as_str().eq_ignore_ascii_case(text)
     }
 }
 
@@ -243,8 +253,10 @@ impl Archive<'_> {
 
     /// Limits `seen/` and `sent/` in age and number. Undelivered mail is in other directories and is not touched.
     pub fn prune(self, name: &AgentName, oldest: Timestamp, most: usize) -> Result<usize, StoreError> {
-        let mut pruned = 0;
-        for dir in [self.mesh.layout.seen(name), self.mesh.layout.sent(name)] {
+        let layout = &self.mesh.layout;
+        let mut all = 0;
+        for (of, dir) in [("seen", layout.seen(name)), ("sent", layout.sent(name))] {
+            let mut pruned = 0;
             let mut names: Vec<(MessageStem, String)> = files::list(&dir)?
                 .into_iter()
                 .filter_map(|file| {
@@ -261,8 +273,25 @@ impl Archive<'_> {
                     pruned += usize::from(files::remove(&dir.join(file))?);
                 }
             }
+            if pruned > 0 {
+                // The search must not keep the words of what is gone.
+                files::remove(&layout.mail_texts(of, name))?;
+            }
+            all += pruned;
         }
-        Ok(pruned)
+        Ok(all)
+    }
+
+    /// The same for everybody, also for those who never read and those who are gone.
+    pub fn prune_all(self, oldest: Timestamp, most: usize) -> Result<usize, StoreError> {
+        let mut names = BTreeSet::new();
+        for dir in ["seen", "sent"] {
+            names.extend(files::list(&self.mesh.layout.directory(dir))?);
+        }
+        names
+            .iter()
+            .filter_map(|name| AgentName::new(name).ok())
+            .try_fold(0, |pruned, name| Ok(pruned + self.prune(&name, oldest, most)?))
     }
 }
 

@@ -133,9 +133,9 @@ impl MailRecord<'_> {
         self.stem.short_id()
     }
 
-    /// Whether `text` refers to this message: its six letters, or a part of its id.
-    pub fn is_meant_by(&self, text: &str) -> bool {
-        self.stem.is_meant_by(text)
+    /// Whether `text` is its six letters or its whole id, or those of the first message of its thread.
+    pub fn is_named(&self, text: &str) -> bool {
+        self.stem.is_named(self.thread, text)
     }
 }
 
@@ -175,19 +175,15 @@ impl Archive<'_> {
         from: Option<Timestamp>,
     ) -> Result<(), StoreError> {
         let layout = &self.mesh.layout;
+        // First: what is read meanwhile is found again among what was read.
+        self.add_unread(mail, layout.inbox(name), from)?;
         self.add_cached(
             mail,
             MailDirectory::Sent,
             (layout.sent(name), layout.mail_texts("sent", name)),
             from,
         )?;
-        self.add_cached(
-            mail,
-            MailDirectory::Seen,
-            (layout.seen(name), layout.mail_texts("seen", name)),
-            from,
-        )?;
-        self.add_unread(mail, layout.inbox(name), from)
+        self.add_cached(mail, MailDirectory::Seen, (layout.seen(name), layout.mail_texts("seen", name)), from)
     }
 
     fn add_unread(

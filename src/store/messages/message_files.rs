@@ -20,7 +20,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use crate::domain::{AgentName, Message, MessageKind, MessageStamp};
+use crate::domain::{AgentName, Message, MessageId, MessageKind, MessageStamp};
 
 /// A message's file name without its extension. Ours contain the time of sending; foreign ones are arbitrary, as long
 /// as they can be part of another file name.
@@ -92,6 +92,17 @@ impl MessageStem {
         self.short_id().eq_ignore_ascii_case(text)
             || is_prefix(text, self.short_id())
             || self.stamp().is_some_and(|stamp| is_prefix(text, stamp.id().as_str()))
+    }
+
+    /// Whether `text` is its six letters, its whole id, or either of the first message of its thread, which may be gone.
+    pub(in crate::store) fn is_named(&self, thread: &str, text: &str) -> bool {
+        let first = MessageId::new(thread).ok().and_then(|id| MessageStamp::of_id(&id));
+        let is_it = |stamp: MessageStamp| {
+            stamp.short_id().eq_ignore_ascii_case(text) || stamp.id().as_str().eq_ignore_ascii_case(text)
+        };
+        self.short_id().eq_ignore_ascii_case(text)
+            || self.stamp().is_some_and(is_it)
+            || first.is_some_and(is_it)
     }
 
     /// `.<stem>.<process>`

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::environment::TestEnvironment;
+use crate::support::environment::{TestEnvironment, end};
 use crate::support::hook_call::{Call, session_of};
 
 /// A repository in which Alice and Bob work.
@@ -44,6 +44,43 @@ fn commit(env: &TestEnvironment, name: &str, file: &str, subject: &str) {
     let line = format!("git add {file} && git commit -qm '{subject}'");
     git(env, &line);
     Call::bash(env, "PostToolUse", &session_of(name), &line).answer(env);
+}
+
+/// Files of the same name in two repositories are two files, wherever one asks.
+#[test]
+fn a_path_in_another_repository_is_that_path() {
+    let env = stage();
+    env.ok(&["reserve", "*.txt", "--reason", "in the first", "--as", "Alice"]);
+    let other = env.path().join("other");
+    fs::create_dir(&other).unwrap();
+    git(&env, "git init -q ../other");
+    let there = |args: &[&str]| {
+        let mut command = env.msg();
+        end(command.current_dir(&other).args(args).arg("--json")).expect_code(0).json()
+    };
+    let host = env.host().to_string();
+    there(&["join", "Dee", "--session", "dee", "--pid", &host]);
+    there(&["reserve", "a.txt", "--reason", "in the second", "--as", "Dee"]);
+    let who = |log: serde_json::Value| {
+        let entries = log["entries"].as_array().unwrap().iter().map(|entry| entry["agent"].clone());
+        entries.collect::<Vec<_>>()
+    };
+    assert_eq!(who(there(&["log", "../work/a.txt"])), ["Alice"]);
+    assert_eq!(who(there(&["log", "a.txt"])), ["Dee"]);
+    assert_eq!(who(env.ok(&["log", "a.txt"])), ["Alice"]);
+    let mut outside = env.msg();
+    let path = env.work().join("a.txt");
+    outside.current_dir(env.path()).args(["log", path.to_str().unwrap(), "--json"]);
+    assert_eq!(who(end(&mut outside).expect_code(0).json()), ["Alice"]);
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let env = stage();
+    let missing = env.run(&["log", "no/such"]).expect_code(0).stdout;
+    assert!(missing.starts_with("There is no `no/such` here") && missing.contains("msg agents"), "{missing}");
+    let pattern = env.run(&["log", "src/**"]).expect_code(0).stdout;
+    assert!(pattern.contains("patterns are not looked for"), "{pattern}");
 }
 
 /// Who did what, oldest first.
@@ -93,7 +130,7 @@ fn of_a_file() {
     fs::remove_file(env.work().join("src/login.rs")).unwrap();
     assert_eq!(entries(&env, &["src/login.rs"]), expected);
     let nothing = env.run(&["log", "src/never.rs"]).expect_code(0).stdout;
-    assert!(nothing.starts_with("Nothing is known of `src/never.rs`."), "{nothing}");
+    assert!(nothing.starts_with("There is no `src/never.rs` here, and nothing is known of it."), "{nothing}");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Threads, and what `msg history` selects.
 
+use std::fs;
+
 use insta::assert_snapshot;
 
-use super::sent;
-use crate::support::environment::TestEnvironment;
+use super::{sent, texts};
+use crate::support::environment::{TestEnvironment, files_in};
 
 fn stage() -> (TestEnvironment, String) {
     let env = TestEnvironment::new();
@@ -44,6 +46,55 @@ fn they_are_listed_and_shown() {
     }
     assert_eq!(env.fails(1, &["history", "--thread", "nothing", "--as", "Alice"]), "unknown_message");
     assert_eq!(env.fails(2, &["history", "--threads", "--grep", "x", "--as", "Alice"]), "usage");
+}
+
+#[test]
+fn a_thread_is_found_by_exact_letters_and_without_its_first_message() {
+    let (env, question) = stage();
+    let begin = &question[..5];
+    assert_eq!(env.fails(1, &["history", "--thread", begin, "--as", "Alice"]), "unknown_message");
+    let unread = sent(&env, "Carol", &["Bob", "not read yet"]);
+    let ended = env.run(&["history", "--thread", &unread, "--as", "Bob"]).expect_code(1);
+    assert!(ended.stderr.contains("is unread") && ended.stderr.contains("msg show"), "{ended}");
+    // It was removed because it is old.
+    for file in files_in(&env.mesh()).iter().filter(|file| file.to_string_lossy().contains(&question)) {
+        if !file.starts_with(env.mesh().join("search")) {
+            fs::remove_file(file).unwrap();
+        }
+    }
+    let listed = env.ok(&["history", "--threads", "--as", "Alice"]);
+    let ids: Vec<&str> =
+        listed["threads"].as_array().unwrap().iter().filter_map(|one| one["id"].as_str()).collect();
+    for id in ids {
+        let shown = env.ok(&["history", "--thread", id, "--as", "Alice"]);
+        assert_eq!(shown["messages"].as_array().unwrap().len(), 1, "{id}");
+    }
+    assert_eq!(
+        env.ok(&["search", "yesterday", "--thread", &question, "--as", "Alice"])["results"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn a_broadcast_is_found_once() {
+    let (env, _) = stage();
+    env.ok(&["broadcast", "the linker is broken", "--as", "Alice"]);
+    assert_eq!(texts(&env, &["linker", "--as", "Alice"]), ["the linker is broken"]);
+    assert_eq!(texts(&env, &["linker", "--all"]), ["the linker is broken"]);
+    let limited = env.ok(&["search", "linker", "--all", "--limit", "1"]);
+    assert_eq!((limited["results"].as_array().unwrap().len(), &limited["more"]), (1, &false.into()));
+}
+
+#[test]
+fn long_texts_are_shortened() {
+    let (env, _) = stage();
+    env.ok(&["send", "Bob", &format!("walrus {}", "y ".repeat(3_000)), "--thread", "long", "--as", "Alice"]);
+    let answer = env.ok(&["search", "walrus", "--as", "Alice"]);
+    let message = &answer["results"][0]["message"];
+    assert_eq!((message["text"].as_str().unwrap().len(), &message["cut"]), (2_000, &true.into()));
 }
 
 #[test]

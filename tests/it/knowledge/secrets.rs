@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use ravenry::domain::knowledge::find_secret;
 
 /// Files that contain made-up secrets, because they test that secrets are found.
-const WITH_SECRETS: [&str; 5] = [
+const WITH_SECRETS: [&str; 6] = [
     "src/domain/secret_file.rs",
     "src/domain/awareness/secrets.rs",
     "src/domain/knowledge/page/tests.rs",
     "src/domain/knowledge/plan/tests.rs",
     "src/domain/knowledge/secret_scan.rs",
+    "src/domain/masked_text.rs",
 ];
 
 fn files_below(dir: &Path, extension: &str) -> Vec<PathBuf> {

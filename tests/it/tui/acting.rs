@@ -34,7 +34,7 @@ fn what_is_selected_is_claimed_handed_over_released_and_evicted() {
     screen.write("5");
     screen.wait_for("holder");
     screen.write(" r");
-    screen.wait_for("take src/ from SwiftRaven? It is told. y / n");
+    screen.wait_for("y / n: take from SwiftRaven, who is told, src/?");
     screen.write("n");
     screen.wait_for("nothing was changed");
     assert_eq!(env.ok(&["reservations"])["reservations"].as_array().unwrap().len(), 1);
@@ -80,6 +80,33 @@ fn a_file_is_opened_in_the_editor() {
     wait_until("the editor has read a line", || {
         fs::read_to_string(&typed).is_ok_and(|text| text == "--wait 4 words for it")
     });
+    screen.wait_for("0 of 2 done, 2 ready");
+    screen.write("6");
+    screen.wait_for("SwiftRaven joined");
+    screen.write("\x03");
+    assert!(screen.end().success());
+}
+
+/// An editor such as `code --wait` leaves Ctrl-C to the terminal.
+#[test]
+fn ctrl_c_while_the_editor_is_open_is_for_the_editor() {
+    let env = TestEnvironment::new();
+    put(&env.work().join("spec.md"), SPEC);
+    env.join("SwiftRaven");
+    env.ok(&["spec", "spec.md", "--as", "SwiftRaven"]);
+    let script = env.path().join("editor");
+    let lines = "trap 'echo interrupted; n=$((n+1))' INT\necho it is open\nwhile [ \"${n:-0}\" -lt 2 ]; do sleep 0.01; done\n";
+    put(&script, lines);
+    let editor = format!("sh '{}'", script.display());
+    let mut screen = Screen::open_with(&env, &["Robin"], &[("EDITOR", &editor)]);
+    screen.wait_for("./spec.md:");
+    screen.write("4 ");
+    screen.wait_for("o  open the spec in your editor");
+    screen.write("o");
+    screen.wait_for("it is open");
+    screen.write("\x03");
+    screen.wait_for("interrupted");
+    screen.write("\x03");
     screen.wait_for("0 of 2 done, 2 ready");
     screen.write("6");
     screen.wait_for("SwiftRaven joined");

@@ -33,7 +33,7 @@ Examples:
   msg export --since 2h --output today.html
   msg export --markdown --since 2026-11-17 | less
   msg export --json | jq '.messages[].text'")]
-pub(in crate::faces::cli) struct ExportArgs {
+pub(in crate::faces::cli) struct ExportPageArgs {
     /// Write HTML: the default
     #[arg(long, conflicts_with = "markdown")]
     html: bool,
@@ -54,7 +54,7 @@ pub(in crate::faces::cli) struct ExportArgs {
     limit: usize,
 }
 
-impl ExportArgs {
+impl ExportPageArgs {
     fn format(&self) -> PageFormat {
         let told = match (self.html, self.markdown) {
             (true, _) => Some(PageFormat::Html),
@@ -83,7 +83,7 @@ enum Destination {
     Json,
 }
 
-pub(super) fn run(op: &Op, args: ExportArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(op: &Op, args: ExportPageArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     let since = args.since.as_deref().map(parse_since).transpose()?;
     let format = args.format();
     let request = ExportRequest { since, limit: args.limit };
@@ -142,6 +142,12 @@ fn write(path: &Path, content: &[u8], replaces: bool) -> Result<(), CommandError
         let text = format!("`{shown}` is a directory");
         return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
             .hint(format!("name a file in it: --output {}", shell_word(&format!("{}/page.html", shown)))));
+    }
+    let missing = path.parent().filter(|dir| !dir.is_dir());
+    if let Some(dir) = missing {
+        let text = format!("there is no directory `{}`", dir.display());
+        return Err(CommandError::new(CommandErrorKind::InvalidValue, text)
+            .hint("make it with `mkdir -p`, or name another file with `--output FILE`"));
     }
     if replaces {
         files::replace_beside(path, content, PRIVATE)?;

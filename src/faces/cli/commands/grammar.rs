@@ -112,7 +112,7 @@ commands! {
     Topics(topics::TopicsArgs) = "topics";
     Overlaps(overlaps::OverlapsArgs) = "overlaps";
     Feed(feed::FeedArgs) = "feed";
-    Export(export::ExportArgs) = "export";
+    Export(export::ExportPageArgs) = "export";
     Statusline(statusline::StatuslineArgs) = "statusline";
     Whois(whois::WhoisArgs) = "whois";
     Whoami(whoami::WhoamiArgs) = "whoami";

@@ -8,6 +8,7 @@ use crate::faces::cli::messages;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::cli::value_parsers::count;
+use crate::ops::export::parse_since;
 use crate::ops::{
     self, AnswerState, CommandError, HistoryEntry, HistoryFilter, Op, ThreadSummary, format_age,
 };
@@ -37,7 +38,7 @@ pub(in crate::faces::cli) struct HistoryArgs {
     /// Only messages of this thread: its name, or the six letters of a message
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
-    /// Only messages that were sent in this time, such as 90m or 7d
+    /// Only messages that were sent since then, such as 90m, 7d or 2026-11-17
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only messages that have all these words
@@ -52,11 +53,11 @@ pub(in crate::faces::cli) struct HistoryArgs {
 }
 
 pub(super) fn run(op: &Op, args: HistoryArgs) -> Result<CommandOutput, CommandError> {
-    let since = args.since.as_deref().map(|text| ops::parse_duration(text, "--since")).transpose()?;
+    let since = args.since.as_deref().map(parse_since).transpose()?;
     let filter = HistoryFilter {
         peer: args.name.map(AgentName::new).transpose()?,
         thread: args.thread,
-        since: since.and_then(|since| clock::now().checked_sub(since).ok()),
+        since,
         words: args.grep,
     };
     if args.threads {
@@ -115,7 +116,7 @@ impl Report for ThreadsReport {
         let threads = self.0.iter().map(|thread| {
             json!({
                 "id": thread.id,
-                "subject": thread.subject.trim(),
+                "subject": begin(thread.subject.trim()),
                 "agents": thread.who,
                 "messages": thread.messages,
                 "last": iso(thread.last),
@@ -150,6 +151,14 @@ impl Report for ThreadsReport {
         if self.0.is_empty() && !page.is_quiet {
             page.line("No threads yet: `msg reply` and `msg send --thread NAME` make them.");
         }
+    }
+}
+
+/// The beginning of a subject: it may be a whole message.
+fn begin(subject: &str) -> String {
+    match subject.char_indices().nth(SUBJECT) {
+        Some((end, _)) => format!("{}…", &subject[..end]),
+        None => subject.to_string(),
     }
 }
 

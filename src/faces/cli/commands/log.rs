@@ -6,12 +6,14 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::awareness::quote_path;
 use crate::domain::escape_invisible;
+use crate::domain::pattern::has_wildcard;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::cli::value_parsers::count;
 use crate::faces::json::event as event_json;
-use crate::ops::find::{self, LogDeed, LogEntry, LogSubject, WorkLog};
-use crate::ops::{self, CommandError, Op};
+use crate::ops::export::parse_since;
+use crate::ops::find::{self, LogDeed, LogEntry, LogRequest, LogSubject, WorkLog};
+use crate::ops::{CommandError, Op};
 use crate::store::iso;
 use crate::sys::{clock, time_zone};
 
@@ -35,7 +37,7 @@ pub(in crate::faces::cli) struct WorkLogArgs {
     /// It is an agent, not a path
     #[arg(long)]
     agent: bool,
-    /// Only what happened in this time, such as 90m or 7d
+    /// Only what happened since then, such as 90m, 7d or 2026-11-17
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Show at most N entries
@@ -44,15 +46,18 @@ pub(in crate::faces::cli) struct WorkLogArgs {
 }
 
 pub(super) fn run(op: &Op, args: WorkLogArgs) -> Result<CommandOutput, CommandError> {
-    let since = args.since.as_deref().map(|text| ops::parse_duration(text, "--since")).transpose()?;
-    let since = since.and_then(|since| clock::now().checked_sub(since).ok());
-    let log = find::work_log(op, &args.subject, args.agent, (since, args.limit))?;
-    Ok(LogReport { log, is_limited_in_time: since.is_some() }.into())
+    let since = args.since.as_deref().map(parse_since).transpose()?;
+    let request = LogRequest { typed: &args.subject, is_agent: args.agent, since, limit: args.limit };
+    let log = find::work_log(op, request)?;
+    let is_missing = !op.cwd.join(op.home.expand(&args.subject)).exists();
+    Ok(LogReport { log, is_limited_in_time: since.is_some(), is_missing }.into())
 }
 
 struct LogReport {
     log: WorkLog,
     is_limited_in_time: bool,
+    /// There is no such path.
+    is_missing: bool,
 }
 
 impl Report for LogReport {
@@ -101,6 +106,13 @@ impl LogReport {
         match &self.log.subject {
             LogSubject::Path { shown } if shown.is_empty() => {
                 page.line("Nothing is known of this work tree.")
+            }
+            LogSubject::Path { shown } if self.is_missing => {
+                page.line(format!("There is no {} here, and nothing is known of it.", quote_path(shown)));
+                return page.line(match has_wildcard(shown) {
+                    true => "  Name a file or a directory: patterns are not looked for.",
+                    false => "  `msg agents` and `msg agents --gone` list the agents.",
+                });
             }
             LogSubject::Path { shown } => page.line(format!("Nothing is known of {}.", quote_path(shown))),
             LogSubject::Agent(name) => page.line(format!("Nothing is known of {name}.")),

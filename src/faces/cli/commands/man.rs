@@ -37,7 +37,12 @@ pub(in crate::faces::cli) struct ManArgs {
 
 pub(super) fn run(args: ManArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
     if let Some(dir) = args.dir {
-        let files = write_man_pages(&dir, &man_pages::all())?;
+        let whole = std::path::absolute(&dir).map_err(|error| {
+            let text = format!("`{}` can't be used: {error}", dir.display());
+            CommandError::new(CommandErrorKind::InvalidValue, text)
+                .hint("for example `msg man --dir ~/.local/share/man/man1`")
+        })?;
+        let files = write_man_pages(&whole, &man_pages::all())?;
         return Ok(Written { dir, files }.into());
     }
     let program = man_pages::program();

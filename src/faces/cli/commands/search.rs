@@ -10,9 +10,13 @@ use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::cli::value_parsers::count;
 use crate::faces::json::{completion as completion_json, event as event_json, task as task_json};
+use crate::ops::export::parse_since;
 use crate::ops::find::{self, FoundEntry, FoundThing, SearchFindings, SearchRequest, SearchScope};
-use crate::ops::{self, CommandError, Op, format_age};
+use crate::ops::{CommandError, Op, format_age};
 use crate::sys::clock;
+
+/// The most characters of a message's text in JSON.
+const LONGEST: usize = 2_000;
 
 /// Find messages, events, tasks and completions by their words
 ///
@@ -36,7 +40,7 @@ pub(in crate::faces::cli) struct SearchArgs {
     /// Only messages to this agent
     #[arg(long, value_name = "NAME")]
     to: Option<String>,
-    /// Only what happened in this time, such as 90m or 7d
+    /// Only what happened since then, such as 90m, 7d or 2026-11-17
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only messages of this thread: its name, or the six letters of a message
@@ -51,12 +55,12 @@ pub(in crate::faces::cli) struct SearchArgs {
 }
 
 pub(super) fn run(op: &Op, args: SearchArgs) -> Result<CommandOutput, CommandError> {
-    let since = args.since.as_deref().map(|text| ops::parse_duration(text, "--since")).transpose()?;
+    let since = args.since.as_deref().map(parse_since).transpose()?;
     let request = SearchRequest {
         words: args.words.join(" "),
         from: args.from.map(AgentName::new).transpose()?,
         to: args.to.map(AgentName::new).transpose()?,
-        since: since.and_then(|since| clock::now().checked_sub(since).ok()),
+        since,
         thread: args.thread,
         scope: if args.all { SearchScope::Everybody } else { SearchScope::Own },
         limit: args.limit,
@@ -82,7 +86,9 @@ impl Report for SearchReport {
         let mut table = Table::default();
         for entry in &self.findings.found {
             if page.is_quiet {
-                table.row(vec![TableCell::plain(&escape_invisible(&id_of(&entry.what)))]);
+                // An event that is about nothing has no id.
+                let id = Some(id_of(&entry.what)).filter(|id| !id.is_empty());
+                id.iter().for_each(|id| table.row(vec![TableCell::plain(&escape_invisible(id))]));
                 continue;
             }
             let when = entry.what.at().map(|at| format!("{} ago", format_age(at, clock::now())));
@@ -103,7 +109,7 @@ impl Report for SearchReport {
             page.line("Nothing found.");
             self.advise(page);
         } else if self.findings.has_more {
-            page.line("There is more: use --limit, or more words.");
+            page.line("There is more: use --limit, or narrow it down with --from, --since, or words in quotation marks.");
         }
     }
 }
@@ -198,13 +204,23 @@ fn excerpt(entry: &FoundEntry, is_terminal: bool) -> (String, String) {
     (joined(entry.excerpt.iter().map(safe).collect()), joined(entry.excerpt.iter().map(marked).collect()))
 }
 
+/// The message with the beginning of a long text: a model may read many of them. `msg show` has the rest.
+fn shortened(mut message: Value) -> Value {
+    let text = message["text"].as_str().unwrap_or_default();
+    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+        message["text"] = json!(text[..end]);
+        message["cut"] = json!(true);
+    }
+    message
+}
+
 fn result_json(entry: &FoundEntry) -> Value {
     let words: Vec<&str> = entry.excerpt.iter().map(|word| word.text.as_str()).collect();
     let found: Vec<&str> =
         entry.excerpt.iter().filter(|word| word.is_found).map(|word| word.text.as_str()).collect();
     let name = name_of(&entry.what);
     let what = match &entry.what {
-        FoundThing::Message(filed) => messages::json(&filed.message, filed.stem.short_id()),
+        FoundThing::Message(filed) => shortened(messages::json(&filed.message, filed.stem.short_id())),
         FoundThing::Event(event) => event_json(event),
         FoundThing::Task { task, spec } => {
             let mut value = task_json(task);

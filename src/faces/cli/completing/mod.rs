@@ -25,7 +25,7 @@ use crate::domain::{AgentName, escape_invisible};
 use crate::ops::{Context, GlobalOptions, LiveCandidate, MOST_VALUES};
 use crate::sys::signals;
 
-use place::CursorPlace;
+use place::CompletionPlace;
 use shell_line::BashLine;
 use values::Offered;
 
@@ -99,7 +99,7 @@ fn lines(offered: &Offered, values: Vec<String>) -> String {
 
 /// What can stand there.
 fn offered(before: &[String], typed: &str) -> Offered {
-    let place = CursorPlace::find(before, typed);
+    let place = CompletionPlace::find(before, typed);
     let globals = GlobalOptions {
         mesh: place.mesh.clone(),
         acting_as: place.acting_as.clone().and_then(|name| AgentName::new(name).ok()),

@@ -7,7 +7,7 @@ use crate::faces::cli::global_args::GlobalArgs;
 
 /// What may stand at the cursor.
 #[derive(Debug)]
-pub(super) struct CursorPlace {
+pub(super) struct CompletionPlace {
     /// The names of the command and of its subcommand, as the grammar spells them.
     pub(super) command: Vec<String>,
     /// Its grammar; that of the whole program if there is no command yet, or none of that name.
@@ -38,7 +38,7 @@ pub(super) enum ExpectedWord {
     Next(Option<Box<Arg>>),
 }
 
-impl CursorPlace {
+impl CompletionPlace {
     pub(super) fn find(before: &[String], typed: &str) -> Self {
         let globals = GlobalArgs::augment_args(clap::Command::new("msg"));
         let mut place = Self {

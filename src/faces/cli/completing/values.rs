@@ -13,7 +13,7 @@ use crate::harness;
 use crate::ops::{self, Context, LiveCandidate, LiveQuestion, LiveValue};
 use crate::sys::files;
 
-use super::place::{CursorPlace, ExpectedWord};
+use super::place::{CompletionPlace, ExpectedWord};
 
 /// What the shell completes besides.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -46,7 +46,7 @@ pub(super) struct Offered {
 enum Named {
     Live(&'static [LiveValue]),
     /// Words, each with what it means.
-    Words(fn(&CursorPlace) -> Vec<(String, String)>),
+    Words(fn(&CompletionPlace) -> Vec<(String, String)>),
     /// The same, then live values.
     Markdown,
     Paths(&'static [LiveValue]),
@@ -55,7 +55,7 @@ enum Named {
     Nothing,
 }
 
-pub(super) fn offered(ctx: Option<&Context>, place: &CursorPlace) -> Offered {
+pub(super) fn offered(ctx: Option<&Context>, place: &CompletionPlace) -> Offered {
     match &place.wanted {
         ExpectedWord::Command => {
             of_words(overview().map(|(name, about)| (name.to_string(), about.to_string())))
@@ -80,7 +80,7 @@ fn of_words(words: impl IntoIterator<Item = (String, String)>) -> Offered {
     Offered { values: values.collect(), else_files: ElseFiles::None }
 }
 
-fn subcommands(place: &CursorPlace) -> Vec<(String, String)> {
+fn subcommands(place: &CompletionPlace) -> Vec<(String, String)> {
     match place.command.first().map(String::as_str) {
         Some("help") => return commands_below(&place.arguments),
         _ if !place.arguments.is_empty() => return Vec::new(),
@@ -102,7 +102,7 @@ fn commands_below(words: &[String]) -> Vec<(String, String)> {
 }
 
 /// The options that are not on the line yet; letters only if nothing but a hyphen was typed.
-fn options(place: &CursorPlace) -> Vec<(String, String)> {
+fn options(place: &CompletionPlace) -> Vec<(String, String)> {
     let is_free = |arg: &&Arg| {
         let is_repeated = matches!(arg.get_action(), ArgAction::Append | ArgAction::Count);
         !arg.is_hide_set() && (is_repeated || !place.has(arg.get_id().as_str()))
@@ -126,7 +126,7 @@ fn about(text: Option<&clap::builder::StyledStr>) -> String {
     text.map(|text| text.to_string().lines().next().unwrap_or_default().to_string()).unwrap_or_default()
 }
 
-fn of_argument(ctx: Option<&Context>, place: &CursorPlace, arg: &Arg) -> Offered {
+fn of_argument(ctx: Option<&Context>, place: &CompletionPlace, arg: &Arg) -> Offered {
     let possible = arg.get_possible_values();
     if !possible.is_empty() {
         let shown = possible.iter().filter(|value| !value.is_hide_set());
@@ -155,7 +155,7 @@ fn of_argument(ctx: Option<&Context>, place: &CursorPlace, arg: &Arg) -> Offered
     }
 }
 
-fn live(ctx: Option<&Context>, place: &CursorPlace, kinds: &[LiveValue]) -> Vec<LiveCandidate> {
+fn live(ctx: Option<&Context>, place: &CompletionPlace, kinds: &[LiveValue]) -> Vec<LiveCandidate> {
     let Some(ctx) = ctx else { return Vec::new() };
     let mut found: Vec<LiveCandidate> = Vec::new();
     for kind in kinds {
@@ -205,13 +205,15 @@ const PROFILES: Named = Named::Live(&[LiveValue::Profiles]);
 const RECORDS: Named = Named::Live(&[LiveValue::Records]);
 
 /// What an argument of a command names. Commands that are not listed are matched by the name of the value.
-fn named(place: &CursorPlace, arg: &Arg) -> Named {
+fn named(place: &CompletionPlace, arg: &Arg) -> Named {
     let words: Vec<&str> = place.command.iter().map(String::as_str).collect();
     let id = arg.get_id().as_str();
     match (&words[..], id) {
         (_, "acting_as") | (["look" | "tell" | "topics" | "brief" | "evict" | "handoff"], "name") => AGENTS,
         (["delegate"], "to") | (["release"], "from") | (["wait"], "from" | "agent") => AGENTS,
-        (["whois" | "history"], "name") | (["feed"], "agent") => KNOWN,
+        (["whois" | "history"], "name") | (["feed"], "agent") | (["search"], "from" | "to") => KNOWN,
+        (["log"], "subject") => Named::Paths(&[LiveValue::KnownAgents]),
+        (["search" | "history"], "thread") => Named::Live(&[LiveValue::Messages]),
         (["send"], "to") if place.has("hold") => Named::Live(&[LiveValue::KnownAgents, LiveValue::Groups]),
         (["send"], "to") => Named::Live(&[LiveValue::Agents, LiveValue::Groups]),
         (["contest"], "pattern") => Named::Live(&[LiveValue::Contestable]),
@@ -268,7 +270,7 @@ fn plain<'w>(words: impl Iterator<Item = &'w str>) -> Vec<(String, String)> {
     words.map(|word| (word.to_string(), String::new())).collect()
 }
 
-fn record_kinds(_: &CursorPlace) -> Vec<(String, String)> {
+fn record_kinds(_: &CompletionPlace) -> Vec<(String, String)> {
     plain(RecordKind::ALL.iter().map(|kind| kind.as_str()))
 }
 
@@ -276,7 +278,7 @@ fn keys() -> Vec<(String, String)> {
     KEYS.iter().map(|key| (key.name.to_string(), key.about.to_string())).collect()
 }
 
-fn setting_values(place: &CursorPlace) -> Vec<(String, String)> {
+fn setting_values(place: &CompletionPlace) -> Vec<(String, String)> {
     let key = place.arguments.first().and_then(|key| find_key(key).ok());
     plain(key.map(|key| (key.choices)()).unwrap_or_default().into_iter())
 }

@@ -51,9 +51,9 @@ impl LocalTime {
         self.format(at, if is_same_day { "%H:%M" } else { "%-d %b, %H:%M" })
     }
 
-    /// The end of a file's name: `2026-11-18-1405`.
+    /// The end of a file's name: `2026-11-18-140509`.
     pub(in crate::faces::cli) fn in_file_name(&self, at: Timestamp) -> String {
-        self.format(at, "%Y-%m-%d-%H%M")
+        self.format(at, "%Y-%m-%d-%H%M%S")
     }
 
     pub(super) fn format(&self, at: Timestamp, format: &str) -> String {

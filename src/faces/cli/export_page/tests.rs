@@ -1,3 +1,5 @@
+//! What becomes of an afternoon: both formats, and what is hostile, missing, or too much.
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use roxmltree::{Document, ParsingOptions};
@@ -5,8 +7,8 @@ use roxmltree::{Document, ParsingOptions};
 use super::{PageFormat, written};
 use crate::domain::{AnyEventKind, Event, Importance};
 use crate::ops::export::{
-    ExportAgent, ExportMessage, ExportPage, ExportRun, ExportSpec, ExportTask, Hold, HoldEnd, Newest, Period,
-    Span,
+    ExportAgent, ExportMessage, ExportPage, ExportRun, ExportSpec, ExportTask, HeldPath, HeldUntil, Newest,
+    Period, Span,
 };
 use crate::store::{GoneReason, MessageProgress};
 
@@ -86,9 +88,9 @@ fn task(id: &str, title: &str, state: &'static str, who: Option<&str>) -> Export
     }
 }
 
-fn hold(who: &str, pattern: &str, from: i64, end: HoldEnd) -> Hold {
+fn hold(who: &str, pattern: &str, from: i64, end: HeldUntil) -> HeldPath {
     let reason = Some("the login".to_string());
-    Hold { agent: who.to_string(), pattern: pattern.to_string(), reason, from: at(from), end }
+    HeldPath { agent: who.to_string(), pattern: pattern.to_string(), reason, from: at(from), end }
 }
 
 fn all<T>(shown: Vec<T>) -> Newest<T> {
@@ -191,9 +193,9 @@ fn afternoon() -> ExportPage {
         shown: Period { from: at(0), to: at(130) },
         agents: vec![alice, bob, ann],
         holds: all(vec![
-            hold("Alice", "src/auth/", 5, HoldEnd::At(at(35))),
-            hold("Bob", "src/auth/", 36, HoldEnd::Before(at(60))),
-            hold("Alice", "docs/", 40, HoldEnd::Held),
+            hold("Alice", "src/auth/", 5, HeldUntil::At(at(35))),
+            hold("Bob", "src/auth/", 36, HeldUntil::Before(at(60))),
+            hold("Alice", "docs/", 40, HeldUntil::Held),
         ]),
         specs: all(vec![spec]),
         messages: Newest {
@@ -233,7 +235,7 @@ fn evil() -> ExportPage {
         ..agent(EVIL, &[(0, None)])
     };
     page.agents.push(evil_agent);
-    page.holds.shown.push(Hold { reason: Some(text()), ..hold(EVIL, EVIL, 50, HoldEnd::Held) });
+    page.holds.shown.push(HeldPath { reason: Some(text()), ..hold(EVIL, EVIL, 50, HeldUntil::Held) });
     page.holds.total += 1;
     let bad = ExportTask {
         agent: Some(text()),

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::LocalTime;
 use crate::domain::{Event, Importance};
-use crate::ops::export::{ExportAgent, ExportMessage, ExportPage, Hold, HoldEnd, Newest, Span};
+use crate::ops::export::{ExportAgent, ExportMessage, ExportPage, HeldPath, HeldUntil, Newest, Span};
 use crate::store::{GoneReason, MessageProgress};
 
 /// `1 message`, `2 messages`, `10,412 messages`.
@@ -183,7 +183,7 @@ pub(super) fn presence(agent: &ExportAgent) -> &'static str {
     }
 }
 
-/// What an agent is: `claude, opus · main · ~/shop`.
+/// What an agent is: `HARNESS, opus · main · ~/shop`.
 pub(super) fn kind_of(agent: &ExportAgent) -> String {
     let who = if agent.is_human { Some("a person".to_string()) } else { agent.harness.clone() };
     let who = [who, agent.model.clone()].into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -196,21 +196,21 @@ pub(super) fn kind_of(agent: &ExportAgent) -> String {
 }
 
 /// How a reservation ended.
-pub(super) fn end(hold: &Hold, page: &ExportPage, time: &LocalTime) -> String {
+pub(super) fn end(hold: &HeldPath, page: &ExportPage, time: &LocalTime) -> String {
     match hold.end {
-        HoldEnd::Held => "held now".to_string(),
-        HoldEnd::At(at) => time.short(at, page.shown.to),
-        HoldEnd::Before(at) => format!("by {}", time.short(at, page.shown.to)),
+        HeldUntil::Held => "held now".to_string(),
+        HeldUntil::At(at) => time.short(at, page.shown.to),
+        HeldUntil::Before(at) => format!("by {}", time.short(at, page.shown.to)),
     }
 }
 
 /// When an agent held a path: `since 09:10`, `09:10 to 09:40`.
-pub(super) fn held(hold: &Hold, page: &ExportPage, time: &LocalTime) -> String {
+pub(super) fn held(hold: &HeldPath, page: &ExportPage, time: &LocalTime) -> String {
     let short = |at: Timestamp| time.short(at, page.shown.to);
     match hold.end {
-        HoldEnd::Held => format!("since {}", short(hold.from)),
-        HoldEnd::At(at) => format!("{} to {}", short(hold.from), short(at)),
-        HoldEnd::Before(at) => format!("{} to {} at the latest", short(hold.from), short(at)),
+        HeldUntil::Held => format!("since {}", short(hold.from)),
+        HeldUntil::At(at) => format!("{} to {}", short(hold.from), short(at)),
+        HeldUntil::Before(at) => format!("{} to {} at the latest", short(hold.from), short(at)),
     }
 }
 

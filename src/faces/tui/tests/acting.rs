@@ -100,7 +100,7 @@ fn reservations_are_released_and_those_of_others_after_a_question() {
     open_menu(&mut state);
     assert_eq!(choose(&mut state, 'r'), []);
     assert!(
-        picture(&state).contains("take src/auth/ from SwiftRaven? It is told. y / n"),
+        picture(&state).contains("y / n: take from SwiftRaven, who is told, src/auth/?"),
         "{}",
         picture(&state)
     );

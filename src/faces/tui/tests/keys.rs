@@ -267,9 +267,13 @@ fn digits_open_tabs_and_in_a_conversation_they_are_text() {
     go(&mut state, "Tasks");
     type_in(&mut state, "@all 12");
     assert_eq!((&state.tab, state.draft().text()), (&Tab::Tasks, "@all 12"), "in a message they are text");
+    state.draft_mut().cut_to_start();
     go(&mut state, "Knowledge");
-    type_in(&mut state, "1");
-    assert_eq!((&state.tab, state.filter.text.as_str()), (&Tab::Knowledge, "1"), "there they are searched");
+    type_in(&mut state, "/1");
+    assert_eq!((&state.tab, state.filter.text.as_str()), (&Tab::Knowledge, "1"), "in a search they are text");
+    press(&mut state, KeyCode::Esc);
+    type_in(&mut state, "a1");
+    assert_eq!((&state.tab, state.filter.text.as_str()), (&Tab::Knowledge, "a1"));
 }
 
 #[test]

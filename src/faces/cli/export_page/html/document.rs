@@ -3,6 +3,7 @@
 use super::super::words::{self, Remarks};
 use super::markup::text;
 use super::policy::content_policy;
+use super::section::Section;
 use super::{LocalTime, Sheet, lists, tables, timeline};
 use crate::ops::export::ExportPage;
 
@@ -48,13 +49,6 @@ pub(in crate::faces::cli::export_page) fn document(page: &ExportPage, time: &Loc
     foot(&mut out, page, time);
     out.push_str(&format!("<script>{SCRIPT}</script>\n</body>\n</html>\n"));
     out
-}
-
-/// What a section has below its heading.
-pub(super) struct Section {
-    /// Beside the heading, as it is.
-    pub(super) remark: String,
-    pub(super) body: String,
 }
 
 fn head(out: &mut String, page: &ExportPage, time: &LocalTime) {

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 
 use super::super::words;
 use super::Sheet;
-use super::document::Section;
 use super::markup::{lines, text};
+use super::section::Section;
 use crate::domain::{AnyEventKind, Event, EventKind};
 use crate::ops::export::ExportMessage;
 

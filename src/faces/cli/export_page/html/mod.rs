@@ -5,6 +5,7 @@ mod document;
 mod lists;
 mod markup;
 mod policy;
+mod section;
 mod tables;
 mod timeline;
 

@@ -42,7 +42,10 @@ mod tests {
         }
         let policy = content_policy("", "x");
         assert!(
-            policy.contains("style-src 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"),
+            policy.contains(
+                "style-src 'sha256-47DEQpj8HBSa+/TImW+5JCeuQ\
+                eRkm5NMpJWZG3hSuFU='"
+            ),
             "{policy}"
         );
     }

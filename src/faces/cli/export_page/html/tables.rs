@@ -2,9 +2,9 @@
 
 use super::super::words;
 use super::Sheet;
-use super::document::Section;
 use super::markup::{lines, text};
-use crate::ops::export::{ExportRun, ExportSpec, ExportTask, Hold};
+use super::section::Section;
+use crate::ops::export::{ExportRun, ExportSpec, ExportTask, HeldPath};
 
 /// A table with these columns. On a narrow screen each row is a card, and cells name their columns.
 fn table(caption: &str, columns: &[&str], rows: &str) -> String {
@@ -73,7 +73,7 @@ pub(super) fn agents(sheet: &Sheet<'_>) -> Option<Section> {
 
 pub(super) fn holds(sheet: &Sheet<'_>) -> Option<Section> {
     let holds = &sheet.page.holds;
-    let row = |hold: &Hold| {
+    let row = |hold: &HeldPath| {
         let cells = [
             format!("<th scope=\"row\">{}</th>", code(&hold.pattern)),
             cell("Held by", &sheet.who(&hold.agent)),

@@ -7,10 +7,10 @@ use jiff::Timestamp;
 
 use super::super::words;
 use super::Sheet;
-use super::document::Section;
 use super::markup::text;
+use super::section::Section;
 use crate::domain::{AnyEventKind, Event, EventKind};
-use crate::ops::export::{ExportAgent, Hold, HoldEnd, Period};
+use crate::ops::export::{ExportAgent, HeldPath, HeldUntil, Period};
 
 /// The most lanes; the busiest agents get one.
 const MOST_LANES: usize = 60;
@@ -251,8 +251,8 @@ fn lane(sheet: &Sheet<'_>, agent: &ExportAgent, scale: &Scale, ticks: &[Tick]) -
 }
 
 /// The reservations of an agent, in as many rows as they overlap.
-fn rows<'p>(sheet: &Sheet<'p>, agent: &ExportAgent, scale: &Scale) -> Vec<Vec<&'p Hold>> {
-    let mut rows: Vec<(f64, Vec<&Hold>)> = Vec::new();
+fn rows<'p>(sheet: &Sheet<'p>, agent: &ExportAgent, scale: &Scale) -> Vec<Vec<&'p HeldPath>> {
+    let mut rows: Vec<(f64, Vec<&HeldPath>)> = Vec::new();
     let holds = sheet.page.holds.shown.iter().filter(|hold| hold.agent == agent.name);
     for hold in holds.take(MOST_BARS) {
         let (start, width) = scale.bar(hold.from, until(hold));
@@ -267,16 +267,16 @@ fn rows<'p>(sheet: &Sheet<'p>, agent: &ExportAgent, scale: &Scale) -> Vec<Vec<&'
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-fn until(hold: &Hold) -> Option<Timestamp> {
+fn until(hold: &HeldPath) -> Option<Timestamp> {
     match hold.end {
-        HoldEnd::Held => None,
-        HoldEnd::At(at) | HoldEnd::Before(at) => Some(at),
+        HeldUntil::Held => None,
+        HeldUntil::At(at) | HeldUntil::Before(at) => Some(at),
     }
 }
 
-fn bar(sheet: &Sheet<'_>, hold: &Hold, scale: &Scale, y: usize) -> String {
+fn bar(sheet: &Sheet<'_>, hold: &HeldPath, scale: &Scale, y: usize) -> String {
     let (x, width) = scale.bar(hold.from, until(hold));
-    let class = if hold.end == HoldEnd::Held { "held" } else { "held past" };
+    let class = if hold.end == HeldUntil::Held { "held" } else { "held past" };
     let when = words::held(hold, sheet.page, sheet.time);
     let reason = hold.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
     let title = format!("{}, {when}{reason}", hold.pattern);
