@@ -102,9 +102,11 @@ pub use runs::slots::{HeldSlot, RunSlots};
 pub use runs::turns::{AnnouncedPrompt, WorkerTurns};
 pub use runs::work_record::{WorkRecord, WorkStage};
 pub use setup::config_files;
+pub use setup::config_undo::{ConfigUndo, OriginalConfig};
 pub use setup::installs::{
     InstallRecord, InstallRecords, InstallsLock, OriginalFile, OriginalOutline, RestoredFile, WrittenFile,
 };
+pub use setup::setup_record::{SetupFile, SetupRecord};
 pub use staged_change::{Committed, StagedChange};
 pub use tasks::claim_numbers::{ClaimNumber, ClaimNumbers, Reopening, TaskNote};
 pub use tasks::claims::{Claim, Claims};

@@ -65,6 +65,11 @@ impl Home {
     }
 }
 
+/// Where programs find what the user added for them, such as man pages: `$XDG_DATA_HOME`.
+pub fn data_dir() -> Result<PathBuf, NoHome> {
+    Ok(etcetera::base_strategy::Xdg::new().map_err(|_| NoHome)?.data_dir())
+}
+
 /// The name of the account that this process runs as: `$USER`, otherwise what the system calls it.
 pub fn account_name() -> Option<String> {
     let of_system = || nix::unistd::User::from_uid(nix::unistd::getuid()).ok()?.map(|user| user.name);

@@ -85,6 +85,7 @@ Look around:
   brief        Show what somebody needs to go on with an agent's work
 
 Look after it:
+  setup        Set up everything in one step, and take it back
   install      Make a harness use msg: hooks, plugin and permission
   uninstall    Remove msg from a harness
   doctor       Check the mesh, and repair it
@@ -191,8 +192,8 @@ mod tests {
     #[test]
     fn every_command_is_permitted_or_not() {
         use crate::domain::{ASKED_COMMANDS, UNASKED_COMMANDS};
-        const FOR_PEOPLE: [&str; 9] =
-            ["install", "uninstall", "hook", "waiter", "mcp", "selftest", "demo", "man", "export"];
+        const FOR_PEOPLE: [&str; 10] =
+            ["setup", "install", "uninstall", "hook", "waiter", "mcp", "selftest", "demo", "man", "export"];
         let first = |command: &&str| command.split(' ').next().unwrap_or_default().to_string();
         let decided: Vec<String> = UNASKED_COMMANDS.iter().chain(ASKED_COMMANDS).map(first).collect();
         for command in Cli::command().get_subcommands() {

@@ -58,7 +58,7 @@ impl Setup {
         match self {
             Self::Nothing => {
                 let what = format!("let {} use it, and join", texts::titles());
-                Some(("msg install all --join".to_string(), what))
+                Some(("msg setup".to_string(), what))
             }
             Self::Installed(names) => {
                 let what = format!("let sessions of {names} join by themselves: they are set up, but do not");

@@ -1,5 +1,7 @@
-//! Setup: the settings, `msg install` (hooks and plugins in harnesses), `msg guard` (git's pre-commit hook) and man pages.
+//! Setup: the settings, `msg install` (hooks and plugins in harnesses), `msg guard` (git's pre-commit hook), man pages, and
+//! `msg setup`, which does all of that in one step.
 
+pub mod assistant;
 pub mod config;
 pub mod guard;
 pub mod install;

@@ -83,7 +83,7 @@ fn project_dirs(cwd: &Path) -> Vec<PathBuf> {
     }
 }
 
-fn user_file(home: &Home) -> PathBuf {
+pub(super) fn user_file(home: &Home) -> PathBuf {
     home.config.join("ravenry/config.json")
 }
 
@@ -135,7 +135,7 @@ pub fn user(home: &Home) -> Settings {
 
 /// Reads the user's files. If one cannot be used, `mesh` and `strict` get the last good values; otherwise their values
 /// are kept as such.
-fn load_user(home: &Home) -> LoadedSettings {
+pub(super) fn load_user(home: &Home) -> LoadedSettings {
     let (mut loaded, is_configured) = read_user(home);
     let kept = match (&loaded.broken, is_configured) {
         (Some(_), _) => Ok(()),
@@ -384,7 +384,7 @@ fn rewrite(
 }
 
 /// The object in a file; `None` if there is no file. An empty file is an empty object.
-fn read(path: &Path) -> Result<Option<Map<String, Json>>, StoreError> {
+pub(super) fn read(path: &Path) -> Result<Option<Map<String, Json>>, StoreError> {
     let Some(bytes) = files::read(path)? else { return Ok(None) };
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Some(Map::new()));

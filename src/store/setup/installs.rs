@@ -15,6 +15,7 @@ use crate::domain::settings::Durability;
 use crate::domain::sha256;
 use crate::domain::text_edit::undo::{UndoSpan, apply_undo, undo_spans};
 use crate::store::error::StoreError;
+use crate::store::setup::setup_record::{self, SetupRecord};
 use crate::store::wire::pretty;
 use crate::sys::environment::Home;
 use crate::sys::files::{self, Files};
@@ -173,6 +174,11 @@ impl InstallRecords {
         Ok(!files::list(&self.dir)?.iter().any(|name| name.ends_with(".json")))
     }
 
+    /// What `setup` did on this machine; empty if it did nothing.
+    pub fn setup(&self) -> Result<SetupRecord, StoreError> {
+        setup_record::read(&self.setup_file())
+    }
+
     /// Whether anything was ever installed from here, so that another process may be at it now.
     pub fn has_lock_file(&self) -> Result<bool, StoreError> {
         Ok(files::exists(&self.dir.join("lock"))?)
@@ -186,6 +192,10 @@ impl InstallRecords {
         let files = Files::new(self.dir.join("tmp"), Durability::Power);
         files.sweep()?;
         Ok(InstallsLock { installs: self.clone(), files, _held: held })
+    }
+
+    fn setup_file(&self) -> PathBuf {
+        self.dir.join(setup_record::NAME)
     }
 
     fn file(&self, path: &Path) -> PathBuf {
@@ -202,6 +212,20 @@ impl InstallsLock {
     pub fn note(&self, install: &InstallRecord) -> Result<(), StoreError> {
         let file = self.installs.file(Path::new(&install.path));
         Ok(self.files.replace(&file, &pretty(&Record::of(install)))?)
+    }
+
+    /// Changes the record of `setup`. One that becomes empty is removed.
+    pub fn note_setup(&self, change: impl FnOnce(&mut SetupRecord)) -> Result<(), StoreError> {
+        let before = self.installs.setup()?;
+        let mut record = before.clone();
+        change(&mut record);
+        let file = self.installs.setup_file();
+        if record == SetupRecord::default() {
+            files::remove(&file)?;
+        } else if record != before {
+            self.files.replace(&file, &setup_record::write(&record))?;
+        }
+        Ok(())
     }
 
     pub fn forget(&self, path: &Path) -> Result<(), StoreError> {

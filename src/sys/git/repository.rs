@@ -51,6 +51,19 @@ pub struct Repository {
 impl Repository {
     /// The repository of the current working directory, which is `cwd`.
     pub fn here(cwd: &Path) -> Result<Self, GitError> {
+        Self::find(cwd, git)
+    }
+
+    /// The repository of another directory.
+    pub fn at(dir: &Path) -> Result<Self, GitError> {
+        Self::find(dir, || {
+            let mut command = git();
+            command.current_dir(dir);
+            command
+        })
+    }
+
+    fn find(cwd: &Path, git: impl Fn() -> Command) -> Result<Self, GitError> {
         let output = run(git().args(["rev-parse", "--show-toplevel"]))?;
         if output.status.success() {
             return Ok(Self { root: path(output.stdout), cwd: cwd.to_path_buf() });

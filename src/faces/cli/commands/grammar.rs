@@ -117,6 +117,7 @@ commands! {
     Whois(whois::WhoisArgs) = "whois";
     Whoami(whoami::WhoamiArgs) = "whoami";
     Brief(brief::BriefArgs) = "brief";
+    Setup(setup::SetupArgs) = "setup";
     Install(install::InstallArgs) = "install";
     Uninstall(uninstall::UninstallArgs) = "uninstall";
     Doctor(doctor::DoctorArgs) = "doctor";

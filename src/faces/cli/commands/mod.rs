@@ -58,6 +58,8 @@ pub(super) mod search;
 pub(super) mod selftest;
 pub(super) mod send;
 pub(super) mod set_status;
+pub(super) mod setup;
+mod setup_page;
 pub(super) mod show;
 pub(super) mod spec;
 pub(super) mod statusline;
@@ -190,6 +192,9 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Config(args) => call.in_spite_of_errors(|op, errors| config::run(op, args, errors)),
         Command::Install(args) => {
             call.in_spite_of_errors(|op, errors| install::run(op, &args, call.ui, errors))
+        }
+        Command::Setup(args) => {
+            call.in_spite_of_errors(|op, errors| setup::run(op, &args, call.ui, &errors))
         }
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Doctor(args) => call.in_spite_of_errors(|op, errors| doctor::run(op, errors, &args)),

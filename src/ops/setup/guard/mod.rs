@@ -11,6 +11,7 @@ mod uninstall;
 
 pub use check::{CommitCheck, check};
 pub use install::{GuardInstallOptions, GuardInstallOutcome, SharedHook, install};
+pub(in crate::ops::setup) use uninstall::uninstall_at;
 pub use uninstall::{CleanedHookFile, GuardUninstallOutcome, uninstall};
 
 use crate::ops::error::{CommandError, CommandErrorKind};

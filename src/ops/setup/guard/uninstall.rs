@@ -37,8 +37,24 @@ pub fn uninstall(ctx: &Op, execution: Execution) -> Result<GuardUninstallOutcome
             &format!("msg guard uninstall{}", if execution == Execution::DryRun { " --dry-run" } else { "" }),
         )
     })?;
-    let repository = Repository::here(&ctx.cwd)?;
-    let place = HookLocation::of(ctx, &repository)?;
+    take_out_of(ctx, &Repository::here(&ctx.cwd)?, execution)
+}
+
+/// The same for the repository of a work tree that may be another than the present one.
+pub(in crate::ops::setup) fn uninstall_at(
+    ctx: &Op,
+    root: &Path,
+    execution: Execution,
+) -> Result<GuardUninstallOutcome, CommandError> {
+    take_out_of(ctx, &Repository::at(root)?, execution)
+}
+
+fn take_out_of(
+    ctx: &Op,
+    repository: &Repository,
+    execution: Execution,
+) -> Result<GuardUninstallOutcome, CommandError> {
+    let place = HookLocation::of(ctx, repository)?;
     let mut taken_out = Vec::new();
     if files::exists(place.dir())? {
         let _alone = if execution == Execution::DryRun { None } else { place.lock(ctx)? };
