@@ -12,6 +12,8 @@ mod project;
 mod records;
 mod refusals;
 mod servers;
+mod setup;
+mod setup_undo;
 mod shell;
 mod statusline;
 

@@ -124,8 +124,8 @@ impl OriginalConfig {
             return Ok((ConfigUndo::Nothing, None));
         }
         match was.get(key) {
-            Some(value) => _ = now.insert(key.to_string(), value.clone()),
-            None => _ = now.shift_remove(key),
+            Some(value) => drop(now.insert(key.to_string(), value.clone())),
+            None => drop(now.shift_remove(key)),
         }
         Ok((ConfigUndo::OnlyTheKey, Some(pretty(&now))))
     }

@@ -36,7 +36,7 @@ fn doctor_warns_until_sessions_join() {
 #[test]
 fn msg_alone_knows_what_is_installed() {
     let env = TestEnvironment::new();
-    assert_eq!(next(&env)[0], "msg install all --join");
+    assert_eq!(next(&env)[0], "msg setup");
     install(&env, "gemini");
     assert_eq!(next(&env)[0], SET);
     env.ok(&["config", "set", "autoRegister", "true"]);

@@ -142,15 +142,22 @@ impl Terminal {
 
     /// The same; as soon as `question` is shown, `typed` is typed.
     pub fn show_and_answer(&mut self, line: &str, question: &str, typed: &str) -> String {
+        self.show_and_answer_each(line, &[(question, typed)])
+    }
+
+    /// The same with several questions, one after the other.
+    pub fn show_and_answer_each(&mut self, line: &str, answers: &[(&str, &str)]) -> String {
         let script = self.shell.dir.join("asking.sh");
         fs::write(&script, format!("{line}\necho end of the line\n")).unwrap();
         let before = self.screen.lock().unwrap().len();
         writeln!(self.shell.input, ". {}", script.display()).unwrap();
         self.shell.input.flush().unwrap();
         let text = || self.screen.lock().unwrap()[before..].to_string();
-        wait_until("the question is shown", || text().contains(question));
-        write!(self.shell.input, "{typed}").unwrap();
-        self.shell.input.flush().unwrap();
+        for (question, typed) in answers {
+            wait_until("the question is shown", || text().contains(question));
+            write!(self.shell.input, "{typed}").unwrap();
+            self.shell.input.flush().unwrap();
+        }
         let give_up = std::time::Instant::now() + super::environment::PATIENCE;
         while !text().contains("end of the line") {
             assert!(std::time::Instant::now() < give_up, "waited in vain for the end: {}", text());

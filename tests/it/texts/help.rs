@@ -3,7 +3,7 @@
 use crate::support::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 49] = [
+const COMMANDS: [&str; 50] = [
     "join",
     "leave",
     "send",
@@ -46,6 +46,7 @@ const COMMANDS: [&str; 49] = [
     "set-status",
     "evict",
     "config",
+    "setup",
     "install",
     "uninstall",
     "doctor",
@@ -157,7 +158,8 @@ fn of_looking_around() {
 
 #[test]
 fn of_looking_after_it() {
-    let pages: [&[&str]; 13] = [
+    let pages: [&[&str]; 14] = [
+        &["setup", "--help"],
         &["install", "--help"],
         &["uninstall", "--help"],
         &["doctor", "--help"],

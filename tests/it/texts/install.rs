@@ -38,6 +38,32 @@ fn in_and_out() {
 }
 
 #[test]
+fn everything_in_one_step() {
+    check("setup", |scene| {
+        let home = scene.env.home();
+        put(&home.join(".claude/settings.json"), "{\n  \"model\": \"opus\"\n}\n");
+        put(&home.join(".codex/config.toml"), "model = \"gpt\"\n");
+        with_path(scene, &["setup"]);
+        with_path(scene, &["setup", "--dry-run", "--all"]);
+        with_path(scene, &["setup", "--yes"]);
+        with_path(scene, &["setup"]);
+        with_path(scene, &["setup", "--yes", "--all"]);
+        with_path(scene, &["setup"]);
+        scene.meanwhile("Somebody has changed a man page, and another setting.");
+        put(&home.join(".local/share/man/man1/msg-join.1"), "mine\n");
+        scene.msg(&["config", "set", "nameTheme", "space"]);
+        with_path(scene, &["setup", "--undo", "--dry-run"]);
+        with_path(scene, &["setup", "--undo"]);
+        with_path(scene, &["setup", "--undo"]);
+        with_path(scene, &["setup", "--undo", "--all"]);
+        scene.meanwhile("There is no harness.");
+        std::fs::remove_dir_all(home.join(".claude")).unwrap();
+        std::fs::remove_dir_all(home.join(".codex")).unwrap();
+        with_path(scene, &["setup", "--yes"]);
+    });
+}
+
+#[test]
 fn status_lines() {
     check("install-statusline", |scene| {
         let home = scene.env.home();
