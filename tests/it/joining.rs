@@ -512,3 +512,16 @@ fn words_that_can_not_be_used_are_replaced_by_the_built_in_ones() {
     note: `nameTheme` is `custom`, but there are no usable `nameWords`: your name is made of the built-in words
     ");
 }
+
+#[test]
+fn a_quiet_join_prints_the_name_alone() {
+    let env = TestEnvironment::new();
+    let host = env.host().to_string();
+    for _ in 0..2 {
+        let ended = env.run(&["join", "GoldFalcon", "-q", "--pid", &host]).expect_code(0);
+        assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("GoldFalcon\n", ""));
+    }
+    let other = env.host().to_string();
+    let name = env.run(&["join", "-q", "--pid", &other]).expect_code(0).stdout;
+    assert!(env.names().contains(&name.trim_end().to_string()), "{name}");
+}

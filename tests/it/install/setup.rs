@@ -65,7 +65,8 @@ fn from_a_new_binary_to_sessions_that_join_and_back() {
     assert_eq!(said["next"], serde_json::json!(["claude", "codex", "msg tui"]));
     assert_eq!(joins(&env), true);
     // A session joins at its first hook.
-    let payload = r#"{"session_id": "s-1", "hook_event_name": "SessionStart", "cwd": "/", "source": "startup"}"#;
+    let payload =
+        r#"{"session_id": "s-1", "hook_event_name": "SessionStart", "cwd": "/", "source": "startup"}"#;
     let mut session = harness(&env, "claude");
     session.run(&format!("printf %s '{payload}' | msg hook claude SessionStart")).expect_code(0);
     assert_eq!(env.names().len(), 1);
@@ -140,7 +141,7 @@ fn on_a_terminal_it_asks() {
     let answers = [
         ("Change these files?", "y\n"),
         ("commits of files", "y\n"),
-        ("status line", "n\n"),
+        ("in the status line", "n\n"),
         ("in zsh?", "\n"),
         ("man pages?", "y\n"),
     ];
@@ -190,8 +191,7 @@ fn shells_get_their_own_completions() {
     }
     let env = TestEnvironment::new();
     let data = env.path().join("data").display().to_string();
-    let variables =
-        [("PATH", "/usr/bin:/bin"), ("SHELL", "/bin/zsh"), ("XDG_DATA_HOME", data.as_str())];
+    let variables = [("PATH", "/usr/bin:/bin"), ("SHELL", "/bin/zsh"), ("XDG_DATA_HOME", data.as_str())];
     env.run_with(&["setup", "--yes", "--all"], &variables).expect_code(0);
     assert!(Path::new(&data).join("man/man1/msg.1").is_file());
     let odd = [("PATH", "/usr/bin:/bin"), ("SHELL", "/bin/csh")];

@@ -193,9 +193,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::Install(args) => {
             call.in_spite_of_errors(|op, errors| install::run(op, &args, call.ui, errors))
         }
-        Command::Setup(args) => {
-            call.in_spite_of_errors(|op, errors| setup::run(op, &args, call.ui, &errors))
-        }
+        Command::Setup(args) => call.in_spite_of_errors(|op, errors| setup::run(op, &args, call.ui, &errors)),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Doctor(args) => call.in_spite_of_errors(|op, errors| doctor::run(op, errors, &args)),
         Command::Tui(args) => tui::run(call, args),

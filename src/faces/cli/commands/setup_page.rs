@@ -16,7 +16,7 @@ use crate::ops::setup::assistant::{
 };
 use crate::sys::environment::Home;
 
-/// How many files of one directory are named; more are counted.
+/// How many files of one directory are named; of more, only the directory.
 const MOST: usize = 3;
 
 /// What the page is for.
@@ -73,9 +73,7 @@ impl SetupPage {
             (PartState::Unavailable(reason), _) => {
                 (TableCell::styled("left alone", style::dim), reason.clone())
             }
-            (PartState::Failed(error), _) => {
-                (TableCell::styled("failed", style::bad), error.message.clone())
-            }
+            (PartState::Failed(error), _) => (TableCell::styled("failed", style::bad), error.message.clone()),
         };
         vec![TableCell::plain(&label(view.part)), state, TableCell::plain(&escape_invisible(&detail))]
     }
@@ -131,7 +129,8 @@ impl SetupPage {
 
 impl Report for SetupPage {
     fn json(&self) -> Map<String, Value> {
-        let harness = |present: bool| move |name: &Harness| json!({ "name": name.name(), "present": present });
+        let harness =
+            |present: bool| move |name: &Harness| json!({ "name": name.name(), "present": present });
         let found = self.survey.found.iter().map(harness(true));
         let harnesses: Vec<Value> = found.chain(self.survey.not_found.iter().map(harness(false))).collect();
         let parts: Vec<Value> = self.survey.parts.iter().map(|view| self.part_json(view)).collect();
@@ -249,7 +248,7 @@ fn paths(home: &Home, files: &[PathBuf]) -> String {
     files.iter().map(|path| home.shorten(&text_of(path))).collect::<Vec<_>>().join(", ")
 }
 
-/// The files, a line each; where many are in one directory, they are counted.
+/// The files, a line each; where many are in one directory, only that.
 fn grouped(home: &Home, files: &[PathBuf]) -> Vec<String> {
     let mut dirs: BTreeMap<&Path, Vec<&PathBuf>> = BTreeMap::new();
     for path in files {
@@ -258,7 +257,7 @@ fn grouped(home: &Home, files: &[PathBuf]) -> Vec<String> {
     let mut lines = Vec::new();
     for (dir, files) in dirs {
         if files.len() > MOST {
-            lines.push(format!("{} files in {}", files.len(), home.shorten(&text_of(dir))));
+            lines.push(format!("{}/…", home.shorten(&text_of(dir))));
         } else {
             lines.extend(files.into_iter().map(|path| home.shorten(&text_of(path))));
         }

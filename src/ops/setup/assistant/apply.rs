@@ -79,7 +79,8 @@ fn set_up(op: &Op, part: SetupPart, texts: &SetupTexts) -> Result<SetupChange, C
         }
         SetupPart::ManPages => {
             let foreign = write(op, &shell_files::man_pages(texts)?)?;
-            let note = |path: &PathBuf| format!("`{}` is there with another content, and stays", path.display());
+            let note =
+                |path: &PathBuf| format!("`{}` is there with another content, and stays", path.display());
             let notes = foreign.iter().map(note).collect();
             Ok(SetupChange { part, files: vec![shell_files::man_dir()?], notes })
         }

@@ -109,7 +109,8 @@ impl ShellFile {
         let (path, hash) = (text_of(&self.path), sha256(&self.content));
         let at = record.files.iter().position(|file| file.path == path);
         let earlier = at.map(|at| record.files.remove(at)).and_then(|file| file.hashes.into_iter().next());
-        let hashes = std::iter::once(hash.clone()).chain(earlier.filter(|earlier| *earlier != hash)).collect();
+        let hashes =
+            std::iter::once(hash.clone()).chain(earlier.filter(|earlier| *earlier != hash)).collect();
         record.files.push(SetupFile { path, hashes });
         Ok(())
     }

@@ -130,7 +130,9 @@ fn take_joining(
     }
     let reason = match undo {
         ConfigUndo::Nothing | ConfigUndo::Restored => None,
-        ConfigUndo::OnlyTheKey => Some(format!("other settings were changed since; only {JOINS} is taken back")),
+        ConfigUndo::OnlyTheKey => {
+            Some(format!("other settings were changed since; only {JOINS} is taken back"))
+        }
         ConfigUndo::Kept => Some(format!("{JOINS} was changed since")),
     };
     outcome.kept.extend(reason.map(|reason| KeptFile { path, reason }));
