@@ -130,7 +130,8 @@ fn it_needs_a_person() {
 /// On a terminal it asks about what two agents need, and then about each of the rest.
 #[test]
 fn on_a_terminal_it_asks() {
-    let line = "export SHELL=/bin/zsh; msg setup";
+    // How hooks call `msg` depends on the PATH, which has to be the same at each call.
+    let line = &format!("export SHELL=/bin/zsh PATH=/usr/bin:/bin; {} setup", env!("CARGO_BIN_EXE_msg"));
     let env = stage();
     let before = everything(&env);
     let mut terminal = Terminal::open(&env);

@@ -4,7 +4,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 use super::completions;
-use super::setup_page::{SetupPage, SetupStage, SetupUndoPage};
+use super::setup_page::{SetupPage, SetupStage, SetupUndoPage, label};
 use crate::faces::cli::man_pages;
 use crate::faces::cli::output::{CommandOutput, Ui};
 use crate::harness::{self, HarnessSupport};
@@ -138,18 +138,6 @@ fn answer(page: SetupPage, failed: Vec<(SetupPart, CommandError)>) -> CommandOut
 /// What is wrong, and what to do about it.
 fn reasons(error: &CommandError) -> Vec<String> {
     std::iter::once(error.message.clone()).chain(error.hints.iter().cloned()).collect()
-}
-
-/// What a person calls the part.
-pub(super) fn label(part: SetupPart) -> String {
-    match part {
-        SetupPart::Hooks(harness) => format!("hooks of {harness}"),
-        SetupPart::Joining => "sessions join by themselves".to_string(),
-        SetupPart::Guard => "commit guard of this repository".to_string(),
-        SetupPart::StatusLine(harness) => format!("status line of {harness}"),
-        SetupPart::Completions(shell) => format!("completions for {}", shell.name()),
-        SetupPart::ManPages => "man pages".to_string(),
-    }
 }
 
 fn question(part: SetupPart) -> String {

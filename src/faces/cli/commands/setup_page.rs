@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::setup::label;
 use crate::domain::{Harness, escape_invisible};
 use crate::faces::cli::output::{Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
@@ -18,6 +17,18 @@ use crate::sys::environment::Home;
 
 /// How many files of one directory are named; of more, only the directory.
 const MOST: usize = 3;
+
+/// What a person calls the part.
+pub(super) fn label(part: SetupPart) -> String {
+    match part {
+        SetupPart::Hooks(harness) => format!("hooks of {harness}"),
+        SetupPart::Joining => "sessions join by themselves".to_string(),
+        SetupPart::Guard => "commit guard of this repository".to_string(),
+        SetupPart::StatusLine(harness) => format!("status line of {harness}"),
+        SetupPart::Completions(shell) => format!("completions for {}", shell.name()),
+        SetupPart::ManPages => "man pages".to_string(),
+    }
+}
 
 /// What the page is for.
 pub(super) enum SetupStage {
@@ -106,24 +117,31 @@ impl SetupPage {
         }
     }
 
-    fn closing(&self, page: &mut Page) {
-        let is_missing = |view: &&PartView| matches!(view.state, PartState::Missing);
-        let is_offered = self.survey.parts.iter().filter(is_missing).any(|view| !view.part.is_needed());
+    /// What to do next, a line each.
+    fn closing(&self) -> Vec<String> {
+        let is_offered = self.survey.parts.iter().any(|view| {
+            matches!(view.state, PartState::Missing)
+                && !self.chosen.contains(&view.part)
+                && !view.part.is_needed()
+        });
+        let mut lines = Vec::new();
         if is_offered && !matches!(self.stage, SetupStage::Plan) {
-            page.line("`msg setup --all` also sets up what is not set.");
+            lines.push("`msg setup --all` also sets up what is not set.".to_string());
         }
         if matches!(self.stage, SetupStage::Plan | SetupStage::DryRun) {
-            return;
+            return lines;
         }
         if !self.changes().is_empty() {
-            page.line("`msg setup --undo` puts everything back.");
+            lines.push("`msg setup --undo` puts everything back.".to_string());
         }
-        let Some((one, other)) = self.two_programs() else { return };
-        let restart = if self.changes().is_empty() { "" } else { "restart running sessions; then " };
-        page.line(format!(
-            "Next: {restart}start two agents in one project, for example `{one}` in one terminal and `{other}` in another."
-        ));
-        page.line("`msg tui` shows them, and lets you talk to them.");
+        if let Some((one, other)) = self.two_programs() {
+            let restart = if self.changes().is_empty() { "" } else { "restart running sessions; then " };
+            lines.push(format!(
+                "Next: {restart}start two agents in one project, for example `{one}` in one terminal and `{other}` in another."
+            ));
+            lines.push("`msg tui` shows them, and lets you talk to them.".to_string());
+        }
+        lines
     }
 }
 
@@ -161,8 +179,11 @@ impl Report for SetupPage {
         self.survey.parts.iter().for_each(|view| table.row(self.row(view)));
         table.lines().into_iter().for_each(|line| page.line(line));
         self.notes().iter().for_each(|note| page.line(style::warn(&escape_invisible(note))));
-        page.line("");
-        self.closing(page);
+        let closing = self.closing();
+        if !closing.is_empty() || matches!(self.stage, SetupStage::Plan) {
+            page.line("");
+        }
+        closing.iter().for_each(|line| page.line(line));
     }
 
     fn is_answer(&self) -> bool {
