@@ -33,6 +33,7 @@
 //! | `completions.json` | `store::tasks::completions`; changes: `store::staged_change` |
 //! | `mesh.lock` | `store::locked_mesh`, based on `sys::flock` |
 //! | `swarm.lock` | `store::tasks::swarm_lock` |
+//! | `told/<ms>-<hash>` | `store::told_alerts` |
 //! | `tmp/` | `sys::files` |
 //!
 //! Outside the mesh:

@@ -3,6 +3,7 @@
 pub mod activity;
 mod activity_counts;
 mod agent;
+pub mod alert;
 pub mod awareness;
 mod contest;
 mod contest_mark;
@@ -21,6 +22,7 @@ mod message_kind;
 mod name;
 pub mod name_words;
 mod notice;
+pub mod notice_words;
 pub mod patch;
 pub mod pattern;
 mod peer_text;

@@ -6,6 +6,7 @@
 mod domain_map;
 mod group_map;
 mod model_price;
+mod notify_choice;
 mod prices;
 mod value_types;
 
@@ -20,6 +21,7 @@ use super::recipient_group::GroupError;
 use domain_map::DomainMap;
 use group_map::GroupMap;
 pub use model_price::ModelPrice;
+use notify_choice::{NotifyChoice, QuietHoursChoice};
 use prices::PriceMap;
 pub use value_types::{
     AwarenessMode, BroadcastScope, ColourTheme, DependencyPolicy, Durability, FeedPrivacy, KnowledgeMode,
@@ -174,8 +176,13 @@ settings! {
         "seconds between two looks of a supervisor at its worker in tmux, for dialogs and the end of a turn"
     "lookPace", User => look_pace: BoundedNumber<0, 100> = BoundedNumber(1.0);
         "what multiplies the times between looks at what an agent does (`wait --for`, stalls): 0.5 looks twice as often"
-    "notify", User => notify: CommandWords = CommandWords(Vec::new());
-        "a command that is run for each change of a run, with the run's id and state as its last arguments"
+    // These three are the user's only: they run a program, and are about the user's attention.
+    "notify", User => notify: NotifyChoice = NotifyChoice::RunCommand(CommandWords(Vec::new()));
+        "how you are told of what happens, by kind: {\"urgent\": [\"bell\"]}; or a command that is run for each change of a run, with the run's id and state as its last arguments"
+    "notifyCommand", User => notify_command: CommandWords = CommandWords(Vec::new());
+        "the command of the way `command` in `notify`: it gets the alert as JSON, and its line in $MSG_ALERT"
+    "quietHours", User => quiet_hours: QuietHoursChoice = QuietHoursChoice(None);
+        "local time in which nothing of `notify` is told: `22:00-07:00`, or `22:00-07:00 except urgent`"
     "theme", User => pub theme: ColourTheme = ColourTheme::Auto;
         "colours of `msg tui` for a `dark` or a `light` background; `auto` asks the terminal"
     "lockTimeout", User => lock_timeout: BoundedNumber<0, 3600> = BoundedNumber(10.0);
@@ -371,11 +378,6 @@ impl Settings {
     /// How often the screen of a worker is looked at.
     pub fn look_interval(&self) -> Duration {
         Duration::from_secs_f64(self.look_seconds.0.max(0.02))
-    }
-
-    /// The command that hears of changes of runs, as words; none if there is no such command.
-    pub fn notify(&self) -> &[String] {
-        &self.notify.0
     }
 
     /// What a model costs, if that is configured.

@@ -16,6 +16,7 @@ use crate::store::{
 };
 use crate::sys::{clock, process};
 
+use crate::ops::alerts::doctor_checks;
 use crate::ops::agents::bury::{bury_dead, settled_census};
 use crate::ops::agents::names::with_nearest;
 use crate::ops::agents::prune;
@@ -58,6 +59,7 @@ pub fn doctor(op: &Op, errors: Vec<CommandError>, mode: DoctorMode) -> Vec<Healt
         Err(error) => checks.push(HealthCheck::failed("permissions", error)),
     }
     checks.extend(install::checks(op, mode));
+    checks.extend(doctor_checks::checks(op));
     checks.push(git(op));
     checks.push(inotify());
     checks

@@ -2,6 +2,7 @@
 //! `faces` print.
 
 pub mod agents;
+pub mod alerts;
 pub mod awareness;
 pub mod background;
 mod budget;

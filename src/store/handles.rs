@@ -56,6 +56,8 @@ handles! {
     modes: ModeRecords,
     /// Runs of workers: `runs/`.
     runs: RunLedger,
+    /// Which alerts a person was told: `told/`.
+    told: ToldAlerts,
     /// What `doctor` and housekeeping look at.
     upkeep: Upkeep,
 }

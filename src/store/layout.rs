@@ -21,7 +21,7 @@ pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "gra
 pub(super) const OF_MACHINE: [&str; 6] = ["git", "worktrees", "panes", "tmux", "slots", "limits"];
 
 /// Files and directories that may be added later.
-pub(super) const LATER: [&str; 19] = [
+pub(super) const LATER: [&str; 20] = [
     "awareness",
     "runs",
     "modes",
@@ -41,6 +41,7 @@ pub(super) const LATER: [&str; 19] = [
     "quarantine",
     "repositories",
     "search",
+    "told",
 ];
 
 impl Layout {
@@ -224,6 +225,11 @@ impl Layout {
 
     pub(super) fn mode(&self, repository: &RepositoryId) -> PathBuf {
         self.modes().join(repository.as_str())
+    }
+
+    /// Marks of alerts that a person was told.
+    pub(super) fn told(&self) -> PathBuf {
+        self.root.join("told")
     }
 
     pub(super) fn tmp(&self) -> PathBuf {

@@ -25,6 +25,7 @@ mod runs;
 mod setup;
 mod staged_change;
 mod tasks;
+mod told_alerts;
 mod watch_target;
 mod wire;
 mod workers;
@@ -52,7 +53,7 @@ pub use fingerprint::Fingerprint;
 pub use handles::{
     ActivityLogs, Archive, AwarenessFiles, ContestTokens, FeedLog, GraveRecords, HookStates, Inboxes,
     ModeRecords, Outboxes, PresenceFiles, Registry, RepositoryRecords, RunLedger, SessionRecords,
-    SessionStates, TaskRecords, Upkeep,
+    SessionStates, TaskRecords, ToldAlerts, Upkeep,
 };
 pub use hooks::hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange};
 pub use hooks::knowledge_marks::{AskMoment, KnowledgeMark, KnowledgeMarks, OfferedRecord};

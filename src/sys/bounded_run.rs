@@ -1,7 +1,7 @@
 //! Runs a program of somebody else for a short answer: within a time, with an output of bounded size, in a process
 //! group of its own that is ended with it.
 
-use std::io::{self, PipeReader, Read};
+use std::io::{self, PipeReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -46,12 +46,38 @@ pub fn run_bounded(
     most: usize,
     stop: &StopRequest,
 ) -> io::Result<BoundedAnswer> {
+    run(command.stdin(Stdio::null()), b"", limit, most, stop)
+}
+
+/// The same for a program that reads `input`. It need not read all of it.
+pub fn run_bounded_with_input(
+    command: &mut Command,
+    input: &[u8],
+    limit: Duration,
+    most: usize,
+    stop: &StopRequest,
+) -> io::Result<BoundedAnswer> {
+    run(command.stdin(Stdio::piped()), input, limit, most, stop)
+}
+
+fn run(
+    command: &mut Command,
+    input: &[u8],
+    limit: Duration,
+    most: usize,
+    stop: &StopRequest,
+) -> io::Result<BoundedAnswer> {
     let (reader, writer) = io::pipe()?;
-    command.process_group(0).stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    command.process_group(0).stdout(writer.try_clone()?).stderr(writer);
     let spawned = command.spawn();
     // The command would keep our ends of the pipe open.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = spawned?;
+    if let Some(mut stdin) = child.stdin.take() {
+        let input = input.to_vec();
+        // It fails if the program ends first.
+        std::thread::spawn(move || drop(stdin.write_all(&input)));
+    }
     let (sender, receiver) = bounded(1);
     std::thread::spawn(move || drop(sender.send(read_at_most(reader, most))));
     let deadline = Instant::now() + limit;
@@ -101,7 +127,7 @@ fn read_at_most(reader: PipeReader, most: usize) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn run(script: &str, limit: Duration) -> BoundedAnswer {
+    fn answer(script: &str, limit: Duration) -> BoundedAnswer {
         let (stop, _trigger) = StopRequest::manual();
         run_bounded(Command::new("sh").args(["-c", script]), limit, 1_000, &stop).unwrap()
     }
@@ -126,27 +152,37 @@ mod tests {
 
     #[test]
     fn a_short_answer() {
-        let answer = run("echo out; echo err >&2; exit 3", LONG);
+        let answer = answer("echo out; echo err >&2; exit 3", LONG);
         assert_eq!((answer.output.as_slice(), answer.end), (&b"out\nerr\n"[..], RunEnd::Exited(Some(3))));
     }
 
     #[test]
+    fn it_reads_its_input_or_does_not() {
+        let (stop, _trigger) = StopRequest::manual();
+        let mut read = |program: &str, input: &[u8]| {
+            run_bounded_with_input(&mut Command::new(program), input, LONG, 1_000, &stop).unwrap()
+        };
+        assert_eq!(read("cat", b"told").output, b"told");
+        assert_eq!(read("true", &vec![b'x'; 1 << 20]).end, RunEnd::Exited(Some(0)));
+    }
+
+    #[test]
     fn one_that_hangs_is_ended_with_its_children() {
-        let answer = run("sleep 1000 & echo $!; wait", Duration::from_millis(300));
+        let answer = answer("sleep 1000 & echo $!; wait", Duration::from_millis(300));
         assert_eq!(answer.end, RunEnd::TooSlow);
         wait_for_end(&answer.output);
     }
 
     #[test]
     fn what_it_leaves_behind_is_ended() {
-        let answer = run("sleep 1000 & echo $!", LONG);
+        let answer = answer("sleep 1000 & echo $!", LONG);
         assert_eq!(answer.end, RunEnd::Exited(Some(0)));
         wait_for_end(&answer.output);
     }
 
     #[test]
     fn too_much_is_cut() {
-        let answer = run("while :; do echo 1234567890; done", LONG);
+        let answer = answer("while :; do echo 1234567890; done", LONG);
         assert_eq!((answer.output.len(), answer.end), (1_000, RunEnd::TooMuch));
     }
 

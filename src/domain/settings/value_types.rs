@@ -1,5 +1,6 @@
 //! The types of settings: what values they take, and how those are shown.
 
+use super::super::alert::{AlertKind, AlertWay};
 use super::super::awareness::work_domain::{ConfiguredDomain, DomainError};
 use super::super::name_words::{NameTheme, WordsError};
 use super::super::recipient_group::{GroupError, NamedGroup};
@@ -29,6 +30,7 @@ pub enum SettingValue {
     Domains(Vec<ConfiguredDomain>),
     Prices(Vec<ModelPrice>),
     Groups(Vec<NamedGroup>),
+    Notify(Vec<(AlertKind, Vec<AlertWay>)>),
     Wake { is_enabled: bool, may_paste: bool },
 }
 

@@ -137,6 +137,18 @@ impl Ui {
         Self { quiet: args.quiet, verbose: args.verbose, ..plain }
     }
 
+    /// The same for another thread.
+    pub(super) fn twin(&self) -> Self {
+        Self { lost: Cell::default(), ..*self }
+    }
+
+    /// Sends bytes to the terminal that standard output is, such as a bell. They are not output.
+    pub(super) fn signal_terminal(&self, sequence: &str) {
+        let mut stdout = io::stdout().lock();
+        // A terminal that is gone is noticed by the next message.
+        drop(stdout.write_all(sequence.as_bytes()).and_then(|()| stdout.flush()));
+    }
+
     /// For use before the arguments are parsed.
     pub(super) fn plain(manner: OutputFormat) -> Self {
         let color = match manner.color {

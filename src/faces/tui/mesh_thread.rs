@@ -18,6 +18,7 @@ use crate::ops::{CommandError, CommandErrorKind, Op, carry_out};
 use crate::sys::tmux;
 
 use super::action_menu::ActionCall;
+use super::chat_alerts::ChatAlerts;
 use super::knowledge_state::KnowledgeCall;
 use super::places_state::TimedPlacesCall;
 use super::recipients::Recipients;
@@ -109,6 +110,7 @@ pub(super) fn work(
         looked_at: Instant::now(),
         unseen: Vec::new(),
         cursor: None,
+        alerts: ChatAlerts::start(op, news)?,
     };
     let mut watcher = ScreenWatcher::new(op, &mesh, POLL_INTERVAL);
     loop {
@@ -151,6 +153,8 @@ struct MeshThread<'a> {
     unseen: Vec<String>,
     /// How far the feed has been reported.
     cursor: Option<FeedCursor>,
+    /// Tells the person besides what the chat shows.
+    alerts: Option<ChatAlerts>,
 }
 
 impl MeshThread<'_> {
@@ -211,6 +215,9 @@ impl MeshThread<'_> {
         };
         let told = recent.map(|recent| {
             self.cursor = Some(recent.cursor);
+            if let Some(alerts) = &self.alerts {
+                alerts.tell_of_events(self.op, &recent.events);
+            }
             if !recent.events.is_empty() {
                 self.tell(ChatUpdate::Events(recent.events.iter().map(to_model::feed_line).collect()));
             }
@@ -273,6 +280,9 @@ impl MeshThread<'_> {
             if !changes.gone.is_empty() {
                 let keys = changes.gone.iter().map(|stem| stem.to_string()).collect();
                 self.tell(ChatUpdate::Forget(keys));
+            }
+            if let Some(alerts) = &self.alerts {
+                alerts.tell_of_mail(self.op, self.chat.agent(), &changes.messages);
             }
             let messages: Vec<_> = changes.messages.iter().map(to_model::message).collect();
             if !messages.is_empty() {

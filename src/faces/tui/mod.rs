@@ -12,6 +12,7 @@ mod actions;
 mod agent_detail;
 mod awareness_thread;
 mod background;
+mod chat_alerts;
 mod conversation;
 mod input_buffer;
 mod key_reader;
@@ -344,6 +345,7 @@ impl Show {
             match effect {
                 // If this fails, the next draw fails too and ends the chat.
                 ChatEffect::Copy(text) => drop(terminal::copy(text)),
+                ChatEffect::Signal(sequence) => drop(terminal::signal(sequence)),
                 ChatEffect::Edit(path) => self.edit(path, state),
                 _ => {}
             }
@@ -368,9 +370,11 @@ impl Show {
         for effect in effects {
             let request = match effect {
                 ChatEffect::Quit => return Next::End,
-                ChatEffect::Suspend | ChatEffect::Redraw | ChatEffect::Copy(_) | ChatEffect::Edit(_) => {
-                    continue;
-                }
+                ChatEffect::Suspend
+                | ChatEffect::Redraw
+                | ChatEffect::Copy(_)
+                | ChatEffect::Signal(_)
+                | ChatEffect::Edit(_) => continue,
                 ChatEffect::Send { to, text, written } => MeshRequest::Send { to, text, written },
                 ChatEffect::Surface(shown) => MeshRequest::Surface(shown),
                 ChatEffect::Ack(keys) => MeshRequest::Ack(keys),

@@ -71,6 +71,8 @@ pub(super) enum ChatEffect {
     Act(ActionCall),
     /// Puts this text into the clipboard of the terminal.
     Copy(String),
+    /// Sends this sequence to the terminal: a bell or a notification.
+    Signal(String),
     /// Opens this path in the user's editor.
     Edit(String),
     /// Redraws the whole screen.
@@ -138,6 +140,8 @@ pub(super) enum ChatUpdate {
     },
     /// These messages were drawn while the screen was not visible.
     Unseen(Vec<String>),
+    /// This sequence is to be sent to the terminal: a bell or a notification.
+    Signal(String),
     Notice(String),
 }
 
@@ -343,6 +347,8 @@ impl ChatState {
                 }
             }
             ChatUpdate::Notice(text) => self.complain(text),
+            // It is for the terminal alone.
+            ChatUpdate::Signal(_) => {}
         }
     }
 

@@ -92,6 +92,13 @@ pub(super) fn copy(text: &str) -> io::Result<()> {
     terminal.flush()
 }
 
+/// Rings the bell of the terminal, or shows a notification of its desktop.
+pub(super) fn signal(sequence: &str) -> io::Result<()> {
+    let mut terminal = io::stdout();
+    terminal.write_all(sequence.as_bytes())?;
+    terminal.flush()
+}
+
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);

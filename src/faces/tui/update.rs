@@ -52,6 +52,7 @@ impl ChatState {
                 Vec::new()
             }
             ChatInput::Focus => vec![ChatEffect::Focus],
+            ChatInput::News(ChatUpdate::Signal(sequence)) => vec![ChatEffect::Signal(sequence)],
             ChatInput::News(news) => {
                 self.hear(news);
                 Vec::new()

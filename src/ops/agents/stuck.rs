@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Agent, EventKind, Importance, Notice, PeerText, Presence};
+use crate::domain::{Agent, EventKind, Importance, Notice, PeerText, Presence, notice_words};
 use crate::store::{Census, Claims, LockedMesh, Mesh};
 use crate::sys::clock;
 
@@ -139,7 +139,7 @@ fn words(stuck: &AgentProfile) -> Notice {
     let name = &stuck.agent.name;
     let held = held(stuck);
     let quiet = clock::now().duration_since(stuck.last_sign);
-    let notice = Notice::new().name(name).say(" seems to be stuck: it has been quiet for ");
+    let notice = Notice::new().name(name).say(notice_words::AGENT_IS_QUIET);
     let notice = notice.duration(quiet).say(" and still holds ");
     let notice = notice.codes(held.iter().take(MOST_HELD));
     let notice = match held.len().saturating_sub(MOST_HELD) {

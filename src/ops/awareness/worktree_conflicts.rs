@@ -17,7 +17,7 @@ use crate::domain::awareness::track::{Deed, TrackLine, TreeId};
 use crate::domain::awareness::worktree_conflict::{ConflictSide, SideChange, WorktreeConflict};
 use crate::domain::line_merge::LineRange;
 use crate::domain::settings::AwarenessMode;
-use crate::domain::{Agent, AgentName, Notice, PeerText};
+use crate::domain::{Agent, AgentName, Notice, PeerText, notice_words};
 use crate::ops::background::job::{BackgroundJob, JobKind};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
@@ -275,7 +275,7 @@ fn words(
     theirs: &SideChange,
     root: &PeerText,
 ) -> Notice {
-    let notice = Notice::new().say("Conflict: ");
+    let notice = Notice::new().say(notice_words::FILES_CONFLICT);
     let notice = match (own, theirs) {
         (SideChange::Removed, _) => {
             notice.say("you removed ").code(path).say(", and ").name(name).say(" changed it")

@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::hook::ToolUse;
 use crate::domain::pattern::{NormalPath, Pattern};
-use crate::domain::{Agent, AgentName, Notice, PeerText};
+use crate::domain::{Agent, AgentName, Notice, PeerText, notice_words};
 use crate::ops::error::CommandError;
 use crate::ops::reservations::check::{self, CensusSource, HardLinkPolicy};
 use crate::store::{RepositoryPlaces, StampsBefore, resolved_patterns};
@@ -191,7 +191,7 @@ fn tell_holders(run: &HookRun<'_>, told: &[(String, Arc<Agent>)], command: &str)
     for holder in holders {
         let own = told.iter().filter(|(_, other)| other.name == holder.name).take(MOST_TOLD);
         let paths: Vec<PeerText> = own.map(|(path, _)| PeerText::new(place.shorten(path))).collect();
-        let notice = Notice::new().say("Reserved by you, and changed while a command of ");
+        let notice = Notice::new().say(notice_words::RESERVED_PATH_CHANGED);
         let notice = match &run.me {
             Some(me) => notice.name(&me.name),
             None => notice.say("an agent that has not joined"),

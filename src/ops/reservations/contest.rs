@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::{
     Agent, Contest, ContestId, ContestMark, EventKind, Importance, MachineTime, Notice, PathWait, PeerText,
-    Reservation,
+    Reservation, notice_words,
 };
 use crate::store::{LockedMesh, Mesh, RepositoryPlaces, StagedChange};
 use crate::sys::{clock, process, random};
@@ -193,7 +193,7 @@ fn tell_holder(
 fn notice(me: &Agent, held: &Reservation, contest: &Contest, timeout: Duration) -> Notice {
     let pattern = held.pattern.as_str();
     let notice = Notice::new().name(&me.name).say(" contests ").code(&PeerText::new(pattern));
-    let notice = notice.say(", which you hold");
+    let notice = notice.say(notice_words::PATH_IS_CONTESTED);
     let notice = match &contest.wanted.reason {
         Some(reason) => notice.say(": ").quote(&PeerText::new(reason.as_str())),
         None => notice,

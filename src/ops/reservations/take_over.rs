@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::domain::pattern::Pattern;
 use crate::domain::{
     Agent, AgentName, Contest, EventKind, Liveness, MachineTime, Notice, PeerText, Reservation,
-    format_duration, quote_code, shell_word,
+    format_duration, notice_words, quote_code, shell_word,
 };
 use crate::store::{ContestEnd, LockedMesh, Mesh, RepositoryPlaces, resolved_patterns};
 use crate::sys::{clock, process};
@@ -281,7 +281,7 @@ impl Attempt<'_> {
     fn tell(&self, gained: &Reservation) {
         let lost = &self.lost.reservation.pattern;
         let notice = Notice::new().name(&self.me.name).say(" has taken ").code(&PeerText::new(lost.as_str()));
-        let notice = notice.say(" from you: you gave no answer in time.");
+        let notice = notice.say(notice_words::PATH_WAS_TAKEN);
         let notice = match gained.pattern == *lost {
             true => notice,
             false => {

@@ -1,26 +1,27 @@
 //! What others hear of a run while it goes on: a line of the feed for each step that matters, and the command of the
 //! setting `notify` for each change of its state.
 
-use std::process::Command;
+use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded, unbounded};
+use serde_json::json;
 
 use crate::domain::EventKind;
+use crate::domain::alert::{AlertKind, AlertWay, QuietHours};
 use crate::domain::runs::{Run, RunId, RunState};
-use crate::sys::bounded_run::{RunEnd, run_bounded};
+use crate::domain::settings::Settings;
+use crate::store::iso;
 use crate::sys::signals::StopRequest;
+use crate::sys::{clock, time_zone};
 
+use crate::ops::alerts::run_command;
 use crate::ops::effects::Op;
 use crate::ops::runner::carry_out;
 
-/// How long the command of `notify` may take for one change.
-const LIMIT: Duration = Duration::from_secs(10);
 /// How long the end of a run waits for a command that was begun before.
 const GRACE: Duration = Duration::from_secs(2);
-/// How much of what it prints is read, in bytes. Nobody sees it.
-const MOST_OUTPUT: usize = 64 * 1024;
 /// How much of a task and of a reason a line of the feed has, in characters.
 const MOST_WORDS: usize = 60;
 
@@ -82,39 +83,60 @@ enum NotifyStep {
     Answer(Sender<()>),
 }
 
+/// Which command it is, and what it hears of.
+#[derive(Debug)]
+struct RunCommand {
+    words: Vec<String>,
+    /// It hears of the end alone, and not in these hours: it is that of `notifyCommand`.
+    only_ends: Option<Option<QuietHours>>,
+}
+
+impl RunCommand {
+    fn of(settings: &Settings) -> Option<Self> {
+        let is_told = settings.ways_of(AlertKind::Runs).is_some_and(|ways| ways.contains(&AlertWay::Command));
+        let (words, only_ends) = match is_told {
+            true => (settings.notify_command(), Some(settings.quiet_hours().cloned())),
+            false => (settings.run_command(), None),
+        };
+        (!words.is_empty()).then(|| Self { words: words.to_vec(), only_ends })
+    }
+
+    fn hears_of(&self, state: RunState) -> bool {
+        let Some(quiet) = &self.only_ends else { return true };
+        let local = clock::now().to_zoned(time_zone::user_zone().clone()).time();
+        state.is_final() && !quiet.as_ref().is_some_and(|hours| hours.silence(&[AlertKind::Runs], local))
+    }
+
+    fn run(&self, dir: &Path, run: &RunId, state: RunState, stop: &StopRequest) -> Result<(), String> {
+        let line = format!("run {run} has ended: {}", state.name());
+        let json = json!({ "kind": AlertKind::Runs.name(), "at": iso(clock::now()), "from": "msg", "id": run.as_str(), "line": line, "state": state.name() });
+        let mut words = self.words.clone();
+        words.extend([run.to_string(), state.name().to_string()]);
+        run_command(&words, dir, (&line, &json.to_string()), stop)
+    }
+}
+
 impl Notifier {
     /// `None` without that setting.
     pub(super) fn start(op: &Op, run: &RunId) -> Option<Self> {
-        let [program, args @ ..] = op.settings.notify() else { return None };
-        let (program, args, run) = (program.clone(), args.to_vec(), run.clone());
-        let dir = op.home.home.clone();
+        let command = RunCommand::of(&op.settings)?;
+        let (dir, run) = (op.home.home.clone(), run.clone());
         let (changes, queue) = unbounded::<NotifyStep>();
         let work = move || {
             let (never, _trigger) = StopRequest::manual();
             let mut failures = Vec::new();
             for step in queue {
                 let state = match step {
-                    NotifyStep::Tell(state) => state,
+                    NotifyStep::Tell(state) if command.hears_of(state) => state,
+                    NotifyStep::Tell(_) => continue,
                     NotifyStep::Answer(waiter) => {
                         drop(waiter);
                         continue;
                     }
                 };
-                let mut command = Command::new(&program);
-                command.args(&args).args([run.as_str(), state.name()]).current_dir(&dir);
-                let ended = run_bounded(&mut command, LIMIT, MOST_OUTPUT, &never);
-                let failure = match ended.map(|answer| answer.end) {
-                    Ok(RunEnd::Exited(Some(0)) | RunEnd::TooMuch) => continue,
-                    Ok(RunEnd::Exited(code)) => {
-                        format!(
-                            "it ended with {}",
-                            code.map_or("a signal".to_string(), |code| code.to_string())
-                        )
-                    }
-                    Ok(_) => format!("it took more than {} s", LIMIT.as_secs()),
-                    Err(error) => error.to_string(),
-                };
-                failures.push(format!("the command of `notify` failed for {}: {failure}", state.name()));
+                if let Err(reason) = command.run(&dir, &run, state, &never) {
+                    failures.push(format!("the command of `notify` failed for {}: {reason}", state.name()));
+                }
             }
             failures
         };

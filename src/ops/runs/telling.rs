@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::runs::{Cost, ReviewOutcome, Run, RunParent, RunQuestion, RunReview};
-use crate::domain::{Agent, Notice, PeerText};
+use crate::domain::{Agent, Notice, PeerText, notice_words};
 use crate::store::{Census, Mesh, WorkRecord};
 
 use super::list::{as_it_is, is_orphan};
@@ -68,7 +68,7 @@ pub(super) fn tell_question(
 /// Tells the parent of a dialog that its worker shows.
 pub(super) fn tell_dialog(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
     let (Some(dialog), Some(parent)) = (&run.dialog, parent(mesh, &run.parent)?) else { return Ok(()) };
-    let mut notice = run_words(run).say(" waits for an answer on its screen:");
+    let mut notice = run_words(run).say(notice_words::RUN_SHOWS_DIALOG);
     notice = notice.quoted_lines(&PeerText::new(&dialog.question));
     let choices: Vec<PeerText> = dialog.choices.iter().map(PeerText::new).collect();
     if !choices.is_empty() {
@@ -110,16 +110,9 @@ pub(super) fn tell_finding(
     let Some(parent) = parent(mesh, &run.parent)? else { return Ok(()) };
     let mut notice = run_words(run);
     notice = match finding {
-        WorkerFinding::Stuck => notice.say(
-            " seems to be stuck: it is in a turn, three looks at its screen in a row showed the same, no hook ran in \
-             between, and nothing that it started is at work.",
-        ),
-        WorkerFinding::SameCall => {
-            notice.say(" repeats itself: it has called the same tool with the same arguments four times in a row.")
-        }
-        WorkerFinding::NoProgress => {
-            notice.say(" has ended ten turns without a new write or another test result.")
-        }
+        WorkerFinding::Stuck => notice.say(notice_words::WORKER_IS_STUCK),
+        WorkerFinding::SameCall => notice.say(notice_words::WORKER_REPEATS_ITSELF),
+        WorkerFinding::NoProgress => notice.say(notice_words::WORKER_HAS_NO_PROGRESS),
     };
     notice = match call {
         Some(tool) => {
@@ -161,7 +154,7 @@ fn question_notice(run: &Run, question: &RunQuestion) -> Notice {
         .code(&PeerText::new(&run.profile))
         .say(": ")
         .quote(&PeerText::new(run.title(80)))
-        .say(") waits for your answer. Its worker wants to use ")
+        .say(notice_words::RUN_WAITS_FOR_ANSWER)
         .code(&PeerText::new(&question.tool))
         .say(":")
         .quoted_lines(&PeerText::new(&question.text))
@@ -200,7 +193,7 @@ pub(super) fn parent(mesh: &Mesh, parent: &RunParent) -> Result<Option<Arc<Agent
 fn end_notice(run: &Run, work: Option<&WorkRecord>) -> Notice {
     let mut notice = Notice::new().say("Run ").code(&PeerText::new(run.id.as_str())).say(" (");
     notice = notice.code(&PeerText::new(&run.profile)).say(": ");
-    notice = notice.quote(&PeerText::new(run.title(80))).say(") has ended: ");
+    notice = notice.quote(&PeerText::new(run.title(80))).say(notice_words::RUN_HAS_ENDED);
     notice = notice.code(&PeerText::new(run.state.name()));
     if let Some(reason) = &run.reason {
         notice = notice.say(", ").quote(&PeerText::new(reason));

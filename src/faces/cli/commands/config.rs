@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value as Json, json};
 
+use crate::domain::alert::AlertWay;
 use crate::domain::awareness::work_domain::ConfiguredDomain;
 use crate::domain::escape_invisible;
 use crate::domain::settings::{ModelPrice, SettingSource, SettingValue};
@@ -188,6 +189,10 @@ fn value_json(value: &SettingValue) -> Json {
         }
         SettingValue::Groups(groups) => {
             Json::Object(groups.iter().map(|group| (group.name.clone(), json!(group.members))).collect())
+        }
+        SettingValue::Notify(ways) => {
+            let names = |ways: &[AlertWay]| json!(ways.iter().map(|way| way.name()).collect::<Vec<_>>());
+            Json::Object(ways.iter().map(|(kind, ways)| (kind.name().to_string(), names(ways))).collect())
         }
         SettingValue::Prices(prices) => Json::Object(prices.iter().map(price_json).collect()),
         SettingValue::Wake { is_enabled: enabled, may_paste: paste } => {

@@ -71,6 +71,7 @@ commands! {
     Inbox(inbox::InboxArgs) = "inbox";
     Watch(watch::WatchArgs) = "watch";
     Wait(wait::WaitArgs) = "wait";
+    Notify(notify::NotifyArgs) = "notify";
     Show(show::ShowArgs) = "show";
     Ack(ack::AckArgs) = "ack";
     Receipt(receipt::ReceiptArgs) = "receipt";

@@ -38,6 +38,7 @@ pub(super) mod look;
 pub(super) mod man;
 pub(super) mod mcp;
 pub(super) mod mode;
+pub(super) mod notify;
 pub(super) mod overlaps;
 mod question_prompt;
 pub(super) mod read;
@@ -74,6 +75,7 @@ pub(super) mod up;
 pub(super) mod wait;
 pub(super) mod waiter;
 pub(super) mod watch;
+mod watch_alerts;
 pub(super) mod whoami;
 pub(super) mod whois;
 pub(super) mod workers;
@@ -187,7 +189,8 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
         Command::History(args) => call.in_context(|op| history::run(op, args)),
         Command::Search(args) => call.in_context(|op| search::run(op, args)),
         Command::Log(args) => call.in_context(|op| log::run(op, args)),
-        Command::Watch(args) => call.in_context(|op| watch::run(op, args, call.ui)),
+        Command::Watch(args) => call.in_context(|op| watch::run(op, args, call.ui, &call.globals)),
+        Command::Notify(args) => call.in_context(|op| notify::run(op, args, call.ui)),
         Command::Wait(args) => call.in_context(|op| wait::run(op, args, call.ui)),
         Command::Config(args) => call.in_spite_of_errors(|op, errors| config::run(op, args, errors)),
         Command::Install(args) => {

@@ -5,9 +5,12 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
+use super::watch_alerts::WatchAlerts;
 use crate::faces::cli::messages;
 use crate::faces::cli::output::{CommandOutput, Ui};
-use crate::ops::{self, CommandError, CommandErrorKind, HandoverOutcome, Op, RenderedMessage, WatchEnd};
+use crate::ops::{
+    self, CommandError, CommandErrorKind, GlobalOptions, HandoverOutcome, Op, RenderedMessage, WatchEnd,
+};
 use crate::sys::files::FileError;
 use crate::sys::signals::StopRequest;
 
@@ -16,7 +19,7 @@ use crate::sys::signals::StopRequest;
 /// Prints each message as it arrives, until it is stopped; with `--json`, one object per line. With `--exec`, runs a
 /// command for each instead, with the message in JSON on its standard input: a command that fails leaves the message
 /// undelivered and is retried after 1, 2, 4 … s; after five failures the message is set aside, and `msg inbox` shows
-/// it.
+/// it. At a terminal, you are told of what happens as `msg notify` lists it.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -29,18 +32,27 @@ pub(in crate::faces::cli) struct WatchArgs {
     exec: Option<String>,
 }
 
-pub(super) fn run(op: &Op, args: WatchArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
+pub(super) fn run(
+    op: &Op,
+    args: WatchArgs,
+    ui: &Ui,
+    globals: &GlobalOptions,
+) -> Result<CommandOutput, CommandError> {
     let stop = StopRequest::listen().map_err(FileError::from)?;
+    let alerts = WatchAlerts::start(op, ui, globals)?;
     let end = match &args.exec {
         Some(command) => ops::watch_each(op, &stop, &mut |rendered| {
+            alerts.tell_of(op, std::slice::from_ref(rendered));
             tell(op, ui);
             execute(command, rendered)
         })?,
         None => ops::watch(op, ui.reader(), &stop, &mut |messages| {
+            alerts.tell_of(op, messages);
             tell(op, ui);
             print(ui, messages)
         })?,
     };
+    drop(alerts);
     Ok(CommandOutput::said(match end {
         WatchEnd::Closed => None,
         WatchEnd::Stopped => Some(CommandError::new(CommandErrorKind::Interrupted, "")),

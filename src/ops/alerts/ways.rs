@@ -1,0 +1,148 @@
+//! The ways to tell a person: what each needs, and how it is done.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::domain::alert::{Alert, AlertWay, TerminalHost, bell, osc9, osc777, summary};
+use crate::ops::context::Context;
+use crate::store::iso;
+use crate::sys::bounded_run::{RunEnd, run_bounded_with_input};
+use crate::sys::signals::StopRequest;
+use crate::sys::{program, tmux};
+
+/// How long the command may take for one alert.
+const LIMIT: Duration = Duration::from_secs(10);
+/// How much of what it prints is read, in bytes. Nobody sees it.
+const MOST_OUTPUT: usize = 64 * 1024;
+/// The variable that has the line of the alert.
+const LINE_VARIABLE: &str = "MSG_ALERT";
+
+/// Why a way does not work here, and what to do.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct WayProblem {
+    pub text: String,
+    pub fix: &'static str,
+}
+
+/// What the ways need, taken from the settings.
+#[derive(Clone, Debug)]
+pub struct AlertTools {
+    command: Vec<String>,
+    /// Where the command runs.
+    dir: PathBuf,
+    host: TerminalHost,
+}
+
+impl AlertTools {
+    pub fn of(ctx: &Context) -> Self {
+        let host = if tmux::is_inside() { TerminalHost::Tmux } else { TerminalHost::Terminal };
+        Self { command: ctx.settings.notify_command().to_vec(), dir: ctx.home.home.clone(), host }
+    }
+
+    /// Why this way can't work here. `is_terminal`: whether what `msg` writes reaches a terminal.
+    pub fn problem(&self, way: AlertWay, is_terminal: bool) -> Option<WayProblem> {
+        let problem = |text: &str, fix| Some(WayProblem { text: text.to_string(), fix });
+        match way {
+            AlertWay::Bell | AlertWay::Osc9 | AlertWay::Osc777 if !is_terminal => {
+                problem("standard output is not a terminal", "run it in a terminal, without a pipe")
+            }
+            AlertWay::Osc9 | AlertWay::Osc777 if self.host == TerminalHost::Tmux && !tmux::passes_on() => {
+                problem(
+                    "tmux does not pass it on to the terminal",
+                    "put `set -g allow-passthrough on` into ~/.tmux.conf, or use the way `tmux`",
+                )
+            }
+            AlertWay::Bell | AlertWay::Osc9 | AlertWay::Osc777 => None,
+            AlertWay::Tmux if program::on_path("tmux").is_none() => {
+                problem("tmux is not installed", "install tmux, or use another way, such as `bell`")
+            }
+            AlertWay::Tmux if self.host != TerminalHost::Tmux => problem(
+                "this terminal is not in tmux",
+                "run `msg watch` and `msg tui` inside tmux, or use another way, such as `bell`",
+            ),
+            AlertWay::Tmux => None,
+            AlertWay::Command => self.command_problem(),
+        }
+    }
+
+    /// Why the command can't be run.
+    pub(super) fn command_problem(&self) -> Option<WayProblem> {
+        let Some(program) = self.command.first() else {
+            let text = "no command is set".to_string();
+            return Some(WayProblem { text, fix: "set one: `msg config set notifyCommand '[\"notify-send\", \"msg\"]'`" });
+        };
+        let is_there = match program.contains('/') {
+            true => program::is_program(&self.dir.join(program)),
+            false => program::on_path(program).is_some(),
+        };
+        (!is_there).then(|| WayProblem {
+            text: format!("there is no program `{}`", program.escape_debug()),
+            fix: "correct it: `msg config set notifyCommand COMMAND`",
+        })
+    }
+
+    /// Tells alerts in this way. `terminal` writes to the terminal.
+    pub(super) fn tell(
+        &self,
+        way: AlertWay,
+        alerts: &[&Alert],
+        terminal: &dyn Fn(&str),
+        stop: &StopRequest,
+    ) -> Result<(), String> {
+        let lines: Vec<&str> = alerts.iter().map(|alert| alert.line.as_str()).collect();
+        let line = summary(&lines);
+        match way {
+            AlertWay::Bell => terminal(&bell()),
+            AlertWay::Osc9 => terminal(&osc9(&line, self.host)),
+            AlertWay::Osc777 => terminal(&osc777(&line, self.host)),
+            AlertWay::Tmux => {
+                tmux::show_to_own_clients(&format!("msg: {line}")).map_err(|error| error.to_string())?;
+            }
+            AlertWay::Command => {
+                for alert in alerts {
+                    if let Some(problem) = self.command_problem() {
+                        return Err(format!("{}; {}", problem.text, problem.fix));
+                    }
+                    run_command(&self.command, &self.dir, (&alert.line, &alert_json(alert)), stop)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs a command of the person with an alert: its line in a variable, and its JSON as standard input. It has
+/// [`LIMIT`].
+pub(in crate::ops) fn run_command(
+    words: &[String],
+    dir: &Path,
+    (line, json): (&str, &str),
+    stop: &StopRequest,
+) -> Result<(), String> {
+    let [program, args @ ..] = words else { return Ok(()) };
+    let mut command = Command::new(program);
+    command.args(args).env(LINE_VARIABLE, line).current_dir(dir);
+    let ended = run_bounded_with_input(&mut command, format!("{json}\n").as_bytes(), LIMIT, MOST_OUTPUT, stop);
+    match ended.map(|answer| answer.end) {
+        Ok(RunEnd::Exited(Some(0)) | RunEnd::TooMuch | RunEnd::Stopped) => Ok(()),
+        Ok(RunEnd::Exited(Some(code))) => Err(format!("it ended with {code}")),
+        Ok(RunEnd::Exited(None)) => Err("it ended with a signal".to_string()),
+        Ok(RunEnd::TooSlow) => Err(format!("it took more than {} s", LIMIT.as_secs())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// What the command reads.
+fn alert_json(alert: &Alert) -> String {
+    json!({
+        "kind": alert.kind().name(),
+        "at": iso(alert.at),
+        "from": alert.from,
+        "id": alert.id,
+        "line": alert.line,
+    })
+    .to_string()
+}
