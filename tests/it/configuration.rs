@@ -142,7 +142,7 @@ fn a_project_may_not_decide_about_the_users_machine() {
     let personal = json!({
         "mesh": "/elsewhere", "strict": true, "durability": "power", "wake": false, "lockTimeout": 0,
         "feedPrivacy": "text", "sharePrompts": "text", "awareness": "off", "feedRetention": 0, "graveDays": 1,
-        "notify": "touch x", "followSeconds": 0, "broadcastScope": "everywhere",
+        "notify": "touch x", "notifyCommand": "touch x", "quietHours": "00:00-23:59", "followSeconds": 0, "broadcastScope": "everywhere",
     });
     for file in [PROJECT_OF_PI, PROJECT] {
         let env = TestEnvironment::new();

@@ -7,6 +7,7 @@
     reason = "a test may fail loudly, and makes the files that it needs"
 )]
 
+mod alerts;
 mod arguments;
 mod awareness;
 mod background;

@@ -7,5 +7,5 @@ mod knowledge;
 mod overlaps;
 mod presence;
 mod runs;
-mod screen;
+pub mod screen;
 mod terminal;

@@ -18,6 +18,7 @@ const COMMANDS: [&str; 50] = [
     "search",
     "watch",
     "wait",
+    "notify",
     "reserve",
     "release",
     "reservations",
@@ -87,7 +88,7 @@ fn of_coming_and_going() {
 
 #[test]
 fn of_talking() {
-    let pages: [&[&str]; 12] = [
+    let pages: [&[&str]; 13] = [
         &["send", "--help"],
         &["broadcast", "--help"],
         &["reply", "--help"],
@@ -95,6 +96,7 @@ fn of_talking() {
         &["read", "--help"],
         &["watch", "--help"],
         &["wait", "--help"],
+        &["notify", "--help"],
         &["show", "--help"],
         &["ack", "--help"],
         &["receipt", "--help"],
