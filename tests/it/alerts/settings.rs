@@ -125,6 +125,6 @@ fn nobody_is_told_in_a_pipe_or_inside_a_harness() {
     assert_eq!(marks(&env), 0);
     let mut harness = harness(&env, "claude");
     let refused = harness.run("msg notify --test");
-    assert!(refused.code == Some(2) && refused.stderr.contains("needs a person"), "{refused}");
+    assert!(refused.code == Some(1) && refused.stderr.contains("needs a person"), "{refused}");
     assert!(!env.home().join("owned").exists());
 }

@@ -30,7 +30,9 @@ fn two_watchers_and_the_chat_tell_each_event_once_in_all() {
         screen.signal(Signal::SIGINT);
     }
     screens[2].write("\u{3}");
-    screens.iter_mut().for_each(|screen| drop(screen.end()));
+    for screen in &mut screens {
+        screen.end();
+    }
     let told = lines(&log);
     let expected: BTreeSet<String> =
         (0..EVENTS).map(|number| format!("Alice seems stuck on TASK-{number:02}")).collect();
