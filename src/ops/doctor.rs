@@ -16,11 +16,11 @@ use crate::store::{
 };
 use crate::sys::{clock, process};
 
-use crate::ops::alerts::doctor_checks;
 use crate::ops::agents::bury::{bury_dead, settled_census};
 use crate::ops::agents::names::with_nearest;
 use crate::ops::agents::prune;
 use crate::ops::agents::roster::Roster;
+use crate::ops::alerts::doctor_checks;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};

@@ -114,6 +114,7 @@ pub use tasks::claims::{Claim, Claims};
 pub use tasks::completions::{Completion, Completions, SpecCompletions};
 pub use tasks::locked_claims::{LockedClaims, Salvaged};
 pub use tasks::swarm_lock::{SwarmLock, SwarmLockState};
+pub use told_alerts::AlertMark;
 pub use watch_target::WatchTarget;
 pub use wire::event::parse as parse_event;
 pub use wire::time::iso;

@@ -15,16 +15,34 @@ use crate::sys::files::{self, Published};
 const KEPT: SignedDuration = SignedDuration::from_hours(2);
 const KEPT_AT_MOST: usize = 4_000;
 
+/// Whether an alert was marked before.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AlertMark {
+    /// The caller has made the mark, and tells the alert.
+    Made,
+    /// Somebody tells it, or has told it.
+    Found,
+}
+
+impl From<Published> for AlertMark {
+    fn from(published: Published) -> Self {
+        match published {
+            Published::Done => Self::Made,
+            Published::Exists => Self::Found,
+        }
+    }
+}
+
 impl ToldAlerts<'_> {
-    /// Marks the alert as told. `false`: it was marked before, and the caller must not tell it.
-    pub fn mark(self, alert: &Alert) -> Result<bool, StoreError> {
+    /// Marks the alert as told.
+    pub fn mark(self, alert: &Alert) -> Result<AlertMark, StoreError> {
         let dir = self.mesh.layout.told();
         let path = dir.join(file_name(alert));
         match files::create_empty(&path) {
-            Ok(published) => Ok(published == Published::Done),
+            Ok(published) => Ok(published.into()),
             Err(_) if !files::exists(&dir)? => {
                 files::create_dir(&dir)?;
-                Ok(files::create_empty(&path)? == Published::Done)
+                Ok(files::create_empty(&path)?.into())
             }
             Err(error) => Err(error.into()),
         }

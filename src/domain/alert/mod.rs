@@ -9,10 +9,12 @@ mod terminal_signal;
 use jiff::Timestamp;
 
 use super::notice_words;
-use super::{AnyEventKind, Event, EventKind, Importance, Message, escape_invisible, quote_name, quote_sentence};
+use super::{
+    AnyEventKind, Event, EventKind, Importance, Message, escape_invisible, quote_name, quote_sentence,
+};
 use crate::domain::awareness::PredictionEnd;
 
-pub use quiet_hours::QuietHours;
+pub use quiet_hours::{QuietHours, QuietHoursError};
 pub use terminal_signal::{TerminalHost, bell, osc9, osc777};
 
 /// The longest line, in characters.
@@ -133,7 +135,9 @@ impl Alert {
         let text = quote_sentence(&message.text);
         let line = match (message.is_notice(), kinds.first()) {
             (true, _) => message.text.clone(),
-            (_, Some(AlertKind::Urgent)) => format!("{} mail from {from}: {text}", urgency(message.importance)),
+            (_, Some(AlertKind::Urgent)) => {
+                format!("{} mail from {from}: {text}", urgency(message.importance))
+            }
             (_, Some(AlertKind::Questions)) => format!("{from} asks: {text}"),
             _ => format!("{from}: {text}"),
         };
@@ -152,7 +156,8 @@ impl Alert {
     pub fn of_event(event: &Event) -> Option<Self> {
         let AnyEventKind::Ours(what) = event.what else { return None };
         let kind = event_kind(what)?;
-        let [target, preview] = [&event.target, &event.preview].map(|text| text.as_deref().unwrap_or_default());
+        let [target, preview] =
+            [&event.target, &event.preview].map(|text| text.as_deref().unwrap_or_default());
         let is_run = matches!(kind, AlertKind::Runs | AlertKind::Questions);
         let line = match kind {
             AlertKind::Runs => format!("run {} has ended: {}", quote_name(target), quote_sentence(preview)),

@@ -10,9 +10,9 @@ use super::AlertKind;
 /// use ravenry::domain::alert::{AlertKind, QuietHours};
 /// let hours = QuietHours::parse("22:00-07:00 except urgent").unwrap();
 /// let at = |text: &str| text.parse::<jiff::civil::Time>().unwrap();
-/// assert!(hours.silence(&[AlertKind::Mail], at("23:30")) && hours.silence(&[AlertKind::Mail], at("06:59")));
-/// assert!(!hours.silence(&[AlertKind::Urgent, AlertKind::Mail], at("23:30")));
-/// assert!(!hours.silence(&[AlertKind::Mail], at("07:00")));
+/// assert!(hours.is_silent_for(&[AlertKind::Mail], at("23:30")) && hours.is_silent_for(&[AlertKind::Mail], at("06:59")));
+/// assert!(!hours.is_silent_for(&[AlertKind::Urgent, AlertKind::Mail], at("23:30")));
+/// assert!(!hours.is_silent_for(&[AlertKind::Mail], at("07:00")));
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct QuietHours {
@@ -21,22 +21,37 @@ pub struct QuietHours {
     except: Vec<AlertKind>,
 }
 
+/// Why a text is not hours.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum QuietHoursError {
+    #[error("there is no `-` between two times")]
+    NoRange,
+    #[error("`{}` is not a time such as `22:00`", .0.escape_debug())]
+    NotATime(String),
+    #[error("it begins and ends at the same time")]
+    Empty,
+    #[error("no kind follows `except`")]
+    NoKind,
+    #[error("there is no kind `{}`: the kinds are `{}`", .0.escape_debug(), AlertKind::ALL.map(AlertKind::name).join("`, `"))]
+    UnknownKind(String),
+}
+
 impl QuietHours {
-    /// Reads `22:00-07:00` and `22:00-07:00 except urgent, questions`. The error says what is wrong.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Reads `22:00-07:00` and `22:00-07:00 except urgent, questions`.
+    pub fn parse(text: &str) -> Result<Self, QuietHoursError> {
         let (hours, except) = match text.split_once(" except ") {
             Some((hours, kinds)) => (hours, kinds),
             None => (text, ""),
         };
-        let (from, until) = hours.split_once('-').ok_or("there is no `-` between two times")?;
+        let (from, until) = hours.split_once('-').ok_or(QuietHoursError::NoRange)?;
         let (from, until) = (time(from.trim())?, time(until.trim())?);
         if from == until {
-            return Err("it begins and ends at the same time".to_string());
+            return Err(QuietHoursError::Empty);
         }
         let names = except.split([',', ' ']).filter(|name| !name.is_empty());
         let except = names.map(kind).collect::<Result<Vec<_>, _>>()?;
         if text.contains(" except ") && except.is_empty() {
-            return Err("no kind follows `except`".to_string());
+            return Err(QuietHoursError::NoKind);
         }
         Ok(Self { from, until, except })
     }
@@ -54,7 +69,7 @@ impl QuietHours {
     }
 
     /// Whether that time is in them.
-    pub fn contain(&self, now: Time) -> bool {
+    pub fn contains(&self, now: Time) -> bool {
         match self.from < self.until {
             true => (self.from..self.until).contains(&now),
             // Over midnight.
@@ -63,13 +78,13 @@ impl QuietHours {
     }
 
     /// Whether an alert of these kinds is not told at that time.
-    pub fn silence(&self, kinds: &[AlertKind], now: Time) -> bool {
-        self.contain(now) && !kinds.iter().any(|kind| self.except.contains(kind))
+    pub fn is_silent_for(&self, kinds: &[AlertKind], now: Time) -> bool {
+        self.contains(now) && !kinds.iter().any(|kind| self.except.contains(kind))
     }
 }
 
-fn time(text: &str) -> Result<Time, String> {
-    let wrong = || format!("`{}` is not a time such as `22:00`", text.escape_debug());
+fn time(text: &str) -> Result<Time, QuietHoursError> {
+    let wrong = || QuietHoursError::NotATime(text.to_string());
     let (hour, minute) = text.split_once(':').ok_or_else(wrong)?;
     let number = |text: &str, width: std::ops::RangeInclusive<usize>| {
         let is_number = width.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -79,11 +94,8 @@ fn time(text: &str) -> Result<Time, String> {
     Time::new(hour, minute, 0, 0).map_err(|_| wrong())
 }
 
-fn kind(name: &str) -> Result<AlertKind, String> {
-    AlertKind::named(name).ok_or_else(|| {
-        let names = AlertKind::ALL.map(AlertKind::name).join("`, `");
-        format!("there is no kind `{}`: the kinds are `{names}`", name.escape_debug())
-    })
+fn kind(name: &str) -> Result<AlertKind, QuietHoursError> {
+    AlertKind::named(name).ok_or_else(|| QuietHoursError::UnknownKind(name.to_string()))
 }
 
 #[cfg(test)]
@@ -107,7 +119,7 @@ mod tests {
             ("21:59:59", false, false),
             ("22:00", true, false),
         ] {
-            assert_eq!((night.contain(at(time)), noon.contain(at(time))), (in_night, in_noon), "{time}");
+            assert_eq!((night.contains(at(time)), noon.contains(at(time))), (in_night, in_noon), "{time}");
         }
     }
 
@@ -116,9 +128,9 @@ mod tests {
         let hours = QuietHours::parse("22:00-7:00 except urgent, questions").unwrap();
         assert_eq!(hours.text(), "22:00-07:00 except urgent, questions");
         assert_eq!(QuietHours::parse(&hours.text()), Ok(hours.clone()));
-        assert!(hours.silence(&[AlertKind::Runs], at("23:00")));
-        assert!(!hours.silence(&[AlertKind::Questions, AlertKind::Mail], at("23:00")));
-        assert!(!hours.silence(&[AlertKind::Runs], at("12:00")));
+        assert!(hours.is_silent_for(&[AlertKind::Runs], at("23:00")));
+        assert!(!hours.is_silent_for(&[AlertKind::Questions, AlertKind::Mail], at("23:00")));
+        assert!(!hours.is_silent_for(&[AlertKind::Runs], at("12:00")));
     }
 
     #[test]
@@ -138,7 +150,7 @@ mod tests {
                 "there is no kind `mial`: the kinds are `mail`, `urgent`, `questions`, `runs`, `stuck`, `conflicts`",
             ),
         ] {
-            assert_eq!(QuietHours::parse(text), Err(wrong.to_string()), "{text}");
+            assert_eq!(QuietHours::parse(text).unwrap_err().to_string(), wrong, "{text}");
         }
     }
 }

@@ -59,7 +59,8 @@ mod tests {
         let inner = sequence.strip_prefix("\u{1b}]").unwrap().strip_suffix('\u{7}').unwrap();
         assert_eq!(inner, "9;msg: x]0;owned\\y");
         let wrapped = osc777(evil, TerminalHost::Tmux);
-        let inner = wrapped.strip_prefix("\u{1b}Ptmux;\u{1b}\u{1b}]").unwrap().strip_suffix("\u{7}\u{1b}\\").unwrap();
+        let inner =
+            wrapped.strip_prefix("\u{1b}Ptmux;\u{1b}\u{1b}]").unwrap().strip_suffix("\u{7}\u{1b}\\").unwrap();
         assert!(!inner.chars().any(char::is_control), "{inner:?}");
     }
 }

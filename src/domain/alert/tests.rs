@@ -1,3 +1,5 @@
+//! Which alerts there are, and that nothing in them is obeyed.
+
 use super::*;
 use crate::domain::{AgentName, MessageKind, MessageStamp};
 
@@ -46,7 +48,10 @@ fn the_kinds_of_a_message() {
     let important = Message { importance: Importance::High, ..plain.clone() };
     assert_eq!(of(&important).line, "important mail from Wren: “hello”");
     let question = Message { kind: Some(MessageKind::Question), ..plain.clone() };
-    assert_eq!((of(&question).kinds, of(&question).line), (vec![Questions, Mail], "Wren asks: “hello”".into()));
+    assert_eq!(
+        (of(&question).kinds, of(&question).line),
+        (vec![Questions, Mail], "Wren asks: “hello”".into())
+    );
     let both = Message { importance: Importance::High, ..question };
     assert_eq!(of(&both).kinds, [Urgent, Questions, Mail]);
 }
@@ -61,10 +66,18 @@ fn a_notice_is_known_by_its_words_and_a_peer_that_uses_them_is_not() {
             vec![Questions, Mail],
             Some(Questions),
         ),
-        ("Run `k3f9xa` (`scout`) waits for an answer on its screen:\n> ?", vec![Questions, Mail], Some(Questions)),
+        (
+            "Run `k3f9xa` (`scout`) waits for an answer on its screen:\n> ?",
+            vec![Questions, Mail],
+            Some(Questions),
+        ),
         ("Wren seems to be stuck: it has been quiet for 20 min", vec![Stuck, Mail], Some(Stuck)),
         ("Wren contests `src/`, which you hold.", vec![Conflicts, Mail], Some(Conflicts)),
-        ("Wren has taken `src/` from you: you gave no answer in time.", vec![Conflicts, Mail], Some(Conflicts)),
+        (
+            "Wren has taken `src/` from you: you gave no answer in time.",
+            vec![Conflicts, Mail],
+            Some(Conflicts),
+        ),
         ("Conflict: your `a.rs`", vec![Conflicts, Mail], None),
         ("TASK-02 is ready: Wren completed what it depends on.", vec![Mail], None),
     ];
@@ -81,13 +94,18 @@ fn the_events_that_a_person_is_told() {
     let line = |what, target, preview| Alert::of_event(&event(what, target, preview)).map(|alert| alert.line);
     let told = |text: &str| Some(text.to_string());
     assert_eq!(line(EventKind::RunEnded, "k3f9xa", "failed, no"), told("run k3f9xa has ended: “failed, no”"));
-    assert_eq!(line(EventKind::RunWaiting, "k3f9xa", "may I?"), told("run k3f9xa waits for an answer: “may I?”"));
+    assert_eq!(
+        line(EventKind::RunWaiting, "k3f9xa", "may I?"),
+        told("run k3f9xa waits for an answer: “may I?”")
+    );
     assert_eq!(line(EventKind::Stuck, "TASK-01", ""), told("Wren seems stuck on TASK-01"));
     assert_eq!(line(EventKind::Contest, "src/", "Robin"), told("Wren contested src/, held by Robin"));
     assert_eq!(line(EventKind::Take, "src/", "Robin"), told("Wren took src/ from Robin"));
     let met = EventKind::HeadsUpEnded(PredictionEnd::Occurred);
     assert_eq!(line(met, "Robin", "a.rs"), told("Wren and Robin met in a.rs, as the heads-up said"));
-    for what in [EventKind::Message, EventKind::Refused, EventKind::Edit, EventKind::HeadsUp, EventKind::RunStarted] {
+    for what in
+        [EventKind::Message, EventKind::Refused, EventKind::Edit, EventKind::HeadsUp, EventKind::RunStarted]
+    {
         assert_eq!(line(what, "x", "y"), None, "{what:?}");
     }
 }

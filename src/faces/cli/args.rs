@@ -27,6 +27,7 @@ Talk:
   inbox        Show your unread mail without taking it
   watch        Follow your inbox
   wait         Block until there is mail, or until an agent is in a state
+  notify       Show how you are told of what happens
   show         Show one message in full
   ack          Acknowledge messages, or list those that need it
   receipt      Show what became of a message you sent

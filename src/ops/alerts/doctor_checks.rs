@@ -4,7 +4,7 @@ use crate::domain::alert::AlertWay;
 use crate::ops::context::Context;
 use crate::ops::health_check::HealthCheck;
 
-use super::ways::AlertTools;
+use super::ways::{AlertOutput, AlertTools};
 
 const NAME: &str = "notify";
 
@@ -18,7 +18,7 @@ pub(in crate::ops) fn checks(ctx: &Context) -> Vec<HealthCheck> {
     }
     let tools = AlertTools::of(ctx);
     let problem = |way: &AlertWay| {
-        let problem = tools.problem(*way, true)?;
+        let problem = tools.problem(*way, AlertOutput::Terminal)?;
         let text = format!("the way `{}` can't work: {}", way.name(), problem.text);
         Some(HealthCheck::warn(NAME, text, problem.fix))
     };

@@ -15,4 +15,4 @@ pub use overview::{NotifyOverview, TriedWay, WayState, notify_overview, try_ways
 pub use picker::{AlertPicker, DueAlert};
 pub use teller::{AlertQueue, AlertTeller, TerminalWriter};
 pub(in crate::ops) use ways::run_command;
-pub use ways::{AlertTools, WayProblem};
+pub use ways::{AlertFailure, AlertOutput, AlertTools, WayProblem};

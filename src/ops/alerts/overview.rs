@@ -7,7 +7,7 @@ use crate::ops::person_required;
 use crate::sys::signals::StopRequest;
 use crate::sys::{clock, time_zone};
 
-use super::ways::{AlertTools, WayProblem};
+use super::ways::{AlertOutput, AlertTools, WayProblem};
 
 /// What the settings say, and which ways work here.
 #[derive(Clone, Debug)]
@@ -44,18 +44,18 @@ pub struct TriedWay {
     pub fix: Option<&'static str>,
 }
 
-/// What is set. `is_terminal`: whether standard output is a terminal.
-pub fn notify_overview(ctx: &Context, is_terminal: bool) -> NotifyOverview {
+/// What is set, and what works for a command that writes to there.
+pub fn notify_overview(ctx: &Context, output: AlertOutput) -> NotifyOverview {
     let tools = AlertTools::of(ctx);
     let settings = &ctx.settings;
     let is_used = |way| settings.alert_ways().iter().any(|(_, ways)| ways.contains(&way));
-    let state = |way| WayState { way, is_used: is_used(way), problem: tools.problem(way, is_terminal) };
+    let state = |way| WayState { way, is_used: is_used(way), problem: tools.problem(way, output) };
     let local = clock::now().to_zoned(time_zone::user_zone().clone()).time();
     NotifyOverview {
         kinds: AlertKind::ALL.map(|kind| (kind, settings.ways_of(kind).map(<[_]>::to_vec))).to_vec(),
         run_command: settings.run_command().to_vec(),
         command: settings.notify_command().to_vec(),
-        quiet: settings.quiet_hours().map(|hours| (hours.text(), hours.contain(local))),
+        quiet: settings.quiet_hours().map(|hours| (hours.text(), hours.contains(local))),
         ways: AlertWay::ALL.map(state).to_vec(),
         is_feed_off: settings.feed_retention() == 0,
     }
@@ -64,17 +64,18 @@ pub fn notify_overview(ctx: &Context, is_terminal: bool) -> NotifyOverview {
 /// Tells a test in every way that works here, whatever is set and whatever the time. Only for a person.
 pub fn try_ways(
     ctx: &Context,
-    is_terminal: bool,
+    output: AlertOutput,
     terminal: &dyn Fn(&str),
 ) -> Result<Vec<TriedWay>, CommandError> {
     person_required::required(|| "msg notify --test".to_string())?;
     let tools = AlertTools::of(ctx);
     let (stop, _trigger) = StopRequest::manual();
     let alert = test_alert();
-    let tried = AlertWay::ALL.map(|way| match tools.problem(way, is_terminal) {
+    let tried = AlertWay::ALL.map(|way| match tools.problem(way, output) {
         Some(problem) => TriedWay { way, failure: Some(problem.text), fix: Some(problem.fix) },
         None => {
-            let failure = tools.tell(way, &[&alert], terminal, &stop).err();
+            let failure =
+                tools.tell(way, &[&alert], terminal, &stop).err().map(|failure| failure.to_string());
             TriedWay { way, failure, fix: None }
         }
     });

@@ -10,6 +10,7 @@ use crate::ops::feed::{self, FeedFilter};
 use crate::ops::messages::receive::HandoverOutcome;
 use crate::ops::messages::watch::WatchEnd;
 use crate::ops::person_required;
+use crate::store::AlertMark;
 use crate::sys::signals::StopRequest;
 use crate::sys::{clock, random, time_zone};
 
@@ -89,12 +90,12 @@ impl AlertPicker {
         }
         let ways = ways(op, &alert)?;
         let local = now.to_zoned(time_zone::user_zone().clone()).time();
-        if op.settings.quiet_hours().is_some_and(|hours| hours.silence(&alert.kinds, local)) {
+        if op.settings.quiet_hours().is_some_and(|hours| hours.is_silent_for(&alert.kinds, local)) {
             return None;
         }
         match mark(op, &alert) {
-            Ok(true) => Some(DueAlert { alert, ways }),
-            Ok(false) => None,
+            Ok(AlertMark::Made) => Some(DueAlert { alert, ways }),
+            Ok(AlertMark::Found) => None,
             Err(error) => {
                 op.warn(format!("you are not told by `notify`, because it can't be marked as told: {error}"));
                 None
@@ -116,11 +117,12 @@ fn ways(op: &Op, alert: &Alert) -> Option<Vec<AlertWay>> {
     (!ways.is_empty()).then_some(ways)
 }
 
-fn mark(op: &Op, alert: &Alert) -> Result<bool, CommandError> {
-    let Some(mesh) = op.mesh()? else { return Ok(false) };
-    let is_new = mesh.told().mark(alert)?;
-    if is_new && random::number().is_multiple_of(PRUNE_ONE_IN) {
+fn mark(op: &Op, alert: &Alert) -> Result<AlertMark, CommandError> {
+    // Without a mesh, nobody has sent anything.
+    let Some(mesh) = op.mesh()? else { return Ok(AlertMark::Found) };
+    let mark = mesh.told().mark(alert)?;
+    if mark == AlertMark::Made && random::number().is_multiple_of(PRUNE_ONE_IN) {
         mesh.told().prune(clock::now())?;
     }
-    Ok(is_new)
+    Ok(mark)
 }

@@ -11,7 +11,7 @@ use crate::domain::alert::{Alert, AlertWay};
 use crate::sys::signals::{StopRequest, StopTrigger};
 
 use super::picker::DueAlert;
-use super::ways::AlertTools;
+use super::ways::{AlertFailure, AlertTools};
 
 /// How many batches may wait. What comes while so many wait is not told.
 const MOST_WAITING: usize = 256;
@@ -103,7 +103,7 @@ fn tell_batch(
     batch: &[DueAlert],
     terminal: &dyn Fn(&str),
     stop: &StopRequest,
-) -> Vec<(AlertWay, String)> {
+) -> Vec<(AlertWay, AlertFailure)> {
     let told = AlertWay::ALL.into_iter().filter_map(|way| {
         let alerts: Vec<&Alert> =
             batch.iter().filter(|due| due.ways.contains(&way)).map(|due| &due.alert).collect();

@@ -1,5 +1,6 @@
 //! The ways to tell a person: what each needs, and how it is done.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use crate::ops::context::Context;
 use crate::store::iso;
 use crate::sys::bounded_run::{RunEnd, run_bounded_with_input};
 use crate::sys::signals::StopRequest;
+use crate::sys::tmux::TmuxError;
 use crate::sys::{program, tmux};
 
 /// How long the command may take for one alert.
@@ -25,6 +27,31 @@ const LINE_VARIABLE: &str = "MSG_ALERT";
 pub struct WayProblem {
     pub text: String,
     pub fix: &'static str,
+}
+
+/// Where what `msg` writes goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AlertOutput {
+    Terminal,
+    /// A pipe or a file, which no bell may get into.
+    Elsewhere,
+}
+
+/// Why telling in a way failed.
+#[derive(Debug, thiserror::Error)]
+pub enum AlertFailure {
+    #[error("{}; {}", .0.text, .0.fix)]
+    Way(WayProblem),
+    #[error("it ended with {0}")]
+    Exit(i32),
+    #[error("it ended with a signal")]
+    Signal,
+    #[error("it took more than {} s", LIMIT.as_secs())]
+    TooSlow,
+    #[error(transparent)]
+    Start(#[from] io::Error),
+    #[error(transparent)]
+    Tmux(#[from] TmuxError),
 }
 
 /// What the ways need, taken from the settings.
@@ -42,11 +69,11 @@ impl AlertTools {
         Self { command: ctx.settings.notify_command().to_vec(), dir: ctx.home.home.clone(), host }
     }
 
-    /// Why this way can't work here. `is_terminal`: whether what `msg` writes reaches a terminal.
-    pub fn problem(&self, way: AlertWay, is_terminal: bool) -> Option<WayProblem> {
+    /// Why this way can't work here.
+    pub fn problem(&self, way: AlertWay, output: AlertOutput) -> Option<WayProblem> {
         let problem = |text: &str, fix| Some(WayProblem { text: text.to_string(), fix });
         match way {
-            AlertWay::Bell | AlertWay::Osc9 | AlertWay::Osc777 if !is_terminal => {
+            AlertWay::Bell | AlertWay::Osc9 | AlertWay::Osc777 if output == AlertOutput::Elsewhere => {
                 problem("standard output is not a terminal", "run it in a terminal, without a pipe")
             }
             AlertWay::Osc9 | AlertWay::Osc777 if self.host == TerminalHost::Tmux && !tmux::passes_on() => {
@@ -72,7 +99,10 @@ impl AlertTools {
     pub(super) fn command_problem(&self) -> Option<WayProblem> {
         let Some(program) = self.command.first() else {
             let text = "no command is set".to_string();
-            return Some(WayProblem { text, fix: "set one: `msg config set notifyCommand '[\"notify-send\", \"msg\"]'`" });
+            return Some(WayProblem {
+                text,
+                fix: "set one: `msg config set notifyCommand '[\"notify-send\", \"msg\"]'`",
+            });
         };
         let is_there = match program.contains('/') {
             true => program::is_program(&self.dir.join(program)),
@@ -91,20 +121,18 @@ impl AlertTools {
         alerts: &[&Alert],
         terminal: &dyn Fn(&str),
         stop: &StopRequest,
-    ) -> Result<(), String> {
+    ) -> Result<(), AlertFailure> {
         let lines: Vec<&str> = alerts.iter().map(|alert| alert.line.as_str()).collect();
         let line = summary(&lines);
         match way {
             AlertWay::Bell => terminal(&bell()),
             AlertWay::Osc9 => terminal(&osc9(&line, self.host)),
             AlertWay::Osc777 => terminal(&osc777(&line, self.host)),
-            AlertWay::Tmux => {
-                tmux::show_to_own_clients(&format!("msg: {line}")).map_err(|error| error.to_string())?;
-            }
+            AlertWay::Tmux => tmux::show_to_own_clients(&format!("msg: {line}"))?,
             AlertWay::Command => {
                 for alert in alerts {
                     if let Some(problem) = self.command_problem() {
-                        return Err(format!("{}; {}", problem.text, problem.fix));
+                        return Err(AlertFailure::Way(problem));
                     }
                     run_command(&self.command, &self.dir, (&alert.line, &alert_json(alert)), stop)?;
                 }
@@ -121,17 +149,17 @@ pub(in crate::ops) fn run_command(
     dir: &Path,
     (line, json): (&str, &str),
     stop: &StopRequest,
-) -> Result<(), String> {
+) -> Result<(), AlertFailure> {
     let [program, args @ ..] = words else { return Ok(()) };
     let mut command = Command::new(program);
     command.args(args).env(LINE_VARIABLE, line).current_dir(dir);
-    let ended = run_bounded_with_input(&mut command, format!("{json}\n").as_bytes(), LIMIT, MOST_OUTPUT, stop);
-    match ended.map(|answer| answer.end) {
-        Ok(RunEnd::Exited(Some(0)) | RunEnd::TooMuch | RunEnd::Stopped) => Ok(()),
-        Ok(RunEnd::Exited(Some(code))) => Err(format!("it ended with {code}")),
-        Ok(RunEnd::Exited(None)) => Err("it ended with a signal".to_string()),
-        Ok(RunEnd::TooSlow) => Err(format!("it took more than {} s", LIMIT.as_secs())),
-        Err(error) => Err(error.to_string()),
+    let ended =
+        run_bounded_with_input(&mut command, format!("{json}\n").as_bytes(), LIMIT, MOST_OUTPUT, stop);
+    match ended?.end {
+        RunEnd::Exited(Some(0)) | RunEnd::TooMuch | RunEnd::Stopped => Ok(()),
+        RunEnd::Exited(Some(code)) => Err(AlertFailure::Exit(code)),
+        RunEnd::Exited(None) => Err(AlertFailure::Signal),
+        RunEnd::TooSlow => Err(AlertFailure::TooSlow),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::store::iso;
 use crate::sys::signals::StopRequest;
 use crate::sys::{clock, time_zone};
 
-use crate::ops::alerts::run_command;
+use crate::ops::alerts::{AlertFailure, run_command};
 use crate::ops::effects::Op;
 use crate::ops::runner::carry_out;
 
@@ -87,27 +87,38 @@ enum NotifyStep {
 #[derive(Debug)]
 struct RunCommand {
     words: Vec<String>,
-    /// It hears of the end alone, and not in these hours: it is that of `notifyCommand`.
-    only_ends: Option<Option<QuietHours>>,
+    scope: RunCommandScope,
+}
+
+/// What a command hears of.
+#[derive(Debug)]
+enum RunCommandScope {
+    /// The plain command in `notify`.
+    EveryChange,
+    /// `notifyCommand`, which does not hear of it in quiet hours.
+    Ends { quiet: Option<QuietHours> },
 }
 
 impl RunCommand {
     fn of(settings: &Settings) -> Option<Self> {
         let is_told = settings.ways_of(AlertKind::Runs).is_some_and(|ways| ways.contains(&AlertWay::Command));
-        let (words, only_ends) = match is_told {
-            true => (settings.notify_command(), Some(settings.quiet_hours().cloned())),
-            false => (settings.run_command(), None),
+        let (words, scope) = match is_told {
+            true => {
+                (settings.notify_command(), RunCommandScope::Ends { quiet: settings.quiet_hours().cloned() })
+            }
+            false => (settings.run_command(), RunCommandScope::EveryChange),
         };
-        (!words.is_empty()).then(|| Self { words: words.to_vec(), only_ends })
+        (!words.is_empty()).then(|| Self { words: words.to_vec(), scope })
     }
 
     fn hears_of(&self, state: RunState) -> bool {
-        let Some(quiet) = &self.only_ends else { return true };
+        let RunCommandScope::Ends { quiet } = &self.scope else { return true };
         let local = clock::now().to_zoned(time_zone::user_zone().clone()).time();
-        state.is_final() && !quiet.as_ref().is_some_and(|hours| hours.silence(&[AlertKind::Runs], local))
+        state.is_final()
+            && !quiet.as_ref().is_some_and(|hours| hours.is_silent_for(&[AlertKind::Runs], local))
     }
 
-    fn run(&self, dir: &Path, run: &RunId, state: RunState, stop: &StopRequest) -> Result<(), String> {
+    fn run(&self, dir: &Path, run: &RunId, state: RunState, stop: &StopRequest) -> Result<(), AlertFailure> {
         let line = format!("run {run} has ended: {}", state.name());
         let json = json!({ "kind": AlertKind::Runs.name(), "at": iso(clock::now()), "from": "msg", "id": run.as_str(), "line": line, "state": state.name() });
         let mut words = self.words.clone();

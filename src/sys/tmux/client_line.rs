@@ -19,20 +19,26 @@ pub fn is_inside() -> bool {
 /// did.
 pub fn passes_on() -> bool {
     let Some((socket, pane)) = own_pane() else { return true };
-    let call = TmuxCall::new(&socket).words(["show-options", "-A", "-v", "-p", "-t", &pane, "allow-passthrough"]);
+    let call =
+        TmuxCall::new(&socket).words(["show-options", "-A", "-v", "-p", "-t", &pane, "allow-passthrough"]);
     call.run_within(LIMIT).map_or(true, |told| told.trim() != "off")
 }
 
 /// Shows a line to everybody who looks at the session of this pane. If nobody does, nobody is told.
 pub fn show_to_own_clients(line: &str) -> Result<(), TmuxError> {
-    let Some((socket, pane)) = own_pane() else { return Err(TmuxError::Failed("this terminal is not in tmux".to_string())) };
+    let Some((socket, pane)) = own_pane() else {
+        return Err(TmuxError::Failed("this terminal is not in tmux".to_string()));
+    };
     let call = TmuxCall::new(&socket).words(["display-message", "-p", "-t", &pane, "#{session_id}"]);
     let session = call.run_within(LIMIT)?;
-    let clients =
-        TmuxCall::new(&socket).words(["list-clients", "-t", session.trim(), "-F", "#{client_name}"]).run_within(LIMIT)?;
+    let clients = TmuxCall::new(&socket)
+        .words(["list-clients", "-t", session.trim(), "-F", "#{client_name}"])
+        .run_within(LIMIT)?;
     let text = literal(line);
     for client in clients.lines() {
-        TmuxCall::new(&socket).words([OsStr::new("display-message"), OsStr::new("-c"), OsStr::new(client), &text]).run_within(LIMIT)?;
+        TmuxCall::new(&socket)
+            .words([OsStr::new("display-message"), OsStr::new("-c"), OsStr::new(client), &text])
+            .run_within(LIMIT)?;
     }
     Ok(())
 }

@@ -35,10 +35,7 @@ fn the_new_form_is_checked_and_the_old_one_stays() {
          time such as `22:00`\n"
     );
     env.ok(&["config", "set", "quietHours", "22:00-7:00 except urgent,questions"]);
-    assert_eq!(
-        env.run(&["config", "get", "quietHours"]).stdout,
-        "22:00-07:00 except urgent, questions\n"
-    );
+    assert_eq!(env.run(&["config", "get", "quietHours"]).stdout, "22:00-07:00 except urgent, questions\n");
 }
 
 #[test]
@@ -56,19 +53,49 @@ fn a_project_sets_none_of_it() {
         assert_eq!(env.fails(2, &["config", "set", "--project", key, "touch x"]), "invalid_value", "{key}");
     }
     let overview = overview.json();
-    assert_eq!((&overview["kinds"]["mail"], &overview["command"], &overview["quiet"]), (&json!(null), &json!([]), &json!(null)));
+    assert_eq!(
+        (&overview["kinds"]["mail"], &overview["command"], &overview["quiet"]),
+        (&json!(null), &json!([]), &json!(null))
+    );
 }
 
 #[test]
 fn what_is_set_is_listed() {
     let env = TestEnvironment::at("2026-11-14T23:00:00Z");
-    insta::assert_snapshot!(env.transcript(&[&["notify"]]), @"");
+    insta::assert_snapshot!(env.transcript(&[&["notify"]]), @r#"
+    $ msg notify
+    You are not told of anything. To hear a bell for what is urgent:
+      msg config set notify '{"urgent": ["bell"], "questions": ["bell"]}'
+
+    bell     does not work here  standard output is not a terminal; run it in a terminal, without a pipe
+    osc9     does not work here  standard output is not a terminal; run it in a terminal, without a pipe
+    osc777   does not work here  standard output is not a terminal; run it in a terminal, without a pipe
+    tmux     does not work here  this terminal is not in tmux; run `msg watch` and `msg tui` inside tmux, or use another way, such as `bell`
+    command  does not work here  no command is set; set one: `msg config set notifyCommand '["notify-send", "msg"]'`
+    "#);
     env.configure(
         r#"{"notify": {"urgent": ["bell", "command"], "mail": [], "runs": ["tmux"]},
-            "notifyCommand": ["no-such-program", "-x"], "quietHours": "22:00-07:00 except urgent"}"#,
+            "notifyCommand": ["no-such-program", "-x"], "quietHours": "00:00-23:59 except urgent"}"#,
     );
-    insta::assert_snapshot!(env.transcript(&[&["notify"]]), @"");
-    assert_eq!(env.ok(&["notify"])["quiet"], json!({ "hours": "22:00-07:00 except urgent", "now": true }));
+    insta::assert_snapshot!(env.transcript(&[&["notify"]]), @"
+    $ msg notify
+    While `msg watch` or `msg tui` is open, you are told of:
+    mail       -              a message to you
+    urgent     bell, command  a message to you of high or urgent importance
+    questions  -              a question that waits for your answer, by mail or from a run
+    runs       tmux           a run that has ended or failed
+    stuck      -              an agent that seems to be stuck
+    conflicts  -              a contested or taken path, and changes that collide
+    The command: no-such-program -x
+    Quiet hours: 00:00-23:59 except urgent; it is quiet now
+
+    bell     does not work here  standard output is not a terminal; run it in a terminal, without a pipe
+    osc9     does not work here  standard output is not a terminal; run it in a terminal, without a pipe
+    osc777   does not work here  standard output is not a terminal; run it in a terminal, without a pipe
+    tmux     does not work here  this terminal is not in tmux; run `msg watch` and `msg tui` inside tmux, or use another way, such as `bell`
+    command  does not work here  there is no program `no-such-program`; correct it: `msg config set notifyCommand COMMAND`
+    ");
+    assert_eq!(env.ok(&["notify"])["quiet"], json!({ "hours": "00:00-23:59 except urgent", "now": true }));
 }
 
 #[test]
@@ -78,12 +105,21 @@ fn doctor_warns_of_a_way_that_cannot_work() {
     env.configure(r#"{"notify": {"urgent": ["bell"]}}"#);
     assert_eq!(env.doctor_says("notify"), "ok: you are told by bell");
     env.configure(r#"{"notify": {"urgent": ["bell", "command"]}}"#);
-    insta::assert_snapshot!(env.doctor_says("notify"), @"");
+    insta::assert_snapshot!(env.doctor_says("notify"), @r#"
+    warn: the way `command` can't work: no command is set
+    fix: set one: `msg config set notifyCommand '["notify-send", "msg"]'`
+    "#);
     env.configure(r#"{"notify": {"urgent": ["command"]}, "notifyCommand": "/no/such/program"}"#);
-    insta::assert_snapshot!(env.doctor_says("notify"), @"");
+    insta::assert_snapshot!(env.doctor_says("notify"), @"
+    warn: the way `command` can't work: there is no program `/no/such/program`
+    fix: correct it: `msg config set notifyCommand COMMAND`
+    ");
     env.configure(r#"{"notify": {"urgent": ["tmux"]}}"#);
     let without_tmux = end(env.msg().args(["doctor", "--json"]).env("PATH", "/nowhere"));
-    insta::assert_snapshot!(env.findings(&without_tmux, "notify"), @"");
+    insta::assert_snapshot!(env.findings(&without_tmux, "notify"), @"
+    warn: the way `tmux` can't work: tmux is not installed
+    fix: install tmux, or use another way, such as `bell`
+    ");
 }
 
 #[test]

@@ -28,7 +28,9 @@ fn mail_is_a_line_of_its_own_and_nothing_in_it_reaches_the_terminal() {
 
 #[test]
 fn events_are_told_beside_the_mail() {
-    let env = with_robin(r#"{"notify": {"stuck": ["osc9"], "runs": ["osc9"], "conflicts": ["osc9"], "questions": ["osc9"]}}"#);
+    let env = with_robin(
+        r#"{"notify": {"stuck": ["osc9"], "runs": ["osc9"], "conflicts": ["osc9"], "questions": ["osc9"]}}"#,
+    );
     let screen = watch(&env, "Robin");
     assert!(!written(&screen).contains("]9;"), "mail is not set");
     for (what, target, line) in [
@@ -127,7 +129,8 @@ fn the_chat_tells_too() {
 fn the_end_of_a_run_is_told_although_nobody_watches() {
     let env = with_robin(r#"{"notify": {"runs": ["command"]}, "backOff": 0}"#);
     put_profiles(&env, &script("echo", "cat"));
-    let (program, log) = command(&env, "echo \"$@\" >>\"$log\"; echo \"$MSG_ALERT\" >>\"$log\"; cat >>\"$log\"");
+    let (program, log) =
+        command(&env, "echo \"$@\" >>\"$log\"; echo \"$MSG_ALERT\" >>\"$log\"; cat >>\"$log\"");
     env.ok(&["config", "set", "notifyCommand", &program]);
     let run = env.ok(&["run", "echo", "hi", "--as", "Alice"])["run"].clone();
     let id = run["id"].as_str().unwrap();
@@ -164,7 +167,8 @@ fn tmux_shows_a_line_to_its_own_client() {
     }
     args.extend([env!("CARGO_BIN_EXE_msg"), "watch", "--as", "Robin"].map(Into::into));
     let words: Vec<&std::ffi::OsStr> = args.iter().map(AsRef::as_ref).collect();
-    let pane = tmux.window("exec env -i TERM=\"$TERM\" TMUX=\"$TMUX\" TMUX_PANE=\"$TMUX_PANE\" \"$@\"", &words);
+    let pane =
+        tmux.window("exec env -i TERM=\"$TERM\" TMUX=\"$TMUX\" TMUX_PANE=\"$TMUX_PANE\" \"$@\"", &words);
     post(&env.store(), "Robin", "ready?");
     wait_until("it watches", || pane.capture().is_ok_and(|capture| capture.text.contains("ready?")));
     // The pane is not what the client shows, so this is the line of tmux.

@@ -47,7 +47,10 @@ fn two_watchers_and_the_chat_tell_each_event_once_in_all() {
 fn what_a_killed_watcher_began_to_tell_is_told_by_nobody_else() {
     let env = with_robin(r#"{"notify": {"stuck": ["command"]}}"#);
     let go = env.path().join("go");
-    let hold = format!("echo \"$PPID $MSG_ALERT\" >>\"$log\"; while ! test -e '{}'; do sleep 0.02; done", go.display());
+    let hold = format!(
+        "echo \"$PPID $MSG_ALERT\" >>\"$log\"; while ! test -e '{}'; do sleep 0.02; done",
+        go.display()
+    );
     let (program, log) = command(&env, &hold);
     env.ok(&["config", "set", "notifyCommand", &program]);
     join_person(&env, "Wren");
@@ -77,6 +80,7 @@ fn what_a_killed_watcher_began_to_tell_is_told_by_nobody_else() {
 fn marks_are_bounded() {
     use ravenry::domain::alert::Alert;
     use ravenry::domain::{AnyEventKind, Event};
+    use ravenry::store::AlertMark;
     let env = with_robin("{}");
     let mesh = env.store();
     let now: jiff::Timestamp = "2026-11-14T12:00:00Z".parse().unwrap();
@@ -92,12 +96,12 @@ fn marks_are_bounded() {
         Alert::of_event(&event).unwrap()
     };
     let hours = jiff::SignedDuration::from_hours;
-    assert!(mesh.told().mark(&alert(now - hours(3), 0)).unwrap());
+    assert_eq!(mesh.told().mark(&alert(now - hours(3), 0)).unwrap(), AlertMark::Made);
     for number in 0..4_100 {
-        assert!(mesh.told().mark(&alert(now, number)).unwrap());
+        assert_eq!(mesh.told().mark(&alert(now, number)).unwrap(), AlertMark::Made);
     }
-    assert!(!mesh.told().mark(&alert(now, 7)).unwrap(), "marked already");
-    assert!(mesh.told().mark(&alert(now - hours(1), 7)).unwrap(), "another one");
+    assert_eq!(mesh.told().mark(&alert(now, 7)).unwrap(), AlertMark::Found);
+    assert_eq!(mesh.told().mark(&alert(now - hours(1), 7)).unwrap(), AlertMark::Made);
     mesh.told().prune(now).unwrap();
     assert_eq!(marks(&env), 4_000);
     mesh.told().prune(now + hours(3)).unwrap();

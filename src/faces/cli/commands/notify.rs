@@ -7,7 +7,7 @@ use crate::domain::alert::AlertWay;
 use crate::domain::escape_invisible;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
-use crate::ops::alerts::{NotifyOverview, TriedWay, notify_overview, try_ways};
+use crate::ops::alerts::{AlertOutput, NotifyOverview, TriedWay, notify_overview, try_ways};
 use crate::ops::{CommandError, Op};
 
 /// Show how you are told of what happens
@@ -29,12 +29,12 @@ pub(in crate::faces::cli) struct NotifyArgs {
 }
 
 pub(super) fn run(op: &Op, args: NotifyArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
-    let is_terminal = ui.is_terminal();
+    let output = if ui.is_terminal() { AlertOutput::Terminal } else { AlertOutput::Elsewhere };
     if args.test {
-        let tried = try_ways(op, is_terminal, &|sequence| ui.signal_terminal(sequence))?;
+        let tried = try_ways(op, output, &|sequence| ui.signal_terminal(sequence))?;
         return Ok(TestReport(tried).into());
     }
-    Ok(NotifyReport(notify_overview(op, is_terminal)).into())
+    Ok(NotifyReport(notify_overview(op, output)).into())
 }
 
 struct NotifyReport(NotifyOverview);
@@ -165,7 +165,9 @@ impl Report for TestReport {
 fn expectation(way: AlertWay) -> &'static str {
     match way {
         AlertWay::Bell => "sent: you hear or see the bell, unless your terminal has it off",
-        AlertWay::Osc9 => "sent: a notification, in iTerm2, WezTerm, Ghostty, kitty, Windows Terminal and others",
+        AlertWay::Osc9 => {
+            "sent: a notification, in iTerm2, WezTerm, Ghostty, kitty, Windows Terminal and others"
+        }
         AlertWay::Osc777 => "sent: a notification, in urxvt, foot, WezTerm, Ghostty and others",
         AlertWay::Tmux => "sent: a line at the bottom of tmux",
         AlertWay::Command => "the command ran and succeeded",

@@ -84,7 +84,8 @@ impl FeedThread {
                 ui.note(&format!("you are not told of runs and agents any more: {}", error.message));
             }
         };
-        let thread = std::thread::Builder::new().name("feed".to_string()).spawn(work).map_err(FileError::from)?;
+        let thread =
+            std::thread::Builder::new().name("feed".to_string()).spawn(work).map_err(FileError::from)?;
         Ok(Self { trigger, thread: Some(thread) })
     }
 }
