@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn it_reads_its_input_or_does_not() {
         let (stop, _trigger) = StopRequest::manual();
-        let mut read = |program: &str, input: &[u8]| {
+        let read = |program: &str, input: &[u8]| {
             run_bounded_with_input(&mut Command::new(program), input, LONG, 1_000, &stop).unwrap()
         };
         assert_eq!(read("cat", b"told").output, b"told");
