@@ -76,6 +76,11 @@ impl Agent {
         self.reservations.iter().any(|held| held.reach.repository().is_some())
     }
 
+    /// Whether it holds a thing that is not a file.
+    pub fn holds_thing(&self) -> bool {
+        self.reservations.iter().any(Reservation::is_thing)
+    }
+
     pub fn drop_expired(&mut self, now: Timestamp) {
         self.reservations.retain(|held| held.binds(now));
     }

@@ -1,19 +1,21 @@
-//! Reservations of paths, and the requests that were refused because of them.
+//! Reservations of paths and things, and the requests that were refused because of them.
 
 use jiff::Timestamp;
 
 use super::contest_mark::ContestMark;
 use super::pattern::{LetterCase, NormalPath, Overlap, Pattern, SearchBudget};
 use super::reservation_reach::ReservationReach;
+use super::thing::{Thing, ThingScope, thing_path};
 
-/// A path pattern that only one agent may change.
+/// A path pattern that only one agent may change, or a thing that only one agent may use.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Reservation {
     /// As the holder wrote it.
     pub pattern: String,
     pub reason: Option<String>,
     pub since: Timestamp,
-    /// The directory that a relative pattern starts from; pi-messenger's patterns start from the agent's `cwd`.
+    /// The directory that a relative pattern starts from; pi-messenger's patterns start from the agent's `cwd`. For a
+    /// thing, the directory of what it is a part of.
     pub root: Option<String>,
     pub expires_at: Option<Timestamp>,
     /// The resolved path of the part before the first wildcard at reservation time, if links lead elsewhere.
@@ -129,10 +131,26 @@ impl Reservation {
         self.expires_at.is_none_or(|end| end > now)
     }
 
+    /// Whether it is of a thing, not of paths.
+    pub fn is_thing(&self) -> bool {
+        self.reach == ReservationReach::Thing
+    }
+
+    /// What the thing is a part of; `None` for paths, and for a thing of a later release.
+    pub fn thing_scope(&self) -> Option<ThingScope> {
+        let thing = self.is_thing().then(|| Thing::parse(&self.pattern))?;
+        Some(thing?.ok()?.scope())
+    }
+
+    /// The pattern as it is typed where it is relative to: a path called like a thing begins with `./`.
+    pub fn typed(&self) -> String {
+        typed(&self.pattern, &self.reach)
+    }
+
     /// What to add to the pattern where it is listed, if it binds in more than one work tree.
     pub fn reach_note(&self) -> &'static str {
         match self.reach {
-            ReservationReach::WorkTree => "",
+            ReservationReach::WorkTree | ReservationReach::Thing => "",
             ReservationReach::Repository(_) => " (every work tree)",
         }
     }
@@ -141,6 +159,9 @@ impl Reservation {
     /// it binds there. `cwd` is the holder's.
     pub fn patterns(&self, cwd: &str) -> Vec<Pattern> {
         let root = self.root.as_deref().unwrap_or(cwd);
+        if self.is_thing() {
+            return vec![thing_pattern(&self.pattern, root)];
+        }
         let read = read(&self.pattern, root, self.is_literal);
         let read = read.with_case(self.case);
         let led = self.head.as_deref().map(|head| read.with_head(NormalPath::absolute(head)));
@@ -151,7 +172,18 @@ impl Reservation {
 impl PathWait {
     /// The pattern, parsed. `cwd` is that of the waiting agent.
     pub fn read(&self, cwd: &str) -> Pattern {
-        read(&self.pattern, self.root.as_deref().unwrap_or(cwd), self.is_literal)
+        let root = self.root.as_deref().unwrap_or(cwd);
+        match self.reach {
+            ReservationReach::Thing => thing_pattern(&self.pattern, root),
+            ReservationReach::WorkTree | ReservationReach::Repository(_) => {
+                read(&self.pattern, root, self.is_literal)
+            }
+        }
+    }
+
+    /// The pattern as it is typed, or the name that was used.
+    pub fn typed(&self) -> String {
+        typed(self.named.as_ref().unwrap_or(&self.pattern), &self.reach)
     }
 
     /// The pattern, and the same in the repository if it was wanted there.
@@ -169,6 +201,15 @@ fn in_repository(mut patterns: Vec<Pattern>, root: &str, reach: &ReservationReac
         patterns.extend(shared);
     }
     patterns
+}
+
+fn thing_pattern(written: &str, root: &str) -> Pattern {
+    Pattern::literal(thing_path(written, root))
+}
+
+fn typed(pattern: &str, reach: &ReservationReach) -> String {
+    let is_ambiguous = *reach != ReservationReach::Thing && Thing::is_meant_by(pattern);
+    if is_ambiguous { format!("./{pattern}") } else { pattern.to_string() }
 }
 
 /// Parses a pattern. Others may write patterns that we would reject: an invalid glob counts as a literal path.

@@ -1,9 +1,11 @@
-//! Where a reservation binds: in one work tree, or in every work tree and clone of a repository.
+//! Where a reservation binds: in one work tree, in every work tree and clone of a repository, or for a thing that is not a
+//! file.
 //!
 //! A repository is recognised by its first commit, which is the same on every machine. A path in it is compared as a
 //! path below a made-up directory that has this commit in its name, so whatever compares paths compares these too.
 
 use super::pattern::{NormalPath, Pattern};
+use super::thing::is_thing_path;
 
 /// The directory of all repositories. No file can have this path: file names have no NUL.
 const REPOSITORIES: &str = "/\0repository";
@@ -40,9 +42,11 @@ pub fn mentions_repository(text: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), REPOSITORIES.as_bytes()).is_some()
 }
 
-/// Whether the path is one in a repository, not one of a file.
-pub fn is_repository_path(path: &str) -> bool {
-    path.strip_prefix(REPOSITORIES).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// Whether the path is one in a repository or that of a thing, not one of a file.
+pub fn is_made_up_path(path: &str) -> bool {
+    let is_in_repository =
+        path.strip_prefix(REPOSITORIES).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    is_in_repository || is_thing_path(path)
 }
 
 /// Where a reservation binds.
@@ -53,13 +57,15 @@ pub enum ReservationReach {
     WorkTree,
     /// In every work tree and every clone of this repository.
     Repository(RootCommit),
+    /// For a thing: the root of the reservation says what the thing is a part of.
+    Thing,
 }
 
 impl ReservationReach {
-    /// The repository in whose work trees it binds; `None` if it binds in one only.
+    /// The repository in whose work trees it binds; `None` if it binds in one only, or for a thing.
     pub fn repository(&self) -> Option<&RootCommit> {
         match self {
-            Self::WorkTree => None,
+            Self::WorkTree | Self::Thing => None,
             Self::Repository(commit) => Some(commit),
         }
     }
@@ -89,7 +95,7 @@ mod tests {
         let here = in_repository("/w/a", "src/*.rs").unwrap();
         assert_eq!(Some(&here), in_repository("/elsewhere", "src/*.rs").as_ref());
         assert!(here.covers(&commit.path("src/main.rs")) && !here.covers(&commit.path("main.rs")));
-        assert!(is_repository_path(here.head().as_str()) && !is_repository_path("/w/a"));
+        assert!(is_made_up_path(here.head().as_str()) && !is_made_up_path("/w/a"));
         assert!(in_repository("/w/a", "/w/b").is_none(), "outside of the work tree");
         let whole = in_repository("/w/a", ".").unwrap();
         assert!(whole.covers(&commit.path("")) && whole.covers(&commit.path("a/b")));

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::pattern::{NormalPath, Pattern, SearchBudget};
 use crate::domain::{
-    Agent, AgentName, Conflict, Contest, ContestMark, MachineTime, Reservation, is_repository_path,
+    Agent, AgentName, Conflict, Contest, ContestMark, MachineTime, Reservation, is_made_up_path,
     quote_code, shell_word,
 };
 use crate::store::{Mesh, Registration, RepositoryPlaces, StoreError, resolved_patterns};
@@ -138,7 +138,7 @@ fn written_here(
     let held = seen.as_ref().unwrap_or(held);
     let patterns = resolved_patterns(holder, held);
     let is_here =
-        |pattern: &&Pattern| place.is_near(pattern.head()) && !is_repository_path(pattern.head().as_str());
+        |pattern: &&Pattern| place.is_near(pattern.head()) && !is_made_up_path(pattern.head().as_str());
     let near = patterns.iter().filter(is_here);
     let mut texts = near.map(|pattern| {
         let text = pattern.written_from(&cwd);

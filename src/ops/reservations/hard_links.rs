@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::pattern::{NormalPath, Pattern};
-use crate::domain::{ChangeTarget, is_repository_path};
+use crate::domain::{ChangeTarget, is_made_up_path};
 use crate::sys::files::{self, FileId, Walk};
 
 use super::holdings::{Holding, OtherReservations};
@@ -25,7 +25,7 @@ const MOST_TIME: Duration = Duration::from_millis(500);
 /// The file that would be changed, if it has several names.
 pub(in crate::ops) fn linked(target: &ChangeTarget) -> Option<FileId> {
     let ChangeTarget::File(spellings) = target else { return None };
-    let real = spellings.iter().rfind(|path| !is_repository_path(path.as_str()))?;
+    let real = spellings.iter().rfind(|path| !is_made_up_path(path.as_str()))?;
     files::linked(Path::new(real.as_str()))
 }
 
@@ -44,7 +44,7 @@ pub(in crate::ops) fn reserved(others: &OtherReservations<'_>, files: &HashSet<F
     // Patterns that name one file come first: each costs one `stat`.
     for of_one_file in [true, false] {
         others.each(|pattern, holding| {
-            if is_repository_path(pattern.head().as_str()) || is_one_file(pattern) != of_one_file {
+            if is_made_up_path(pattern.head().as_str()) || is_one_file(pattern) != of_one_file {
                 return;
             }
             for file in among(pattern, files, &mut walk) {

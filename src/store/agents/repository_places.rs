@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::domain::pattern::{NormalPath, Pattern};
-use crate::domain::{ChangeTarget, Reservation, RootCommit, is_repository_path};
+use crate::domain::{ChangeTarget, Reservation, RootCommit, is_made_up_path};
 use crate::store::agents::repository_records::RepositoryRecord;
 use crate::store::mesh::Mesh;
 use crate::sys::git::{RepositoryStart, WorkTree};
@@ -63,7 +63,7 @@ impl<'m> RepositoryPlaces<'m> {
         match target {
             ChangeTarget::File(spellings) => {
                 let mut added: Vec<NormalPath> = Vec::new();
-                for path in spellings.iter().filter(|path| !is_repository_path(path.as_str())) {
+                for path in spellings.iter().filter(|path| !is_made_up_path(path.as_str())) {
                     let dir = Path::new(path.as_str()).parent().unwrap_or(Path::new("/"));
                     let named = |tree: &Rc<TreePlace>| Some(tree.commit.path(path.relative_to(&tree.root)?));
                     added.extend(self.around(dir).iter().filter_map(named));
@@ -82,7 +82,7 @@ impl<'m> RepositoryPlaces<'m> {
     /// The same patterns in their repositories.
     pub fn patterns(&self, patterns: &[Pattern]) -> Vec<Pattern> {
         let mut found: Vec<Pattern> = Vec::new();
-        for pattern in patterns.iter().filter(|pattern| !is_repository_path(pattern.head().as_str())) {
+        for pattern in patterns.iter().filter(|pattern| !is_made_up_path(pattern.head().as_str())) {
             for tree in self.around(Path::new(pattern.head().as_str())).iter() {
                 let shared = tree.commit.pattern(pattern, &tree.root);
                 found.extend(shared.filter(|shared| !found.contains(shared)));

@@ -37,18 +37,28 @@ pub(in crate::store::wire) struct ReservationKeys {
     /// The first commit of the repository, if it binds in all of its work trees.
     #[serde(skip_serializing_if = "Option::is_none")]
     repository: Option<String>,
+    /// It is a thing. An older `msg` reads it as a path below the root, where no file is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thing: Option<bool>,
     /// Agents whose own reservations don't bind the holder there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     passed_by: Vec<String>,
 }
 
-fn reach_of(repository: Option<String>) -> ReservationReach {
+fn reach_of(repository: Option<String>, thing: Option<bool>) -> ReservationReach {
+    if thing == Some(true) {
+        return ReservationReach::Thing;
+    }
     let commit = repository.and_then(|commit| RootCommit::new(&commit));
     commit.map_or(ReservationReach::WorkTree, ReservationReach::Repository)
 }
 
 fn repository_of(reach: &ReservationReach) -> Option<String> {
     reach.repository().map(|commit| commit.as_str().to_string())
+}
+
+fn thing_of(reach: &ReservationReach) -> Option<bool> {
+    (*reach == ReservationReach::Thing).then_some(true)
 }
 
 #[derive(Deserialize, Serialize)]
@@ -111,6 +121,8 @@ pub(super) struct WaitKeys {
     since: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     repository: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thing: Option<bool>,
 }
 
 impl From<ReservationKeys> for Reservation {
@@ -127,13 +139,14 @@ impl From<ReservationKeys> for Reservation {
             task,
             contested,
             repository,
+            thing,
             passed_by,
         } = keys;
         let literal = literal == Some(true);
         let case = if ignore_case == Some(true) { LetterCase::Ignored } else { LetterCase::Matters };
         let task = task.map(|TaskKeys { spec, id }| TaskRef { spec, id });
         let contest = contested.and_then(MarkKeys::read);
-        let (is_literal, reach) = (literal, reach_of(repository));
+        let (is_literal, reach) = (literal, reach_of(repository, thing));
         Self {
             pattern,
             reason,
@@ -171,7 +184,7 @@ impl From<Reservation> for ReservationKeys {
         let ignore_case = (case == LetterCase::Ignored).then_some(true);
         let task = task.map(|TaskRef { spec, id }| TaskKeys { spec, id });
         let contested = contest.as_ref().map(MarkKeys::of);
-        let repository = repository_of(&reach);
+        let (repository, thing) = (repository_of(&reach), thing_of(&reach));
         Self {
             pattern,
             reason,
@@ -184,6 +197,7 @@ impl From<Reservation> for ReservationKeys {
             task,
             contested,
             repository,
+            thing,
             passed_by,
         }
     }
@@ -191,8 +205,8 @@ impl From<Reservation> for ReservationKeys {
 
 impl From<WaitKeys> for PathWait {
     fn from(keys: WaitKeys) -> Self {
-        let WaitKeys { pattern, named, root, literal, holder, since, repository } = keys;
-        let (is_literal, reach) = (literal == Some(true), reach_of(repository));
+        let WaitKeys { pattern, named, root, literal, holder, since, repository, thing } = keys;
+        let (is_literal, reach) = (literal == Some(true), reach_of(repository, thing));
         Self { pattern, named, root, is_literal, holder, since, reach }
     }
 }
@@ -200,8 +214,9 @@ impl From<WaitKeys> for PathWait {
 impl From<PathWait> for WaitKeys {
     fn from(wait: PathWait) -> Self {
         let PathWait { pattern, named, root, is_literal, holder, since, reach } = wait;
-        let (literal, repository) = (is_literal.then_some(true), repository_of(&reach));
-        Self { pattern, named, root, literal, holder, since, repository }
+        let literal = is_literal.then_some(true);
+        let (repository, thing) = (repository_of(&reach), thing_of(&reach));
+        Self { pattern, named, root, literal, holder, since, repository, thing }
     }
 }
 

@@ -56,14 +56,14 @@ pub(in crate::store) fn overlay(document: &mut Map<String, Value>, agent: &Agent
     overlay_list(
         document,
         "reservations",
-        &["expiresAt", "reason", "head", "literal", "ignoreCase", "task", "contested", "repository"],
+        &["expiresAt", "reason", "head", "literal", "ignoreCase", "task", "contested", "repository", "thing"],
         reservations.collect(),
     );
     let waits = agent.waits_for.iter().map(|wait| {
         let is_same = same_place(&wait.pattern, wait.root.as_deref());
         (plain(WaitKeys::from(wait.clone())), is_same)
     });
-    overlay_list(document, "waitsFor", &["named", "repository"], waits.collect());
+    overlay_list(document, "waitsFor", &["named", "repository", "thing"], waits.collect());
     let waits = agent.waits_for_tasks.iter().map(|wait| {
         let TaskRef { spec, id } = wait.task.clone();
         let is_same: IsSame = Box::new(move |entry| {
