@@ -129,6 +129,9 @@ fn with_reach(mut value: Value, reservation: &Reservation) -> Value {
         value["reach"] = json!("repository");
         value["repository"] = json!(commit.as_str());
     }
+    if let Some(scope) = reservation.thing_scope() {
+        value["thing"] = json!(scope.name());
+    }
     value
 }
 

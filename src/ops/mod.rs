@@ -78,6 +78,7 @@ pub use reservations::reserve::{
     BroadPatterns, MAX_RESERVATIONS, ReserveOutcome, ReserveRequest, parse_time_to_live, reserve,
 };
 pub use reservations::take_over::{TakeOverOutcome, release_from};
+pub use reservations::things::scope_text;
 pub use runner::{OpOutcome, carry_out, run, run_at_hook};
 pub use statusline::{StatusLine, StatusLineSubject, statusline};
 pub use watcher::changes::{MeshChange, watch_changes};

@@ -1,5 +1,6 @@
 //! Finds the git work tree of a directory and its branch, usually without starting `git`.
 
+mod checked_out;
 mod file_history;
 mod head_commit;
 mod history;

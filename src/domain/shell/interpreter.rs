@@ -9,6 +9,7 @@ use super::parser::lists::{MAX_DEPTH, ParseEnd, parse};
 use super::parser::syntax::{
     Assigned, Chain, CommandList, Compound, LogicalOperator, Redirect, ShellNode, Simple, Word, WordPart,
 };
+use super::programs::git_needs::GitNeed;
 use super::runs::{OutcomeEvidence, ProgramRun, of_parts};
 pub use super::state::{ShellState, Stdin};
 use super::{CommandPrediction, Extent, ShellEnvironment};
@@ -25,6 +26,9 @@ const NAMES_PER_STEP: usize = 64;
 
 /// Maximum number of programs reported.
 const MOST_RUNS: usize = 100;
+
+/// Maximum number of needed parts of repositories reported.
+const MOST_NEEDS: usize = 100;
 
 /// Where the output of a command goes.
 #[derive(Debug, Eq, PartialEq)]
@@ -63,6 +67,8 @@ pub struct ShellInterpreter<'w> {
     /// Number of writes with an unknown path.
     pub unknown: usize,
     pub runs: Vec<ProgramRun>,
+    /// The directories in which the command itself checks out another branch, each with its name if it is known.
+    pub checked_out: HashMap<String, Option<String>>,
     /// What the outcome of the whole command line says about the part being followed.
     pub evidence: OutcomeEvidence,
 }
@@ -84,6 +90,7 @@ impl<'w> ShellInterpreter<'w> {
             noted: 0,
             unknown: 0,
             runs: Vec::new(),
+            checked_out: HashMap::new(),
             evidence: OutcomeEvidence::ALL,
         };
         let mut state = ShellState {
@@ -99,14 +106,15 @@ impl<'w> ShellInterpreter<'w> {
             is_over: false,
         };
         interpreter.script(&mut state, command);
-        // The bodies of functions that are never called count as writes but not as runs.
+        // The bodies of functions that are never called count as writes but not as runs, and need no part of a repository.
         let runs = std::mem::take(&mut interpreter.runs);
+        let git_needs = std::mem::take(&mut interpreter.reading.git_needs);
         while let Some((name, body, mut state)) = interpreter.uncalled.pop() {
             interpreter.running.push(name);
             interpreter.node(&mut state, &body);
             interpreter.running.pop();
         }
-        CommandPrediction { runs, ..interpreter.reading }
+        CommandPrediction { runs, git_needs, ..interpreter.reading }
     }
 
     pub fn set_opaque(&mut self) {
@@ -166,6 +174,15 @@ impl<'w> ShellInterpreter<'w> {
             dir,
             evidence,
         });
+    }
+
+    /// Notes that a git command needs a part of a repository.
+    pub fn note_git_need(&mut self, need: GitNeed) {
+        let needs = &mut self.reading.git_needs;
+        let is_same = |known: &GitNeed| known.part == need.part && known.dir == need.dir;
+        if needs.len() < MOST_NEEDS && !needs.iter().any(is_same) {
+            needs.push(need);
+        }
     }
 
     /// Follows a script, as given to `sh -c`.

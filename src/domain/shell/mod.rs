@@ -1,4 +1,5 @@
-//! Predicts which paths a command line writes and which programs it runs, without running it.
+//! Predicts which paths a command line writes, which programs it runs and which parts of git repositories they change,
+//! without running it.
 //!
 //! The text is parsed by the shell grammar (`parser`) and then followed as a shell would run it (`interpreter`,
 //! `state`, `expand`): changes of directory, variables, branches and loops. One table (`programs`) says what each
@@ -43,6 +44,7 @@ mod state;
 mod tests;
 
 pub use parser::single_call::plain_words;
+pub use programs::git_needs::{GitNeed, GitPart};
 pub use runs::{OutcomeEvidence, ProgramRun};
 
 /// What the interpreter may query about the file system and the environment.
@@ -96,6 +98,8 @@ pub struct CommandPrediction {
     pub is_cut_short: bool,
     /// The programs that it runs, in order, as far as they are known.
     pub runs: Vec<ProgramRun>,
+    /// The parts of repositories that its git commands change, each once, as far as they are known.
+    pub git_needs: Vec<GitNeed>,
 }
 
 /// Maximum length of a command that is read, in bytes.

@@ -4,6 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::{Reservation, ReservationReach};
 
+use crate::ops::scope_text;
+
 use super::agent_text;
 
 pub(super) use crate::faces::json::reservation as json;
@@ -12,6 +14,7 @@ pub(super) use crate::faces::json::reservation as json;
 pub(super) fn reach(reservation: &Reservation) -> &'static str {
     match reservation.reach {
         ReservationReach::WorkTree => "",
+        ReservationReach::Thing => scope_text(reservation),
         ReservationReach::Repository(_) => " in every work tree and clone of this repository",
     }
 }

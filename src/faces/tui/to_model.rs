@@ -118,6 +118,8 @@ fn task(view: &TaskView) -> TaskItem {
 fn hold(held: &HeldReservation) -> ReservationItem {
     let reservation = &held.holding.reservation;
     let target = match &reservation.root {
+        // A thing is named by itself.
+        Some(_) if reservation.is_thing() => reservation.pattern.clone(),
         Some(root) => Path::new(root).join(&reservation.pattern).to_string_lossy().into_owned(),
         None => reservation.pattern.clone(),
     };

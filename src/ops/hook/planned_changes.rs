@@ -1,14 +1,18 @@
-//! Predicts which paths a tool call will change: those that it edits and those that its shell command writes.
+//! Predicts which paths a tool call will change: those that it edits and those that its shell command writes. And which
+//! parts of a git repository its commands need.
 
 use std::path::{Path, PathBuf};
 
 use crate::domain::hook::ToolUse;
 use crate::domain::pattern::{NormalPath, Pattern, has_wildcard};
-use crate::domain::shell::{self, CommandPrediction, Extent, PathWrite, ProgramRun, ShellEnvironment};
-use crate::domain::{ChangeTarget, escape_invisible, is_unasked};
+use crate::domain::shell::{
+    self, CommandPrediction, Extent, GitNeed, GitPart, PathWrite, ProgramRun, ShellEnvironment,
+};
+use crate::domain::{ChangeTarget, ReservationReach, Thing, escape_invisible, is_unasked};
 use crate::ops::context::Context;
 use crate::ops::reservations::check;
 use crate::ops::reservations::reserve::PatternBase;
+use crate::ops::reservations::things;
 use crate::sys::environment::variable;
 use crate::sys::git::WorkTree;
 use crate::sys::{files, paths};
@@ -40,9 +44,11 @@ pub(super) struct ToolPlan {
     pub(super) unread: Option<String>,
     /// The programs that it will run.
     pub(super) runs: Vec<ProgramRun>,
+    /// The parts of repositories that it needs, until they are among the changes.
+    git_needs: Vec<GitNeed>,
 }
 
-/// One thing that will be changed.
+/// One path, tree or thing that will be changed.
 pub(super) struct PlannedChange {
     pub(super) target: ChangeTarget,
     /// The part of a command that does it.
@@ -52,6 +58,8 @@ pub(super) struct PlannedChange {
     is_pattern: bool,
     /// It only removes a name of a file.
     pub(super) removes: bool,
+    /// The root of a thing; `path` is how it is written.
+    thing_root: Option<String>,
 }
 
 impl ToolPlan {
@@ -60,7 +68,7 @@ impl ToolPlan {
             tool.edits.iter().map(|path| PlannedChange::edit(ctx, path)).collect();
         let mut is_opaque = false;
         let mut runs = Vec::new();
-        let mut unread = None;
+        let (mut unread, mut git_needs) = (None, Vec::new());
         if let Some(command) = &tool.command {
             let reading = read(ctx, command);
             is_opaque = reading.is_opaque || reading.writes.len() > MOST_CHANGES;
@@ -75,9 +83,20 @@ impl ToolPlan {
                     None => is_opaque = true,
                 }
             }
-            runs = reading.runs;
+            (runs, git_needs) = (reading.runs, reading.git_needs);
         }
-        Self { changes, is_opaque, unread, runs }
+        Self { changes, is_opaque, unread, runs, git_needs }
+    }
+
+    /// Whether it needs parts of a repository that are not among its changes yet.
+    pub(super) fn has_git_needs(&self) -> bool {
+        !self.git_needs.is_empty()
+    }
+
+    /// Adds the parts of repositories that it needs to the changes. Looks at each repository.
+    pub(super) fn add_git_needs(&mut self) {
+        let needs = std::mem::take(&mut self.git_needs);
+        self.changes.extend(needs.into_iter().filter_map(PlannedChange::need));
     }
 }
 
@@ -94,7 +113,27 @@ impl PlannedChange {
     fn edit(ctx: &Context, path: &str) -> Self {
         // Some harnesses expand `~`. For the others this does no harm: nobody has reserved a directory of that name.
         let full = ctx.cwd.join(ctx.home.expand(path)).to_string_lossy().into_owned();
-        Self { target: check::file(&ctx.cwd, &full), by: None, path: full, is_pattern: false, removes: false }
+        Self { target: check::file(&ctx.cwd, &full), by: None, path: full, is_pattern: false, removes: false, thing_root: None }
+    }
+
+    /// `None`: there is no repository, or no branch is checked out.
+    fn need(need: GitNeed) -> Option<Self> {
+        let GitNeed { part, dir, by } = need;
+        let tree = WorkTree::containing(Path::new(paths::resolve(Path::new(&dir)).as_str()))?;
+        let thing = match part {
+            GitPart::Index => Thing::GitIndex,
+            GitPart::Head => Thing::GitHead,
+            GitPart::CurrentBranch => Thing::GitBranch(tree.current_branch()?),
+            GitPart::Branch(name) => Thing::GitBranch(name),
+        };
+        let (path, root, target) = things::target_in(&thing, &tree)?;
+        let thing_root = Some(root);
+        Some(Self { target, by: Some(by), path, is_pattern: false, removes: false, thing_root })
+    }
+
+    /// Whether it is a thing and not a path.
+    pub(super) fn is_thing(&self) -> bool {
+        self.thing_root.is_some()
     }
 
     /// `None`: the pattern can't be resolved.
@@ -111,13 +150,13 @@ impl PlannedChange {
                 ChangeTarget::Area(if led == read { vec![read] } else { vec![read, led] })
             }
         };
-        Some(Self { target, by: Some(by), path, is_pattern, removes })
+        Some(Self { target, by: Some(by), path, is_pattern, removes, thing_root: None })
     }
 
     /// Whether it is a directory that contains `path`.
     pub(super) fn lies_above(&self, path: &NormalPath) -> bool {
         let own = NormalPath::absolute(&self.path);
-        !self.is_pattern && *path != own && path.is_within(&own)
+        !self.is_pattern && !self.is_thing() && *path != own && path.is_within(&own)
     }
 
     /// The place that is changed, where links lead: the file, or the directory in which a pattern begins.
@@ -137,24 +176,32 @@ impl PlannedChange {
 
     /// The path as it is shown to people here.
     pub(super) fn shown(&self, place: &PatternBase) -> String {
-        escape_invisible(&place.shorten(&self.path)).into_owned()
+        match self.is_thing() {
+            true => escape_invisible(&self.path).into_owned(),
+            false => escape_invisible(&place.shorten(&self.path)).into_owned(),
+        }
     }
 
     /// What the agent waits for if this is refused.
     pub(super) fn wanted(&self, place: &PatternBase) -> WantedPath {
+        if let Some(root) = self.thing_root.clone() {
+            let (pattern, reach) = (self.path.clone(), ReservationReach::Thing);
+            return WantedPath { pattern, root, is_literal: false, reach };
+        }
         let pattern = place.shorten(&self.path);
         let literal = !self.is_pattern && has_wildcard(&pattern);
-        WantedPath { pattern, root: place.root().to_string(), is_literal: literal }
+        WantedPath { pattern, root: place.root().to_string(), is_literal: literal, reach: ReservationReach::WorkTree }
     }
 }
 
-/// A path that an agent wants to change.
+/// A path or a thing that an agent wants to change.
 pub(super) struct WantedPath {
     pub(super) pattern: String,
     /// The directory that the pattern starts from.
     pub(super) root: String,
     /// It is a literal path although it contains wildcard characters.
     pub(super) is_literal: bool,
+    pub(super) reach: ReservationReach,
 }
 
 /// What the shell reader may ask about the file system.

@@ -17,10 +17,12 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::person_required;
 use crate::ops::reservations::reserve::PatternBase;
+use crate::ops::reservations::things;
 use crate::ops::runs::RUN_VARIABLE;
 use crate::ops::runs::own_run::{kept_session, run_of_agent, worker_run};
 use crate::store::{Mesh, Registration, RepositoryPlaces, SessionState, resolved_patterns};
 use crate::sys::environment::variable;
+use crate::sys::git::WorkTree;
 use crate::sys::{clock, process};
 
 use super::{AnswerFn, HookCall, HookRun, knowledge};
@@ -311,14 +313,15 @@ fn describe(ctx: &Context, other: &Agent) -> String {
 /// What others have reserved in this work tree.
 fn held_here(ctx: &Context, mesh: &Mesh, others: &[Agent]) -> Vec<String> {
     let (now, places) = (clock::now(), RepositoryPlaces::quick(mesh));
-    let place = PatternBase::here(ctx);
+    let (place, tree) = (PatternBase::here(ctx), WorkTree::containing(&ctx.cwd));
     let mut held = Vec::new();
     for other in others {
         let here = other.reservations.iter().filter(|reservation| reservation.binds(now));
         let here = here.filter(|reservation| {
             let seen = places.seen_from(place.root(), reservation);
             let patterns = resolved_patterns(other, seen.as_ref().unwrap_or(reservation));
-            patterns.iter().any(|pattern| place.is_near(pattern.head()))
+            things::is_here(reservation, tree.as_ref())
+                || patterns.iter().any(|pattern| place.is_near(pattern.head()))
         });
         held.extend(here.map(|here| {
             let reach = if here.reach.repository().is_some() { ", in every work tree" } else { "" };

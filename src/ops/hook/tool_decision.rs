@@ -119,6 +119,9 @@ impl HookRun<'_> {
     /// Finds out which change is refused. Takes no lock.
     fn judge(&self, plan: &mut ToolPlan, source: CensusSource<'_>) -> Result<Judgement, CommandError> {
         let unread = plan.unread.clone().into_iter();
+        if plan.has_git_needs() && self.registry.may_hold_thing()? {
+            plan.add_git_needs();
+        }
         if plan.changes.is_empty() {
             return Ok(Judgement { doubts: unread.collect(), ..Judgement::default() });
         }
@@ -234,6 +237,7 @@ impl HookRun<'_> {
 fn wait_for(change: &PlannedChange, holding: &Holding, place: &PatternBase) -> PathWait {
     let Holding { holder, reservation, .. } = holding;
     let wanted = change.wanted(place);
+    let reach = wanted.reach;
     let (pattern, named, root, literal) = match is_other_name(change, holding) {
         true => {
             let root = reservation.root.clone().unwrap_or_else(|| holder.cwd.clone());
@@ -248,7 +252,7 @@ fn wait_for(change: &PlannedChange, holding: &Holding, place: &PatternBase) -> P
         is_literal: literal,
         holder: holder.name.to_string(),
         since: clock::now(),
-        reach: ReservationReach::WorkTree,
+        reach,
     }
 }
 
@@ -273,7 +277,7 @@ fn refusal(
     let reason = reason.map_or(String::new(), |reason| format!(", who says: {}", quote_sentence(reason)));
     let pattern = quote_code(&reservation.pattern);
     let reach = match reservation.reach {
-        ReservationReach::WorkTree => "",
+        ReservationReach::WorkTree | ReservationReach::Thing => "",
         ReservationReach::Repository(_) => ", in every work tree of this repository",
     };
     let since = format!("{}{reach}", format_age(reservation.since, clock::now()));
@@ -286,6 +290,10 @@ fn refusal(
             format!(
                 "This command would change files in {shown} ({by}), and {pattern} in it is reserved (for {since})"
             )
+        }
+        Some(by) if change.is_thing() => {
+            let (shown, by) = (quote_code(shown), quote_code(by));
+            format!("This command needs {shown} ({by}), which is reserved (for {since})")
         }
         Some(by) if is_other_name(change, holding) => {
             let (shown, by) = (quote_code(shown), quote_code(by));

@@ -14,6 +14,7 @@ use crate::sys::{clock, paths};
 use super::hard_links::{self, LinkedFiles};
 use super::holdings::Holding;
 use super::passed;
+use super::things;
 use super::reserve::{describe_conflict, others};
 use crate::ops::agents::identity;
 use crate::ops::agents::roster::Roster;
@@ -31,7 +32,7 @@ pub struct PathVerdict {
     pub holding: Option<Holding>,
 }
 
-/// Decides whether the caller may change these paths. An unknown caller is held to everyone's reservations.
+/// Decides whether the caller may change these paths and things. An unknown caller is held to everyone's reservations.
 pub fn check(op: &Op, paths: &[String]) -> Result<Vec<PathVerdict>, CommandError> {
     if let Some(empty) = paths.iter().find(|path| path.is_empty()) {
         let text = format!("`{empty}` is not a path");
@@ -39,8 +40,12 @@ pub fn check(op: &Op, paths: &[String]) -> Result<Vec<PathVerdict>, CommandError
             CommandError::new(CommandErrorKind::InvalidValue, text).hint("name a file or a directory")
         );
     }
-    let target = |path: &String| (path.clone(), whole(&op.cwd, path));
-    let (verdicts, judged) = for_caller(op, paths.iter().map(target).collect(), HardLinkPolicy::Include)?;
+    let target = |path: &String| -> Result<_, CommandError> {
+        let thing = things::typed_target(&op.cwd, path)?;
+        Ok((path.clone(), thing.unwrap_or_else(|| whole(&op.cwd, path))))
+    };
+    let targets = paths.iter().map(target).collect::<Result<_, _>>()?;
+    let (verdicts, judged) = for_caller(op, targets, HardLinkPolicy::Include)?;
     judged.doubts(|number| verdicts[number].path.clone()).into_iter().for_each(|doubt| op.warn(doubt));
     Ok(verdicts)
 }

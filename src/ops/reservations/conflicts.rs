@@ -176,6 +176,7 @@ impl<'m> WantedReservations<'m> {
             let here = Conflict::of(mine, &theirs, budget);
             let elsewhere = match (&self.reservations[index].reach, &held.reach) {
                 _ if here == Conflict::Certain => Conflict::None,
+                (ReservationReach::Thing, _) | (_, ReservationReach::Thing) => Conflict::None,
                 (ReservationReach::WorkTree, ReservationReach::WorkTree) => Conflict::None,
                 (ReservationReach::WorkTree, ReservationReach::Repository(_)) => {
                     Conflict::of(&self.in_repositories()[index], &theirs, budget)

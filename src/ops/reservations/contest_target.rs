@@ -7,10 +7,11 @@ use jiff::Timestamp;
 
 use crate::domain::pattern::{NormalPath, Pattern, SearchBudget};
 use crate::domain::{
-    Agent, AgentName, Conflict, Contest, ContestMark, MachineTime, Reservation, is_made_up_path,
-    quote_code, shell_word,
+    Agent, AgentName, Conflict, Contest, ContestMark, MachineTime, Reservation, Thing,
+    is_made_up_path, quote_code, shell_word,
 };
 use crate::store::{Mesh, Registration, RepositoryPlaces, StoreError, resolved_patterns};
+use crate::sys::git::WorkTree;
 use crate::sys::{clock, paths};
 
 use super::conflicts::STEPS_UNDER_LOCK;
@@ -18,6 +19,7 @@ use super::covering::covers_all_of;
 use super::holdings::Holding;
 use super::reserve::{BroadPatterns, PatternBase};
 use super::rules::is_same_place;
+use super::things;
 use crate::ops::agents::names;
 use crate::ops::agents::roster::Roster;
 use crate::ops::context::Context;
@@ -133,6 +135,10 @@ fn written_here(
     holder: &Agent,
     held: &Reservation,
 ) -> Option<String> {
+    if held.is_thing() {
+        let tree = WorkTree::containing(&ctx.cwd);
+        return things::is_here(held, tree.as_ref()).then(|| held.pattern.clone());
+    }
     let cwd = paths::resolve(&ctx.cwd);
     let seen = places.seen_from(place.root(), held);
     let held = seen.as_ref().unwrap_or(held);
@@ -142,8 +148,9 @@ fn written_here(
     let near = patterns.iter().filter(is_here);
     let mut texts = near.map(|pattern| {
         let text = pattern.written_from(&cwd);
-        // Neither an option nor the home directory.
-        let start = if text.starts_with(['-', '~']) { "./" } else { "" };
+        // Neither an option nor the home directory nor a thing.
+        let is_other = text.starts_with(['-', '~']) || Thing::is_meant_by(&text);
+        let start = if is_other { "./" } else { "" };
         let is_dir = held.pattern.ends_with('/') && !text.ends_with('/') && text != ".";
         format!("{start}{text}{}", if is_dir { "/" } else { "" })
     });

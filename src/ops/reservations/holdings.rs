@@ -31,7 +31,7 @@ impl Holding {
     /// The remark to add if it binds in every work tree of its repository, and so here.
     pub fn reach_text(&self) -> &'static str {
         match self.reservation.reach {
-            ReservationReach::WorkTree => "",
+            ReservationReach::WorkTree | ReservationReach::Thing => "",
             ReservationReach::Repository(_) => " in every work tree of this repository",
         }
     }

@@ -1,4 +1,4 @@
-//! Reservations: who may change which paths, and who waits for one.
+//! Reservations: who may change which paths or use which things, and who waits for one.
 
 pub(super) mod check;
 pub(super) mod conflicts;
@@ -18,4 +18,5 @@ pub(super) mod rules;
 pub(super) mod run_paths;
 mod settle_contests;
 pub(super) mod take_over;
+pub(super) mod things;
 pub(super) mod waiting;

@@ -49,6 +49,10 @@ pub(super) fn in_repository(
 ) -> Result<Vec<Reservation>, CommandError> {
     let reach = ReservationReach::Repository(repository_of(op, mesh, dir, words)?);
     let widened = |draft: Reservation| {
+        // A thing has a reach of its own.
+        if draft.is_thing() {
+            return Ok(draft);
+        }
         check_inside(op, &draft, words)?;
         Ok(Reservation { reach: reach.clone(), ..draft })
     };

@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{NormalPath, Pattern, PatternError, SearchBudget, has_wildcard, literal_head};
 use crate::domain::{
-    Agent, AgentName, Conflict, EventKind, PathWait, Reservation, ReservationReach, quote_code,
-    quote_sentence,
+    Agent, AgentName, Conflict, EventKind, PathWait, Reservation, ReservationReach, Thing,
+    is_made_up_path, quote_code, quote_sentence,
 };
 use crate::store::{Mesh, StagedChange, iso};
 use crate::sys::git::WorkTree;
@@ -19,6 +19,7 @@ use super::expired::drop_expired;
 use super::holdings::Holding;
 use super::repository_reach::{RequestedReach, with_reach};
 use super::rules::{drop_waits_for, is_same_place};
+use super::things;
 use super::waiting;
 use crate::ops::agents::roster::Roster;
 use crate::ops::agents::{identity, names};
@@ -63,6 +64,7 @@ pub struct ReserveOutcome {
 pub fn reserve(op: &Op, request: &ReserveRequest) -> Result<ReserveOutcome, CommandError> {
     let now = clock::now();
     let wanted = drafts(op, request, now)?;
+    things::warn_of_files(op, &wanted);
     let (mesh, caller, roster) = identity::own_caller_and_others(op)?;
     let wanted = with_reach(op, &mesh, wanted, request.reach)?;
     let wanted = WantedReservations::new(&mesh, wanted, &caller.cwd);
@@ -367,7 +369,7 @@ impl PatternBase {
 
     /// Whether the path is inside this place, or this place inside the path.
     pub(in crate::ops) fn is_near(&self, path: &NormalPath) -> bool {
-        path.is_related(self.root.as_str())
+        !is_made_up_path(path.as_str()) && path.is_related(self.root.as_str())
     }
 
     /// The path as it is shown to people here.
@@ -383,6 +385,9 @@ impl PatternBase {
         text: &str,
         broad: BroadPatterns,
     ) -> Result<Reservation, CommandError> {
+        if let Some(parsed) = Thing::parse(text) {
+            return things::draft_thing(text, parsed, self.tree.as_ref());
+        }
         let expanded = ctx.home.expand(text);
         let text_here = expanded.to_string_lossy();
         let cwd = paths::resolve(&self.cwd);
@@ -458,7 +463,7 @@ impl PatternBase {
         let Some(common) = self.tree.as_ref().and_then(WorkTree::repository) else { return };
         let budget = SearchBudget::new(STEPS_UNDER_LOCK);
         for record in roster.records().filter(|record| record.agent.session != me.session) {
-            for theirs in record.agent.reservations.iter().filter(|theirs| theirs.binds(now)) {
+            for theirs in record.agent.reservations.iter().filter(|theirs| theirs.binds(now) && !theirs.is_thing()) {
                 let Some(root) = theirs.root.as_deref().filter(|root| *root != self.root.as_str()) else {
                     continue;
                 };

@@ -130,6 +130,9 @@ fn around(mesh: &Mesh, agent: &Agent) -> Result<Census, CommandError> {
 /// What the agent waits for: as written, and where links lead now.
 fn spelled(agent: &Agent, wait: &PathWait) -> Vec<Pattern> {
     let mut patterns = wait.patterns(&agent.cwd);
+    if wait.reach == ReservationReach::Thing {
+        return patterns;
+    }
     let read = wait.read(&agent.cwd);
     let led = read.with_head(paths::resolve(Path::new(read.head().as_str())));
     if led != read {
@@ -185,7 +188,7 @@ impl<'c> HeldSnapshot<'c> {
             OtherReservations::new(self.census.records.iter().chain(self.census.odd()), None, clock::now())
         };
         let others = match wait.reach {
-            ReservationReach::WorkTree => self.others.get_or_init(others),
+            ReservationReach::WorkTree | ReservationReach::Thing => self.others.get_or_init(others),
             ReservationReach::Repository(_) => {
                 self.others_in_repositories.get_or_init(|| others().in_repositories(&self.places))
             }
@@ -405,8 +408,8 @@ pub(in crate::ops) fn notify_waiting_or_warn(op: &Op, mesh: &Mesh, locked: &mut 
 
 fn notice(freed: &[PathWait]) -> Notice {
     // Never the holder's pattern: what the agent is told to type must be its own text.
-    let own: Vec<&str> =
-        freed.iter().map(|wait| wait.named.as_ref().unwrap_or(&wait.pattern).as_str()).collect();
+    let own: Vec<String> = freed.iter().map(PathWait::typed).collect();
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
     let patterns: Vec<PeerText> = own.iter().copied().map(PeerText::new).collect();
     let mut holders: Vec<&str> = freed.iter().map(|wait| wait.holder.as_str()).collect();
     holders.sort_unstable();

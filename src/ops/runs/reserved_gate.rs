@@ -38,7 +38,7 @@ pub(super) fn patterns(
     // They are paths of the repository that the run works in, wherever they are typed.
     let from = if from.starts_with(tree_at(root)) { from } else { root };
     let drafts = run_drafts(op, &*op.create_mesh()?, from, typed)?;
-    Ok(drafts.into_iter().map(|draft| draft.pattern).collect())
+    Ok(drafts.iter().map(Reservation::typed).collect())
 }
 
 /// The root of the work tree that the run works for.

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use super::registry::{self, Census, Registration};
 use super::repository_records::RepositoryRecord;
 use crate::domain::pattern::NormalPath;
-use crate::domain::{Agent, SessionId, mentions_repository};
+use crate::domain::{Agent, SessionId, mentions_repository, mentions_thing};
 use crate::store::error::StoreError;
 use crate::store::handles::Registry;
 use crate::store::mesh::Mesh;
@@ -131,6 +131,24 @@ impl IndexedRegistry<'_> {
     /// know are read by every query.
     pub fn mentions_repository(&self) -> bool {
         mentions_repository(&self.text)
+    }
+
+    /// Whether somebody may hold a thing that is not a file. `false` is certain; it reads a registration only if there
+    /// are few.
+    pub fn may_hold_thing(&self) -> Result<bool, StoreError> {
+        if self.files.is_empty() {
+            let all = self.everyone()?;
+            return Ok(all.records.iter().chain(all.odd()).any(|record| record.agent.holds_thing()));
+        }
+        if mentions_thing(&self.text) {
+            return Ok(true);
+        }
+        let mut index = Entries::of(&self.text).peekable();
+        let is_known = |(name, stamp): &(String, FileStamp)| {
+            while index.next_if(|entry| entry.name < name.as_str()).is_some() {}
+            index.next_if(|entry| entry.name == name).is_some_and(|entry| entry.stamp == *stamp)
+        };
+        Ok(!self.files.iter().all(is_known))
     }
 
     /// Keeps what git said for [`Self::update_index`].

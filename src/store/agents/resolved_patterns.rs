@@ -11,6 +11,7 @@ use crate::sys::paths;
 pub fn resolved_patterns(agent: &Agent, reservation: &Reservation) -> Vec<Pattern> {
     let mut patterns = reservation.patterns(&agent.cwd);
     if agent.is_foreign()
+        && !reservation.is_thing()
         && let Some(read) = patterns.first()
     {
         let head = Path::new(read.head().as_str());

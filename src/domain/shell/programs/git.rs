@@ -1,6 +1,7 @@
 //! Effects of git commands on the work tree.
 
 use super::copies;
+use super::git_needs::{GitNeed, GitPart, checked_out, parts};
 use super::options::{ProgramOptions, ValueFlags};
 use super::patches::write_all;
 use super::wrappers::change_dir;
@@ -46,14 +47,25 @@ pub fn git(
     for dir in global.values("-C") {
         change_dir(&mut own, Some(dir));
     }
+    let repository_dir = own.dir.clone().filter(|_| !names_repository(interpreter, state, &global));
     change_dir(&mut own, global.value("--work-tree"));
     let (command, arguments) = call.arguments[at..].split_first()?;
     if command.text == "rev-parse" && matches!(arguments, [only] if only.text == "--show-toplevel") {
         return interpreter.world.work_tree(own.dir.as_deref()?);
     }
     let by = format!("git {}", command.text);
-    Git { interpreter, state: own, command: &command.text, by }.run(arguments);
+    let mut git = Git { interpreter, state: own, command: &command.text, by };
+    if let Some(dir) = repository_dir {
+        git.note_needs(&dir, arguments);
+    }
+    git.run(arguments);
     None
+}
+
+/// Whether the repository or its index is named, so that it is not the one of the directory.
+fn names_repository(interpreter: &ShellInterpreter<'_>, state: &ShellState, global: &ProgramOptions) -> bool {
+    let is_set = |name: &str| state.variables.contains_key(name) || interpreter.world.variable(name).is_some();
+    global.has("--git-dir --work-tree --bare") || ["GIT_DIR", "GIT_INDEX_FILE"].into_iter().any(is_set)
 }
 
 /// The flags of the command that take a value.
@@ -128,6 +140,25 @@ impl Git<'_, '_, '_> {
                 }
             }
             _ => self.interpreter.set_opaque(),
+        }
+    }
+
+    /// Notes which parts of the repository the command changes.
+    fn note_needs(&mut self, dir: &str, arguments: &[Field]) {
+        let parts = parts(self.command, arguments, |field| self.is_path(field));
+        for part in &parts {
+            // After a checkout in the same command line, another branch is the current one.
+            let part = match (part, self.interpreter.checked_out.get(dir)) {
+                (GitPart::CurrentBranch, Some(Some(name))) => GitPart::Branch(name.clone()),
+                (GitPart::CurrentBranch, Some(None)) => continue,
+                (part, _) => part.clone(),
+            };
+            let need = GitNeed { part, dir: dir.to_string(), by: self.by.clone() };
+            self.interpreter.note_git_need(need);
+        }
+        if matches!(self.command, "checkout" | "switch") && parts.contains(&GitPart::Head) {
+            let name = checked_out(self.command, arguments, &parts);
+            self.interpreter.checked_out.insert(dir.to_string(), name);
         }
     }
 

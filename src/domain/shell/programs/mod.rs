@@ -4,6 +4,7 @@ pub(super) mod copies;
 mod editors;
 mod finders;
 mod git;
+pub(super) mod git_needs;
 pub(super) mod options;
 pub(super) mod patches;
 mod scripts;

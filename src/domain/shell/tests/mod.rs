@@ -6,6 +6,7 @@
 mod everyday;
 mod files;
 mod git;
+mod git_needs;
 mod language;
 mod links;
 mod nasty;

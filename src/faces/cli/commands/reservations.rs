@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::domain::{Reservation, escape_invisible, format_duration};
+use crate::domain::{Reservation, ThingScope, escape_invisible, format_duration};
 use crate::faces::cli::agent_text;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::reservations::until;
@@ -56,7 +56,10 @@ impl Report for ReservationsReport {
                 table.row(vec![TableCell::plain(&escape_invisible(&reservation.pattern))]);
                 continue;
             }
-            let root = self.home.shorten(reservation.root.as_deref().unwrap_or(&holder.cwd));
+            let root = match reservation.thing_scope() {
+                Some(ThingScope::Machine) => "this machine".to_string(),
+                _ => self.home.shorten(reservation.root.as_deref().unwrap_or(&holder.cwd)),
+            };
             let place = format!("{root}{}", reservation.reach_note());
             table.row(vec![
                 TableCell::styled(&escape_invisible(&reservation.pattern), style::bold),

@@ -1,16 +1,18 @@
-//! Decides whether the staged changes may be committed: runs the check of `msg check` on every path of the commit.
+//! Decides whether the staged changes may be committed: runs the check of `msg check` on every path of the commit, and on
+//! the index, `HEAD` and the branch, which a commit changes too.
 //!
 //! A merge commit changes only the paths that differ from all of its parents.
 
 use std::path::Path;
 
-use crate::domain::ChangeTarget;
 use crate::domain::pattern::NormalPath;
+use crate::domain::{ChangeTarget, Thing};
 use crate::ops::agents::names;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::reservations::check::{self as paths_check, HardLinkPolicy, PathVerdict};
-use crate::sys::git::{Repository, Staged};
+use crate::ops::reservations::things;
+use crate::sys::git::{Repository, Staged, WorkTree};
 use crate::sys::paths;
 
 /// The paths a commit would change, and the reservations that block them.
@@ -36,11 +38,19 @@ pub fn check(ctx: &Op) -> Result<CommitCheck, CommandError> {
 fn look(ctx: &Op) -> Result<CommitCheck, CommandError> {
     let repository = Repository::here(&ctx.cwd)?;
     let staged = repository.staged()?;
-    if staged.is_empty() {
+    let mut targets = targets(&repository.root, &staged);
+    let needed = needed(&repository.root);
+    if staged.is_empty() && (needed.is_empty() || ctx.mesh()?.is_none()) {
         return Ok(CommitCheck::default());
     }
-    let targets = targets(&repository.root, &staged);
-    let (verdicts, judged) = paths_check::for_caller(ctx, targets, HardLinkPolicy::Ignore)?;
+    targets.extend(needed);
+    let (mut verdicts, judged) = paths_check::for_caller(ctx, targets, HardLinkPolicy::Ignore)?;
+    // The things come after the paths, and count only if somebody holds them.
+    let mut number = 0;
+    verdicts.retain(|verdict| {
+        number += 1;
+        number <= staged.len() || verdict.holding.is_some()
+    });
     let refusal = paths_check::conflict_error(&verdicts).map(|error| with_ways_out(error, &verdicts));
     if let (None, Some(file), true) = (&refusal, judged.unreadable.first(), ctx.settings.strict) {
         return Err(names::unknown_reservations(file));
@@ -67,6 +77,15 @@ fn targets(root: &Path, staged: &[Staged]) -> Vec<(String, ChangeTarget)> {
     staged.iter().map(target).collect()
 }
 
+/// What a commit in the work tree changes besides files.
+fn needed(root: &Path) -> Vec<(String, ChangeTarget)> {
+    let Some(tree) = WorkTree::containing(root) else { return Vec::new() };
+    let branch = tree.current_branch().map(Thing::GitBranch);
+    let needed = [Thing::GitIndex, Thing::GitHead].into_iter().chain(branch);
+    let target = |thing: Thing| things::target_in(&thing, &tree);
+    needed.filter_map(target).map(|(written, _, target)| (written, target)).collect()
+}
+
 /// Adds hints: ask the holders (at most three), unstage the path, or, as a person, bypass the guard.
 fn with_ways_out(error: CommandError, verdicts: &[PathVerdict]) -> CommandError {
     const MOST: usize = 3;
@@ -81,8 +100,13 @@ fn with_ways_out(error: CommandError, verdicts: &[PathVerdict]) -> CommandError 
     for name in holders.iter().take(MOST) {
         error = error.hint(format!("ask: `msg send {name} \"…\"`"));
     }
+    let is_path = |verdict: &&PathVerdict| {
+        verdict.holding.as_ref().is_some_and(|holding| !holding.reservation.is_thing())
+    };
+    if verdicts.iter().any(|verdict| is_path(&verdict)) {
+        error = error.hint("`git reset PATH` leaves a path out of the commit");
+    }
     error
-        .hint("`git reset PATH` leaves a path out of the commit")
         .hint("to commit anyway (people only): `git commit --no-verify`")
 }
 
