@@ -239,8 +239,20 @@ mod tests {
     #[test]
     fn paths_are_not_things() {
         for path in [
-            "app", "./@app", "@scope/package", "@app/", "@types.ts", "@*.ts", "a@b", "", "@a b", "@port/3000",
-            "@build/x", "@ä", "@*:x", "@{a,b}",
+            "app",
+            "./@app",
+            "@scope/package",
+            "@app/",
+            "@types.ts",
+            "@*.ts",
+            "a@b",
+            "",
+            "@a b",
+            "@port/3000",
+            "@build/x",
+            "@ä",
+            "@*:x",
+            "@{a,b}",
         ] {
             assert_eq!(Thing::parse(path), None, "{path}");
         }

@@ -7,5 +7,6 @@ mod fixture;
 mod merges;
 mod others;
 mod places;
+mod things;
 
 pub use fixture::put_program;

@@ -12,6 +12,7 @@ mod recognised_repositories;
 mod refused_agents;
 mod repositories;
 mod repository_races;
+mod things;
 
 use std::fs;
 use std::path::{Path, PathBuf};

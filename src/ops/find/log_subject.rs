@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::AgentName;
 use crate::domain::pattern::{NormalPath, Pattern, has_wildcard};
+use crate::domain::{AgentName, Thing};
 use crate::ops::awareness::WorkPlace;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -39,13 +39,18 @@ impl LoggedPath {
             return Err(CommandError::new(CommandErrorKind::InvalidValue, "the path is empty")
                 .hint("name a file, a directory or an agent"));
         }
+        let root = paths::resolve(&place.root);
+        // The feed has a thing as it is written.
+        if let Some(Ok(thing)) = Thing::parse(typed) {
+            let shown = thing.to_string();
+            return Ok(Self { whole: root.join(&shown), shown, root });
+        }
         let typed = op.cwd.join(op.home.expand(typed));
         // A link is a file of its own; the directories above it are where they lead.
         let whole = match (typed.parent(), typed.file_name()) {
             (Some(dir), Some(name)) => paths::resolve(dir).join(&name.to_string_lossy()),
             _ => paths::resolve(&typed),
         };
-        let root = paths::resolve(&place.root);
         let shown = whole.relative_to(&root).unwrap_or(whole.as_str()).to_string();
         Ok(Self { shown, whole, root })
     }

@@ -113,7 +113,14 @@ impl PlannedChange {
     fn edit(ctx: &Context, path: &str) -> Self {
         // Some harnesses expand `~`. For the others this does no harm: nobody has reserved a directory of that name.
         let full = ctx.cwd.join(ctx.home.expand(path)).to_string_lossy().into_owned();
-        Self { target: check::file(&ctx.cwd, &full), by: None, path: full, is_pattern: false, removes: false, thing_root: None }
+        Self {
+            target: check::file(&ctx.cwd, &full),
+            by: None,
+            path: full,
+            is_pattern: false,
+            removes: false,
+            thing_root: None,
+        }
     }
 
     /// `None`: there is no repository, or no branch is checked out.
@@ -190,7 +197,12 @@ impl PlannedChange {
         }
         let pattern = place.shorten(&self.path);
         let literal = !self.is_pattern && has_wildcard(&pattern);
-        WantedPath { pattern, root: place.root().to_string(), is_literal: literal, reach: ReservationReach::WorkTree }
+        WantedPath {
+            pattern,
+            root: place.root().to_string(),
+            is_literal: literal,
+            reach: ReservationReach::WorkTree,
+        }
     }
 }
 

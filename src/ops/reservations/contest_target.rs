@@ -7,8 +7,8 @@ use jiff::Timestamp;
 
 use crate::domain::pattern::{NormalPath, Pattern, SearchBudget};
 use crate::domain::{
-    Agent, AgentName, Conflict, Contest, ContestMark, MachineTime, Reservation, Thing,
-    is_made_up_path, quote_code, shell_word,
+    Agent, AgentName, Conflict, Contest, ContestMark, MachineTime, Reservation, Thing, is_made_up_path,
+    quote_code, shell_word,
 };
 use crate::store::{Mesh, Registration, RepositoryPlaces, StoreError, resolved_patterns};
 use crate::sys::git::WorkTree;

@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{NormalPath, Pattern, PatternError, SearchBudget, has_wildcard, literal_head};
 use crate::domain::{
-    Agent, AgentName, Conflict, EventKind, PathWait, Reservation, ReservationReach, Thing,
-    is_made_up_path, quote_code, quote_sentence,
+    Agent, AgentName, Conflict, EventKind, PathWait, Reservation, ReservationReach, Thing, is_made_up_path,
+    quote_code, quote_sentence,
 };
 use crate::store::{Mesh, StagedChange, iso};
 use crate::sys::git::WorkTree;
@@ -463,7 +463,9 @@ impl PatternBase {
         let Some(common) = self.tree.as_ref().and_then(WorkTree::repository) else { return };
         let budget = SearchBudget::new(STEPS_UNDER_LOCK);
         for record in roster.records().filter(|record| record.agent.session != me.session) {
-            for theirs in record.agent.reservations.iter().filter(|theirs| theirs.binds(now) && !theirs.is_thing()) {
+            for theirs in
+                record.agent.reservations.iter().filter(|theirs| theirs.binds(now) && !theirs.is_thing())
+            {
                 let Some(root) = theirs.root.as_deref().filter(|root| *root != self.root.as_str()) else {
                     continue;
                 };

@@ -64,7 +64,8 @@ pub fn git(
 
 /// Whether the repository or its index is named, so that it is not the one of the directory.
 fn names_repository(interpreter: &ShellInterpreter<'_>, state: &ShellState, global: &ProgramOptions) -> bool {
-    let is_set = |name: &str| state.variables.contains_key(name) || interpreter.world.variable(name).is_some();
+    let is_set =
+        |name: &str| state.variables.contains_key(name) || interpreter.world.variable(name).is_some();
     global.has("--git-dir --work-tree --bare") || ["GIT_DIR", "GIT_INDEX_FILE"].into_iter().any(is_set)
 }
 

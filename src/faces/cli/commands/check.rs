@@ -16,9 +16,10 @@ use crate::ops::{self, CommandError, Op, PathVerdict};
 Examples:
   msg check src/auth/login.rs
   msg check src/*.rs && cargo fmt
+  msg check @git/index @port:3000
   msg check --json Cargo.toml | jq .paths")]
 pub(in crate::faces::cli) struct CheckArgs {
-    /// Files and directories; they need not exist
+    /// Files and directories, which need not exist, or things such as @port:3000
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
 }

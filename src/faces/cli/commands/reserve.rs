@@ -15,6 +15,10 @@ use crate::sys::clock;
 /// to the current directory and count in this git work tree; with `--repo` they count in every work tree and clone of
 /// the repository on this machine, which are recognised by its first commit. All are granted or none. You hold them
 /// until you release them, leave or end.
+///
+/// What is not a file begins with `@`: `@git/index` and `@git/HEAD` of this work tree, `@git/branch:NAME` of this
+/// repository, and `@port:3000`, `@db:NAME` or a name of your own such as `@build` on this machine. Git commands that need
+/// a part of the repository are refused while another agent holds it. `./@build` is a path.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -22,9 +26,10 @@ Examples:
   msg reserve 'src/**/*.sql' Cargo.toml
   msg reserve docs/ --ttl 30m          for half an hour
   msg reserve --repo Cargo.lock        in every work tree of this repository
+  msg reserve @git/index @port:3000    things that are not files
   msg reserve src/auth/                again: renews it")]
 pub(in crate::faces::cli) struct ReserveArgs {
-    /// Paths or globs, relative to the current directory
+    /// Paths or globs, relative to the current directory, or things such as @port:3000
     #[arg(required = true, value_name = "PATTERN")]
     patterns: Vec<String>,
     /// Why; shown to agents that are refused

@@ -25,7 +25,7 @@ pub(super) fn tool() -> Tool {
             "paths": {
                 "type": "array",
                 "items": { "type": "string" },
-                "description": "files, folders or globs",
+                "description": "files, folders, globs, or things: @git/index, @port:3000",
             },
             "reason": { "type": "string", "description": "what others are told" },
             "from": { "type": "string", "description": "the holder" },

@@ -106,8 +106,7 @@ fn with_ways_out(error: CommandError, verdicts: &[PathVerdict]) -> CommandError 
     if verdicts.iter().any(|verdict| is_path(&verdict)) {
         error = error.hint("`git reset PATH` leaves a path out of the commit");
     }
-    error
-        .hint("to commit anyway (people only): `git commit --no-verify`")
+    error.hint("to commit anyway (people only): `git commit --no-verify`")
 }
 
 fn not_known(error: &CommandError) -> CommandError {
