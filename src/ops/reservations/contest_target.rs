@@ -211,7 +211,7 @@ fn no_target(
         None => format!("nobody else holds {shown}"),
     };
     CommandError::new(CommandErrorKind::NotReserved, error)
-        .hint(format!("to take it: `msg reserve {}`", shell_word(&wanted.pattern)))
+        .hint(format!("to take it: `msg reserve {}`", shell_word(&wanted.typed())))
 }
 
 /// The contests of live agents in this round, the first one first.

@@ -290,6 +290,43 @@ fn a_contested_thing_is_passed_on() {
     );
 }
 
+#[test]
+fn a_thing_goes_along_with_its_task_and_is_told_at_the_start_of_a_session() {
+    let Places { env, main, linked, .. } = Places::new();
+    ok_in(
+        &env,
+        &main,
+        &["claim", "T", "--adhoc", "--reserve", "@build", "--reserve", "@git/index", "--as", "Alice"],
+    );
+    ok_in(&env, &main, &["handoff", "T", "Bob", "--as", "Alice"]);
+    let check =
+        run_in(&env, &main, &["check", "@build", "@git/index", "--as", "Alice"]).expect_code(1).json();
+    assert_eq!([&check["paths"][0]["holder"], &check["paths"][1]["holder"]], ["Bob", "Bob"]);
+    // Carol is told of what others hold where she begins: the index there, and what is of the machine.
+    env.join("Carol");
+    let start = |dir: &Path| {
+        let call = Call::new(&env, "claude/SessionStart", &session_of("Carol"));
+        call.with("/cwd", json!(dir)).context(&env)
+    };
+    let told = start(&main);
+    assert!(told.contains("`@build` (Bob)") && told.contains("`@git/index` (Bob)"), "{told}");
+    let told = start(&linked);
+    assert!(told.contains("`@build` (Bob)") && !told.contains("`@git/index`"), "{told}");
+    ok_in(&env, &main, &["complete", "T", "--as", "Bob"]);
+    assert_eq!(env.ok(&["reservations"])["reservations"], json!([]));
+}
+
+#[test]
+fn what_happened_with_a_thing_is_found() {
+    let Places { env, main, .. } = Places::new();
+    ok_in(&env, &main, &["reserve", "@port:3000", "--as", "Alice"]);
+    refused(&env, &main, 1, &["reserve", "@port:3000", "--as", "Bob"]);
+    let log = ok_in(&env, &main.join("src"), &["log", "@port:3000"]);
+    let kinds: Vec<&str> =
+        log["entries"].as_array().unwrap().iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["reserve", "refused"], "{log}");
+}
+
 /// Another program, and an older `msg`, must find a path at which there is no file.
 #[test]
 fn how_it_is_stored() {

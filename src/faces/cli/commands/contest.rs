@@ -64,7 +64,7 @@ impl Report for ContestReport {
         });
         let seconds = json::seconds(*time_left).try_into().unwrap_or(i64::MAX);
         let left = format_duration(jiff::SignedDuration::from_secs(seconds));
-        let take = format!("msg release {} --from {name}", shell_word(&contest.wanted.pattern));
+        let take = format!("msg release {} --from {name}", shell_word(&contest.wanted.typed()));
         page.line(match (place, seconds) {
             (1, 0) => format!("It has not answered in time. To take it: {take}"),
             (1, _) => format!("If it neither answers nor edits it for {left}: {take}"),
