@@ -69,7 +69,7 @@ impl ThingError {
     pub fn hint(&self) -> String {
         match self {
             Self::GitPart(part) => {
-                let close = suggestions(part, GIT_PARTS.into_iter());
+                let close = suggestions(part, GIT_PARTS);
                 let forms: Vec<String> = GIT_PARTS.iter().map(|form| format!("`@git/{form}`")).collect();
                 match close.first() {
                     Some(close) => format!("did you mean `@git/{close}`?"),

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::awareness::track::{Deed, TreeId};
 use crate::domain::pattern::NormalPath;
-use crate::domain::{AgentName, AnyEventKind, Event, EventKind};
+use crate::domain::{AgentName, AnyEventKind, Event, EventKind, Thing, ThingScope};
 use crate::ops::agents::names;
 use crate::ops::awareness::WorkPlace;
 use crate::ops::effects::Op;
@@ -164,7 +164,9 @@ impl LogSource {
             let Some(target) = event.target.as_deref().filter(|_| tells_of_paths(*kind)) else {
                 return false;
             };
-            let is_ours = target.starts_with('/') || !strangers.contains(&event.agent.to_ascii_lowercase());
+            let is_ours = target.starts_with('/')
+                || is_of_machine(target)
+                || !strangers.contains(&event.agent.to_ascii_lowercase());
             is_ours && path.is_meant_by(target, &roots) && !self.is_recorded(event, &roots)
         };
         entries.extend(self.events.iter().filter(is_about).map(of_event));
@@ -246,6 +248,11 @@ impl LogSource {
         }
         Ok(strangers)
     }
+}
+
+/// Whether it is a thing that is the same in every folder, such as a port.
+fn is_of_machine(target: &str) -> bool {
+    matches!(Thing::parse(target), Some(Ok(thing)) if thing.scope() == ThingScope::Machine)
 }
 
 /// Whether the target of such an event is a path or a pattern.

@@ -212,7 +212,7 @@ fn branch(options: &ProgramOptions) -> Vec<GitPart> {
         // The branch that is checked out gets another name.
         [_] if options.has("-m -M --move") => [Head, CurrentBranch].into_iter().chain(names()).collect(),
         _ if options.has("-m -M --move") => names().collect(),
-        _ if options.has("-c -C --copy") => names().last().into_iter().collect(),
+        _ if options.has("-c -C --copy") => names().next_back().into_iter().collect(),
         _ => names().next().into_iter().collect(),
     }
 }
