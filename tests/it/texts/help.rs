@@ -3,7 +3,7 @@
 use crate::support::environment::TestEnvironment;
 use crate::texts::{one_object, snapshot};
 
-const COMMANDS: [&str; 50] = [
+const COMMANDS: [&str; 51] = [
     "join",
     "leave",
     "send",
