@@ -11,7 +11,7 @@ use crate::ops::{CommandError, Op};
 
 /// Check the mesh, and repair what is safe to repair
 ///
-/// Shows what failed and what to watch; `-v` shows every check. Exit code 4 if a check failed.
+/// Shows what failed, then what to watch, and counts what is fine; `-v` shows every check. Exit code 4 if a check failed.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -41,10 +41,15 @@ pub(super) fn run(
         None => doctor::doctor(op, errors, DoctorMode::CheckOnly),
     };
     let error = doctor::failed_checks_error(&checks);
-    Ok(CommandOutput { report: Some(Box::new(DoctorReport(checks))), error })
+    let report = DoctorReport { checks, is_one_agent: args.wake.is_some() };
+    Ok(CommandOutput { report: Some(Box::new(report)), error })
 }
 
-struct DoctorReport(Vec<HealthCheck>);
+struct DoctorReport {
+    checks: Vec<HealthCheck>,
+    /// Only whether mail would wake an agent: that is shown, whatever the answer is.
+    is_one_agent: bool,
+}
 
 impl Report for DoctorReport {
     fn json(&self) -> Map<String, Value> {
@@ -56,60 +61,84 @@ impl Report for DoctorReport {
                 "fix": check.fix,
             })
         };
-        Map::from_iter([("checks".to_string(), self.0.iter().map(check).collect())])
+        Map::from_iter([("checks".to_string(), self.checks.iter().map(check).collect())])
     }
 
-    /// Failed checks come first. Passed checks are only counted, unless `-v` is given.
+    /// Failures first, then warnings, then what was repaired. The other checks are one line, unless `-v` is given.
     fn text(&self, page: &mut Page) {
-        let mut checks: Vec<&HealthCheck> = self.0.iter().collect();
+        let mut checks: Vec<&HealthCheck> = self.checks.iter().collect();
         checks.sort_by_key(|check| match check.state {
             CheckState::Fail => 0,
             CheckState::Warn => 1,
             CheckState::Ok => 2,
         });
-        let is_shown = |check: &&HealthCheck| {
-            check.state != CheckState::Ok || (!page.is_quiet && (page.is_verbose || check.is_repaired))
+        let is_shown = |check: &HealthCheck| {
+            let is_wanted = page.is_verbose || self.is_one_agent || check.is_repaired;
+            check.state != CheckState::Ok || (is_wanted && !page.is_quiet)
         };
+        let (shown, folded): (Vec<_>, Vec<_>) = checks.into_iter().partition(|check| is_shown(check));
         let mut table = Table::default();
-        for check in checks.into_iter().filter(is_shown) {
-            let paint = match check.state {
-                CheckState::Ok => style::good,
-                CheckState::Warn => style::warn,
-                CheckState::Fail => style::bad,
-            };
-            table.row(vec![
-                TableCell::styled(check.state.name(), paint),
-                TableCell::styled(check.name, style::bold),
-                TableCell::plain(&escape_invisible(&check.message)),
-            ]);
-            if let Some(fix) = &check.fix {
-                table.row(vec![
-                    TableCell::plain(""),
-                    TableCell::plain(""),
-                    TableCell::styled(&format!("→ {}", escape_invisible(fix)), style::dim),
-                ]);
-            }
-        }
+        shown.iter().for_each(|check| add_check(&mut table, check));
         table.lines().into_iter().for_each(|line| page.line(line));
-        if !page.is_quiet {
+        if page.is_quiet {
+            return;
+        }
+        if !folded.is_empty() {
+            page.line(fold(folded.len(), self.checks.len()));
+        }
+        if !shown.is_empty() && !self.is_one_agent {
             page.line(self.summary());
         }
     }
 }
 
+/// The check, and below it what to do.
+fn add_check(table: &mut Table, check: &HealthCheck) {
+    let paint = match check.state {
+        CheckState::Ok => style::good,
+        CheckState::Warn => style::warn,
+        CheckState::Fail => style::bad,
+    };
+    table.row(vec![
+        TableCell::styled(check.state.name(), paint),
+        TableCell::styled(check.name, style::bold),
+        TableCell::plain(&escape_invisible(&check.message)),
+    ]);
+    if let Some(fix) = &check.fix {
+        table.row(vec![
+            TableCell::plain(""),
+            TableCell::plain(""),
+            TableCell::styled(&format!("→ {}", escape_invisible(fix)), style::dim),
+        ]);
+    }
+}
+
+/// The line for checks that are fine and not shown.
+fn fold(folded: usize, all: usize) -> String {
+    let (are, them) = if folded == 1 { ("is", "it") } else { ("are", "them") };
+    let subject = match (folded == all, folded) {
+        (true, 1) => "The only check".to_string(),
+        (true, _) => format!("All {folded} checks"),
+        (false, 1) => "1 check".to_string(),
+        (false, _) => format!("{folded} checks"),
+    };
+    format!("{subject} {are} fine: `msg doctor -v` lists {them}")
+}
+
 impl DoctorReport {
-    /// For example `All 18 checks passed.`, or how many passed and failed.
+    /// For example `In all: 1 failed, 2 warnings, 14 fine.`
     fn summary(&self) -> String {
-        let count = |state| self.0.iter().filter(|check| check.state == state).count();
-        let counted =
-            |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
-        let (ok, warned, failed) = (count(CheckState::Ok), count(CheckState::Warn), count(CheckState::Fail));
-        if warned + failed == 0 {
-            return format!("All {} passed.", counted(ok, "check"));
+        let count = |state| self.checks.iter().filter(|check| check.state == state).count();
+        let (failed, warned, fine) =
+            (count(CheckState::Fail), count(CheckState::Warn), count(CheckState::Ok));
+        if failed + warned == 0 {
+            return format!("Nothing failed: {fine} fine.");
         }
-        let rest = [(failed, format!("{failed} failed")), (warned, counted(warned, "warning"))];
-        let rest: Vec<String> =
-            rest.into_iter().filter(|(number, _)| *number > 0).map(|(_, text)| text).collect();
-        format!("{} passed, {}.", counted(ok, "check"), rest.join(", "))
+        let warnings = format!("{warned} warning{}", if warned == 1 { "" } else { "s" });
+        let parts =
+            [(failed, format!("{failed} failed")), (warned, warnings), (fine, format!("{fine} fine"))];
+        let parts: Vec<String> =
+            parts.into_iter().filter(|(number, _)| *number > 0).map(|(_, text)| text).collect();
+        format!("In all: {}.", parts.join(", "))
     }
 }
