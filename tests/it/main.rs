@@ -39,6 +39,7 @@ mod man;
 mod mcp;
 mod messages;
 mod needs_a_person;
+mod nothing_there;
 mod pages;
 mod panes;
 mod pi_messenger;

@@ -130,7 +130,7 @@ impl Report for DeliveredMessages<'_> {
             }
         }
         if self.messages.is_empty() && self.is_for_person {
-            page.line("No mail.");
+            page.nothing("No mail.", "`msg wait` waits for it, `msg history` shows what you have read.");
         }
     }
 }

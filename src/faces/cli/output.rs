@@ -79,6 +79,13 @@ impl Page {
         self.text.push('\n');
     }
 
+    /// Says that there is nothing to show, and what to do next: a sentence with a command. With `--quiet` nothing is said.
+    pub(super) fn nothing(&mut self, what: &str, next: &str) {
+        if !self.is_quiet {
+            self.line(format!("{what} {next}"));
+        }
+    }
+
     /// A text of several lines that somebody else wrote. Its line ends and tabs are kept.
     pub(super) fn foreign_text(&mut self, text: &str) {
         text.lines().for_each(|line| self.line(escape_invisible_line(line)));

@@ -161,7 +161,9 @@ fn gone_pi(mesh: &Mesh, agent: &Agent) -> Result<GoneAgent, CommandError> {
 /// One agent, and who it is to the caller.
 pub fn whois(op: &Op, name: &AgentName) -> Result<(AgentProfile, AgentRelation), CommandError> {
     let unknown = || CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
-    let Some(mesh) = op.mesh()? else { return Err(unknown().hint("nobody has joined this mesh yet")) };
+    let Some(mesh) = op.mesh()? else {
+        return Err(unknown().hint("nobody has joined this mesh yet: `msg join` joins it"));
+    };
     let census = mesh.registry().census()?;
     let known =
         census.find(name, clock::now()).or_else(|| census.odd().find(|record| record.agent.name == *name));

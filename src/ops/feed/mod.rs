@@ -128,7 +128,7 @@ pub fn must_be_known(ctx: &Context, agent: &str) -> Result<(), CommandError> {
 /// The error for an agent of a mesh that does not exist yet.
 pub(in crate::ops) fn no_mesh(name: &AgentName) -> CommandError {
     CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"))
-        .hint("nobody has joined this mesh yet")
+        .hint("nobody has joined this mesh yet: `msg join` joins it")
 }
 
 /// The events after `cursor`. If there are none, this costs a look at the directory and at the end of a file.

@@ -250,7 +250,7 @@ fn answer_question(
 }
 
 fn mesh(op: &Op, name: &str) -> Result<Rc<Mesh>, CommandError> {
-    op.mesh()?.ok_or_else(|| unknown(name).hint("nobody has joined this mesh yet"))
+    op.mesh()?.ok_or_else(|| unknown(name).hint("nobody has joined this mesh yet: `msg join` joins it"))
 }
 
 fn unknown(name: &str) -> CommandError {

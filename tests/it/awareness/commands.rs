@@ -200,6 +200,6 @@ fn where_nobody_is() {
     for args in [&["topics"][..], &["overlaps"], &["overlaps", "--accuracy"]] {
         env.run(args).expect_code(0);
     }
-    insta::assert_snapshot!(text_at(&env, NOON, &["topics"]), @"No agent is in this repository.");
-    insta::assert_snapshot!(text_at(&env, NOON, &["overlaps"]), @"Nobody seems to be heading for another's files.");
+    insta::assert_snapshot!(text_at(&env, NOON, &["topics"]), @"No agent is in this repository. `msg agents` shows where they are.");
+    insta::assert_snapshot!(text_at(&env, NOON, &["overlaps"]), @"Nobody seems to be heading for another's files. `msg topics` shows what each agent works on.");
 }

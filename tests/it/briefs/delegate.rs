@@ -115,5 +115,6 @@ fn ready_tasks_and_topics_that_move_on_are_suggested() {
     assert_eq!(answer["suggestions"][1]["from"], "Alice", "{answer}");
     assert_eq!(answer["suggestions"][1]["to"], "Bob", "{answer}");
     let elsewhere = project.env.home();
-    assert_eq!(project.shown(&elsewhere, &["suggest"]), "Nothing to suggest.\n");
+    let nothing = "Nothing to suggest. `msg topics` shows what agents work on, `msg tasks` what is to do.\n";
+    assert_eq!(project.shown(&elsewhere, &["suggest"]), nothing);
 }

@@ -109,7 +109,7 @@ fn words_and_times_select_messages() {
     assert_eq!(count(&["Bob", "--grep", "the"]), 1);
     assert_eq!(count(&["--since", "1h"]), 4);
     let nothing = env.run(&["history", "--grep", "zebra", "--as", "Alice"]).expect_code(0).stdout;
-    assert_snapshot!(nothing, @"No message of yours fits. Try it without --grep or --since, or use `msg search`.");
+    assert_snapshot!(nothing, @"No message of yours fits. Try it without `--grep` or `--since`, or use `msg search`.");
     let none = env.run(&["history", "--threads", "--as", "Carol", "--since", "0"]).expect_code(0).stdout;
-    assert_snapshot!(none, @"No threads yet: `msg reply` and `msg send --thread NAME` make them.");
+    assert_snapshot!(none, @"No threads yet. `msg reply` and `msg send --thread NAME` make them.");
 }

@@ -182,16 +182,17 @@ fn why_nothing_was_found() {
     let env = repository();
     let said = |args: &[&str]| env.run(args).expect_code(0).stdout;
     by(&env, "ann", &["learn", "One lock guards all names", "--at", "src/flock.rs"]).expect_code(0);
-    assert_eq!(said(&["know", "lock", "--as-of", "2001-01-01"]), "Nothing was recorded by `2001-01-01`.\n");
-    assert_eq!(
-        said(&["knowledge", "list", "--as-of", "2001-01-01"]),
-        "Nothing was recorded by `2001-01-01`.\n"
-    );
-    assert_eq!(
-        said(&["know", "--path", "src/nosuch.rs"]),
-        "There is no `src/nosuch.rs` here, and no record is about it.\n"
-    );
-    assert_eq!(said(&["know", "elephants"]), "The one record of this project does not fit.\n");
+    for (args, why) in [
+        (&["know", "lock", "--as-of", "2001-01-01"][..], "Nothing was recorded by `2001-01-01`."),
+        (&["knowledge", "list", "--as-of", "2001-01-01"], "Nothing was recorded by `2001-01-01`."),
+        (
+            &["know", "--path", "src/nosuch.rs"],
+            "There is no `src/nosuch.rs` here, and no record is about it.",
+        ),
+        (&["know", "elephants"], "The one record of this project does not fit."),
+    ] {
+        assert_eq!(said(args), format!("{why} `msg knowledge list` shows all.\n"), "{args:?}");
+    }
 }
 
 #[test]

@@ -295,7 +295,7 @@ fn a_document_for_people() {
 #[test]
 fn what_was_recorded_by_whom_and_when() {
     let env = repository();
-    insta::assert_snapshot!(said(&env, "15T12:00:00", &["knowledge", "log"]), @"Nothing was recorded.");
+    insta::assert_snapshot!(said(&env, "15T12:00:00", &["knowledge", "log"]), @"Nothing was recorded. `msg learn TEXT --at PATH` records something.");
     said(&env, "15T12:00:00", &["learn", "Two locks", "--name", "locks", "--why", "it was so"]);
     learn(&env, "15T12:30:00", "locks", "One lock");
     learn(&env, "16T09:00:00", "jobs", "Two jobs are enough");

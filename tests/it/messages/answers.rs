@@ -92,7 +92,7 @@ fn both_sides_are_told_in_words() {
     env.ok(&["reply", &id, "yes", "--as", "Bob"]);
     env.ok(&["read", "--as", "Alice"]);
     insta::assert_snapshot!(both(), @r"
-    No mail.
+    No mail. `msg wait` waits for it, `msg history` shows what you have read.
     [ID] to Bob: acked [AGE] ago, handed over by read; answered
     Alice → Bob  [AGE] ago  [ID]  question  answered
     ");

@@ -156,7 +156,7 @@ fn who_is_alone_in_a_project_is_told_of_the_others() {
     let machine = Machine::new();
     machine.join("Alice", &machine.shop, &[]);
     let said = || machine.run(&machine.shop, &["broadcast", "hi", "--as", "Alice"]).expect_code(0).stdout;
-    assert_eq!(said(), "Nobody else is here.\n");
+    assert_eq!(said(), "Nobody else is here; `msg agents` shows who is.\n");
     machine.join("Dan", &machine.blog, &[]);
     let one =
         "Nobody else is in this project; `msg broadcast --everywhere TEXT` reaches 1 agent elsewhere.\n";

@@ -207,7 +207,7 @@ fn a_mesh_that_was_named_and_is_not_there_is_noted() {
     ];
     insta::assert_snapshot!(env.transcript(&commands), @"
     $ msg agents --mesh /nowhere/typo
-    Nobody is here.
+    Nobody is here. `msg join` joins you, `msg install all --join` your agents.
     --- stderr
     note: there is no mesh at `/nowhere/typo`; `msg join` creates it
 
@@ -217,7 +217,7 @@ fn a_mesh_that_was_named_and_is_not_there_is_noted() {
     note: there is no mesh at `/nowhere/typo`; `msg join` creates it
 
     $ msg reservations --mesh /nowhere/typo
-    Nothing is reserved.
+    Nothing is reserved. `msg reserve PATH` keeps others from changing it.
     --- stderr
     note: there is no mesh at `/nowhere/typo`; `msg join` creates it
     ");

@@ -46,8 +46,8 @@ impl Report for Owed {
                 false => messages::show(page, &filed.message, filed.stem.short_id(), "", clock::now()),
             }
         }
-        if self.0.is_empty() && !page.is_quiet {
-            page.line("No message needs an ack.");
+        if self.0.is_empty() {
+            page.nothing("No message needs an ack.", "`msg inbox` shows what is unread.");
         }
     }
 }

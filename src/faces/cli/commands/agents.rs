@@ -96,8 +96,15 @@ impl Report for AgentsReport {
             }
         }
         let lines = table.lines();
-        if lines.is_empty() && !page.is_quiet {
-            page.line(if self.gone { "Nobody is gone." } else { "Nobody is here." });
+        match (lines.is_empty(), self.gone) {
+            (true, true) => page.nothing("Nobody is gone.", "`msg agents` shows who is here."),
+            (true, false) => {
+                page.nothing(
+                    "Nobody is here.",
+                    "`msg join` joins you, `msg install all --join` your agents.",
+                );
+            }
+            (false, _) => {}
         }
         lines.into_iter().for_each(|line| page.line(line));
     }

@@ -80,7 +80,7 @@ impl Report for BillReport {
             return page.line(known);
         }
         if bill.all.runs == 0 {
-            return page.line("No runs to bill.");
+            return page.nothing("No runs to bill.", "`msg run PROFILE TASK` starts one.");
         }
         let mut table = Table::default();
         let has_reviews = bill.reviewers.runs > 0;

@@ -140,7 +140,7 @@ impl Report for BudgetReport {
                 page.line("The budget can't be read. No run is started here until it is set again.");
             }
             None if page.is_quiet || own.is_some() => {}
-            None => page.line("No budget is set for the runs here. `msg budget set 20usd` sets one."),
+            None => page.nothing("No budget is set for the runs here.", "`msg budget set 20usd` sets one."),
         }
     }
 }

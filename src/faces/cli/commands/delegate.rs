@@ -75,7 +75,7 @@ impl Report for ProposalReport {
         let to = proposal.candidates.first().map(|best| &best.name).or(proposal.free.first());
         match to {
             Some(to) => page.line(format!("Nothing was sent. To send it, add: --to {to}")),
-            None => page.line("Nothing was sent."),
+            None => page.nothing("Nothing was sent.", "`msg agents` shows who is elsewhere."),
         }
     }
 }

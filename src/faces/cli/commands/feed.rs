@@ -151,12 +151,10 @@ impl Report for FeedReport {
             table.row(vec![TableCell::styled(&when, style::dim), TableCell::marked(&plain, marked)]);
         }
         table.lines().into_iter().for_each(|line| page.line(line));
-        if self.recent.events.is_empty() && !page.is_quiet {
-            page.line(if self.has_mesh {
-                "Nothing happened yet."
-            } else {
-                "Nobody has joined this mesh yet."
-            });
+        match (self.recent.events.is_empty(), self.has_mesh) {
+            (true, true) => page.nothing("Nothing happened yet.", "`msg feed --follow` shows what will."),
+            (true, false) => page.nothing("Nobody has joined this mesh yet.", "`msg join` joins it."),
+            (false, _) => {}
         }
     }
 }

@@ -100,11 +100,13 @@ impl Report for HistoryReport {
                 false => messages::show(page, &filed.message, filed.stem.short_id(), note, now),
             }
         }
-        if self.entries.is_empty() && !page.is_quiet {
-            page.line(match self.is_filtered {
-                true => "No message of yours fits. Try it without --grep or --since, or use `msg search`.",
-                false => "Nothing yet.",
-            });
+        match (self.entries.is_empty(), self.is_filtered) {
+            (true, true) => page.nothing(
+                "No message of yours fits.",
+                "Try it without `--grep` or `--since`, or use `msg search`.",
+            ),
+            (true, false) => page.nothing("No messages yet.", "`msg send NAME TEXT` sends one."),
+            (false, _) => {}
         }
     }
 }
@@ -148,8 +150,8 @@ impl Report for ThreadsReport {
             ]);
         }
         table.lines().into_iter().for_each(|line| page.line(line));
-        if self.0.is_empty() && !page.is_quiet {
-            page.line("No threads yet: `msg reply` and `msg send --thread NAME` make them.");
+        if self.0.is_empty() {
+            page.nothing("No threads yet.", "`msg reply` and `msg send --thread NAME` make them.");
         }
     }
 }

@@ -81,7 +81,7 @@ impl Report for Look {
             )));
         }
         if scan.waiting.is_empty() && scan.parked.is_empty() && owe_ack.is_empty() && owe_answer.is_empty() {
-            page.line("No mail.");
+            page.nothing("No mail.", "`msg wait` waits for it, `msg history` shows what you have read.");
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::ops::knowledge::{self, FoundSection, KnowledgeAnswer, KnowledgeQuesti
 use crate::ops::{self, CommandError, CommandErrorKind, Op};
 use crate::sys::clock;
 
-use super::knowledge::{bare_names, full_lines, markdown, moment, nothing_by, row};
+use super::knowledge::{RECORD_SOMETHING, bare_names, full_lines, markdown, moment, nothing_by, row};
 
 /// How many records are shown in full unless one asks for all.
 const SHOWN_IN_FULL: usize = 2;
@@ -131,20 +131,20 @@ struct KnowReport {
 }
 
 impl KnowReport {
-    /// Why there is no record.
-    fn nothing(&self) -> String {
-        match (&self.answer.missing_path, self.answer.total, &self.as_of) {
+    /// Why there is no record, and what to do.
+    fn nothing(&self) -> (String, &'static str) {
+        let what = match (&self.answer.missing_path, self.answer.total, &self.as_of) {
             (Some(path), ..) => {
                 format!("There is no {} here, and no record is about it.", quote_code(path.as_str()))
             }
             (None, 0, Some(moment)) => nothing_by(moment),
             (None, 0, None) => {
-                "Nothing is recorded in this project yet. To record something: msg learn \"…\" --at PATH"
-                    .to_string()
+                return ("Nothing is recorded in this project yet.".to_string(), RECORD_SOMETHING);
             }
             (None, 1, _) => "The one record of this project does not fit.".to_string(),
             (None, total, _) => format!("None of the {total} records of this project fits."),
-        }
+        };
+        (what, "`msg knowledge list` shows all.")
     }
 }
 
@@ -182,7 +182,8 @@ impl Report for KnowReport {
             return;
         }
         if records.is_empty() && sections.is_empty() {
-            page.line(self.nothing());
+            let (what, next) = self.nothing();
+            page.nothing(&what, next);
         }
         for (number, shown) in records.iter().enumerate() {
             if number < in_full {

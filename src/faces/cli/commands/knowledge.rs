@@ -154,6 +154,9 @@ pub(super) fn moment(text: Option<&str>) -> Result<Option<Timestamp>, CommandErr
     text.map(|text| ops::parse_moment(text, "--as-of")).transpose()
 }
 
+/// What to do if nothing is recorded.
+pub(super) const RECORD_SOMETHING: &str = "`msg learn TEXT --at PATH` records something.";
+
 /// What became of the actions of a batch.
 pub(super) struct Receipts {
     receipts: Vec<ActionReceipt>,
@@ -234,7 +237,10 @@ impl Report for RecordList {
             return bare_names(&self.records, page);
         }
         if self.records.is_empty() {
-            page.line(self.as_of.as_deref().map_or("Nothing is recorded.".to_string(), nothing_by));
+            match self.as_of.as_deref() {
+                Some(moment) => page.nothing(&nothing_by(moment), "`msg knowledge list` shows all."),
+                None => page.nothing("Nothing is recorded.", RECORD_SOMETHING),
+            }
         }
         self.records.iter().for_each(|shown| page.line(row(shown)));
     }

@@ -118,7 +118,7 @@ impl LogReport {
             LogSubject::Agent(name) => page.line(format!("Nothing is known of {name}.")),
         }
         page.line(match self.is_limited_in_time {
-            true => "  Try it without --since.",
+            true => "  Try it without `--since`.",
             false => {
                 "  Changes are recorded by the hooks of agents: see `msg install`. `git log` has all commits."
             }

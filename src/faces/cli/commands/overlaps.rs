@@ -123,7 +123,10 @@ impl Report for Overlaps {
         }
         let lines = table.lines();
         if lines.is_empty() {
-            page.line("Nobody seems to be heading for another's files.");
+            page.nothing(
+                "Nobody seems to be heading for another's files.",
+                "`msg topics` shows what each agent works on.",
+            );
         }
         lines.into_iter().for_each(|line| page.line(line));
         if !self.0.conflicts.is_empty() {
@@ -182,8 +185,10 @@ impl Report for Accuracy {
         let report = &self.0;
         let told: usize = report.open + report.ends.iter().map(|(_, count)| count).sum::<usize>();
         if told == 0 {
-            page.line("Nobody was told of a collision in this repository yet.");
-            return;
+            return page.nothing(
+                "Nobody was told of a collision in this repository yet.",
+                "`msg overlaps --all` also shows unlikely ones.",
+            );
         }
         let counts: Vec<String> = report
             .ends

@@ -68,7 +68,7 @@ impl Report for ReleaseReport {
             page.line(format!("You no longer contest {}.", style::bold(&escape_invisible(&wish.pattern))));
         }
         if self.0.reservations.is_empty() && self.0.withdrawn.is_empty() {
-            page.line("You had no reservations.");
+            page.nothing("You had no reservations.", "`msg reservations` shows who holds what.");
         }
     }
 

@@ -71,8 +71,9 @@ impl Report for ReservationsReport {
             ]);
         }
         let lines = table.lines();
-        if lines.is_empty() && !page.is_quiet {
-            page.line(if self.mine { "You hold nothing." } else { "Nothing is reserved." });
+        if lines.is_empty() {
+            let what = if self.mine { "You hold nothing." } else { "Nothing is reserved." };
+            page.nothing(what, "`msg reserve PATH` keeps others from changing it.");
         }
         lines.into_iter().for_each(|line| page.line(line));
     }

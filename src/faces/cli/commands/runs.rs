@@ -300,7 +300,7 @@ impl Report for ResumedReport {
             return self.0.runs.iter().for_each(|run| page.line(run.id.as_str()));
         }
         if self.0.runs.is_empty() && self.0.left.is_empty() {
-            page.line("No run was interrupted.");
+            page.nothing("No run was interrupted.", "`msg runs` shows how they ended.");
         }
         for run in &self.0.runs {
             let earlier = run.earlier.as_ref().map_or("", |earlier| earlier.id().as_str());
@@ -365,8 +365,7 @@ impl Report for RunList {
             return self.sorted().into_iter().for_each(|run| page.line(run.id.as_str()));
         }
         if self.0.is_empty() {
-            page.line("No runs yet. `msg run scout TASK` starts one.");
-            return;
+            return page.nothing("No runs yet.", "`msg run scout TASK` starts one.");
         }
         let mut table = Table::default();
         for run in self.sorted() {

@@ -225,7 +225,7 @@ impl Report for GcReport {
 
     fn text(&self, page: &mut Page) {
         if self.steps.is_empty() {
-            page.line("Nothing to free.");
+            page.nothing("Nothing to free.", "`msg runs --all` shows all runs.");
         }
         for step in &self.steps {
             let (done, would) = match step.action {

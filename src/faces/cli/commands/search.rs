@@ -123,19 +123,21 @@ impl SearchReport {
             || request.since.is_some()
             || request.thread.is_some();
         if is_filtered {
-            page.line("  Try it without --from, --to, --since and --thread.");
+            page.line("  Try it without `--from`, `--to`, `--since` and `--thread`.");
         }
         if request.words.split_whitespace().nth(1).is_some() {
             page.line("  Try fewer words, or one of them without quotation marks.");
         }
         match (self.findings.has_mail, request.scope) {
             (false, _) => page.line(
-                "  You have not joined, so no messages were searched. A person can search everybody's with --all.",
+                "  You have not joined, so no messages were searched. A person can search everybody's with `--all`.",
             ),
             (true, SearchScope::Own) => {
-                page.line("  Only your own messages were searched. A person can search everybody's with --all.");
+                page.line("  Only your own messages were searched. A person can search everybody's with `--all`.");
             }
-            (true, SearchScope::Everybody) => page.line("  Messages are kept for 30 days."),
+            (true, SearchScope::Everybody) => {
+                page.line("  Messages are kept for 30 days. `msg know WORDS` searches what was recorded.");
+            }
         }
     }
 }

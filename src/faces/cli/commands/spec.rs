@@ -64,8 +64,7 @@ impl Report for SpecReport {
 
     fn text(&self, page: &mut Page) {
         match &self.spec.path {
-            None if page.is_quiet => {}
-            None => page.line("You have no spec. Set one with `msg spec PATH`."),
+            None => page.nothing("You have no spec.", "Set one with `msg spec PATH`."),
             Some(path) if page.is_quiet => page.line(escape_invisible(path)),
             Some(path) => {
                 let tasks = match self.spec.tasks {

@@ -56,7 +56,10 @@ impl Report for SuggestReport {
             page.line(format!("  to tell {} what is known: msg brief {}", found.to, found.from));
         }
         if tasks.is_empty() && transfers.is_empty() {
-            page.line("Nothing to suggest.");
+            page.nothing(
+                "Nothing to suggest.",
+                "`msg topics` shows what agents work on, `msg tasks` what is to do.",
+            );
         }
     }
 }

@@ -134,12 +134,15 @@ impl Report for TasksReport {
             ]);
         }
         let lines = table.lines();
-        if lines.is_empty() && !page.is_quiet {
-            page.line(match (self.whole, &self.tasks.spec) {
-                (true, None) => "You have no spec. Set one with `msg spec PATH`.",
-                (true, Some(_)) => "There are no tasks.",
-                (false, _) => "None.",
-            });
+        if lines.is_empty() {
+            let (what, next) = match (self.whole, &self.tasks.spec) {
+                (true, None) => ("You have no spec.", "Set one with `msg spec PATH`."),
+                (true, Some(_)) => {
+                    ("There are no tasks in the spec.", "A task is a line such as `- [ ] TASK-01: Log in`.")
+                }
+                (false, _) => ("None.", "`msg tasks` shows all."),
+            };
+            page.nothing(what, next);
         }
         lines.into_iter().for_each(|line| page.line(line));
     }

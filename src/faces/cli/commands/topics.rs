@@ -88,7 +88,7 @@ impl Report for TopicsReport {
             return;
         }
         if self.agents.is_empty() {
-            page.line("No agent is in this repository.");
+            page.nothing("No agent is in this repository.", "`msg agents` shows where they are.");
         }
         for (number, agent) in self.agents.iter().enumerate() {
             if number > 0 {

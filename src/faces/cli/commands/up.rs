@@ -58,8 +58,8 @@ impl Report for SessionReport {
     }
 
     fn text(&self, page: &mut Page) {
-        if self.0.is_empty() && !page.is_quiet {
-            page.line("No project has a tmux session. `msg up` makes one for this project.");
+        if self.0.is_empty() {
+            page.nothing("No project has a tmux session.", "`msg up` makes one for this project.");
         }
         for session in &self.0 {
             let words: Vec<_> =

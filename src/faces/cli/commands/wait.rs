@@ -55,7 +55,8 @@ pub(super) fn run(op: &Op, args: WaitArgs, ui: &Ui) -> Result<CommandOutput, Com
         ops::wait(op, ui.reader(), &stop, &selection, timeout, &mut |messages| hand_over(ui, messages))?;
     match found {
         Some(_) => Ok(CommandOutput::said(None)),
-        None => Err(CommandError::new(CommandErrorKind::TimedOut, "timed out: no mail")),
+        None => Err(CommandError::new(CommandErrorKind::TimedOut, "timed out: no mail")
+            .hint("without `--timeout`, it waits until there is some")),
     }
 }
 

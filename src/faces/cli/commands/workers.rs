@@ -95,7 +95,10 @@ impl Report for WorkersPage {
         self.report.harnesses.iter().for_each(|found| table.row(self.harness_row(found)));
         page.line("");
         match self.report.harnesses.is_empty() {
-            true => page.line("No supported harness is on your PATH."),
+            true => page.nothing(
+                "No supported harness is on your PATH.",
+                "`msg install --help` names them; a profile can also have a `command` of its own.",
+            ),
             false => section(page, "Harnesses", table),
         }
         if !self.report.servers.is_empty() {

@@ -31,7 +31,7 @@ pub fn brief(op: &Op, name: Option<&AgentName>) -> Result<Brief, CommandError> {
     };
     let Some(mesh) = op.mesh()? else {
         let error = CommandError::new(CommandErrorKind::UnknownAgent, format!("no agent is called {name}"));
-        return Err(error.hint("nobody has joined this mesh yet"));
+        return Err(error.hint("nobody has joined this mesh yet: `msg join` joins it"));
     };
     let subject = subject::find(op, &mesh, name)?;
     of_subject(op, &mesh, &subject)

@@ -45,7 +45,7 @@ impl SendReport {
             Some(BroadcastSummary { scope, elsewhere }) if elsewhere > 0 => {
                 format!("nobody else is in this {scope}; {}", how_to_reach(elsewhere))
             }
-            _ => "nobody else is here".to_string(),
+            _ => "nobody else is here; `msg agents` shows who is".to_string(),
         })
     }
 

@@ -51,7 +51,7 @@ impl Report for InitReport {
             quote_code(&identity.name)
         ));
         match places.len() {
-            0 => page.line("No other documents were found here."),
+            0 => page.nothing("No other documents were found here.", "`msg know` searches records alone."),
             _ => page.line("`msg know` also searches these, where they are:"),
         }
         for place in places {

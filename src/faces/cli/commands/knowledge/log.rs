@@ -60,7 +60,7 @@ impl Report for LogReport {
             return events.iter().for_each(|event| page.line(event.id.to_string()));
         }
         if events.is_empty() {
-            page.line("Nothing was recorded.");
+            page.nothing("Nothing was recorded.", super::RECORD_SOMETHING);
         }
         events.iter().for_each(|event| page.line(line(event)));
         if *total > events.len() {

@@ -68,7 +68,7 @@ impl Report for PublishReport {
             return written.for_each(|written| page.line(&written.path));
         }
         if self.pages.is_empty() {
-            page.line("Nothing is recorded.");
+            page.nothing("Nothing is recorded.", super::RECORD_SOMETHING);
         }
         let written = match self.mode {
             PublishMode::Write => "written",

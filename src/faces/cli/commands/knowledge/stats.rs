@@ -43,7 +43,7 @@ impl Report for StatsReport {
             })
             .collect();
         match kinds.is_empty() {
-            true => page.line("Records: none"),
+            true => page.nothing("Records: none.", super::RECORD_SOMETHING),
             false => page.line(format!("Records: {} ({})", stats.total(), kinds.join(", "))),
         }
         page.line(format!("Stale: {}, gone: {}, superseded: {}", stats.stale, stats.gone, stats.superseded));

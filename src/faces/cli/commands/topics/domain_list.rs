@@ -44,11 +44,13 @@ impl Report for DomainList {
             page.line("");
         }
         match (domains.is_empty(), events) {
-            (_, 0) => page.line("No prompts or commits are counted here yet, so no domains are learned."),
+            (_, 0) => page.nothing(
+                "No prompts or commits are counted here yet, so no domains are learned.",
+                "Hooks count them: `msg install`. The setting `domains` names your own.",
+            ),
             (true, events) => {
-                page.line(format!(
-                    "No domains: {events} prompts and commits show none, and none are configured."
-                ));
+                let what = format!("No domains: {events} prompts and commits show none.");
+                page.nothing(&what, "The setting `domains` names your own.");
             }
             (false, _) => {}
         }

@@ -178,7 +178,9 @@ impl Report for TrustAnswer {
             TrustOutcome::AlreadyTrusted => format!("`{PROJECT_FILE}` is trusted as it is."),
             TrustOutcome::Trusted => format!("Trusted `{PROJECT_FILE}`, until it changes."),
             TrustOutcome::Revoked => format!("`{PROJECT_FILE}` is not trusted any more."),
-            TrustOutcome::WasNotTrusted => "Nothing was trusted in this project.".to_string(),
+            TrustOutcome::WasNotTrusted => {
+                "Nothing was trusted in this project. `msg workers` shows the profiles.".to_string()
+            }
         });
     }
 
