@@ -276,26 +276,26 @@ impl Ui {
 
     /// The same for a command that listens to Ctrl-C, which means no.
     pub(super) fn is_confirmed_unless(&self, stop: &StopRequest, question: &str) -> bool {
+        let answer = self.typed_unless(stop, &escape_invisible(question));
+        matches!(answer.as_deref(), Some("y" | "yes"))
+    }
+
+    /// The line that a person at a terminal types at a question. `None`: Ctrl-C came first, or nothing can be typed.
+    pub(super) fn typed_unless(&self, stop: &StopRequest, question: &str) -> Option<String> {
         const LOOK: Duration = Duration::from_millis(100);
-        if stdin::forget_typed().is_err() {
-            return false;
-        }
-        self.complain(&escape_invisible(question));
+        stdin::forget_typed().ok()?;
+        self.complain(question);
         while !stop.is_requested() {
-            match stdin::typed() {
-                Ok(line) if line.is_empty() => {}
-                Ok(line) => {
-                    let answer = String::from_utf8_lossy(&line).trim().to_ascii_lowercase();
-                    return matches!(answer.as_str(), "y" | "yes");
-                }
-                Err(_) => return false,
+            let line = stdin::typed().ok()?;
+            if !line.is_empty() {
+                return Some(String::from_utf8_lossy(&line).trim().to_ascii_lowercase());
             }
             select! {
                 recv(stop.wake()) -> _ => {}
                 recv(after(LOOK)) -> _ => {}
             }
         }
-        false
+        None
     }
 
     /// Whether a person reads the output.

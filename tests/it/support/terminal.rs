@@ -145,6 +145,12 @@ impl Terminal {
         self.show_and_answer_each(line, &[(question, typed)])
     }
 
+    /// The same for a question that comes again: each time the next answer is typed.
+    pub fn show_and_answer_all(&mut self, line: &str, question: &str, answers: &[&str]) -> String {
+        let answers: Vec<(&str, &str)> = answers.iter().map(|typed| (question, *typed)).collect();
+        self.show_and_answer_each(line, &answers)
+    }
+
     /// The same with several questions, one after the other.
     pub fn show_and_answer_each(&mut self, line: &str, answers: &[(&str, &str)]) -> String {
         let script = self.shell.dir.join("asking.sh");
@@ -153,8 +159,9 @@ impl Terminal {
         writeln!(self.shell.input, ". {}", script.display()).unwrap();
         self.shell.input.flush().unwrap();
         let text = || self.screen.lock().unwrap()[before..].to_string();
-        for (question, typed) in answers {
-            wait_until("the question is shown", || text().contains(question));
+        for (number, (question, typed)) in answers.iter().enumerate() {
+            let before = answers[..number].iter().filter(|(asked, _)| asked == question).count();
+            wait_until("the question is shown", || text().matches(question).count() > before);
             write!(self.shell.input, "{typed}").unwrap();
             self.shell.input.flush().unwrap();
         }

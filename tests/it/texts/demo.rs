@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::support::environment::{TestEnvironment, end, unheard, wait_until};
+use crate::support::terminal::Terminal;
 use crate::texts::{one_object, snapshot, spoken};
 
 /// A demo whose temporary files are in a directory of its own.
@@ -77,6 +78,62 @@ fn the_demo_in_json() {
             assert!(command["exit"] == expected || is_followed && command["exit"].is_null(), "{command}");
         }
     }
+}
+
+const PAUSE: &str = "Press Enter for the next step";
+
+/// Runs `msg demo` with these arguments at a terminal, and answers each pause. Returns what is shown, and checks that
+/// nothing is left behind.
+fn demo_at_terminal(args: &str, answers: &[&str]) -> String {
+    let env = TestEnvironment::new();
+    let tmp = env.path().join("tmp");
+    fs::create_dir_all(&tmp).unwrap();
+    // Ctrl-C reaches the shell, too.
+    let line = format!("trap : INT\nTMPDIR={} msg demo {args}\necho \"code $?\"", tmp.display());
+    let shown = Terminal::open(&env).show_and_answer_all(&line, PAUSE, answers);
+    assert_nothing_is_left(&tmp);
+    shown
+}
+
+#[test]
+fn at_a_terminal_the_demo_waits_after_each_step() {
+    let shown = demo_at_terminal("--color never", &["\n"; 8]);
+    let places: Vec<usize> = (1..=9)
+        .map(|step| shown.find(&format!("\n{step}. ")).unwrap_or_else(|| panic!("{step}: {shown}")))
+        .collect();
+    assert!(places.is_sorted(), "{shown}");
+    for (step, place) in places.iter().enumerate().skip(1) {
+        let before = &shown[places[step - 1]..*place];
+        assert_eq!(before.matches(PAUSE).count(), 1, "between {step} and the next: {shown}");
+    }
+    let last = &shown[places[8]..];
+    assert!(!last.contains(PAUSE) && last.contains("That was a mesh of its own"), "{shown}");
+    assert!(shown.contains("q and Enter end the demo") && shown.contains("code 0"), "{shown}");
+}
+
+#[test]
+fn a_reader_ends_the_demo_between_two_steps() {
+    for (answer, code, said) in
+        [("q\n", 0, "Nothing is left behind."), ("\x03", 130, "error: interrupted; nothing is left behind")]
+    {
+        let shown = demo_at_terminal("--color never", &["\n", answer]);
+        assert!(shown.contains("\n2. ") && !shown.contains("\n3. "), "{answer:?}: {shown}");
+        assert!(shown.contains(said) && shown.contains(&format!("code {code}")), "{answer:?}: {shown}");
+    }
+}
+
+#[test]
+fn the_demo_does_not_wait_if_it_is_to_be_fast_or_nobody_reads_it() {
+    for args in ["--fast", "| cat", "< /dev/null", "--keep tour", "--json", "-q"] {
+        let shown = demo_at_terminal(args, &[]);
+        assert!(!shown.contains(PAUSE) && shown.contains("code 0"), "{args}: {shown}");
+    }
+}
+
+#[test]
+fn the_demo_of_a_crew_waits_after_each_step_too() {
+    let shown = demo_at_terminal("--crew --color never", &["\n", "q\n"]);
+    assert!(shown.contains("\n2. ") && !shown.contains("\n3. ") && shown.contains("code 0"), "{shown}");
 }
 
 /// Interrupts a demo that has begun; returns how it ended and what it printed. `None`: it was finished before that.

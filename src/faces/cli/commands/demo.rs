@@ -3,6 +3,7 @@
 
 mod crew;
 mod kept_project;
+mod pace;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +18,7 @@ use crate::sys::children::{CapturedOutput, Child, ChildExit, ChildInput};
 use crate::sys::program;
 use crate::sys::signals::StopRequest;
 use kept_project::{KeptProject, ProjectDir};
+use pace::Pace;
 
 /// Longer than any command takes on any machine.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -24,18 +26,20 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// See it work, on a mesh that is thrown away
 ///
 /// Starts real processes, lets agents come and go among them, and cleans up behind itself. Your own mesh and
-/// configuration are not touched.
+/// configuration are not touched. At a terminal it waits after each step: Enter goes on, q and Enter or Ctrl-C end it.
 ///
 /// With `--keep DIR` it also leaves a small project in DIR to try things on: a spec, some files, a mesh of its own and
-/// two agents. A process stands in for each agent; it ends when DIR is removed, at the latest after 8 hours.
+/// two agents, and does not wait. A process stands in for each agent; it ends when DIR is removed, at the latest after
+/// 8 hours.
 ///
 /// With `--crew` it shows `msg crew work` instead: five tasks in a repository that is thrown away, and what becomes of
 /// work that is cut off, not done, sent back, in conflict, or wrong together with other work. Shell scripts stand in for
-/// the models; everything else is real. It needs git 2.40 or newer, and takes less than a minute.
+/// the models; everything else is real. It needs git 2.40 or newer, and takes less than a minute, besides your reading.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   msg demo
+  msg demo --fast                   all steps at once, as it does without a terminal
   msg demo --crew                   let three workers build a branch
   msg demo --keep ~/ravenry-tour    leave a project there, for the tour in docs/tour.md
   msg demo --json                   the same, for a program to look at")]
@@ -46,6 +50,9 @@ pub(in crate::faces::cli) struct DemoArgs {
     /// Show how a crew of workers turns a plan into a branch
     #[arg(long, conflicts_with = "keep")]
     crew: bool,
+    /// Do not wait after each step
+    #[arg(long)]
+    fast: bool,
     /// Be the process of an agent of a kept project, for as long as this mesh is there
     #[arg(long, hide = true, value_name = "MESH")]
     stand_in: Option<PathBuf>,
@@ -57,13 +64,28 @@ pub(super) fn run(args: DemoArgs, ui: &Ui) -> Result<CommandOutput, CommandError
         return Ok(CommandOutput::said(None));
     }
     let stop = StopRequest::listen_with_hangup().map_err(|error| failed(&error))?;
-    if args.crew {
-        return crew::show(&stop, ui);
+    let pace = match args.fast || args.keep.is_some() {
+        true => Pace::fast(ui, &stop),
+        false => Pace::of_reader(ui, &stop),
+    };
+    let shown = match args.crew {
+        true => crew::show(&stop, ui, &pace),
+        false => show(args.keep.as_deref(), &stop, &pace),
+    };
+    match shown {
+        Err(error) if pace.has_left() && error.kind == CommandErrorKind::Interrupted => {
+            ui.progress_change("Nothing is left behind. `msg demo --fast` shows all steps at once.");
+            Ok(CommandOutput::said(None))
+        }
+        shown => shown,
     }
-    let place = args.keep.as_deref().map(ProjectDir::find).transpose()?;
-    let steps = play(&Stage::set(&stop)?)?;
-    let kept = place.map(|place| kept_project::make(place, &stop)).transpose()?;
-    Ok(DemoReport { steps, kept }.into())
+}
+
+fn show(keep: Option<&Path>, stop: &StopRequest, pace: &Pace) -> Result<CommandOutput, CommandError> {
+    let place = keep.map(ProjectDir::find).transpose()?;
+    let steps = play(&Stage::set(stop)?, pace)?;
+    let kept = place.map(|place| kept_project::make(place, stop)).transpose()?;
+    Ok(DemoReport { steps, is_shown: pace.waits(), kept }.into())
 }
 
 /// Where commands are run.
@@ -144,9 +166,7 @@ impl Stage {
 
     fn check_interrupt(&self) -> Result<(), CommandError> {
         match self.stop.is_requested() {
-            true => {
-                Err(CommandError::new(CommandErrorKind::Interrupted, "interrupted; nothing is left behind"))
-            }
+            true => Err(interrupted()),
             false => Ok(()),
         }
     }
@@ -181,6 +201,10 @@ fn failed(error: &std::io::Error) -> CommandError {
     CommandError::new(CommandErrorKind::Io, format!("the demo could not go on: {error}"))
 }
 
+fn interrupted() -> CommandError {
+    CommandError::new(CommandErrorKind::Interrupted, "interrupted; nothing is left behind")
+}
+
 struct Step {
     title: &'static str,
     lines: Vec<Line>,
@@ -204,73 +228,93 @@ fn title_text(number: usize, title: &str) -> String {
     style::bold(&format!("{number}. {title}"))
 }
 
+impl Line {
+    /// The command and its output, as people read them.
+    fn texts(&self) -> Vec<String> {
+        let output = self.output.lines().map(str::to_string);
+        std::iter::once(command_text(&self.command)).chain(output).collect()
+    }
+}
+
 /// A command, as people read it.
 fn command_text(command: &str) -> String {
     format!("{} {}", style::dim("$"), style::good(command))
 }
 
-fn play(stage: &Stage) -> Result<Vec<Step>, CommandError> {
-    let mut steps = Vec::new();
+/// The steps so far. If the demo waits between them, they are shown as they come.
+struct Told<'a> {
+    pace: &'a Pace<'a>,
+    steps: Vec<Step>,
+}
+
+impl Told<'_> {
+    /// Begins the next step.
+    fn step(&mut self, title: &'static str) -> Result<(), CommandError> {
+        if !self.steps.is_empty() {
+            self.pace.wait()?;
+        }
+        self.steps.push(Step { title, lines: Vec::new() });
+        self.pace.show(&title_text(self.steps.len(), title));
+        Ok(())
+    }
+
+    /// Commands of this step.
+    fn lines(&mut self, lines: impl IntoIterator<Item = Line>) {
+        let Some(step) = self.steps.last_mut() else { return };
+        for line in lines {
+            line.texts().iter().for_each(|text| self.pace.show(text));
+            step.lines.push(line);
+        }
+    }
+}
+
+fn play(stage: &Stage, pace: &Pace) -> Result<Vec<Step>, CommandError> {
+    let mut told = Told { pace, steps: Vec::new() };
     let (mut claude, codex, person) = (stage.actor()?, stage.actor()?, stage.actor()?);
     let pids = [&claude, &codex, &person].map(|actor| actor.pid().to_string());
     let join = |name: &str, harness: &str, session: &str, pid: &str| {
         stage.msg(&["join", name], &["--harness", harness, "--session", session, "--pid", pid])
     };
-    steps.push(Step {
-        title: "Three agents join, each for as long as its process lives",
-        lines: vec![
-            join("SwiftRaven", "claude", "one", &pids[0])?,
-            join("GoldFalcon", "codex", "two", &pids[1])?,
-            join("Robin", "terminal", "three", &pids[2])?,
-            stage.msg(&["set-status", "--as", "GoldFalcon", "reviewing the login flow"], &[])?,
-            stage.msg(&["agents"], &[])?,
-        ],
-    });
-    steps.push(Step {
-        title: "Eight more want one name at the same moment: one gets it",
-        lines: vec![race(stage)?],
-    });
-    steps.push(Step {
-        title: "A new name; the old one still leads to it",
-        lines: vec![
-            stage.msg(&["rename", "SilverHeron", "--as", "GoldFalcon"], &[])?,
-            stage.msg(&["whois", "GoldFalcon"], &[])?,
-        ],
-    });
-    steps.push(Step {
-        title: "A message, sent to the old name, is handed over at once and confirmed",
-        lines: talk(stage)?,
-    });
-    steps.push(Step {
-        title: "SwiftRaven reserves a directory; SilverHeron's edit in it is refused by the hook of its harness",
-        lines: vec![
-            stage.msg(&["reserve", "src/auth/", "--reason", "new login flow", "--as", "SwiftRaven"], &[])?,
-            refused_edit(stage)?,
-            refused_command(stage)?,
-        ],
-    });
-    steps.push(Step {
-        title: "SwiftRaven lets go of it, and SilverHeron, who was refused, is told",
-        lines: vec![
-            stage.msg(&["release", "--as", "SwiftRaven"], &[])?,
-            stage.msg(&["read", "--as", "SilverHeron"], &[])?,
-        ],
-    });
-    steps.push(Step { title: "A spec becomes tasks, and each is one agent's", lines: work(stage)? });
+    told.step("Three agents join, each for as long as its process lives")?;
+    told.lines([
+        join("SwiftRaven", "claude", "one", &pids[0])?,
+        join("GoldFalcon", "codex", "two", &pids[1])?,
+        join("Robin", "terminal", "three", &pids[2])?,
+        stage.msg(&["set-status", "--as", "GoldFalcon", "reviewing the login flow"], &[])?,
+        stage.msg(&["agents"], &[])?,
+    ]);
+    told.step("Eight more want one name at the same moment: one gets it")?;
+    told.lines([race(stage)?]);
+    told.step("A new name; the old one still leads to it")?;
+    told.lines([
+        stage.msg(&["rename", "SilverHeron", "--as", "GoldFalcon"], &[])?,
+        stage.msg(&["whois", "GoldFalcon"], &[])?,
+    ]);
+    told.step("A message, sent to the old name, is handed over at once and confirmed")?;
+    told.lines(talk(stage)?);
+    told.step(
+        "SwiftRaven reserves a directory; SilverHeron's edit in it is refused by the hook of its harness",
+    )?;
+    told.lines([
+        stage.msg(&["reserve", "src/auth/", "--reason", "new login flow", "--as", "SwiftRaven"], &[])?,
+        refused_edit(stage)?,
+        refused_command(stage)?,
+    ]);
+    told.step("SwiftRaven lets go of it, and SilverHeron, who was refused, is told")?;
+    told.lines([
+        stage.msg(&["release", "--as", "SwiftRaven"], &[])?,
+        stage.msg(&["read", "--as", "SilverHeron"], &[])?,
+    ]);
+    told.step("A spec becomes tasks, and each is one agent's")?;
+    told.lines(work(stage)?);
+    told.step("SwiftRaven's process is killed (SIGKILL): it is gone at the next look")?;
     claude.kill().map_err(|error| failed(&error))?;
-    steps.push(Step {
-        title: "SwiftRaven's process is killed (SIGKILL): it is gone at the next look",
-        lines: vec![stage.msg(&["agents"], &[])?, stage.msg(&["agents", "--gone"], &[])?],
-    });
+    told.lines([stage.msg(&["agents"], &[])?, stage.msg(&["agents", "--gone"], &[])?]);
     let again = stage.actor()?;
-    steps.push(Step {
-        title: "Its session is resumed in a new process, and is SwiftRaven again",
-        lines: vec![stage.msg(
-            &["join"],
-            &["--harness", "claude", "--session", "one", "--pid", &again.pid().to_string()],
-        )?],
-    });
-    Ok(steps)
+    told.step("Its session is resumed in a new process, and is SwiftRaven again")?;
+    told.lines([stage
+        .msg(&["join"], &["--harness", "claude", "--session", "one", "--pid", &again.pid().to_string()])?]);
+    Ok(told.steps)
 }
 
 /// One sends, the other follows its inbox.
@@ -381,6 +425,8 @@ fn race(stage: &Stage) -> Result<Line, CommandError> {
 
 struct DemoReport {
     steps: Vec<Step>,
+    /// They were shown while they happened.
+    is_shown: bool,
     kept: Option<KeptProject>,
 }
 
@@ -396,15 +442,12 @@ impl Report for DemoReport {
     }
 
     fn text(&self, page: &mut Page) {
-        for (number, step) in self.steps.iter().enumerate() {
+        for (number, step) in self.steps.iter().enumerate().filter(|_| !self.is_shown) {
             if number > 0 {
                 page.line("");
             }
             page.line(title_text(number + 1, step.title));
-            for line in &step.lines {
-                page.line(command_text(&line.command));
-                line.output.lines().for_each(|text| page.line(text));
-            }
+            step.lines.iter().flat_map(Line::texts).for_each(|text| page.line(text));
         }
         page.line("");
         if let Some(kept) = &self.kept {

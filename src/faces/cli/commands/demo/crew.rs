@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
+use super::pace::Pace;
 use super::{Line, Stage, Step, command_text, failed, shown, title_text};
 use crate::domain::Pid;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
@@ -31,11 +32,11 @@ const END_LIMIT: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Shows it, step by step, and leaves nothing behind, however it ends.
-pub(super) fn show(stop: &StopRequest, ui: &Ui) -> Result<CommandOutput, CommandError> {
+pub(super) fn show(stop: &StopRequest, ui: &Ui, pace: &Pace) -> Result<CommandOutput, CommandError> {
     require_person(|| "msg demo --crew".to_string())?;
     require_git()?;
     let stage = bakery::set(stop)?;
-    let mut show = Show { stage: &stage, ui, steps: Vec::new(), stories: Vec::new() };
+    let mut show = Show { stage: &stage, ui, pace, steps: Vec::new(), stories: Vec::new() };
     let played = play(&mut show);
     let report = CrewDemoReport { steps: show.steps, stories: show.stories };
     let cleared = clear_away(stage);
@@ -57,27 +58,27 @@ fn require_git() -> Result<(), CommandError> {
 
 fn play(show: &mut Show<'_>) -> Result<(), CommandError> {
     let stage = show.stage;
-    show.step("A repository, and a plan: what each task needs, which paths it changes, and what proves it");
+    show.step("A repository, and a plan: what each task needs, which paths it changes, and what proves it")?;
     show.line(bakery::make(stage)?);
     let before = bakery::contents(&stage.dir)?;
 
     show.step(
         "Shell scripts stand in for the models, and do wrong on purpose; a person trusts the plan's commands",
-    );
+    )?;
     show.line(bakery::profiles());
     show.line(stage.msg(&["workers", "trust", "--spec", PLAN, "--yes"], &[])?);
 
-    show.step("Three workers at once, each in a worktree of its own");
+    show.step("Three workers at once, each in a worktree of its own")?;
     work(show)?;
 
-    show.step("What became of each task");
+    show.step("What became of each task")?;
     show.line(stage.msg(&["crew", "report"], &[])?);
 
-    show.step("A branch on which each commit is a task that was built, proven, reviewed and merged");
+    show.step("A branch on which each commit is a task that was built, proven, reviewed and merged")?;
     let range = format!("main..{BRANCH}");
     show.line(bakery::git(stage, &["log", "--reverse", "--format=%h %s", &range])?);
 
-    show.step("Branch, index and files are byte for byte as before; no worktree and no process is left");
+    show.step("Branch, index and files are byte for byte as before; no worktree and no process is left")?;
     let status = bakery::git(stage, &["status", "--short", "--branch"])?;
     let worktrees = bakery::git(stage, &["worktree", "list"])?;
     let is_alone = worktrees.output.lines().count() == 1;
@@ -89,7 +90,7 @@ fn play(show: &mut Show<'_>) -> Result<(), CommandError> {
     stage.check_interrupt()?;
     require(is_over, "the crew left a process behind")?;
 
-    show.step("The one command that takes the work");
+    show.step("The one command that takes the work")?;
     show.line(bakery::git(stage, &["merge", BRANCH])?);
     Ok(())
 }
@@ -159,15 +160,22 @@ fn tell_stories(show: &mut Show<'_>, is_wanted: impl Fn(&Story) -> bool) -> Resu
 struct Show<'a> {
     stage: &'a Stage,
     ui: &'a Ui,
+    pace: &'a Pace<'a>,
     steps: Vec<Step>,
     stories: Vec<Story>,
 }
 
 impl Show<'_> {
-    fn step(&mut self, title: &'static str) {
-        let gap = if self.steps.is_empty() { "" } else { "\n" };
+    /// Begins the next step.
+    fn step(&mut self, title: &'static str) -> Result<(), CommandError> {
+        if !self.steps.is_empty() {
+            self.pace.wait()?;
+        }
+        // At a terminal, the Enter of the reader has left an empty line.
+        let gap = if self.steps.is_empty() || self.pace.waits() { "" } else { "\n" };
         self.steps.push(Step { title, lines: Vec::new() });
         self.ui.progress_change(&format!("{gap}{}", title_text(self.steps.len(), title)));
+        Ok(())
     }
 
     /// A command that has ended.
