@@ -5,21 +5,25 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::sys::time_zone;
 
 /// Parses `2026-11-17`, which is the end of that day, `2026-11-17T09:00` or `2026-11-17T09:00:00Z` as the value of that
-/// option. Without a time zone it is UTC, as all times that are printed.
+/// option. Without a time zone it is the user's, as in all times that people read.
 pub fn parse_moment(text: &str, option: &str) -> Result<Timestamp, CommandError> {
-    let in_utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
-    let has_time = text.contains(['T', 't', ' ']);
-    let moment = match has_time {
-        true => text.parse().ok().or_else(|| in_utc(text.parse().ok()?)),
-        false => text.parse().ok().and_then(end_of_day).and_then(in_utc),
-    };
-    moment.ok_or_else(|| {
+    moment_in(text, time_zone::user_zone()).ok_or_else(|| {
         let text = format!("invalid date `{}` for `{option}`", text.escape_debug());
         CommandError::new(CommandErrorKind::InvalidValue, text)
             .hint("expected for example 2026-11-17 or 2026-11-17T09:00:00Z")
     })
+}
+
+fn moment_in(text: &str, zone: &TimeZone) -> Option<Timestamp> {
+    let there = |time: DateTime| time.to_zoned(zone.clone()).ok().map(|zoned| zoned.timestamp());
+    let has_time = text.contains(['T', 't', ' ']);
+    match has_time {
+        true => text.parse().ok().or_else(|| there(text.parse().ok()?)),
+        false => text.parse().ok().and_then(end_of_day).and_then(there),
+    }
 }
 
 fn end_of_day(date: Date) -> Option<DateTime> {
@@ -29,7 +33,9 @@ fn end_of_day(date: Date) -> Option<DateTime> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_moment;
+    use jiff::tz::TimeZone;
+
+    use super::{moment_in, parse_moment};
 
     #[test]
     fn dates_and_times() {
@@ -41,7 +47,15 @@ mod tests {
             ("2026-11-17T09:00:00Z", "2026-11-17T09:00:00Z"),
             ("2026-11-17T09:00:00.5+02:00", "2026-11-17T07:00:00.5Z"),
         ] {
-            assert_eq!(parse_moment(text, "--as-of").unwrap().to_string(), moment, "{text}");
+            assert_eq!(moment_in(text, &TimeZone::UTC).unwrap().to_string(), moment, "{text}");
+        }
+        let east = TimeZone::posix("CET-1").unwrap();
+        for (text, moment) in [
+            ("2026-11-17", "2026-11-17T22:59:59.999Z"),
+            ("2026-11-17T09:00", "2026-11-17T08:00:00Z"),
+            ("2026-11-17T09:00:00Z", "2026-11-17T09:00:00Z"),
+        ] {
+            assert_eq!(moment_in(text, &east).unwrap().to_string(), moment, "{text}");
         }
         for bad in ["", "soon", "7d", "17.11.2026", "2026-13-01", "2026-11-17T25:00", "1794700676113"] {
             assert!(parse_moment(bad, "--as-of").is_err(), "{bad}");

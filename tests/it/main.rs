@@ -58,6 +58,7 @@ mod support;
 mod tasks;
 mod terminal;
 mod texts;
+mod times;
 mod tour;
 mod tui;
 mod waiting;

@@ -4,6 +4,8 @@
 
 use std::fmt::{self, Write as _};
 
+use jiff::tz::TimeZone;
+
 use super::anchor::{AnchorPath, AnchorTarget};
 use super::document_sections::DocumentSection;
 use super::kinds::{AnchorVerdict, DecisionStatus};
@@ -110,7 +112,7 @@ pub fn index_row(record: &Record, state: &RecordState) -> String {
 }
 
 /// The whole record in several lines of at most `most_words` words altogether.
-pub fn full_text(record: &Record, state: &RecordState, most_words: usize) -> String {
+pub fn full_text(record: &Record, state: &RecordState, most_words: usize, zone: &TimeZone) -> String {
     let said = &record.statement;
     let mut lines = vec![heading(record, state)];
     // A link may have no text.
@@ -148,9 +150,9 @@ pub fn full_text(record: &Record, state: &RecordState, most_words: usize) -> Str
     });
     push_list(&mut lines, "tags", tags.collect());
     push_list(&mut lines, "supersedes", record.supersedes.iter().map(ToString::to_string).collect());
-    lines.push(source(record));
+    lines.push(source(record, zone));
     for other in record.also_said.iter().take(MOST_ENTRIES) {
-        lines.push(also_said(other));
+        lines.push(also_said(other, zone));
     }
     bounded(lines, most_words)
 }
@@ -209,9 +211,10 @@ pub fn record_marks(record: &Record, state: &RecordState) -> Vec<String> {
     marks
 }
 
-fn source(record: &Record) -> String {
+fn source(record: &Record, zone: &TimeZone) -> String {
     let said = &record.statement;
-    let mut text = format!("by {}, {}, confidence {}", author(&said.origin), said.basis, record.confidence);
+    let mut text =
+        format!("by {}, {}, confidence {}", author(&said.origin, zone), said.basis, record.confidence);
     let names: Vec<String> = record.confirmations.iter().map(|it| name(&it.origin.author)).collect();
     if !names.is_empty() {
         let shown = names.iter().take(MOST_ENTRIES).cloned().collect::<Vec<_>>().join(", ");
@@ -222,17 +225,13 @@ fn source(record: &Record) -> String {
 }
 
 /// `Alice on 2026-11-17`.
-fn author(origin: &Origin) -> String {
-    let date = origin.at.to_string();
-    let day = date.split('T').next().unwrap_or_default();
+fn author(origin: &Origin, zone: &TimeZone) -> String {
+    let day = origin.at.to_zoned(zone.clone()).date();
     format!("{} on {day}", name(&origin.author))
 }
 
-fn also_said(other: &Statement) -> String {
-    let origin = &other.origin;
-    let date = origin.at.to_string();
-    let minute = date.get(..16).unwrap_or(&date).replace('T', " ");
-    format!("also said by {}, {minute}: {}", name(&origin.author), sentence(other.headline(), ROW_SENTENCE))
+fn also_said(other: &Statement, zone: &TimeZone) -> String {
+    format!("also said by {}: {}", author(&other.origin, zone), sentence(other.headline(), ROW_SENTENCE))
 }
 
 fn push_list(lines: &mut Vec<String>, label: &str, entries: Vec<String>) {

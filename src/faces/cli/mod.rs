@@ -14,6 +14,7 @@ mod exit_code;
 mod export_page;
 mod global_args;
 mod hyphens;
+mod local_time;
 mod man_pages;
 mod messages;
 mod output;

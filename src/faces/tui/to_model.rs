@@ -26,6 +26,7 @@ use crate::ops::tasks::{ActiveSpec, TaskState, TaskView};
 use crate::ops::wake::WakeRoute;
 use crate::ops::{AgentProfile, CommandError, Context, SendReport};
 use crate::store::{MessageLocation, Prediction, StoredMessage};
+use crate::sys::time_zone;
 
 use super::model::{
     ChatMessage, ConflictItem, FeedLine, HeadingsView, HeadsUpItem, KnowledgeItem, KnowledgeList,
@@ -272,7 +273,7 @@ pub(super) fn records(answer: &KnowledgeAnswer, words: String) -> KnowledgeList 
 
 /// A record in full, with what changed in the code since.
 pub(super) fn record_page(shown: &ShownRecord) -> KnowledgePage {
-    let text = full_text(&shown.record, &shown.state(), MOST_WORDS);
+    let text = full_text(&shown.record, &shown.state(), MOST_WORDS, time_zone::user_zone());
     let mut lines = text.lines().map(str::to_string);
     let heading = lines.next().unwrap_or_default();
     KnowledgePage { heading, lines: lines.chain(shown.changes()).collect() }

@@ -307,19 +307,16 @@ fn what_was_recorded_by_whom_and_when() {
     .expect_code(0);
     said(&env, "16T11:00:00", &["knowledge", "retire", "jobs"]);
     insta::assert_snapshot!(said(&env, "16T12:00:00", &["knowledge", "log"]), @r"
-    2026-11-16 11:00 ann retired note/jobs
-    2026-11-16 10:00 bob confirmed note/locks
-    2026-11-16 09:00 ann recorded note/jobs “Two jobs are enough”
-    2026-11-15 12:30 ann updated note/locks “One lock”, why: “it was so”
-    2026-11-15 12:00 ann recorded note/locks “Two locks”, why: “it was so”
+    11:00 ann retired note/jobs
+    10:00 bob confirmed note/locks
+    09:00 ann recorded note/jobs “Two jobs are enough”
+    Nov 15 12:30 ann updated note/locks “One lock”, why: “it was so”
+    Nov 15 12:00 ann recorded note/locks “Two locks”, why: “it was so”
     ");
     let log = |args: &[&str]| said(&env, "16T12:00:00", &[&["knowledge", "log"], args].concat());
     assert_eq!(log(&["jobs"]).lines().count(), 2);
     assert_eq!(log(&["--since", "4h"]).lines().count(), 3);
-    assert_eq!(
-        log(&["--limit", "1"]),
-        "2026-11-16 11:00 ann retired note/jobs\n4 more; --limit 5 shows all.\n"
-    );
+    assert_eq!(log(&["--limit", "1"]), "11:00 ann retired note/jobs\n4 more; --limit 5 shows all.\n");
     let events = env.ok(&["knowledge", "log", "note/locks", "-n", "1"]);
     assert_eq!(events["total"], 3);
     assert_eq!(events["events"][0]["event"], "confirmed");
@@ -343,9 +340,9 @@ fn a_retired_record_is_shown_as_it_was() {
     ");
     assert_eq!(env.ok(&["knowledge", "show", "locks"])["records"][0]["retired"], true);
     insta::assert_snapshot!(said(&env, "15T12:03:00", &["knowledge", "log"]), @r"
-    2026-11-15 12:02 ann retired note/locks
-    2026-11-15 12:01 ann published note/locks
-    2026-11-15 12:00 ann recorded note/locks “Two locks”
+    12:02 ann retired note/locks
+    12:01 ann published note/locks
+    12:00 ann recorded note/locks “Two locks”
     ");
     assert_eq!(env.fails(1, &["knowledge", "show", "lock"]), "unknown_record");
 }

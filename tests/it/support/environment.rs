@@ -226,7 +226,7 @@ impl TestEnvironment {
     pub fn msg(&self) -> Command {
         link_fast_spawning();
         let mut command = Command::new(env!("CARGO_BIN_EXE_msg"));
-        command.env_clear().env("HOME", self.home()).env("PATH", path());
+        command.env_clear().env("HOME", self.home()).env("PATH", path()).env("TZ", "UTC0");
         if !self.is_configured {
             command.env("MSG_MESH", self.mesh());
         }

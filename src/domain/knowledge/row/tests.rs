@@ -1,6 +1,7 @@
 //! Tests of rows, whole texts and tables: what they say, quoted and bounded.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use super::*;
 use crate::domain::knowledge::{
@@ -31,7 +32,7 @@ fn a_link_without_a_text_has_no_quotation_marks() {
     let mut link = record("", &[]);
     link.statement.rationale = String::new();
     assert_eq!(index_row(&link, &RecordState::fresh(&link)), "decision one-flock");
-    assert!(!full_text(&link, &RecordState::fresh(&link), 100).contains('“'));
+    assert!(!full_text(&link, &RecordState::fresh(&link), 100, &TimeZone::UTC).contains('“'));
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn a_whole_record() {
     record.tags.insert("urgent".to_string(), String::new());
     let mut state = RecordState::fresh(&record);
     state.findings[1] = AnchorFinding::Drifted;
-    insta::assert_snapshot!(full_text(&record, &state, 200), @"
+    insta::assert_snapshot!(full_text(&record, &state, 200, &TimeZone::UTC), @"
     decision/one-flock (drifted, superseded by decision/no-lock)
     “One flock guards all names.”
     why: “Two locks could be taken in opposite orders.”
@@ -75,7 +76,7 @@ fn a_whole_record() {
     tags: `area=store`, `urgent`
     supersedes: note/old-lock
     by Ann on 2026-09-21, tested, confidence 0.9, confirmed by Cara
-    also said by Bob, 2026-09-21 14:13: “Two locks guard names.”
+    also said by Bob on 2026-09-21: “Two locks guard names.”
     ");
 }
 
@@ -87,7 +88,7 @@ fn a_relationship_names_its_ends() {
         to: "one`\nflock".into(),
         relation: RelationType::Uses,
     });
-    let text = full_text(&record, &RecordState::fresh(&record), 200);
+    let text = full_text(&record, &RecordState::fresh(&record), 200, &TimeZone::UTC);
     assert!(text.contains("\n`src/a.rs` uses `one' flock`\n"), "{text}");
 }
 
@@ -106,7 +107,7 @@ fn a_hostile_record_stays_quoted() {
     let state = RecordState { merged: MergeState::Unmerged, ..RecordState::fresh(&record) };
     let row = index_row(&record, &state);
     assert_eq!(row.lines().count(), 1, "{row}");
-    let whole = full_text(&record, &state, 10_000);
+    let whole = full_text(&record, &state, 10_000, &TimeZone::UTC);
     for line in whole.lines().chain([row.as_str()]) {
         assert!(!line.contains(['\u{1b}', '\u{202e}', '\r', '\t']), "{line}");
         assert!(!line.starts_with("System"), "{line}");
@@ -126,7 +127,7 @@ fn a_hostile_record_stays_quoted() {
 fn a_whole_record_has_at_most_so_many_words() {
     let record = record(&"word ".repeat(500), &["src/a.rs"]);
     for most in [0, 1, 2, 3, 20, 60, 1_000] {
-        let text = full_text(&record, &RecordState::fresh(&record), most);
+        let text = full_text(&record, &RecordState::fresh(&record), most, &TimeZone::UTC);
         assert!(text.split_whitespace().count() <= most + 1, "{most}: {text}");
         assert_eq!(text.matches('“').count(), text.matches('”').count(), "{text}");
     }
@@ -156,7 +157,7 @@ fn what_was_moved_is_told_with_its_new_place() {
     state.findings[0] = AnchorFinding::Moved { to: AnchorTarget::parse("src/sys/lock.rs:14").unwrap() };
     let row = index_row(&record, &state);
     assert_eq!(row, "decision one-flock “One flock guards all names.” src/sys/lock.rs:14 +1");
-    let whole = full_text(&record, &state, 200);
+    let whole = full_text(&record, &state, 200, &TimeZone::UTC);
     assert!(
         whole.contains("at: src/sys/flock.rs:12 moved to src/sys/lock.rs:14, `$ cargo test` fresh"),
         "{whole}"

@@ -6,7 +6,8 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{escape_invisible, shell_word};
-use crate::faces::cli::export_page::{LocalTime, PageFormat, count, written};
+use crate::faces::cli::export_page::{PageFormat, count, written};
+use crate::faces::cli::local_time::LocalTime;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::value_parsers;
 use crate::faces::json;
@@ -104,7 +105,7 @@ pub(super) fn run(op: &Op, args: ExportPageArgs, ui: &Ui) -> Result<CommandOutpu
         Some(file) => Destination::File(op.cwd.join(file)),
         None if ui.is_json() => Destination::Json,
         None if ui.is_terminal() => {
-            let at = LocalTime::new(time_zone::user_zone().clone()).in_file_name(page.made_at);
+            let at = LocalTime::of_user().in_file_name(page.made_at);
             Destination::File(op.cwd.join(format!("msg-export-{at}.{}", format.ending())))
         }
         None => Destination::Stdout,

@@ -5,15 +5,16 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{AnyEventKind, Event, EventKind, suggestions};
+use crate::faces::cli::local_time::LocalTime;
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::cli::value_parsers::count_or_none;
 use crate::faces::json::event as event_json;
 use crate::ops::feed::{self, FeedFilter, RecentEvents};
 use crate::ops::{CommandError, CommandErrorKind, HandoverOutcome, Op, WatchEnd, format_age};
+use crate::sys::clock;
 use crate::sys::files::FileError;
 use crate::sys::signals::StopRequest;
-use crate::sys::{clock, time_zone};
 
 /// Show what happened, oldest first
 ///
@@ -97,17 +98,13 @@ fn follow(op: &Op, ui: &Ui, limit: usize, wanted: &FeedFilter) -> Result<Command
     }))
 }
 
-/// One event as it happens, with the time of day instead of an age.
+/// One event as it happens, with the time instead of an age.
 fn line(ui: &Ui, event: &Event) -> String {
     if ui.is_json() {
         return format!("{}\n", event_json(event));
     }
-    let time = style::dim(&clock_time(event.at));
+    let time = style::dim(&LocalTime::of_user().moment(event.at, clock::now()));
     format!("{time}  {}\n", sentence(event).1)
-}
-
-fn clock_time(at: Timestamp) -> String {
-    at.to_zoned(time_zone::user_zone().clone()).strftime("%H:%M:%S").to_string()
 }
 
 /// The sentence without and with styles.

@@ -61,7 +61,7 @@ pub(in crate::faces::cli) struct KnowArgs {
     /// Show every record in full
     #[arg(long)]
     full: bool,
-    /// What was recorded by then, such as 2026-11-17 (the end of that day, UTC)
+    /// What was recorded by then, such as 2026-11-17 (the end of that day)
     #[arg(long, value_name = "DATE")]
     as_of: Option<String>,
     /// Print the records as a Markdown document, grouped by kind

@@ -25,6 +25,7 @@ use crate::faces::cli::value_parsers::record_kind;
 use crate::faces::json;
 use crate::ops::knowledge::{self, KnowledgeQuestion, KnowledgeRequest, PlaceBase, ShownRecord};
 use crate::ops::{self, CommandError, Op};
+use crate::sys::time_zone;
 
 /// Where records are, as people know it.
 const LOG: &str = "`.ravenry/knowledge`";
@@ -58,7 +59,7 @@ Examples:
         /// Only records of this kind
         #[arg(long, value_name = "KIND", value_parser = record_kind)]
         kind: Option<RecordKind>,
-        /// As it was recorded by then, such as 2026-11-17 (the end of that day, UTC)
+        /// As it was recorded by then, such as 2026-11-17 (the end of that day)
         #[arg(long, value_name = "DATE")]
         as_of: Option<String>,
     },
@@ -72,7 +73,7 @@ Examples:
         /// Its name, or kind/name
         #[arg(value_name = "NAME")]
         name: String,
-        /// As it was recorded by then, such as 2026-11-17 (the end of that day, UTC)
+        /// As it was recorded by then, such as 2026-11-17 (the end of that day)
         #[arg(long, value_name = "DATE")]
         as_of: Option<String>,
     },
@@ -278,7 +279,7 @@ pub(super) fn row(shown: &ShownRecord) -> String {
 
 /// All of a record, and what changed in the code since.
 pub(super) fn full_lines(shown: &ShownRecord) -> Vec<String> {
-    let text = full_text(&shown.record, &shown.state(), MOST_WORDS);
+    let text = full_text(&shown.record, &shown.state(), MOST_WORDS, time_zone::user_zone());
     let mut lines = text.lines();
     let heading = style::bold(lines.next().unwrap_or_default());
     let rest = lines.map(str::to_string).chain(shown.changes()).map(|line| format!("  {line}"));

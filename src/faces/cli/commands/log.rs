@@ -1,12 +1,12 @@
 //! `msg log`: who did what with a file, or what an agent did.
 
 use clap::Args;
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::domain::awareness::quote_path;
 use crate::domain::escape_invisible;
 use crate::domain::pattern::has_wildcard;
+use crate::faces::cli::local_time::LocalTime;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::cli::value_parsers::count;
@@ -15,7 +15,7 @@ use crate::ops::export::parse_since;
 use crate::ops::find::{self, LogDeed, LogEntry, LogRequest, LogSubject, WorkLog};
 use crate::ops::{CommandError, Op};
 use crate::store::iso;
-use crate::sys::{clock, time_zone};
+use crate::sys::clock;
 
 /// Show who changed, reserved or committed a file, or what an agent did
 ///
@@ -77,7 +77,7 @@ impl Report for LogReport {
         if self.log.left_out > 0 && !page.is_quiet {
             page.line(style::dim(&format!("{} older entries are left out: use --limit.", self.log.left_out)));
         }
-        let now = clock::now();
+        let (now, time) = (clock::now(), LocalTime::of_user());
         let mut table = Table::default();
         for LogEntry { at, who, deed } in &self.log.entries {
             let phrase = match deed {
@@ -89,7 +89,7 @@ impl Report for LogReport {
                 LogDeed::Event(event) => event.phrase(),
             };
             table.row(vec![
-                TableCell::styled(&local_time(*at, now), style::dim),
+                TableCell::styled(&time.moment(*at, now), style::dim),
                 TableCell::styled(&escape_invisible(who), style::bold),
                 TableCell::plain(&phrase),
             ]);
@@ -143,11 +143,4 @@ fn entry_json(entry: &LogEntry) -> Value {
             "event": event_json(event),
         }),
     }
-}
-
-/// The time of day for the user, with the date if it is another day.
-fn local_time(at: Timestamp, now: Timestamp) -> String {
-    let [at, now] = [at, now].map(|time| time.to_zoned(time_zone::user_zone().clone()));
-    let format = if at.date() == now.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" };
-    at.strftime(format).to_string()
 }

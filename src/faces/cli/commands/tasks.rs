@@ -6,13 +6,14 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{AgentName, TaskProof, escape_invisible};
 use crate::faces::cli::agent_text;
+use crate::faces::cli::local_time::LocalTime;
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json::{owner, task as task_json};
 use crate::ops::tasks::{self, SpecProgress, TaskList, TaskState};
 use crate::ops::{CommandError, Op};
+use crate::sys::clock;
 use crate::sys::environment::Home;
-use crate::sys::{clock, time_zone};
 
 use super::spec;
 
@@ -153,17 +154,11 @@ fn words(proof: TaskProof, now: Timestamp) -> String {
     match proof {
         TaskProof::Proven => "proven".to_string(),
         TaskProof::Stale { tested, edited } => {
-            format!("stale proof (tests {}, last edit {})", clock_time(tested, now), clock_time(edited, now))
+            let [tested, edited] = [tested, edited].map(|at| LocalTime::of_user().moment(at, now));
+            format!("stale proof (tests {tested}, last edit {edited})")
         }
         TaskProof::Said => "only said".to_string(),
     }
-}
-
-/// The time of day for the user, with the date if it is another day.
-fn clock_time(at: Timestamp, now: Timestamp) -> String {
-    let [at, now] = [at, now].map(|time| time.to_zoned(time_zone::user_zone().clone()));
-    let format = if at.date() == now.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" };
-    at.strftime(format).to_string()
 }
 
 impl TasksReport {

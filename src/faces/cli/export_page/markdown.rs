@@ -111,7 +111,7 @@ fn holds(out: &mut String, page: &ExportPage, time: &LocalTime) {
         vec![
             hold.pattern.clone(),
             hold.agent.clone(),
-            time.short(hold.from, page.shown.to),
+            time.moment(hold.from, page.shown.to),
             words::end(hold, page, time),
             hold.reason.clone().unwrap_or_default(),
         ]
@@ -141,7 +141,7 @@ fn tasks(out: &mut String, spec: &ExportSpec, page: &ExportPage, time: &LocalTim
             format!("{} {}", task.id, task.title),
             [Some(state), task.proof].into_iter().flatten().collect::<Vec<_>>().join(", "),
             task.agent.clone().unwrap_or_default(),
-            task.at.map(|at| time.short(at, page.shown.to)).unwrap_or_default(),
+            task.at.map(|at| time.moment(at, page.shown.to)).unwrap_or_default(),
             remarks.join("; "),
         ]
     };
@@ -175,7 +175,7 @@ fn runs(out: &mut String, page: &ExportPage, time: &LocalTime) {
             format!("{} ({})", run.title, run.id),
             state.join("; "),
             worker.join(" · "),
-            time.short(run.at, page.shown.to),
+            time.moment(run.at, page.shown.to),
             used.join(", "),
         ]
     });

@@ -1,15 +1,14 @@
 //! Writes an exported page, as HTML or as Markdown. Both are pure functions of the page and a time zone.
 
 mod html;
-mod local_time;
 mod markdown;
 mod words;
 
 use jiff::tz::TimeZone;
 
+use crate::faces::cli::local_time::LocalTime;
 use crate::ops::export::ExportPage;
 
-pub(super) use local_time::LocalTime;
 pub(super) use words::count;
 
 /// What the page is written in.

@@ -159,7 +159,7 @@ pub(super) fn cut(message: &ExportMessage) -> Option<String> {
 pub(super) fn there(spans: &[Span], page: &ExportPage, time: &LocalTime) -> String {
     const MOST: usize = 3;
     let near = page.shown.to;
-    let short = |at: Timestamp| time.short(at, near);
+    let short = |at: Timestamp| time.moment(at, near);
     let span = |span: &Span| match span.to {
         Some(to) => format!("{} to {}", short(span.from), short(to)),
         None => format!("since {}", short(span.from)),
@@ -199,14 +199,14 @@ pub(super) fn kind_of(agent: &ExportAgent) -> String {
 pub(super) fn end(hold: &HeldPath, page: &ExportPage, time: &LocalTime) -> String {
     match hold.end {
         HeldUntil::Held => "held now".to_string(),
-        HeldUntil::At(at) => time.short(at, page.shown.to),
-        HeldUntil::Before(at) => format!("by {}", time.short(at, page.shown.to)),
+        HeldUntil::At(at) => time.moment(at, page.shown.to),
+        HeldUntil::Before(at) => format!("by {}", time.moment(at, page.shown.to)),
     }
 }
 
 /// When an agent held a path: `since 09:10`, `09:10 to 09:40`.
 pub(super) fn held(hold: &HeldPath, page: &ExportPage, time: &LocalTime) -> String {
-    let short = |at: Timestamp| time.short(at, page.shown.to);
+    let short = |at: Timestamp| time.moment(at, page.shown.to);
     match hold.end {
         HeldUntil::Held => format!("since {}", short(hold.from)),
         HeldUntil::At(at) => format!("{} to {}", short(hold.from), short(at)),

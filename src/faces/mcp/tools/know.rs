@@ -11,6 +11,7 @@ use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
 use crate::ops::knowledge::{self, KnowledgeAnswer, KnowledgeQuestion, ShownRecord};
 use crate::ops::{CommandError, CommandErrorKind, Op, quote_peer_text};
+use crate::sys::time_zone;
 
 use super::describe;
 
@@ -109,7 +110,7 @@ fn lines(answer: &KnowledgeAnswer) -> Vec<String> {
 }
 
 fn in_full(shown: &ShownRecord) -> Vec<String> {
-    let text = full_text(&shown.record, &shown.state(), MOST_WORDS);
+    let text = full_text(&shown.record, &shown.state(), MOST_WORDS, time_zone::user_zone());
     let line = |(number, line): (usize, &str)| match number {
         0 => line.to_string(),
         _ => format!("  {line}"),

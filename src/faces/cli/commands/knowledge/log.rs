@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::knowledge::{KnowledgeEvent, KnowledgeEventKind};
 use crate::domain::{quote_name, quote_sentence};
+use crate::faces::cli::local_time::LocalTime;
 use crate::faces::cli::output::{CommandOutput, Page, Report};
 use crate::faces::cli::value_parsers::count;
 use crate::ops::knowledge::{self, RecordLog, RecordLogQuestion};
@@ -85,11 +86,10 @@ fn event(event: &KnowledgeEvent) -> Value {
     })
 }
 
-/// `2026-11-15 12:00 ann recorded note/one-lock “One lock guards all names”`.
+/// `12:00 ann recorded note/one-lock “One lock guards all names”`.
 fn line(event: &KnowledgeEvent) -> String {
-    let time = event.at.to_string();
-    let minute = time.get(..16).unwrap_or(&time).replace('T', " ");
-    let start = format!("{minute} {} {} {}", quote_name(&event.author), event.kind.as_str(), event.id);
+    let time = LocalTime::of_user().moment(event.at, clock::now());
+    let start = format!("{time} {} {} {}", quote_name(&event.author), event.kind.as_str(), event.id);
     match &event.statement {
         Some(said) if said.rationale.is_empty() => format!("{start} {}", quote_sentence(&said.words())),
         Some(said) => {

@@ -67,7 +67,7 @@ impl<'p> Sheet<'p> {
 
     /// A time of day, with its day if that is not the last of the page.
     fn moment(&self, at: Timestamp) -> String {
-        element_of_time(at, &self.time.short(at, self.page.shown.to))
+        element_of_time(at, &self.time.moment(at, self.page.shown.to))
     }
 }
 

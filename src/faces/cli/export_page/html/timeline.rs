@@ -305,7 +305,7 @@ fn marks(sheet: &Sheet<'_>, agent: &ExportAgent, scale: &Scale) -> String {
     let shape = |(mark, step, at, phrase, count): &(Mark, i64, Timestamp, String, usize)| {
         let x = 100.0 * *step as f64 / STEPS;
         let more = if *count > 1 { format!(" and {} more", count - 1) } else { String::new() };
-        let title = format!("{}: {phrase}{more}", sheet.time.short(*at, sheet.page.shown.to));
+        let title = format!("{}: {phrase}{more}", sheet.time.moment(*at, sheet.page.shown.to));
         format!(
             "<svg x=\"{x:.2}%\" y=\"{}\" overflow=\"visible\"><title>{}</title>{}</svg>",
             mark.height(),
