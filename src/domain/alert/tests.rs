@@ -47,7 +47,7 @@ fn the_kinds_of_a_message() {
     assert_eq!(of(&urgent).line, "urgent mail from Wren: “hello”");
     let important = Message { importance: Importance::High, ..plain.clone() };
     assert_eq!(of(&important).line, "important mail from Wren: “hello”");
-    let question = Message { kind: Some(MessageKind::Question), ..plain.clone() };
+    let question = Message { kind: Some(MessageKind::Question), ..plain };
     assert_eq!(
         (of(&question).kinds, of(&question).line),
         (vec![Questions, Mail], "Wren asks: “hello”".into())

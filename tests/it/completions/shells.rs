@@ -48,7 +48,7 @@ fn check_contests(env: &TestEnvironment, screen: &str) {
     let feed = env.ok(&["feed", "--json"]).to_string();
     for pattern in ["docs/auth/", "src/$(touch made)"] {
         assert!(
-            feed.contains(&format!("\"type\":\"contest\"")) && feed.contains(pattern),
+            feed.contains("\"type\":\"contest\"") && feed.contains(pattern),
             "{screen}\n{feed}\n{contests}"
         );
     }

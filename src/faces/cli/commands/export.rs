@@ -116,7 +116,7 @@ pub(super) fn run(op: &Op, args: ExportPageArgs, ui: &Ui) -> Result<CommandOutpu
         Destination::File(path) => {
             let content = content();
             write(&path, content.as_bytes(), args.force)?;
-            let shown = args.output.clone().unwrap_or_else(|| file_name(&path));
+            let shown = args.output.unwrap_or_else(|| file_name(&path));
             Ok(ExportReport {
                 page,
                 written: Some(WrittenPage { path, shown, format, bytes: content.len() }),

@@ -105,7 +105,7 @@ impl LogReport {
     fn explain_nothing(&self, page: &mut Page) {
         match &self.log.subject {
             LogSubject::Path { shown } if shown.is_empty() => {
-                page.line("Nothing is known of this work tree.")
+                page.line("Nothing is known of this work tree.");
             }
             LogSubject::Path { shown } if self.is_missing => {
                 page.line(format!("There is no {} here, and nothing is known of it.", quote_path(shown)));

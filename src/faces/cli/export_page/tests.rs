@@ -362,7 +362,7 @@ fn what_others_wrote_adds_no_element_no_attribute_and_no_address() {
             match name {
                 "id" => assert!(ids.insert(value.to_string()), "{value} occurs twice"),
                 "href" => {
-                    anchors.push(value.strip_prefix('#').unwrap_or_else(|| panic!("{value}")).to_string())
+                    anchors.push(value.strip_prefix('#').unwrap_or_else(|| panic!("{value}")).to_string());
                 }
                 "aria-labelledby" => anchors.push(value.to_string()),
                 _ => {}

@@ -68,7 +68,7 @@ pub(super) fn agents(sheet: &Sheet<'_>) -> Option<Section> {
     let body = table("Agents", &columns, &rows);
     let remark =
         format!("{}, as of {}", words::grouped(page.agents.len()), sheet.time.date_time(page.made_at));
-    (!page.agents.is_empty()).then(|| Section { remark, body })
+    (!page.agents.is_empty()).then_some(Section { remark, body })
 }
 
 pub(super) fn holds(sheet: &Sheet<'_>) -> Option<Section> {
