@@ -127,6 +127,14 @@ impl ChangeTarget {
 }
 
 impl Reservation {
+    /// Whether it is about the same path or thing. A path can be called like a thing.
+    pub fn is_same_place(&self, other: &Self) -> bool {
+        self.pattern == other.pattern
+            && self.head == other.head
+            && self.reach == other.reach
+            && self.root == other.root
+    }
+
     pub fn binds(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|end| end > now)
     }

@@ -95,6 +95,13 @@ impl Thing {
         if let Some(part) = rest.strip_prefix("git/") {
             return Some(Self::git(part));
         }
+        // Whoever writes a kind means a thing, also with a slash in what follows.
+        if let Some(port) = rest.strip_prefix("port:") {
+            return Some(Self::port(port));
+        }
+        if let Some(name) = rest.strip_prefix("db:").filter(|_| text.len() <= MAX_THING) {
+            return Some(named(name).map(Self::Database));
+        }
         // `@scope/package` is a path, and so is a file like `@types.ts` or a glob like `@*`.
         if rest.contains('/') {
             return None;
@@ -104,8 +111,6 @@ impl Thing {
             None if !rest.bytes().all(is_plain) => return None,
             None if matches!(rest, "git" | "port" | "db") => Err(ThingError::OnlyKind(rest.to_string())),
             None => Ok(Self::Named(rest.to_string())),
-            Some(("port", port)) => Self::port(port),
-            Some(("db", name)) => named(name).map(Self::Database),
             Some((kind, _)) if kind.bytes().all(is_plain) => Err(ThingError::Kind(kind.to_string())),
             Some(_) => return None,
         };
@@ -121,8 +126,13 @@ impl Thing {
         match part {
             "index" => Ok(Self::GitIndex),
             "HEAD" => Ok(Self::GitHead),
-            _ => match part.strip_prefix("branch:") {
-                Some(name) if is_branch(name) => Ok(Self::GitBranch(name.to_string())),
+            _ => match part
+                .strip_prefix("branch:")
+                .map(|name| name.strip_prefix("refs/heads/").unwrap_or(name))
+            {
+                Some(name) if is_branch(name) && !name.starts_with("refs/") => {
+                    Ok(Self::GitBranch(name.to_string()))
+                }
                 Some(name) => Err(ThingError::Branch(name.escape_debug().to_string())),
                 None => Err(ThingError::GitPart(part.escape_debug().to_string())),
             },

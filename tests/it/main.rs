@@ -22,6 +22,7 @@ mod effects;
 mod export;
 mod feed;
 mod finding;
+mod first_day;
 mod formats;
 mod full_disk;
 mod full_size;

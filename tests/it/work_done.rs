@@ -309,8 +309,9 @@ fn old_messages_of_everybody_are_removed_once_a_day() {
     let records = |dir: &str| files_in(&env.mesh().join(dir)).iter().filter(|path| has_text(path)).count();
     assert_eq!((records("sent/Writer"), records("seen/Reader")), (2, 2));
     fs::remove_file(env.mesh().join("sessions/.pruned")).ok();
+    let words = env.mesh().join("search/sent-Writer");
+    put(&words, "walrus");
     env.join("Last");
     assert_eq!((records("sent/Writer"), records("seen/Reader")), (1, 1));
-    let kept = files_in(&env.mesh().join("search"));
-    assert!(kept.iter().all(|path| !path.ends_with("sent-Writer")), "the words of what is gone: {kept:?}");
+    assert!(!words.exists(), "the words of what is gone");
 }

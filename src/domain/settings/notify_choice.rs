@@ -17,7 +17,12 @@ impl SettingType for NotifyChoice {
         let RawValue::Object(members) = raw else {
             let none = CommandWords(Vec::new());
             return match CommandWords::check(raw, &none) {
-                Ok(words) => Ok(Self::RunCommand(words)),
+                Ok(words) => match words.0.first().and_then(|word| AlertWay::named(word)) {
+                    Some(way) if way != AlertWay::Command => {
+                        wrong(&format!("`{}` is a way, which needs a kind", way.name()))
+                    }
+                    _ => Ok(Self::RunCommand(words)),
+                },
                 Err(_) => wrong("it is neither"),
             };
         };

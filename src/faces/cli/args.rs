@@ -193,8 +193,19 @@ mod tests {
     #[test]
     fn every_command_is_permitted_or_not() {
         use crate::domain::{ASKED_COMMANDS, UNASKED_COMMANDS};
-        const FOR_PEOPLE: [&str; 10] =
-            ["setup", "install", "uninstall", "hook", "waiter", "mcp", "selftest", "demo", "man", "export"];
+        const FOR_PEOPLE: [&str; 11] = [
+            "setup",
+            "install",
+            "uninstall",
+            "hook",
+            "waiter",
+            "mcp",
+            "selftest",
+            "demo",
+            "man",
+            "export",
+            "notify",
+        ];
         let first = |command: &&str| command.split(' ').next().unwrap_or_default().to_string();
         let decided: Vec<String> = UNASKED_COMMANDS.iter().chain(ASKED_COMMANDS).map(first).collect();
         for command in Cli::command().get_subcommands() {

@@ -14,6 +14,8 @@ use crate::store::AlertMark;
 use crate::sys::signals::StopRequest;
 use crate::sys::{clock, random, time_zone};
 
+use super::ways::{AlertOutput, AlertTools};
+
 /// Nothing is told that is older. Marks are kept for longer (`store::told_alerts`).
 const OLDEST: SignedDuration = SignedDuration::from_hours(1);
 /// One alert in this many prunes the marks.
@@ -27,22 +29,28 @@ pub struct DueAlert {
 }
 
 /// Picks the alerts that a person who watches is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct AlertPicker {
     /// What happened before is not told: the person can see it.
     since: Timestamp,
+    /// Ways that can't work in this terminal.
+    unusable: Vec<AlertWay>,
 }
 
 impl AlertPicker {
     /// `None` if there is nobody to tell or nothing to tell: inside a harness, and without a kind in `notify`.
     pub fn open(op: &Op) -> Option<Self> {
         let is_wanted = op.settings.alert_ways().iter().any(|(_, ways)| !ways.is_empty());
-        (is_wanted && person_required::harness().is_none()).then(|| Self { since: clock::now() })
+        (is_wanted && person_required::harness().is_none()).then(|| {
+            let tools = AlertTools::of(op);
+            let fails = |way: &AlertWay| tools.problem(*way, AlertOutput::Terminal).is_some();
+            Self { since: clock::now(), unusable: AlertWay::ALL.into_iter().filter(fails).collect() }
+        })
     }
 
     /// The alerts of messages to this agent, each with its short id. Nobody is told the mail of an agent in a harness.
     pub fn of_mail<'m>(
-        self,
+        &self,
         op: &Op,
         agent: &Agent,
         messages: impl IntoIterator<Item = (&'m Message, &'m str)>,
@@ -55,13 +63,13 @@ impl AlertPicker {
     }
 
     /// The alerts of events of the feed.
-    pub fn of_events(self, op: &Op, events: &[Event]) -> Vec<DueAlert> {
+    pub fn of_events(&self, op: &Op, events: &[Event]) -> Vec<DueAlert> {
         events.iter().filter_map(Alert::of_event).filter_map(|alert| self.pick(op, alert)).collect()
     }
 
     /// Follows the feed, and hands over its alerts until it is stopped.
     pub fn follow_events(
-        self,
+        &self,
         op: &Op,
         stop: &StopRequest,
         tell: &mut dyn FnMut(Vec<DueAlert>),
@@ -83,7 +91,7 @@ impl AlertPicker {
         op.settings.feed_retention() > 0 && of_feed.iter().any(is_told)
     }
 
-    fn pick(self, op: &Op, alert: Alert) -> Option<DueAlert> {
+    fn pick(&self, op: &Op, alert: Alert) -> Option<DueAlert> {
         let now = clock::now();
         if alert.at < self.since || now.duration_since(alert.at) > OLDEST {
             return None;
@@ -92,6 +100,10 @@ impl AlertPicker {
         let local = now.to_zoned(time_zone::user_zone().clone()).time();
         if op.settings.quiet_hours().is_some_and(|hours| hours.is_silent_for(&alert.kinds, local)) {
             return None;
+        }
+        if ways.iter().all(|way| self.unusable.contains(way)) {
+            // The teller says why. Another watcher can tell it, so it is not marked.
+            return Some(DueAlert { alert, ways });
         }
         match mark(op, &alert) {
             Ok(AlertMark::Made) => Some(DueAlert { alert, ways }),

@@ -101,7 +101,7 @@ impl AlertTools {
             let text = "no command is set".to_string();
             return Some(WayProblem {
                 text,
-                fix: "set one: `msg config set notifyCommand '[\"notify-send\", \"msg\"]'`",
+                fix: "set one: `msg config set notifyCommand '[\"sh\", \"-c\", \"notify-send msg \\\"$MSG_ALERT\\\"\"]'`",
             });
         };
         let is_there = match program.contains('/') {
@@ -122,6 +122,9 @@ impl AlertTools {
         terminal: &dyn Fn(&str),
         stop: &StopRequest,
     ) -> Result<(), AlertFailure> {
+        if let Some(problem) = self.problem(way, AlertOutput::Terminal) {
+            return Err(AlertFailure::Way(problem));
+        }
         let lines: Vec<&str> = alerts.iter().map(|alert| alert.line.as_str()).collect();
         let line = summary(&lines);
         match way {
@@ -131,9 +134,6 @@ impl AlertTools {
             AlertWay::Tmux => tmux::show_to_own_clients(&format!("msg: {line}"))?,
             AlertWay::Command => {
                 for alert in alerts {
-                    if let Some(problem) = self.command_problem() {
-                        return Err(AlertFailure::Way(problem));
-                    }
                     run_command(&self.command, &self.dir, (&alert.line, &alert_json(alert)), stop)?;
                 }
             }

@@ -113,9 +113,7 @@ pub(in crate::ops) fn drafts(
     for text in &request.patterns {
         let reservation = place.draft(ctx, text, broad)?;
         let expires_at = request.ttl.map(|ttl| now + ttl);
-        let is_same =
-            |other: &Reservation| other.pattern == reservation.pattern && other.head == reservation.head;
-        if !wanted.iter().any(is_same) {
+        if !wanted.iter().any(|other| other.is_same_place(&reservation)) {
             wanted.push(Reservation { reason: reason.clone(), expires_at, since: now, ..reservation });
         }
     }

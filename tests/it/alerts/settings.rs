@@ -71,7 +71,7 @@ fn what_is_set_is_listed() {
     osc9     does not work here  standard output is not a terminal; run it in a terminal, without a pipe
     osc777   does not work here  standard output is not a terminal; run it in a terminal, without a pipe
     tmux     does not work here  this terminal is not in tmux; run `msg watch` and `msg tui` inside tmux, or use another way, such as `bell`
-    command  does not work here  no command is set; set one: `msg config set notifyCommand '["notify-send", "msg"]'`
+    command  does not work here  no command is set; set one: `msg config set notifyCommand '["sh", "-c", "notify-send msg \"$MSG_ALERT\""]'`
     "#);
     env.configure(
         r#"{"notify": {"urgent": ["bell", "command"], "mail": [], "runs": ["tmux"]},
@@ -107,7 +107,7 @@ fn doctor_warns_of_a_way_that_cannot_work() {
     env.configure(r#"{"notify": {"urgent": ["bell", "command"]}}"#);
     insta::assert_snapshot!(env.doctor_says("notify"), @r#"
     warn: the way `command` can't work: no command is set
-    fix: set one: `msg config set notifyCommand '["notify-send", "msg"]'`
+    fix: set one: `msg config set notifyCommand '["sh", "-c", "notify-send msg \"$MSG_ALERT\""]'`
     "#);
     env.configure(r#"{"notify": {"urgent": ["command"]}, "notifyCommand": "/no/such/program"}"#);
     insta::assert_snapshot!(env.doctor_says("notify"), @"

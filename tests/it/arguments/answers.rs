@@ -51,6 +51,7 @@ fn a_missing_argument_is_answered_with_examples() {
       msg reserve 'src/**/*.sql' Cargo.toml
       msg reserve docs/ --ttl 30m          for half an hour
       msg reserve --repo Cargo.lock        in every work tree of this repository
+      msg reserve @git/index @port:3000    things that are not files
       msg reserve src/auth/                again: renews it
     hint: run `msg reserve --help` for all options
 
@@ -211,7 +212,10 @@ fn ack_alone_lists_what_waits_for_it() {
     let env = TestEnvironment::at(NOW);
     env.join("Alice");
     env.join("Bob");
-    assert_eq!(env.run(&["ack", "--as", "Bob"]).expect_code(0).stdout, "No message needs an ack.\n");
+    assert_eq!(
+        env.run(&["ack", "--as", "Bob"]).expect_code(0).stdout,
+        "No message needs an ack. `msg inbox` shows what is unread.\n"
+    );
     let sent = env.ok(&["send", "Bob", "sign here", "--want-ack", "--as", "Alice"]);
     env.ok(&["read", "--as", "Bob"]);
     let owed = env.ok(&["ack", "--as", "Bob"]);
@@ -264,7 +268,7 @@ fn boxes_without_an_id_are_told() {
     note: 2 boxes have no id and are not tasks: write `- [ ] TASK-01: …`
 
     $ msg tasks --as Alice
-    There are no tasks.
+    There are no tasks in the spec. A task is a line such as `- [ ] TASK-01: Log in`.
     --- stderr
     note: 2 boxes have no id and are not tasks: write `- [ ] TASK-01: …`
     ");

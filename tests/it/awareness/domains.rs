@@ -45,7 +45,7 @@ fn domains_are_listed_with_why() {
       words  login, oauth2
       paths  src/auth/**
 
-    No prompts or commits are counted here yet, so no domains are learned.
+    No prompts or commits are counted here yet, so no domains are learned. Hooks count them: `msg install`. The setting `domains` names your own.
     ");
     join(&env, "Alice");
     insta::assert_snapshot!(text(&["topics", "--domains"]), @r"

@@ -145,8 +145,9 @@ fn whatever_the_index_says_the_answers_are_the_same() {
         fresh.as_bytes()[..fresh.len() - 5].to_vec(),
         fresh.replace("H\t", "").into_bytes(),
         fresh.replace('\t', " ").into_bytes(),
-        fresh.replace("index 3", "index 1").into_bytes(),
-        fresh.replace("index 3", "index 2").into_bytes(),
+        fresh.replace("index 4", "index 1").into_bytes(),
+        fresh.replace("index 4", "index 2").into_bytes(),
+        fresh.replace("index 4", "index 3").into_bytes(),
         format!("{fresh}{fresh}").into_bytes(),
         reversed.into_bytes(),
     ];

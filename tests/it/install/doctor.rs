@@ -32,7 +32,7 @@ fn all_is_well() {
     let env = TestEnvironment::new();
     assert_snapshot!(env.doctor_says("installed"), @"
     warn: in no harness
-    fix: `msg install all` installs into every harness found
+    fix: `msg setup` installs into every harness found, and lets sessions join
     ");
     for harness in HARNESSES {
         install(&env, harness);
@@ -208,7 +208,7 @@ fn an_entry_of_others_that_switches_our_hooks_off() {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     let theirs = "[[hooks]]\nevent = \"Stop\"\ncommand = \"true\"\nfail_mode = \"open\"\n";
     fs::write(&file, theirs).unwrap();
-    assert_warns(&doctor(&env), "in no harness", "`msg install all`");
+    assert_warns(&doctor(&env), "in no harness", "`msg setup`");
     install(&env, "kimi");
     assert_snapshot!(env.doctor_says("installed"), @"
     warn: kimi: Kimi Code ignores all hooks in `[DIR]/home/.kimi-code/config.toml`: `[[hooks]]` in line 1 has the unknown key `fail_mode`

@@ -17,7 +17,7 @@ fn doctor_warns_until_sessions_join() {
     assert_snapshot!(env.doctor_says("joining"), @"");
     assert_snapshot!(env.doctor_says("installed"), @"
     warn: in no harness
-    fix: `msg install all` installs into every harness found
+    fix: `msg setup` installs into every harness found, and lets sessions join
     ");
     install(&env, "claude");
     install(&env, "codex");

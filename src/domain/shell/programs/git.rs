@@ -64,8 +64,12 @@ pub fn git(
 
 /// Whether the repository or its index is named, so that it is not the one of the directory.
 fn names_repository(interpreter: &ShellInterpreter<'_>, state: &ShellState, global: &ProgramOptions) -> bool {
-    let is_set =
-        |name: &str| state.variables.contains_key(name) || interpreter.world.variable(name).is_some();
+    // `unset` leaves an empty value.
+    let is_set = |name: &str| match state.variables.get(name) {
+        Some(Some(value)) => !value.text.is_empty(),
+        Some(None) => true,
+        None => interpreter.world.variable(name).is_some(),
+    };
     global.has("--git-dir --work-tree --bare") || ["GIT_DIR", "GIT_INDEX_FILE"].into_iter().any(is_set)
 }
 
@@ -147,9 +151,10 @@ impl Git<'_, '_, '_> {
     /// Notes which parts of the repository the command changes.
     fn note_needs(&mut self, dir: &str, arguments: &[Field]) {
         let parts = parts(self.command, arguments, |field| self.is_path(field));
+        let root = self.root(dir);
         for part in &parts {
             // After a checkout in the same command line, another branch is the current one.
-            let part = match (part, self.interpreter.checked_out.get(dir)) {
+            let part = match (part, self.interpreter.checked_out.get(&root)) {
                 (GitPart::CurrentBranch, Some(Some(name))) => GitPart::Branch(name.clone()),
                 (GitPart::CurrentBranch, Some(None)) => continue,
                 (part, _) => part.clone(),
@@ -157,9 +162,15 @@ impl Git<'_, '_, '_> {
             let need = GitNeed { part, dir: dir.to_string(), by: self.by.clone() };
             self.interpreter.note_git_need(need);
         }
-        if matches!(self.command, "checkout" | "switch") && parts.contains(&GitPart::Head) {
+        let has_branch = parts.iter().any(|part| matches!(part, GitPart::Branch(_)));
+        let checks_out = match self.command {
+            "checkout" | "switch" => true,
+            "rebase" | "stash" => has_branch,
+            _ => false,
+        };
+        if checks_out && parts.contains(&GitPart::Head) {
             let name = checked_out(self.command, arguments, &parts);
-            self.interpreter.checked_out.insert(dir.to_string(), name);
+            self.interpreter.checked_out.insert(root, name);
         }
     }
 

@@ -41,6 +41,13 @@ pub fn parts(command: &str, arguments: &[Field], is_path: impl Fn(&Field) -> boo
     }
     match command {
         "add" | "stage" | "rm" | "mv" | "read-tree" if options.has("-n --dry-run") => Vec::new(),
+        // What is known of files is renewed; nothing is staged.
+        "add" | "update-index" if options.has("--refresh --really-refresh") => Vec::new(),
+        "merge" | "rebase" | "cherry-pick" | "revert" | "am" if options.has("--quit --edit-todo") => {
+            Vec::new()
+        }
+        // The branch stays where it is.
+        "merge" | "rebase" if options.has("--abort") => vec![Index, Head],
         "add" | "stage" | "rm" | "mv" | "read-tree" | "update-index" => vec![Index],
         "commit" if options.has("--dry-run --short --porcelain --long") => Vec::new(),
         "pull" if options.has("--dry-run") => Vec::new(),
@@ -65,7 +72,7 @@ pub fn parts(command: &str, arguments: &[Field], is_path: impl Fn(&Field) -> boo
         "checkout" => checkout(&options, is_path),
         "switch" => switch(&options),
         "branch" => branch(&options),
-        "update-ref" if !options.has("--stdin") => match first.as_deref() {
+        "update-ref" if !options.has("--stdin") => match operands.first().map(|first| first.text.as_str()) {
             Some("HEAD") if options.has("--no-deref") => vec![Head],
             Some("HEAD") => vec![CurrentBranch],
             reference => reference.and_then(local_branch).into_iter().collect(),
@@ -118,7 +125,8 @@ fn takes(command: &str) -> ValueFlags {
 
 /// The text of an operand, if it is known.
 fn name(field: &Field) -> Option<String> {
-    (field.is_known() && field.pattern.is_none() && !field.text.is_empty()).then(|| field.text.clone())
+    let is_name = field.is_known() && field.pattern.is_none() && !field.text.is_empty();
+    is_name.then(|| field.text.strip_prefix("refs/heads/").unwrap_or(&field.text).to_string())
 }
 
 /// Whether operands are paths for certain.
@@ -175,6 +183,7 @@ fn checkout(options: &ProgramOptions, is_path: impl Fn(&Field) -> bool) -> Vec<G
         (Some(0), [_, ..]) => Vec::new(),
         (Some(before), _) if before < operands.len() => vec![Index],
         (_, []) if options.has("--detach -d") => vec![Head],
+        (_, []) if options.has("-f --force") => vec![Index],
         (_, []) => Vec::new(),
         (None, _) if options.has("--ours --theirs") => Vec::new(),
         (None, [first, ..]) if is_path(first) => Vec::new(),
@@ -227,6 +236,7 @@ fn fetched(spec: &str) -> Option<GitPart> {
     match to {
         "" => None,
         to if to.starts_with("refs/") => local_branch(to),
+        to if to.starts_with("heads/") => local_branch(&format!("refs/{to}")),
         to => Some(Branch(to.to_string())),
     }
 }

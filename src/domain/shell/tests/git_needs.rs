@@ -112,7 +112,8 @@ fn commands_that_stage() {
         ("git cherry-pick -n abc", "index"),
         ("git revert --no-commit abc", "index"),
         ("git merge --squash topic", "index"),
-        ("git update-index --refresh", "index"),
+        ("git update-index --add a.rs", "index"),
+        ("git checkout -f", "index"),
         ("git read-tree HEAD", "index"),
         ("ls | xargs git add", "index"),
         ("find . -name '*.rs' -exec git add {} +", "index"),
@@ -127,7 +128,9 @@ fn commands_that_move_head_and_branches() {
         ("git commit --amend --no-edit", "index HEAD current"),
         ("git commit -m x && git push", "index HEAD current"),
         ("git merge main", "index HEAD current"),
-        ("git merge --abort", "index HEAD current"),
+        ("git merge --abort", "index HEAD"),
+        ("git rebase --abort", "index HEAD"),
+        ("git rebase main refs/heads/topic", "index HEAD branch:topic"),
         ("git pull --rebase", "index HEAD current"),
         ("git cherry-pick abc", "index HEAD current"),
         ("git revert abc", "index HEAD current"),
@@ -185,7 +188,7 @@ fn a_checkout_before_decides_which_branch_is_current() {
         ("git switch --detach && git commit -m x", "HEAD index"),
         ("git checkout - && git commit -m x", "index HEAD"),
         ("git checkout -- a.rs && git commit -m x", "index HEAD current"),
-        ("(cd src && git switch main); git commit -m x", "index@/w/src HEAD@/w/src index HEAD current"),
+        ("(cd src && git switch main); git commit -m x", "index@/w/src HEAD@/w/src index HEAD branch:main"),
     ]);
 }
 

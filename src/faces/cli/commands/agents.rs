@@ -99,10 +99,7 @@ impl Report for AgentsReport {
         match (lines.is_empty(), self.gone) {
             (true, true) => page.nothing("Nobody is gone.", "`msg agents` shows who is here."),
             (true, false) => {
-                page.nothing(
-                    "Nobody is here.",
-                    "`msg join` joins you, `msg install all --join` your agents.",
-                );
+                page.nothing("Nobody is here.", "`msg join` joins you, `msg setup` your agents.");
             }
             (false, _) => {}
         }

@@ -453,7 +453,7 @@ impl Report for DemoReport {
         if let Some(kept) = &self.kept {
             return kept.text(page);
         }
-        page.line(style::dim("That was a mesh of its own, and it is gone. Yours starts with `msg join`."));
+        page.line(style::dim("That was a mesh of its own, and it is gone. Yours starts with `msg setup`."));
         page.line(style::dim(
             "`msg demo --keep DIR` leaves a project to try it on; `msg selftest` tests what holds on your disk.",
         ));

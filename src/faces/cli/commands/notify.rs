@@ -20,7 +20,7 @@ Examples:
   msg notify
   msg notify --test              try every way that works here
   msg config set notify '{\"urgent\": [\"bell\", \"osc9\"], \"questions\": [\"bell\"], \"runs\": [\"command\"]}'
-  msg config set notifyCommand '[\"notify-send\", \"msg\"]'
+  msg config set notifyCommand '[\"sh\", \"-c\", \"notify-send msg \\\"$MSG_ALERT\\\"\"]'
   msg config set quietHours '22:00-07:00 except urgent'")]
 pub(in crate::faces::cli) struct NotifyArgs {
     /// Try every way that works here

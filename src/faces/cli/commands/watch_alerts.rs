@@ -34,7 +34,7 @@ impl WatchAlerts {
         )
         .map_err(FileError::from)?;
         let feed = match teller.queue().filter(|_| AlertPicker::needs_feed(op)) {
-            Some(queue) => Some(FeedThread::start(picker, globals.clone(), queue, ui.twin())?),
+            Some(queue) => Some(FeedThread::start(picker.clone(), globals.clone(), queue, ui.twin())?),
             None => None,
         };
         Ok(Self(Some(ActiveAlerts { picker, feed, teller, reader: OnceCell::new() })))

@@ -64,7 +64,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, state: &ChatState, theme: Th
     if all.is_empty() {
         let text = match (state.is_loaded, state.filter.text.is_empty()) {
             (false, _) => "…",
-            (true, true) => "Nobody else is here. `msg install all` lets your agents join.",
+            (true, true) => "Nobody else is here. `msg setup` lets your agents join.",
             (true, false) => "No agent matches.",
         };
         return super::put_empty(buffer, area, text, theme);

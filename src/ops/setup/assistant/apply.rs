@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::part::SetupPart;
 use super::shell_files::{self, SetupTexts, ShellFile, ShellFileState};
-use super::survey::install_options;
+use super::survey::{guarded_root, install_options};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::setup::guard::{self, GuardInstallOptions};
@@ -12,7 +12,6 @@ use crate::ops::setup::install::{self, InstallOptions};
 use crate::ops::setup::{Execution, config};
 use crate::store::config_files::ConfigScope;
 use crate::store::{InstallRecords, OriginalConfig, SetupRecord};
-use crate::sys::git::WorkTree;
 
 /// The setting that lets sessions join by themselves.
 pub(super) const JOINS: &str = "autoRegister";
@@ -61,8 +60,7 @@ fn set_up(op: &Op, part: SetupPart, texts: &SetupTexts) -> Result<SetupChange, C
             Ok(plain(vec![file]))
         }
         SetupPart::Guard => {
-            if let Some(tree) = WorkTree::containing(&op.cwd) {
-                let root = shell_files::text_of(&tree.main_root().unwrap_or(tree.root));
+            if let Some(root) = guarded_root(op) {
                 note(op, |record| {
                     if !record.guards.contains(&root) {
                         record.guards.push(root);

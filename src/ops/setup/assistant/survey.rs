@@ -32,7 +32,7 @@ pub fn survey(op: &Op, texts: &SetupTexts, errors: &[CommandError]) -> Result<Se
     let mut parts: Vec<PartView> = found.iter().map(|state| hooks(state, &record)).collect();
     parts.push(joining(op, errors));
     if WorkTree::containing(&op.cwd).is_some() {
-        parts.push(commit_guard(op));
+        parts.push(commit_guard(op, &record));
     }
     parts.extend(found.iter().filter_map(|state| status_line(state, &record)));
     if let Some(shell) = shell_files::shell() {
@@ -97,14 +97,23 @@ fn joining(op: &Op, errors: &[CommandError]) -> PartView {
     PartView { part: SetupPart::Joining, state, files }
 }
 
-fn commit_guard(op: &Op) -> PartView {
+/// One that was installed by hand is set as it is, like hooks.
+fn commit_guard(op: &Op, record: &SetupRecord) -> PartView {
+    let is_own = guarded_root(op).is_some_and(|root| record.guards.contains(&root));
     let options = GuardInstallOptions { shared: SharedHook::Refuse, execution: Execution::DryRun };
     let (state, files) = match guard::install(op, options) {
         Ok(planned) if !planned.is_changed => (PartState::Set, Vec::new()),
+        Ok(planned) if planned.was_there && !is_own => (PartState::Set, Vec::new()),
         Ok(planned) => (PartState::Missing, vec![planned.hook]),
         Err(error) => (PartState::Unavailable(error.message), Vec::new()),
     };
     PartView { part: SetupPart::Guard, state, files }
+}
+
+/// The repository that a guard here is for, as it is recorded.
+pub(super) fn guarded_root(op: &Op) -> Option<String> {
+    let tree = WorkTree::containing(&op.cwd)?;
+    Some(shell_files::text_of(&tree.main_root().unwrap_or(tree.root)))
 }
 
 /// The status line of a harness that has one. To take it back, everything that was installed is taken back; so it is offered

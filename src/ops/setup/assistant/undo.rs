@@ -13,6 +13,7 @@ use crate::ops::setup::guard;
 use crate::ops::setup::install;
 use crate::store::{ConfigUndo, InstallRecords, SetupRecord};
 use crate::sys::files;
+use crate::sys::git::WorkTree;
 
 /// A file that stays, or stays in part, because somebody has changed it since.
 #[derive(Debug)]
@@ -94,7 +95,10 @@ fn take_guard(
     outcome: &mut SetupUndoOutcome,
 ) -> Result<(), CommandError> {
     let dir = PathBuf::from(root);
-    if !files::exists(&dir)? {
+    // A directory that is no repository any more may be in another one.
+    let is_there = WorkTree::containing(&dir)
+        .is_some_and(|tree| shell_files::text_of(&tree.main_root().unwrap_or(tree.root)) == *root);
+    if !is_there {
         let reason = "the repository is gone".to_string();
         outcome.kept.push(KeptFile { path: dir, reason });
     } else {

@@ -57,6 +57,8 @@ pub struct GuardInstallOutcome {
     pub is_changed: bool,
     /// There is another hook, which runs first.
     pub is_chained: bool,
+    /// A guard was there before, of this version or another one.
+    pub was_there: bool,
 }
 
 pub fn install(ctx: &Op, order: GuardInstallOptions) -> Result<GuardInstallOutcome, CommandError> {
@@ -90,6 +92,7 @@ pub fn install(ctx: &Op, order: GuardInstallOptions) -> Result<GuardInstallOutco
         plan = Ok(now);
     }
     let plan = plan?;
+    let was_there = matches!(plan.occupant, ExistingHook::Ours { .. });
     let shown = place.shown(&place.hook);
     plan.warn(ctx, &shown);
     Ok(GuardInstallOutcome {
@@ -97,6 +100,7 @@ pub fn install(ctx: &Op, order: GuardInstallOptions) -> Result<GuardInstallOutco
         hook: place.hook,
         is_changed: plan.is_change(),
         is_chained: plan.is_chained,
+        was_there,
     })
 }
 

@@ -88,7 +88,7 @@ fn of_harnesses(ctx: &Context) -> Vec<HealthCheck> {
     };
     let summary = match (well.as_slice(), checks.as_slice()) {
         ([], []) => {
-            let fix = "`msg install all` installs into every harness found";
+            let fix = "`msg setup` installs into every harness found, and lets sessions join";
             Some(HealthCheck::warn(NAME, "in no harness", fix))
         }
         ([], _) => None,

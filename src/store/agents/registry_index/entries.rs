@@ -1,7 +1,7 @@
 //! The lines of `index`: what is written for a registration, and how it is read.
 //!
 //! ```text
-//! ravenry index 3
+//! ravenry index 4
 //! <length> <inode> <size> <modified> <changed> <pid> <name> <session> <ancestor>     all separated by tabs
 //! H <rest>                a head of the agent above, without its ancestor; `length` is the size in bytes of its H and
 //!                         h lines
@@ -16,7 +16,7 @@ use crate::domain::pattern::{LetterCase, NormalPath, Pattern};
 use crate::store::agents::resolved_patterns::resolved_patterns;
 use crate::sys::files::FileStamp;
 
-pub(super) const HEADER: &str = "ravenry index 3\n";
+pub(super) const HEADER: &str = "ravenry index 4\n";
 /// The last line. Without it the file was cut short, and an agent would seem to hold less than it does.
 pub(super) const END: &str = "E\n";
 
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_read_whole_or_not_at_all() {
-        let text = "ravenry index 3\n10\t1\t2\t-3\t4\t5\tA\ts\t/a/b\nH\t/c\nH\t/d\nE\n";
+        let text = "ravenry index 4\n10\t1\t2\t-3\t4\t5\tA\ts\t/a/b\nH\t/c\nH\t/d\nE\n";
         let entries: Vec<_> = Entries::of(text).collect();
         let [entry] = entries.as_slice() else { panic!("{} entries", entries.len()) };
         assert_eq!(entry.stamp, FileStamp { inode: 1, size: 2, modified: -3, changed: 4 });
