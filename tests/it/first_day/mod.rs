@@ -17,6 +17,8 @@ use crate::texts::{NOW, snapshot};
 const CLIENT: &str = include_str!("client.py");
 const LOGIN: &str = "fn log_in() {}\n";
 const SPEC: &str = "- [ ] TASK-01: Log in with a passkey\n- [ ] TASK-02: Log out everywhere\n";
+/// The time of the person: what it writes is an answer, so it is later.
+const LATER: &str = "2024-05-17T09:31:00.000Z";
 /// The names that the clients get with the seed that they are started with.
 const CLAUDE: &str = "StormyDolphin";
 const CODEX: &str = "SteadyFalcon";
@@ -58,7 +60,7 @@ impl Day {
         let project = tmux.env.work();
         put(&project.join("SPEC.md"), SPEC);
         put(&project.join("src/auth/login.rs"), LOGIN);
-        let person = Self::pane(&tmux, &path, "PS1='$ ' exec bash --norc --noprofile");
+        let person = Self::pane(&tmux, &path, LATER, "PS1='$ ' exec bash --norc --noprofile");
         let day = Self { tmux, path, person };
         day.type_line("git init -q -b main . && git add . && git -c user.name=R -c user.email=r@example.org commit -qm begin && echo begun");
         day.wait_for(&day.person, "\nbegun");
@@ -66,7 +68,7 @@ impl Day {
     }
 
     /// A window of 120 columns and 30 lines that has nothing of what surrounds the tests.
-    fn pane(tmux: &Tmux, path: &str, script: &str) -> TmuxPane {
+    fn pane(tmux: &Tmux, path: &str, now: &str, script: &str) -> TmuxPane {
         let mesh = tmux.env.mesh();
         let variables = [
             ("HOME", tmux.env.home().display().to_string()),
@@ -74,7 +76,7 @@ impl Day {
             ("MSG_MESH", mesh.display().to_string()),
             ("TERM", "screen-256color".to_string()),
             ("LC_ALL", "C.UTF-8".to_string()),
-            (test_switches::NOW, NOW.to_string()),
+            (test_switches::NOW, now.to_string()),
             (test_switches::BACKGROUND, "off".to_string()),
             (test_switches::NO_HOOK_LIMIT, "1".to_string()),
         ];
@@ -89,7 +91,7 @@ impl Day {
 
     /// Starts a client that joins, and waits until it is ready.
     fn client(&self, program: &str) -> TmuxPane {
-        let pane = Self::pane(&self.tmux, &self.path, &format!("stty -echo; exec {program}"));
+        let pane = Self::pane(&self.tmux, &self.path, NOW, &format!("stty -echo; exec {program}"));
         self.wait_for(&pane, "· ready");
         pane
     }
@@ -152,17 +154,20 @@ impl Day {
         let text = self.tmux.env.redact(lines.join("\n"));
         let text: Vec<String> = text.lines().map(without_length_of_dir).collect();
         let text = text.join("\n");
-        snapshot(&format!("first-day-{name}"), &text, &[(r"\b00[0-9a-z]{4}\b", "[a-id]")]);
+        snapshot(
+            &format!("first-day-{name}"),
+            &text,
+            &[(r"\b00[0-9a-z]{4}\b", "[a-id]"), (r"\(\d+ KB\)", "([N] KB)")],
+        );
     }
 
-    /// Waits for a text on the person's screen, and compares the screen as it is when it has stopped changing.
+    /// Waits for texts on the person's screen, and compares the screen as it is when it has stopped changing.
     #[track_caller]
-    fn compare_chat(&self, name: &str, text: &str) {
-        self.wait_for(&self.person, text);
+    fn compare_chat(&self, name: &str, texts: &[&str]) {
         let mut last = String::new();
         wait_until("the chat is drawn", || {
             let now = self.person.plain_text().unwrap_or_default();
-            let is_still = now == last && now.contains(text);
+            let is_still = now == last && texts.iter().all(|text| now.contains(text));
             last = now;
             is_still
         });
@@ -191,12 +196,12 @@ fn from_an_empty_home_to_two_agents_that_coordinate() {
     day.type_line("clear; msg tui Robin");
     day.wait_for(&day.person, "2 peers");
     day.prompt(&claude, "run msg send Robin 'May I change the billing form too?' --kind question");
-    day.compare_chat("5-asked", "Chats(1)");
+    day.compare_chat("5-asked", &["1 unread", "waits for", "was refused", "ething else, or ask"]);
     day.clear(&claude);
     for keys in [["2"].as_slice(), &["Enter"], &["-l", "Yes, but keep its address."], &["Enter"]] {
         day.keys(&day.person, keys);
     }
-    day.compare_chat("6-answered", "surfaced");
+    day.compare_chat("6-answered", &["surfaced", "which is notified", "→ Robin (question)"]);
     day.compare("7-woken", &day.wait_for(&claude, "· done"));
 
     // The task goes to the other one, and the directory with it.
@@ -204,7 +209,7 @@ fn from_an_empty_home_to_two_agents_that_coordinate() {
     day.keys(&day.person, &["4"]);
     day.wait_for(&day.person, "Log out everywhere");
     day.prompt(&claude, &format!("run msg handoff TASK-01 {CODEX} --notes 'the form is next'"));
-    day.compare_chat("8-handed-over", &format!("{CODEX} · "));
+    day.compare_chat("8-handed-over", &[CODEX, "1 claimed"]);
     day.prompt(&codex, "edit src/auth/login.rs");
     assert_eq!(fs::read_to_string(&file).unwrap(), format!("{LOGIN}// by codex\n"));
     day.keys(&day.person, &["C-c"]);
