@@ -207,7 +207,7 @@ fn a_mesh_that_was_named_and_is_not_there_is_noted() {
     ];
     insta::assert_snapshot!(env.transcript(&commands), @"
     $ msg agents --mesh /nowhere/typo
-    Nobody is here. `msg join` joins you, `msg install all --join` your agents.
+    Nobody is here. `msg join` joins you, `msg setup` your agents.
     --- stderr
     note: there is no mesh at `/nowhere/typo`; `msg join` creates it
 
