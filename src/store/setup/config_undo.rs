@@ -65,6 +65,8 @@ impl OriginalConfig {
         let path = Path::new(&self.path);
         let dir = path.parent().unwrap_or(Path::new("/")).to_path_buf();
         if !files::exists(&dir)? {
+            // Somebody may have been killed between one directory and the next.
+            self.remove_made()?;
             return Ok(ConfigUndo::Nothing);
         }
         let lock = dir.join(".config.lock");
@@ -84,12 +86,17 @@ impl OriginalConfig {
         drop(load_user(home));
         files::remove(&lock)?;
         drop(held);
+        self.remove_made()?;
+        Ok(undo)
+    }
+
+    fn remove_made(&self) -> Result<(), StoreError> {
         for dir in self.made.iter().rev().map(PathBuf::from) {
             if !files::remove_dir(&dir)? && files::exists(&dir)? {
                 break;
             }
         }
-        Ok(undo)
+        Ok(())
     }
 
     fn restore_mode(&self, mode: u32) -> Result<(), StoreError> {
