@@ -296,9 +296,14 @@ impl Settings {
         self.mail_turns.0 as u32
     }
 
+    /// Whether sessions join automatically in every folder.
+    pub fn joins_all_sessions(&self) -> bool {
+        self.auto_register
+    }
+
     /// Whether sessions join automatically, at least in some folders.
     pub fn joins_sessions(&self) -> bool {
-        self.auto_register || !self.auto_register_paths.0.is_empty()
+        self.joins_all_sessions() || !self.auto_register_paths.0.is_empty()
     }
 
     /// Whether sessions that start in this folder join automatically. A leading `~` is the home directory, and a

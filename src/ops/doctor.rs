@@ -27,7 +27,7 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 pub use crate::ops::health_check::{CheckState, DoctorMode, HealthCheck, failed_checks_error};
 use crate::ops::messages::rendered_message::format_age;
 use crate::ops::reservations::waiting;
-use crate::ops::setup::install;
+use crate::ops::setup::{assistant, install};
 use crate::ops::wake::{self, WakeDescription};
 
 use machine::{git, inotify, permissions};
@@ -59,6 +59,7 @@ pub fn doctor(op: &Op, errors: Vec<CommandError>, mode: DoctorMode) -> Vec<Healt
         Err(error) => checks.push(HealthCheck::failed("permissions", error)),
     }
     checks.extend(install::checks(op, mode));
+    checks.extend(assistant::check(op));
     checks.extend(doctor_checks::checks(op));
     checks.push(git(op));
     checks.push(inotify());

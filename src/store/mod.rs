@@ -107,7 +107,7 @@ pub use setup::config_undo::{ConfigUndo, OriginalConfig};
 pub use setup::installs::{
     InstallRecord, InstallRecords, InstallsLock, OriginalFile, OriginalOutline, RestoredFile, WrittenFile,
 };
-pub use setup::setup_record::{SetupFile, SetupRecord};
+pub use setup::setup_record::{SetupFile, SetupPlace, SetupRecord};
 pub use staged_change::{Committed, StagedChange};
 pub use tasks::claim_numbers::{ClaimNumber, ClaimNumbers, Reopening, TaskNote};
 pub use tasks::claims::{Claim, Claims};

@@ -50,7 +50,12 @@ pub fn unset(ctx: &Context, scope: ConfigScope, name: &str) -> Result<(SettingEn
     Ok((reloaded(ctx, name)?, file))
 }
 
-/// Whether the user's own settings let sessions join automatically.
+/// Whether the user's own settings let sessions join automatically in every folder.
+pub fn lets_all_sessions_join(ctx: &Context) -> bool {
+    config_files::user(&ctx.home).joins_all_sessions()
+}
+
+/// Whether they do so anywhere.
 pub fn lets_sessions_join(ctx: &Context) -> bool {
     config_files::user(&ctx.home).joins_sessions()
 }

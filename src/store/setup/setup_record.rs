@@ -22,6 +22,9 @@ pub struct SetupRecord {
     /// The harnesses that it installed into. What was installed before is not its own.
     #[serde(default)]
     pub harnesses: Vec<String>,
+    /// Where it did: the directory of a harness may be another one later. Older versions did not record it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<SetupPlace>,
     /// The user's configuration from before `autoRegister` was switched on.
     #[serde(default)]
     pub joining: Option<OriginalConfig>,
@@ -34,6 +37,13 @@ pub struct SetupRecord {
     /// Directories that were made for them, outermost first.
     #[serde(default)]
     pub made: Vec<String>,
+}
+
+/// The directory of a harness that `setup` installed into.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct SetupPlace {
+    pub harness: String,
+    pub dir: String,
 }
 
 /// A file that `setup` wrote, and that was not there before.

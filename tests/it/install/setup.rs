@@ -1,5 +1,7 @@
 //! `msg setup`: what it finds, what it changes, and whom it asks.
 
+use std::os::unix::fs::PermissionsExt;
+
 use super::*;
 use crate::support::terminal::{Terminal, harness};
 
@@ -234,4 +236,24 @@ fn what_fails_is_told() {
     let ended = setup(&env, &["--yes"]).expect_code(4);
     assert_eq!(states(&ended.json())[..3], ["hooks claude: set", "hooks codex: set", "joining: failed"]);
     assert_eq!(text(&env, ".config/ravenry/config.json"), "{");
+
+    let env = stage();
+    let settings = at(&env, ".claude/settings.json");
+    fs::set_permissions(&settings, fs::Permissions::from_mode(0o444)).unwrap();
+    let ended = setup(&env, &["--yes"]).expect_code(4);
+    assert_eq!(states(&ended.json())[..3], ["hooks claude: failed", "hooks codex: set", "joining: set"]);
+    assert!(ended.json()["parts"][0]["reason"].as_str().unwrap().contains("read-only"), "{ended}");
+    let shown = env.run_with(&["setup", "--yes"], &SURROUNDINGS).expect_code(4).stdout;
+    assert!(shown.contains("failed") && !shown.contains("would be set"), "{shown}");
+}
+
+/// Whoever lets sessions join in some folders has chosen not to let them join in all.
+#[test]
+fn joining_in_some_folders_is_left_alone() {
+    let env = stage();
+    env.ok(&["config", "set", "autoRegisterPaths", "~/work"]);
+    let said = sets(&env, &["--yes"]);
+    assert_eq!(states(&said)[2], "joining: unavailable");
+    assert!(said["parts"][2]["reason"].as_str().unwrap().contains("autoRegisterPaths"), "{said}");
+    assert_eq!(joins(&env), false);
 }

@@ -99,6 +99,43 @@ fn what_was_there_before_setup_is_not_its_own() {
     assert_eq!(everything(&env), before);
 }
 
+/// A variable can name another directory of a harness, and what was installed into that is neither forgotten nor removed
+/// from here.
+#[test]
+fn the_directory_of_a_harness_has_changed() {
+    let env = stage();
+    let other = env.path().join("other-codex");
+    fs::create_dir(&other).unwrap();
+    let before = everything(&env);
+    let name = other.display().to_string();
+    let variables = [SURROUNDINGS[0], SURROUNDINGS[1], ("CODEX_HOME", name.as_str())];
+    let there = |args: &[&str]| env.run_with(&[&["setup", "--json"], args].concat(), &variables);
+    there(&["--yes"]).expect_code(0);
+    assert!(other.join("hooks.json").exists());
+    assert_eq!(states(&sets(&env, &["--dry-run"]))[1], "hooks codex: missing");
+    install(&env, "codex");
+    let by_hand = text(&env, ".codex/hooks.json");
+    assert_eq!(states(&sets(&env, &["--yes"]))[1], "hooks codex: set");
+
+    for _ in 0..2 {
+        let ended = setup(&env, &["--undo"]).expect_code(4);
+        assert!(ended.json()["error"]["hints"].to_string().contains(&name), "{ended}");
+        assert!(other.join("hooks.json").exists());
+        assert_eq!(text(&env, ".codex/hooks.json"), by_hand);
+    }
+    there(&["--undo"]).expect_code(0);
+    assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
+    assert_eq!(text(&env, ".codex/hooks.json"), by_hand);
+    env.ok(&["uninstall", "codex"]);
+    assert_eq!(everything(&env), before);
+
+    // Of a directory that is gone nothing is left to take back.
+    there(&["--yes"]).expect_code(0);
+    fs::remove_dir_all(&other).unwrap();
+    sets(&env, &["--undo"]);
+    assert_eq!(everything(&env), before);
+}
+
 /// The commit guard goes from the repository that got it, wherever `--undo` is run.
 #[test]
 fn the_guard_of_another_directory() {
@@ -126,9 +163,17 @@ fn a_damaged_record_is_left_alone() {
         give(&env, record, content);
         let before = everything(&env);
         for args in [&["--undo"][..], &["--yes"], &["--yes", "--all"]] {
-            assert_eq!(setup(&env, args).expect_code(4).kind(), "corrupt", "{args:?}");
+            let ended = setup(&env, args).expect_code(4);
+            assert_eq!(ended.kind(), "corrupt", "{args:?}");
+            assert!(ended.json()["error"]["hints"][0].as_str().unwrap().contains("move it away"), "{ended}");
         }
         assert_eq!((text(&env, record).as_str(), everything(&env)), (content, before));
+        let checked = env.run(&["doctor", "--json"]).expect_code(4).json();
+        let mut checks = checked["checks"].as_array().unwrap().iter();
+        let check = checks.find(|check| check["name"] == "install records").unwrap();
+        assert!(check["fix"].as_str().unwrap().contains("move it away"), "{check}");
+        fs::remove_file(at(&env, record)).unwrap();
+        sets(&env, &["--yes"]);
     }
 }
 

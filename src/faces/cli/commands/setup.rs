@@ -77,7 +77,7 @@ pub(super) fn run(
     let page = |survey, chosen, stage| SetupPage { home: op.home.clone(), survey, chosen, stage };
     if args.dry_run || chosen.is_empty() {
         let stage = if args.dry_run { SetupStage::DryRun } else { SetupStage::NothingToDo };
-        return Ok(answer(page(survey, chosen, stage), Vec::new()));
+        return Ok(answer(page(survey, chosen, stage)));
     }
     if !args.yes {
         let plan = page(survey, chosen.clone(), SetupStage::Plan);
@@ -97,7 +97,7 @@ pub(super) fn run(
     }
     let outcome = assistant::apply(op, &chosen, &texts);
     let survey = assistant::survey(op, &texts, errors)?;
-    Ok(answer(page(survey, chosen, SetupStage::Done(outcome.changes)), outcome.failed))
+    Ok(answer(page(survey, chosen, SetupStage::Done(outcome))))
 }
 
 fn take_back(op: &Op, args: &SetupArgs) -> Result<CommandOutput, CommandError> {
@@ -114,12 +114,15 @@ fn take_back(op: &Op, args: &SetupArgs) -> Result<CommandOutput, CommandError> {
 }
 
 /// The page, and an error if a part failed.
-fn answer(page: SetupPage, failed: Vec<(SetupPart, CommandError)>) -> CommandOutput {
+fn answer(page: SetupPage) -> CommandOutput {
     let seen = page.survey.parts.iter().filter_map(|view| match &view.state {
         PartState::Failed(error) => Some((view.part, error.clone())),
         PartState::Set | PartState::Missing | PartState::Unavailable(_) => None,
     });
-    let mut all = failed;
+    let mut all = match &page.stage {
+        SetupStage::Done(outcome) => outcome.failed.clone(),
+        SetupStage::Plan | SetupStage::DryRun | SetupStage::NothingToDo => Vec::new(),
+    };
     let seen: Vec<_> = seen.filter(|(part, _)| !all.iter().any(|(known, _)| known == part)).collect();
     all.extend(seen);
     let names: Vec<String> = all.iter().map(|(part, _)| label(*part)).collect();

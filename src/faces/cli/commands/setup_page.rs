@@ -9,9 +9,10 @@ use crate::domain::{Harness, escape_invisible};
 use crate::faces::cli::output::{Page, Report, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::harness::{self, HarnessSupport, texts};
+use crate::ops::CommandError;
 use crate::ops::setup::Execution;
 use crate::ops::setup::assistant::{
-    PartState, PartView, PersonShell, SetupChange, SetupPart, SetupSurvey, SetupUndoOutcome,
+    PartState, PartView, PersonShell, SetupChange, SetupOutcome, SetupPart, SetupSurvey, SetupUndoOutcome,
 };
 use crate::sys::environment::Home;
 
@@ -37,7 +38,7 @@ pub(super) enum SetupStage {
     DryRun,
     /// Everything that is wanted is set up.
     NothingToDo,
-    Done(Vec<SetupChange>),
+    Done(SetupOutcome),
 }
 
 pub(super) struct SetupPage {
@@ -50,19 +51,27 @@ pub(super) struct SetupPage {
 
 impl SetupPage {
     fn changes(&self) -> &[SetupChange] {
-        if let SetupStage::Done(changes) = &self.stage { changes } else { &[] }
+        if let SetupStage::Done(outcome) = &self.stage { &outcome.changes } else { &[] }
     }
 
     fn change(&self, part: SetupPart) -> Option<&SetupChange> {
         self.changes().iter().find(|change| change.part == part)
     }
 
+    /// Why it could not be set up.
+    fn failure(&self, part: SetupPart) -> Option<&CommandError> {
+        let SetupStage::Done(outcome) = &self.stage else { return None };
+        outcome.failed.iter().find(|(failed, _)| *failed == part).map(|(_, error)| error)
+    }
+
     fn part_json(&self, view: &PartView) -> Value {
-        let (state, reason) = match &view.state {
-            PartState::Set => ("set", None),
-            PartState::Missing => ("missing", None),
-            PartState::Unavailable(reason) => ("unavailable", Some(reason)),
-            PartState::Failed(error) => ("failed", Some(&error.message)),
+        let (state, reason) = match (&view.state, self.failure(view.part)) {
+            (PartState::Set, _) => ("set", None),
+            (PartState::Failed(error), _) | (PartState::Missing, Some(error)) => {
+                ("failed", Some(&error.message))
+            }
+            (PartState::Missing, None) => ("missing", None),
+            (PartState::Unavailable(reason), _) => ("unavailable", Some(reason)),
         };
         let files: Vec<String> = view.files.iter().map(|path| text_of(path)).collect();
         json!({ "part": view.part.name(), "program": view.part.program(), "state": state, "reason": reason,
@@ -72,11 +81,15 @@ impl SetupPage {
     fn row(&self, view: &PartView) -> Vec<TableCell> {
         let is_planned = self.chosen.contains(&view.part);
         let files = |files: &[PathBuf]| paths(&self.home, files);
+        let failure = self.failure(view.part).map(|error| error.message.clone());
         let (state, detail) = match (&view.state, self.change(view.part)) {
             (PartState::Set, Some(change)) => {
                 (TableCell::styled("set now", style::good), files(&change.files))
             }
             (PartState::Set, None) => (TableCell::styled("set", style::good), String::new()),
+            (PartState::Missing, _) if failure.is_some() => {
+                (TableCell::styled("failed", style::bad), failure.unwrap_or_default())
+            }
             (PartState::Missing, _) if is_planned => {
                 (TableCell::styled("would be set", style::warn), files(&view.files))
             }
@@ -136,9 +149,8 @@ impl SetupPage {
         }
         if let Some((one, other)) = self.two_programs() {
             let restart = if self.changes().is_empty() { "" } else { "restart running sessions; then " };
-            lines.push(format!(
-                "Next: {restart}start two agents in one project, for example `{one}` in one terminal and `{other}` in another."
-            ));
+            lines.push(format!("Next: {restart}start two agents in one project,"));
+            lines.push(format!("for example `{one}` in one terminal and `{other}` in another."));
             lines.push("`msg tui` shows them, and lets you talk to them.".to_string());
         }
         lines
@@ -226,8 +238,8 @@ impl Report for SetupUndoPage {
         }
         if !changed.is_empty() {
             page.line(match self.execution {
-                Execution::Apply => "Restored, or removed where there was nothing before:",
-                Execution::DryRun => "Would be restored, or removed where there was nothing before:",
+                Execution::Apply => "Taken back; what was not there before is removed:",
+                Execution::DryRun => "Would be taken back; what was not there before would be removed:",
             });
         }
         for line in grouped(&self.home, changed) {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::part::SetupPart;
+use super::record::{self, note};
 use super::shell_files::{self, SetupTexts, ShellFile, ShellFileState};
 use super::survey::{guarded_root, install_options};
 use crate::ops::effects::Op;
@@ -11,7 +12,7 @@ use crate::ops::setup::guard::{self, GuardInstallOptions};
 use crate::ops::setup::install::{self, InstallOptions};
 use crate::ops::setup::{Execution, config};
 use crate::store::config_files::ConfigScope;
-use crate::store::{InstallRecords, OriginalConfig, SetupRecord};
+use crate::store::{InstallRecords, OriginalConfig, SetupPlace, SetupRecord};
 
 /// The setting that lets sessions join by themselves.
 pub(super) const JOINS: &str = "autoRegister";
@@ -91,6 +92,12 @@ fn install_into(op: &Op, part: SetupPart, options: InstallOptions) -> Result<Set
         let is_new = |name: &&str| !record.harnesses.iter().any(|known| known == name);
         let new = name.filter(is_new).map(str::to_string);
         record.harnesses.extend(new);
+        if let Some((name, dir)) = name.and_then(|name| Some((name, record::directory(op, name)?))) {
+            let place = SetupPlace { harness: name.to_string(), dir };
+            if !record.places.contains(&place) {
+                record.places.push(place);
+            }
+        }
     })?;
     let done = install::install(options)?;
     let files = done.changes.into_iter().map(|change| change.path).collect();
@@ -112,7 +119,7 @@ fn note_config(record: &mut SetupRecord, mut original: OriginalConfig) {
 /// Writes the files that are missing. Returns those that are somebody else's.
 fn write(op: &Op, all: &[ShellFile]) -> Result<Vec<PathBuf>, CommandError> {
     shell_files::sweep(all.iter().map(|file| file.path.as_path()))?;
-    let record = InstallRecords::of(&op.home).setup()?;
+    let record = record::recorded(op)?;
     let (mut missing, mut foreign) = (Vec::new(), Vec::new());
     for file in all {
         match file.state(&record)? {
@@ -123,13 +130,9 @@ fn write(op: &Op, all: &[ShellFile]) -> Result<Vec<PathBuf>, CommandError> {
     }
     let lock = InstallRecords::of(&op.home).lock()?;
     let mut failure = None;
-    lock.note_setup(|record| failure = missing.iter().find_map(|file| file.note(record).err()))?;
+    let noted = lock.note_setup(|record| failure = missing.iter().find_map(|file| file.note(record).err()));
+    noted.map_err(record::damaged)?;
     failure.map_or(Ok(()), Err)?;
     missing.iter().try_for_each(|file| file.write())?;
     Ok(foreign)
-}
-
-/// Changes the record, under its lock.
-pub(super) fn note(op: &Op, change: impl FnOnce(&mut SetupRecord)) -> Result<(), CommandError> {
-    Ok(InstallRecords::of(&op.home).lock()?.note_setup(change)?)
 }

@@ -6,12 +6,14 @@
 
 mod apply;
 mod part;
+mod record;
 mod shell_files;
 mod survey;
 mod undo;
 
 pub use apply::{SetupChange, SetupOutcome, apply};
 pub use part::{PartState, PartView, PersonShell, SetupPart};
+pub(in crate::ops) use record::check;
 pub use shell_files::SetupTexts;
 pub use survey::{SetupSurvey, survey};
 pub use undo::{KeptFile, SetupUndoOutcome, undo};

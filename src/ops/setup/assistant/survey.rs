@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::part::{PartState, PartView, SetupPart};
+use super::record::{self, is_own};
 use super::shell_files::{self, SetupTexts, ShellFile, ShellFileState};
 use crate::domain::Harness;
 use crate::harness;
@@ -11,7 +12,7 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::setup::guard::{self, GuardInstallOptions, SharedHook};
 use crate::ops::setup::install::{self, FileChange, InstallOptions, InstallState};
 use crate::ops::setup::{Execution, config};
-use crate::store::{InstallRecords, OriginalConfig, SetupRecord};
+use crate::store::{OriginalConfig, SetupRecord};
 use crate::sys::git::WorkTree;
 
 /// What is on this machine.
@@ -25,16 +26,16 @@ pub struct SetupSurvey {
 
 /// Looks at everything. `errors` are the settings that cannot be used.
 pub fn survey(op: &Op, texts: &SetupTexts, errors: &[CommandError]) -> Result<SetupSurvey, CommandError> {
-    let record = InstallRecords::of(&op.home).setup()?;
+    let record = record::recorded(op)?;
     let states = install::overview(op);
     let (found, not_found): (Vec<InstallState>, Vec<InstallState>) =
         states.into_iter().partition(|state| state.is_on_machine);
-    let mut parts: Vec<PartView> = found.iter().map(|state| hooks(state, &record)).collect();
+    let mut parts: Vec<PartView> = found.iter().map(|state| hooks(op, state, &record)).collect();
     parts.push(joining(op, errors));
     if WorkTree::containing(&op.cwd).is_some() {
         parts.push(commit_guard(op, &record));
     }
-    parts.extend(found.iter().filter_map(|state| status_line(state, &record)));
+    parts.extend(found.iter().filter_map(|state| status_line(op, state, &record)));
     if let Some(shell) = shell_files::shell() {
         let file = shell_files::completions(shell, texts)?;
         let files = vec![file.path.clone()];
@@ -63,10 +64,10 @@ pub(super) fn install_options(harness: Harness, execution: Execution) -> Install
 
 /// What was installed by hand is set as it is. What `setup` installed is missing again if a crash left some of it out, or if
 /// this version installs more.
-fn hooks(state: &InstallState, record: &SetupRecord) -> PartView {
+fn hooks(op: &Op, state: &InstallState, record: &SetupRecord) -> PartView {
     let harness = state.harness;
     let part = SetupPart::Hooks(harness);
-    if state.is_installed && !is_own(record, harness) {
+    if state.is_installed && !is_own(op, record, harness) {
         return PartView { part, state: PartState::Set, files: Vec::new() };
     }
     match install::install(install_options(harness, Execution::DryRun)) {
@@ -81,14 +82,15 @@ fn hooks(state: &InstallState, record: &SetupRecord) -> PartView {
     }
 }
 
-fn is_own(record: &SetupRecord, harness: Harness) -> bool {
-    record.harnesses.iter().any(|name| name == harness.name())
-}
-
 fn joining(op: &Op, errors: &[CommandError]) -> PartView {
     let file = OriginalConfig::of(&op.home).map(|config| PathBuf::from(config.path));
     let state = match (errors.first(), &file) {
-        (None, _) if config::lets_sessions_join(op) => PartState::Set,
+        (None, _) if config::lets_all_sessions_join(op) => PartState::Set,
+        // Whoever has chosen some folders did not choose all.
+        (None, _) if config::lets_sessions_join(op) => PartState::Unavailable(
+            "only in the folders of `autoRegisterPaths`; `msg config set autoRegister true` is for all"
+                .to_string(),
+        ),
         (Some(error), _) => PartState::Failed(error.clone()),
         (None, Ok(_)) => PartState::Missing,
         (None, Err(error)) => PartState::Failed(CommandError::new(CommandErrorKind::Io, error.to_string())),
@@ -118,7 +120,7 @@ pub(super) fn guarded_root(op: &Op) -> Option<String> {
 
 /// The status line of a harness that has one. To take it back, everything that was installed is taken back; so it is offered
 /// only where `setup` installs the rest, too.
-fn status_line(state: &InstallState, record: &SetupRecord) -> Option<PartView> {
+fn status_line(op: &Op, state: &InstallState, record: &SetupRecord) -> Option<PartView> {
     let harness = state.harness;
     harness::support(harness).filter(|support| support.has_status_line())?;
     let part = SetupPart::StatusLine(harness);
@@ -136,7 +138,7 @@ fn status_line(state: &InstallState, record: &SetupRecord) -> Option<PartView> {
                 with.changes.into_iter().filter(is_more).map(|change| change.path).collect();
             if files.is_empty() {
                 (PartState::Set, files)
-            } else if state.is_installed && !is_own(record, harness) {
+            } else if state.is_installed && !is_own(op, record, harness) {
                 let text = format!("`msg install {harness} --statusline` adds it to what you installed");
                 (PartState::Unavailable(text), Vec::new())
             } else {

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::apply::{JOINS, note};
+use super::apply::JOINS;
+use super::record::{self, note};
 use super::shell_files::{self, ShellFileRemoval};
 use super::survey::install_options;
 use crate::harness;
@@ -11,7 +12,7 @@ use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::setup::Execution;
 use crate::ops::setup::guard;
 use crate::ops::setup::install;
-use crate::store::{ConfigUndo, InstallRecords, SetupRecord};
+use crate::store::{ConfigUndo, SetupPlace, SetupRecord};
 use crate::sys::files;
 use crate::sys::git::WorkTree;
 
@@ -32,7 +33,7 @@ pub struct SetupUndoOutcome {
 
 /// Takes everything back, or only says what that would do. What fails is tried again the next time.
 pub fn undo(op: &Op, execution: Execution) -> Result<SetupUndoOutcome, CommandError> {
-    let record = InstallRecords::of(&op.home).setup()?;
+    let record = record::recorded(op)?;
     let mut outcome = SetupUndoOutcome::default();
     remove_files(op, &record, execution, &mut outcome)?;
     for root in &record.guards {
@@ -42,7 +43,7 @@ pub fn undo(op: &Op, execution: Execution) -> Result<SetupUndoOutcome, CommandEr
         outcome.failed.push(error);
     }
     for name in &record.harnesses {
-        uninstall(op, name, execution, &mut outcome)?;
+        uninstall(op, &record, name, execution, &mut outcome)?;
     }
     Ok(outcome)
 }
@@ -148,11 +149,15 @@ fn take_joining(
 
 fn uninstall(
     op: &Op,
+    record: &SetupRecord,
     name: &String,
     execution: Execution,
     outcome: &mut SetupUndoOutcome,
 ) -> Result<(), CommandError> {
-    if let Some(harness) = harness::parse(name) {
+    let here = record::directory(op, name);
+    let mut places = record::places(record, name).peekable();
+    let is_here = places.peek().is_none() || places.any(|place| Some(&place.dir) == here.as_ref());
+    if let Some(harness) = harness::parse(name).filter(|_| is_here) {
         match install::uninstall(install_options(harness, execution)) {
             Ok(done) => outcome.changed.extend(done.changes.into_iter().map(|change| change.path)),
             Err(error) => {
@@ -161,8 +166,25 @@ fn uninstall(
             }
         }
     }
+    let is_elsewhere = |place: &SetupPlace| {
+        place.harness == *name && Some(&place.dir) != here.as_ref() && Path::new(&place.dir).is_dir()
+    };
+    outcome.failed.extend(record.places.iter().filter(|place| is_elsewhere(place)).map(elsewhere));
     match execution {
-        Execution::Apply => note(op, |record| record.harnesses.retain(|known| known != name)),
+        Execution::Apply => note(op, |record| {
+            record.places.retain(|place| place.harness != *name || is_elsewhere(place));
+            if record::places(record, name).next().is_none() {
+                record.harnesses.retain(|known| known != name);
+            }
+        }),
         Execution::DryRun => Ok(()),
     }
+}
+
+/// Which variable names a directory is the business of its harness, and more than one may.
+fn elsewhere(place: &SetupPlace) -> CommandError {
+    let SetupPlace { harness, dir } = place;
+    let text = format!("`msg setup` installed into {harness} in `{dir}`, which is not its directory now");
+    CommandError::new(CommandErrorKind::NotAllInstalled, text)
+        .hint(format!("set the variable that names the directory of {harness} as it was then"))
 }
