@@ -13,10 +13,14 @@ pub(in crate::ops) fn checks(ctx: &Context) -> Vec<HealthCheck> {
     let ways = ctx.settings.alert_ways();
     let is_used = |way: &AlertWay| ways.iter().any(|(_, ways)| ways.contains(way));
     let used: Vec<AlertWay> = AlertWay::ALL.into_iter().filter(is_used).collect();
+    let tools = AlertTools::of(ctx);
+    if let Some(problem) = tools.run_problem(ctx.settings.run_command()) {
+        let text = format!("the command that hears of runs can't work: {}", problem.text);
+        return vec![HealthCheck::warn(NAME, text, problem.fix)];
+    }
     if used.is_empty() {
         return Vec::new();
     }
-    let tools = AlertTools::of(ctx);
     let problem = |way: &AlertWay| {
         let problem = tools.problem(*way, AlertOutput::Terminal)?;
         let text = format!("the way `{}` can't work: {}", way.name(), problem.text);

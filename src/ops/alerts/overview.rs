@@ -16,6 +16,8 @@ pub struct NotifyOverview {
     pub kinds: Vec<(AlertKind, Option<Vec<AlertWay>>)>,
     /// The command of the old form of `notify`, which hears of every change of a run.
     pub run_command: Vec<String>,
+    /// Why that can't be run.
+    pub run_problem: Option<WayProblem>,
     /// The setting `notifyCommand`.
     pub command: Vec<String>,
     /// The quiet hours, and whether it is quiet now.
@@ -54,6 +56,7 @@ pub fn notify_overview(ctx: &Context, output: AlertOutput) -> NotifyOverview {
     NotifyOverview {
         kinds: AlertKind::ALL.map(|kind| (kind, settings.ways_of(kind).map(<[_]>::to_vec))).to_vec(),
         run_command: settings.run_command().to_vec(),
+        run_problem: tools.run_problem(settings.run_command()),
         command: settings.notify_command().to_vec(),
         quiet: settings.quiet_hours().map(|hours| (hours.text(), hours.contains(local))),
         ways: AlertWay::ALL.map(state).to_vec(),

@@ -3,7 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::alert::{Alert, AlertKind, AlertWay};
-use crate::domain::{Agent, Event, Message};
+use crate::domain::{Agent, AnyEventKind, Event, EventKind, Message};
+use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::feed::{self, FeedFilter};
@@ -64,7 +65,8 @@ impl AlertPicker {
 
     /// The alerts of events of the feed.
     pub fn of_events(&self, op: &Op, events: &[Event]) -> Vec<DueAlert> {
-        events.iter().filter_map(Alert::of_event).filter_map(|alert| self.pick(op, alert)).collect()
+        let of_others = events.iter().filter(|event| !is_own(op, event));
+        of_others.filter_map(Alert::of_event).filter_map(|alert| self.pick(op, alert)).collect()
     }
 
     /// Follows the feed, and hands over its alerts until it is stopped.
@@ -114,6 +116,13 @@ impl AlertPicker {
             }
         }
     }
+}
+
+/// Whether whoever watches has done it, and so knows of it. Of stuck agents and runs the feed names who is meant, not who did
+/// it.
+fn is_own(op: &Op, event: &Event) -> bool {
+    matches!(event.what, AnyEventKind::Ours(EventKind::Contest | EventKind::Take))
+        && identity::caller(op).is_ok_and(|(_, caller)| caller.agent.name.as_str() == event.agent)
 }
 
 /// How the alert is told; `None`: it is not.

@@ -91,13 +91,21 @@ impl AlertTools {
                 "run `msg watch` and `msg tui` inside tmux, or use another way, such as `bell`",
             ),
             AlertWay::Tmux => None,
-            AlertWay::Command => self.command_problem(),
+            AlertWay::Command => {
+                self.command_problem(&self.command, "correct it: `msg config set notifyCommand COMMAND`")
+            }
         }
     }
 
-    /// Why the command can't be run.
-    pub(super) fn command_problem(&self) -> Option<WayProblem> {
-        let Some(program) = self.command.first() else {
+    /// Why the command that hears of every change of a run can't be run; `None` if there is none.
+    pub(super) fn run_problem(&self, words: &[String]) -> Option<WayProblem> {
+        let problem = self.command_problem(words, "correct it: `msg config set notify COMMAND`")?;
+        (!words.is_empty()).then_some(problem)
+    }
+
+    /// Why this command of the person can't be run.
+    pub(super) fn command_problem(&self, words: &[String], fix: &'static str) -> Option<WayProblem> {
+        let Some(program) = words.first() else {
             let text = "no command is set".to_string();
             return Some(WayProblem {
                 text,
@@ -108,10 +116,8 @@ impl AlertTools {
             true => program::is_program(&self.dir.join(program)),
             false => program::on_path(program).is_some(),
         };
-        (!is_there).then(|| WayProblem {
-            text: format!("there is no program `{}`", program.escape_debug()),
-            fix: "correct it: `msg config set notifyCommand COMMAND`",
-        })
+        (!is_there)
+            .then(|| WayProblem { text: format!("there is no program `{}`", program.escape_debug()), fix })
     }
 
     /// Tells alerts in this way. `terminal` writes to the terminal.

@@ -35,12 +35,15 @@ pub fn show_to_own_clients(line: &str) -> Result<(), TmuxError> {
         .words(["list-clients", "-t", session.trim(), "-F", "#{client_name}"])
         .run_within(LIMIT)?;
     let text = literal(line);
-    for client in clients.lines() {
+    let show = |client: &str| {
         TmuxCall::new(&socket)
             .words([OsStr::new("display-message"), OsStr::new("-c"), OsStr::new(client), &text])
-            .run_within(LIMIT)?;
-    }
-    Ok(())
+            .run_within(LIMIT)
+            .map(drop)
+    };
+    // A client that goes in this moment keeps nobody else from being told.
+    let shown: Vec<Result<(), TmuxError>> = clients.lines().map(show).collect();
+    if shown.iter().any(Result::is_ok) { Ok(()) } else { shown.into_iter().collect() }
 }
 
 fn own_pane() -> Option<(TmuxSocket, String)> {

@@ -114,6 +114,13 @@ fn doctor_warns_of_a_way_that_cannot_work() {
     warn: the way `command` can't work: there is no program `/no/such/program`
     fix: correct it: `msg config set notifyCommand COMMAND`
     ");
+    env.configure(r#"{"notify": "/no/such/program"}"#);
+    insta::assert_snapshot!(env.doctor_says("notify"), @"
+    warn: the command that hears of runs can't work: there is no program `/no/such/program`
+    fix: correct it: `msg config set notify COMMAND`
+    ");
+    let shown = env.run(&["notify"]).expect_code(0).stdout;
+    assert!(shown.contains("It does not work: there is no program `/no/such/program`"), "{shown}");
     env.configure(r#"{"notify": {"urgent": ["tmux"]}}"#);
     let without_tmux = end(env.msg().args(["doctor", "--json"]).env("PATH", "/nowhere"));
     insta::assert_snapshot!(env.findings(&without_tmux, "notify"), @"

@@ -43,9 +43,14 @@ fn events_are_told_beside_the_mail() {
         wait_until(line, || written(&screen).contains(&format!("\u{1b}]9;msg: {line}\u{7}")));
     }
     happen(&env, EventKind::Reserve, "docs/");
+    // Robin knows what Robin has done.
+    env.ok(&["reserve", "lib/", "--as", "Alice"]);
+    env.ok(&["contest", "lib/", "--as", "Robin"]);
+    happen(&env, EventKind::Stuck, "TASK-02");
+    wait_until("the next", || written(&screen).contains("]9;msg: Alice seems stuck on TASK-02"));
     env.ok(&["send", "Robin", "may I?", "--kind", "question", "--as", "Alice"]);
     wait_until("the question", || written(&screen).contains("]9;msg: Alice asks: “may I?”"));
-    assert!(!written(&screen).contains("docs/"));
+    assert!(!written(&screen).contains("docs/") && !written(&screen).contains("Robin contested"));
 }
 
 #[test]

@@ -98,6 +98,10 @@ impl NotifyReport {
         if !self.0.run_command.is_empty() {
             let words = self.0.run_command.join(" ");
             page.line(format!("Each change of a run starts the command: {}", escape_invisible(&words)));
+            if let Some(problem) = &self.0.run_problem {
+                let text = format!("It does not work: {}; {}", problem.text, problem.fix);
+                page.line(style::bad(&escape_invisible(&text)));
+            }
             return;
         }
         page.line("While `msg watch` or `msg tui` is open, you are told of:");
