@@ -72,7 +72,7 @@ pub use process::{Liveness, Pid, PidScope, ProcessIdentity, RecordedProcess};
 pub use process_traits::{ProcessTraits, ProgramNames};
 pub use project_mode::ProjectMode;
 pub use recipient_group::{BuiltInGroup, GroupError, NamedGroup, find_group};
-pub use reservation::{ChangeTarget, Conflict, PathWait, Reservation, TaskRef, TaskWait};
+pub use reservation::{ChangeTarget, Conflict, PathWait, Reservation, SeenUse, TaskRef, TaskWait};
 pub use reservation_reach::{ReservationReach, RootCommit, is_made_up_path, mentions_repository};
 pub use secret_file::secret_in_file;
 pub use session::{SessionId, SessionIdError};

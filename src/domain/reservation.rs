@@ -126,6 +126,15 @@ impl ChangeTarget {
     }
 }
 
+/// How hooks see that a holder uses what it has reserved.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SeenUse {
+    Edits,
+    GitCommands,
+    /// They do not, as of a port.
+    Nothing,
+}
+
 impl Reservation {
     /// Whether it is about the same path or thing. A path can be called like a thing.
     pub fn is_same_place(&self, other: &Self) -> bool {
@@ -148,6 +157,15 @@ impl Reservation {
     pub fn thing_scope(&self) -> Option<ThingScope> {
         let thing = self.is_thing().then(|| Thing::parse(&self.pattern))?;
         Some(thing?.ok()?.scope())
+    }
+
+    /// How hooks see that its holder uses it.
+    pub fn seen_use(&self) -> SeenUse {
+        match self.thing_scope() {
+            _ if !self.is_thing() => SeenUse::Edits,
+            Some(ThingScope::WorkTree | ThingScope::Repository) => SeenUse::GitCommands,
+            Some(ThingScope::Machine) | None => SeenUse::Nothing,
+        }
     }
 
     /// The pattern as it is typed where it is relative to: a path called like a thing begins with `./`.

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::{
     Agent, Contest, ContestId, ContestMark, EventKind, Importance, MachineTime, Notice, PathWait, PeerText,
-    Reservation, notice_words,
+    Reservation, SeenUse, notice_words,
 };
 use crate::store::{LockedMesh, Mesh, RepositoryPlaces, StagedChange};
 use crate::sys::{clock, process, random};
@@ -199,6 +199,11 @@ fn notice(me: &Agent, held: &Reservation, contest: &Contest, timeout: Duration) 
         None => notice,
     };
     let timeout = SignedDuration::try_from(timeout).unwrap_or(SignedDuration::MAX);
+    let silence = match held.seen_use() {
+        SeenUse::Edits => ". If you neither answer nor edit it, ",
+        SeenUse::GitCommands => ". If you neither answer nor run a git command that needs it, ",
+        SeenUse::Nothing => ". If you do not answer, ",
+    };
     notice
         .say(". If you still need it, answer within ")
         .duration(timeout)
@@ -206,7 +211,7 @@ fn notice(me: &Agent, held: &Reservation, contest: &Contest, timeout: Duration) 
         .name(&me.name)
         .say(" TEXT. To let go: msg release ")
         .own_arguments([pattern], "PATTERN")
-        .say(". If you neither answer nor edit it, ")
+        .say(silence)
         .name(&me.name)
         .say(" may take it.")
 }

@@ -281,7 +281,12 @@ fn a_contested_thing_is_passed_on() {
     env.join("Alice");
     env.join("Bob");
     env.ok(&["reserve", "@db:test", "--as", "Alice"]);
-    env.ok(&["contest", "@db:test", "--reason", "migration", "--as", "Bob"]);
+    let said =
+        env.run(&["contest", "@db:test", "--reason", "migration", "--as", "Bob"]).expect_code(0).stdout;
+    assert!(said.contains("If it does not answer for 2min"), "{said}");
+    // No hook sees who uses a database, so nothing else can save it.
+    let told = env.run(&["inbox", "--as", "Alice"]).expect_code(0).stdout;
+    assert!(told.contains("If you do not answer, Bob may take it"), "{told}");
     env.ok(&["release", "@db:test", "--as", "Alice"]);
     let row = env.ok(&["reservations"])["reservations"][0].clone();
     assert_eq!(

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::domain::{escape_invisible, format_duration, shell_word};
+use crate::domain::{SeenUse, escape_invisible, format_duration, shell_word};
 use crate::faces::cli::output::{CommandOutput, Page, Report, style};
 use crate::faces::json;
 use crate::ops::{self, CommandError, ContestOutcome, Op};
@@ -12,7 +12,8 @@ use crate::store::iso;
 /// Ask the holder of a path to let go of it
 ///
 /// The holder is told at once. If it is alive, but neither answers nor edits anything inside its reservation for
-/// `contestTimeout` seconds (120), the first who contested it may take it with `msg release PATTERN --from NAME`. A
+/// `contestTimeout` seconds (120), the first who contested it may take it with `msg release PATTERN --from NAME`. Of a
+/// port, a database or a name, no hook sees that the holder uses it, so only an answer counts. A
 /// message to you, or `msg reserve` again, is an answer: it restarts the clock, once. Contesting again changes nothing.
 /// If the holder lets go or ends, the path goes to the first who contested it.
 #[derive(Args, Debug)]
@@ -57,7 +58,7 @@ impl Report for ContestReport {
     fn text(&self, page: &mut Page) {
         let ContestOutcome { holding, contest, place, time_left, is_repeated, .. } = &self.0;
         let name = &holding.holder.name;
-        let pattern = style::bold(&escape_invisible(&holding.reservation.pattern));
+        let pattern = style::bold(&escape_invisible(&holding.reservation.typed()));
         page.line(match is_repeated {
             true => format!("You contest {pattern} already; that changes nothing."),
             false => format!("{name} is asked to let go of {pattern}."),
@@ -67,7 +68,14 @@ impl Report for ContestReport {
         let take = format!("msg release {} --from {name}", shell_word(&contest.wanted.typed()));
         page.line(match (place, seconds) {
             (1, 0) => format!("It has not answered in time. To take it: {take}"),
-            (1, _) => format!("If it neither answers nor edits it for {left}: {take}"),
+            (1, _) => {
+                let silence = match holding.reservation.seen_use() {
+                    SeenUse::Edits => "neither answers nor edits it",
+                    SeenUse::GitCommands => "neither answers nor runs a git command that needs it",
+                    SeenUse::Nothing => "does not answer",
+                };
+                format!("If it {silence} for {left}: {take}")
+            }
             (2, _) => "One agent contested it before you.".to_string(),
             (place, _) => format!("{} agents contested it before you.", place - 1),
         });
