@@ -31,9 +31,10 @@ pub(super) fn notes(profile: &AgentProfile) -> String {
     notes.extend(profile.claims.iter().map(|claim| format!("on {}", escape_invisible(&claim.task))));
     match agent.reservations.as_slice() {
         [] => {}
-        [one] => notes.push(format!("holds {}{}", escape_invisible(&one.pattern), one.reach_note())),
+        [one] => notes.push(format!("holds {}{}", escape_invisible(&one.typed()), one.reach_note())),
         [first, rest @ ..] => {
-            let pattern = escape_invisible(&first.pattern);
+            let typed = first.typed();
+            let pattern = escape_invisible(&typed);
             notes.push(format!("holds {pattern}{} and {} more", first.reach_note(), rest.len()));
         }
     }
@@ -88,7 +89,8 @@ pub(super) fn text(page: &mut Page, profile: &AgentProfile, home: &Home, now: Ti
             .reason
             .as_deref()
             .map_or(String::new(), |reason| format!(" – {}", escape_invisible(reason)));
-        let pattern = escape_invisible(&reservation.pattern);
+        let typed = reservation.typed();
+        let pattern = escape_invisible(&typed);
         row("holds", format!("{pattern}{}{reason}", reservation.reach_note()));
     }
     if profile.unread > 0 {

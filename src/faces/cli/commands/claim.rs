@@ -72,7 +72,7 @@ impl Report for ClaimReport {
         let title = if title.is_empty() { String::new() } else { format!(" {}", escape_invisible(title)) };
         page.line(format!("{} is yours{already}.{title}", style::bold(&escape_invisible(&claim.task))));
         for reservation in reservations {
-            page.line(format!("{} is yours with it.", style::bold(&escape_invisible(&reservation.pattern))));
+            page.line(format!("{} is yours with it.", style::bold(&escape_invisible(&reservation.typed()))));
         }
     }
 }

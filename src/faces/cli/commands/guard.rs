@@ -103,7 +103,10 @@ impl Report for CheckReport {
             .iter()
             .filter_map(|verdict| Some((verdict, verdict.holding.as_ref()?)))
             .collect();
-        page.line(match (held.len(), self.commit.verdicts.len()) {
+        let is_thing = |(_, holding): &&(&PathVerdict, &Holding)| holding.reservation.is_thing();
+        let things = held.iter().filter(is_thing).count();
+        page.line(match (held.len() - things, self.commit.verdicts.len() - things) {
+            (0, _) if things > 0 => "refused: what a commit needs is reserved".to_string(),
             (0, _) => "refused: cannot check who has reserved what".to_string(),
             (1, 1) => "refused: the only file in this commit is reserved".to_string(),
             (1, all) => format!("refused: one of {all} files in this commit is reserved"),
@@ -120,7 +123,7 @@ impl Report for CheckReport {
                 TableCell::styled("held", style::bad),
                 TableCell::plain(&escape_invisible(&verdict.path)),
                 TableCell::styled(holding.holder.name.as_str(), style::bold),
-                TableCell::plain(&quote_code(&holding.reservation.pattern)),
+                TableCell::plain(&quote_code(&holding.reservation.typed())),
                 TableCell::plain(&reason),
             ]);
         }

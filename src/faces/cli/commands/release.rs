@@ -62,10 +62,10 @@ impl Report for ReleaseReport {
 
     fn text(&self, page: &mut Page) {
         for reservation in &self.0.reservations {
-            page.line(format!("{} is free.", style::bold(&escape_invisible(&reservation.pattern))));
+            page.line(format!("{} is free.", style::bold(&escape_invisible(&reservation.typed()))));
         }
         for wish in &self.0.withdrawn {
-            page.line(format!("You no longer contest {}.", style::bold(&escape_invisible(&wish.pattern))));
+            page.line(format!("You no longer contest {}.", style::bold(&escape_invisible(&wish.typed()))));
         }
         if self.0.reservations.is_empty() && self.0.withdrawn.is_empty() {
             page.nothing("You had no reservations.", "`msg reservations` shows who holds what.");
@@ -94,11 +94,11 @@ impl Report for TakeOverReport {
 
     fn text(&self, page: &mut Page) {
         let TakeOverOutcome { lost, gained, .. } = &self.0;
-        let pattern = style::bold(&escape_invisible(&lost.reservation.pattern));
+        let pattern = style::bold(&escape_invisible(&lost.reservation.typed()));
         page.line(format!("{pattern} is taken from {}.", lost.holder.name));
         match gained {
             Some((name, reservation)) => {
-                let pattern = style::bold(&escape_invisible(&reservation.pattern));
+                let pattern = style::bold(&escape_invisible(&reservation.typed()));
                 page.line(format!("{pattern} is {name}'s now."));
             }
             None => page.line("It is free."),

@@ -53,7 +53,7 @@ impl Report for ReservationsReport {
         let mut table = Table::default();
         for (Holding { holder, reservation, .. }, contests) in self.holdings.iter().zip(&self.contests) {
             if page.is_quiet {
-                table.row(vec![TableCell::plain(&escape_invisible(&reservation.pattern))]);
+                table.row(vec![TableCell::plain(&escape_invisible(&reservation.typed()))]);
                 continue;
             }
             let root = match reservation.thing_scope() {
@@ -62,7 +62,7 @@ impl Report for ReservationsReport {
             };
             let place = format!("{root}{}", reservation.reach_note());
             table.row(vec![
-                TableCell::styled(&escape_invisible(&reservation.pattern), style::bold),
+                TableCell::styled(&escape_invisible(&reservation.typed()), style::bold),
                 TableCell::plain(if self.mine { "" } else { holder.name.as_str() }),
                 TableCell::plain(&agent_text::duration(now, reservation.since)),
                 TableCell::plain(&escape_invisible(&place)),

@@ -71,7 +71,7 @@ impl Report for ReserveReport {
         let now = clock::now();
         for reservation in &self.0.reservations {
             let until = until(reservation, now).map_or(String::new(), |until| format!(" {until}"));
-            let pattern = style::bold(&escape_invisible(&reservation.pattern));
+            let pattern = style::bold(&escape_invisible(&reservation.typed()));
             page.line(format!("{pattern} is yours{}{until}.", reach(reservation)));
         }
     }
