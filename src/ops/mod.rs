@@ -62,7 +62,7 @@ pub use messages::rendered_message::{ReaderKind, RenderedMessage, format_age, qu
 pub use messages::send::{
     AcceptedCopy, MessageDraft, RefusedCopy, SendReport, broadcast, parse_importance, parse_kind, reply, send,
 };
-pub use messages::stored_messages::{InboxReport, inbox, owed_acks, show};
+pub use messages::stored_messages::{InboxReport, inbox, owed_acks, show, show_of_everybody};
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};
 pub use mode::{CurrentMode, mode, set_mode};
 pub use moment::parse_moment;

@@ -1,9 +1,10 @@
 //! `msg inbox` and `show`: an agent's messages, and which of them an id refers to.
 
-use crate::domain::{Agent, suggestions};
+use crate::domain::{Agent, shell_word, suggestions};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::person_required;
 use crate::store::{InboxScan, Mesh, StoredMessage};
 
 use super::answers;
@@ -33,6 +34,29 @@ pub fn inbox(op: &Op) -> Result<InboxReport, CommandError> {
 pub fn show(op: &Op, id: &str) -> Result<StoredMessage, CommandError> {
     let (mesh, caller) = identity::caller(op)?;
     find(&mesh, &caller.agent, id)
+}
+
+/// Like [`show`], but of everybody's messages, also of agents that are gone. Only for a person at a terminal.
+pub fn show_of_everybody(op: &Op, id: &str) -> Result<StoredMessage, CommandError> {
+    person_required::required_at_terminal(op, || format!("msg show {} --all", shell_word(id)))?;
+    let Some(mesh) = op.mesh()? else { return Err(unknown_to_all(id)) };
+    let mut found = Vec::new();
+    for texts in mesh.archive().all_texts()?.texts {
+        for record in (0..texts.len()).filter_map(|number| texts.record(number)) {
+            if record.is_named(id) {
+                found.extend(texts.load(&record)?.filter(|filed| filed.is_called(id)));
+            }
+        }
+    }
+    // Its sender and its recipient each have it, and of a broadcast every recipient.
+    found.sort_by(|a, b| a.message.id.cmp(&b.message.id));
+    if found.is_empty() { Err(unknown_to_all(id)) } else { only(found, id) }
+}
+
+fn unknown_to_all(id: &str) -> CommandError {
+    let text = format!("nobody has a message `{}`", id.escape_debug());
+    CommandError::new(CommandErrorKind::UnknownMessage, text)
+        .hint("give the six-letter id as shown by `msg search --all`; messages are kept for 30 days")
 }
 
 /// Messages that the caller was asked to ack and has not.

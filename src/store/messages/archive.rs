@@ -33,6 +33,11 @@ impl StoredMessage {
         self.stem.is_meant_by(text) || is_prefix(text, self.message.id.as_str())
     }
 
+    /// Whether `text` is its six letters or its whole id.
+    pub fn is_called(&self, text: &str) -> bool {
+        self.stem.short_id().eq_ignore_ascii_case(text) || self.message.id.as_str().eq_ignore_ascii_case(text)
+    }
+
     /// Whether `text` is its six letters, its whole id, or either of the first message of its thread.
     pub fn is_named(&self, thread: &str, text: &str) -> bool {
         self.stem.is_named(thread, text) || self.message.id.as_str().eq_ignore_ascii_case(text)
@@ -96,10 +101,7 @@ impl Archive<'_> {
             let filed = StoredMessage { stem, message, place };
             found.extend(filed.is_meant_by(text).then_some(filed));
         }
-        let is_whole = |filed: &StoredMessage| {
-            filed.stem.short_id().eq_ignore_ascii_case(text)
-                || filed.message.id.as_str().eq_ignore_ascii_case(text)
-        };
+        let is_whole = |filed: &StoredMessage| filed.is_called(text);
         if found.iter().any(is_whole) {
             found.retain(is_whole);
         }

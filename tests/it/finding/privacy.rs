@@ -38,6 +38,9 @@ fn an_agent_finds_only_its_own_mail() {
         assert_eq!(ended.kind(), "in_harness", "{line}: {ended}");
         assert!(!ended.stdout.contains("safe"), "{ended}");
     }
+    let ended = shell.run(&format!("msg show {id} --all --json")).expect_code(1);
+    assert_eq!(ended.kind(), "in_harness", "{ended}");
+    assert!(!ended.stdout.contains("safe"), "{ended}");
     assert_eq!(texts(&env, &["pineapple", "--as", "Bob"]).len(), 1);
 }
 
@@ -58,10 +61,17 @@ fn a_person_finds_everybodys_mail_once() {
     assert_eq!(texts(&env, &["safe", "--all", "--thread", &id]).len(), 1);
     // What waits for an agent that is gone.
     let host = env.join("Dora");
-    env.ok(&["send", "Dora", "the mango waits", "--as", "Alice"]);
+    let waiting = sent(&env, "Alice", &["Dora", "the mango waits"]);
     env.kill(host);
     env.ok(&["agents"]);
+    env.ok(&["leave", "--as", "Alice"]);
     assert_eq!(texts(&env, &["mango", "--all"]), ["the mango waits"]);
+    // And what is found can be read.
+    for (id, text) in [(&waiting, "the mango waits"), (&id, "the pineapple is in the safe")] {
+        let shown = env.ok(&["show", id, "--all"]);
+        assert_eq!(shown["message"]["text"], text, "{shown}");
+    }
+    assert_eq!(env.run(&["show", "zzzzzz", "--all", "--json"]).expect_code(1).kind(), "unknown_message");
 }
 
 #[test]

@@ -13,14 +13,19 @@ use crate::sys::clock;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  msg show k3x9ab")]
+  msg show k3x9ab
+  msg show k3x9ab --all    one of somebody else, which `msg search --all` has found")]
 pub(in crate::faces::cli) struct ShowArgs {
     /// Its six letters, or the start of its id
     id: String,
+    /// Look among everybody's messages; for a person outside of a harness
+    #[arg(long)]
+    all: bool,
 }
 
 pub(super) fn run(op: &Op, args: ShowArgs) -> Result<CommandOutput, CommandError> {
-    Ok(Shown(ops::show(op, &args.id)?).into())
+    let shown = if args.all { ops::show_of_everybody(op, &args.id)? } else { ops::show(op, &args.id)? };
+    Ok(Shown(shown).into())
 }
 
 struct Shown(StoredMessage);
