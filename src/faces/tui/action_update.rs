@@ -160,7 +160,8 @@ impl ChatState {
 
     /// The agents that can get a task.
     fn heirs(&self, board: &SpecView, task: &TaskItem) -> ActionMenu {
-        let keys = ('1'..='9').chain('a'..='z');
+        // Those after the last letter are chosen with the arrows.
+        let keys = ('1'..='9').chain('a'..='z').chain(std::iter::repeat(' '));
         let items = self.world.peers.iter().zip(keys).map(|(peer, key)| {
             let label = format!("{} ({})", peer.name, peer.presence.name());
             ActionItem::new(key, label, hand_off(board, task, &peer.name))

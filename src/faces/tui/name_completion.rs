@@ -1,7 +1,9 @@
 //! Completes names of recipients that are typed as `@Name`.
 
+use std::collections::BTreeSet;
+
 use super::model::MeshSnapshot;
-use super::recipients::ALL;
+use crate::domain::BuiltInGroup;
 
 /// Maximum number of names offered at once.
 const OFFERED: usize = 6;
@@ -21,14 +23,18 @@ impl NameCompletion {
             return None;
         }
         let begun = begun.to_lowercase();
-        let known = world.peers.iter().map(|peer| peer.name.as_str()).chain([ALL]);
+        let peers = world.peers.iter().map(|peer| (peer.name.clone(), true));
+        let groups = BuiltInGroup::WORDS.into_iter().map(str::to_string).chain(world.groups.iter().cloned());
+        let harnesses: BTreeSet<&str> = world.peers.iter().map(|peer| peer.harness.as_str()).collect();
+        let of_harnesses = harnesses.into_iter().map(|harness| format!("harness:{harness}"));
         let (mut first, mut rest) = (Vec::new(), Vec::new());
-        for name in known {
+        let groups = groups.chain(of_harnesses).map(|name| (name, false));
+        for (name, is_peer) in peers.chain(groups) {
             let lower = name.to_lowercase();
             if lower.starts_with(&begun) {
-                first.push(name.to_string());
-            } else if lower.contains(&begun) {
-                rest.push(name.to_string());
+                first.push(name);
+            } else if is_peer && lower.contains(&begun) {
+                rest.push(name);
             }
         }
         first.append(&mut rest);

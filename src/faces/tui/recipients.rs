@@ -19,6 +19,11 @@ pub(super) enum Recipients {
 #[error("`{}` cannot be a name; to begin a text with `@`, put a word before it", crate::domain::escape_invisible(.0))]
 pub(super) struct BadRecipient(String);
 
+/// Whether `@name` addresses a group.
+pub(super) fn is_group(name: &str, world: &MeshSnapshot) -> bool {
+    BuiltInGroup::parse(name).is_some() || world.groups.iter().any(|group| group.eq_ignore_ascii_case(name))
+}
+
 /// The recipients named at the start of a text, and the rest of the text.
 pub(super) fn addressed<'t>(
     text: &'t str,
@@ -32,9 +37,7 @@ pub(super) fn addressed<'t>(
         if name.eq_ignore_ascii_case(ALL) {
             return Ok(Some((Recipients::All, mention[end..].trim_start())));
         }
-        if BuiltInGroup::parse(name).is_some()
-            || world.groups.iter().any(|group| group.eq_ignore_ascii_case(name))
-        {
+        if is_group(name, world) {
             names.push(format!("@{name}"));
             rest = mention[end..].trim_start();
             continue;

@@ -66,6 +66,16 @@ fn a_task_is_handed_over_from_either_side() {
     assert_eq!(entries(&state), ["1 CalmOwl (away)", "2 GoldFalcon (idle)", "3 SwiftRaven (active)"]);
     assert_eq!(choose(&mut state, '3'), to("SwiftRaven"));
     assert_eq!(state.menu, None);
+
+    // More agents than there are keys: the rest is chosen with the arrows.
+    let known = state.world.peers[0].clone();
+    let more = (0..50).map(|number| PeerItem { name: format!("Zebra{number:02}"), ..known.clone() });
+    state.world.peers.extend(more);
+    open_menu(&mut state);
+    choose(&mut state, 'h');
+    assert_eq!(entries(&state).len(), 53);
+    press(&mut state, KeyCode::End);
+    assert_eq!(press(&mut state, KeyCode::Enter), to("Zebra49"));
 }
 
 #[test]

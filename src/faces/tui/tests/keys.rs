@@ -109,6 +109,12 @@ fn names_are_completed() {
     type_in(&mut state, "@a");
     let offered = state.completion.clone().unwrap().names;
     assert_eq!(offered, ["all", "CalmOwl", "GoldFalcon", "SwiftRaven"], "what begins so comes first");
+    let mut with_groups = full(80, 24);
+    type_in(&mut with_groups, "@b");
+    assert_eq!(with_groups.completion.clone().unwrap().names, ["branch", "backend"]);
+    type_in(&mut with_groups, "ack");
+    press(&mut with_groups, KeyCode::Tab);
+    assert_eq!(with_groups.draft().text(), "@backend ");
     press(&mut state, KeyCode::Down);
     press(&mut state, KeyCode::Down);
     assert_eq!(press(&mut state, KeyCode::Tab), []);

@@ -10,6 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::domain::{AgentName, escape_invisible};
 use crate::faces::tui::layout::{Areas, PROMPT, input_width};
 use crate::faces::tui::list_rows::chosen_agent;
+use crate::faces::tui::recipients::is_group;
 use crate::faces::tui::state::{ChatState, Tab};
 use crate::faces::tui::theme::Theme;
 use crate::faces::tui::wrap::cut;
@@ -120,13 +121,18 @@ pub(super) fn draw_completion(buffer: &mut Buffer, areas: Areas, state: &ChatSta
     let Some(completion) = &state.completion else { return };
     let body = areas.body;
     let rows = u16::try_from(completion.names.len()).unwrap_or(0).min(body.height);
-    let widest = completion.names.iter().map(|name| name.width()).max().unwrap_or(0);
+    let label = |name: &String| match is_group(name, &state.world) {
+        true => format!("{} (group)", escape_invisible(name)),
+        false => escape_invisible(name).into_owned(),
+    };
+    let labels: Vec<String> = completion.names.iter().map(label).collect();
+    let widest = labels.iter().map(|label| label.width()).max().unwrap_or(0);
     let width = u16::try_from(widest + 2).unwrap_or(body.width).min(body.width);
     let area = Rect::new(body.x + 1.min(body.width - width), body.bottom() - rows, width, rows);
     Clear.render(area, buffer);
-    let lines = completion.names.iter().enumerate().map(|(number, name)| {
+    let lines = labels.iter().enumerate().map(|(number, label)| {
         let style = if number == completion.chosen { theme.chosen() } else { theme.strong() };
-        Line::styled(format!(" {:<widest$} ", escape_invisible(name)), style)
+        Line::styled(format!(" {label:<widest$} "), style)
     });
     super::put_rows(buffer, area, lines);
 }
