@@ -3,6 +3,7 @@
 //! Each part is recorded before it is set up. So after a crash the record may name something that was not done yet, which
 //! is no harm: there is nothing to take back. It is removed from the record after it was taken back.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ pub struct SetupRecord {
     /// The harnesses that it installed into. What was installed before is not its own.
     #[serde(default)]
     pub harnesses: Vec<String>,
-    /// Where it did: the directory of a harness may be another one later. Older versions did not record it.
+    /// Where it did: a variable may name other files of a harness later. Older versions did not record it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<SetupPlace>,
     /// The user's configuration from before `autoRegister` was switched on.
@@ -39,11 +40,23 @@ pub struct SetupRecord {
     pub made: Vec<String>,
 }
 
-/// The directory of a harness that `setup` installed into.
+/// The files of a harness that `setup` installed into.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct SetupPlace {
     pub harness: String,
-    pub dir: String,
+    /// As they are called. By another name, such as through a link, `uninstall` would not know them.
+    pub files: Vec<String>,
+}
+
+impl SetupPlace {
+    /// Whether both are of the same directories. Which files are used there may depend on which exist.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        self.harness == other.harness && self.dirs() == other.dirs()
+    }
+
+    fn dirs(&self) -> BTreeSet<&Path> {
+        self.files.iter().filter_map(|file| Path::new(file).parent()).collect()
+    }
 }
 
 /// A file that `setup` wrote, and that was not there before.

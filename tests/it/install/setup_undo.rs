@@ -129,9 +129,43 @@ fn the_directory_of_a_harness_has_changed() {
     env.ok(&["uninstall", "codex"]);
     assert_eq!(everything(&env), before);
 
-    // Of a directory that is gone nothing is left to take back.
+    // Of a directory that is gone nothing is left to take back, which is told.
     there(&["--yes"]).expect_code(0);
     fs::remove_dir_all(&other).unwrap();
+    let undone = sets(&env, &["--undo"]);
+    assert!(undone["kept"][0]["path"].as_str().unwrap().starts_with(&name), "{undone}");
+    assert_eq!(everything(&env), before);
+}
+
+/// What was installed is known by the name of its file. A variable can also change where one file of several is.
+#[test]
+fn the_directory_of_a_harness_is_called_otherwise() {
+    let env = stage();
+    let before = everything(&env);
+    let with = |name: &str, value: &str, args: &[&str]| {
+        let variables = [SURROUNDINGS[0], SURROUNDINGS[1], (name, value)];
+        env.run_with(&[&["setup", "--json"], args].concat(), &variables)
+    };
+    let codex = format!("{}/", at(&env, ".codex").display());
+    sets(&env, &["--yes"]);
+    let seen = with("CODEX_HOME", &codex, &["--dry-run"]).expect_code(0).json();
+    assert_eq!(states(&seen)[1], "hooks codex: set");
+    with("CODEX_HOME", &codex, &["--undo"]).expect_code(0);
+    assert_eq!(everything(&env), before);
+    // Through a link, the original could not be told.
+    let link = env.path().join("link").display().to_string();
+    std::os::unix::fs::symlink(&codex, &link).unwrap();
+    sets(&env, &["--yes"]);
+    let ended = with("CODEX_HOME", &link, &["--undo"]).expect_code(4);
+    assert!(ended.json()["error"]["hints"].to_string().contains("/.codex/"), "{ended}");
+    sets(&env, &["--undo"]);
+    assert_eq!(everything(&env), before);
+    // Its servers are in the home directory, unless the variable is set.
+    let claude = at(&env, ".claude").display().to_string();
+    sets(&env, &["--yes"]);
+    assert!(at(&env, ".claude.json").exists());
+    let ended = with("CLAUDE_CONFIG_DIR", &claude, &["--undo"]).expect_code(4);
+    assert!(ended.json()["error"]["hints"].to_string().contains("/.claude"), "{ended}");
     sets(&env, &["--undo"]);
     assert_eq!(everything(&env), before);
 }

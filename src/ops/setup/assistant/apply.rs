@@ -9,10 +9,10 @@ use super::survey::{guarded_root, install_options};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::setup::guard::{self, GuardInstallOptions};
-use crate::ops::setup::install::{self, InstallOptions};
+use crate::ops::setup::install::{self, InstallDestination, InstallOptions};
 use crate::ops::setup::{Execution, config};
 use crate::store::config_files::ConfigScope;
-use crate::store::{InstallRecords, OriginalConfig, SetupPlace, SetupRecord};
+use crate::store::{InstallRecords, OriginalConfig, SetupRecord};
 
 /// The setting that lets sessions join by themselves.
 pub(super) const JOINS: &str = "autoRegister";
@@ -88,16 +88,15 @@ fn set_up(op: &Op, part: SetupPart, texts: &SetupTexts) -> Result<SetupChange, C
 
 fn install_into(op: &Op, part: SetupPart, options: InstallOptions) -> Result<SetupChange, CommandError> {
     let name = options.recipient.map(install::InstallDestination::name);
+    let place = match options.recipient {
+        Some(InstallDestination::Harness(harness)) => Some(record::place(op, harness)?),
+        Some(InstallDestination::Tmux) | None => None,
+    };
     note(op, |record| {
         let is_new = |name: &&str| !record.harnesses.iter().any(|known| known == name);
         let new = name.filter(is_new).map(str::to_string);
         record.harnesses.extend(new);
-        if let Some((name, dir)) = name.and_then(|name| Some((name, record::directory(op, name)?))) {
-            let place = SetupPlace { harness: name.to_string(), dir };
-            if !record.places.contains(&place) {
-                record.places.push(place);
-            }
-        }
+        place.into_iter().for_each(|place| record::note_place(record, place));
     })?;
     let done = install::install(options)?;
     let files = done.changes.into_iter().map(|change| change.path).collect();

@@ -1,11 +1,13 @@
 //! What `setup` did on this machine, as it is recorded.
 
+use std::path::PathBuf;
+
 use super::shell_files::text_of;
 use crate::domain::Harness;
-use crate::harness;
 use crate::ops::context::Context;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::health_check::HealthCheck;
+use crate::ops::setup::install;
 use crate::store::{InstallRecords, SetupPlace, SetupRecord, StoreError};
 
 /// A check for `msg doctor`, if the record is damaged.
@@ -27,17 +29,18 @@ pub(super) fn damaged(error: StoreError) -> CommandError {
     let StoreError::Corrupt { path, .. } = &error else { return error.into() };
     CommandError::new(CommandErrorKind::Corrupt, error.to_string())
         .hint("it says what `msg setup` did: look at it, then move it away; `msg setup` works without it")
-        .hint("`msg uninstall`, `msg guard uninstall` and `msg config unset autoRegister` take back what it did")
+        .hint("what it did is then taken back by `msg uninstall all`, `msg config unset autoRegister`, `msg guard uninstall` in each repository, and by removing the completions and man pages")
         .fact("file", text_of(path))
 }
 
-/// Whether `setup` installed into this harness, in the directory that it has now.
+/// Whether `setup` installed into this harness, where that is now.
 pub(super) fn is_own(ctx: &Context, record: &SetupRecord, harness: Harness) -> bool {
-    let is_here = |place: &SetupPlace| Some(&place.dir) == directory(ctx, harness.name()).as_ref();
-    let mut places = places(record, harness.name()).peekable();
-    // Records of older versions have no directories.
-    let is_known = places.peek().is_some();
-    record.harnesses.iter().any(|name| name == harness.name()) && (!is_known || places.any(is_here))
+    let here = place(ctx, harness).ok();
+    let is_here = |known: &SetupPlace| here.as_ref().is_some_and(|here| here.is_same_as(known));
+    let mut known = places(record, harness.name()).peekable();
+    // Records of older versions have no places.
+    let is_anywhere = known.peek().is_none();
+    record.harnesses.iter().any(|name| name == harness.name()) && (is_anywhere || known.any(is_here))
 }
 
 /// Where `setup` installed into it.
@@ -45,8 +48,29 @@ pub(super) fn places<'a>(record: &'a SetupRecord, name: &'a str) -> impl Iterato
     record.places.iter().filter(move |place| place.harness == name)
 }
 
-/// The directory of a harness, which a variable can name.
-pub(super) fn directory(ctx: &Context, name: &str) -> Option<String> {
-    let support = harness::support(harness::parse(name)?)?;
-    Some(text_of(&support.config_dir(&ctx.home)))
+/// Where it would install into it now.
+pub(super) fn place(ctx: &Context, harness: Harness) -> Result<SetupPlace, CommandError> {
+    let files = install::user_files(&ctx.home, harness)?;
+    Ok(SetupPlace {
+        harness: harness.name().to_string(),
+        files: files.iter().map(|file| text_of(file)).collect(),
+    })
+}
+
+/// Adds the place to the record.
+pub(super) fn note_place(record: &mut SetupRecord, place: SetupPlace) {
+    match record.places.iter_mut().find(|known| known.is_same_as(&place)) {
+        Some(known) => {
+            let new = place.files.into_iter().filter(|file| !known.files.contains(file)).collect::<Vec<_>>();
+            known.files.extend(new);
+        }
+        None => record.places.push(place),
+    }
+}
+
+/// The files of a place in which something of ours is recorded, whether they are still there or not.
+pub(super) fn recorded_files(ctx: &Context, place: &SetupPlace) -> Result<Vec<PathBuf>, CommandError> {
+    let all = InstallRecords::of(&ctx.home).all()?;
+    let files = all.into_iter().map(|record| PathBuf::from(record.path));
+    Ok(files.filter(|file| place.files.contains(&text_of(file))).collect())
 }

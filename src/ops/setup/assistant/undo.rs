@@ -154,10 +154,12 @@ fn uninstall(
     execution: Execution,
     outcome: &mut SetupUndoOutcome,
 ) -> Result<(), CommandError> {
-    let here = record::directory(op, name);
+    let harness = harness::parse(name);
+    let here = harness.map(|harness| record::place(op, harness)).transpose()?;
+    let is_here = |place: &SetupPlace| here.as_ref().is_some_and(|here| here.is_same_as(place));
     let mut places = record::places(record, name).peekable();
-    let is_here = places.peek().is_none() || places.any(|place| Some(&place.dir) == here.as_ref());
-    if let Some(harness) = harness::parse(name).filter(|_| is_here) {
+    let is_for_here = places.peek().is_none() || places.any(is_here);
+    if let Some(harness) = harness.filter(|_| is_for_here) {
         match install::uninstall(install_options(harness, execution)) {
             Ok(done) => outcome.changed.extend(done.changes.into_iter().map(|change| change.path)),
             Err(error) => {
@@ -166,14 +168,24 @@ fn uninstall(
             }
         }
     }
-    let is_elsewhere = |place: &SetupPlace| {
-        place.harness == *name && Some(&place.dir) != here.as_ref() && Path::new(&place.dir).is_dir()
-    };
-    outcome.failed.extend(record.places.iter().filter(|place| is_elsewhere(place)).map(elsewhere));
+    let mut left: Vec<SetupPlace> = Vec::new();
+    for place in record::places(record, name).filter(|place| harness.is_some() && !is_here(place)) {
+        let (there, gone): (Vec<PathBuf>, Vec<PathBuf>) = record::recorded_files(op, place)?
+            .into_iter()
+            // One that can't be seen may be there.
+            .partition(|file| files::exists(file).unwrap_or(true));
+        if let Some(file) = there.first() {
+            outcome.failed.push(elsewhere(name, file));
+            left.push(place.clone());
+        } else {
+            let reason = "it is gone, and so is what `msg setup` put there".to_string();
+            outcome.kept.extend(gone.into_iter().map(|path| KeptFile { path, reason: reason.clone() }));
+        }
+    }
     match execution {
         Execution::Apply => note(op, |record| {
-            record.places.retain(|place| place.harness != *name || is_elsewhere(place));
-            if record::places(record, name).next().is_none() {
+            record.places.retain(|place| place.harness != *name || left.contains(place));
+            if left.is_empty() {
                 record.harnesses.retain(|known| known != name);
             }
         }),
@@ -181,10 +193,13 @@ fn uninstall(
     }
 }
 
-/// Which variable names a directory is the business of its harness, and more than one may.
-fn elsewhere(place: &SetupPlace) -> CommandError {
-    let SetupPlace { harness, dir } = place;
-    let text = format!("`msg setup` installed into {harness} in `{dir}`, which is not its directory now");
-    CommandError::new(CommandErrorKind::NotAllInstalled, text)
-        .hint(format!("set the variable that names the directory of {harness} as it was then"))
+/// Which variable names the files is the business of the harness.
+fn elsewhere(name: &str, file: &Path) -> CommandError {
+    let file = file.display();
+    let text = format!(
+        "`msg setup` also installed into `{file}`, which is not a file of {name} as it is called now"
+    );
+    CommandError::new(CommandErrorKind::NotAllInstalled, text).hint(
+        "run it again with the environment as it was then: the variable that says where its settings are was another",
+    )
 }

@@ -214,6 +214,19 @@ fn run(options: InstallOptions, way: InstallDirection) -> Result<InstallOutcome,
     Ok(done)
 }
 
+/// The user's files that `install` changes for this harness.
+pub(in crate::ops) fn user_files(home: &Home, harness: Harness) -> Result<Vec<PathBuf>, CommandError> {
+    let place = InstallContext {
+        home,
+        scope: InstallScope::User,
+        program: msg_program::find()?,
+        wants_statusline: false,
+        wants_mcp: true,
+    };
+    let targets = harness::support(harness).and_then(|support| place.targets(support).ok());
+    Ok(targets.unwrap_or_default().into_iter().map(|target| target.path).collect())
+}
+
 /// Why there are no files to change.
 #[derive(Debug, thiserror::Error)]
 enum TargetsError {
