@@ -191,7 +191,8 @@ fn tell_holder(
 }
 
 fn notice(me: &Agent, held: &Reservation, contest: &Contest, timeout: Duration) -> Notice {
-    let pattern = held.pattern.as_str();
+    let typed = held.typed();
+    let pattern = typed.as_str();
     let notice = Notice::new().name(&me.name).say(" contests ").code(&PeerText::new(pattern));
     let notice = notice.say(notice_words::PATH_IS_CONTESTED);
     let notice = match &contest.wanted.reason {

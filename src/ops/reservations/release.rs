@@ -94,7 +94,7 @@ fn meant(ctx: &Context, places: &RepositoryPlaces<'_>, held: &[Reservation], tex
     if !here.is_empty() {
         return here;
     }
-    held.iter().filter(|held| same(&held.pattern, text)).cloned().collect()
+    held.iter().filter(|held| same(&held.typed(), text)).cloned().collect()
 }
 
 fn not_held(text: &str, held: &[Reservation]) -> CommandError {
@@ -102,7 +102,7 @@ fn not_held(text: &str, held: &[Reservation]) -> CommandError {
         CommandErrorKind::NotReserved,
         format!("you have not reserved `{}`", text.escape_debug()),
     );
-    let list: Vec<String> = held.iter().map(|held| format!("`{}`", held.pattern)).collect();
+    let list: Vec<String> = held.iter().map(|held| format!("`{}`", held.typed())).collect();
     match list.as_slice() {
         [] => error.hint("you have reserved nothing; `msg reservations` lists what others hold"),
         list => error.hint(format!("you hold {}", list.join(", "))),

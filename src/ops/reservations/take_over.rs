@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::domain::pattern::Pattern;
 use crate::domain::{
-    Agent, AgentName, Contest, EventKind, Liveness, MachineTime, Notice, PeerText, Reservation,
+    Agent, AgentName, Contest, EventKind, Liveness, MachineTime, Notice, PeerText, Reservation, SeenUse,
     format_duration, notice_words, quote_code, shell_word,
 };
 use crate::store::{ContestEnd, LockedMesh, Mesh, RepositoryPlaces, resolved_patterns};
@@ -138,8 +138,8 @@ impl Attempt<'_> {
     /// The caller's contest, if it is the first one, its time is over and the holder was silent.
     fn check(&self, locked: &mut LockedMesh<'_>) -> Result<Contest, CommandError> {
         let held = &self.lost.reservation;
-        let (name, shown) = (&self.lost.holder.name, quote_code(&held.pattern));
-        let again = format!("`msg contest {}` asks the holder to let go", shell_word(&held.pattern));
+        let (name, shown) = (&self.lost.holder.name, quote_code(&held.typed()));
+        let again = format!("`msg contest {}` asks the holder to let go", shell_word(&held.typed()));
         let is_it = |contest: &&Contest| held.contest.as_ref().is_some_and(|mark| mark.id == contest.mark.id);
         let Some(contest) = self.me.contests.iter().find(is_it) else {
             let text = format!("you have not contested {shown}, which {name} holds");
@@ -163,9 +163,13 @@ impl Attempt<'_> {
 
     fn at_work(&self) -> CommandError {
         let name = &self.lost.holder.name;
-        let shown = quote_code(&self.lost.reservation.pattern);
-        let text =
-            format!("{name} has changed files in {shown} since you contested it, so it stays {name}'s");
+        let held = &self.lost.reservation;
+        let did = match held.seen_use() {
+            SeenUse::Edits | SeenUse::Nothing => "changed files in",
+            SeenUse::GitCommands => "run a git command that needs",
+        };
+        let shown = quote_code(&held.typed());
+        let text = format!("{name} has {did} {shown} since you contested it, so it stays {name}'s");
         CommandError::new(CommandErrorKind::AtWork, text)
             .hint(format!("ask: `msg send {name} \"…\"`, or contest it again later"))
             .fact("holder", name.as_str())
@@ -212,7 +216,13 @@ impl Attempt<'_> {
         let text =
             format!("{name} has {shown} left to answer about {}", quote_code(&self.lost.reservation.pattern));
         CommandError::new(CommandErrorKind::TooEarly, text)
-            .hint("try again then; an edit inside it or an answer keeps it for the holder")
+            .hint(match self.lost.reservation.seen_use() {
+                SeenUse::Edits => "try again then; an edit inside it or an answer keeps it for the holder",
+                SeenUse::GitCommands => {
+                    "try again then; a git command that needs it or an answer keeps it for the holder"
+                }
+                SeenUse::Nothing => "try again then; an answer keeps it for the holder",
+            })
             .number("secondsLeft", seconds)
     }
 

@@ -184,7 +184,7 @@ fn held_besides(
             return Err(CommandError::new(CommandErrorKind::Reserved, text)
                 .hint(format!(
                     "run `msg release {}` first: a path can have only one holder",
-                    shell_word(&held.pattern)
+                    shell_word(&held.typed())
                 ))
                 .fact("pattern", held.pattern.as_str()));
         }

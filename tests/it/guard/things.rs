@@ -12,6 +12,7 @@ fn a_held_part_of_the_repository_stops_a_commit() {
         let ended = repo.refused(&["commit", "-qm", "two"], part);
         assert!(ended.stderr.contains("“the release”") && ended.stderr.contains("msg send Alice"), "{ended}");
         assert!(!ended.stderr.contains("git reset PATH"), "no path is in the way: {ended}");
+        assert!(ended.stderr.contains("refused: what a commit needs is reserved"), "no file is: {ended}");
         repo.refused(&["commit", "-q", "--allow-empty", "-m", "empty"], part);
         repo.committed(&["commit", "--no-verify", "-qm", "two"]);
         repo.env.ok(&["release", part, "--as", "Alice"]);

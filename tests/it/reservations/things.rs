@@ -287,6 +287,8 @@ fn a_contested_thing_is_passed_on() {
     // No hook sees who uses a database, so nothing else can save it.
     let told = env.run(&["inbox", "--as", "Alice"]).expect_code(0).stdout;
     assert!(told.contains("If you do not answer, Bob may take it"), "{told}");
+    let early = env.run(&["release", "@db:test", "--from", "Alice", "--as", "Bob"]).expect_code(1);
+    assert!(early.stderr.contains("an answer keeps it") && !early.stderr.contains("edit"), "{early}");
     env.ok(&["release", "@db:test", "--as", "Alice"]);
     let row = env.ok(&["reservations"])["reservations"][0].clone();
     assert_eq!(
@@ -382,4 +384,17 @@ fn a_file_of_the_same_name_is_pointed_out() {
     assert!(said.stderr.contains("`./@app`"), "{said}");
     let file = env.ok(&["reserve", "./@app", "--as", "Bob"]);
     assert!(file["reservations"][0].get("thing").is_none(), "{file}");
+    // Wherever it is named, the file is what can be typed, and wherever one is.
+    let listed = env.run(&["reservations"]).expect_code(0).stdout;
+    assert!(listed.contains("./@app"), "{listed}");
+    env.ok(&["contest", "./@app", "--as", "Alice"]);
+    let told = env.run(&["inbox", "--as", "Bob"]).expect_code(0).stdout;
+    assert!(told.contains("msg release ./@app"), "{told}");
+    let below = env.work().join("below");
+    std::fs::create_dir(&below).unwrap();
+    ok_in(&env, &below, &["release", "./@app", "--as", "Bob"]);
+    assert_eq!(
+        env.run(&["release", "./@app", "--as", "Bob", "--json"]).expect_code(1).kind(),
+        "not_reserved"
+    );
 }

@@ -12,8 +12,8 @@ use crate::store::iso;
 /// Ask the holder of a path to let go of it
 ///
 /// The holder is told at once. If it is alive, but neither answers nor edits anything inside its reservation for
-/// `contestTimeout` seconds (120), the first who contested it may take it with `msg release PATTERN --from NAME`. Of a
-/// port, a database or a name, no hook sees that the holder uses it, so only an answer counts. A
+/// `contestTimeout` seconds (120), the first who contested it may take it with `msg release PATTERN --from NAME`. For
+/// `@git/…`, a git command that needs it counts as an edit; for a port, a database or a name, only an answer counts. A
 /// message to you, or `msg reserve` again, is an answer: it restarts the clock, once. Contesting again changes nothing.
 /// If the holder lets go or ends, the path goes to the first who contested it.
 #[derive(Args, Debug)]
