@@ -5,7 +5,7 @@ use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::person_required;
-use crate::store::{InboxScan, Mesh, StoredMessage};
+use crate::store::{InboxScan, Mesh, MessageLocation, StoredMessage};
 
 use super::answers;
 
@@ -38,18 +38,24 @@ pub fn show(op: &Op, id: &str) -> Result<StoredMessage, CommandError> {
 
 /// Like [`show`], but of everybody's messages, also of agents that are gone. Only for a person at a terminal.
 pub fn show_of_everybody(op: &Op, id: &str) -> Result<StoredMessage, CommandError> {
-    person_required::required_at_terminal(op, || format!("msg show {} --all", shell_word(id)))?;
+    let line = format!("msg show {} --all", shell_word(id));
+    person_required::required_at_terminal(op, || person_required::with_mesh(op, &line))?;
     let Some(mesh) = op.mesh()? else { return Err(unknown_to_all(id)) };
     let mut found = Vec::new();
     for texts in mesh.archive().all_texts()?.texts {
         for record in (0..texts.len()).filter_map(|number| texts.record(number)) {
-            if record.is_named(id) {
-                found.extend(texts.load(&record)?.filter(|filed| filed.is_called(id)));
+            if record.is_meant_by(id) {
+                found.extend(texts.load(&record)?.filter(|filed| filed.is_meant_by(id)));
             }
         }
     }
-    // Its sender and its recipient each have it, and of a broadcast every recipient.
-    found.sort_by(|a, b| a.message.id.cmp(&b.message.id));
+    // What is called so comes before what merely begins so.
+    if found.iter().any(|filed| filed.is_called(id)) {
+        found.retain(|filed| filed.is_called(id));
+    }
+    // Its sender has it too. What became of it, its recipient knows.
+    let is_sent = |filed: &StoredMessage| matches!(filed.place, MessageLocation::Sent(_));
+    found.sort_by(|a, b| a.message.id.cmp(&b.message.id).then(is_sent(a).cmp(&is_sent(b))));
     if found.is_empty() { Err(unknown_to_all(id)) } else { only(found, id) }
 }
 

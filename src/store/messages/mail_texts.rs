@@ -133,6 +133,12 @@ impl MailRecord<'_> {
         self.stem.short_id()
     }
 
+    /// Whether `text` is its six letters, its id, or a prefix of either. The id of a foreign message is known only if that has
+    /// no thread.
+    pub fn is_meant_by(&self, text: &str) -> bool {
+        self.stem.is_meant_by(text) || self.is_named(text)
+    }
+
     /// Whether `text` is its six letters or its whole id, or those of the first message of its thread.
     pub fn is_named(&self, text: &str) -> bool {
         self.stem.is_named(self.thread, text)

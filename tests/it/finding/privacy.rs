@@ -67,10 +67,11 @@ fn a_person_finds_everybodys_mail_once() {
     env.ok(&["leave", "--as", "Alice"]);
     assert_eq!(texts(&env, &["mango", "--all"]), ["the mango waits"]);
     // And what is found can be read.
-    for (id, text) in [(&waiting, "the mango waits"), (&id, "the pineapple is in the safe")] {
+    for (id, text) in [(&waiting[..], "the mango waits"), (&id[..4], "the pineapple is in the safe")] {
         let shown = env.ok(&["show", id, "--all"]);
         assert_eq!(shown["message"]["text"], text, "{shown}");
     }
+    assert_eq!(env.ok(&["show", &id, "--all"])["place"], "read", "as its recipient has it");
     assert_eq!(env.run(&["show", "zzzzzz", "--all", "--json"]).expect_code(1).kind(), "unknown_message");
 }
 

@@ -14,7 +14,7 @@ use crate::sys::clock;
 #[command(after_help = "\
 Examples:
   msg show k3x9ab
-  msg show k3x9ab --all    one of somebody else, which `msg search --all` has found")]
+  msg show k3x9ab --all    somebody else's, found by `msg search --all`")]
 pub(in crate::faces::cli) struct ShowArgs {
     /// Its six letters, or the start of its id
     id: String,
