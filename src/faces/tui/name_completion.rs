@@ -23,23 +23,16 @@ impl NameCompletion {
             return None;
         }
         let begun = begun.to_lowercase();
-        let peers = world.peers.iter().map(|peer| (peer.name.clone(), true));
-        let groups = BuiltInGroup::WORDS.into_iter().map(str::to_string).chain(world.groups.iter().cloned());
-        let harnesses: BTreeSet<&str> = world.peers.iter().map(|peer| peer.harness.as_str()).collect();
-        let of_harnesses = harnesses.into_iter().map(|harness| format!("harness:{harness}"));
-        let (mut first, mut rest) = (Vec::new(), Vec::new());
-        let groups = groups.chain(of_harnesses).map(|name| (name, false));
-        for (name, is_peer) in peers.chain(groups) {
-            let lower = name.to_lowercase();
-            if lower.starts_with(&begun) {
-                first.push(name);
-            } else if is_peer && lower.contains(&begun) {
-                rest.push(name);
-            }
-        }
-        first.append(&mut rest);
-        first.truncate(OFFERED);
-        (!first.is_empty()).then_some(Self { names: first, chosen: 0 })
+        let begins = |name: &String| name.to_lowercase().starts_with(&begun);
+        let contains = |name: &String| name.to_lowercase().contains(&begun);
+        let (mut offered, rest): (Vec<String>, Vec<String>) =
+            world.peers.iter().map(|peer| peer.name.clone()).partition(begins);
+        let groups: Vec<String> = groups(world).filter(begins).collect();
+        // Many agents leave room for groups.
+        offered.truncate(OFFERED.saturating_sub(groups.len()).max(OFFERED / 2));
+        offered.extend(groups.into_iter().chain(rest.into_iter().filter(contains)));
+        offered.truncate(OFFERED);
+        (!offered.is_empty()).then_some(Self { names: offered, chosen: 0 })
     }
 
     pub(super) fn name(&self) -> Option<&str> {
@@ -50,4 +43,12 @@ impl NameCompletion {
         let last = self.names.len().saturating_sub(1);
         self.chosen = self.chosen.saturating_add_signed(by).min(last);
     }
+}
+
+/// The groups that a message can be for: the built-in ones, the configured ones, and one for each harness.
+fn groups(world: &MeshSnapshot) -> impl Iterator<Item = String> {
+    let harnesses: BTreeSet<&str> = world.peers.iter().map(|peer| peer.harness.as_str()).collect();
+    let built_in = BuiltInGroup::WORDS.into_iter().map(str::to_string);
+    let of_harnesses = harnesses.into_iter().map(|harness| format!("harness:{harness}"));
+    built_in.chain(world.groups.iter().cloned()).chain(of_harnesses)
 }

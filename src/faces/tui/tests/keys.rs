@@ -115,6 +115,15 @@ fn names_are_completed() {
     type_in(&mut with_groups, "ack");
     press(&mut with_groups, KeyCode::Tab);
     assert_eq!(with_groups.draft().text(), "@backend ");
+    let mut crowded = full(80, 24);
+    let known = crowded.world.peers[0].clone();
+    let more = (0..50).map(|number| PeerItem { name: format!("Zebra{number:02}"), ..known.clone() });
+    crowded.world.peers.extend(more);
+    type_in(&mut crowded, "@");
+    let offered = crowded.completion.clone().unwrap().names;
+    assert_eq!(offered, ["CalmOwl", "GoldFalcon", "SwiftRaven", "all", "spec", "branch"]);
+    type_in(&mut crowded, "z");
+    assert_eq!(crowded.completion.clone().unwrap().names.len(), 6);
     press(&mut state, KeyCode::Down);
     press(&mut state, KeyCode::Down);
     assert_eq!(press(&mut state, KeyCode::Tab), []);
