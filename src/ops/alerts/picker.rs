@@ -65,7 +65,7 @@ impl AlertPicker {
 
     /// The alerts of events of the feed.
     pub fn of_events(&self, op: &Op, events: &[Event]) -> Vec<DueAlert> {
-        let of_others = events.iter().filter(|event| !is_own(op, event));
+        let of_others = events.iter().filter(|event| event.at >= self.since && !is_own(op, event));
         of_others.filter_map(Alert::of_event).filter_map(|alert| self.pick(op, alert)).collect()
     }
 
