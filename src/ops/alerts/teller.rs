@@ -36,7 +36,7 @@ impl AlertQueue {
     }
 }
 
-/// The thread that tells. When this is dropped, it ends after what it is doing, or after [`GRACE`].
+/// The thread that tells. When this is dropped, it ends after what it is doing, or after a grace.
 #[derive(Debug)]
 pub struct AlertTeller {
     queue: Option<AlertQueue>,
