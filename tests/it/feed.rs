@@ -7,6 +7,7 @@ mod reading;
 mod storm;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use ravenry::domain::{AnyEventKind, Event, EventKind};
@@ -24,9 +25,12 @@ fn shown(env: &TestEnvironment, args: &[&str]) -> Vec<String> {
     feed["events"].as_array().unwrap().iter().map(event).collect()
 }
 
-/// The files of the feed, oldest first.
+/// The files of the feed, oldest first; none before the first event.
 fn segments(env: &TestEnvironment) -> Vec<PathBuf> {
-    let entries = fs::read_dir(env.mesh().join("feed")).unwrap().map(|entry| entry.unwrap().path());
+    let entries = match fs::read_dir(env.mesh().join("feed")) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),
+        entries => entries.unwrap().map(|entry| entry.unwrap().path()),
+    };
     let mut segments: Vec<PathBuf> = entries.filter(|path| path.extension().is_some()).collect();
     segments.sort();
     segments

@@ -103,6 +103,14 @@ fn by_name(events: Vec<Event>) -> HashMap<String, Vec<usize>> {
     found
 }
 
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// The result of a storm.
 struct Aftermath {
     /// The events that each process acknowledged.
@@ -159,8 +167,10 @@ fn nothing_is_lost_or_torn_and_who_follows_hears_all_of_it_once() {
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
         });
+        // Also if it fails: the scope waits for the follower.
+        let end = SetOnDrop(is_over);
         let after = rage(&env, keep);
-        is_over.store(true, Ordering::SeqCst);
+        drop(end);
         (after, follower.join().unwrap())
     });
     assert!(segments(&env).len() > 1, "there was more than one segment: {:?}", segments(&env));

@@ -469,6 +469,9 @@ fn what_a_nested_worker_leaves_behind_is_not_the_outer_worker() {
     assert_eq!(who["error"]["kind"], "not_joined", "{who}");
     let_go(&env);
     wait_for_state(&env, run["id"].as_str().unwrap(), "done");
+    // The inner one, too, so that nothing runs when its directory is gone.
+    let have_ended = |runs: &Value| runs.as_array().unwrap().iter().all(|run| run["state"] == "done");
+    wait_until("both have ended", || have_ended(&env.ok(&["runs", "--all"])["runs"]));
 }
 
 #[test]
