@@ -175,6 +175,8 @@ impl ChatState {
     fn plain_key(&mut self, key: KeyEvent) -> Vec<ChatEffect> {
         let held = key.modifiers;
         let is_empty = self.draft().is_empty();
+        // A program that types at the end of its input sends Ctrl-Space, for example `script`.
+        let is_plain = is_empty && !held.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match key.code {
             KeyCode::Enter if held.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
                 self.type_text("\n");
@@ -191,10 +193,10 @@ impl ChatState {
                 return self.move_by(key.code);
             }
             KeyCode::Home | KeyCode::End if is_empty => return self.move_by(key.code),
-            KeyCode::Char('/') if is_empty => self.filter.is_open = true,
-            KeyCode::Char('?') if is_empty => self.is_help_open = true,
-            KeyCode::Char(' ') if is_empty => self.open_menu(),
-            KeyCode::Char(digit @ '1'..='9') if is_empty && !matches!(self.tab, Tab::Conversation(_)) => {
+            KeyCode::Char('/') if is_plain => self.filter.is_open = true,
+            KeyCode::Char('?') if is_plain => self.is_help_open = true,
+            KeyCode::Char(' ') if is_plain => self.open_menu(),
+            KeyCode::Char(digit @ '1'..='9') if is_plain && !matches!(self.tab, Tab::Conversation(_)) => {
                 self.go_to_number(digit);
             }
             KeyCode::Char('n') if held.contains(KeyModifiers::CONTROL) => self.open_next_unread(),

@@ -112,8 +112,11 @@ impl Day {
 
     /// Runs a line in the person's shell on an empty screen; returns the screen when it is done.
     fn run(&self, line: &str) -> String {
+        // What is typed while a command runs would be shown twice.
+        self.type_line("PS1='[ready] '");
+        self.wait_for(&self.person, "\n[ready]");
         self.type_line("clear; PS1='$ '");
-        self.wait_for(&self.person, "$");
+        wait_until("the screen is empty", || self.person.plain_text().is_ok_and(|text| text.trim() == "$"));
         self.type_line(&format!("{line}; PS1='[done] '"));
         self.wait_for(&self.person, "\n[done]")
     }

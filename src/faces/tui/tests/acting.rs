@@ -39,6 +39,14 @@ fn the_menu_of_an_agent_has_what_is_possible() {
     );
     press(&mut state, KeyCode::Esc);
     assert_eq!((state.menu.as_ref(), &state.tab), (None, &Tab::Agents), "Esc closes the menu only");
+    // Without a modifier alone.
+    for key in [' ', '?', '/'] {
+        for held in [KeyModifiers::CONTROL, KeyModifiers::ALT] {
+            press_with(&mut state, KeyCode::Char(key), held);
+        }
+    }
+    assert_eq!((state.menu.as_ref(), state.is_help_open, state.filter.is_open), (None, false, false));
+    assert_eq!((&state.tab, state.draft().text()), (&Tab::Agents, ""));
     press(&mut state, KeyCode::Down);
     let of_swift = open_menu(&mut state);
     assert!(of_swift.contains(&"r show what it has reserved (2)".to_string()), "{of_swift:?}");
