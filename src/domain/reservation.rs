@@ -136,8 +136,8 @@ pub enum SeenUse {
 }
 
 impl Reservation {
-    /// Whether it is about the same path or thing. A path can be called like a thing.
-    pub fn is_same_place(&self, other: &Self) -> bool {
+    /// Whether it is written alike and means the same path or thing. A path can be called like a thing.
+    pub fn is_written_alike(&self, other: &Self) -> bool {
         self.pattern == other.pattern
             && self.head == other.head
             && self.reach == other.reach

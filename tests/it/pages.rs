@@ -218,8 +218,10 @@ fn every_command_is_in_the_overview() {
     let for_harnesses = ["hook", "waiter", "mcp", "help"];
     for command in ravenry::faces::cli::grammar().get_subcommands() {
         let name = command.get_name();
-        let is_listed = overview.contains(&format!("`{name}`"));
-        assert!(is_listed || for_harnesses.contains(&name), "`{name}` is not in the overview of the README");
+        let rows = overview.lines().filter(|line| line.starts_with('|'));
+        let times: usize = rows.map(|row| row.matches(&format!("`{name}`")).count()).sum();
+        let is_right = times == 1 || (times == 0 && for_harnesses.contains(&name));
+        assert!(is_right, "`{name}` is {times} times in the overview of the README");
     }
 }
 

@@ -113,7 +113,7 @@ pub(in crate::ops) fn drafts(
     for text in &request.patterns {
         let reservation = place.draft(ctx, text, broad)?;
         let expires_at = request.ttl.map(|ttl| now + ttl);
-        if !wanted.iter().any(|other| other.is_same_place(&reservation)) {
+        if !wanted.iter().any(|other| other.is_written_alike(&reservation)) {
             wanted.push(Reservation { reason: reason.clone(), expires_at, since: now, ..reservation });
         }
     }

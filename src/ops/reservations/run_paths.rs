@@ -41,7 +41,7 @@ pub(in crate::ops) fn run_drafts(
     for text in patterns {
         // What leaves the repository is refused below.
         let draft = base.draft(op, text, BroadPatterns::Accept)?;
-        if !drafts.iter().any(|other| other.is_same_place(&draft)) {
+        if !drafts.iter().any(|other| other.is_written_alike(&draft)) {
             drafts.push(draft);
         }
     }
