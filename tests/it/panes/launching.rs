@@ -62,6 +62,12 @@ impl Clients {
         self.run(&all).expect_code(0).json()["run"].clone()
     }
 
+    /// The same for a worker that may have failed by the time the command returns.
+    pub fn started_or_failed(&self, args: &[&str]) -> Value {
+        let all = [&["run", "claude"], args, &["--tmux", "--json"]].concat();
+        self.run(&all).json()["run"].clone()
+    }
+
     /// What the stand-in was given as prompts.
     pub fn prompts(&self) -> Vec<String> {
         let log = fs::read_to_string(self.tmux.env.work().join("prompts")).unwrap_or_default();
@@ -145,8 +151,7 @@ fn a_worker_that_leaves_after_its_turn_is_done_and_one_that_crashes_has_failed()
     let run = wait_for_state(env, &id, "done");
     assert_eq!(run["result"], "I did: exit now");
     nothing_is_left(&clients, &id);
-    let ended = clients.run(&["run", "claude", "crash now", "--tmux", "--json", "--detach"]);
-    let id = id_of(&ended.json()["run"]);
+    let id = id_of(&clients.started_or_failed(&["crash now", "--detach"]));
     let run = wait_for_state(env, &id, "failed");
     assert_eq!(run["reason"], "it ended with exit code 3");
     nothing_is_left(&clients, &id);

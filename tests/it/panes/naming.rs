@@ -67,7 +67,7 @@ fn whoever_waits_for_a_worker_by_its_name_learns_the_end_of_its_run() {
     let env = &clients.tmux.env;
     let ends = [("exit now", "Don", "done"), ("crash now", "Cara", "failed")];
     for (task, name, state) in ends {
-        let id = id_of(&clients.started(&[task, "--detach", "--name", name]));
+        let id = id_of(&clients.started_or_failed(&[task, "--detach", "--name", name]));
         wait_for_state(env, &id, state);
         let look = env.ok(&["look", name]);
         assert_eq!((&look["state"], &look["run"]), (&json!("ended"), &json!(id)), "{look:#}");
