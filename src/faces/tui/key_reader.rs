@@ -17,16 +17,29 @@ const LEFT_OVER_WAIT: Duration = Duration::from_secs(1);
 
 /// Held by whoever reads from the terminal.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TerminalInput(Arc<Mutex<()>>);
+pub(super) struct TerminalInput(Arc<Mutex<InputUse>>);
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum InputUse {
+    #[default]
+    Read,
+    /// What is typed from now on is for whatever has the terminal next.
+    Left,
+}
 
 impl TerminalInput {
     /// Nobody else reads from the terminal until the guard is dropped.
-    pub(super) fn take(&self) -> MutexGuard<'_, ()> {
+    pub(super) fn take(&self) -> MutexGuard<'_, InputUse> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing more is read from the terminal.
+    pub(super) fn leave(&self) {
+        *self.take() = InputUse::Left;
     }
 }
 
-/// Starts the thread. It ends with the process or with the terminal. `most`: how many events wait to be processed.
+/// Starts the thread. It ends with the process, with the terminal, or when that is left. `most`: how many events wait to be processed.
 pub(super) fn start(input: &TerminalInput, most: usize) -> io::Result<Receiver<Event>> {
     let (sender, keys) = bounded(most);
     let input = input.clone();
@@ -44,14 +57,17 @@ pub(super) fn start(input: &TerminalInput, most: usize) -> io::Result<Receiver<E
                 }
                 limit = Some(LEFT_OVER_WAIT);
             }
+            if *input.take() == InputUse::Left {
+                return;
+            }
         }
     })?;
     Ok(keys)
 }
 
 fn next(input: &TerminalInput) -> Option<io::Result<Event>> {
-    let _reading = input.take();
-    matches!(event::poll(BURST_WAIT), Ok(true)).then(event::read)
+    let reading = input.take();
+    (*reading == InputUse::Read && matches!(event::poll(BURST_WAIT), Ok(true))).then(event::read)
 }
 
 /// Recognises an answer about the background colour that came after nobody waited for it any more: it is read as keys,

@@ -282,6 +282,13 @@ enum Next {
 impl Show {
     /// `typed`: keys that were read before.
     fn run(mut self, typed: Vec<KeyEvent>) -> Result<(), CommandError> {
+        let ended = self.show(typed);
+        // Before the terminal is given back: other threads may be at work for a while.
+        self.input.leave();
+        ended
+    }
+
+    fn show(&mut self, typed: Vec<KeyEvent>) -> Result<(), CommandError> {
         let keys = key_reader::start(&self.input, AT_ONCE)
             .map_err(|error| failure("no thread can be started", &error))?;
         let size = self.screen.size().unwrap_or(Size::new(80, 24));

@@ -82,7 +82,11 @@ impl PromptReport {
     ) -> Result<bool, StoreError> {
         let name = mesh.runs().worker(run)?;
         match name.map(|name| mesh.registry().get(&name)).transpose()?.flatten() {
-            Some(worker) => self.is_there(mesh, &worker.agent.session),
+            // One hook records both, the turn after the step. Who stops the run as soon as its task is taken must find
+            // it in a turn.
+            Some(worker) => {
+                Ok(self.is_there(mesh, &worker.agent.session)? && mesh.runs().turns(run)?.prompts > before)
+            }
             None => Ok(mesh.runs().turns(run)?.prompts > before),
         }
     }

@@ -1,5 +1,6 @@
 //! Tests of the terminal that the chat draws on: it is taken and given back in order, whatever happens.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -9,7 +10,35 @@ use nix::sys::signal::Signal;
 use ravenry::sys::test_switches;
 
 use super::screen::{ENTER_SCREEN, LEAVE_SCREEN, Screen};
+use crate::panes::Tmux;
 use crate::support::environment::{TestEnvironment, wait_until};
+
+/// What others still do for it may take a while after the terminal was given back.
+#[test]
+fn what_is_typed_after_leaving_is_for_the_next_program() {
+    let Some(tmux) = Tmux::start() else { return };
+    let env = &tmux.env;
+    let mut args: Vec<OsString> = Vec::new();
+    for (name, value) in env.msg().get_envs() {
+        args.push([name, value.unwrap_or_default()].join(OsStr::new("=")));
+    }
+    args.extend([env!("CARGO_BIN_EXE_msg"), "tui", "Robin"].map(Into::into));
+    let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
+    let chat = "env -i TERM=\"$TERM\" \"$@\"; read -r line; echo \"heard $line\"; exec sleep 100000";
+    let pane = tmux.window(chat, &args);
+    let shows = |text: &str| pane.plain_text().is_ok_and(|screen| screen.contains(text));
+    wait_until("the chat is drawn", || shows("Robin · nobody else"));
+    // It can't leave the mesh while somebody else has the lock.
+    let mesh = env.store();
+    let locked = mesh.lock().unwrap();
+    pane.press("C-c", 1).unwrap();
+    wait_until("the terminal is given back", || !shows("Robin"));
+    tmux.ask(&["send-keys", "-t", pane.id().as_str(), "hello", "Enter"]);
+    // Without raw mode the terminal shows it itself.
+    wait_until("it has arrived", || shows("hello"));
+    drop(locked);
+    wait_until("the next program has it", || shows("heard hello"));
+}
 
 /// What a terminal may have drawn in other columns than expected is redrawn.
 #[test]
