@@ -6,6 +6,10 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Longer than anything takes on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
 
 /// Crash before the n-th change to the file system; see [`step`].
 pub const CRASH_AT: &str = "MSG_TEST_CRASH_AT";
@@ -43,7 +47,8 @@ pub const VERSION_MS: &str = "MSG_TEST_VERSION_MS";
 pub const READY_MS: &str = "MSG_TEST_READY_MS";
 /// Milliseconds after which the terminal chat reads again what agents are heading for, instead of seconds.
 pub const LOOK_MS: &str = "MSG_TEST_LOOK_MS";
-/// If set, hooks have no time limit, so that a test can see what they would wait for.
+/// If set, hooks have no time limit, and some other limits are long: for tests of anything but the limits, which must
+/// pass on a busy machine, too.
 pub const NO_HOOK_LIMIT: &str = "MSG_TEST_NO_HOOK_LIMIT";
 /// If set, a watcher of a directory that reports its changes does not check it periodically.
 pub const NO_SLOW_TICK: &str = "MSG_TEST_NO_SLOW_TICK";
@@ -70,6 +75,11 @@ pub const CASELESS: &str = "MSG_TEST_CASELESS";
 /// The value of one of the variables above.
 pub fn value(variable: &str) -> Option<String> {
     if cfg!(debug_assertions) { std::env::var(variable).ok() } else { None }
+}
+
+/// The limit, or a long one where [`NO_HOOK_LIMIT`] is set.
+pub fn or_long(limit: Duration) -> Duration {
+    if value(NO_HOOK_LIMIT).is_some() { limit.max(LONG) } else { limit }
 }
 
 /// Reads the pipe that one of the variables above names to its end.

@@ -8,11 +8,13 @@ use crate::support::environment::{Ended, TestEnvironment, date, end, put, wait_u
 
 /// Runs `msg statusline` with that on its standard input, which then ends.
 fn told(env: &TestEnvironment, args: &[&str], input: &str) -> Ended {
+    // It does not wait for what is written later.
+    let (stdin, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(input.as_bytes()).unwrap();
+    drop(writer);
     let mut command = env.msg();
-    command.arg("statusline").args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
-    let output = child.wait_with_output().unwrap();
+    command.arg("statusline").args(args).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command.spawn().unwrap().wait_with_output().unwrap();
     Ended {
         code: output.status.code(),
         signal: None,
@@ -72,14 +74,13 @@ fn a_standard_input_without_end_is_not_waited_for() {
     let said = r#"{"session_id":"session of Bob"}"#;
     for (input, expected) in [(said, "Bob · 1 peer\n"), ("{\"session_id\":", "2 peers\n"), ("", "2 peers\n")]
     {
-        let mut child =
-            env.msg().arg("statusline").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        stdin.write_all(input.as_bytes()).unwrap();
+        let (stdin, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(input.as_bytes()).unwrap();
+        let child = env.msg().arg("statusline").stdin(stdin).stdout(Stdio::piped()).spawn().unwrap();
         // It ends although its standard input is still open.
         let ended = child.wait_with_output().unwrap();
         assert_eq!(String::from_utf8(ended.stdout).unwrap(), expected, "{input}");
-        drop(stdin);
+        drop(writer);
     }
 }
 

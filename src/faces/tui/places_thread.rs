@@ -12,6 +12,7 @@ use crate::ops::screens::glance::{Glance, glance_at_agent};
 use crate::ops::screens::jump::{JumpOutcome, JumpTarget, jump};
 use crate::ops::screens::terminal_place::places_of_all;
 use crate::ops::{CommandError, CommandErrorKind, GlobalOptions};
+use crate::sys::test_switches;
 
 use super::model::SightView;
 use super::places_state::{PaneCommand, PlacesCall, PlacesFocus, PlacesNews, TimedPlacesCall};
@@ -51,7 +52,7 @@ impl TabReader for PlacesReader<'_> {
     }
 
     fn take(&mut self, TimedPlacesCall { call, asked_at }: TimedPlacesCall) {
-        let is_late = asked_at.elapsed() > GO_TO_WITHIN;
+        let is_late = asked_at.elapsed() > test_switches::or_long(GO_TO_WITHIN);
         match call {
             PlacesCall::Show(focus) => {
                 let names = |focus: &PlacesFocus| match focus {

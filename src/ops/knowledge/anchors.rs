@@ -18,6 +18,7 @@ use crate::sys::environment::Home;
 use crate::sys::files::{self, BoundedRead, FileError, FileStamp};
 use crate::sys::git::{GitError, ReadOnlyGit, SearchText, WorkTree};
 use crate::sys::outline::{MAX_PARSED, OutlineCache, SourceLanguage};
+use crate::sys::test_switches;
 
 /// The largest file that is read, in bytes.
 const MAX_FILE: u64 = 8 * 1024 * 1024;
@@ -102,7 +103,7 @@ impl AnchorJudge {
             git: Lazy::NotAsked,
             renames: HashMap::new(),
             searches: 0,
-            git_limit: GIT_LIMIT,
+            git_limit: test_switches::or_long(GIT_LIMIT),
             has_given_up: false,
             guesses: 0,
         }

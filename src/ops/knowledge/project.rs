@@ -28,6 +28,7 @@ use crate::sys::clock;
 use crate::sys::environment::account_name;
 use crate::sys::flock::LockError;
 use crate::sys::git::{ReadOnlyGit, WorkTree, user_name_outside};
+use crate::sys::test_switches;
 
 use super::anchors::AnchorJudge;
 use super::pages::ProjectPages;
@@ -319,9 +320,10 @@ impl KnowledgeProject {
 
     /// The name that git signs the person's commits with, which pages have, too.
     fn git_user(&self) -> Option<String> {
+        let limit = test_switches::or_long(GIT_LIMIT);
         match &self.tree {
-            Some(tree) => ReadOnlyGit::at(tree, GIT_LIMIT).ok()?.user_name(),
-            None => user_name_outside(&self.root, GIT_LIMIT),
+            Some(tree) => ReadOnlyGit::at(tree, limit).ok()?.user_name(),
+            None => user_name_outside(&self.root, limit),
         }
     }
 

@@ -163,6 +163,8 @@ fn the_end_of_a_run_is_told_although_nobody_watches() {
 #[test]
 fn tmux_shows_a_line_to_its_own_client() {
     let Some(tmux) = Tmux::start() else { return };
+    // The line stands until a key is pressed.
+    tmux.ask(&["set-option", "-g", "display-time", "0"]);
     let env = &tmux.env;
     env.configure(r#"{"notify": {"mail": ["tmux"]}}"#);
     env.join("Alice");

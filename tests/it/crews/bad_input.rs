@@ -58,13 +58,13 @@ fn a_command_that_hangs_is_ended_with_all_that_it_started() {
     let spec = format!("- [ ] T-1: Hangs\n  paths: one\n  verify: {hang}\n- [ ] T-2: Fine\n  paths: two\n");
     fs::write(env.work().join("PLAN.md"), spec).unwrap();
     env.ok(&["workers", "trust", "--spec", "PLAN.md", "--yes"]);
-    env.configure(r#"{"backOff": 0, "verifyTimeout": 4}"#);
+    env.configure(r#"{"backOff": 0, "verifyTimeout": 10}"#);
     let report = work(&env, "PLAN.md", 1);
     let hanging = task(&report, "T-1");
     assert_eq!((&hanging["state"], attempts(&env, "T-1")), (&json!("blocked"), 3), "{hanging:#}");
-    assert_eq!(hanging["reason"], format!("`{hang}` ended with a timeout after 4 s each time"));
+    assert_eq!(hanging["reason"], format!("`{hang}` ended with a timeout after 10 s each time"));
     let told = fs::read_to_string(env.home().join("brief-T-1")).unwrap();
-    let expected = format!("`{hang}` ended with a timeout after 4 s. The end of its output:\n> begun\n");
+    let expected = format!("`{hang}` ended with a timeout after 10 s. The end of its output:\n> begun\n");
     assert!(told.contains(&expected), "{told}");
     assert_eq!((&task(&report, "T-2")["state"], subjects(&env)), (&json!("done"), strings(["Fine"])));
     wait_until("every process has ended", || processes(&env).is_empty());

@@ -30,7 +30,7 @@ echo "$id is done."
 /// file `nonsense`, and asks for rework once for each file `rework-ID`.
 pub const JUDGE: &str = r#"#!/bin/sh
 told=$(cat)
-printf '%s\n' "$told" > "$HOME/judged"
+printf '%s\n' "$told" > "$HOME/judged.$$" && mv "$HOME/judged.$$" "$HOME/judged"
 while [ -e "$HOME/hold" ]; do sleep 0.05; done
 cp "$HOME/judge-usage" "$MSG_USAGE" 2>/dev/null
 if mv "$HOME/nonsense" "$HOME/said" 2>/dev/null; then

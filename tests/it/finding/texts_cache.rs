@@ -53,11 +53,11 @@ fn it_follows_what_comes_and_goes() {
     assert_eq!(count(&env), MANY);
     post(&env.store(), "Bob", "walrus too");
     assert_eq!(count(&env), MANY + 1);
+    let written = || kept(&env).iter().map(|path| fs::metadata(path).unwrap().modified().unwrap()).max();
+    let before = written();
     forget_one(&env);
     assert_eq!(count(&env), MANY, "what is not kept any more is not found");
     // Once the directory is left alone for a while, what is kept is of its present state.
-    let written = || kept(&env).iter().map(|path| fs::metadata(path).unwrap().modified().unwrap()).max();
-    let before = written();
     wait_until("it is kept", || count(&env) == MANY && written() > before);
     assert_eq!(count(&env), MANY);
     forget_one(&env);

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ravenry::sys::test_switches;
+use ravenry::domain::{Liveness, SessionId};
 use ravenry::sys::tmux::TmuxPane;
+use ravenry::sys::{process, test_switches};
 
 use crate::panes::Tmux;
 use crate::support::environment::{files_in, put, put_program, wait_until};
@@ -199,7 +200,13 @@ fn from_an_empty_home_to_two_agents_that_coordinate() {
     day.type_line("clear; msg tui Robin");
     day.wait_for(&day.person, "2 peers");
     day.prompt(&claude, "run msg send Robin 'May I change the billing form too?' --kind question");
-    day.compare_chat("5-asked", &["1 unread", "waits for", "was refused", "ething else, or ask"]);
+    let asked = ["1 unread", "waits for", "was refused", "ething else, or ask", "about ", "joined"];
+    day.compare_chat("5-asked", &[&asked[..], &["idle (by its hooks)"]].concat());
+    let session = SessionId::new("5b0b2a2e-6d3c-4a57-9d0f-111111111111").unwrap();
+    wait_until("a waiter is beside it", || {
+        let waiter = env.store().session_states().waiter(&session).unwrap();
+        waiter.is_some_and(|waiter| process::liveness(&waiter) == Liveness::Alive)
+    });
     day.clear(&claude);
     for keys in [["2"].as_slice(), &["Enter"], &["-l", "Yes, but keep its address."], &["Enter"]] {
         day.keys(&day.person, keys);
@@ -209,14 +216,17 @@ fn from_an_empty_home_to_two_agents_that_coordinate() {
 
     // The task goes to the other one, and the directory with it.
     day.keys(&day.person, &["Escape"]);
+    // Read together, the two would be one key.
+    wait_until("it is taken", || !day.person.plain_text().unwrap().contains("which is notified"));
     day.keys(&day.person, &["4"]);
     day.wait_for(&day.person, "Log out everywhere");
     day.prompt(&claude, &format!("run msg handoff TASK-01 {CODEX} --notes 'the form is next'"));
-    day.compare_chat("8-handed-over", &[CODEX, "1 claimed"]);
+    day.compare_chat("8-handed-over", &[CODEX, "1 claimed", "2 peers · 1 unread"]);
     day.prompt(&codex, "edit src/auth/login.rs");
     assert_eq!(fs::read_to_string(&file).unwrap(), format!("{LOGIN}// by codex\n"));
     day.keys(&day.person, &["C-c"]);
     wait_until("the chat has ended", || !env.names().iter().any(|name| name == "Robin"));
+    day.wait_for(&day.person, "\n[done]");
 
     // It is found again, and written down.
     day.compare("9-found", &day.run("msg search --all billing form"));

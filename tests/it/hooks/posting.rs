@@ -80,10 +80,13 @@ impl Scene {
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut text = String::new();
-                stream.unwrap().read_to_string(&mut text).unwrap();
+                let mut stream = stream.unwrap();
+                stream.read_to_string(&mut text).unwrap();
                 let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
                 heard.lock().unwrap().extend(lines);
                 visits.fetch_add(1, Ordering::SeqCst);
+                // Only now does whoever posts go on.
+                drop(stream);
             }
         });
     }

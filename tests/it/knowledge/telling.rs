@@ -1,5 +1,6 @@
 //! Tests of what `learn`, `know` and `complete` say to those who use them for the first time, or wrongly.
 
+use ravenry::sys::test_switches;
 use serde_json::json;
 
 use super::{git, listed, repository};
@@ -242,11 +243,15 @@ fn a_long_search_for_renames_leaves_the_verdicts_their_time() {
     git(&env.work(), &["mv", "src/other.rs", "src/moved.rs"]);
     git(&env.work(), &["rm", "-q", "-r", "gone"]);
     git(&env.work(), &["commit", "-q", "-m", "move one, remove the others"]);
-    let found = env.ok(&["know", "--path", "src/flock.rs"]);
-    assert_eq!(
-        (&found["records"][0]["name"], &found["records"][0]["verdict"]),
-        (&json!("two"), &json!("moved"))
-    );
+    // With the limits that a person has. A machine that stands still for a moment may need another try.
+    let found = || {
+        let mut know = env.msg();
+        know.args(["know", "--path", "src/flock.rs", "--json"]).env_remove(test_switches::NO_HOOK_LIMIT);
+        let found = end(&mut know).expect_code(0).json();
+        let record = &found["records"][0];
+        (&record["name"], &record["verdict"]) == (&json!("two"), &json!("moved"))
+    };
+    assert!((0..3).any(|_| found()));
 }
 
 #[test]

@@ -507,7 +507,7 @@ fn a_tmux_server_that_a_supervisor_starts_is_not_below_it() {
     wait_for_state(env, &first, "running");
     let second = clients.started(&["slow work", "--detach"]);
     assert_eq!(second["state"], "queued", "{second:#}");
-    clients.tmux.ask(&["kill-server"]);
+    clients.tmux.end_server();
     clients.set("free");
     let run = wait_for_run(env, &id_of(&second), "at work", |run| run["tmux"]["prompts"] == 1);
     let supervisor = i32::try_from(run["supervisorPid"].as_i64().unwrap()).unwrap();

@@ -148,9 +148,8 @@ fn in_tmux_the_command_that_shows_the_session_switches_to_it() {
 fn a_session_stays_whatever_the_users_settings_say() {
     let Some(clients) = Clients::start() else { return };
     let env = &clients.tmux.env;
-    clients.tmux.ask(&["kill-server"]);
+    clients.tmux.end_server();
     fs::write(env.home().join(".tmux.conf"), "set -g destroy-unattached on\n").unwrap();
-    wait_until("it is gone", || !clients.tmux.server.is_running().unwrap());
     env.ok(&["up"]);
     let run = clients.started(&["hello"]);
     assert_eq!(run["tmux"]["turns"], 1);
@@ -281,7 +280,7 @@ fn down_leaves_other_projects_alone() {
 fn a_shell_in_a_server_that_a_worker_started_is_not_in_its_run() {
     let Some(clients) = Clients::start() else { return };
     let env = &clients.tmux.env;
-    clients.tmux.ask(&["kill-server"]);
+    clients.tmux.end_server();
     let open = "msg up --json >up; until [ -e free ]; do sleep 0.05; done; echo done";
     put_profiles(env, &[script("opener", open), script("echo", "cat")].concat());
     let started = clients.run(&["run", "opener", "it", "--detach", "--json"]).expect_code(0).json();

@@ -137,8 +137,7 @@ fn a_server_is_not_what_its_starter_left_behind() {
         return;
     }
     let Some(tmux) = Tmux::start() else { return };
-    tmux.ask(&["kill-server"]);
-    wait_until("it is gone", || !tmux.server.is_running().unwrap());
+    tmux.end_server();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "panes::server::a_server_is_not_what_its_starter_left_behind", "--nocapture"]);
     command.env("PANE_STARTER", tmux.socket()).env("LEFT_OUT", "1").env("HOME", tmux.env.home());

@@ -101,6 +101,11 @@ fn a_silent_build_is_not_stuck() {
     });
     kill(supervisor, SIGCONT).unwrap();
     watched.wait_for_looks(10);
+    // Nor between the end of its call and that of its turn.
+    kill(supervisor, SIGSTOP).unwrap();
+    watched.clients.set("go");
+    wait_until("its turn is over", || env.ok(&["look", "Mason"])["state"] == "idle");
+    kill(supervisor, SIGCONT).unwrap();
     assert_eq!(watched.told_in_all(), Vec::<String>::new());
 }
 

@@ -73,8 +73,11 @@ impl StandIn {
     /// `type-at-paste TEXT`: somebody types that in front of the next paste; `type-at-removal TEXT`: somebody types that when
     /// three characters were removed.
     pub fn order(&self, order: &str) {
+        let obeyed = || fs::metadata(self.dir.join("obeyed")).map_or(0, |file| file.len());
+        let before = obeyed();
         let mut pipe = File::options().write(true).open(self.dir.join("orders")).unwrap();
         writeln!(pipe, "{order}").unwrap();
+        wait_until("the order is obeyed", || obeyed() > before);
     }
 
     pub fn screen(&self) -> String {
@@ -300,6 +303,9 @@ impl Client {
             }
             _ => self.ask(rest),
         }
+        // A byte for each.
+        let obeyed = File::options().append(true).create(true).open(self.dir.join("obeyed"));
+        obeyed.unwrap().write_all(b".").unwrap();
     }
 
     fn ask(&mut self, words: &str) {
@@ -428,10 +434,10 @@ fn read_keys(input: &mut File, news: &Sender<News>) {
 }
 
 fn read_orders(pipe: &Path, news: &Sender<News>) {
-    loop {
-        for line in BufReader::new(File::open(pipe).unwrap()).lines() {
-            news.send(News::Order(line.unwrap())).unwrap();
-        }
+    // Open for writing, too, so that it never ends, and no order is lost between two writers.
+    let pipe = File::options().read(true).write(true).open(pipe).unwrap();
+    for line in BufReader::new(pipe).lines() {
+        news.send(News::Order(line.unwrap())).unwrap();
     }
 }
 

@@ -259,8 +259,7 @@ fn variables_that_a_harness_sets_for_its_commands_are_not_passed_on() {
 
 #[test]
 fn a_run_goes_on_while_msg_is_upgraded() {
-    let scene = Scene::new(&script("waits", "read x < go; cat"));
-    nix::unistd::mkfifo(&scene.env.work().join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let scene = Scene::new(&script("waits", "until [ -e go ]; do sleep 0.05; done; cat"));
     let copy = scene.env.path().join("msg");
     fs::copy(env!("CARGO_BIN_EXE_msg"), &copy).unwrap();
     // Every slot is taken, so that the supervisor starts its keeper only after the upgrade.
@@ -275,8 +274,7 @@ fn a_run_goes_on_while_msg_is_upgraded() {
     let id = text(&ended.json()["run"], "id");
     fs::write(scene.env.path().join("new"), "#!/bin/sh\nexit 1\n").unwrap();
     fs::rename(scene.env.path().join("new"), &copy).unwrap();
-    fs::write(scene.env.work().join("go"), "go\n".repeat(holding.len())).unwrap();
+    fs::write(scene.env.work().join("go"), "").unwrap();
     holding.iter().for_each(|id| drop(wait_for_state(&scene.env, id, "done")));
-    fs::write(scene.env.work().join("go"), "go\n").unwrap();
     assert_eq!(wait_for_state(&scene.env, &id, "done")["result"], "last");
 }

@@ -211,6 +211,11 @@ fn a_run_that_cannot_be_stopped_or_read_does_not_keep_the_others_from_it() {
     let supervisor =
         |task: &str| Pid::from_raw(i32::try_from(of_task(task)["supervisorPid"].as_i64().unwrap()).unwrap());
     let dir = |task: &str| env.mesh().join("runs").join(of_task(task)["id"].as_str().unwrap());
+    // Whoever is stopped while it tells the feed keeps the others from that.
+    wait_until("the feed has all starts", || {
+        let feed = env.ok(&["feed", "--kind", "run-started"]);
+        feed["events"].as_array().unwrap().len() == 3
+    });
     // Their supervisors see and write nothing meanwhile.
     kill(supervisor("a"), Signal::SIGSTOP).unwrap();
     kill(supervisor("b"), Signal::SIGSTOP).unwrap();

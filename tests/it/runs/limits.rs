@@ -56,7 +56,11 @@ fn after_the_reset_the_run_and_the_queue_go_on() {
     let env = with_profiles("");
     let path = put_harness(&env, &CLIENT.replace("+ 20", "+ 4"));
     let first = started(&env, &path, "first");
-    wait_until("the client is at its limit", || env.work().join("reset").exists());
+    // Its supervisor reads that a moment later, and records it.
+    let known = env.home().join(".local/state/ravenry/limits/claude.json");
+    wait_until("that the client is at its limit is known", || {
+        env.work().join("reset").exists() && known.exists()
+    });
     let reset: i64 = fs::read_to_string(env.work().join("reset")).unwrap().trim().parse().unwrap();
     let second = started(&env, &path, "second");
     for id in [&first, &second] {

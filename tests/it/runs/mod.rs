@@ -224,7 +224,7 @@ fn a_worker_has_a_name_while_it_works_and_its_parent_is_told_of_its_end() {
 #[test]
 fn a_run_that_takes_too_long_is_ended() {
     let env = with_profiles(&script("slow", "echo begun; sleep 1000 & sleep 1000"));
-    let ended = env.run(&["run", "slow", "x", "--timeout", "5", "--json"]).expect_code(1);
+    let ended = env.run(&["run", "slow", "x", "--timeout", "15", "--json"]).expect_code(1);
     let run = ended.json()["run"].clone();
     assert_eq!((&run["state"], &run["result"]), (&json!("timeout"), &json!("begun")));
     assert!(left_of(run["id"].as_str().unwrap()).is_empty());

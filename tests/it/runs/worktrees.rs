@@ -184,7 +184,7 @@ fn work_is_committed_however_the_run_ends() {
     let ended = env.run(&["run", "fails", "x", "--worktree", "--json"]).expect_code(1).json();
     assert_eq!((&ended["run"]["state"], &ended["run"]["changed"]), (&json!("failed"), &json!(["half"])));
     let ended =
-        env.run(&["run", "slow", "x", "--worktree", "--timeout", "5", "--json"]).expect_code(1).json();
+        env.run(&["run", "slow", "x", "--worktree", "--timeout", "15", "--json"]).expect_code(1).json();
     assert_eq!((&ended["run"]["state"], &ended["run"]["changed"]), (&json!("timeout"), &json!(["half"])));
     // A question is an end if something was done.
     assert_eq!(done(&env, "asks")["changed"], json!(["half"]));

@@ -275,7 +275,8 @@ fn three_looks_alike_are_a_stall_but_an_open_call_is_not() {
 
 #[test]
 fn the_same_command_four_times_is_spinning() {
-    let Some(raven) = painted() else { return };
+    // At the usual pace: a model that only thinks is stuck after three looks, which a slow hook outlasts at a fast one.
+    let Some(raven) = Painted::start() else { return };
     raven.draw("working.ansi.txt");
     raven.hook("UserPromptSubmit");
     let wait = wait(&raven.tmux.env, "stuck");

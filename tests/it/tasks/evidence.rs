@@ -138,12 +138,12 @@ fn what_fails_is_not_completed() {
 #[test]
 fn what_hangs_is_ended_with_all_that_it_started() {
     let env = trusted();
-    env.ok(&["config", "set", "verifyTimeout", "1"]);
+    env.ok(&["config", "set", "verifyTimeout", "5"]);
     env.ok(&["claim", "TASK-03", "--as", "Alice"]);
     let ended = env.run(&["complete", "--verify", "--json", "--as", "Alice"]).expect_code(1);
     let error = &ended.json()["error"];
     assert_eq!(error["kind"], "not_verified");
-    assert!(error["message"].as_str().unwrap().contains("ended with a timeout after 1 s"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("ended with a timeout after 5 s"), "{error}");
     assert_eq!(error.get("exitCode"), None, "it has none");
     assert!(are_gone(&env.work().join("pid")));
     assert_state(&env, "TASK-03 claimed Alice");

@@ -155,6 +155,7 @@ fn nobody_elses_window_is_changed() {
     let beside = chat_in(tmux, "other");
     beside.select().unwrap();
     let own = Screen::attach(tmux, "other");
+    wait_until("a person looks at it", || clients(tmux).lines().any(|line| line.starts_with("other chat ")));
     is_told_command(&beside);
     own.wait_for("others look at another window");
     assert!(first(), "{}", clients(tmux));

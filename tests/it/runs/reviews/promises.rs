@@ -79,7 +79,7 @@ fn a_verdict_counts_although_its_run_ended_badly() {
     let asks = judge(r#"cat >/dev/null; echo '{"verdict": "replan"} Or shall I look again?'"#);
     assert_eq!(verdict(&asks), ("asks".to_string(), json!("replan")));
     let late = judge(r#"cat >/dev/null; echo '{"verdict": "rework"}'; exec sleep 1000"#);
-    let late = late.replacen('\n', "\ntimeout = 5\n", 1);
+    let late = late.replacen('\n', "\ntimeout = 20\n", 1);
     assert_eq!(verdict(&late), ("timeout".to_string(), json!("rework")));
 }
 
