@@ -169,12 +169,12 @@ mod tests {
     #[test]
     fn one_that_hangs_is_ended_with_its_children() {
         // Its time may be over before it has begun.
-        let answers = [300, 3_000, 30_000].into_iter().map(|limit| {
+        let mut answers = [300, 3_000, 30_000].into_iter().map(|limit| {
             let answer = answer("sleep 1000 & echo $!; wait", Duration::from_millis(limit));
             assert_eq!(answer.end, RunEnd::TooSlow);
             answer
         });
-        let answer = answers.skip_while(|answer| answer.output.is_empty()).next().unwrap();
+        let answer = answers.find(|answer| !answer.output.is_empty()).unwrap();
         wait_for_end(&answer.output);
     }
 
