@@ -199,7 +199,7 @@ mod tests {
     use crate::domain::runs::{CrewPart, Review, RunReview};
 
     fn run(state: RunState, is_worked: bool, end: Option<CrewEnd>) -> Run {
-        let crew = Some(CrewPart { crew: "plan".to_string(), is_worked, end });
+        let crew = Some(CrewPart { crew: "plan".to_string(), is_worked, proven: None, end });
         Run { state, crew, ..Run::queued(RunId::from_random(7)) }
     }
 

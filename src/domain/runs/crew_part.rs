@@ -7,8 +7,17 @@ pub struct CrewPart {
     pub crew: String,
     /// Whether its worker is done, and only what comes after is missing.
     pub is_worked: bool,
+    /// What was proven of the commit that it was about to make. Whoever dies right after that does not take it along.
+    pub proven: Option<ProvenTree>,
     /// What became of its work; `None`: it has not come so far.
     pub end: Option<CrewEnd>,
+}
+
+/// A merged tree on which all commands passed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ProvenTree {
+    pub tree: String,
+    pub test: CrewTest,
 }
 
 /// What became of the work of a run for a crew.

@@ -21,7 +21,7 @@ mod usage;
 pub use back_off::{BackOff, back_off};
 pub use batch::{BatchKind, BatchLine, BatchPlan, TaskLineProblem};
 pub use bill::{Bill, BillSum, BilledTask, ReviewedBill};
-pub use crew_part::{CrewEnd, CrewPart, CrewTest};
+pub use crew_part::{CrewEnd, CrewPart, CrewTest, ProvenTree};
 pub use grant::{Grant, GrantKind, GrantShare, Granter};
 pub use grant_tree::{BudgetUse, GrantTree};
 pub use id::{RunId, RunIdError};

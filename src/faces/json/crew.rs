@@ -26,7 +26,7 @@ pub(in crate::faces) fn crew_task(task: &CrewTask) -> Value {
         "attempts": task.runs.len(),
         "verdicts": task.runs.iter().filter_map(verdict).collect::<Vec<_>>(),
         "commit": task.commit(),
-        "evidence": task.runs.iter().rev().find_map(proof).map(test),
+        "evidence": proof(task).map(test),
         "outside": task.outside_plan(),
         "runs": task.runs.iter().map(attempt).collect::<Vec<_>>(),
         "tokens": bill.all().known_tokens(),
@@ -95,12 +95,15 @@ pub(in crate::faces) fn end_reason(end: &CrewEnd) -> Option<String> {
     }
 }
 
-/// The proof that is on the branch.
-pub(in crate::faces) fn proof(run: &Run) -> Option<&CrewTest> {
-    match run.crew.as_ref()?.end.as_ref()? {
-        CrewEnd::Merged { proof, .. } => proof.as_ref(),
+/// What proves that a task is done.
+pub(in crate::faces) fn proof(task: &CrewTask) -> Option<&CrewTest> {
+    let is_done = task.state == CrewTaskState::Done;
+    task.runs.iter().rev().filter_map(|run| run.crew.as_ref()).find_map(|part| match &part.end {
+        Some(CrewEnd::Merged { proof, .. }) => proof.as_ref(),
+        // Its supervisor died between completing the task and its own end.
+        None if is_done => part.proven.as_ref().map(|proven| &proven.test),
         _ => None,
-    }
+    })
 }
 
 fn test(test: &CrewTest) -> Value {

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::domain::runs::{CrewEnd, CrewTest, ReviewOutcome, ReviewVerdict, RunReview, RunState};
+use crate::domain::runs::{CrewEnd, CrewTest, ProvenTree, ReviewOutcome, ReviewVerdict, RunReview, RunState};
 use crate::domain::{SeenWork, TaskEvidence, VerifyRun, sha256};
 use crate::store::CrewOrder;
 use crate::sys::clock;
@@ -80,7 +80,7 @@ impl Supervisor<'_> {
         let branch = CrewBranch::of(tree.repository(), &order.crew)?;
         // Whoever was killed may have come so far.
         if let CrewMerge::Already { commit } = branch.prepare(&tree)? {
-            return Ok(Some(CrewEnd::Merged { commit, proof: None }));
+            return self.merged_before(&branch, commit).map(Some);
         }
         let marked = tree.marked_files()?;
         if !marked.is_empty() {
@@ -91,11 +91,11 @@ impl Supervisor<'_> {
             return Ok(Some(CrewEnd::Stuck(why)));
         }
         self.do_now("runs the commands that prove its task")?;
-        let is_proven = match self.prove((&order.verify, order), &tree.path(), "verify")? {
+        let own_proof = match self.prove((&order.verify, order), &tree.path(), "verify")? {
             Proof::Stopped => return Ok(None),
             Proof::Failed(test) => return Ok(Some(CrewEnd::Unproven(test))),
-            Proof::Given(_) => true,
-            Proof::None => false,
+            Proof::Given(test) => Some(test),
+            Proof::None => None,
         };
         self.review();
         let has_no_verdict = |review: &RunReview| matches!(review.outcome, ReviewOutcome::Missing(_));
@@ -119,11 +119,9 @@ impl Supervisor<'_> {
                 };
             }
             let step = match branch.prepare(&tree)? {
-                CrewMerge::Already { commit } => {
-                    return Ok(Some(CrewEnd::Merged { commit, proof: None }));
-                }
-                CrewMerge::Nothing if is_proven || is_shipped => {
-                    return Ok(Some(CrewEnd::Merged { commit: None, proof: None }));
+                CrewMerge::Already { commit } => return self.merged_before(&branch, commit).map(Some),
+                CrewMerge::Nothing if own_proof.is_some() || is_shipped => {
+                    return Ok(Some(CrewEnd::Merged { commit: None, proof: own_proof }));
                 }
                 CrewMerge::Nothing => return Ok(Some(CrewEnd::Nothing)),
                 CrewMerge::Conflicts(conflicts) => {
@@ -147,6 +145,10 @@ impl Supervisor<'_> {
                 Proof::Given(test) => Some(test),
                 Proof::None => None,
             };
+            if let (Some(part), Some(test)) = (&mut self.run.crew, &proof) {
+                part.proven = Some(ProvenTree { tree: step.tree.clone(), test: test.clone() });
+                self.mesh.runs().put(&self.run)?;
+            }
             match branch.advance(&tree, &step, &order.message) {
                 Ok(CrewMove::Moved { commit }) => {
                     return Ok(Some(CrewEnd::Merged { commit: Some(commit), proof }));
@@ -156,6 +158,23 @@ impl Supervisor<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// The end of work that is on the branch already, put there by this run or by one before it whose supervisor has died.
+    fn merged_before(&self, branch: &CrewBranch, commit: Option<String>) -> Result<CrewEnd, CommandError> {
+        let Some(made) = &commit else { return Ok(CrewEnd::Merged { commit, proof: None }) };
+        let tree = branch.tree_of(made)?;
+        let mut run = Some(self.run.clone());
+        while let Some(one) = run {
+            if let Some(proven) = one.crew.and_then(|part| part.proven).filter(|proven| proven.tree == tree) {
+                return Ok(CrewEnd::Merged { commit, proof: Some(proven.test) });
+            }
+            run = match &one.earlier {
+                Some(earlier) => self.mesh.runs().get(earlier.id())?,
+                None => None,
+            };
+        }
+        Ok(CrewEnd::Merged { commit, proof: None })
     }
 
     /// Waits until nobody has the branch checked out. `None`: the run is to stop.

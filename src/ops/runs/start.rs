@@ -360,6 +360,7 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
         crew: new.order.crew.as_ref().map(|order| CrewPart {
             crew: order.crew.clone(),
             is_worked: order.is_worked,
+            proven: None,
             end: None,
         }),
     })

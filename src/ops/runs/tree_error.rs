@@ -65,6 +65,8 @@ impl From<RunTreeError> for CommandError {
                 .hint("somebody removed it; `git reflog` may still know its commits"),
             RunTreeError::BranchGone { .. } => new(CommandErrorKind::NoWork)
                 .hint("then start the crew again; to begin another branch instead: `--branch NAME`"),
+            RunTreeError::CommitsGone { .. } => new(CommandErrorKind::NoWork)
+                .hint("then start the crew again; without them: `msg reopen` their tasks first"),
             RunTreeError::CheckedOut(_) => {
                 new(CommandErrorKind::NotClean).hint("check out another branch there")
             }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::runs::{CrewEnd, CrewPart, CrewTest};
+use crate::domain::runs::{CrewEnd, CrewPart, CrewTest, ProvenTree};
 
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -11,7 +11,15 @@ pub(super) struct CrewKeys {
     #[serde(default)]
     is_worked: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    proven: Option<ProvenKeys>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     end: Option<EndKeys>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct ProvenKeys {
+    tree: String,
+    test: TestKeys,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -67,7 +75,8 @@ impl TestKeys {
 
 impl CrewKeys {
     pub(super) fn of(part: &CrewPart) -> Self {
-        let CrewPart { crew, is_worked, end } = part.clone();
+        let CrewPart { crew, is_worked, proven, end } = part.clone();
+        let proven = proven.map(|ProvenTree { tree, test }| ProvenKeys { tree, test: TestKeys::of(test) });
         let end = end.map(|end| match end {
             CrewEnd::Merged { commit, proof } => EndKeys::Merged { commit, proof: proof.map(TestKeys::of) },
             CrewEnd::Unproven(test) => EndKeys::Unproven { test: TestKeys::of(test) },
@@ -78,11 +87,12 @@ impl CrewKeys {
             CrewEnd::GivenAway(reason) => EndKeys::GivenAway { reason },
             CrewEnd::Stuck(reason) => EndKeys::Stuck { reason },
         });
-        Self { crew, is_worked, end }
+        Self { crew, is_worked, proven, end }
     }
 
     pub(super) fn part(self) -> CrewPart {
-        let Self { crew, is_worked, end } = self;
+        let Self { crew, is_worked, proven, end } = self;
+        let proven = proven.map(|ProvenKeys { tree, test }| ProvenTree { tree, test: test.test() });
         let end = end.map(|end| match end {
             EndKeys::Merged { commit, proof } => CrewEnd::Merged { commit, proof: proof.map(TestKeys::test) },
             EndKeys::Unproven { test } => CrewEnd::Unproven(test.test()),
@@ -93,6 +103,6 @@ impl CrewKeys {
             EndKeys::GivenAway { reason } => CrewEnd::GivenAway(reason),
             EndKeys::Stuck { reason } => CrewEnd::Stuck(reason),
         });
-        CrewPart { crew, is_worked, end }
+        CrewPart { crew, is_worked, proven, end }
     }
 }

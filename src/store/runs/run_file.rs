@@ -283,13 +283,19 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
 mod tests {
     use super::*;
     use crate::domain::runs::{
-        CrewEnd, CrewPart, CrewTest, Review, ReviewFinding, ReviewOutcome, ReviewVerdict, RunDialog, RunPane,
-        RunReview,
+        CrewEnd, CrewPart, CrewTest, ProvenTree, Review, ReviewFinding, ReviewOutcome, ReviewVerdict,
+        RunDialog, RunPane, RunReview,
     };
     use crate::sys::process;
 
     #[test]
     fn a_record_reads_back_as_it_was() {
+        let test = CrewTest {
+            command: "make".to_string(),
+            how: "exit code 2".to_string(),
+            exit_code: Some(2),
+            tail: "no\n".to_string(),
+        };
         let run = Run {
             state: RunState::Running,
             owner: crate::domain::RecordedProcess::Pinned(process::identify(process::own_pid()).unwrap()),
@@ -365,12 +371,8 @@ mod tests {
             crew: Some(CrewPart {
                 crew: "plan".to_string(),
                 is_worked: true,
-                end: Some(CrewEnd::RedTogether(CrewTest {
-                    command: "make".to_string(),
-                    how: "exit code 2".to_string(),
-                    exit_code: Some(2),
-                    tail: "no\n".to_string(),
-                })),
+                proven: Some(ProvenTree { tree: "4b825dc".to_string(), test: test.clone() }),
+                end: Some(CrewEnd::RedTogether(test)),
             }),
             ..Run::queued(RunId::from_random(7))
         };

@@ -90,3 +90,45 @@ fn a_branch_that_is_removed_is_not_begun_anew_without_its_commits() {
     env.ok(&WORK);
     assert_eq!(subjects(&env), Vec::<String>::new(), "it begins where the person is");
 }
+
+#[test]
+fn a_crew_at_work_builds_nothing_without_commits_that_are_taken_off_its_branch() {
+    let spec = format!(
+        "{ONE}- [ ] T-2: Two (needs T-1)\n  paths: two\n  verify: test -f two\n\
+         - [ ] T-3: Three (needs T-2)\n  paths: three\n"
+    );
+    let two = "echo two > two; touch \"$HOME/hold\"";
+    let scripts = [
+        ("T-1.1", "echo one > one"),
+        ("T-2.1", two),
+        ("T-3.1", "echo three > three"),
+        ("T-1.2", "echo 1 > one"),
+    ];
+    let env = with_crew(&spec, &scripts);
+    let mut crew = start(&mut crew_work(&env));
+    wait_until("the second is reviewed", || {
+        fs::read_to_string(env.home().join("judged")).is_ok_and(|told| told.contains("T-2"))
+    });
+    let tip = git(&env.work(), &["rev-parse", "ravenry/crew-PLAN"]);
+    let other = std::path::PathBuf::from(check_out_beside(&env));
+    git(&other, &["reset", "-q", "--hard", "HEAD~1"]);
+    git(&other, &["checkout", "-q", "--detach"]);
+    fs::remove_file(env.home().join("hold")).unwrap();
+    assert!(!crew.wait().unwrap().success());
+    let restore = format!("git branch -f ravenry/crew-PLAN {tip}");
+    let gone =
+        format!("somebody took commits off the branch `ravenry/crew-PLAN`: `{restore}` brings them back");
+    let status = env.ok(&["crew", "status"]);
+    let blocked = &task(&status, "T-2")["runs"][0];
+    assert_eq!((&blocked["end"], &blocked["reason"]), (&json!("stuck"), &json!(gone)), "{status:#}");
+    assert_eq!((attempts(&env, "T-2"), attempts(&env, "T-3"), subjects(&env)), (1, 0, strings([])));
+    // Not when it is started again, either, unless somebody wants the task to be done once more.
+    assert_eq!(env.run(&[&WORK[..], &["--json"]].concat()).expect_code(1).kind(), "no_work");
+    env.join("Robin");
+    env.ok(&["reopen", "T-1", "--spec", "PLAN.md", "--reason", "its commit is gone", "--as", "Robin"]);
+    env.run(&WORK).expect_code(0);
+    assert_eq!(git(&env.work(), &["show", "ravenry/crew-PLAN:one"]), "1");
+    let mut done = subjects(&env);
+    done.sort();
+    assert_eq!((done, attempts(&env, "T-2")), (strings(["One", "Three", "Two"]), 1));
+}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::process::Child;
+use std::process::{Child, Command};
 
 use nix::sys::signal::{SIGKILL, kill};
 use nix::unistd::Pid;
@@ -112,6 +112,7 @@ fn whoever_kills_the_crew_at_any_moment_loses_and_repeats_nothing() {
     assert_eq!(task(&report, "T-4")["verdicts"], json!(["rework", "ship"]));
     assert_eq!(git(&env.work(), &["show", "ravenry/crew-PLAN:shared"]), "four\nfive");
     assert_all_six(&env);
+    assert_each_proof(&env, &report);
     assert_nothing_left(&env);
     let reviews = records(&env).into_values().filter(|run| run["reviews"].is_string()).count();
     assert_eq!(reviews, 9, "no review is repeated");
@@ -233,7 +234,19 @@ fn whoever_kills_supervisors_and_workers_at_any_moment_loses_nothing() {
     let shared = git(&env.work(), &["show", "ravenry/crew-PLAN:shared"]);
     assert!(shared.contains("four") && shared.contains("five"), "{shared}\n{killed}");
     assert_each_once(&env, &report, &killed);
+    assert_each_proof(&env, &report);
     assert_nothing_left(&env);
+}
+
+/// Whatever has commands that prove it is recorded with that proof.
+#[track_caller]
+fn assert_each_proof(env: &TestEnvironment, report: &Value) {
+    let tasks = env.ok(&["tasks", "--spec", "PLAN.md"]);
+    for id in ["T-1", "T-2", "T-3", "T-5", "T-6"] {
+        let done = tasks["tasks"].as_array().unwrap().iter().find(|task| task["id"] == id).unwrap();
+        assert_eq!(done["evidence"]["exitCode"], 0, "{id}: {done:#}\n{report:#}");
+        assert_eq!(task(report, id)["evidence"]["exitCode"], 0, "{id}: {report:#}");
+    }
 }
 
 /// No two workers were at one task, no worker whose work was done was started again, and each task was merged once.
@@ -263,6 +276,35 @@ fn assert_each_once(env: &TestEnvironment, report: &Value, killed: &str) {
         // None, if its supervisor died between completing the task and its own end.
         assert!(merged <= 1, "{task:#}\n{killed}");
     }
+}
+
+#[test]
+fn the_proof_of_a_commit_outlives_the_supervisor_that_made_it() {
+    let env = with_crew(ONE, &[("T-1.1", "echo one > one")]);
+    let bin = env.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let real = String::from_utf8(Command::new("which").arg("git").output().unwrap().stdout).unwrap();
+    // Whoever has just moved the branch is killed, once.
+    let deadly = format!(
+        "#!/bin/sh\n{real} \"$@\"\ncode=$?\ncase \" $* \" in *\" update-ref \"*)\n\
+         {real} -C \"$2\" cat-file -e ravenry/crew-PLAN:one 2>/dev/null && mkdir \"$HOME/killed\" 2>/dev/null && kill -9 $PPID ;;\n\
+         esac\nexit $code\n",
+        real = real.trim()
+    );
+    put_program(&bin.join("git"), &deadly);
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let report = end(crew_work(&env).arg("--json").env("PATH", path)).expect_code(0).json();
+    assert!(env.home().join("killed").exists(), "{report:#}");
+    let done = task(&report, "T-1");
+    assert_eq!((ends(&report, "T-1"), attempts(&env, "T-1")), (strings(["none", "merged"]), 1), "{done:#}");
+    assert_eq!(done["evidence"]["command"], "test -f one", "{done:#}");
+    let recorded = &env.ok(&["tasks", "--spec", "PLAN.md"])["tasks"][0];
+    assert_eq!(
+        (&recorded["proof"], &recorded["evidence"]["command"]),
+        (&json!("proven"), &json!("test -f one")),
+        "{recorded:#}"
+    );
+    assert_nothing_left(&env);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! Branch and mark of the run move in one transaction of git, so the work of a run is on the branch exactly if the run
 //! is marked as merged. Somebody who moved the branch in between is not overrun: the merge is prepared anew.
 //!
-//! Where the branch was last is held by a ref of ours. If somebody removes the branch, its commits are still there, and it
-//! is not begun anew without them.
+//! Where the branch was last is held by a ref of ours. If somebody removes the branch or takes commits off it, they are
+//! still there, and nothing is built without them until the crew is started again.
 
 use super::error::RunTreeError;
 use super::repository::RunRepository;
@@ -81,10 +81,13 @@ impl CrewBranch {
         self.repository.object_at(&self.full_name())
     }
 
-    /// Makes the branch at a commit, unless it is there. Returns where it began.
+    /// Makes the branch at a commit, unless it is there. Then it is taken as it is: what has to be on it was looked for
+    /// before. Returns where it began.
     pub fn begin(&self, commit: &str) -> Result<String, RunTreeError> {
         self.require_not_lost(commit)?;
-        if self.at()?.is_none() {
+        if let Some(at) = self.at()? {
+            self.repository.set_ref(&self.tip_name(), &at)?;
+        } else {
             let begun = self.repository.change_refs(&[
                 format!("create {} {commit}", self.full_name()),
                 format!("update {} {commit}", self.start_name()),
@@ -126,22 +129,26 @@ impl CrewBranch {
         format!("refs/ravenry/crew-tip/{}", self.name.strip_prefix("ravenry/crew-").unwrap_or(&self.name))
     }
 
-    /// The commit that it is at. It is remembered, should somebody remove the branch.
+    /// The commit that it is at. It is remembered, should somebody remove the branch or take commits off it.
     fn here(&self) -> Result<String, RunTreeError> {
+        // The one that is written later is read first: the branch is where it was last, or above that.
         let known = self.repository.object_at(&self.tip_name())?;
+        let name = || self.name.clone();
         match (self.at()?, known) {
-            (Some(at), known) => {
-                if known.as_ref() != Some(&at) {
-                    self.repository.set_ref(&self.tip_name(), &at)?;
-                }
+            (Some(at), Some(tip)) if at == tip => Ok(at),
+            (Some(at), Some(tip)) if !self.has_all_of(&at, &tip)? => {
+                Err(RunTreeError::CommitsGone { name: name(), tip })
+            }
+            (Some(at), _) => {
+                self.repository.set_ref(&self.tip_name(), &at)?;
                 Ok(at)
             }
-            (None, Some(tip)) => Err(RunTreeError::BranchGone { name: self.name.clone(), tip }),
-            (None, None) => Err(RunTreeError::NoBranch(self.name.clone())),
+            (None, Some(tip)) => Err(RunTreeError::BranchGone { name: name(), tip }),
+            (None, None) => Err(RunTreeError::NoBranch(name())),
         }
     }
 
-    /// An error if there is no such branch.
+    /// An error if there is no such branch, or if somebody took commits off it since it was begun.
     pub fn require_there(&self) -> Result<(), RunTreeError> {
         self.here().map(drop)
     }
@@ -152,12 +159,10 @@ impl CrewBranch {
         if self.at()?.is_some() {
             return Ok(());
         }
-        for missing in self.repository.git().line(&["rev-list", &format!("{commit}..{tip}")])?.lines() {
-            if !self.has_work(commit, missing)? {
-                return Err(RunTreeError::BranchGone { name: self.name.clone(), tip });
-            }
+        match self.has_all_of(commit, &tip)? {
+            true => Ok(()),
+            false => Err(RunTreeError::BranchGone { name: self.name.clone(), tip }),
         }
-        Ok(())
     }
 
     /// The work tree in which somebody has the branch checked out.
@@ -254,6 +259,21 @@ impl CrewBranch {
             ThreeWay::Conflicts(_) => Ok(false),
             ThreeWay::Clean(tree) => Ok(changes_between(&git, at, &tree)?.is_empty()),
         }
+    }
+
+    /// Whether the work of all commits that the second has is in the first.
+    fn has_all_of(&self, at: &str, tip: &str) -> Result<bool, RunTreeError> {
+        for missing in self.repository.git().line(&["rev-list", &format!("{at}..{tip}")])?.lines() {
+            if !self.has_work(at, missing)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The tree of a commit.
+    pub fn tree_of(&self, commit: &str) -> Result<String, RunTreeError> {
+        self.repository.tree_of(commit)
     }
 
     /// Whether git still has that commit.

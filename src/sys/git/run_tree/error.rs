@@ -38,6 +38,11 @@ pub enum RunTreeError {
     NoBranch(String),
     #[error("the branch `{name}` is gone: `git branch {} {tip}` brings it back", shell_word(.name))]
     BranchGone { name: String, tip: String },
+    #[error(
+        "somebody took commits off the branch `{name}`: `git branch -f {} {tip}` brings them back",
+        shell_word(.name)
+    )]
+    CommitsGone { name: String, tip: String },
     #[error("the branch `{0}` is checked out: it cannot be moved without changing what its work tree shows")]
     CheckedOut(String),
     #[error("there is a worktree for run {0} already")]

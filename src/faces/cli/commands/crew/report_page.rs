@@ -171,8 +171,13 @@ fn attempt(run: &Run) -> String {
 
 /// What shows that a task is done.
 fn proof(task: &CrewTask) -> String {
-    let Some(test) = task.runs.iter().rev().find_map(json::crew::proof) else {
-        return "proof: none; no command was run on what was merged".to_string();
+    let Some(test) = json::crew::proof(task) else {
+        let why = if task.spec.verify.is_empty() {
+            "no command of the spec proves it"
+        } else {
+            "no run of its commands is recorded"
+        };
+        return format!("proof: none; {why}");
     };
     let commands: Vec<String> = test.command.lines().map(|command| format!("`{command}`")).collect();
     let on = task.commit().map(|commit| format!(" on commit {}", short(commit))).unwrap_or_default();

@@ -186,7 +186,7 @@ mod tests {
         };
         let mut before = Run::queued(RunId::from_random(1));
         let end = Some(CrewEnd::Unproven(test));
-        before.crew = Some(CrewPart { crew: "PLAN".to_string(), is_worked: true, end });
+        before.crew = Some(CrewPart { crew: "PLAN".to_string(), is_worked: true, proven: None, end });
         let mut now = Run { profile: "builder".to_string(), ..Run::queued(RunId::from_random(2)) };
         now.doing = Some("waiting for reviewer to review its work (run k3f9xa)".to_string());
         now.ended_at = Some(now.queued_at);

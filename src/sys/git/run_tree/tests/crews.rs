@@ -101,6 +101,39 @@ fn a_branch_that_is_removed_is_not_begun_anew_unless_nothing_is_lost() {
 }
 
 #[test]
+fn nothing_is_built_without_commits_that_somebody_took_off_the_branch() {
+    let scene = begun(&[("a", "1\n"), ("b", "1\n")]);
+    let head = scene.git(&["rev-parse", "HEAD"]);
+    scene.crew_run("r1", &[("a", "2\n")]);
+    scene.advance("r1");
+    let tip = scene.crew().at().unwrap().unwrap();
+    let tree = scene.crew_run("r2", &[("b", "2\n")]);
+    let move_to = |commit: &str| scene.git(&["update-ref", "refs/heads/ravenry/crew-plan", commit]);
+    move_to(&head);
+    let crew = scene.crew();
+    for error in
+        [crew.prepare(&tree).unwrap_err(), crew.base().unwrap_err(), crew.require_there().unwrap_err()]
+    {
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "somebody took commits off the branch `ravenry/crew-plan`: \
+                 `git branch -f ravenry/crew-plan {tip}` brings them back"
+            )
+        );
+    }
+    // Their work may be there as another commit.
+    let same = scene.git(&["commit-tree", "-p", &head, "-m", "amended", &format!("{tip}^{{tree}}")]);
+    move_to(&same);
+    crew.require_there().unwrap();
+    // Whoever starts the crew again has looked what is missing.
+    move_to(&head);
+    assert_eq!(crew.begin(&head).unwrap(), head);
+    assert!(matches!(scene.advance("r2"), CrewMove::Moved { .. }));
+    assert_eq!(scene.git(&["log", "--format=%s", "ravenry/crew-plan"]), "work of r2\nfirst");
+}
+
+#[test]
 fn work_that_conflicts_comes_back_with_both_sides() {
     let scene = begun(&[("a", "1\n"), ("b", "1\n")]);
     scene.crew_run("r1", &[("a", "one\n")]);
