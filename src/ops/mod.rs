@@ -72,7 +72,7 @@ pub use reservations::contest::{ContestOutcome, contest};
 pub use reservations::contest_target::ContestState;
 pub use reservations::holdings::Holding;
 pub use reservations::list::{ContestView, HolderScope, contests, reservations};
-pub use reservations::release::{ReleaseOutcome, ReleaseScope, release};
+pub use reservations::release::{ReleaseOutcome, ReleaseScope, release, release_listed};
 pub use reservations::repository_reach::RequestedReach;
 pub use reservations::reserve::{
     BroadPatterns, MAX_RESERVATIONS, ReserveOutcome, ReserveRequest, parse_time_to_live, reserve,

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use ravenry::sys::test_switches::{COUNT, NOW};
 use serde_json::Value;
 
+use crate::runs::put_profiles;
 use crate::support::environment::{TestEnvironment, put};
 use crate::support::terminal::harness;
 
@@ -96,6 +97,26 @@ fn the_beginning_of_a_secret_is_left_out() {
     let html = page(&env, &[]);
     assert!(html.contains("word word"), "{html}");
     assert!(!html.contains("s3cr3t"), "{html}");
+}
+
+#[test]
+fn a_secret_where_a_text_is_cut_is_left_out() {
+    let env = two_agents();
+    let secret = |before: usize| {
+        format!("{} postgres://ann:s3cr3tpasswordlonger@db.example.org/x", "w".repeat(before))
+    };
+    put_profiles(&env, "[builder]\ncommand = [\"echo\", \"done\"]\nisolation = \"none\"\n");
+    env.run(&["run", "builder", &secret(85)]).expect_code(0);
+    put(&env.path().join("long"), &secret(19_970));
+    env.ok(&["send", "Bob", "--file", env.path().join("long").to_str().unwrap(), "--as", "Alice"]);
+    let page = page(&env, &["--json"]);
+    assert!(!page.contains("s3cr"), "{page}");
+    let data = env.ok(&["export"]);
+    assert_eq!(
+        (data["runs"].as_array().unwrap().len(), data["masked"].as_u64() >= Some(2)),
+        (1, true),
+        "{data:#}"
+    );
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub(super) enum ActionCall {
     /// Gives up a reservation of one's own.
     Release {
         pattern: String,
+        root: Option<String>,
     },
     ReleaseFrom {
         target: String,

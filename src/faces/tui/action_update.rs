@@ -173,7 +173,7 @@ impl ChatState {
         let (pattern, holder) = (hold.pattern.clone(), hold.holder.clone());
         let mut items = Vec::new();
         if self.world.is_me(&holder) {
-            let call = ActionCall::Release { pattern: pattern.clone() };
+            let call = ActionCall::Release { pattern: pattern.clone(), root: hold.root.clone() };
             items.push(ActionItem::new('r', "release", ActionStep::Act(call)));
         } else {
             items.push(ActionItem::new('m', format!("message {holder}"), ActionStep::Open(holder.clone())));

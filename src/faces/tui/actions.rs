@@ -5,8 +5,8 @@ use crossbeam_channel::Sender;
 use crate::domain::AgentName;
 use crate::ops::tasks::{ClaimRequest, HandoffNotes, TaskChoice, claim, handoff, unclaim};
 use crate::ops::{
-    BroadPatterns, CommandError, CommandErrorKind, Context, EvictPolicy, GlobalOptions, Op, ReleaseScope,
-    evict, release, release_from, run,
+    BroadPatterns, CommandError, CommandErrorKind, Context, EvictPolicy, GlobalOptions, Op, evict,
+    release_from, release_listed, run,
 };
 
 use super::action_menu::ActionCall;
@@ -48,8 +48,8 @@ fn act(op: &Op, call: ActionCall) -> Result<String, CommandError> {
             let given = handoff(op, &task, &name, Some(&spec), HandoffNotes::default())?;
             Ok(format!("{to} has {} now", given.claim.task))
         }
-        ActionCall::Release { pattern } => {
-            release(op, std::slice::from_ref(&pattern), ReleaseScope::All)?;
+        ActionCall::Release { pattern, root } => {
+            release_listed(op, &pattern, root.as_deref())?;
             Ok(format!("{pattern} is released"))
         }
         ActionCall::ReleaseFrom { target, holder } => {

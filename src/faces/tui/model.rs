@@ -108,6 +108,8 @@ pub(super) enum TaskStateView {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ReservationItem {
     pub(super) pattern: String,
+    /// The directory that the pattern starts from.
+    pub(super) root: Option<String>,
     /// What to add to the pattern if it binds in more than one work tree.
     pub(super) reach_note: &'static str,
     pub(super) holder: String,

@@ -127,6 +127,7 @@ fn hold(held: &HeldReservation) -> ReservationItem {
     let is_plain = reservation.is_literal || !reservation.pattern.contains(['*', '?', '[', '{']);
     ReservationItem {
         pattern: reservation.pattern.clone(),
+        root: reservation.root.clone(),
         reach_note: reservation.reach_note(),
         holder: held.holding.holder.name.to_string(),
         since: reservation.since,

@@ -139,9 +139,12 @@ impl AlertTools {
             AlertWay::Osc777 => terminal(&osc777(&line, self.host)),
             AlertWay::Tmux => tmux::show_to_own_clients(&format!("msg: {line}"))?,
             AlertWay::Command => {
-                for alert in alerts {
-                    run_command(&self.command, &self.dir, (&alert.line, &alert_json(alert)), stop)?;
-                }
+                let run = |alert: &&Alert| {
+                    run_command(&self.command, &self.dir, (&alert.line, &alert_json(alert)), stop)
+                };
+                // One that fails keeps nobody from hearing of the others.
+                let ended: Vec<Result<(), AlertFailure>> = alerts.iter().map(run).collect();
+                ended.into_iter().collect::<Result<(), _>>()?;
             }
         }
         Ok(())

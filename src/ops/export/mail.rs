@@ -75,12 +75,13 @@ fn folded(read: Vec<(&AnyMessage, Message)>, masker: &Masker) -> Vec<ExportMessa
         }
         let replies_to = message.reply_to.as_ref().and_then(|id| places.get(id).copied());
         places.insert(id, place);
-        let (text, cut) = shortened(text);
+        // Before it is cut: the beginning of a secret does not look like one.
+        let (text, cut) = shortened(masker.text(&text));
         shown.push(ExportMessage {
             from,
             to: vec![to],
             at,
-            text: masker.text(&text),
+            text,
             cut,
             thread: thread.map(|thread| masker.text(&thread)),
             kind: message.kind.map(|kind| kind.name()),

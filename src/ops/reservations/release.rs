@@ -1,9 +1,9 @@
 //! `msg release`: gives up paths, and tells those who were refused.
 
 use crate::domain::pattern::NormalPath;
-use crate::domain::{AgentName, EventKind, PathWait, Reservation};
+use crate::domain::{Agent, AgentName, EventKind, PathWait, Reservation};
 use crate::ops::reservations::reserve::BroadPatterns;
-use crate::store::RepositoryPlaces;
+use crate::store::{LockedMesh, Mesh, RepositoryPlaces};
 use crate::sys::clock;
 
 use super::reserve::PatternBase;
@@ -33,7 +33,7 @@ pub enum ReleaseScope {
 /// Gives up the named reservations and contests, or all. If one of them is not the caller's, nothing changes.
 pub fn release(op: &Op, patterns: &[String], scope: ReleaseScope) -> Result<ReleaseOutcome, CommandError> {
     let (mesh, caller) = identity::own_caller(op)?;
-    let mut locked = mesh.lock()?;
+    let locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
     let mut released: Vec<Reservation> = Vec::new();
     let mut withdrawn: Vec<Reservation> = Vec::new();
@@ -55,9 +55,41 @@ pub fn release(op: &Op, patterns: &[String], scope: ReleaseScope) -> Result<Rele
         released = own;
         withdrawn = contested;
     }
+    give_up(
+        op,
+        &mesh,
+        locked,
+        ReleaseOutcome { holder: me.name.clone(), reservations: released, withdrawn },
+        &me,
+    )
+}
+
+/// Gives up the one reservation of the caller that has this pattern at this root.
+pub fn release_listed(op: &Op, pattern: &str, root: Option<&str>) -> Result<ReleaseOutcome, CommandError> {
+    let (mesh, caller) = identity::own_caller(op)?;
+    let locked = mesh.lock()?;
+    let me = locked.own_record(&caller)?.agent;
+    let is_it = |held: &&Reservation| (held.pattern.as_str(), held.root.as_deref()) == (pattern, root);
+    let Some(held) = me.reservations.iter().find(is_it).cloned() else {
+        return Err(not_held(pattern, &me.reservations));
+    };
+    let released =
+        ReleaseOutcome { holder: me.name.clone(), reservations: vec![held], withdrawn: Vec::new() };
+    give_up(op, &mesh, locked, released, &me)
+}
+
+/// Takes these reservations and contests out of the record of their holder, and tells who waits for them.
+fn give_up(
+    op: &Op,
+    mesh: &Mesh,
+    mut locked: LockedMesh<'_>,
+    outcome: ReleaseOutcome,
+    me: &Agent,
+) -> Result<ReleaseOutcome, CommandError> {
+    let ReleaseOutcome { holder, reservations: mut released, withdrawn } = outcome;
     if !released.is_empty() || !withdrawn.is_empty() {
         let mut change = locked.change();
-        change.edit(&me, |agent| {
+        change.edit(me, |agent| {
             agent.reservations.retain(|held| !released.contains(held));
             agent.contests.retain(|contest| !withdrawn.contains(&contest.wanted));
             let is_of = |wait: &PathWait, wish: &Reservation| {
@@ -68,14 +100,14 @@ pub fn release(op: &Op, patterns: &[String], scope: ReleaseScope) -> Result<Rele
         change.commit()?;
     }
     // Also if nothing was left to release: the process that released it may have died before it told anyone.
-    waiting::notify_waiting_or_warn(op, &mesh, &mut locked);
+    waiting::notify_waiting_or_warn(op, mesh, &mut locked);
     drop(locked);
     let now = clock::now();
     released.retain(|reservation| reservation.binds(now));
     for reservation in &released {
-        op.feed(EventKind::Release, &me.name, Some(&reservation.pattern), None);
+        op.feed(EventKind::Release, &holder, Some(&reservation.pattern), None);
     }
-    Ok(ReleaseOutcome { holder: me.name, reservations: released, withdrawn })
+    Ok(ReleaseOutcome { holder, reservations: released, withdrawn })
 }
 
 /// The caller's reservations that the text refers to: as listed, or as read from here. One that binds in every work tree

@@ -201,3 +201,26 @@ fn attach(tmux: &Tmux) -> Screen {
         .env("LANG", "C.UTF-8");
     Screen::start(command)
 }
+
+#[test]
+fn an_alert_whose_command_fails_does_not_take_others_along() {
+    let env = with_robin(r#"{"notify": {"stuck": ["command"]}}"#);
+    let go = env.path().join("go");
+    let lines_of_it = format!(
+        "echo \"$MSG_ALERT\" >>\"$log\"; until test -e '{}'; do sleep 0.02; done; case $MSG_ALERT in *-01) exit 1; esac",
+        go.display()
+    );
+    let (program, log) = command(&env, &lines_of_it);
+    env.ok(&["config", "set", "notifyCommand", &program]);
+    let screen = watch(&env, "Robin");
+    happen(&env, EventKind::Stuck, "TASK-00");
+    wait_until("the first is being told", || !lines(&log).is_empty());
+    // The next ones are told together.
+    for number in 1..5 {
+        happen(&env, EventKind::Stuck, &format!("TASK-0{number}"));
+    }
+    wait_until("they are to be told", || marks(&env) == 5);
+    std::fs::write(&go, "").unwrap();
+    wait_until("all are told", || lines(&log).len() == 5);
+    wait_until("the failure is told, too", || written(&screen).contains("it ended with 1"));
+}

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::environment::{TestEnvironment, put, wait_until};
+use crate::support::environment::{TestEnvironment, end, put, wait_until};
 
 use super::screen::Screen;
 
@@ -50,6 +50,23 @@ fn what_is_selected_is_claimed_handed_over_released_and_evicted() {
     screen.wait_for("SwiftRaven is evicted");
     screen.wait_for("Robin · nobody else");
     assert_eq!(env.names(), ["Robin"]);
+}
+
+#[test]
+fn the_reservation_that_is_selected_is_released_and_no_other() {
+    let env = TestEnvironment::new();
+    let mut screen = Screen::open(&env, &["Robin"]);
+    screen.wait_for("Robin · nobody else");
+    for name in ["a", "b"] {
+        let dir = env.path().join(name);
+        fs::create_dir(&dir).unwrap();
+        end(env.msg().args(["reserve", "src/", "--as", "Robin"]).current_dir(dir)).expect_code(0);
+    }
+    screen.write("5");
+    wait_until("both are listed", || screen.text().matches("src/").count() >= 2);
+    screen.write(" r");
+    screen.wait_for("src/ is released");
+    assert_eq!(env.ok(&["reservations"])["reservations"].as_array().unwrap().len(), 1);
 }
 
 /// What is typed while the editor is open is for the editor, and afterwards for the chat again.

@@ -134,8 +134,8 @@ fn reservations_are_released_and_those_of_others_after_a_question() {
     press(&mut state, KeyCode::Esc);
     press(&mut state, KeyCode::End);
     assert_eq!(open_menu(&mut state)[0], "r release");
-    let pattern = "src/auth/".to_string();
-    assert_eq!(choose(&mut state, 'r'), [ChatEffect::Act(ActionCall::Release { pattern })]);
+    let (pattern, root) = ("src/auth/".to_string(), Some("/shop".to_string()));
+    assert_eq!(choose(&mut state, 'r'), [ChatEffect::Act(ActionCall::Release { pattern, root })]);
 }
 
 #[test]

@@ -93,6 +93,7 @@ fn world() -> MeshSnapshot {
     };
     let hold = |pattern: &str, refused: &[&str]| ReservationItem {
         pattern: pattern.to_string(),
+        root: Some("/shop".to_string()),
         reach_note: "",
         holder: "SwiftRaven".to_string(),
         since: ago(12),
