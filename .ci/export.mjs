@@ -50,7 +50,7 @@ const ask = async (expression) => {
   return result.value;
 };
 const until = async (what, expression) => {
-  for (let turn = 0; turn < 200; turn++) {
+  for (let turn = 0; turn < 1200; turn++) {
     if (await ask(expression)) return;
     await new Promise((done) => setTimeout(done, 50));
   }

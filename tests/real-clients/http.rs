@@ -16,7 +16,7 @@ pub fn post(address: &str, path: &str, json: &str) -> String {
 fn ask(address: &str, method: &str, path: &str, body: &str) -> String {
     let mut answer = Vec::new();
     let asked = TcpStream::connect(address.trim_end_matches('/')).and_then(|mut stream| {
-        stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+        stream.set_read_timeout(Some(Duration::from_secs(150)))?;
         let length = body.len();
         write!(
             stream,

@@ -115,7 +115,9 @@ fn the_promises_are_kept_in_a_storm() {
     let Figures { done, accepted, delivered, expired, killed, edits, proven, .. } = &figures;
     assert!(*done > 100 && *accepted > 20 && *delivered > 20 && *killed > 5 && edits[0] > 0, "{figures}");
     assert!(*accepted < 300 || *expired > 0, "{figures}");
-    assert!(proven.names > 10 && proven.paths > 0 && proven.pairs > 0, "{figures}");
+    // What is rare may not come in a short one.
+    let is_long = weather.time >= Duration::from_secs(60);
+    assert!(proven.names > 10 && (!is_long || proven.paths > 0 && proven.pairs > 0), "{figures}");
 }
 
 /// Runs storms with a fault in the program until the checker finds it. A race needs luck, so there are several.

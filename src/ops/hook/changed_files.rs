@@ -18,7 +18,7 @@ use crate::ops::error::CommandError;
 use crate::ops::reservations::check::{self, CensusSource, HardLinkPolicy};
 use crate::store::{RepositoryPlaces, StampsBefore, resolved_patterns};
 use crate::sys::files::{self, FileStamp};
-use crate::sys::{clock, paths};
+use crate::sys::{clock, paths, test_switches};
 
 use crate::ops::hook::HookRun;
 
@@ -147,7 +147,7 @@ fn watched(run: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
 /// The stamps of the files that the patterns cover, and whether there were too many.
 fn look(watched: &[Watch]) -> (BTreeMap<String, FileStamp>, bool) {
     let mut found = BTreeMap::new();
-    let mut walk = files::Walk::new(MOST_FILES, MOST_TIME);
+    let mut walk = files::Walk::new(MOST_FILES, test_switches::or_long(MOST_TIME));
     for watch in watched {
         walk.files(Path::new(watch.start.as_str()), &mut |path, metadata| {
             let spelled = NormalPath::absolute(&path.to_string_lossy());

@@ -111,7 +111,7 @@ impl AnchorJudge {
 
     /// The same, with another limit for git.
     pub fn with_git_limit(mut self, git_limit: Duration) -> Self {
-        self.git_limit = git_limit;
+        self.git_limit = test_switches::or_long(git_limit);
         self
     }
 

@@ -15,6 +15,7 @@ use std::time::Duration;
 use crate::domain::pattern::{NormalPath, Pattern};
 use crate::domain::{ChangeTarget, is_made_up_path};
 use crate::sys::files::{self, FileId, Walk};
+use crate::sys::test_switches;
 
 use super::holdings::{Holding, OtherReservations};
 
@@ -40,7 +41,7 @@ pub(in crate::ops) struct LinkedFiles {
 /// Looks for the files among what others have reserved.
 pub(in crate::ops) fn reserved(others: &OtherReservations<'_>, files: &HashSet<FileId>) -> LinkedFiles {
     let mut reserved: HashMap<FileId, Holding> = HashMap::new();
-    let mut walk = Walk::new(MOST_FILES, MOST_TIME);
+    let mut walk = Walk::new(MOST_FILES, test_switches::or_long(MOST_TIME));
     // Patterns that name one file come first: each costs one `stat`.
     for of_one_file in [true, false] {
         others.each(|pattern, holding| {

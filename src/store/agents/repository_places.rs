@@ -16,6 +16,7 @@ use crate::domain::{ChangeTarget, Reservation, RootCommit, is_made_up_path};
 use crate::store::agents::repository_records::RepositoryRecord;
 use crate::store::mesh::Mesh;
 use crate::sys::git::{RepositoryStart, WorkTree};
+use crate::sys::test_switches;
 
 /// How long git may take to say where a repository began: at a hook or with a lock held, and otherwise.
 const QUICK_LIMIT: Duration = Duration::from_millis(400);
@@ -55,7 +56,7 @@ impl<'m> RepositoryPlaces<'m> {
 
     /// From now on git may take only as long as at a hook: a lock is held.
     pub fn be_quick(&self) {
-        self.limit.set(QUICK_LIMIT);
+        self.limit.set(test_switches::or_long(QUICK_LIMIT));
     }
 
     /// Adds how the target is called in its repositories.

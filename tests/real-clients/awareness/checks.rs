@@ -28,7 +28,7 @@ const CONFLICT: &str =
     "two clients change the same line in two worktrees: both models are told once, with file and line";
 
 /// What has not happened by then does not happen.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(90);
 /// How the sentence begins.
 const HEADS_UP: &str = "Heads-up:";
 /// A prompt that leads to the file of the other client.

@@ -38,7 +38,7 @@ const GONE: &str = "when it is gone, nothing of ours is left, and nobody takes i
 
 /// The required limit. A busy machine is given more time, and the report shows it.
 const SOON: Duration = Duration::from_secs(2);
-const LATEST: Duration = Duration::from_secs(10);
+const LATEST: Duration = Duration::from_secs(30);
 /// What has not happened by then does not happen.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BURST_SIZE: usize = 20;
