@@ -17,7 +17,8 @@ use crate::ops::{CommandError, CommandErrorKind, HandoverOutcome, Op, require_pe
 ///
 /// Finds the harnesses on this machine, shows which files would change, asks, installs hooks into them, and lets their
 /// sessions join by themselves. Then it offers the commit guard of this repository, a status line, completions and man
-/// pages. What is set up already stays as it is. `--undo` restores every file that this command changed.
+/// pages. What is set up already stays as it is. `--undo` puts back what this command changed,
+/// and names what somebody has changed since.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +26,7 @@ Examples:
   msg setup --yes          do not ask: hooks, and sessions that join by themselves
   msg setup --yes --all    and guard, status line, completions and man pages
   msg setup --dry-run      what is set up, and what is not; nothing is written
-  msg setup --undo         everything is as it was before")]
+  msg setup --undo         take back what this command did")]
 pub(in crate::faces::cli) struct SetupArgs {
     /// Do not ask
     #[arg(long)]

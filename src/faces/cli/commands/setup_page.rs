@@ -145,7 +145,7 @@ impl SetupPage {
             return lines;
         }
         if !self.changes().is_empty() {
-            lines.push("`msg setup --undo` puts everything back.".to_string());
+            lines.push("`msg setup --undo` takes all of it back.".to_string());
         }
         if let Some((one, other)) = self.two_programs() {
             let restart = if self.changes().is_empty() { "" } else { "restart running sessions; then " };

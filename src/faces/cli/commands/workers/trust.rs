@@ -19,7 +19,7 @@ use crate::store::worker_files::PROJECT_FILE;
 /// A clone brings its own `.ravenry/workers.toml`. What it says about programs, arguments, variables, tools, dialogs
 /// and the setup of worktrees counts only after a person has read and trusted it, and only until it changes. It needs a
 /// person: inside a harness it is refused. With `--spec` it is about the `verify:` lines of that spec, which
-/// `msg complete --verify` runs.
+/// `msg complete --verify` and `msg crew work` run.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -90,7 +90,8 @@ fn of_spec(op: &Op, args: &TrustArgs, spec: &str, ui: &Ui) -> Result<TrustOutcom
         VerifyTrust::Untrusted(lines) => {
             if !args.yes {
                 let keys = lines.lines.lines().map(str::to_string).collect();
-                let about = "`msg complete --verify` would run these commands on this machine:";
+                let about =
+                    "`msg complete --verify` and `msg crew work` would run these commands on this machine:";
                 ask(&ShownText { file: &lines.file, keys, about, diff: &lines.diff }, ui)?;
             }
             tasks::trust_verify(op, spec, &lines)?;
