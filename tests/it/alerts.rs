@@ -51,6 +51,15 @@ fn written(screen: &Screen) -> String {
     screen.written.lock().unwrap().clone()
 }
 
+/// Whether the bell was rung: a character that also ends a notification, and that others may write something after.
+fn has_rung(screen: &Screen) -> bool {
+    let text = written(screen);
+    let mut parts = text.split("\u{1b}]");
+    let first = parts.next().unwrap_or_default().to_string();
+    let after = |part: &str| part.split_once('\u{7}').map_or(String::new(), |(_, after)| after.to_string());
+    std::iter::once(first).chain(parts.map(after)).any(|part| part.contains('\u{7}'))
+}
+
 /// An event of the feed that happens now.
 fn happen(env: &TestEnvironment, what: EventKind, target: &str) {
     let event = Event {

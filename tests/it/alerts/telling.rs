@@ -3,7 +3,7 @@
 use ravenry::domain::EventKind;
 use serde_json::Value;
 
-use super::{command, happen, lines, marks, on_terminal, watch, with_robin, written};
+use super::{command, happen, has_rung, lines, marks, on_terminal, watch, with_robin, written};
 use crate::panes::Tmux;
 use crate::runs::{put_profiles, script};
 use crate::support::environment::{TestEnvironment, wait_until};
@@ -22,8 +22,9 @@ fn mail_is_a_line_of_its_own_and_nothing_in_it_reaches_the_terminal() {
     wait_until("it is told", || written(&screen).contains(osc));
     assert!(!written(&screen).contains("]9;evil\u{7}"), "{:?}", written(&screen));
     env.ok(&["send", "Robin", "come; now", "--importance", "urgent", "--as", "Alice"]);
-    let osc = "\u{7}\u{1b}]777;notify;msg;urgent mail from Alice: “come, now”\u{7}";
+    let osc = "\u{1b}]777;notify;msg;urgent mail from Alice: “come, now”\u{7}";
     wait_until("it is told", || written(&screen).contains(osc));
+    assert!(has_rung(&screen));
 }
 
 #[test]
@@ -129,7 +130,8 @@ fn the_chat_tells_too() {
     let screen = Screen::open(&env, &["--as", "Robin"]);
     screen.wait_for("Robin · 1 peer");
     post(&env.store(), "Robin", "hello");
-    wait_until("it is told", || written(&screen).contains("\u{7}\u{1b}]9;msg: Alice: “hello”\u{7}"));
+    wait_until("it is told", || written(&screen).contains("\u{1b}]9;msg: Alice: “hello”\u{7}"));
+    assert!(has_rung(&screen));
     happen(&env, EventKind::Stuck, "TASK-01");
     wait_until("it is told", || written(&screen).contains("]9;msg: Alice seems stuck on TASK-01\u{7}"));
     assert_eq!(marks(&env), 2);
