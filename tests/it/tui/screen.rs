@@ -89,7 +89,8 @@ impl Screen {
     }
 
     pub fn resize(&self, width: u16, height: u16) {
-        self.emulator.lock().unwrap().screen_mut().set_size(height, width);
+        // The emulator has no place for a wide letter in one column.
+        self.emulator.lock().unwrap().screen_mut().set_size(height, width.max(2));
         self.terminal.as_ref().unwrap().resize(Size::new(height, width)).unwrap();
     }
 
