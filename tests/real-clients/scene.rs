@@ -165,8 +165,6 @@ impl Scene {
         command.env("XDG_CONFIG_HOME", home.join(".config")).env("XDG_CACHE_HOME", home.join(".cache"));
         // The harness that runs these tests is not one of theirs.
         command.env(ravenry::sys::test_switches::ANCESTRY_END, std::process::id().to_string());
-        // How long a hook may take is tested elsewhere, and measured with a release build.
-        command.env(ravenry::sys::test_switches::NO_HOOK_LIMIT, "1");
         command
             .env("XDG_STATE_HOME", home.join(".local/state"))
             .env("XDG_DATA_HOME", home.join(".local/share"));
