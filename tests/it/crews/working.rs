@@ -207,3 +207,14 @@ fn a_task_that_is_reopened_is_built_again() {
         (strings(["One", "One"]), "better".to_string())
     );
 }
+
+#[test]
+fn a_task_that_was_done_already_makes_no_commit_and_has_its_proof() {
+    let env = with_crew("- [ ] T-1: There\n  paths: a\n  verify: test -f a\n", &[("T-1.1", "true")]);
+    let report = env.run(&[&WORK[..], &["--json"]].concat()).expect_code(0).json();
+    let done = task(&report, "T-1");
+    assert_eq!((ends(&report, "T-1"), &done["commit"]), (strings(["merged"]), &json!(null)), "{done:#}");
+    assert_eq!(done["evidence"]["command"], "test -f a", "{done:#}");
+    assert_eq!(env.ok(&["tasks", "--spec", "PLAN.md"])["tasks"][0]["proof"], "proven");
+    assert_eq!(subjects(&env), Vec::<String>::new());
+}
