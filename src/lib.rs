@@ -33,6 +33,12 @@
 //! | `completions.json` | `store::tasks::completions`; changes: `store::staged_change` |
 //! | `mesh.lock` | `store::locked_mesh`, based on `sys::flock` |
 //! | `swarm.lock` | `store::tasks::swarm_lock` |
+//! | `link/` | `store::link::config`, `store::link::state` |
+//! | `remote/agents/`, `remote/tasks/`, `remote/index` | `store::link::mirror`; formats between machines: `store::wire::link` |
+//! | `remote/presence/<machine>.jsonl` | `store::link::presence`; format: `store::wire::link_presence` |
+//! | `remote/feed/`, `remote/feed-sent.json`, `remote/feed-received.json` | `store::feed`, `store::link::shared_feed`; format: `store::wire::link_feed` |
+//! | `remote/runs/`, `remote/asked/` | `store::link::run_records`; formats between machines: `store::wire::link_runs` |
+//! | `remote/queued/<To>/` and the further states, `remote/owed/` | `store::link::queue`; delivering: `store::link::delivery` |
 //! | `told/<ms>-<hash>` | `store::told_alerts` |
 //! | `tmp/` | `sys::files` |
 //!

@@ -60,6 +60,7 @@ fn event(number: usize) -> Event {
         target: Some(format!("src/auth/file-{number}.rs")),
         preview: None,
         message_kind: None,
+        machine: None,
     }
 }
 

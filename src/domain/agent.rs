@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::link::RemoteMachine;
 use super::process_traits::HOST_OF_PI_MESSENGER;
 use super::{
     ActivityCounts, AgentName, Contest, Harness, PathWait, RecordedProcess, Reservation, SessionId, TaskWait,
@@ -41,6 +42,8 @@ pub struct Agent {
     pub formerly: Vec<FormerName>,
     /// The grave whose mail is still being restored to this agent; the next process that acts as it continues that.
     pub restores: Option<String>,
+    /// The machine that it is on, if that is not this one.
+    pub machine: Option<RemoteMachine>,
 }
 
 /// A name that the agent gave up. Until `until` nobody else can take it, and it resolves to the present name.
@@ -59,6 +62,24 @@ impl Agent {
     /// Whether pi-messenger registered it: we read such registrations and never rewrite them.
     pub fn is_foreign(&self) -> bool {
         matches!(self.process, RecordedProcess::Bare { .. })
+    }
+
+    /// Whether it is on another machine of a linked mesh: what we have is a copy.
+    pub fn is_remote(&self) -> bool {
+        self.machine.is_some()
+    }
+
+    /// Whether we may rewrite its registration: it is neither pi-messenger's nor a copy.
+    pub fn is_ours(&self) -> bool {
+        !self.is_foreign() && !self.is_remote()
+    }
+
+    /// Its name, and the machine if that is another one: `Anna on laptop`.
+    pub fn name_and_machine(&self) -> String {
+        match &self.machine {
+            Some(machine) => format!("{} on {}", self.name, machine.name),
+            None => self.name.to_string(),
+        }
     }
 
     /// Whether `name` resolves to this agent, as its present name or as a former one that has not expired.

@@ -4,10 +4,22 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::{AgentName, Importance, MessageKind};
+use super::link::MachineName;
+use super::{AgentName, Importance, MessageKind, SessionId};
 
 /// Maximum length of a text, in bytes.
 pub const MAX_TEXT: usize = 1024 * 1024;
+
+/// Maximum length of a notice from another machine, in characters.
+const MAX_NOTICE: usize = 2_000;
+/// What is between the program's name and that of a machine.
+const ON: &str = " on ";
+
+/// The machine of a sender that is the program on another machine.
+pub fn machine_of_notice(from: &str) -> Option<MachineName> {
+    let (program, machine) = from.split_once(ON)?;
+    MachineName::new(machine).ok().filter(|_| AgentName::is_program(program))
+}
 
 /// One message to one recipient.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -25,12 +37,45 @@ pub struct Message {
     pub kind: Option<MessageKind>,
     /// From then on it is not handed over, if nobody has read it.
     pub expires_at: Option<Timestamp>,
+    /// The session that it is for, while it is on its way to another machine: meanwhile its name may pass to another agent.
+    pub to_session: Option<SessionId>,
 }
 
 impl Message {
-    /// Whether the sender name is the program's own. There is nobody to reply to then.
+    /// Whether the sender is the program itself, here or on another machine. There is nobody to reply to then.
     pub fn is_notice(&self) -> bool {
-        AgentName::is_program(&self.from)
+        AgentName::is_program(&self.from) || self.notice_machine().is_some()
+    }
+
+    /// The machine whose program sent the notice. Nothing here has checked what it says.
+    pub fn notice_machine(&self) -> Option<MachineName> {
+        machine_of_notice(&self.from)
+    }
+
+    /// The notice as one of the program on that machine: it says what it says, and no more. It neither wakes anybody
+    /// urgently nor wants an answer.
+    ///
+    /// ```
+    /// use ravenry::domain::{AgentName, Importance, Message, MessageStamp, link::MachineName};
+    /// let to = AgentName::new("Anna").unwrap();
+    /// let notice = Message::new(MessageStamp::new(1, 2), &AgentName::of_program(), &to, "`x` is free");
+    /// let notice = Message { importance: Importance::Urgent, ..notice };
+    /// let notice = notice.into_notice_of(&MachineName::new("laptop").unwrap());
+    /// assert_eq!((notice.from.as_str(), notice.importance), ("ravenry on laptop", Importance::Normal));
+    /// ```
+    #[must_use]
+    pub fn into_notice_of(self, machine: &MachineName) -> Self {
+        Self {
+            from: format!("{}{ON}{machine}", AgentName::of_program()),
+            text: self.text.chars().take(MAX_NOTICE).collect(),
+            reply_to: None,
+            thread: None,
+            importance: self.importance.min(Importance::Normal),
+            needs_ack: false,
+            is_broadcast: false,
+            kind: None,
+            ..self
+        }
     }
 
     /// A message to one recipient with normal importance that is not a reply.
@@ -48,6 +93,7 @@ impl Message {
             is_broadcast: false,
             kind: None,
             expires_at: None,
+            to_session: None,
         }
     }
 }

@@ -19,6 +19,8 @@ pub enum Presence {
     Stuck,
     /// Cannot be checked from here: it runs on another machine or in another pid namespace.
     Unknown,
+    /// Its machine is linked with this one, and has lost its lease: it does not reach the server, or is off.
+    Unreachable,
     Gone,
 }
 
@@ -43,6 +45,7 @@ impl Presence {
             Self::Away => "away",
             Self::Stuck => "stuck",
             Self::Unknown => "unknown",
+            Self::Unreachable => "unreachable",
             Self::Gone => "gone",
         }
     }
@@ -69,7 +72,7 @@ impl PresenceFacts<'_> {
     /// A short status; `None` if it would add nothing to the presence.
     pub fn status(&self) -> Option<String> {
         match self.presence {
-            Presence::Gone | Presence::Unknown => None,
+            Presence::Gone | Presence::Unknown | Presence::Unreachable => None,
             Presence::Away | Presence::Stuck => Some(format!("quiet for {}", format_duration(self.quiet))),
             Presence::Active | Presence::Idle => {
                 let arrived = || (self.here_for < ACTIVE).then(|| "just arrived".to_string());

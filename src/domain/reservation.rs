@@ -144,6 +144,12 @@ impl Reservation {
             && self.root == other.root
     }
 
+    /// The directory that a relative pattern starts from; `None` if that is on another machine.
+    pub fn root_here(&self) -> Option<&str> {
+        // No file can be below a name with a NUL: see `link::shared`.
+        self.root.as_deref().filter(|root| !root.contains('\0'))
+    }
+
     pub fn binds(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|end| end > now)
     }

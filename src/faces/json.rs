@@ -21,6 +21,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::domain::link::MachineName;
 use crate::domain::{AgentName, Event, Message, MessageId, Reservation, SeenTest, TaskEvidence, TaskProof};
 use crate::ops::tasks::{TaskState, TaskView};
 use crate::ops::{
@@ -64,6 +65,21 @@ pub(super) struct AgentJson<'a> {
     place: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     corner: Option<&'static str>,
+    /// The machine that it is on, if that is not this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine: Option<&'a str>,
+    /// The repository that it works in there, by its first commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repository: Option<&'a str>,
+    /// Since when that machine has not been reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    away_since: Option<String>,
+    /// When that machine last said how it is doing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heard_at: Option<String>,
+    /// The link is down: when this was last known to be so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    as_of: Option<String>,
 }
 
 impl<'a> AgentJson<'a> {
@@ -97,6 +113,14 @@ impl<'a> AgentJson<'a> {
             last_tool_call: profile.last_tool_call.as_deref(),
             place: profile.place.as_ref().and_then(|place| place.address.as_deref()),
             corner: profile.place.as_ref().and_then(|place| place.corner).map(ScreenCorner::name),
+            machine: agent.machine.as_ref().map(|machine| machine.name.as_str()),
+            repository: agent
+                .machine
+                .as_ref()
+                .and_then(|machine| Some(machine.repository.as_ref()?.as_str())),
+            away_since: agent.machine.as_ref().and_then(|machine| machine.away_since).map(iso),
+            heard_at: agent.machine.as_ref().and_then(|machine| machine.heard_at).map(iso),
+            as_of: profile.as_of.map(iso),
         }
     }
 }
@@ -115,7 +139,7 @@ pub(super) fn harness(profile: &AgentProfile) -> &'static str {
 pub(super) fn own_reservation(reservation: &Reservation) -> Value {
     let value = json!({
         "pattern": reservation.pattern,
-        "root": reservation.root,
+        "root": reservation.root_here(),
         "reason": reservation.reason,
         "since": iso(reservation.since),
         "expiresAt": reservation.expires_at.map(iso),
@@ -138,7 +162,7 @@ fn with_reach(mut value: Value, reservation: &Reservation) -> Value {
 pub(super) fn reservation(reservation: &Reservation, holder: &str) -> Value {
     let value = json!({
         "pattern": reservation.pattern,
-        "root": reservation.root,
+        "root": reservation.root_here(),
         "holder": holder,
         "reason": reservation.reason,
         "since": iso(reservation.since),
@@ -147,9 +171,22 @@ pub(super) fn reservation(reservation: &Reservation, holder: &str) -> Value {
     with_reach(value, reservation)
 }
 
+/// A reservation with its holder, and the machine if that is another one.
+pub(super) fn holding_json(holding: &Holding) -> Value {
+    let value = reservation(&holding.reservation, holding.holder.name.as_str());
+    with_machine(value, holding)
+}
+
+fn with_machine(mut value: Value, holding: &Holding) -> Value {
+    if let Some(machine) = &holding.holder.machine {
+        value["machine"] = machine.name.as_str().into();
+    }
+    value
+}
+
 /// A reservation with its contests, if there are any.
 pub(super) fn contested_reservation(holding: &Holding, contests: &[ContestView]) -> Value {
-    let mut value = reservation(&holding.reservation, holding.holder.name.as_str());
+    let mut value = holding_json(holding);
     if !contests.is_empty() {
         value["contests"] = contests.iter().map(contest).collect();
     }
@@ -250,7 +287,7 @@ pub(super) fn task(task: &TaskView) -> Value {
         (None, None) => None,
     };
     let blocked_by = if let TaskState::Blocked(by) = &task.state { by.clone() } else { Vec::new() };
-    json!({
+    let mut value = json!({
         "id": task.id,
         "title": task.title,
         "state": task.state.name(),
@@ -263,7 +300,18 @@ pub(super) fn task(task: &TaskView) -> Value {
         "proof": task.proof.map(TaskProof::name),
         "evidence": task.completion.as_ref().and_then(|done| done.evidence.as_ref()).map(evidence),
         "reopened": task.reopened.iter().map(reopening).collect::<Vec<_>>(),
-    })
+    });
+    // Only for what is done or claimed on another machine.
+    if let Some(machine) = machine(task) {
+        value["machine"] = machine.as_str().into();
+    }
+    value
+}
+
+/// The machine of whoever works on the task or completed it, if that is not this one.
+fn machine(task: &TaskView) -> Option<&MachineName> {
+    let claimed = task.claim.as_ref().map(|claim| claim.machine.as_ref());
+    claimed.or_else(|| task.completion.as_ref().map(|done| done.machine.as_ref())).flatten()
 }
 
 pub(super) fn message(message: &Message) -> Value {
@@ -282,6 +330,9 @@ pub(super) fn message(message: &Message) -> Value {
     if message.is_notice() {
         value["notice"] = true.into();
     }
+    if let Some(machine) = message.notice_machine() {
+        value["machine"] = machine.as_str().into();
+    }
     if let Some(kind) = message.kind {
         value["kind"] = kind.name().into();
     }
@@ -293,12 +344,17 @@ pub(super) fn message(message: &Message) -> Value {
 
 /// A copy of a message that was stored.
 pub(super) fn sent(accepted: &AcceptedCopy) -> Value {
-    json!({
+    let mut value = json!({
         "to": accepted.to.as_str(),
         "id": accepted.id.as_str(),
-        "state": "stored",
+        "state": accepted.state(),
         "wake": accepted.route.name(),
-    })
+    });
+    if let Some(elsewhere) = &accepted.elsewhere {
+        value["machine"] = elsewhere.machine.as_str().into();
+        value["reason"] = elsewhere.why_it_waits.as_deref().into();
+    }
+    value
 }
 
 /// A copy of a message that could not be sent.
@@ -335,13 +391,13 @@ pub(super) fn verdict(verdict: &PathVerdict) -> Value {
         "free": holding.is_none(),
         "holder": holding.map(|holding| holding.holder.name.as_str()),
         "pattern": reservation.map(|reservation| &reservation.pattern),
-        "root": reservation.and_then(|reservation| reservation.root.as_deref()),
+        "root": reservation.and_then(Reservation::root_here),
         "reason": reservation.and_then(|reservation| reservation.reason.as_deref()),
         "since": reservation.map(|reservation| iso(reservation.since)),
         "expiresAt": reservation.and_then(|reservation| reservation.expires_at).map(iso),
     });
-    match reservation {
-        Some(reservation) => with_reach(value, reservation),
+    match holding {
+        Some(holding) => with_machine(with_reach(value, &holding.reservation), holding),
         None => value,
     }
 }
@@ -357,6 +413,9 @@ pub(super) fn event(event: &Event) -> Value {
     });
     if let Some(kind) = event.message_kind {
         value["messageKind"] = kind.name().into();
+    }
+    if let Some(machine) = &event.machine {
+        value["machine"] = machine.as_str().into();
     }
     value
 }

@@ -2,7 +2,7 @@
 //! their results into its output; none imports another.
 //!
 //! In the code such an interface is called a *face*. `json` is what those that speak JSON share. `background`,
-//! `keeper` and `supervisor` are called by `msg` itself.
+//! `keeper`, `run_starter` and `supervisor` are called by `msg` itself.
 
 mod background;
 pub mod cli;
@@ -10,6 +10,7 @@ pub mod hook;
 mod json;
 mod keeper;
 pub mod mcp;
+mod run_starter;
 mod supervisor;
 pub mod tui;
 
@@ -31,6 +32,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     if let Some(call) = supervisor::recognise(&args) {
         return supervisor::run(call);
+    }
+    if let Some(call) = run_starter::recognise(&args) {
+        return run_starter::run(call);
     }
     if let Some(call) = cli::completing::recognise(&args) {
         return cli::completing::run(call);

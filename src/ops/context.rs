@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::domain::Agent;
 use crate::domain::settings::Settings;
 use crate::domain::{AgentName, SessionId};
+use crate::ops::link::elsewhere::RepositoryHere;
 use crate::store::config_files::{self, LoadedSettings};
 use crate::store::{Mesh, MeshLocation, MeshOptions};
 use crate::sys::environment::{self, Home};
@@ -126,6 +128,17 @@ impl Context {
         Ok(self.keep(Mesh::create(&self.location, self.options())?))
     }
 
+    /// The mesh once more, for a thread of its own.
+    #[cfg(feature = "link")]
+    pub(super) fn mesh_for_thread(&self) -> Result<Option<Mesh>, CommandError> {
+        Ok(Mesh::open(&self.location, self.options())?)
+    }
+
+    /// The mesh, if the command has opened it.
+    pub(super) fn opened_mesh(&self) -> Option<Rc<Mesh>> {
+        self.mesh.get().map(Rc::clone)
+    }
+
     /// Fails if the configured mesh is not known: no other mesh is used instead.
     fn check_location(&self) -> Result<(), CommandError> {
         self.unknown_mesh.clone().map_or(Ok(()), Err)
@@ -181,6 +194,17 @@ impl FolderScope {
             _ if ctx.settings.scope_to_folder => is_same_folder(Path::new(folder), &ctx.cwd),
             Self::AllFolders => true,
             Self::ThisProject => ProjectScope::around(&ctx.cwd).includes(Path::new(folder)),
+        }
+    }
+
+    /// Whether that agent is meant. The folder of an agent on another machine is none of this one: its project is the
+    /// same if its repository is.
+    pub(super) fn includes_agent(self, ctx: &Context, here: &RepositoryHere<'_>, agent: &Agent) -> bool {
+        match self {
+            _ if !agent.is_remote() => self.includes(ctx, &agent.cwd),
+            _ if ctx.settings.scope_to_folder => false,
+            Self::AllFolders => true,
+            Self::ThisProject => here.is_of(agent),
         }
     }
 }

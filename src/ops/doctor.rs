@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use crate::domain::settings::SettingSource;
 use crate::domain::{Agent, AgentName, Liveness, escape_invisible};
 use crate::harness;
+use crate::ops::link::elsewhere;
 use crate::store::{
     GraveScan, LocationReason, LockedClaims, Mesh, MeshLocation, Salvaged, SessionScan, StoreError,
     SwarmLockState,
@@ -25,6 +26,7 @@ use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
 pub use crate::ops::health_check::{CheckState, DoctorMode, HealthCheck, failed_checks_error};
+use crate::ops::link;
 use crate::ops::messages::rendered_message::format_age;
 use crate::ops::reservations::waiting;
 use crate::ops::setup::{assistant, install};
@@ -54,6 +56,7 @@ pub fn doctor(op: &Op, errors: Vec<CommandError>, mode: DoctorMode) -> Vec<Healt
             checks.push(permissions(op, &mesh, mode));
             let run = DoctorRun { op, mesh: &mesh, mode };
             checks.extend(run.checks());
+            checks.extend(link::doctor_checks::checks(&mesh));
         }
         Ok(None) => checks.push(HealthCheck::ok("permissions", "there is no mesh yet: nobody has joined")),
         Err(error) => checks.push(HealthCheck::failed("permissions", error)),
@@ -72,6 +75,7 @@ pub fn try_to_wake(ctx: &Context, name: &AgentName) -> Result<Vec<HealthCheck>, 
     let mesh = ctx.mesh()?.ok_or_else(unknown)?;
     let roster = Roster::read(&mesh)?;
     let agent = roster.find(name).ok_or_else(|| with_nearest(unknown(), name, roster.census()))?;
+    elsewhere::refuse(agent, "doctor --wake")?;
     Ok(vec![match wake::probe(ctx, &mesh, agent) {
         Ok(text) => HealthCheck::ok("waking", text),
         Err(reason) => HealthCheck::warn(
@@ -182,14 +186,14 @@ impl DoctorRun<'_> {
 
     fn registry(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "registry";
-        let mut census = self.mesh.registry().census()?;
+        let mut census = self.mesh.registry().local_census()?;
         let mut buried = Vec::new();
         if self.mode == DoctorMode::Repair {
             let mut locked = self.mesh.lock()?;
             let settled = settled_census(&locked)?;
             buried = bury_dead(&mut locked, &settled, clock::now())?;
             waiting::notify_waiting_or_warn(self.op, self.mesh, &mut locked);
-            census = locked.census()?;
+            census = locked.local_census()?;
         }
         let (mut live, mut checks) = (0, Vec::new());
         for record in &census.records {
@@ -318,8 +322,11 @@ impl DoctorRun<'_> {
     fn specs(&self) -> Result<Vec<HealthCheck>, StoreError> {
         const NAME: &str = "specs";
         let roster = Roster::read(self.mesh)?;
-        let specs: std::collections::BTreeSet<&str> =
-            roster.live().filter_map(|agent| agent.spec.as_deref()).collect();
+        let specs: std::collections::BTreeSet<&str> = roster
+            .live()
+            .filter(|agent| !agent.is_remote())
+            .filter_map(|agent| agent.spec.as_deref())
+            .collect();
         let mut checks = vec![HealthCheck::ok(NAME, count(specs.len(), "spec"))];
         for spec in specs {
             match crate::ops::tasks::problems(spec) {
@@ -426,8 +433,9 @@ impl DoctorRun<'_> {
 
     fn waking(&self) -> Result<Vec<HealthCheck>, CommandError> {
         let roster = Roster::read(self.mesh)?;
-        let is_agent =
-            |agent: &&Agent| agent.harness.is_some_and(|harness| harness::support(harness).is_some());
+        let is_agent = |agent: &&Agent| {
+            !agent.is_remote() && agent.harness.is_some_and(|harness| harness::support(harness).is_some())
+        };
         let agents = roster.live().filter(is_agent);
         agents
             .map(|agent| {

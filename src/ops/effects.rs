@@ -58,17 +58,29 @@ pub struct Op {
     ctx: Context,
     effects: RefCell<Effects>,
     has_told_of_tightening: Cell<bool>,
+    /// The command is about the link process, so nothing starts that process besides.
+    is_about_link: Cell<bool>,
 }
 
 impl Op {
     pub(super) fn new(mut ctx: Context) -> Self {
         let warnings = std::mem::take(&mut ctx.warnings);
         let effects = RefCell::new(Effects { warnings, ..Effects::default() });
-        let op = Self { ctx, effects, has_told_of_tightening: Cell::default() };
+        let op =
+            Self { ctx, effects, has_told_of_tightening: Cell::default(), is_about_link: Cell::default() };
         if let Some(job) = BackgroundJob::for_test() {
             op.start_job(job);
         }
         op
+    }
+
+    /// From here on nothing but the command itself starts or ends the link process.
+    pub(super) fn leave_link_alone(&self) {
+        self.is_about_link.set(true);
+    }
+
+    pub(super) fn is_about_link(&self) -> bool {
+        self.is_about_link.get()
     }
 
     /// Adds something that a person should know although the command goes on. The same is told once.

@@ -66,8 +66,10 @@ kinds! {
     LockTimeout = "lock_timeout",
     NameTaken = "name_taken",
     NoFlock = "no_flock",
+    NoCommit = "no_commit",
     NoHost = "no_host",
     NoNameLeft = "no_name_left",
+    NoNatsServer = "no_nats_server",
     NoScreen = "no_screen",
     NoTerminal = "no_terminal",
     NoTurn = "no_turn",
@@ -75,6 +77,7 @@ kinds! {
     NoWork = "no_work",
     NoProjectSettings = "no_project_settings",
     NotAMesh = "not_a_mesh",
+    NotAllowed = "not_allowed",
     NotAllInstalled = "not_all_installed",
     NoQuestion = "no_question",
     NoRepository = "no_repository",
@@ -89,6 +92,8 @@ kinds! {
     NotContested = "not_contested",
     NotFirst = "not_first",
     NotJoined = "not_joined",
+    NotBuiltIn = "not_built_in",
+    NotLinked = "not_linked",
     NotReserved = "not_reserved",
     NotRunning = "not_running",
     NotSaved = "not_saved",
@@ -99,6 +104,8 @@ kinds! {
     OldGit = "old_git",
     OverBudget = "over_budget",
     ReadOnly = "read_only",
+    RemoteAgent = "remote_agent",
+    RemoteRun = "remote_run",
     Reserved = "reserved",
     RunFailed = "run_failed",
     Secret = "secret",
@@ -116,6 +123,7 @@ kinds! {
     UnknownGroup = "unknown_group",
     UnknownKey = "unknown_key",
     UnknownLiveness = "unknown_liveness",
+    UnknownMachine = "unknown_machine",
     UnknownMessage = "unknown_message",
     UnknownRecord = "unknown_record",
     UnknownRun = "unknown_run",
@@ -258,6 +266,10 @@ impl From<StoreError> for CommandError {
             StoreError::Foreign(name) => {
                 Self::new(CommandErrorKind::ForeignAgent, message).hint("do it in pi itself").fact("agent", name)
             }
+            StoreError::Remote { name, machine } => Self::new(CommandErrorKind::RemoteAgent, message)
+                .hint("run the command there")
+                .fact("agent", name)
+                .fact("machine", machine),
             StoreError::NoRegistration(_) => {
                 Self::new(CommandErrorKind::NotJoined, message).hint("run `msg join` to come back")
             }

@@ -18,6 +18,7 @@ pub mod find;
 mod health_check;
 pub mod hook;
 pub mod knowledge;
+pub mod link;
 mod live_values;
 pub mod messages;
 mod mode;
@@ -60,7 +61,8 @@ pub use messages::receive::{HandoverFn, HandoverOutcome, ReadOptions, read};
 pub use messages::recipients::{BroadcastSummary, ResolvedGroup};
 pub use messages::rendered_message::{ReaderKind, RenderedMessage, format_age, quote_peer_text};
 pub use messages::send::{
-    AcceptedCopy, MessageDraft, RefusedCopy, SendReport, broadcast, parse_importance, parse_kind, reply, send,
+    AcceptedCopy, MessageDraft, QueuedElsewhere, RefusedCopy, SendReport, broadcast, parse_importance,
+    parse_kind, reply, send,
 };
 pub use messages::stored_messages::{InboxReport, inbox, owed_acks, show, show_of_everybody};
 pub use messages::watch::{WatchEnd, from_sender, wait, watch, watch_each};

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use crate::domain::{Agent, AgentName, Importance, Notice};
+use crate::ops::link::ask::poke;
 use crate::store::{LockedMesh, Mesh};
 use crate::sys::{clock, random};
 
@@ -29,6 +30,9 @@ pub(super) fn post(
         notices.iter().map(|one| (&*one.to, outgoing(one))).collect();
     let from = AgentName::of_program();
     let posted = post_texts(op, mesh, &from, &|| mesh.outboxes().lock(&from), &texts);
+    if texts.iter().any(|(to, _)| to.is_remote()) {
+        poke(op, mesh);
+    }
     if let Err(error) = prune_sometimes(mesh) {
         op.warn(format!("old notices could not be pruned: {error}"));
     }

@@ -15,6 +15,7 @@ use crate::store::holds_a_lock;
 use super::background::start;
 use super::context::Context;
 use super::effects::{Effects, NoticeUrgency, Op};
+use super::link::ask;
 use super::{notices, wake};
 
 /// The result of an op. The fields are private: a caller gets both or neither, so it can't forget the warnings.
@@ -38,6 +39,7 @@ pub fn run<T>(ctx: Context, work: impl FnOnce(&Op) -> T) -> OpOutcome<T> {
     let op = Op::new(ctx);
     let outcome = work(&op);
     carry_out(&op);
+    ask::keep_alive(&op);
     OpOutcome { outcome, warnings: op.take_warnings() }
 }
 
@@ -56,6 +58,7 @@ pub fn run_at_hook<T>(
     if !resting.is_empty() {
         hand_on(&op, &resting);
     }
+    ask::keep_alive(&op);
     OpOutcome { outcome, warnings: failures }
 }
 

@@ -74,7 +74,7 @@ fn peers(
     let is_me = |name: &str| me.is_some_and(|me| me.name.as_str() == name);
     if ctx.settings.scope_to_folder {
         // The folder of an agent is only in its registration.
-        let all = mesh.registry().census()?.records;
+        let all = mesh.registry().local_census()?.records;
         let is_peer = |agent: &Agent| {
             !is_me(agent.name.as_str())
                 && is_same_folder(Path::new(&agent.cwd), &ctx.cwd)
@@ -82,7 +82,12 @@ fn peers(
         };
         return Ok(all.iter().filter(|record| is_peer(&record.agent)).count());
     }
-    let mut peers = 0;
+    let elsewhere = mesh.remote().agents()?;
+    let is_reached = |record: &&Registration| {
+        let machine = record.agent.machine.as_ref();
+        machine.is_some_and(|machine| machine.away_since.is_none()) && !is_me(record.agent.name.as_str())
+    };
+    let mut peers = elsewhere.iter().filter(is_reached).count();
     for listed in roll {
         let is_there = match &listed {
             ListedAgent::Known { name, .. } if is_me(name) => false,

@@ -9,7 +9,7 @@ use crate::sys::flock::LockError;
 /// Why the content of a file cannot be used.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct ParseError(String);
+pub struct ParseError(String);
 
 impl ParseError {
     pub(super) fn new(reason: impl ToString) -> Self {
@@ -45,6 +45,9 @@ pub enum StoreError {
     /// pi-messenger registered this agent, so the registration is not ours to rewrite.
     #[error("{0} is an agent of pi-messenger, which keeps its own registration")]
     Foreign(String),
+    /// The agent is on another machine of a linked mesh: what is here is a copy.
+    #[error("{name} is on {machine}, so nothing of it can be changed here")]
+    Remote { name: String, machine: String },
     #[error("the registration of {0} is gone")]
     NoRegistration(String),
     /// What would be read back differs, for example because a path is empty.

@@ -42,8 +42,6 @@ handles! {
     activity: ActivityLogs,
     /// Contests of reservations that their holders have given no sign about: `contests/`.
     contests: ContestTokens,
-    /// The feed of events: `feed/`.
-    feed: FeedLog,
     /// Whether a session is working or idle, and who wakes it: `hooks/`.
     session_states: SessionStates,
     /// What hooks keep between calls: `hooks/` and `trouble.jsonl`.
@@ -58,6 +56,10 @@ handles! {
     runs: RunLedger,
     /// Which alerts a person was told: `told/`.
     told: ToldAlerts,
+    /// How the mesh is linked with other machines: `link/`.
+    link: LinkFiles,
+    /// What is known of agents on other machines, and messages to them: `remote/`.
+    remote: RemoteRecords,
     /// What `doctor` and housekeeping look at.
     upkeep: Upkeep,
 }

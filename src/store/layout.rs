@@ -21,7 +21,7 @@ pub(super) const DIRECTORIES: [&str; 6] = ["registry", "inbox", "sessions", "gra
 pub(super) const OF_MACHINE: [&str; 6] = ["git", "worktrees", "panes", "tmux", "slots", "limits"];
 
 /// Files and directories that may be added later.
-pub(super) const LATER: [&str; 20] = [
+pub(super) const LATER: [&str; 22] = [
     "awareness",
     "runs",
     "modes",
@@ -42,6 +42,8 @@ pub(super) const LATER: [&str; 20] = [
     "repositories",
     "search",
     "told",
+    "link",
+    "remote",
 ];
 
 impl Layout {
@@ -230,6 +232,21 @@ impl Layout {
     /// Marks of alerts that a person was told.
     pub(super) fn told(&self) -> PathBuf {
         self.root.join("told")
+    }
+
+    /// Files of the process that links the mesh with other machines.
+    pub(super) fn link(&self, file: &str) -> PathBuf {
+        self.root.join("link").join(file)
+    }
+
+    /// What is known of other machines.
+    pub(super) fn remote(&self, directory: &str) -> PathBuf {
+        self.root.join("remote").join(directory)
+    }
+
+    /// Messages to an agent on another machine, in that state.
+    pub(super) fn remote_mail(&self, state: &str, to: &AgentName) -> PathBuf {
+        self.root.join(format!("remote/{state}/{to}"))
     }
 
     pub(super) fn tmp(&self) -> PathBuf {

@@ -133,6 +133,11 @@ impl<'m> LockedMesh<'m> {
         self.mesh.registry().census()
     }
 
+    /// The registrations of this machine alone.
+    pub fn local_census(&self) -> Result<Census, StoreError> {
+        self.mesh.registry().local_census()
+    }
+
     /// All claims, for reading. To change them, use [`LockedMesh::change`].
     pub fn claims(&self) -> Result<Claims, StoreError> {
         self.mesh.tasks().claims()
@@ -161,6 +166,9 @@ impl<'m> LockedMesh<'m> {
 
     /// The registration of that session in that process, under whatever name it has now.
     pub fn own_record(&self, who: &Agent) -> Result<Registration, StoreError> {
+        if let Some(machine) = &who.machine {
+            return Err(StoreError::Remote { name: who.name.to_string(), machine: machine.name.to_string() });
+        }
         let path = self.mesh.layout.registration(&who.name);
         match registry::read(&path, who.name.as_str())? {
             Some(Ok(record)) if record.agent.is_same_session(who) => return Ok(record),
@@ -168,7 +176,7 @@ impl<'m> LockedMesh<'m> {
             _ => {}
         }
         let own = |record: &Registration| record.agent.is_same_session(who);
-        let found = self.census()?.records.into_iter().find(own);
+        let found = self.local_census()?.records.into_iter().find(own);
         found.ok_or_else(|| StoreError::NoRegistration(who.name.to_string()))
     }
 

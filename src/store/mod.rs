@@ -14,6 +14,7 @@ mod handles;
 mod hooks;
 mod knowledge;
 mod layout;
+mod link;
 mod location;
 mod lock_order;
 mod locked_mesh;
@@ -38,7 +39,7 @@ pub use agents::registry::{Census, Registration, UnreadableFile};
 pub use agents::registry_index::{IndexedRegistry, ListedAgent, RegistryQuery};
 pub use agents::repository_places::RepositoryPlaces;
 pub use agents::repository_records::RepositoryRecord;
-pub use agents::resolved_patterns::resolved_patterns;
+pub use agents::resolved_patterns::{patterns_seen, resolved_patterns};
 pub use agents::sessions::{Eviction, SessionRecord, SessionScan};
 pub use awareness::conflict_file::ConflictLock;
 pub use awareness::counter_entry::FileSelection;
@@ -47,13 +48,13 @@ pub use awareness::predictions::{Prediction, Recorded};
 pub use awareness::repository_counts::RepositoryCounts;
 pub use awareness::track_file::{CountedTrack, CountingLock, Track, TrackText};
 pub use directory_kind::mesh_around;
-pub use error::StoreError;
-pub use feed::{EventBatch, FeedPosition, ProjectFeedPosition, ProjectFeeds};
+pub use error::{ParseError, StoreError};
+pub use feed::{EventBatch, FeedLog, FeedPosition, ProjectFeedPosition, ProjectFeeds};
 pub use fingerprint::Fingerprint;
 pub use handles::{
-    ActivityLogs, Archive, AwarenessFiles, ContestTokens, FeedLog, GraveRecords, HookStates, Inboxes,
-    ModeRecords, Outboxes, PresenceFiles, Registry, RepositoryRecords, RunLedger, SessionRecords,
-    SessionStates, TaskRecords, ToldAlerts, Upkeep,
+    ActivityLogs, Archive, AwarenessFiles, ContestTokens, GraveRecords, HookStates, Inboxes, LinkFiles,
+    ModeRecords, Outboxes, PresenceFiles, Registry, RemoteRecords, RepositoryRecords, RunLedger,
+    SessionRecords, SessionStates, TaskRecords, ToldAlerts, Upkeep,
 };
 pub use hooks::hook_state::{HookFailure, MailTurns, StampsBefore, SubagentChange};
 pub use hooks::knowledge_marks::{AskMoment, KnowledgeMark, KnowledgeMarks, OfferedRecord};
@@ -64,6 +65,13 @@ pub use knowledge::{
     PageFile, PageFiles, PageWrite, SourceKey, StoredRecords, UseCounts, UseLog, exclude_knowledge_from_git,
     person_id,
 };
+pub use link::config::{LinkConfig, LinkCredentials, RunPermission};
+pub use link::mirror::{MirroredAgent, MirroredTasks};
+pub use link::queue::{OwedReceipt, QueuedContent, QueuedMessage};
+pub use link::remote_delivery::RemoteDelivery;
+pub use link::run_records::{RunAnswer, RunAskedElsewhere, RunAskedHere, RunDecision, StopWish, ToldNews};
+pub use link::shared_feed::{FeedBatch, ReceivedEntry, ReceivedFeed};
+pub use link::state::{LinkProblem, LinkStage, LinkState, ServerSummary};
 pub use location::{LocationReason, MeshLocation, machine_state};
 pub use lock_order::holds_a_lock;
 pub use locked_mesh::LockedMesh;
@@ -117,7 +125,16 @@ pub use tasks::swarm_lock::{SwarmLock, SwarmLockState};
 pub use told_alerts::AlertMark;
 pub use watch_target::WatchTarget;
 pub use wire::event::parse as parse_event;
+pub use wire::link_feed as feed_format;
+pub use wire::link_presence as presence_format;
+pub use wire::link_protocol;
 pub use wire::time::iso;
 pub use workers::probe_cache::{ProbeCache, ProbeRecord, ProbedHarness, ProbedServer};
 pub use workers::trust_records::{TrustKind, TrustRecords, TrustVerdict};
 pub use workers::worker_files;
+
+/// The formats between machines.
+pub mod link_format {
+    pub use super::wire::link::*;
+    pub use super::wire::link_tasks::{parse_task, task_bytes};
+}

@@ -26,6 +26,8 @@ pub enum WatchTarget<'a> {
     Fingerprint(Option<&'a Agent>),
     /// The files of a run.
     Run(&'a RunId),
+    /// What is known of a run on another machine.
+    RunElsewhere(&'a RunId),
     /// What hooks record about a session, and of a run its record, its worker and the turns of that.
     Hooks(&'a SessionId, Option<&'a RunId>),
     /// What is recorded of agents' headings, and the mesh's feed.
@@ -78,7 +80,10 @@ impl Mesh {
                 inboxes.chain(handed_over).chain(sent).collect()
             }
             WatchTarget::Agents => {
-                vec![layout.registry(), layout.directory("presence"), layout.root().to_path_buf()]
+                let own = [layout.registry(), layout.directory("presence"), layout.root().to_path_buf()];
+                let is_linked = layout.directory("remote").is_dir();
+                let elsewhere = ["agents", "presence"].into_iter().filter(|_| is_linked);
+                own.into_iter().chain(elsewhere.map(|dir| layout.remote(dir))).collect()
             }
             WatchTarget::Recipients(names) => {
                 let handed_over = names.iter().map(|name| layout.seen(name));
@@ -92,6 +97,7 @@ impl Mesh {
                 [layout.root().to_path_buf(), layout.registry()].into_iter().chain(inboxes).collect()
             }
             WatchTarget::Run(id) => vec![layout.run(id)],
+            WatchTarget::RunElsewhere(id) => vec![self.remote().run_directory(id)],
             WatchTarget::Hooks(_, run) => {
                 // Until there are hooks, watch the parent directory.
                 let hooks = Some(layout.hooks()).filter(|dir| dir.is_dir());
@@ -108,7 +114,7 @@ impl Mesh {
                 // Until there is a feed, watch the parent directory.
                 let feed = Some(layout.feed()).filter(|feed| feed.is_dir());
                 let own = feed.unwrap_or_else(|| layout.root().to_path_buf());
-                std::iter::once(own).chain(project.dirs()).collect()
+                std::iter::once(own).chain(project.dirs()).chain([layout.remote("feed")]).collect()
             }
         };
         let mut place = 0;

@@ -183,6 +183,11 @@ impl Child {
         &self.said
     }
 
+    /// Closes its standard input.
+    pub fn close_input(&mut self) {
+        drop(self.inner.stdin.take());
+    }
+
     /// Sends SIGTERM, which lets it end in its own way.
     pub fn ask_to_end(&self) -> io::Result<()> {
         self.signal(Signal::SIGTERM)

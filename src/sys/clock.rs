@@ -2,14 +2,18 @@
 
 use std::time::{Duration, SystemTime};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::test_switches;
 
 /// The current time; in tests, the time that they set.
 #[expect(clippy::disallowed_methods, reason = "this module implements it")]
 pub fn now() -> Timestamp {
-    test_switches::value(test_switches::NOW).and_then(|text| text.parse().ok()).unwrap_or_else(Timestamp::now)
+    let told = test_switches::value(test_switches::NOW).and_then(|text| text.parse().ok());
+    told.unwrap_or_else(|| {
+        let shift = SignedDuration::from_millis(test_switches::clock_shift().wall_millis);
+        Timestamp::now().saturating_add(shift).unwrap_or_else(|_| Timestamp::now())
+    })
 }
 
 /// Converts a file's time. Times out of the range of a [`Timestamp`] become its minimum or maximum.
@@ -36,4 +40,15 @@ pub fn machine_time() -> SystemTime {
 
 pub fn iso(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+/// The time since the machine started, with the time that it was suspended. Setting the wall clock does not move it.
+pub fn since_boot() -> Duration {
+    #[cfg(target_os = "linux")]
+    const CLOCK: nix::time::ClockId = nix::time::ClockId::CLOCK_BOOTTIME;
+    // Elsewhere this one goes on while the machine sleeps.
+    #[cfg(not(target_os = "linux"))]
+    const CLOCK: nix::time::ClockId = nix::time::ClockId::CLOCK_MONOTONIC;
+    let slept = Duration::from_millis(test_switches::clock_shift().slept_millis);
+    nix::time::clock_gettime(CLOCK).map(Duration::from).unwrap_or_default() + slept
 }

@@ -16,7 +16,10 @@ pub mod flock;
 pub mod git;
 pub mod http;
 pub mod keeper;
+pub mod line_socket;
 pub mod memory;
+#[cfg(feature = "link")]
+pub mod nats;
 pub mod outline;
 pub mod pager;
 pub mod panics;
@@ -28,6 +31,7 @@ pub mod shell_pipe;
 pub mod signals;
 pub mod socket;
 pub mod stdin;
+pub mod tcp_relay;
 pub mod test_switches;
 pub mod time_zone;
 pub mod tmux;

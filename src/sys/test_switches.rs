@@ -25,6 +25,9 @@ pub const PASTE_HELD: &str = "MSG_TEST_PASTE_HELD";
 pub const KEY_HELD: &str = "MSG_TEST_KEY_HELD";
 /// The time that [`super::clock::now`] returns.
 pub const NOW: &str = "MSG_TEST_NOW";
+/// A file with the milliseconds by which the wall clock is off, and those by which the clock since the machine started
+/// is ahead, as after a sleep: `-3600000 0`. Read each time, so that both can jump while a process runs.
+pub const CLOCK: &str = "MSG_TEST_CLOCK";
 /// The seed of [`super::random`].
 pub const SEED: &str = "MSG_TEST_SEED";
 /// The pid at which the walk through the ancestors ends, so that the program that runs the tests is not found.
@@ -52,6 +55,10 @@ pub const LOOK_MS: &str = "MSG_TEST_LOOK_MS";
 pub const NO_HOOK_LIMIT: &str = "MSG_TEST_NO_HOOK_LIMIT";
 /// If set, a watcher of a directory that reports its changes does not check it periodically.
 pub const NO_SLOW_TICK: &str = "MSG_TEST_NO_SLOW_TICK";
+/// Milliseconds that the lease of a machine in a linked mesh lasts, instead of half a minute.
+pub const LINK_LEASE: &str = "MSG_TEST_LINK_LEASE";
+/// Milliseconds that a request to another machine for a run lives, instead of minutes.
+pub const RUN_REQUEST_LIFE: &str = "MSG_TEST_RUN_REQUEST_LIFE";
 /// The program that `selftest` tests instead of this one.
 pub const PROGRAM: &str = "MSG_TEST_PROGRAM";
 
@@ -89,7 +96,24 @@ pub fn wait_for_pipe(variable: &str) {
     }
 }
 
-/// Faults that the storm (`tests/storm/`) must detect, each the obvious mistake in a delicate place.
+/// By how much the clocks are off.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct ClockShift {
+    pub wall_millis: i64,
+    pub slept_millis: u64,
+}
+
+/// What [`CLOCK`] says now.
+pub fn clock_shift() -> ClockShift {
+    let text = value(CLOCK).and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+    let mut words = text.split_whitespace();
+    ClockShift {
+        wall_millis: words.next().and_then(|word| word.parse().ok()).unwrap_or_default(),
+        slept_millis: words.next().and_then(|word| word.parse().ok()).unwrap_or_default(),
+    }
+}
+
+/// Faults that the storms (`tests/storm/`, `tests/link-storm/`) must detect, each the obvious mistake in a delicate place.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Bug {
     /// The lock is shared: it does not keep others out.
@@ -98,16 +122,32 @@ pub enum Bug {
     DeleteBeforeDeliver,
     /// The inbox is listed before the watch starts, and not again afterwards.
     ScanBeforeWatch,
+    /// The server is told that a message has arrived before it is in an inbox.
+    AckBeforeInbox,
+    /// A task is completed whoever owns its record.
+    UnfencedCompletion,
+    /// The records of a dead agent stay, and the lease of its machine keeps them alive.
+    DeadStayOwners,
 }
 
 impl Bug {
-    pub const ALL: [Self; 3] = [Self::NaiveLock, Self::DeleteBeforeDeliver, Self::ScanBeforeWatch];
+    pub const ALL: [Self; 6] = [
+        Self::NaiveLock,
+        Self::DeleteBeforeDeliver,
+        Self::ScanBeforeWatch,
+        Self::AckBeforeInbox,
+        Self::UnfencedCompletion,
+        Self::DeadStayOwners,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::NaiveLock => "naive-lock",
             Self::DeleteBeforeDeliver => "delete-before-deliver",
             Self::ScanBeforeWatch => "scan-before-watch",
+            Self::AckBeforeInbox => "ack-before-inbox",
+            Self::UnfencedCompletion => "unfenced-completion",
+            Self::DeadStayOwners => "dead-stay-owners",
         }
     }
 }

@@ -69,6 +69,7 @@ fn happen(env: &TestEnvironment, what: EventKind, target: &str) {
         target: Some(target.to_string()),
         preview: None,
         message_kind: None,
+        machine: None,
     };
     env.store().feed().append(&[event], 10_000).unwrap();
 }

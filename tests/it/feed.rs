@@ -49,5 +49,6 @@ fn event(agent: &str, target: impl ToString) -> Event {
         target: Some(target.to_string()),
         preview: None,
         message_kind: None,
+        machine: None,
     }
 }

@@ -10,7 +10,7 @@ mod places;
 mod races;
 mod recognised_repositories;
 mod refused_agents;
-mod repositories;
+pub mod repositories;
 mod repository_races;
 mod things;
 

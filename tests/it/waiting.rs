@@ -106,6 +106,22 @@ fn the_command_in_progress_is_finished_before_the_end() {
     assert!(inbox(&env).iter().all(|name| !name.starts_with('.')));
 }
 
+/// What a living reader has in hand when its agent leaves was handed over once, and is not unread in the grave.
+#[test]
+fn who_leaves_while_a_command_runs_has_that_message_once() {
+    let env = two();
+    let mut watcher = exec(&env, "echo x >> begun; until test -e go; do sleep 0.01; done");
+    let id = send(&env, "one");
+    wait_until("it runs", || !written(&env, "begun").is_empty());
+    env.ok(&["leave", "--as", "Bob"]);
+    fs::write(env.work().join("go"), "").unwrap();
+    assert_eq!(watcher.end(), Some(3));
+    assert_eq!(receipt(&env, &id), (json!("surfaced"), json!("watch --exec")));
+    env.join("Bob");
+    assert_eq!(env.ok(&["read", "--as", "Bob"])["messages"], json!([]));
+    assert_eq!(written(&env, "begun").lines().count(), 1);
+}
+
 /// A model may run `msg` without asking, but must not run other programs through it.
 #[test]
 fn a_model_runs_nothing_by_it() {

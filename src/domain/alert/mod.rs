@@ -134,7 +134,10 @@ impl Alert {
         let from = quote_name(&message.from);
         let text = quote_sentence(&message.text);
         let line = match (message.is_notice(), kinds.first()) {
-            (true, _) => message.text.clone(),
+            (true, _) => match message.notice_machine() {
+                Some(machine) => format!("msg on {machine}: {}", message.text),
+                None => message.text.clone(),
+            },
             (_, Some(AlertKind::Urgent)) => {
                 format!("{} mail from {from}: {text}", urgency(message.importance))
             }
@@ -214,7 +217,8 @@ fn notice_kind(message: &Message) -> Option<(AlertKind, bool)> {
         (notice_words::FILES_CONFLICT, AlertKind::Conflicts, false),
         (notice_words::RESERVED_PATH_CHANGED, AlertKind::Conflicts, false),
     ];
-    if !message.is_notice() {
+    // What another machine says is mail, whatever its words are.
+    if !message.is_notice() || message.notice_machine().is_some() {
         return None;
     }
     let found = WORDS.into_iter().find(|(words, ..)| message.text.contains(words));

@@ -23,6 +23,7 @@ fn event(what: EventKind, target: &str, preview: &str) -> Event {
         target: Some(target.to_string()),
         preview: Some(preview.to_string()),
         message_kind: None,
+        machine: None,
     }
 }
 

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::MessageKind;
 use super::awareness::PredictionEnd;
+use super::link::MachineName;
 
 /// One event.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -19,6 +20,8 @@ pub struct Event {
     pub preview: Option<String>,
     /// The kind of the message that it is about.
     pub message_kind: Option<MessageKind>,
+    /// The machine that it happened on, if that is not this one.
+    pub machine: Option<MachineName>,
 }
 
 impl Event {
@@ -35,8 +38,8 @@ impl Event {
     }
 
     fn says_the_same(&self, other: &Self) -> bool {
-        (&self.what, &self.agent, &self.target, &self.preview, self.message_kind)
-            == (&other.what, &other.agent, &other.target, &other.preview, other.message_kind)
+        (&self.what, &self.agent, &self.machine, &self.target, &self.preview, self.message_kind)
+            == (&other.what, &other.agent, &other.machine, &other.target, &other.preview, other.message_kind)
     }
 }
 
@@ -103,10 +106,12 @@ pub enum EventKind {
     /// The account of a run is at its limit.
     RunLimited,
     RunEnded,
+    /// Events of other machines are missing: they were removed before this machine could have them.
+    Gap,
 }
 
 impl EventKind {
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::Join,
         Self::Leave,
         Self::Rename,
@@ -138,6 +143,7 @@ impl EventKind {
         Self::RunWaiting,
         Self::RunLimited,
         Self::RunEnded,
+        Self::Gap,
     ];
 
     pub fn name(self) -> &'static str {
@@ -173,6 +179,7 @@ impl EventKind {
             Self::RunWaiting => "run-waiting",
             Self::RunLimited => "run-limited",
             Self::RunEnded => "run-ended",
+            Self::Gap => "gap",
         }
     }
 

@@ -6,14 +6,15 @@ use std::borrow::Cow;
 use super::{AnyEventKind, Event, EventKind};
 use crate::domain::awareness::PredictionEnd;
 use crate::domain::escape_invisible;
+use crate::domain::link::on_machine;
 
 /// Maximum length of one part of a sentence, in characters.
 const MOST: usize = 120;
 
 impl Event {
-    /// The agent's name, escaped for a terminal.
+    /// The agent's name, escaped for a terminal, with its machine if that is another one: `Anna on laptop`.
     pub fn subject(&self) -> String {
-        named(&self.agent)
+        on_machine(&named(&self.agent), self.machine.as_ref())
     }
 
     /// What it did, in one line escaped for a terminal: the rest of a sentence that starts with
@@ -107,6 +108,7 @@ fn of_ours(kind: EventKind) -> &'static str {
         EventKind::RunWaiting => "is asked by run",
         EventKind::RunLimited => "has a run at its limit",
         EventKind::RunEnded => "saw a run end",
+        EventKind::Gap => "has a gap",
         EventKind::HeadsUpEnded(end) => match end {
             PredictionEnd::Occurred => "collided with",
             PredictionEnd::Prevented => "did not collide with",
@@ -192,6 +194,7 @@ mod tests {
             target: some(target),
             preview: some(preview),
             message_kind: None,
+            machine: None,
         };
         assert_eq!(event.phrase(), expected);
     }
@@ -205,8 +208,28 @@ mod tests {
             target: Some("all".to_string()),
             preview: Some("who has auth?".to_string()),
             message_kind: Some(MessageKind::Question),
+            machine: None,
         };
         assert_eq!(event.phrase(), "→ all (question): “who has auth?”");
+    }
+
+    #[test]
+    fn an_event_of_another_machine_names_it() {
+        let event = Event {
+            at: "2026-11-14T23:57:56Z".parse().unwrap(),
+            what: AnyEventKind::Ours(EventKind::Gap),
+            agent: "feed".to_string(),
+            target: None,
+            preview: Some("3 events are missing".to_string()),
+            message_kind: None,
+            machine: Some(crate::domain::link::MachineName::new("laptop").unwrap()),
+        };
+        assert_eq!(
+            format!("{} {}", event.subject(), event.phrase()),
+            "feed on laptop has a gap: “3 events are missing”"
+        );
+        let here = Event { machine: None, ..event.clone() };
+        assert_eq!(Event::folded(&[event.clone(), event, here]).len(), 2);
     }
 
     #[test]

@@ -31,6 +31,6 @@ pub use outcome::{RunEvidence, judge_end};
 pub use pane::{RunDialog, RunPane};
 pub use question::{QuestionOutcome, RunQuestion};
 pub use review::{Review, ReviewFinding, ReviewOutcome, ReviewVerdict, RunReview};
-pub use run::{EarlierRun, Run, RunClaim, RunParent};
+pub use run::{EarlierRun, Run, RunClaim, RunElsewhere, RunParent};
 pub use state::RunState;
 pub use usage::{Cost, Usage};

@@ -10,6 +10,7 @@ use super::question::RunQuestion;
 use super::review::RunReview;
 use super::state::RunState;
 use super::usage::{Cost, Usage};
+use crate::domain::link::{BranchPush, MachineName, RemoteAsker};
 use crate::domain::{AgentName, RecordedProcess, SessionId};
 
 /// What is known of a run.
@@ -80,6 +81,20 @@ pub struct Run {
     pub reviews: Option<RunId>,
     /// What it is for a crew; `None`: nobody's task of a crew.
     pub crew: Option<CrewPart>,
+    /// Who asked for it on another machine, if it was not somebody of this one.
+    pub asked_by: Option<RemoteAsker>,
+    /// Where it is, if that is another machine; then this is a copy.
+    pub elsewhere: Option<RunElsewhere>,
+}
+
+/// The place of a run that somebody here asked another machine for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RunElsewhere {
+    pub machine: MachineName,
+    /// Its id there, once it is a run.
+    pub there: Option<RunId>,
+    /// What became of its branch, if that was to be pushed.
+    pub push: Option<BranchPush>,
 }
 
 #[cfg(test)]
@@ -126,6 +141,8 @@ impl Run {
             review: None,
             reviews: None,
             crew: None,
+            asked_by: None,
+            elsewhere: None,
         }
     }
 }

@@ -70,6 +70,11 @@ impl RunState {
         Self::ALL.into_iter().find(|state| *state != Self::Interrupted && state.name() == name)
     }
 
+    /// The state with that name, also one that is never recorded.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+
     /// Whether it has ended.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Queued | Self::Starting | Self::Running | Self::Waiting | Self::Limited)

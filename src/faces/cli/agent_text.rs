@@ -1,14 +1,18 @@
 //! Formats an agent for the terminal: presence, activity, tasks, reservations.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::{Presence, escape_invisible, format_duration};
 use crate::ops::AgentProfile;
+use crate::ops::link::time_of_day;
+use crate::sys::clock;
 use crate::sys::environment::Home;
 
 use super::output::{Page, style};
 use super::table::TableCell;
 
+/// A machine says every ten seconds how its agents do. After that it is said how old the news is.
+const SILENT: SignedDuration = SignedDuration::from_secs(12);
 /// Maximum number of changed files that are listed.
 const MOST_CHANGED: usize = 5;
 
@@ -19,7 +23,7 @@ pub(super) fn presence_cell(presence: Presence) -> TableCell {
         Presence::Active => style::good,
         Presence::Idle => style::bold,
         Presence::Away | Presence::Gone => style::dim,
-        Presence::Stuck | Presence::Unknown => style::warn,
+        Presence::Stuck | Presence::Unknown | Presence::Unreachable => style::warn,
     };
     TableCell::styled(presence.name(), style)
 }
@@ -42,6 +46,7 @@ pub(super) fn notes(profile: &AgentProfile) -> String {
         notes.push(format!("{} unread", profile.unread));
     }
     notes.extend(profile.place.as_ref().map(|place| format!("at {}", escape_invisible(&place.text()))));
+    notes.extend(as_of(profile).or_else(|| heard(profile, clock::now())));
     notes.extend(agent.status.iter().map(|status| format!("“{}”", escape_invisible(status))));
     // Leave it out if the task was already mentioned.
     let is_new = |status: &String| !notes.contains(status);
@@ -51,10 +56,31 @@ pub(super) fn notes(profile: &AgentProfile) -> String {
     notes.join(", ")
 }
 
+/// For an agent on another machine: since when it can't be reached, or when this was last known.
+fn as_of(profile: &AgentProfile) -> Option<String> {
+    let since = profile.agent.machine.as_ref()?.away_since;
+    since
+        .map(|since| format!("since {}", time_of_day(since)))
+        .or_else(|| profile.as_of.map(|at| format!("as of {}", time_of_day(at))))
+}
+
+/// For an agent on another machine: how long ago that machine said anything of it, if it should have done so since.
+fn heard(profile: &AgentProfile, now: Timestamp) -> Option<String> {
+    let age = now.duration_since(profile.agent.machine.as_ref()?.heard_at?);
+    (age >= SILENT).then(|| format!("seen {} ago", format_duration(age)))
+}
+
+/// The folder of an agent. One on another machine is not below a home directory of this one.
+pub(super) fn folder(profile: &AgentProfile, home: &Home) -> String {
+    let cwd = &profile.agent.cwd;
+    let shown = if profile.agent.is_remote() { cwd.clone() } else { home.shorten(cwd) };
+    escape_invisible(&shown).into_owned()
+}
+
 /// One agent in full.
 pub(super) fn text(page: &mut Page, profile: &AgentProfile, home: &Home, now: Timestamp) {
     let agent = &profile.agent;
-    page.line(format!("{}  {}", style::bold(agent.name.as_str()), profile.presence));
+    page.line(format!("{}  {}", style::bold(&agent.name_and_machine()), profile.presence));
     let mut row =
         |label: &str, value: String| page.line(format!("  {}  {value}", style::dim(&format!("{label:<8}"))));
     let branch = agent
@@ -65,8 +91,17 @@ pub(super) fn text(page: &mut Page, profile: &AgentProfile, home: &Home, now: Ti
         "unknown" | "human" => String::new(),
         model => format!(" ({})", escape_invisible(model)),
     };
-    row("harness", format!("{}{model}, process {}", harness(profile), agent.process.pid()));
-    row("folder", format!("{}{branch}", escape_invisible(&home.shorten(&agent.cwd))));
+    let process = match agent.is_remote() {
+        true => String::new(),
+        false => format!(", process {}", agent.process.pid()),
+    };
+    if let Some(machine) = &agent.machine {
+        let note = as_of(profile).or_else(|| heard(profile, now));
+        let note = note.map_or(String::new(), |note| format!(", {note}"));
+        row("machine", format!("{}{note}", machine.name));
+    }
+    row("harness", format!("{}{model}{process}", harness(profile)));
+    row("folder", format!("{}{branch}", folder(profile, home)));
     if let Some(place) = &profile.place {
         row("place", escape_invisible(&place.text()).into_owned());
     }
@@ -104,7 +139,7 @@ pub(super) fn text(page: &mut Page, profile: &AgentProfile, home: &Home, now: Ti
             profile.activity.iter().for_each(|activity| row("now", escape_invisible(activity).into_owned()));
         }
         Presence::Away | Presence::Stuck => row("quiet", duration(now, profile.last_sign)),
-        Presence::Unknown | Presence::Gone => {}
+        Presence::Unknown | Presence::Unreachable | Presence::Gone => {}
     }
     if profile.tool_calls > 0 {
         let last = profile.last_tool_call.as_deref();

@@ -90,6 +90,7 @@ Look after it:
   install      Make a harness use msg: hooks, plugin and permission
   uninstall    Remove msg from a harness
   doctor       Check the mesh, and repair it
+  link         Link this mesh with the meshes of other machines
   evict        Remove an agent whose process cannot be checked
   config       Show and change settings
   hook         The command that harnesses run as their hook
@@ -193,7 +194,7 @@ mod tests {
     #[test]
     fn every_command_is_permitted_or_not() {
         use crate::domain::{ASKED_COMMANDS, UNASKED_COMMANDS};
-        const FOR_PEOPLE: [&str; 11] = [
+        const FOR_PEOPLE: [&str; 12] = [
             "setup",
             "install",
             "uninstall",
@@ -205,6 +206,7 @@ mod tests {
             "man",
             "export",
             "notify",
+            "link",
         ];
         let first = |command: &&str| command.split(' ').next().unwrap_or_default().to_string();
         let decided: Vec<String> = UNASKED_COMMANDS.iter().chain(ASKED_COMMANDS).map(first).collect();

@@ -146,6 +146,7 @@ fn the_keys_of_objects_are_on_the_page_and_nothing_else() {
         target: None,
         preview: None,
         message_kind: kind,
+        machine: Some(crate::domain::link::MachineName::new("laptop").unwrap()),
     };
     let completion = crate::store::Completion {
         spec: "spec.md".to_string(),
@@ -154,10 +155,13 @@ fn the_keys_of_objects_are_on_the_page_and_nothing_else() {
         at: stamp.timestamp(),
         notes: None,
         evidence: None,
+        machine: None,
     };
     let mut told = super::messages::json(&message, "160007");
     let program = crate::domain::AgentName::of_program();
-    let notice = super::messages::json(&Message::new(stamp, &program, &name("Bob"), "hi"), "160007");
+    let notice = Message::new(stamp, &program, &name("Bob"), "hi");
+    let laptop = crate::domain::link::MachineName::new("laptop").unwrap();
+    let notice = super::messages::json(&notice.into_notice_of(&laptop), "160007");
     told.as_object_mut().unwrap().extend(notice.as_object().unwrap().clone());
     let gone = crate::ops::GoneAgent {
         name: "Alice".to_string(),

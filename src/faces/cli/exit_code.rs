@@ -22,6 +22,8 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::ChangedMeanwhile
         | CommandErrorKind::Conflict
         | CommandErrorKind::NoWork
+        | CommandErrorKind::NoNatsServer
+        | CommandErrorKind::NotBuiltIn
         | CommandErrorKind::NotClean
         | CommandErrorKind::NoVerdict
         | CommandErrorKind::NotSaved
@@ -51,6 +53,11 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::NotChecked
         | CommandErrorKind::NotReserved
         | CommandErrorKind::NotRunning
+        | CommandErrorKind::NoCommit
+        | CommandErrorKind::NotAllowed
+        | CommandErrorKind::RemoteAgent
+        | CommandErrorKind::RemoteRun
+        | CommandErrorKind::UnknownMachine
         | CommandErrorKind::Reserved
         | CommandErrorKind::Secret
         | CommandErrorKind::SharedHooks
@@ -94,7 +101,10 @@ pub(super) fn exit_code(kind: CommandErrorKind) -> u8 {
         | CommandErrorKind::Tmux
         | CommandErrorKind::UnhealthyMesh
         | CommandErrorKind::UnsafeMesh => 4,
-        CommandErrorKind::LockTimeout | CommandErrorKind::OverBudget | CommandErrorKind::TimedOut => 5,
+        CommandErrorKind::LockTimeout
+        | CommandErrorKind::NotLinked
+        | CommandErrorKind::OverBudget
+        | CommandErrorKind::TimedOut => 5,
         CommandErrorKind::Bug => 70,
         CommandErrorKind::Interrupted => 130,
     }

@@ -89,7 +89,11 @@ pub(super) fn show(page: &mut Page, message: &Message, short_id: &str, note: &st
         about.push_str(&format!("  {note}"));
     }
     let to = if message.is_broadcast { "all" } else { &message.to };
-    let from = if message.is_notice() { "msg".into() } else { escape_invisible(&message.from) };
+    let from = match message.notice_machine() {
+        Some(machine) => format!("msg on {machine}").into(),
+        None if message.is_notice() => "msg".into(),
+        None => escape_invisible(&message.from),
+    };
     page.line(format!("{} → {}  {}", style::bold(&from), escape_invisible(to), style::dim(&about)));
     for line in message.text.trim_end().split('\n') {
         page.line(format!("  {}", escape_invisible(&line.trim_end_matches('\r').replace('\t', "    "))));
@@ -158,6 +162,11 @@ impl Report for SentReport {
         }
         for accepted in &self.0.sent {
             let done = if accepted.is_held { "Kept for" } else { "Sent to" };
+            if let Some((to, why)) = accepted.to_elsewhere() {
+                let why = why.map_or(String::new(), |why| format!(": {why}"));
+                page.line(format!("Sent to {} as {}{why}.", style::bold(&to), accepted.stem.short_id()));
+                continue;
+            }
             let how = accepted.route.explained().map_or(String::new(), |how| format!(": {how}"));
             page.line(format!(
                 "{done} {} as {}{how}.",

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::domain::link::{BranchPush, RemoteAsker};
 use crate::domain::runs::{
-    EarlierRun, GrantKind, Granter, MicroUsd, ReviewFinding, ReviewOutcome, Run, RunPane, RunQuestion,
+    EarlierRun, GrantKind, Granter, MicroUsd, ReviewFinding, ReviewOutcome, Run, RunId, RunPane, RunQuestion,
     RunReview, Usage,
 };
 use crate::ops::runs::tell::{AnswerChoice, answer_command};
@@ -28,7 +29,7 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
     let mut keys = json!({
         "id": run.id.as_str(),
         "state": run.state.name(),
-        "supervisorPid": run.owner.pid().get(),
+        "supervisorPid": run.elsewhere.is_none().then(|| run.owner.pid().get()),
         "task": run.task,
         "profile": run.profile,
         "harness": run.harness,
@@ -66,8 +67,23 @@ pub(in crate::faces) fn run(run: &Run) -> Value {
     });
     // The macro takes only so many keys.
     keys["review"] = run.review.as_ref().map(review).into();
+    keys["machine"] = run.elsewhere.as_ref().map(|place| place.machine.as_str()).into();
+    keys["idThere"] = run.elsewhere.as_ref().and_then(|place| place.there.as_ref()).map(RunId::as_str).into();
+    keys["push"] = run.elsewhere.as_ref().and_then(|place| place.push.as_ref()).map(push).into();
+    keys["askedBy"] = run.asked_by.as_ref().map(asked_by).into();
     keys["reviews"] = run.reviews.as_ref().map(ToString::to_string).into();
     keys
+}
+
+/// What became of the branch of a run on another machine.
+fn push(push: &BranchPush) -> Value {
+    json!({"remote": push.remote, "problem": push.problem})
+}
+
+/// Who asked for it on another machine.
+fn asked_by(asker: &RemoteAsker) -> Value {
+    let agent = asker.agent.as_ref().map(ToString::to_string);
+    json!({"machine": asker.machine.as_str(), "agent": agent, "id": asker.id.as_str()})
 }
 
 /// What a reviewer thinks of it, or why nobody does.

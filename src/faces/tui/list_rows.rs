@@ -61,7 +61,9 @@ pub(super) fn agents(state: &ChatState) -> Vec<AgentRow<'_>> {
         let task = peer.task.as_ref().map_or("", |(task, _)| task);
         let (spec, status) = (peer.spec.as_deref().unwrap_or(""), peer.status.as_deref().unwrap_or(""));
         let place = state.places.place(&peer.name).map_or("", |place| &place.text);
-        let words = [&peer.name, task, spec, status, peer.presence.name(), &peer.harness, &peer.model, place];
+        let machine = peer.machine.as_deref().unwrap_or("");
+        let presence = peer.presence.name();
+        let words = [&peer.name, machine, task, spec, status, presence, &peer.harness, &peer.model, place];
         fits(filter, &words.map(|word| word as &str))
     };
     let mut peers: Vec<&PeerItem> = state.world.peers.iter().filter(matches).collect();

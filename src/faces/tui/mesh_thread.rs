@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 
-use crate::domain::AgentName;
-use crate::ops::feed::{self, FeedCursor, FeedFilter};
+use crate::domain::{AgentName, Event};
+use crate::ops::feed::{self, FeedCursor, FeedFilter, FeedMachines};
 use crate::ops::messages::mail_tracker::MailTracker;
 use crate::ops::overview::{MeshOverview, overview};
 use crate::ops::watcher::screen_watcher::{MeshPart, ScreenSignal, ScreenWatcher};
@@ -211,12 +211,18 @@ impl MeshThread<'_> {
     fn look_at_feed(&mut self) -> Result<(), CommandError> {
         let recent = match &self.cursor {
             Some(cursor) => feed::since(self.op, cursor),
-            None => feed::recent(self.op, EVENTS, &FeedFilter::default()),
+            None => {
+                let wanted = FeedFilter { machines: FeedMachines::All, ..FeedFilter::default() };
+                feed::recent(self.op, EVENTS, &wanted)
+            }
         };
         let told = recent.map(|recent| {
             self.cursor = Some(recent.cursor);
             if let Some(alerts) = &self.alerts {
-                alerts.tell_of_events(self.op, &recent.events);
+                // What happened on another machine is told there.
+                let is_here = |event: &&Event| event.machine.is_none();
+                let here: Vec<Event> = recent.events.iter().filter(is_here).cloned().collect();
+                alerts.tell_of_events(self.op, &here);
             }
             if !recent.events.is_empty() {
                 self.tell(ChatUpdate::Events(recent.events.iter().map(to_model::feed_line).collect()));

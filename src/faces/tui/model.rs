@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use crate::domain::awareness::PredictionEnd;
-use crate::domain::{AgentName, Importance, MessageKind, MessageStamp, Presence, escape_invisible};
+use crate::domain::{
+    AgentName, Importance, MessageKind, MessageStamp, Presence, escape_invisible, machine_of_notice,
+};
 
 /// The mesh at one moment, except messages and feed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,6 +66,8 @@ pub(super) struct PeerItem {
     pub(super) name: String,
     pub(super) presence: Presence,
     pub(super) last_sign: Timestamp,
+    /// The machine that it is on, if that is not this one.
+    pub(super) machine: Option<String>,
     pub(super) harness: String,
     pub(super) model: String,
     pub(super) branch: Option<String>,
@@ -349,7 +353,11 @@ impl ChatMessage {
 
 /// The displayed name of the other side. Notices come from `msg` itself, not from a peer.
 pub(super) fn shown_name(name: &str) -> Cow<'_, str> {
-    if AgentName::is_program(name) { "msg".into() } else { escape_invisible(name) }
+    match machine_of_notice(name) {
+        Some(machine) => format!("msg on {machine}").into(),
+        None if AgentName::is_program(name) => "msg".into(),
+        None => escape_invisible(name),
+    }
 }
 
 /// Whether a message was received or sent, and what became of it.
@@ -375,7 +383,11 @@ pub(super) struct SentCopy {
 pub(super) enum ReceiptView {
     /// Nobody read it in time.
     Expired,
+    /// On this machine, on its way to another one.
+    Queued,
     Stored,
+    /// In the inbox on the recipient's machine.
+    Delivered,
     /// It left the inbox of a peer that keeps no record.
     Taken,
     Surfaced,
@@ -387,7 +399,9 @@ impl ReceiptView {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Expired => "expired",
+            Self::Queued => "queued",
             Self::Stored => "stored",
+            Self::Delivered => "delivered",
             Self::Taken => "taken",
             Self::Surfaced => "surfaced",
             Self::Acked => "acked",

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender};
 
-use crate::ops::runs::list::{RunScope, find, runs};
+use crate::ops::runs::elsewhere::listing::{all_runs, find_anywhere};
+use crate::ops::runs::list::RunScope;
 use crate::ops::runs::stop::stop;
 use crate::ops::screens::glance::glance_at_run;
 use crate::ops::{CommandError, CommandErrorKind, GlobalOptions, Op};
@@ -80,14 +81,14 @@ impl TabReader for RunsReader<'_> {
 }
 
 fn list(op: &Op) -> Result<RunsNews, CommandError> {
-    let mut runs = runs(op, RunScope::Recent)?;
+    let mut runs = all_runs(op, RunScope::Recent)?;
     runs.sort_by_key(crate::domain::runs::Run::rank);
     let now = clock::now();
     Ok(RunsNews::List(runs.iter().map(|run| to_model::run_item(run, now)).collect()))
 }
 
 fn detail(op: &Op, id: String) -> Result<RunsNews, CommandError> {
-    let detail = match find(op, &id) {
+    let detail = match find_anywhere(op, &id) {
         Ok(run) => {
             // Whatever is wrong with tmux, the run is shown.
             let glance = glance_at_run(op, &run).unwrap_or_else(|error| {

@@ -66,7 +66,7 @@ impl Theme {
         match presence {
             Presence::Active => self.fg(Color::Green),
             Presence::Idle => self.yellow(),
-            Presence::Away | Presence::Unknown | Presence::Gone => self.faint(),
+            Presence::Away | Presence::Unknown | Presence::Unreachable | Presence::Gone => self.faint(),
             Presence::Stuck => self.error(),
         }
     }
@@ -82,7 +82,7 @@ impl Theme {
 
     pub(super) fn receipt(self, receipt: ReceiptView) -> Style {
         match receipt {
-            ReceiptView::Stored => self.faint(),
+            ReceiptView::Queued | ReceiptView::Stored | ReceiptView::Delivered => self.faint(),
             ReceiptView::Surfaced | ReceiptView::Taken => self.cyan(),
             ReceiptView::Acked => self.fg(Color::Green),
             ReceiptView::Gone | ReceiptView::Expired => self.error(),
@@ -107,5 +107,6 @@ pub(super) fn dot(presence: Presence) -> &'static str {
         Presence::Unknown => "?",
         Presence::Gone => "×",
         Presence::Stuck => "▲",
+        Presence::Unreachable => "·",
     }
 }

@@ -55,6 +55,7 @@ fn peer(ctx: &Context, profile: &AgentProfile) -> PeerItem {
         name: agent.name.to_string(),
         presence: profile.presence,
         last_sign: profile.last_sign,
+        machine: agent.machine.as_ref().map(|machine| machine.name.to_string()),
         harness: agent.harness_name().to_string(),
         model: model(&agent.model),
         branch: agent.git_branch.clone(),
@@ -118,7 +119,7 @@ fn task(view: &TaskView) -> TaskItem {
 
 fn hold(held: &HeldReservation) -> ReservationItem {
     let reservation = &held.holding.reservation;
-    let target = match &reservation.root {
+    let target = match reservation.root_here() {
         // A thing is named by itself.
         Some(_) if reservation.is_thing() => reservation.pattern.clone(),
         Some(root) => Path::new(root).join(&reservation.pattern).to_string_lossy().into_owned(),
@@ -127,7 +128,7 @@ fn hold(held: &HeldReservation) -> ReservationItem {
     let is_plain = reservation.is_literal || !reservation.pattern.contains(['*', '?', '[', '{']);
     ReservationItem {
         pattern: reservation.pattern.clone(),
-        root: reservation.root.clone(),
+        root: reservation.root_here().map(str::to_string),
         reach_note: reservation.reach_note(),
         holder: held.holding.holder.name.to_string(),
         since: reservation.since,
@@ -178,7 +179,9 @@ pub(super) fn message(filed: &StoredMessage) -> ChatMessage {
 
 pub(super) fn receipt(fate: DeliveryStatus) -> ReceiptView {
     match fate {
+        DeliveryStatus::Queued => ReceiptView::Queued,
         DeliveryStatus::Stored => ReceiptView::Stored,
+        DeliveryStatus::Delivered => ReceiptView::Delivered,
         DeliveryStatus::Surfaced => ReceiptView::Surfaced,
         DeliveryStatus::Acked => ReceiptView::Acked,
         DeliveryStatus::Taken => ReceiptView::Taken,
@@ -196,6 +199,7 @@ pub(super) fn feed_line(event: &Event) -> FeedLine {
             EventKind::Refused
             | EventKind::Stale
             | EventKind::Stuck
+            | EventKind::Gap
             | EventKind::Evict
             | EventKind::HeadsUpEnded(PredictionEnd::Occurred),
         ) => Tone::Bad,

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent
 use jiff::Timestamp;
 use ratatui::layout::Size;
 
-use crate::domain::AgentName;
+use crate::domain::{AgentName, machine_of_notice};
 
 use super::conversation::{Conversation, Window};
 use super::input_buffer::LONGEST;
@@ -311,7 +311,9 @@ impl ChatState {
                 self.complain(error.to_string());
                 return Vec::new();
             }
-            (Ok(None), Tab::Conversation(name)) if AgentName::is_program(name) => {
+            (Ok(None), Tab::Conversation(name))
+                if AgentName::is_program(name) || machine_of_notice(name).is_some() =>
+            {
                 self.complain("these are notices from msg itself: there is nobody to answer");
                 return Vec::new();
             }

@@ -53,12 +53,12 @@ pub(in crate::ops) fn bury_dead(
     let mut buried = Vec::new();
     for record in &census.records {
         let agent = &record.agent;
-        if !agent.is_foreign() && process::liveness(&agent.process) == Liveness::Gone {
+        if agent.is_ours() && process::liveness(&agent.process) == Liveness::Gone {
             locked.bury(record, GoneReason::Died, now, None)?;
             buried.push(agent.name.clone());
         }
     }
-    let census = locked.census()?;
+    let census = locked.local_census()?;
     let mut change = locked.change();
     drop_expired(&mut change, &census, now)?;
     change.commit()?;
@@ -73,9 +73,7 @@ pub(in crate::ops) fn bury_dead_of(
     session: &SessionId,
 ) -> Result<(), StoreError> {
     let is_due = |agent: &Agent| {
-        !agent.is_foreign()
-            && agent.session == *session
-            && process::liveness(&agent.process) == Liveness::Gone
+        agent.is_ours() && agent.session == *session && process::liveness(&agent.process) == Liveness::Gone
     };
     for record in settled_census(locked)?.records.iter().filter(|record| is_due(&record.agent)) {
         locked.bury(record, GoneReason::Died, clock::now(), None)?;

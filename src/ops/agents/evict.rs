@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::domain::{Agent, AgentName, EventKind, Liveness};
+use crate::ops::link::elsewhere;
 use crate::store::{Claim, GoneReason, Mesh};
 use crate::sys::{clock, process};
 
@@ -11,6 +12,7 @@ use super::names::{self, with_nearest};
 use super::profile::AgentProfile;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::ask::poke;
 use crate::ops::person_required;
 use crate::ops::reservations::waiting;
 use crate::ops::tasks::claim_upkeep;
@@ -37,7 +39,11 @@ pub fn evict(op: &Op, name: &AgentName, policy: EvictPolicy) -> Result<EvictOutc
     }
     let (mesh, by) = evictor(op)?;
     let now = clock::now();
-    let mut locked = match mesh.registry().census()?.find(name, now) {
+    let known = mesh.registry().census()?;
+    if let Some(record) = known.find(name, now) {
+        elsewhere::refuse(&record.agent, "evict")?;
+    }
+    let mut locked = match known.find(name, now) {
         Some(record) => mesh.lock_for(&record.agent)?,
         None => mesh.lock()?,
     };
@@ -50,6 +56,7 @@ pub fn evict(op: &Op, name: &AgentName, policy: EvictPolicy) -> Result<EvictOutc
         return Err(with_nearest(error, name, &census));
     };
     let agent = &record.agent;
+    elsewhere::refuse(agent, "evict")?;
     if by.as_ref().is_some_and(|by| agent.is_same_session(by)) {
         let text = format!("{} is you", agent.name);
         return Err(CommandError::new(CommandErrorKind::StillAlive, text).hint("`msg leave` leaves"));
@@ -73,6 +80,8 @@ pub fn evict(op: &Op, name: &AgentName, policy: EvictPolicy) -> Result<EvictOutc
     waiting::notify_waiting_or_warn(op, &mesh, &mut locked);
     let teller = by.map_or_else(AgentName::of_program, |by| by.name);
     op.feed(EventKind::Evict, &teller, Some(agent.name.as_str()), None);
+    drop(locked);
+    poke(op, &mesh);
     Ok(EvictOutcome { profile, unclaimed })
 }
 

@@ -108,7 +108,7 @@ pub(in crate::ops) fn at_statusline(
     let sessions: Vec<SessionId> = traces.session.iter().map(|(session, _)| session.clone()).collect();
     let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
     let census = match wanted_name(ctx) {
-        Ok(Some(_)) => Cow::Owned(mesh.registry().census()?),
+        Ok(Some(_)) => Cow::Owned(mesh.registry().local_census()?),
         Ok(None) | Err(_) => registry.matching(&RegistryQuery {
             sessions: &sessions,
             processes,
@@ -135,7 +135,7 @@ pub(in crate::ops) fn caller_if_certain(ctx: &Context, mesh: &Mesh, census: &Cen
 
 /// The agent that runs this command, by its traces alone: `--as` and `$MSG_AGENT` say nothing.
 pub(in crate::ops) fn traced_caller(ctx: &Context, mesh: &Mesh) -> Result<Option<Agent>, CommandError> {
-    let census = mesh.registry().census()?;
+    let census = mesh.registry().local_census()?;
     let mut traces = match &ctx.client {
         Some(client) => CallerTraces::of_client(client),
         None => CallerTraces::gather(),
@@ -184,7 +184,7 @@ fn by_traces(mesh: &Mesh, census: &Census, traces: &CallerTraces) -> Result<Trac
     let alive = |record: &&Registration| process::liveness(&record.agent.process) != Liveness::Gone;
     if let Some((session, teller)) = &traces.session {
         let of_session = |record: &&Registration| record.agent.session == *session && alive(record);
-        if let Some(record) = census.records.iter().find(of_session) {
+        if let Some(record) = census.local().find(of_session) {
             return Ok(TracedCaller::Agent(Box::new(found(record, teller.to_string()))));
         }
         if !teller.may_be_old() && mesh.sessions().get(session)?.is_some() {
@@ -192,8 +192,7 @@ fn by_traces(mesh: &Mesh, census: &Census, traces: &CallerTraces) -> Result<Trac
         }
     }
     let mut near: Vec<(usize, &Registration)> = census
-        .records
-        .iter()
+        .local()
         .filter(|record| !traces.knows_better(&record.agent))
         .filter_map(|record| Some((traces.distance(&record.agent)?, record)))
         .collect();
@@ -229,6 +228,14 @@ fn by_name(census: &Census, name: &AgentName, told_by: &str) -> Result<Option<Ca
         }
         return Ok(None);
     };
+    if let Some(machine) = &record.agent.machine {
+        let text =
+            format!("{} is on {}: only there can somebody act for it", record.agent.name, machine.name);
+        return Err(CommandError::new(CommandErrorKind::RemoteAgent, text)
+            .hint("`msg whoami` shows who you are here")
+            .fact("agent", record.agent.name.as_str())
+            .fact("machine", machine.name.as_str()));
+    }
     if process::liveness(&record.agent.process) == Liveness::Gone {
         let pid = record.agent.process.pid();
         let from = if told_by == "$MSG_AGENT" { " (from $MSG_AGENT)" } else { "" };
@@ -263,12 +270,14 @@ fn revive(op: &Op, mesh: &Mesh, traces: &CallerTraces) -> Result<Option<Caller>,
     let locked = mesh.lock()?;
     let census = settled_census(&locked)?;
     let now = clock::now();
-    if let Some(same) = census.records.iter().find(|record| record.agent.is_same_session(agent)) {
+    if let Some(same) = census.local().find(|record| record.agent.is_same_session(agent)) {
         return Ok(Some(found(same, "its session is known".to_string())));
     }
     if let Some(holder) = census.find(&agent.name, now) {
-        let text =
-            format!("your registration is gone, and another agent is called {} now", holder.agent.name);
+        let text = format!(
+            "your registration is gone, and another agent is called {} now",
+            holder.agent.name_and_machine()
+        );
         return Err(CommandError::new(CommandErrorKind::NotJoined, text)
             .hint("run `msg join` to come back under a new name"));
     }
@@ -338,7 +347,7 @@ fn finish_interrupted(
     caller: Caller,
 ) -> Result<Caller, CommandError> {
     let agent = &caller.agent;
-    if agent.is_foreign() {
+    if !agent.is_ours() {
         return Ok(caller);
     }
     let new_session = new_session(agent, traces);

@@ -5,6 +5,8 @@
 
 mod newcomer;
 
+use std::cell::OnceCell;
+
 use jiff::Timestamp;
 
 use crate::domain::name_words::NameTheme;
@@ -21,6 +23,7 @@ use crate::sys::{clock, process, random};
 
 use super::bury::settled_census;
 use super::identity;
+use super::linked_name;
 use super::names::{self, holder, name_taken};
 use super::profile::AgentProfile;
 use super::prune;
@@ -28,6 +31,8 @@ use crate::ops::awareness::record;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::ask::{self, LinkGrant};
+use crate::ops::link::is_linked;
 use crate::ops::person_required;
 use crate::ops::reservations::{rules, waiting};
 use crate::ops::tasks::claim_upkeep;
@@ -51,6 +56,8 @@ pub struct JoinRequest {
     pub adopts: Option<SessionId>,
     /// The name in the environment is that of another agent.
     pub is_variable_ignored: bool,
+    /// A hook joins, which has little time: the server of a linked mesh is not asked for the name.
+    pub is_hook: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -84,6 +91,10 @@ pub fn join(op: &Op, request: &JoinRequest) -> Result<JoinOutcome, CommandError>
     let spec = request.spec.as_deref().map(|path| spec_path(op, path)).transpose()?;
     let mesh = op.create_mesh()?;
     let own_session = newcomer.known_session(&mesh)?;
+    let fresh_session = OnceCell::new();
+    let run = JoinAttempt { op, request, mesh: &mesh, newcomer: &newcomer, own_session, spec, fresh_session };
+    // It outlives the lock.
+    let granted = run.decide_name()?;
     let mut locked = match newcomer.moved(&mesh, request.adopts.as_ref())? {
         Some(agent) => mesh.lock_for(&agent)?,
         None => mesh.lock()?,
@@ -94,7 +105,6 @@ pub fn join(op: &Op, request: &JoinRequest) -> Result<JoinOutcome, CommandError>
     }
     locked.probe()?;
     locked.sweep()?;
-    let run = JoinAttempt { op, request, mesh: &mesh, newcomer: &newcomer, own_session, spec };
     let (agent, arrival, lost) = match run.find_self(&settled_census(&locked)?)? {
         Some(record) => (run.stay(&mut locked, record)?, JoinKind::Already, Vec::new()),
         None => {
@@ -107,6 +117,9 @@ pub fn join(op: &Op, request: &JoinRequest) -> Result<JoinOutcome, CommandError>
         waiting::notify_waiting_or_warn(op, &mesh, &mut locked);
     }
     drop(locked);
+    granted.into_iter().for_each(LinkGrant::keep);
+    // Others learn of it, and the first one of a linked mesh starts the link process.
+    ask::poke(op, &mesh);
     mesh.presence().touch(&agent.name)?;
     let settled_in = settle(op).unwrap_or_else(|error| {
         op.warn(format!("could not save the choice of this mesh: {error}"));
@@ -153,23 +166,44 @@ struct JoinAttempt<'a> {
     /// The id of a session that may be known.
     own_session: Option<SessionId>,
     spec: Option<String>,
+    /// The id of a session whose host has none.
+    fresh_session: OnceCell<SessionId>,
 }
 
 impl JoinAttempt<'_> {
+    /// Lets the server of a linked mesh decide about a name that was asked for and is free here.
+    fn decide_name(&self) -> Result<Option<LinkGrant<'_>>, CommandError> {
+        let Some(name) = self.request.name.as_ref().or(self.op.acting_as.as_ref()) else { return Ok(None) };
+        if self.request.is_hook || !is_linked(self.mesh) {
+            return Ok(None);
+        }
+        let census = self.mesh.registry().census()?;
+        // One who is here already keeps its name. Whatever else it is is decided under the lock.
+        let is_new = matches!(self.find_self(&census), Ok(None));
+        if !is_new || holder(&census, name, None, clock::now()).is_some() {
+            return Ok(None);
+        }
+        let known = self.known_session()?.map(|known| known.last.agent.session);
+        let session = self.newcomer.session.clone().or(known).unwrap_or_else(|| self.fresh_session());
+        linked_name::decide(self.op, self.mesh, name, &session)
+    }
+
+    fn fresh_session(&self) -> SessionId {
+        self.fresh_session.get_or_init(new_session).clone()
+    }
+
     /// The caller's own live registration, if it has one.
     fn find_self<'c>(&self, census: &'c Census) -> Result<Option<&'c Registration>, CommandError> {
         let newcomer = self.newcomer;
         // The place that is kept for it comes first: what is held there is the newcomer's.
         for session in self.request.adopts.iter().chain(&newcomer.session) {
-            let known =
-                census.records.iter().find(|record| record.agent.session == *session && record.is_live());
+            let known = census.local().find(|record| record.agent.session == *session && record.is_live());
             if known.is_some() {
                 return Ok(known);
             }
         }
         let here: Vec<&Registration> = census
-            .records
-            .iter()
+            .local()
             .filter(|record| newcomer.shares_process(&record.agent) && record.is_live())
             .collect();
         match (here.as_slice(), &newcomer.session) {
@@ -347,7 +381,7 @@ impl JoinAttempt<'_> {
         let model = self.request.model.clone().or(last.as_ref().map(|last| last.model.clone()));
         let agent = Agent {
             name,
-            session: session.unwrap_or_else(new_session),
+            session: session.unwrap_or_else(|| self.fresh_session()),
             process: newcomer.process(),
             harness: Some(newcomer.harness),
             cwd: self.op.folder(),
@@ -367,6 +401,7 @@ impl JoinAttempt<'_> {
             contests: Vec::new(),
             formerly: Vec::new(),
             restores: None,
+            machine: None,
         };
         match known {
             Some(known) => known.last.with(agent),
@@ -383,7 +418,8 @@ fn gather_mail(
     now: Timestamp,
 ) -> Result<(), CommandError> {
     for name in last.all_names() {
-        let is_registered = census.find(name, now).is_some() || census.unreadable(name).is_some();
+        let is_registered = census.local().any(|record| record.agent.answers_to(name, now))
+            || census.unreadable(name).is_some();
         if !is_registered {
             locked.bury_lost_mail(name, now)?;
         }

@@ -4,12 +4,14 @@
 //! registration merely vanished is registered again by its next command, and one that left or was evicted is not.
 
 use crate::domain::{Agent, AgentName, EventKind};
+use crate::ops::link::elsewhere;
 use crate::store::{Claim, GoneReason, Mesh, StoreError};
 use crate::sys::clock;
 
 use super::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
+use crate::ops::link::ask::poke;
 use crate::ops::person_required;
 use crate::ops::reservations::waiting;
 use crate::ops::tasks::claim_upkeep;
@@ -36,6 +38,7 @@ pub(in crate::ops) fn leave_as(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<Le
     if agent.is_foreign() {
         return Err(StoreError::Foreign(agent.name.to_string()).into());
     }
+    elsewhere::refuse(agent, "leave")?;
     let mut locked = mesh.lock_for(agent)?;
     let record = locked.own_record(agent)?;
     let mut change = locked.change();
@@ -44,6 +47,8 @@ pub(in crate::ops) fn leave_as(op: &Op, mesh: &Mesh, agent: &Agent) -> Result<Le
     change.commit_and_bury(&record, GoneReason::Left, clock::now(), None)?;
     waiting::notify_waiting_or_warn(op, mesh, &mut locked);
     op.feed(EventKind::Leave, &record.agent.name, None, None);
+    drop(locked);
+    poke(op, mesh);
     let now = clock::now();
     let released = record.agent.reservations.iter().filter(|reservation| reservation.binds(now)).count();
     Ok(LeaveOutcome { name: record.agent.name, unclaimed, released, unread })

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::domain::{Agent, AgentName, Liveness, format_duration};
+use crate::ops::link::elsewhere::RepositoryHere;
 use crate::store::{Census, GoneReason, Grave, Mesh, Registration, UnreadableFile};
 use crate::sys::{clock, process};
 
@@ -102,6 +103,7 @@ fn look(
     });
     let claims = claims_to_look_at(op, &mesh);
     let in_scope = |cwd: &str| filter.folder.includes(op, cwd);
+    let repository = RepositoryHere::new(&mesh, &op.cwd);
     let now = clock::now();
     let mut needs_tidying = census.has_taken || has_orphans_of_living(&mesh, &census)?;
     let (odd, unreadable): (Vec<UnreadableFile>, _) =
@@ -111,10 +113,10 @@ fn look(
     let mut gone_pis = Vec::new();
     for Registration { agent, .. } in census.records.into_iter().chain(odd) {
         let liveness = process::liveness(&agent.process);
-        needs_tidying |= !agent.is_foreign() && (liveness == Liveness::Gone || agent.has_expired(now));
+        needs_tidying |= agent.is_ours() && (liveness == Liveness::Gone || agent.has_expired(now));
         if liveness == Liveness::Gone && agent.is_foreign() {
             gone_pis.push(agent);
-        } else if liveness != Liveness::Gone && in_scope(&agent.cwd) {
+        } else if liveness != Liveness::Gone && filter.folder.includes_agent(op, &repository, &agent) {
             listing.agents.push(AgentProfile::with_liveness(op, &mesh, agent, &claims, liveness)?);
         }
     }

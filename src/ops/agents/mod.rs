@@ -5,6 +5,7 @@ pub(super) mod evict;
 pub(super) mod identity;
 pub(super) mod join;
 pub(super) mod leave;
+mod linked_name;
 pub(super) mod list;
 pub(super) mod names;
 pub(super) mod profile;

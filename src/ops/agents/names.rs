@@ -20,10 +20,20 @@ pub(in crate::ops) fn holder(
     if let Some(file) = census.unreadable(name).filter(|file| !is_gone(file)) {
         return Some(format!("a registration that can't be read (`{}`)", file.path));
     }
+    // A machine whose lease is over has no names any more.
+    let is_away = |agent: &Agent| agent.machine.as_ref().is_some_and(|machine| machine.away_since.is_some());
     let others =
         census.records.iter().filter(|record| own.is_none_or(|own| !record.agent.is_same_session(own)));
-    let agent =
-        &others.filter(|record| record.agent.answers_to(name, now)).find(|record| record.is_live())?.agent;
+    let agent = &others
+        .filter(|record| record.agent.answers_to(name, now) && !is_away(&record.agent))
+        .find(|record| record.is_live())?
+        .agent;
+    if let Some(machine) = &agent.machine {
+        return Some(match agent.name == *name {
+            true => format!("an agent on {}", machine.name),
+            false => format!("{} on {}, who was called that", agent.name, machine.name),
+        });
+    }
     Some(match agent.name == *name {
         true => format!("process {}", agent.process.pid()),
         false => format!("{}, who was called that", agent.name),
@@ -83,7 +93,7 @@ pub(in crate::ops) fn clear(
         locked.put_registration_aside(name, "its agent is gone, and another takes its name")?;
     }
     let had_it = |agent: &Agent| agent.formerly.iter().any(|former| former.name == *name);
-    if let Some(owner) = census.records.iter().find(|record| had_it(&record.agent) && record.is_live()) {
+    if let Some(owner) = census.local().find(|record| had_it(&record.agent) && record.is_live()) {
         let mut change = locked.change();
         change.edit(&owner.agent, |agent| agent.formerly.retain(|former| former.name != *name))?;
         change.locked().forward_mail(name, &owner.agent.name)?;

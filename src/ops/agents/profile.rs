@@ -2,7 +2,9 @@
 
 use jiff::Timestamp;
 
+use crate::domain::link::RemoteMachine;
 use crate::domain::{ActivityCounts, Agent, Liveness, Presence, PresenceFacts};
+use crate::ops::link::elsewhere::LinkHealth;
 use crate::store::{Claim, Claims, Mesh, Registration};
 use crate::sys::{clock, process};
 
@@ -32,6 +34,8 @@ pub struct AgentProfile {
     pub last_tool_call: Option<String>,
     /// Where its terminal is, if somebody looked for that.
     pub place: Option<TerminalPlace>,
+    /// For an agent on another machine while the link is down: when this was last known to be so.
+    pub as_of: Option<Timestamp>,
 }
 
 impl AgentProfile {
@@ -68,7 +72,10 @@ impl AgentProfile {
         // Older pi-messenger agents record when they started and nothing after: that proves nothing.
         let is_silent = agent.is_foreign() && last_sign == agent.started_at;
         let stuck_after = (holds && !is_silent).then(|| ctx.settings.stuck_threshold());
-        let presence = Presence::of(liveness, quiet, stuck_after);
+        let (presence, as_of) = match &agent.machine {
+            None => (Presence::of(liveness, quiet, stuck_after), None),
+            Some(machine) => presence_elsewhere(mesh, machine, agent.last_activity, now),
+        };
         let counts = mesh.activity().counts(&agent)?;
         let ActivityCounts { tool_calls, tokens, files_modified, activity, last_tool_call } = counts;
         let signs = PresenceFacts {
@@ -93,8 +100,29 @@ impl AgentProfile {
             files_modified,
             last_tool_call,
             place: None,
+            as_of,
         })
     }
+}
+
+/// The presence of an agent on another machine, and when that was known if it may be otherwise by now.
+fn presence_elsewhere(
+    mesh: &Mesh,
+    machine: &RemoteMachine,
+    last_activity: Option<Timestamp>,
+    now: Timestamp,
+) -> (Presence, Option<Timestamp>) {
+    let (then, as_of) = match LinkHealth::of(mesh) {
+        LinkHealth::Linked => (Some(now), None),
+        LinkHealth::Down { last_contact } => (last_contact, last_contact),
+    };
+    let quiet = then.zip(last_activity).map(|(then, last)| then.duration_since(last));
+    let presence = match (machine.away_since, quiet) {
+        (Some(_), _) => Presence::Unreachable,
+        (None, Some(quiet)) => Presence::of(Liveness::Alive, quiet, None),
+        (None, None) => Presence::Unknown,
+    };
+    (presence, as_of)
 }
 
 /// Finds out the places of these agents.

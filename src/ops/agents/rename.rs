@@ -12,10 +12,13 @@ use crate::sys::files::Published;
 
 use super::bury::settled_census;
 use super::identity;
+use super::linked_name;
 use super::names::{self, holder, name_taken};
 use super::profile::AgentProfile;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::ask::{self, LinkGrant};
+use crate::ops::link::is_linked;
 use crate::ops::tasks::claim_upkeep;
 
 /// How long the old name stays taken and leads to the new one.
@@ -45,6 +48,8 @@ fn change(op: &Op, mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent
         // Mail may have to be moved. `swarm.lock` is free meanwhile: pi-messenger does not wait for long.
         clear_name(&mut mesh.lock()?, caller, new, clock::now())?;
     }
+    // It outlives the lock.
+    let granted = decide_name(op, mesh, caller, new)?;
     let mut locked = mesh.lock_for(caller)?;
     let now = clock::now();
     clear_name(&mut locked, caller, new, now)?;
@@ -72,8 +77,24 @@ fn change(op: &Op, mesh: &Mesh, caller: &Agent, new: &AgentName) -> Result<Agent
     locked.unregister(&old.agent.name, new)?;
     // A `watch` of this agent has two inboxes to watch from now on.
     locked.touch_inbox(&old.agent.name)?;
+    drop(locked);
+    granted.into_iter().for_each(LinkGrant::keep);
+    ask::poke(op, mesh);
     mesh.presence().touch(new)?;
     Ok(renamed.agent)
+}
+
+/// Lets the server of a linked mesh decide about a name that is free here.
+fn decide_name<'a>(
+    op: &'a Op,
+    mesh: &'a Mesh,
+    caller: &Agent,
+    new: &AgentName,
+) -> Result<Option<LinkGrant<'a>>, CommandError> {
+    if !is_linked(mesh) || holder(&mesh.registry().census()?, new, Some(caller), clock::now()).is_some() {
+        return Ok(None);
+    }
+    linked_name::decide(op, mesh, new, &caller.session)
 }
 
 /// Clears the new name, unless another agent has it.

@@ -46,7 +46,7 @@ pub(in crate::ops) fn report_from_census(
     claims: &Claims,
 ) -> Result<(), CommandError> {
     let mut profiles = Vec::new();
-    for record in &census.records {
+    for record in census.local() {
         let held = claims.of(&record.agent);
         // Only an agent that holds something can be stuck.
         if !held.is_empty() || !record.agent.reservations.is_empty() {
@@ -60,7 +60,7 @@ pub(in crate::ops) fn report_from_census(
 /// Like [`report_from_census`], for hooks: only if no hook of any agent did it within the last minute.
 pub(in crate::ops) fn report_occasionally(op: &Op, mesh: &Mesh) -> Result<(), CommandError> {
     match mesh.presence().begin_stuck_check_if_due(LOOK_EVERY)? {
-        true => report_from_census(op, mesh, &mesh.registry().census()?, &mesh.tasks().claims()?),
+        true => report_from_census(op, mesh, &mesh.registry().local_census()?, &mesh.tasks().claims()?),
         false => Ok(()),
     }
 }
@@ -71,12 +71,12 @@ fn is_news(mesh: &Mesh, profile: &AgentProfile) -> bool {
             .reported_stuck_at(&profile.agent.name)
             .is_ok_and(|told| told == Some(profile.last_sign))
     };
-    profile.presence == Presence::Stuck && !was_told()
+    profile.presence == Presence::Stuck && !profile.agent.is_remote() && !was_told()
 }
 
 fn tell(op: &Op, mesh: &Mesh, stuck: &[&Agent]) -> Result<(), CommandError> {
     let Some(locked) = mesh.try_lock()? else { return Ok(()) };
-    let (census, claims) = (locked.census()?, locked.claims()?);
+    let (census, claims) = (locked.local_census()?, locked.claims()?);
     for agent in stuck {
         let Some(record) = census.records.iter().find(|record| record.agent.is_same_session(agent)) else {
             continue;

@@ -80,7 +80,7 @@ pub(super) fn live_agents(mesh: &Mesh, repository: &RepositoryId) -> Result<Vec<
         let cwd = &record.agent.cwd;
         record.is_live() && *folders.entry(cwd.clone()).or_insert_with(|| is_of_repository(cwd))
     };
-    let records = mesh.registry().census()?.records.into_iter();
+    let records = mesh.registry().local_census()?.records.into_iter();
     Ok(records.filter(&mut is_here).map(|record| record.agent).collect())
 }
 

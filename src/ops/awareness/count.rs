@@ -99,7 +99,7 @@ fn split(track: &Track, part: Option<CountedPart>, since: i64) -> (Vec<WorkEvent
 /// The agents whose sessions are remembered. What others did is not kept.
 fn known_agents(mesh: &Mesh) -> Result<HashSet<AgentId>, CommandError> {
     let sessions = mesh.sessions().all()?.records.into_iter().map(|known| known.last.agent.session);
-    let census = mesh.registry().census()?;
+    let census = mesh.registry().local_census()?;
     let live = census.records.into_iter().map(|record| record.agent.session);
     Ok(sessions.chain(live).map(|session| AgentId::of(&session)).collect())
 }

@@ -209,7 +209,7 @@ fn everyone(op: &Op, mesh: &Mesh, census: &Census) -> Result<Vec<Peer>, CommandE
     let here = WorkPlace::of(&op.cwd).repository;
     let claims = claims_to_look_at(op, mesh);
     let mut peers = Vec::new();
-    for record in census.records.iter().filter(|record| record.is_live() && !record.agent.is_human) {
+    for record in census.local().filter(|record| record.is_live() && !record.agent.is_human) {
         if WorkPlace::of(Path::new(&record.agent.cwd)).repository != here {
             continue;
         }

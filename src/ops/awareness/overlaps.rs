@@ -144,7 +144,7 @@ fn conflicts(mesh: &Mesh, place: &WorkPlace) -> Result<Vec<OpenConflict>, Comman
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    let census = mesh.registry().census()?;
+    let census = mesh.registry().local_census()?;
     let live = |agent: AgentId| {
         let mut live = census.records.iter().filter(|record| record.is_live());
         Some(live.find(|record| AgentId::of(&record.agent.session) == agent)?.agent.name.clone())

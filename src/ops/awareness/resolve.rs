@@ -34,7 +34,7 @@ pub(in crate::ops) fn resolve(
         return Ok(all);
     };
     let (feed, _) = mesh.feed().last(MOST_EVENTS, |event| event.at.as_millisecond() >= first)?;
-    let census = mesh.registry().census()?;
+    let census = mesh.registry().local_census()?;
     let live = census.records.iter().filter(|record| record.is_live());
     let live: HashSet<AgentId> = live.map(|record| AgentId::of(&record.agent.session)).collect();
     let events = work_event::events(&track.lines);
@@ -222,6 +222,7 @@ mod tests {
             target: Some(target.to_string()),
             preview: None,
             message_kind: None,
+            machine: None,
         }
     }
 

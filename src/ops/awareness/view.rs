@@ -140,7 +140,7 @@ impl<'a> View<'a> {
             Some(record) => Some(record),
             None => {
                 if self.census.get().is_none() {
-                    drop(self.census.set(mesh.registry().census()?));
+                    drop(self.census.set(mesh.registry().local_census()?));
                 }
                 self.census
                     .get()

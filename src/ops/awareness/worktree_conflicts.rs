@@ -95,7 +95,7 @@ fn look(
     give_up: Instant,
 ) -> Result<(), CommandError> {
     let known = mesh.awareness().conflicts(&place.repository)?;
-    let census = mesh.registry().census()?;
+    let census = mesh.registry().local_census()?;
     let live = census.records.iter().filter(|record| record.is_live());
     let agents: HashMap<AgentId, &Agent> =
         live.map(|record| (AgentId::of(&record.agent.session), &record.agent)).collect();

@@ -39,7 +39,7 @@ pub(super) fn note_authors(
         let there = WorkTree::containing(Path::new(&agent.cwd)).and_then(|tree| tree.repository());
         repository.is_some() && there == repository
     };
-    let census = mesh.registry().census()?;
+    let census = mesh.registry().local_census()?;
     let agents = census.records.iter().filter(|record| record.is_live()).map(|record| &record.agent);
     let agents: Vec<&Agent> = agents.filter(|agent| is_here(agent)).collect();
     if agents.is_empty() {

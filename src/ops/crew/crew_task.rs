@@ -136,7 +136,7 @@ fn state_of(task: &CrewSpecTask, runs: &[Run], done: &[String], since: Option<Ti
     let missing: Vec<String> = task.needs.iter().filter(|need| !done.contains(need)).cloned().collect();
     match (missing.is_empty(), &task.claim) {
         (false, _) => CrewTaskState::Waiting(missing),
-        (true, Some(claim)) => CrewTaskState::Held(format!("{} has claimed it", claim.agent)),
+        (true, Some(claim)) => CrewTaskState::Held(format!("{} has claimed it", claim.who())),
         (true, None) => CrewTaskState::Ready,
     }
 }

@@ -240,6 +240,7 @@ mod tests {
             target: some(target),
             preview: some(preview),
             message_kind: None,
+            machine: None,
         }
     }
 

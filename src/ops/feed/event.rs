@@ -32,6 +32,7 @@ pub(in crate::ops) fn event_of(
         target: target.map(|target| shortened(target, TARGET)),
         preview: preview.map(|preview| shortened(preview, PREVIEW)),
         message_kind: None,
+        machine: None,
     }
 }
 

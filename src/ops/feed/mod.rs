@@ -1,6 +1,7 @@
 //! The feed: makes events, reads them and follows them.
 //!
-//! It is the mesh's feed together with the one that pi-messenger keeps in the project. A reader starts with [`recent`]
+//! It is the mesh's feed together with the one that pi-messenger keeps in the project, and for a person, in a linked mesh,
+//! with what happened on other machines. A reader starts with [`recent`]
 //! and goes on with [`since`], from the [`FeedCursor`] that [`recent`] returned: each event is given once. [`follow()`]
 //! does that in a loop, and waits in between.
 
@@ -8,9 +9,11 @@ pub(super) mod event;
 mod follow;
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use crate::domain::link::MachineName;
 use crate::domain::settings::FeedPrivacy;
 use crate::domain::{AgentName, AnyEventKind, Event, EventKind};
 use crate::store::{EventBatch, FeedPosition, ProjectFeedPosition, ProjectFeeds};
@@ -50,6 +53,8 @@ impl RecentEvents {
 pub struct FeedCursor {
     mesh: FeedPosition,
     project: ProjectFeedPosition,
+    /// The position in what happened on other machines, if that is wanted.
+    elsewhere: Option<FeedPosition>,
 }
 
 /// Which events are wanted; all by default.
@@ -59,6 +64,18 @@ pub struct FeedFilter {
     pub agent: Option<String>,
     /// Those of one of these kinds.
     pub kinds: Vec<String>,
+    pub machines: FeedMachines,
+}
+
+/// Among how many events the last ones are looked for: what another machine could not send for a while arrives late.
+const MOST_LATE: usize = 2_000;
+
+/// Of which machines of a linked mesh events are wanted.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum FeedMachines {
+    #[default]
+    ThisOne,
+    All,
 }
 
 impl FeedFilter {
@@ -79,6 +96,14 @@ pub fn recent(ctx: &Context, limit: usize, wanted: &FeedFilter) -> Result<Recent
     let (mut given, mut cursor) = (EventBatch::default(), FeedCursor::default());
     if let Some(mesh) = ctx.mesh()? {
         (given, cursor.mesh) = mesh.feed().last(limit, |event| wanted.is(event))?;
+        if wanted.machines == FeedMachines::All {
+            let (elsewhere, place) =
+                mesh.remote().feed().last(limit.max(MOST_LATE), |event| wanted.is(event))?;
+            given.merge(by_time(elsewhere));
+            cursor.elsewhere = Some(place);
+        }
+    } else if wanted.machines == FeedMachines::All {
+        cursor.elsewhere = Some(FeedPosition::default());
     }
     let (others, place) = ProjectFeeds::of(&ctx.cwd).last_events(limit, |event| wanted.is(event))?;
     cursor.project = place;
@@ -134,12 +159,29 @@ pub(in crate::ops) fn no_mesh(name: &AgentName) -> CommandError {
 /// The events after `cursor`. If there are none, this costs a look at the directory and at the end of a file.
 pub fn since(ctx: &Context, cursor: &FeedCursor) -> Result<RecentEvents, CommandError> {
     let mut cursor = cursor.clone();
-    let mut given = match ctx.mesh()? {
-        Some(mesh) => mesh.feed().since(&mut cursor.mesh)?,
-        None => EventBatch::default(),
-    };
+    let mut given = EventBatch::default();
+    if let Some(mesh) = ctx.mesh()? {
+        given = mesh.feed().since(&mut cursor.mesh)?;
+        if let Some(place) = &mut cursor.elsewhere {
+            given.merge(by_time(mesh.remote().feed().since(place)?));
+        }
+    }
     given.merge(ProjectFeeds::of(&ctx.cwd).news(&mut cursor.project)?);
     Ok(RecentEvents { events: discreet(ctx, given.events), unreadable: given.unreadable, cursor })
+}
+
+/// What came from several machines, merged by time: each sends what it has when it can. The order of each machine is kept,
+/// because corrected times are exact to some milliseconds only.
+fn by_time(batch: EventBatch) -> EventBatch {
+    let mut machines: BTreeMap<Option<MachineName>, Vec<Event>> = BTreeMap::new();
+    for event in batch.events {
+        machines.entry(event.machine.clone()).or_default().push(event);
+    }
+    let mut merged = EventBatch { events: Vec::new(), unreadable: batch.unreadable };
+    for events in machines.into_values() {
+        merged.merge(EventBatch { events, unreadable: 0 });
+    }
+    merged
 }
 
 /// The text of a direct message, if the settings let others see it.

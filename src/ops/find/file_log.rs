@@ -18,6 +18,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::feed::event::shortened_preview;
 use crate::ops::feed::{self, FeedFilter};
+use crate::ops::link::elsewhere::RepositoryHere;
 use crate::store::Mesh;
 use crate::sys::git::{PathCommit, ReadOnlyGit, WorkTree};
 use crate::sys::paths;
@@ -184,7 +185,7 @@ impl LogSource {
         name: AgentName,
         mesh: Option<&Mesh>,
     ) -> Result<(LogSubject, Vec<LogEntry>), CommandError> {
-        let filter = FeedFilter { agent: Some(name.to_string()), kinds: Vec::new() };
+        let filter = FeedFilter { agent: Some(name.to_string()), ..FeedFilter::default() };
         let mut entries: Vec<LogEntry> =
             self.changes.iter().filter(|change| change.who == name).map(|one| self.entry(one)).collect();
         let is_told = |event: &&Event| {
@@ -234,8 +235,16 @@ impl LogSource {
             self.changes.iter().map(|change| change.who.as_str().to_ascii_lowercase()).collect();
         let ours = roots.first().and_then(repository);
         let mut strangers = HashSet::new();
+        let dir = roots.first().map_or(Path::new("/"), |root| Path::new(root.as_str()));
+        let place = RepositoryHere::new(mesh, dir);
         for record in mesh.registry().census()?.records {
             let name = record.agent.name.as_str().to_ascii_lowercase();
+            if record.agent.is_remote() {
+                if !place.is_of(&record.agent) && !here.contains(&name) {
+                    strangers.insert(name);
+                }
+                continue;
+            }
             let theirs = repository(&paths::resolve(Path::new(&record.agent.cwd)));
             let is_near = match (&ours, &theirs) {
                 (Some(ours), Some(theirs)) => ours == theirs,

@@ -21,7 +21,7 @@ pub enum FoundThing {
     Message(Box<StoredMessage>),
     Event(Event),
     Task { spec: Option<String>, task: Box<TaskView> },
-    Completion(Completion),
+    Completion(Box<Completion>),
 }
 
 impl FoundThing {
@@ -87,7 +87,7 @@ impl SearchedRecords {
             let completions = mesh.tasks().completions()?;
             for done in completions.specs().flat_map(|spec| completions.of(spec)) {
                 finished.insert((done.by.to_ascii_lowercase(), done.task.clone()));
-                records.add(FoundThing::Completion(done));
+                records.add(FoundThing::Completion(Box::new(done)));
             }
             for list in task_lists(op, mesh, caller)? {
                 for task in list.tasks {

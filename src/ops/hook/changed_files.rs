@@ -16,7 +16,7 @@ use crate::domain::pattern::{NormalPath, Pattern};
 use crate::domain::{Agent, AgentName, Notice, PeerText, notice_words};
 use crate::ops::error::CommandError;
 use crate::ops::reservations::check::{self, CensusSource, HardLinkPolicy};
-use crate::store::{RepositoryPlaces, StampsBefore, resolved_patterns};
+use crate::store::{RepositoryPlaces, StampsBefore, patterns_seen};
 use crate::sys::files::{self, FileStamp};
 use crate::sys::{clock, paths, test_switches};
 
@@ -130,7 +130,7 @@ fn watched(run: &HookRun<'_>) -> Result<Vec<Watch>, CommandError> {
         let agent = Arc::new(record.agent);
         for reservation in agent.reservations.iter().filter(|reservation| reservation.binds(now)) {
             let seen = places.seen_from(place.root(), reservation);
-            let here = resolved_patterns(&agent, seen.as_ref().unwrap_or(reservation))
+            let here = patterns_seen(&agent, seen.as_ref(), reservation)
                 .into_iter()
                 .filter(|pattern| place.is_near(pattern.head()));
             watched.extend(here.map(|pattern| {

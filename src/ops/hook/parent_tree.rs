@@ -151,7 +151,7 @@ fn fingerprint(project: &Path) -> Result<Option<TreeFingerprint>, CommandError> 
 
 fn others(run: &HookRun<'_>) -> Result<Vec<Agent>, CommandError> {
     let is_other = |agent: &Agent| run.me.as_ref().is_none_or(|me| !me.is_same_agent(agent));
-    let live = run.mesh.registry().census()?.records.into_iter().filter(|record| record.is_live());
+    let live = run.mesh.registry().local_census()?.records.into_iter().filter(|record| record.is_live());
     Ok(live.map(|record| record.agent).filter(is_other).collect())
 }
 

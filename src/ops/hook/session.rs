@@ -20,7 +20,7 @@ use crate::ops::reservations::reserve::PatternBase;
 use crate::ops::reservations::things;
 use crate::ops::runs::RUN_VARIABLE;
 use crate::ops::runs::own_run::{kept_session, run_of_agent, worker_run};
-use crate::store::{Mesh, Registration, RepositoryPlaces, SessionState, resolved_patterns};
+use crate::store::{Mesh, Registration, RepositoryPlaces, SessionState, patterns_seen};
 use crate::sys::environment::variable;
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, process};
@@ -159,6 +159,7 @@ fn register(
         session: call.event.session.clone(),
         model: call.event.model.clone(),
         adopts: kept.map(|kept| kept.session),
+        is_hook: true,
         ..request
     };
     Ok(join(op, &request)?.profile.agent)
@@ -265,8 +266,12 @@ fn introduce(
     near: &[String],
     shown: usize,
 ) -> String {
+    let place = match others.iter().any(Agent::is_remote) {
+        true => "on this machine and others",
+        false => "on this machine",
+    };
     let mut text = format!(
-        "You are {} among coding agents that work side by side on this machine, and talk with `msg`.",
+        "You are {} among coding agents that work side by side {place}, and talk with `msg`.",
         me.name
     );
     if !others.is_empty() {
@@ -303,6 +308,9 @@ fn listed(shown: &[String], all: usize, command: &str) -> String {
 /// Describes an agent in few words. Status and reason are left out, because they are a peer's text.
 fn describe(ctx: &Context, other: &Agent) -> String {
     let harness = other.harness_name();
+    if other.is_remote() {
+        return format!("{} ({harness})", other.name_and_machine());
+    }
     let folder = match std::path::Path::new(&other.cwd) == ctx.cwd {
         true => String::new(),
         false => format!(" in {}", quote_code(&ctx.home.shorten(&other.cwd))),
@@ -319,13 +327,13 @@ fn held_here(ctx: &Context, mesh: &Mesh, others: &[Agent]) -> Vec<String> {
         let here = other.reservations.iter().filter(|reservation| reservation.binds(now));
         let here = here.filter(|reservation| {
             let seen = places.seen_from(place.root(), reservation);
-            let patterns = resolved_patterns(other, seen.as_ref().unwrap_or(reservation));
+            let patterns = patterns_seen(other, seen.as_ref(), reservation);
             things::is_here(reservation, tree.as_ref())
                 || patterns.iter().any(|pattern| place.is_near(pattern.head()))
         });
         held.extend(here.map(|here| {
             let reach = if here.reach.repository().is_some() { ", in every work tree" } else { "" };
-            format!("{} ({}{reach})", quote_code(&here.pattern), other.name)
+            format!("{} ({}{reach})", quote_code(&here.pattern), other.name_and_machine())
         }));
     }
     held

@@ -312,12 +312,13 @@ fn refusal(
         }
     };
     let ask = match (is_known, is_told) {
-        (true, true) if !holder.is_foreign() => format!(
+        (true, true) if holder.is_ours() => format!(
             "ask with `msg send {name} \"…\"` (no answer: `msg contest`); you should get a message when it is free"
         ),
         (true, true) => format!("ask with `msg send {name} \"…\"`; you should get a message when it is free"),
         (true, false) => format!("ask with `msg send {name} \"…\"`"),
         (false, _) => format!("`msg join`, then ask with `msg send {name} \"…\"`"),
     };
-    format!("{what} by {name}{reason}{}. Work on something else, or {ask}.", holding.caveat())
+    let by = holder.name_and_machine();
+    format!("{what} by {by}{reason}{}. Work on something else, or {ask}.", holding.caveat())
 }

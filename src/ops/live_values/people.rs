@@ -58,7 +58,8 @@ fn by_name(agents: impl Iterator<Item = LiveCandidate>) -> Vec<LiveCandidate> {
 }
 
 fn candidate(agent: &Agent) -> LiveCandidate {
-    let parts = [Some(agent.harness_name()), agent.git_branch.as_deref(), agent.status.as_deref()];
+    let machine = agent.machine.as_ref().map(|machine| machine.name.as_str());
+    let parts = [machine, Some(agent.harness_name()), agent.git_branch.as_deref(), agent.status.as_deref()];
     let about: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     LiveCandidate::new(agent.name.as_str(), &about.join(" · "))
 }

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::domain::Agent;
 use crate::domain::settings::BroadcastScope;
 use crate::ops::context::{Context, is_same_folder};
+use crate::ops::link::elsewhere::RepositoryHere;
 use crate::ops::project_scope::ProjectScope;
 
 /// The agents that a broadcast reaches, and the groups that are not about something else.
@@ -26,11 +28,21 @@ impl BroadcastReach {
         }
     }
 
-    pub(in crate::ops) fn includes(&self, dir: &str) -> bool {
+    fn includes(&self, dir: &str) -> bool {
         match self {
             Self::Everywhere => true,
             Self::Project(project) => project.includes(Path::new(dir)),
             Self::Folder(folder) => is_same_folder(Path::new(dir), folder),
+        }
+    }
+
+    /// Whether that agent is meant. The folder of an agent on another machine is none of this one.
+    pub(in crate::ops) fn includes_agent(&self, here: &RepositoryHere<'_>, agent: &Agent) -> bool {
+        match self {
+            _ if !agent.is_remote() => self.includes(&agent.cwd),
+            Self::Everywhere => true,
+            Self::Project(_) => here.is_of(agent),
+            Self::Folder(_) => false,
         }
     }
 

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::{Agent, AgentName};
 use crate::store::{
-    Acknowledge, AnswerMark, Mesh, MessageLocation, MessageRef, MessageStem, SentMessageLocation,
-    StoredMessage, Via,
+    Acknowledge, AnswerMark, Mesh, MessageLocation, MessageRef, MessageStem, RemoteDelivery,
+    SentMessageLocation, StoredMessage, Via,
 };
 use crate::sys::clock;
 
@@ -26,7 +26,11 @@ const PAGE: usize = 400;
 /// What became of a sent message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum DeliveryStatus {
+    /// On this machine, on its way to another one.
+    Queued,
     Stored,
+    /// In the inbox on the recipient's machine.
+    Delivered,
     Surfaced,
     Acked,
     /// It left the inbox of a peer that keeps no record.
@@ -42,7 +46,11 @@ impl DeliveryStatus {
             SentMessageLocation::Stored
             | SentMessageLocation::InHand
             | SentMessageLocation::Offered(_)
-            | SentMessageLocation::Parked => Self::Stored,
+            | SentMessageLocation::Parked
+            | SentMessageLocation::Remote(RemoteDelivery::Stored) => Self::Stored,
+            SentMessageLocation::Remote(RemoteDelivery::Queued) => Self::Queued,
+            SentMessageLocation::Remote(RemoteDelivery::Delivered) => Self::Delivered,
+            SentMessageLocation::Remote(RemoteDelivery::Refused) => Self::Gone,
             SentMessageLocation::Seen(seen) if seen.is_expired() => Self::Expired,
             SentMessageLocation::Seen(seen) if seen.acked.is_some() => Self::Acked,
             SentMessageLocation::Seen(_) => Self::Surfaced,

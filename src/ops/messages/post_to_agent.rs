@@ -89,6 +89,15 @@ fn attempt(
     to: &Agent,
     text: &OutgoingText<'_>,
 ) -> Result<Attempt, CommandError> {
+    if to.is_remote() {
+        let stamp = outbox.stamp()?;
+        let OutgoingText { text, importance, expires_at } = *text;
+        let message = Message { importance, expires_at, ..Message::new(stamp, from, &to.name, text) };
+        return Ok(match outbox.post_to(stamp, to, message)? {
+            Some(_) => Attempt::Arrived,
+            None => Attempt::Absent,
+        });
+    }
     // Not the proof, but another agent that has the name by now would see the message for a moment.
     if !is_registered(mesh, to) {
         return Ok(Attempt::Absent);
@@ -166,7 +175,7 @@ pub(super) fn settle(
 
 /// Whether the agent reads what is in the inbox of that name.
 fn is_there(op: &Op, mesh: &Mesh, locked: &LockedMesh<'_>, agent: &Agent) -> Result<bool, CommandError> {
-    let census = mesh.registry().census()?;
+    let census = mesh.registry().local_census()?;
     // A pi-messenger agent never looks at its old inbox again.
     for (old, new) in locked.forward_orphans(&census)? {
         op.warn(format!("{old} is called {new} now; mail in its old inbox was forwarded"));

@@ -6,8 +6,9 @@ use crate::domain::{AgentName, Liveness, Message};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::elsewhere::why_it_waits;
 use crate::store::{
-    GraveId, Mesh, MessageLocation, MessageStem, OwnerlessInbox, Registration, SeenRecord,
+    GraveId, Mesh, MessageLocation, MessageStem, OwnerlessInbox, Registration, RemoteDelivery, SeenRecord,
     SentMessageLocation,
 };
 use crate::sys::process;
@@ -76,6 +77,9 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
         SentMessageLocation::Quarantine => {
             ("gone", None, None, Some("it could not be read, and was set aside".to_string()))
         }
+        SentMessageLocation::Remote(delivery) => {
+            on_the_way(&mesh, &sent.to, &delivery, filed.message.timestamp)?
+        }
         SentMessageLocation::Nowhere => nowhere(&mesh, &sent.to)?,
     };
     let wake = sent.route.clone();
@@ -85,13 +89,13 @@ pub fn receipt(op: &Op, id: &str) -> Result<Receipt, CommandError> {
 /// Explains mail in the inbox of a name that nobody has. If its owner is known, the mail is forwarded.
 fn orphaned(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
     let is_orphan = |orphaned: &OwnerlessInbox| orphaned.name.is_spelled_as(to);
-    let orphans = mesh.inboxes().orphans(&mesh.registry().census()?)?;
+    let orphans = mesh.inboxes().orphans(&mesh.registry().local_census()?)?;
     let Some(OwnerlessInbox { now_called, .. }) = orphans.into_iter().find(is_orphan) else {
         return Ok(None);
     };
     let Some(new) = now_called else { return Ok(Some(format!("nobody is called {to} now"))) };
     if let Some(locked) = mesh.try_lock()? {
-        locked.forward_orphans(&locked.census()?)?;
+        locked.forward_orphans(&locked.local_census()?)?;
     }
     Ok(Some(format!("{to} is called {new} now, and gets it there")))
 }
@@ -118,6 +122,41 @@ fn ended(mesh: &Mesh, to: &AgentName) -> Result<Option<String>, CommandError> {
 }
 
 type ReceiptState = (&'static str, Option<Timestamp>, Option<String>, Option<String>);
+
+/// What became of a message to another machine that nobody has read yet.
+fn on_the_way(
+    mesh: &Mesh,
+    to: &AgentName,
+    delivery: &RemoteDelivery,
+    sent_at: Timestamp,
+) -> Result<ReceiptState, CommandError> {
+    let machine = mesh.remote().agent(to)?.and_then(|record| record.agent.machine);
+    let why_it_waits = machine.as_ref().and_then(|machine| why_it_waits(mesh, machine));
+    let place = match &machine {
+        Some(machine) => format!("{to} on {}", machine.name),
+        None => format!("{to} on another machine"),
+    };
+    Ok(match delivery {
+        RemoteDelivery::Queued => {
+            let reason = why_it_waits.unwrap_or_else(|| match &machine {
+                Some(machine) => format!("it is on its way to {}", machine.name),
+                None => format!("it is kept here: {to} is on no machine that is known now"),
+            });
+            ("queued", Some(sent_at), None, Some(reason))
+        }
+        RemoteDelivery::Stored => {
+            let reason = why_it_waits.map_or(String::new(), |why| format!("; {why}"));
+            ("stored", Some(sent_at), None, Some(format!("it is safe on the server, for {place}{reason}")))
+        }
+        RemoteDelivery::Delivered => {
+            ("delivered", None, None, Some(format!("it is in the inbox of {place}")))
+        }
+        RemoteDelivery::Refused => {
+            let reason = format!("it could not be delivered to {place}, because nobody is called that there");
+            ("gone", None, None, Some(reason))
+        }
+    })
+}
 
 /// Neither in the inbox nor in any record: pi-messenger deletes what it reads.
 fn nowhere(mesh: &Mesh, to: &AgentName) -> Result<ReceiptState, CommandError> {

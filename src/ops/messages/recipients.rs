@@ -10,6 +10,7 @@ use crate::harness;
 use crate::ops::agents::profile::claims_to_look_at;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::elsewhere::RepositoryHere;
 use crate::ops::project_scope::ProjectScope;
 use crate::ops::tasks::Spellings;
 use crate::store::{Census, Claims, Mesh};
@@ -126,8 +127,9 @@ impl<'a> GroupResolver<'a> {
     /// The agents that a broadcast reaches, and how many it does not.
     pub(super) fn broadcast(&self, wanted: Option<BroadcastScope>) -> (Vec<Recipient>, BroadcastSummary) {
         let reach = BroadcastReach::of(self.op, wanted);
+        let here = RepositoryHere::new(self.mesh, &self.op.cwd);
         let (reached, others): (Vec<&Agent>, Vec<&Agent>) =
-            self.peers().partition(|agent| reach.includes(&agent.cwd));
+            self.peers().partition(|agent| reach.includes_agent(&here, agent));
         let recipients = reached.into_iter().map(|agent| Recipient::Agent(agent.name.to_string()));
         (recipients.collect(), BroadcastSummary { scope: reach.name(), elsewhere: others.len() })
     }
@@ -191,15 +193,24 @@ impl<'a> GroupResolver<'a> {
                 let (claims, spellings) = (claims_to_look_at(self.op, self.mesh), Spellings::default());
                 let own = specs(self.from, &claims);
                 let is_own = |spec: &String| own.iter().any(|own| spellings.are_same(own, spec));
+                let here = RepositoryHere::new(self.mesh, &self.op.cwd);
+                let has_own = |agent: &&Agent| match agent.is_remote() {
+                    true => here.is_of(agent) && own.iter().any(|own| works_elsewhere_with(agent, own)),
+                    false => specs(agent, &claims).iter().any(is_own),
+                };
                 match own.is_empty() {
                     true => Vec::new(),
-                    false => self.peers().filter(|agent| specs(agent, &claims).iter().any(is_own)).collect(),
+                    false => self.peers().filter(has_own).collect(),
                 }
             }
             BuiltInGroup::Branch => {
                 let Ok(branch) = branch_here(self.op) else { return Vec::new() };
                 let project = ProjectScope::around(&self.op.cwd);
+                let here = RepositoryHere::new(self.mesh, &self.op.cwd);
                 let is_on_it = |agent: &&Agent| {
+                    if agent.is_remote() {
+                        return here.is_of(agent) && agent.git_branch.as_ref() == Some(&branch);
+                    }
                     let folder = Path::new(&agent.cwd);
                     project.includes(folder) && branch_at(folder).as_ref() == Some(&branch)
                 };
@@ -211,7 +222,8 @@ impl<'a> GroupResolver<'a> {
     /// Those whom a broadcast reaches and of whom that is true.
     fn in_reach(&self, fits: impl Fn(&Agent) -> bool) -> Vec<&'a Agent> {
         let reach = BroadcastReach::of(self.op, None);
-        self.peers().filter(|agent| fits(agent) && reach.includes(&agent.cwd)).collect()
+        let here = RepositoryHere::new(self.mesh, &self.op.cwd);
+        self.peers().filter(|agent| fits(agent) && reach.includes_agent(&here, agent)).collect()
     }
 
     /// A member that is named. Former names lead to the present one, as everywhere.
@@ -348,6 +360,14 @@ fn mentioned(to: &str) -> Option<BuiltInGroup> {
 /// The specs that an agent works with: its own, and those of the tasks that it has claimed.
 fn specs(agent: &Agent, claims: &Claims) -> Vec<String> {
     agent.spec.iter().cloned().chain(claims.of(agent).into_iter().map(|claim| claim.spec)).collect()
+}
+
+/// Whether an agent on another machine, in the same repository, has that spec of ours: one with the same path below the
+/// root of a work tree. Where the root is there is not known here.
+fn works_elsewhere_with(agent: &Agent, own: &str) -> bool {
+    let Some(tree) = Path::new(own).parent().and_then(WorkTree::containing) else { return false };
+    let below = Path::new(own).strip_prefix(&tree.root);
+    agent.spec.as_deref().zip(below.ok()).is_some_and(|(theirs, below)| Path::new(theirs).ends_with(below))
 }
 
 /// Why there is no branch that agents could share.

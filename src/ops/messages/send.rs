@@ -8,9 +8,12 @@ mod report;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::domain::link::RemoteMachine;
 use crate::domain::settings::BroadcastScope;
 use crate::domain::{Agent, AgentName, Importance, Liveness, MAX_TEXT, Message, MessageKind, MessageStamp};
 use crate::ops::feed::Addressing;
+use crate::ops::link::ask::poke;
+use crate::ops::link::elsewhere::why_it_waits;
 use crate::ops::reservations::contest_answers;
 use crate::store::{Census, Mesh, Outbox, Posted, StoredMessage};
 use crate::sys::{clock, process};
@@ -26,7 +29,7 @@ use crate::ops::feed;
 use crate::ops::runner::carry_out;
 use crate::ops::wake::{self, ArrivedMessage, WakeResults, WakeRoute};
 
-pub use report::{AcceptedCopy, RefusedCopy, SendReport};
+pub use report::{AcceptedCopy, QueuedElsewhere, RefusedCopy, SendReport};
 
 /// A message to be sent.
 #[derive(Clone, Debug, Default)]
@@ -272,6 +275,9 @@ impl<'a> Post<'a> {
         }
         // The feed says it before anybody is woken: that may take seconds, and this process may be killed meanwhile.
         carry_out(op);
+        if report.sent.iter().any(|accepted| accepted.elsewhere.is_some()) {
+            poke(op, self.mesh);
+        }
         // Not left to the runner: the answer says how each recipient is told. No lock is held any more.
         let WakeResults { routes, failures } =
             wake::wake_recipients(op, self.mesh, &arrivals, self.draft.importance());
@@ -358,6 +364,10 @@ impl<'a> Post<'a> {
         };
         let expires_at = self.draft.expires_at_for(agent);
         let (stamp, message) = self.message(outbox, &agent.name, expires_at)?;
+        if let Some(machine) = &agent.machine {
+            let posted = outbox.post_to(stamp, agent, message)?.ok_or_else(|| no_queue(&agent.name))?;
+            return Ok(self.queued(&agent.name, machine, posted));
+        }
         let Some(posted) = outbox.post(stamp, &agent.name, message)? else {
             return Ok(CopyOutcome::Postponed(Postponed::NoInbox(agent.clone(), route)));
         };
@@ -397,6 +407,7 @@ impl<'a> Post<'a> {
             is_broadcast: self.addressing == Addressing::Broadcast,
             kind: self.draft.kind,
             expires_at,
+            to_session: None,
         };
         Ok((stamp, message))
     }
@@ -435,13 +446,27 @@ impl<'a> Post<'a> {
         }
     }
 
+    /// It waits for its way to that machine, which decides whether the recipient is there.
+    fn queued(&self, to: &AgentName, machine: &RemoteMachine, posted: Posted) -> CopyOutcome {
+        let why_it_waits = why_it_waits(self.mesh, machine);
+        let elsewhere = Some(QueuedElsewhere { machine: machine.name.clone(), why_it_waits });
+        let (to, id, stem, route) = (to.clone(), posted.message.id, posted.stem, WakeRoute::None);
+        CopyOutcome::Sent(AcceptedCopy { to, id, stem, is_held: false, route, elsewhere }, None)
+    }
+
     fn sent(&self, agent: &Agent, posted: Posted, route: WakeRoute) -> CopyOutcome {
         let held = process::liveness(&agent.process) == Liveness::Gone;
         let is_woken = !held && !agent.is_same_session(self.from);
         let arrival = is_woken.then(|| ArrivedMessage { agent: agent.clone(), before: route });
         let (to, id, stem) = (agent.name.clone(), posted.message.id, posted.stem);
-        CopyOutcome::Sent(AcceptedCopy { to, id, stem, is_held: held, route }, arrival)
+        CopyOutcome::Sent(AcceptedCopy { to, id, stem, is_held: held, route, elsewhere: None }, arrival)
     }
+}
+
+/// Somebody has removed the directory at that moment.
+fn no_queue(to: &AgentName) -> CommandError {
+    CommandError::new(CommandErrorKind::Io, format!("the queue of messages to {to} disappeared"))
+        .hint("send it again")
 }
 
 /// Parses a recipient's name, with or without an `@`.

@@ -11,7 +11,7 @@ use crate::domain::{Agent, Importance, MessageKind, Notice};
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::notices::post_owed;
-use crate::store::{LockedMesh, Mesh, SentMessageLocation, UnreadReport};
+use crate::store::{LockedMesh, Mesh, RemoteDelivery, SentMessageLocation, UnreadReport};
 use crate::sys::clock;
 
 /// How often a process that goes on for long looks.
@@ -48,7 +48,7 @@ enum Recipient {
 /// Tells the agent which of its messages are unread for too long. If the lock is taken, the next call does it. Wakes
 /// nobody, because the caller is about to look.
 pub(in crate::ops) fn tell(mesh: &Mesh, agent: &Agent) -> Result<(), CommandError> {
-    if agent.is_foreign() || mesh.outboxes().unread_reports_due(agent, clock::now())?.is_empty() {
+    if !agent.is_ours() || mesh.outboxes().unread_reports_due(agent, clock::now())?.is_empty() {
         return Ok(());
     }
     let Some(locked) = mesh.try_lock()? else { return Ok(()) };
@@ -59,13 +59,20 @@ pub(in crate::ops) fn tell(mesh: &Mesh, agent: &Agent) -> Result<(), CommandErro
     let mut unread = Vec::new();
     for (report, place) in due.iter().zip(mesh.outboxes().locate_sent(&places)?) {
         match place {
-            SentMessageLocation::Stored | SentMessageLocation::Parked => {
+            SentMessageLocation::Stored
+            | SentMessageLocation::Parked
+            | SentMessageLocation::Remote(
+                RemoteDelivery::Queued | RemoteDelivery::Stored | RemoteDelivery::Delivered,
+            ) => {
                 unread.push((report, Recipient::Present));
             }
             SentMessageLocation::Grave(_) => unread.push((report, Recipient::Gone)),
             // It is about to be read. If not, it is stored again.
             SentMessageLocation::InHand | SentMessageLocation::Offered(_) => {}
-            SentMessageLocation::Seen(_) | SentMessageLocation::Quarantine | SentMessageLocation::Nowhere => {
+            SentMessageLocation::Seen(_)
+            | SentMessageLocation::Quarantine
+            | SentMessageLocation::Remote(RemoteDelivery::Refused)
+            | SentMessageLocation::Nowhere => {
                 locked.settle_unread_report(report)?;
             }
         }

@@ -14,7 +14,7 @@ use crate::sys::{clock, paths};
 use super::hard_links::{self, LinkedFiles};
 use super::holdings::Holding;
 use super::passed;
-use super::reserve::{describe_conflict, others};
+use super::refusal::{describe_conflict, others};
 use super::things;
 use crate::ops::agents::identity;
 use crate::ops::agents::roster::Roster;

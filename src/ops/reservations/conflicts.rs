@@ -3,7 +3,7 @@
 //! Comparing patterns may take long, so it is done before `mesh.lock` is taken. Under the lock, only reservations that
 //! were not there before are compared.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,6 +32,9 @@ pub(in crate::ops) struct WantedReservations<'m> {
     in_repositories: OnceCell<Vec<Vec<Pattern>>>,
     places: RepositoryPlaces<'m>,
     known: RefCell<HashMap<ReservationKey, Hits>>,
+    /// Whether the server of a linked mesh has granted what binds on other machines, or need not be asked. From then on
+    /// what the mirror says of them does not count: it may be behind.
+    is_decided: Cell<bool>,
 }
 
 /// The indexes of the wanted reservations that a reservation conflicts with.
@@ -47,13 +50,15 @@ struct ReservationKey {
     case: LetterCase,
     reach: ReservationReach,
     foreign: bool,
+    remote: bool,
 }
 
 impl ReservationKey {
     fn new(holder: &Agent, reservation: &Reservation) -> Self {
         let Reservation { pattern, root, head, is_literal: literal, case, reach, .. } = reservation.clone();
         let place = root.unwrap_or_else(|| holder.cwd.clone());
-        Self { pattern, place, head, literal, case, reach, foreign: holder.is_foreign() }
+        let (foreign, remote) = (holder.is_foreign(), holder.is_remote());
+        Self { pattern, place, head, literal, case, reach, foreign, remote }
     }
 }
 
@@ -63,13 +68,22 @@ impl<'m> WantedReservations<'m> {
         let patterns = reservations.iter().map(|reservation| reservation.patterns(cwd)).collect();
         let places = RepositoryPlaces::new(mesh);
         let (in_repositories, known) = (OnceCell::new(), RefCell::default());
-        Self { reservations, patterns, in_repositories, places, known }
+        let is_decided = Cell::new(reservations.iter().all(|wanted| wanted.reach.repository().is_none()));
+        Self { reservations, patterns, in_repositories, places, known, is_decided }
     }
 
-    /// The same, taken with that task.
-    pub(in crate::ops) fn with_task(mut self, task: &TaskRef) -> Self {
+    /// The server has decided for whoever wants them, or need not be asked.
+    pub(super) fn set_decided(&self) {
+        self.is_decided.set(true);
+    }
+
+    pub(super) fn is_decided(&self) -> bool {
+        self.is_decided.get()
+    }
+
+    /// They are taken with that task.
+    pub(in crate::ops) fn set_task(&mut self, task: &TaskRef) {
         self.reservations.iter_mut().for_each(|wanted| wanted.task = Some(task.clone()));
-        self
     }
 
     /// Compares them with what others hold now, so that little is left to do under the lock.
@@ -125,7 +139,10 @@ impl<'m> WantedReservations<'m> {
             let look = || record.is_live().then(|| Arc::new(record.agent.clone()));
             for held in record.agent.reservations.iter().filter(|held| held.binds(now)) {
                 for (index, hit) in self.hits(&record.agent, held, &budget).iter() {
-                    if is_passed(*index, &record.agent) {
+                    let is_granted = self.is_decided()
+                        && record.agent.is_remote()
+                        && self.reservations[*index].reach.repository().is_some();
+                    if is_granted || is_passed(*index, &record.agent) {
                         continue;
                     }
                     let Some(holder) = holder.get_or_init(look) else { continue };

@@ -10,7 +10,7 @@ use crate::domain::{
     Agent, AgentName, Conflict, Contest, ContestMark, MachineTime, Reservation, Thing, is_made_up_path,
     quote_code, shell_word,
 };
-use crate::store::{Mesh, Registration, RepositoryPlaces, StoreError, resolved_patterns};
+use crate::store::{Mesh, Registration, RepositoryPlaces, StoreError, patterns_seen, resolved_patterns};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, paths};
 
@@ -91,6 +91,13 @@ pub(in crate::ops) fn check_contestable(holder: &Agent, me: Option<&Agent>) -> R
 
 /// An agent of pi-messenger is never taken from: its registration is not ours to change.
 pub(super) fn check_holder(holder: &Agent) -> Result<(), CommandError> {
+    if let Some(machine) = &holder.machine {
+        let text = format!("{} is on {}: nothing can be taken from it here", holder.name, machine.name);
+        return Err(CommandError::new(CommandErrorKind::RemoteAgent, text)
+            .hint(format!("ask: `msg send {} \"…\"`", holder.name))
+            .fact("agent", holder.name.as_str())
+            .fact("machine", machine.name.as_str()));
+    }
     if !holder.is_foreign() {
         return Ok(());
     }
@@ -141,8 +148,8 @@ fn written_here(
     }
     let cwd = paths::resolve(&ctx.cwd);
     let seen = places.seen_from(place.root(), held);
+    let patterns = patterns_seen(holder, seen.as_ref(), held);
     let held = seen.as_ref().unwrap_or(held);
-    let patterns = resolved_patterns(holder, held);
     let is_here =
         |pattern: &&Pattern| place.is_near(pattern.head()) && !is_made_up_path(pattern.head().as_str());
     let near = patterns.iter().filter(is_here);

@@ -14,7 +14,7 @@ pub(in crate::ops) fn drop_expired(
     census: &Census,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let is_due = |agent: &Agent| !agent.is_foreign() && agent.has_expired(now);
+    let is_due = |agent: &Agent| agent.is_ours() && agent.has_expired(now);
     // Reservations of the dead bind nobody, and pi-messenger may take a dead agent's name at any moment.
     let due = census.records.iter().filter(|record| is_due(&record.agent) && record.is_live());
     for Registration { agent, .. } in due {

@@ -12,6 +12,7 @@ use crate::ops::agents::identity;
 use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::ask::poke;
 
 #[derive(Clone, Debug)]
 pub struct ReleaseOutcome {
@@ -102,6 +103,7 @@ fn give_up(
     // Also if nothing was left to release: the process that released it may have died before it told anyone.
     waiting::notify_waiting_or_warn(op, mesh, &mut locked);
     drop(locked);
+    poke(op, mesh);
     let now = clock::now();
     released.retain(|reservation| reservation.binds(now));
     for reservation in &released {

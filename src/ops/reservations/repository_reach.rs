@@ -12,6 +12,7 @@ use crate::sys::git::{RepositoryStart, WorkTree, is_in_bare_repository};
 
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::is_linked;
 
 /// How long git may take to say where the repository began.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
@@ -19,8 +20,10 @@ const LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
 /// Where a reservation is wanted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum RequestedReach {
-    /// Where the command runs.
+    /// In this work tree, unless the mesh is linked and its configuration says that it is the whole repository.
     #[default]
+    Usual,
+    /// Where the command runs.
     WorkTree,
     /// In every work tree and clone of the repository.
     Repository,
@@ -36,7 +39,34 @@ pub(in crate::ops) fn with_reach(
     match reach {
         RequestedReach::WorkTree => Ok(drafts),
         RequestedReach::Repository => in_repository(op, mesh, drafts, &op.cwd, REPO_WORDS),
+        RequestedReach::Usual => usual(op, mesh, drafts),
     }
+}
+
+/// Widens what can be, if that is the rule in a linked mesh: not things, not what leaves the work tree, and nothing in a
+/// folder without a repository that others recognise.
+fn usual(op: &Op, mesh: &Mesh, drafts: Vec<Reservation>) -> Result<Vec<Reservation>, CommandError> {
+    if drafts.iter().all(Reservation::is_thing) || !is_linked(mesh) {
+        return Ok(drafts);
+    }
+    let is_rule = mesh.link().config()?.is_some_and(|config| config.reserves_repository);
+    if !is_rule || WorkTree::containing(&op.cwd).is_none() {
+        return Ok(drafts);
+    }
+    let reach = match repository_of(op, mesh, &op.cwd, REPO_WORDS) {
+        Ok(repository) => ReservationReach::Repository(repository),
+        Err(error) if error.kind == CommandErrorKind::NoRepository => {
+            op.warn(format!("{}: it is reserved on this machine alone", error.message));
+            return Ok(drafts);
+        }
+        Err(error) => return Err(error),
+    };
+    let widened = |draft: Reservation| match draft.is_thing() || check_inside(op, &draft, REPO_WORDS).is_err()
+    {
+        true => draft,
+        false => Reservation { reach: reach.clone(), ..draft },
+    };
+    Ok(drafts.into_iter().map(widened).collect())
 }
 
 /// The reservations in every work tree and clone of the repository that `dir` is in.

@@ -6,28 +6,27 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::pattern::{NormalPath, Pattern, PatternError, SearchBudget, has_wildcard, literal_head};
 use crate::domain::{
-    Agent, AgentName, Conflict, EventKind, PathWait, Reservation, ReservationReach, Thing, is_made_up_path,
-    quote_code, quote_sentence,
+    Agent, AgentName, Conflict, EventKind, Reservation, ReservationReach, Thing, is_made_up_path,
 };
-use crate::store::{Mesh, StagedChange, iso};
+use crate::store::{Mesh, StagedChange};
 use crate::sys::git::WorkTree;
 use crate::sys::{clock, files, paths, process};
 
 use super::conflicts::{STEPS_UNDER_LOCK, WantedReservations};
 use super::contest_answers;
 use super::expired::drop_expired;
-use super::holdings::Holding;
+use super::linked_paths;
+use super::refusal::refuse_conflicts;
 use super::repository_reach::{RequestedReach, with_reach};
 use super::rules::{drop_waits_for, is_same_place};
 use super::things;
-use super::waiting;
 use crate::ops::agents::roster::Roster;
 use crate::ops::agents::{identity, names};
 use crate::ops::context::Context;
 use crate::ops::duration::parse_duration;
 use crate::ops::effects::Op;
-use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
-use crate::ops::messages::rendered_message::format_age;
+use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::ask::LinkGrant;
 
 /// The most reservations of one agent. For more, use a directory or a wildcard.
 pub const MAX_RESERVATIONS: usize = 500;
@@ -69,11 +68,14 @@ pub fn reserve(op: &Op, request: &ReserveRequest) -> Result<ReserveOutcome, Comm
     let wanted = with_reach(op, &mesh, wanted, request.reach)?;
     let wanted = WantedReservations::new(&mesh, wanted, &caller.cwd);
     wanted.compare(&roster, &caller, now);
+    // It outlives the lock.
+    let granted = linked_paths::decide(op, &mesh, &caller, &wanted, request.reach)?;
     let mut locked = mesh.lock()?;
     let me = locked.own_record(&caller)?.agent;
     let mut change = locked.change();
     let taken = take(op, &mesh, &mut change, &me, &wanted, now)?;
     change.commit()?;
+    granted.into_iter().for_each(LinkGrant::keep);
     drop(locked);
     taken.tell_of_work_trees(op, &wanted);
     for reservation in &wanted.reservations {
@@ -157,18 +159,13 @@ pub(in crate::ops) fn take(
     wanted: &WantedReservations<'_>,
     now: Timestamp,
 ) -> Result<GrantedReservations, CommandError> {
-    let roster = Roster::locked(mesh, change.locked())?;
-    let conflicts = wanted.conflicts(&roster, me, now);
-    if !conflicts.is_empty() {
-        let mut refused: Vec<&(&Reservation, Holding)> = conflicts.iter().collect();
-        refused.dedup_by_key(|(wanted, _)| std::ptr::from_ref(*wanted));
-        let waits = refused.into_iter().map(|(wanted, holding)| wait(wanted, holding, now)).collect();
-        waiting::remember(change, me, waits)?;
-        op.feed(EventKind::Refused, &me.name, Some(&conflicts[0].0.pattern), None);
-        return Err(refusal(&conflicts, now));
-    }
+    let roster = refuse_conflicts(op, mesh, change, me, wanted, now)?;
     if let Some(file) = roster.unknown().first() {
         return Err(names::unknown_reservations(file));
+    }
+    if !wanted.is_decided() {
+        let text = "the server of the linked mesh was not asked about a path of a repository";
+        return Err(CommandError::new(CommandErrorKind::Bug, text));
     }
     answer_contests(op, change, &roster, me, wanted)?;
     drop_expired(change, roster.census(), now)?;
@@ -197,12 +194,6 @@ fn answer_contests(
         contest_answers::stage_answer(op, change, me, contester, is_meant, &now)?;
     }
     Ok(())
-}
-
-fn wait(wanted: &Reservation, holding: &Holding, now: Timestamp) -> PathWait {
-    let Reservation { pattern, root, is_literal, reach, .. } = wanted.clone();
-    let holder = holding.holder.name.to_string();
-    PathWait { pattern, named: None, root, is_literal, holder, since: now, reach }
 }
 
 /// Adds the reservations to the registration. Those already held are renewed and keep their age; expired ones are
@@ -271,76 +262,6 @@ pub(in crate::ops) fn reason(text: Option<&str>) -> Result<Option<String>, Comma
         ));
     }
     Ok(Some(line).filter(|line| !line.is_empty()))
-}
-
-pub(super) fn refusal(conflicts: &[(&Reservation, Holding)], now: Timestamp) -> CommandError {
-    let (wanted, first) = &conflicts[0];
-    // A whole work tree is named by its path.
-    let whole = wanted.root.as_deref().filter(|_| wanted.pattern == ".");
-    let more = others(conflicts.iter().skip(1).map(|(_, holding)| holding));
-    let text = format!("{}{more}", describe_conflict(whole.unwrap_or(&wanted.pattern), first, now));
-    let rows = conflicts.iter().map(|(wanted, holding)| {
-        let theirs = &holding.reservation;
-        let mut row = [
-            ("pattern", Some(theirs.pattern.clone())),
-            ("wanted", Some(wanted.pattern.clone())),
-            ("holder", Some(holding.holder.name.to_string())),
-            ("reason", theirs.reason.clone()),
-            ("since", Some(iso(theirs.since))),
-            ("root", theirs.root.clone()),
-            ("expiresAt", theirs.expires_at.map(iso)),
-        ]
-        .map(|(name, text)| (name, text.map(ErrorDetail::Text)))
-        .to_vec();
-        if let Some(commit) = theirs.reach.repository() {
-            let keys = [("reach", "repository"), ("repository", commit.as_str())];
-            row.extend(keys.map(|(name, text)| (name, Some(ErrorDetail::Text(text.to_string())))));
-        }
-        row
-    });
-    let rows = ErrorDetail::Rows(rows.collect());
-    let mut error = CommandError::new(CommandErrorKind::Reserved, text)
-        .hint(format!("ask: `msg send {} \"…\"`; you get a message when it is free", first.holder.name));
-    error.facts.push(("conflicts", rows));
-    error
-}
-
-/// Describes who is in the way of `wanted`, since when and why.
-pub(in crate::ops) fn describe_conflict(wanted: &str, holding: &Holding, now: Timestamp) -> String {
-    let Holding { holder, reservation, .. } = holding;
-    let reason =
-        reservation.reason.as_deref().map_or(String::new(), |reason| format!(": {}", quote_sentence(reason)));
-    let pattern = quote_code(&reservation.pattern);
-    let age = format_age(reservation.since, now);
-    let held = format!("{} holds {pattern}{} ({age})", holder.name, holding.reach_text());
-    let caveat = holding.caveat();
-    let prefix = reservation.pattern.trim_end_matches('/');
-    let is_inside = |rest: &str| rest.is_empty() || rest.starts_with('/');
-    match wanted.strip_prefix(prefix) {
-        Some("" | "/") => format!("{held}{reason}{caveat}"),
-        Some(rest) if is_inside(rest) => {
-            format!("{held}, which covers {}{reason}{caveat}", quote_code(wanted))
-        }
-        _ => format!("{held}, which overlaps {}{reason}{caveat}", quote_code(wanted)),
-    }
-}
-
-/// Describes who else is in the way, and with what.
-pub(in crate::ops) fn others<'h>(holdings: impl Iterator<Item = &'h Holding>) -> String {
-    const MOST: usize = 3;
-    let mut named: Vec<String> = holdings
-        .map(|Holding { holder, reservation, .. }| {
-            format!("{} ({})", holder.name, quote_code(&reservation.pattern))
-        })
-        .collect();
-    named.dedup();
-    let rest = named.len().saturating_sub(MOST);
-    named.truncate(MOST);
-    match (named.is_empty(), rest) {
-        (true, _) => String::new(),
-        (false, 0) => format!("; also in the way: {}", named.join(", ")),
-        (false, rest) => format!("; also in the way: {} and {rest} more", named.join(", ")),
-    }
 }
 
 /// The base of relative patterns: the work tree, else the working directory.

@@ -9,13 +9,16 @@ use crate::store::Mesh;
 use crate::sys::clock;
 
 use super::conflicts::WantedReservations;
-use super::repository_reach::{ReachWords, in_repository};
+use super::linked_paths;
+use super::refusal::refusal;
+use super::repository_reach::{ReachWords, RequestedReach, in_repository};
 use super::reserve::{self, BroadPatterns, GrantedReservations, MAX_RESERVATIONS, PatternBase};
 use super::waiting;
 use crate::ops::agents::names;
 use crate::ops::agents::roster::Roster;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::ask::{LinkGrant, poke};
 
 const RUN_WORDS: ReachWords = ReachWords {
     flag: "--reserve",
@@ -57,9 +60,19 @@ pub(in crate::ops) fn newcomer_refusal(
 ) -> Option<CommandError> {
     let conflicts = wanted.conflicts_of_newcomer(roster, own, now);
     if !conflicts.is_empty() {
-        return Some(reserve::refusal(&conflicts, now));
+        return Some(refusal(&conflicts, now));
     }
     roster.unknown().first().map(names::unknown_reservations)
+}
+
+/// Asks the server of a linked mesh for all of them, if it has to be asked.
+pub(in crate::ops) fn decide_for_run<'a>(
+    op: &'a Op,
+    mesh: &'a Mesh,
+    agent: &Agent,
+    wanted: &WantedReservations<'_>,
+) -> Result<Option<LinkGrant<'a>>, CommandError> {
+    linked_paths::decide(op, mesh, agent, wanted, RequestedReach::Repository)
 }
 
 /// Gives the agent all of them, or none.
@@ -69,11 +82,13 @@ pub(in crate::ops) fn take_for_run(
     agent: &Agent,
     wanted: &WantedReservations<'_>,
 ) -> Result<Agent, CommandError> {
+    let granted = decide_for_run(op, mesh, agent, wanted)?;
     let mut locked = mesh.lock()?;
     let me = locked.own_record(agent)?.agent;
     let mut change = locked.change();
     let GrantedReservations { agent, .. } = reserve::take(op, mesh, &mut change, &me, wanted, clock::now())?;
     change.commit()?;
+    granted.into_iter().for_each(LinkGrant::keep);
     drop(locked);
     for reservation in &wanted.reservations {
         op.feed(EventKind::Reserve, &agent.name, Some(&reservation.pattern), reservation.reason.as_deref());
@@ -90,6 +105,7 @@ pub(in crate::ops) fn release_for_run(op: &Op, mesh: &Mesh, agent: &Agent) -> Re
     change.commit()?;
     waiting::notify_waiting_or_warn(op, mesh, &mut locked);
     drop(locked);
+    poke(op, mesh);
     for reservation in &released {
         op.feed(EventKind::Release, &agent.name, Some(&reservation.pattern), None);
     }

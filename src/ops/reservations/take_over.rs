@@ -24,7 +24,8 @@ use super::contest_target::{
 };
 use super::covering::contains;
 use super::holdings::Holding;
-use super::reserve::{BroadPatterns, MAX_RESERVATIONS, PatternBase, refusal};
+use super::refusal::refusal;
+use super::reserve::{BroadPatterns, MAX_RESERVATIONS, PatternBase};
 use super::rules::{drop_waits_for, is_same_place};
 use super::waiting;
 use crate::ops::agents::identity;
@@ -32,6 +33,7 @@ use crate::ops::agents::names::{self, with_nearest};
 use crate::ops::agents::roster::Roster;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::ask::poke;
 use crate::ops::person_required;
 
 #[derive(Clone, Debug)]
@@ -63,7 +65,10 @@ pub fn release_from(op: &Op, text: &str, from: &AgentName) -> Result<TakeOverOut
     match taker {
         Taker::Person(name) => {
             let lost = find_target(&places, &roster, None, &wanted, Some(holder), clock::now())?;
-            release_by_person(op, &mesh, &mut locked, &name, lost)
+            let outcome = release_by_person(op, &mesh, &mut locked, &name, lost);
+            drop(locked);
+            poke(op, &mesh);
+            outcome
         }
         Taker::Contester(me) => {
             let me = locked.own_record(&me)?.agent;
@@ -76,6 +81,8 @@ pub fn release_from(op: &Op, text: &str, from: &AgentName) -> Result<TakeOverOut
             attempt.take(&mut locked, &contest, &gained)?;
             waiting::notify_waiting_or_warn(op, &mesh, &mut locked);
             drop(locked);
+            // Other machines may have what the holder lost in its other work trees.
+            poke(op, &mesh);
             attempt.tell(&gained);
             let gained = Some((me.name.clone(), gained));
             Ok(TakeOverOutcome { lost, gained, is_by_person: false })

@@ -32,7 +32,7 @@ use super::settle_contests;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::notices::post_owed;
-use crate::ops::tasks::{Spellings, is_stale};
+use crate::ops::tasks::{Spellings, TasksElsewhere, is_stale};
 
 /// How long to wait before trying again after an agent could not be told what is free.
 const AFTER_TROUBLE: Duration = Duration::from_secs(60);
@@ -53,7 +53,7 @@ pub(in crate::ops) fn remember(
             new.push(wait);
         }
     }
-    if agent.is_foreign() || new.is_empty() {
+    if !agent.is_ours() || new.is_empty() {
         return Ok(());
     }
     commit_refusal(change, agent, |agent| new.into_iter().for_each(|wait| add_wait(agent, wait)))
@@ -74,7 +74,7 @@ pub(in crate::ops) fn remember_task(
     agent: &Agent,
     wait: TaskWait,
 ) -> Result<(), CommandError> {
-    if agent.is_foreign() || agent.waits_for_tasks.iter().any(|known| known.task == wait.task) {
+    if !agent.is_ours() || agent.waits_for_tasks.iter().any(|known| known.task == wait.task) {
         return Ok(());
     }
     commit_refusal(change, agent, |agent| {
@@ -150,6 +150,7 @@ struct HeldSnapshot<'c> {
     others_in_repositories: OnceCell<OtherReservations<'c>>,
     places: RepositoryPlaces<'c>,
     tasks: OnceCell<(Claims, Completions)>,
+    elsewhere: OnceCell<TasksElsewhere<'c>>,
     spellings: Spellings,
     /// Past this limit, what can't be compared counts as held.
     budget: SearchBudget,
@@ -164,6 +165,7 @@ impl<'c> HeldSnapshot<'c> {
             others_in_repositories: OnceCell::new(),
             places: RepositoryPlaces::quick(mesh),
             tasks: OnceCell::new(),
+            elsewhere: OnceCell::new(),
             spellings: Spellings::default(),
             budget: SearchBudget::new(STEPS_UNDER_LOCK),
         }
@@ -216,15 +218,17 @@ impl<'c> HeldSnapshot<'c> {
         for wait in &agent.waits_for_tasks {
             let TaskRef { spec, id } = &wait.task;
             let task = PeerText::new(id.as_str());
-            if let Some(done) = self.spellings.completion(completions, spec, id) {
-                let by = PeerText::new(done.by);
+            let elsewhere = self.elsewhere.get_or_init(|| TasksElsewhere::of(Some(self.mesh))).spec(spec);
+            let here = self.spellings.completion(completions, spec, id);
+            if let Some(done) = here.or_else(|| elsewhere.completion(id).cloned()) {
+                let by = PeerText::new(done.who());
                 let notice = Notice::new().code(&task).say(" is done: ").names([&by]).say(" completed it.");
                 freed.push((wait.clone(), notice));
                 continue;
             }
             let is_it = |claim: &Claim| claim.task == *id && self.spellings.are_same(&claim.spec, spec);
             let claimed = claims.iter().any(|claim| is_it(&claim) && !is_stale(&claim, self.census));
-            if !claimed {
+            if !claimed && elsewhere.claim(id).is_none() {
                 let holder = PeerText::new(wait.holder.as_str());
                 let notice = Notice::new().code(&task).say(" is free: ").names([&holder]);
                 let notice = notice.say(" no longer works on it. To take it: msg claim ");
@@ -264,9 +268,10 @@ fn is_waiting(agent: &Agent) -> bool {
     !agent.waits_for.is_empty() || !agent.waits_for_tasks.is_empty() || !agent.contests.is_empty()
 }
 
-/// Whether the agent is told: dead agents need nothing, and pi-messenger's don't say what they wait for.
+/// Whether the agent is told: dead agents need nothing, pi-messenger's don't say what they wait for, and one on another
+/// machine is told there.
 fn is_told(record: &Registration) -> bool {
-    !record.agent.is_foreign() && record.is_live()
+    record.agent.is_ours() && record.is_live()
 }
 
 /// Tells the agent what it waits for and is free by now: if the holder died or the reservation expired, nobody else may

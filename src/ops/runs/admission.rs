@@ -2,8 +2,9 @@
 //! may be killed at any moment.
 
 use crate::domain::RecordedProcess;
+use crate::domain::link::RunAskRefusal;
 use crate::domain::runs::{Run, RunState};
-use crate::store::{BatchTaskRecord, Mesh, RunOrder, RunRefusal};
+use crate::store::{BatchTaskRecord, Mesh, RunDecision, RunOrder, RunRefusal};
 
 use super::count_gates::check_depth;
 use super::grants::{GrantAnswer, decide, read_before};
@@ -44,10 +45,18 @@ fn decide_admission(
     let before = read_before(mesh, run)?;
     let lock = mesh.runs().lock_admission()?;
     key.map_or(Ok(()), |key| end_interrupted(mesh, key))?;
+    // What another machine asked for is done once, however it ends.
+    let other = |key| if run.asked_by.is_some() { last_of(mesh, key) } else { doing(mesh, key) };
     if let Some(key) = key
-        && let Some(other) = doing(mesh, key)?
+        && let Some(other) = other(key)?
     {
         return refuse(mesh, run, &RunRefusal::DoneBy(other.id.to_string()));
+    }
+    if let Some(asker) = &run.asked_by
+        && let Some(RunDecision::Refused(refusal)) = mesh.remote().decision(&asker.machine, &asker.id)?
+    {
+        let RunAskRefusal { kind, gate, message, hints } = refusal;
+        return refuse(mesh, run, &RunRefusal::Refused { kind, gate, message, hints });
     }
     // The starter has asked, too; but others may have been admitted since.
     check_depth(mesh, &run.parent, &before)?;
@@ -111,7 +120,7 @@ fn end_interrupted(mesh: &Mesh, key: &str) -> Result<(), CommandError> {
 }
 
 /// The run that was started last for this task of a batch, as it is.
-fn last_of(mesh: &Mesh, key: &str) -> Result<Option<Run>, CommandError> {
+pub(super) fn last_of(mesh: &Mesh, key: &str) -> Result<Option<Run>, CommandError> {
     let Some(record) = mesh.runs().batch_task(key)? else { return Ok(None) };
     Ok(mesh.runs().get(&record.run)?.map(|run| as_it_is(mesh, run)))
 }

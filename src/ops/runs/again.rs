@@ -167,6 +167,8 @@ fn request(run: &Run, order: &RunOrder) -> Result<RunRequest, CommandError> {
         claims: claims(run, order),
         review: ReviewWish::OfProfile,
         is_review: order.is_review || run.reviews.is_some(),
+        // Whoever begins it anew is here.
+        asked: None,
     })
 }
 

@@ -59,6 +59,15 @@ pub(super) fn check_depth(
     Ok(depth)
 }
 
+/// The depth of a run that is asked for from another machine, where the runs above it are, if that is allowed.
+pub(super) fn check_depth_elsewhere(depth: usize) -> Result<usize, CommandError> {
+    if depth <= MOST_DEPTH {
+        return Ok(depth);
+    }
+    let text = format!("this would be a worker of a worker, {depth} deep; at most {MOST_DEPTH} are allowed");
+    Err(Gate::Depth.refuse(text).hint("do the task yourself, or send it to your parent"))
+}
+
 /// Refuses what has failed too often just now.
 pub(super) fn check_loop(mesh: &Mesh, prompt: &str, profile: &str) -> Result<(), CommandError> {
     let since = clock::now() - FAILURE_WINDOW;

@@ -20,7 +20,10 @@ use super::supervisor::{RunFinish, Supervisor};
 use super::work::{RunWork, git_state};
 use super::worker_call;
 use crate::ops::error::{CommandError, CommandErrorKind};
-use crate::ops::tasks::{CrewSpecTask, GivenAwayTask, complete_for_run, crew_spec, trusted_commands};
+use crate::ops::link::ask::LinkGrant;
+use crate::ops::tasks::{
+    CrewSpecTask, GivenAwayTask, complete_for_run, crew_spec, decide_completion_for_run, trusted_commands,
+};
 
 /// How often to look whether it is one's turn to merge.
 const LOOK: Duration = Duration::from_millis(100);
@@ -149,8 +152,16 @@ impl Supervisor<'_> {
                 part.proven = Some(ProvenTree { tree: step.tree.clone(), test: test.clone() });
                 self.mesh.runs().put(&self.run)?;
             }
+            // Others get the work once the branch moves, so the server of a linked mesh decides before.
+            let grant = match self.wait_for_decision()? {
+                Some(Ok(grant)) => grant,
+                Some(Err(given_away)) => return Ok(Some(CrewEnd::GivenAway(given_away.message))),
+                None => return Ok(None),
+            };
             match branch.advance(&tree, &step, &order.message) {
                 Ok(CrewMove::Moved { commit }) => {
+                    // It is written down next, as soon as the run knows its end.
+                    grant.into_iter().for_each(LinkGrant::keep);
                     return Ok(Some(CrewEnd::Merged { commit: Some(commit), proof }));
                 }
                 // Somebody moved the branch, or may be about to: what was tested is not what would be there.
@@ -194,6 +205,35 @@ impl Supervisor<'_> {
             clock::pause(LOOK_AT_BRANCH);
         }
         Ok(Some(()))
+    }
+
+    /// Asks the server of a linked mesh to complete the task, and waits until it can be asked. An error inside if another
+    /// machine has the task now; `None`: the run is to stop.
+    fn wait_for_decision(
+        &mut self,
+    ) -> Result<Option<Result<Option<LinkGrant<'_>>, CommandError>>, CommandError> {
+        let (op, mesh) = (self.op, self.mesh);
+        let mut is_told = false;
+        loop {
+            match decide_completion_for_run(op, mesh, &self.run) {
+                Ok(grant) => return Ok(Some(Ok(grant))),
+                Err(error) => match error.kind {
+                    CommandErrorKind::NotYours | CommandErrorKind::AlreadyCompleted => {
+                        return Ok(Some(Err(error)));
+                    }
+                    CommandErrorKind::NotLinked => {}
+                    _ => return Err(error),
+                },
+            }
+            if self.is_to_stop()? {
+                return Ok(None);
+            }
+            if !is_told {
+                self.do_now("waits until the server of the linked mesh is reached")?;
+                is_told = true;
+            }
+            clock::pause(LOOK_AT_BRANCH);
+        }
     }
 
     /// Who stopped it.

@@ -9,9 +9,11 @@ use crate::store::WatchTarget;
 use crate::sys::clock;
 use crate::sys::signals::StopRequest;
 
+use super::elsewhere::copies;
 use super::list::as_it_is;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::ask::keep_link;
 
 /// How often to look although nothing changed: no file reports a death.
 const TICK: Duration = Duration::from_secs(1);
@@ -37,6 +39,8 @@ pub enum FollowGoal {
     FirstTurn,
     /// Until it has taken its first prompt, in tmux, or is queued.
     PromptTaken,
+    /// Until the other machine, which was asked for it, has started it or refused.
+    Started,
 }
 
 impl FollowGoal {
@@ -45,13 +49,16 @@ impl FollowGoal {
         if self == Self::PromptTaken && is_kept_waiting(run) {
             return true;
         }
+        if self == Self::Started {
+            return run.elsewhere.as_ref().is_none_or(|place| place.there.is_some());
+        }
         let Some(pane) = run.pane.as_ref().filter(|_| self != Self::End) else { return false };
         let has_prompt = !run.task.trim().is_empty();
         run.dialog.is_some()
             || match self {
                 Self::FirstTurn if has_prompt => pane.turns > 0,
                 Self::PromptTaken if has_prompt => pane.prompts > 0,
-                Self::FirstTurn | Self::PromptTaken | Self::End => pane.is_ready,
+                Self::FirstTurn | Self::PromptTaken | Self::End | Self::Started => pane.is_ready,
             }
     }
 }
@@ -74,10 +81,18 @@ pub fn follow(
     let mesh = op.mesh()?.ok_or_else(gone)?;
     let until = limit.map(|limit| Instant::now() + limit);
     // The watch comes before the first look, so that nothing is missed in between.
-    let watch = mesh.watch(WatchTarget::Run(id))?;
+    let here = mesh.runs().get(id)?.is_some();
+    let watch = mesh.watch(if here { WatchTarget::Run(id) } else { WatchTarget::RunElsewhere(id) })?;
     let silence = never();
     loop {
-        let run = as_it_is(&mesh, mesh.runs().get(id)?.ok_or_else(gone)?);
+        let run = match here {
+            true => as_it_is(&mesh, mesh.runs().get(id)?.ok_or_else(gone)?),
+            false => {
+                // Without it no news come.
+                keep_link(op, &mesh);
+                copies::get(&mesh, id)?.ok_or_else(gone)?
+            }
+        };
         if run.state.is_final() {
             return Ok(FollowEnd::Ended(run));
         }

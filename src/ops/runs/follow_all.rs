@@ -7,7 +7,8 @@ use crossbeam_channel::{after, select};
 use crate::domain::runs::Run;
 use crate::sys::signals::StopRequest;
 
-use super::list::{RunScope, runs};
+use super::elsewhere::listing::all_runs;
+use super::list::RunScope;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::ops::messages::receive::HandoverOutcome;
@@ -24,7 +25,7 @@ pub fn follow_all(
     mut show: impl FnMut(&[Run]) -> HandoverOutcome,
 ) -> Result<WatchEnd, CommandError> {
     loop {
-        if matches!(show(&runs(op, scope)?), HandoverOutcome::ReaderGone) {
+        if matches!(show(&all_runs(op, scope)?), HandoverOutcome::ReaderGone) {
             return Ok(WatchEnd::Closed);
         }
         if stop.is_requested() {

@@ -267,7 +267,7 @@ impl Supervisor<'_> {
     /// Whether the place is still ours: the worker has not taken it over.
     fn is_place_kept(&self) -> bool {
         let Some(worker) = &self.worker else { return false };
-        let is_it = |agent: &Agent| agent.session == worker.session;
+        let is_it = |agent: &Agent| agent.session == worker.session && !agent.is_remote();
         Roster::read(self.mesh).is_ok_and(|roster| roster.live().any(is_it))
     }
 }
@@ -290,7 +290,7 @@ fn may_pass(error: &CommandError) -> bool {
     let gate = ErrorDetail::Text(Gate::Reserved.name().to_string());
     match error.kind {
         CommandErrorKind::Gate => error.facts.contains(&("gate", gate)),
-        CommandErrorKind::LockTimeout | CommandErrorKind::Corrupt => true,
+        CommandErrorKind::LockTimeout | CommandErrorKind::Corrupt | CommandErrorKind::NotLinked => true,
         _ => false,
     }
 }

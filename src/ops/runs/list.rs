@@ -6,6 +6,7 @@ use crate::domain::runs::{ReviewOutcome, Run, RunId, RunReview, RunState};
 use crate::domain::{AgentName, Liveness};
 use crate::store::Mesh;
 
+use super::elsewhere::copies::{copy_named, refuse};
 use super::review_outcome::review_outcome;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
@@ -33,6 +34,12 @@ pub fn runs(op: &Op, scope: RunScope) -> Result<Vec<Run>, CommandError> {
         op.warn(format!("a run can't be read: `{}`: {reason}", path.display()));
     }
     let mut runs: Vec<Run> = list.runs.into_iter().map(|run| as_it_is(&mesh, run)).collect();
+    narrow(&mut runs, scope);
+    Ok(runs)
+}
+
+/// Leaves those that are listed. The newest come first.
+pub(super) fn narrow(runs: &mut Vec<Run>, scope: RunScope) {
     if scope == RunScope::Recent {
         let mut ended = 0;
         runs.retain(|run| {
@@ -40,11 +47,21 @@ pub fn runs(op: &Op, scope: RunScope) -> Result<Vec<Run>, CommandError> {
             !run.state.is_final() || ended <= MOST_ENDED
         });
     }
-    Ok(runs)
 }
 
-/// The run that `id` names, by its id or the beginning of it.
+/// The run of this machine that `id` names, by its id or the beginning of it. One on another machine is an error that
+/// says so.
 pub fn find(op: &Op, id: &str) -> Result<Run, CommandError> {
+    let unknown = match find_here(op, id) {
+        Err(error) if error.kind == CommandErrorKind::UnknownRun => error,
+        found => return found,
+    };
+    let elsewhere = op.mesh()?.map(|mesh| copy_named(&mesh, id)).transpose()?.flatten();
+    Err(elsewhere.and_then(|run| refuse(&run)).unwrap_or(unknown))
+}
+
+/// The run of this machine that `id` names.
+pub(super) fn find_here(op: &Op, id: &str) -> Result<Run, CommandError> {
     let unknown = || {
         let text = format!("there is no run `{}`", id.escape_debug());
         CommandError::new(CommandErrorKind::UnknownRun, text).hint("`msg runs --all` lists them")

@@ -1,6 +1,7 @@
 //! `msg runs log`: what a worker printed.
 
-use super::list::find;
+use super::elsewhere::listing::find_anywhere;
+use super::elsewhere::wishes;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 
@@ -13,7 +14,11 @@ pub enum WorkerLog {
 
 /// What the worker printed so far; a mark says where something was left out.
 pub fn log(op: &Op, id: &str, which: WorkerLog) -> Result<String, CommandError> {
-    let run = find(op, id)?;
+    let run = find_anywhere(op, id)?;
+    if let (Some(_), Some(mesh)) = (&run.elsewhere, op.mesh()?) {
+        let name = if which == WorkerLog::Errors { "errors" } else { "output" };
+        return wishes::log(op, &mesh, &run, name);
+    }
     let name = match which {
         // At a terminal nothing else is printed.
         WorkerLog::Output if run.pane.is_some() => "screen.txt",

@@ -13,7 +13,15 @@ use crate::store::Mesh;
 use crate::sys::paths;
 
 use super::gate::Gate;
-use crate::ops::error::CommandError;
+use crate::ops::error::{CommandError, CommandErrorKind};
+
+/// Whether the parent may start a worker that writes.
+pub(super) fn may_write(mesh: &Mesh, parent: &RunParent) -> Result<bool, CommandError> {
+    match check_writer(mesh, parent, "") {
+        Err(error) if error.kind == CommandErrorKind::Gate => Ok(false),
+        checked => checked.map(|()| true),
+    }
+}
 
 /// Refuses a profile that writes if the parent only reads.
 pub(super) fn check_writer(mesh: &Mesh, parent: &RunParent, profile: &str) -> Result<(), CommandError> {

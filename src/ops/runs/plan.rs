@@ -21,7 +21,7 @@ use crate::sys::tmux::TmuxServer;
 
 use super::gate::Gate;
 use super::reserved_gate;
-use super::start::{NewRun, check_first};
+use super::start::{AskedFromElsewhere, NewRun, check_first};
 use super::terminal_wish::TerminalWish;
 use super::work;
 use super::worker_call;
@@ -67,6 +67,8 @@ pub struct RunRequest {
     pub review: ReviewWish,
     /// Whether it is to review what another run did. It only reads, where that worked, and is not reviewed itself.
     pub is_review: bool,
+    /// What another machine asked for with it; `None`: it was asked for here.
+    pub asked: Option<AskedFromElsewhere>,
 }
 
 /// Who is to review the work of a run.
@@ -108,7 +110,11 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
         return Err(untrusted_error(untrusted));
     }
     let worktree = match has_worktree {
-        true => Some(worktree_order(op, &root, &loaded, (request.continues.as_ref(), request.crew))?),
+        true => {
+            let order = worktree_order(op, &root, &loaded, (request.continues.as_ref(), request.crew))?;
+            let commit = request.asked.as_ref().map(|asked| asked.commit.clone());
+            Some(WorktreeOrder { commit, ..order })
+        }
         false => None,
     };
     let (program, harness, version) =
@@ -164,14 +170,15 @@ pub fn plan(op: &Op, mut request: RunRequest) -> Result<NewRun, CommandError> {
         most_micros: budget.usd.or(profile.budget.usd).map(|amount| amount.micros()),
         most_tokens: budget.tokens.or(profile.budget.tokens),
         go_on: None,
-        batch_task: None,
+        batch_task: request.asked.as_ref().map(|asked| asked.key.clone()),
         left_out: worker_call::variables_of_parent(),
         worktree,
         pane,
     };
     let harness = harness.map(|harness| harness.name().to_string());
     let (task, profile) = (request.task, profile.name);
-    Ok(NewRun { task, profile, harness, version, root, earlier: None, reviews: None, order })
+    let asked = request.asked;
+    Ok(NewRun { task, profile, harness, version, root, earlier: None, reviews: None, asked, order })
 }
 
 /// Who is to review the work, as that can be told now. It only reads, in the directory of the work.
@@ -263,6 +270,7 @@ fn ordered_answers(triage: &Triage) -> Vec<OrderedAnswer> {
 fn claimed_task(op: &Op, request: &mut RunRequest) -> Result<Option<RunTask>, CommandError> {
     let Some((id, spec)) = request.claims.take() else { return Ok(None) };
     let asks = match op.mesh()? {
+        _ if request.asked.is_some() => None,
         Some(mesh) => identity::caller_if_certain(op, &mesh, &mesh.registry().census()?),
         None => None,
     };
@@ -305,7 +313,8 @@ fn worktree_order(
              `[worktree] setup = \"git submodule update --init\"` in `workers.toml` fills them",
         );
     }
-    Ok(WorktreeOrder { continues: continues.map(ToString::to_string), crew, copy, link, setup, teardown })
+    let continues = continues.map(ToString::to_string);
+    Ok(WorktreeOrder { continues, crew, commit: None, copy, link, setup, teardown })
 }
 
 /// The refusal of a run that needs what nobody trusted.

@@ -227,5 +227,5 @@ fn starters<'r>(roster: &'r Roster<'_>, parent: &RunParent) -> Result<Vec<&'r Ag
         let is_named = session.is_none() && run.is_some() && agent.as_ref() == Some(&other.name);
         is_named || is_session(session, other) || is_session(&kept, other)
     };
-    Ok(roster.live().filter(is_starter).collect())
+    Ok(roster.live().filter(|agent| !agent.is_remote()).filter(is_starter).collect())
 }

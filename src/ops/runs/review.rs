@@ -36,6 +36,7 @@ impl Supervisor<'_> {
             }
             Some(ReviewOrder::Planned { profile, harness, version, order }) => {
                 let new = NewRun {
+                    asked: None,
                     task: self.task_of_review(),
                     profile,
                     harness,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::domain::link::RemoteAsker;
 use crate::domain::runs::{
     Cost, CrewPart, EarlierRun, Grant, Run, RunClaim, RunId, RunParent, RunState, Usage,
 };
@@ -17,7 +18,7 @@ use crate::sys::{clock, detached, process, random};
 
 use super::RUN_VARIABLE;
 use super::admission::recorded_error;
-use super::count_gates::{check_depth, check_loop};
+use super::count_gates::{check_depth, check_depth_elsewhere, check_loop};
 use super::gate::{Gate, GateAnswer};
 use super::grants::{GrantAnswer, decide, refusal_error};
 use super::hold::hold_of;
@@ -52,7 +53,23 @@ pub struct NewRun {
     pub earlier: Option<EarlierRun>,
     /// The run whose work it reviews: that one asks for it.
     pub reviews: Option<RunId>,
+    /// What another machine asked for with it.
+    pub asked: Option<AskedFromElsewhere>,
     pub order: RunOrder,
+}
+
+/// What belongs to a run that another machine asked for.
+#[derive(Clone, Debug)]
+pub struct AskedFromElsewhere {
+    pub by: RemoteAsker,
+    /// How many runs are above it, on whatever machines.
+    pub depth: usize,
+    /// The commit that its worktree starts from.
+    pub commit: String,
+    /// Names the request: of all attempts to start it, one becomes a run.
+    pub key: String,
+    /// The id that it gets if no other run here has it.
+    pub id: RunId,
 }
 
 /// A supervisor's own call of this program.
@@ -107,7 +124,10 @@ pub(super) fn start_once(op: &Op, new: NewRun) -> Result<StartedRun, CommandErro
         let server = TmuxServer::at(TmuxSocket::Path(pane.socket.clone().into()));
         project_session::ensure(&op.home, &server, &project_of(&new.root), &FirstWindow::SHELL)?;
     }
-    let id = mesh.runs().make()?;
+    let id = match &new.asked {
+        Some(asked) if mesh.runs().was_made_as(&asked.id)? => asked.id.clone(),
+        _ => mesh.runs().make()?,
+    };
     run.id = id.clone();
     mesh.runs().write(&id, "task", run.task.as_bytes())?;
     mesh.runs().put_order(&id, &new.order)?;
@@ -299,16 +319,21 @@ fn gate_answers(
 
 /// The run as it will be written first, if the gates that don't wait say yes.
 fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
-    let parent = match &new.reviews {
-        Some(reviewed) => {
+    let parent = match (&new.reviews, &new.asked) {
+        (Some(reviewed), _) => {
             RunParent { run: Some(reviewed.clone()), is_run_proven: true, ..RunParent::default() }
         }
-        None => parent(op, mesh)?,
+        // Nobody of this machine is its parent, whatever process started us.
+        (None, Some(_)) => RunParent::default(),
+        (None, None) => parent(op, mesh)?,
     };
     let prompt = prompt_hash(new);
     check_draining(mesh)?;
     mode_gate::check(op, mesh, &new.root, (&new.profile, &new.order))?;
-    let depth = check_depth(mesh, &parent, &LedgerList::default())?;
+    let depth = match &new.asked {
+        Some(asked) => check_depth_elsewhere(asked.depth)?,
+        None => check_depth(mesh, &parent, &LedgerList::default())?,
+    };
     check_task(&new.task, new.order.pane.is_some().then_some(TerminalWish::Report))?;
     if new.order.is_to_write {
         parent_access::check_writer(mesh, &parent, &new.profile)?;
@@ -363,6 +388,8 @@ fn draft(op: &Op, mesh: &Rc<Mesh>, new: &NewRun) -> Result<Run, CommandError> {
             proven: None,
             end: None,
         }),
+        asked_by: new.asked.as_ref().map(|asked| asked.by.clone()),
+        elsewhere: None,
     })
 }
 
@@ -377,7 +404,7 @@ fn claim_of(mesh: &Mesh, new: &NewRun) -> Result<Option<RunClaim>, CommandError>
 }
 
 /// Who asks for the run: an agent, or a person.
-fn parent(op: &Op, mesh: &Rc<Mesh>) -> Result<RunParent, CommandError> {
+pub(super) fn parent(op: &Op, mesh: &Rc<Mesh>) -> Result<RunParent, CommandError> {
     let told = || variable(RUN_VARIABLE).and_then(|id| RunId::new(&id).ok());
     let proven = worker_run(mesh)?.map(|run| run.id);
     let is_run_proven = proven.is_some();
@@ -412,7 +439,7 @@ pub(super) fn check_first(op: &Op, task: &str, terminal: Option<TerminalWish>) -
     check_task(task, terminal)
 }
 
-fn check_draining(mesh: &Mesh) -> Result<(), CommandError> {
+pub(super) fn check_draining(mesh: &Mesh) -> Result<(), CommandError> {
     let Some(mark) = mesh.runs().draining()? else { return Ok(()) };
     let text = format!("no new runs are started, because {} is shutting down what goes on here", mark.by);
     Err(Gate::Draining.refuse(text).hint("`msg up` lets runs start again"))

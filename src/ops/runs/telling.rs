@@ -44,6 +44,36 @@ pub(super) fn tell_end(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandErr
     Ok(())
 }
 
+/// Tells the agent that asked another machine for a run how that has ended. It is our own notice, with the worker's words
+/// as a peer's.
+#[cfg(feature = "link")]
+pub(in crate::ops) fn tell_end_elsewhere(op: &Op, mesh: &Mesh, run: &Run) -> Result<(), CommandError> {
+    let Some(place) = &run.elsewhere else { return Ok(()) };
+    let Some(parent) = parent(mesh, &run.parent)? else { return Ok(()) };
+    let mut notice = end_words(run).say(" It was on ").code(&PeerText::new(place.machine.as_str())).say(".");
+    notice = tell_usage(notice, run);
+    if let Some(branch) = &run.branch {
+        notice = notice.say(" Its work is on the branch ").code(&PeerText::new(branch));
+        notice = match &place.push {
+            Some(push) if push.problem.is_none() => notice
+                .say(" of the remote ")
+                .code(&PeerText::new(&push.remote))
+                .say(" there: `git fetch` it from there, then `git merge FETCH_HEAD`."),
+            Some(push) => notice
+                .say(" there. It could not be pushed: ")
+                .quote(&PeerText::new(push.problem.as_deref().unwrap_or_default()))
+                .say("."),
+            None => notice.say(" there, and was not pushed: push it to a remote that both machines have."),
+        };
+    }
+    op.notify(
+        parent,
+        tell_words(notice, run),
+        format!("the parent of run {} was not told of its end", run.id),
+    );
+    Ok(())
+}
+
 /// Tells the question of a run to the nearest live agent, from `parent` on upwards. Returns who is above that one.
 pub(super) fn tell_question(
     op: &Op,
@@ -169,7 +199,7 @@ fn question_notice(run: &Run, question: &RunQuestion) -> Notice {
 
 /// The agent that this parent is, if it is alive.
 pub(super) fn live(census: &Census, parent: &RunParent) -> Option<Arc<Agent>> {
-    let found = census.records.iter().find(|record| {
+    let found = census.local().find(|record| {
         record.is_live()
             && (parent.session.as_ref() == Some(&record.agent.session)
                 || parent.session.is_none() && parent.agent.as_ref() == Some(&record.agent.name))
@@ -190,7 +220,8 @@ pub(super) fn parent(mesh: &Mesh, parent: &RunParent) -> Result<Option<Arc<Agent
     Ok(None)
 }
 
-fn end_notice(run: &Run, work: Option<&WorkRecord>) -> Notice {
+/// How it ended, and why.
+fn end_words(run: &Run) -> Notice {
     let mut notice = Notice::new().say("Run ").code(&PeerText::new(run.id.as_str())).say(" (");
     notice = notice.code(&PeerText::new(&run.profile)).say(": ");
     notice = notice.quote(&PeerText::new(run.title(80))).say(notice_words::RUN_HAS_ENDED);
@@ -198,7 +229,11 @@ fn end_notice(run: &Run, work: Option<&WorkRecord>) -> Notice {
     if let Some(reason) = &run.reason {
         notice = notice.say(", ").quote(&PeerText::new(reason));
     }
-    notice = notice.say(".");
+    notice.say(".")
+}
+
+fn end_notice(run: &Run, work: Option<&WorkRecord>) -> Notice {
+    let mut notice = end_words(run);
     if !run.outside.is_empty() {
         let shown: Vec<PeerText> = run.outside.iter().take(MOST_OUTSIDE).map(PeerText::new).collect();
         notice =
@@ -209,16 +244,7 @@ fn end_notice(run: &Run, work: Option<&WorkRecord>) -> Notice {
         }
         notice = notice.say(".");
     }
-    if let Some(tokens) = run.usage.tokens() {
-        notice = notice.say(" It used ").number(usize::try_from(tokens).unwrap_or(usize::MAX)).say(" tokens");
-        notice = match run.cost {
-            Cost::Unknown => notice.say("; what it cost is unknown"),
-            _ => tell_cost(notice.say(" and"), run.cost),
-        };
-        notice = notice.say(".");
-    } else if run.cost.amount().is_some() {
-        notice = tell_cost(notice.say(" It"), run.cost).say(".");
-    }
+    notice = tell_usage(notice, run);
     if let Some(work) = work.filter(|work| work.tip.is_some()) {
         notice = tell_work(notice, run, work);
     }
@@ -264,6 +290,22 @@ fn tell_words(mut notice: Notice, run: &Run) -> Notice {
         if is_cut {
             notice = notice.say("\n(Cut here. `msg runs show` with the run's id has the whole.)");
         }
+    }
+    notice
+}
+
+/// What it used, and what that cost.
+fn tell_usage(mut notice: Notice, run: &Run) -> Notice {
+    if let Some(tokens) = run.usage.tokens() {
+        notice = notice.say(" It used ").number(usize::try_from(tokens).unwrap_or(usize::MAX)).say(" tokens");
+        notice = match run.cost {
+            Cost::Unknown => notice.say("; what it cost is unknown"),
+            _ => tell_cost(notice.say(" and"), run.cost),
+        };
+        return notice.say(".");
+    }
+    if run.cost.amount().is_some() {
+        notice = tell_cost(notice.say(" It"), run.cost).say(".");
     }
     notice
 }

@@ -64,16 +64,17 @@ impl<'a> RunWork<'a> {
     ) -> Result<Self, CommandError> {
         let wanted = WantedFiles { copy: order.copy.clone(), link: order.link.clone() };
         let mut work = match &order.continues {
-            None => Self::begin(op, mesh, run)?,
+            None => Self::begin(op, mesh, run, order)?,
             Some(earlier) => Self::go_on(op, mesh, run, earlier)?,
         };
         work.has_directory = files::exists(&work.tree.path())?;
         let made = match work.record.stage {
             WorkStage::Making => {
                 let repository = work.tree.repository();
-                let snapshot = match &order.crew {
-                    None => repository.snapshot(),
-                    Some(crew) => CrewBranch::of(repository, crew).and_then(|branch| branch.base()),
+                let snapshot = match (&order.crew, &order.commit) {
+                    (Some(crew), _) => CrewBranch::of(repository, crew).and_then(|branch| branch.base()),
+                    (None, Some(commit)) => repository.base_at(commit),
+                    (None, None) => repository.snapshot(),
                 };
                 snapshot.and_then(|snapshot| work.tree.create(&snapshot, &wanted))
             }
@@ -101,7 +102,7 @@ impl<'a> RunWork<'a> {
         Ok(work)
     }
 
-    fn begin(op: &'a Op, mesh: &'a Mesh, run: &Run) -> Result<Self, CommandError> {
+    fn begin(op: &'a Op, mesh: &'a Mesh, run: &Run, order: &WorktreeOrder) -> Result<Self, CommandError> {
         let repository = repository(&op.home, Path::new(&run.root))?;
         let text = |path: &Path| {
             let not_text = || {
@@ -118,9 +119,10 @@ impl<'a> RunWork<'a> {
             repository: text(repository.common_dir())?,
             main_root: main_root.as_deref().and_then(Path::to_str).map(str::to_string),
             place: text(&place)?,
+            commit: order.commit.clone(),
             ..WorkRecord::default()
         };
-        let tree = RunTree::new(&repository, run.id.as_str(), &place)?;
+        let tree = tree_of(&repository, &record)?;
         mesh.runs().put_work(&run.id, &record)?;
         Ok(Self { op, mesh, id: run.id.clone(), tree, record, closed: None, has_directory: false })
     }
@@ -151,7 +153,7 @@ impl<'a> RunWork<'a> {
     pub(in crate::ops) fn load(op: &'a Op, mesh: &'a Mesh, id: &RunId) -> Result<Option<Self>, CommandError> {
         let Some(record) = mesh.runs().work(id)? else { return Ok(None) };
         let repository = open_repository(op, &record)?;
-        let tree = RunTree::new(&repository, &record.tree, Path::new(&record.place))?;
+        let tree = tree_of(&repository, &record)?;
         Ok(Some(Self { op, mesh, id: id.clone(), tree, record, closed: None, has_directory: false }))
     }
 
@@ -407,7 +409,7 @@ impl<'a> RunWork<'a> {
     /// A live agent whose working directory is in the worktree.
     pub(super) fn agent_inside(&self) -> Result<Option<String>, CommandError> {
         let path = self.tree.path();
-        let census = self.mesh.registry().census()?;
+        let census = self.mesh.registry().local_census()?;
         let found = census
             .records
             .iter()
@@ -456,6 +458,12 @@ fn open_repository(op: &Op, record: &WorkRecord) -> Result<RunRepository, Comman
     let text = format!("the repository of the run is gone: `{}`", record.project);
     let hint = format!("the directory of its worktree is in `{}`, if there is one", record.place);
     Err(CommandError::new(CommandErrorKind::NoRepository, text).hint(hint))
+}
+
+/// The work tree of a record.
+fn tree_of(repository: &RunRepository, record: &WorkRecord) -> Result<RunTree, CommandError> {
+    let tree = RunTree::new(repository, &record.tree, Path::new(&record.place))?;
+    Ok(if record.commit.is_some() { tree.on_its_start() } else { tree })
 }
 
 /// The directory for worktrees of that repository: its name, so that people recognise it, and a mark of its path.

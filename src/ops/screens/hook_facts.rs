@@ -22,7 +22,7 @@ pub struct HookFacts {
 impl HookFacts {
     /// Reads what the agent's hooks have recorded. Nothing of an agent of pi-messenger, which runs none of ours.
     pub(in crate::ops) fn read(mesh: &Mesh, agent: &Agent) -> Result<Self, CommandError> {
-        if agent.is_foreign() {
+        if !agent.is_ours() {
             return Ok(Self::default());
         }
         let session = &agent.session;

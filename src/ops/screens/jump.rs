@@ -6,6 +6,7 @@ use crate::domain::AgentName;
 use crate::ops::agents::names;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::elsewhere;
 use crate::ops::runs::list::find as find_run;
 use crate::sys::clock;
 use crate::sys::tmux::pane::TmuxClient;
@@ -106,6 +107,7 @@ fn pane_of_agent(op: &Op, name: &AgentName) -> Result<(String, TmuxPane, PaneInf
             None => unknown(),
         });
     };
+    elsewhere::refuse(&record.agent, "look")?;
     let (agent, name) = (&record.agent, record.agent.name.to_string());
     if !record.is_live() {
         return Err(no_pane(&name, &NoScreen::Ended));

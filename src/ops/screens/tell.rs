@@ -7,6 +7,7 @@ use crate::domain::runs::{Run, RunQuestion};
 use crate::domain::screens::{Dialog, ScreenState, acting_character, reads_as_command};
 use crate::domain::{Agent, AgentName, shell_word};
 use crate::harness::screen::ScreenReader;
+use crate::ops::link::elsewhere;
 use crate::store::Mesh;
 use crate::sys::clock;
 use crate::sys::tmux::{PaneInfo, TmuxError, TmuxPane};
@@ -270,6 +271,14 @@ fn find(op: &Op, mesh: &Mesh, name: &str) -> Result<Addressee, CommandError> {
         None => Some(AgentName::new(name).map_err(|_| unknown(name))?),
     };
     let found = worker.as_ref().and_then(|name| census.find(name, clock::now()));
+    let found = match (found, &run) {
+        (Some(record), None) => {
+            elsewhere::refuse(&record.agent, "tell")?;
+            found
+        }
+        // The worker of a run is here.
+        (found, _) => found.filter(|record| !record.agent.is_remote()),
+    };
     match (&run, &worker, found) {
         (None, Some(name), None) => match census.unreadable(name) {
             Some(file) => Err(names::unreadable(name, file)),

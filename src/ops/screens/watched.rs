@@ -9,6 +9,7 @@ use crate::ops::agents::names::with_nearest;
 use crate::ops::agents::{identity, names};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::elsewhere;
 use crate::ops::runs::RUN_VARIABLE;
 use crate::ops::runs::list::{as_it_is, find as find_run, run_for};
 use crate::ops::runs::own_run::{kept_session, run_of_agent, run_that_keeps};
@@ -84,6 +85,7 @@ fn run_before_join(mesh: &Mesh, name: &AgentName) -> Result<Option<Run>, Command
 fn agent_named(mesh: &Mesh, name: &AgentName) -> Result<Agent, CommandError> {
     let census = mesh.registry().census()?;
     if let Some(record) = census.find(name, clock::now()) {
+        elsewhere::refuse(&record.agent, "look")?;
         return Ok(record.agent.clone());
     }
     if let Some(file) = census.unreadable(name) {
@@ -114,7 +116,7 @@ fn worker_of(mesh: &Mesh, run: Run) -> Result<Watched, CommandError> {
 /// now.
 pub(super) fn worker(mesh: &Mesh, run: &Run) -> Result<Option<Agent>, CommandError> {
     let Some(name) = mesh.runs().worker(&run.id)?.or_else(|| run.agent.clone()) else { return Ok(None) };
-    let census = mesh.registry().census()?;
+    let census = mesh.registry().local_census()?;
     let found = census.find(&name, clock::now()).filter(|record| record.is_live());
     // Its supervisor keeps the place of a worker that has not joined yet.
     let Some(record) = found.filter(|record| record.agent.process != run.owner) else { return Ok(None) };

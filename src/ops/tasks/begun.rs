@@ -6,6 +6,7 @@ use crate::domain::crews::{BegunState, BegunTask};
 use crate::ops::error::CommandError;
 use crate::store::{Census, Mesh};
 
+use super::elsewhere::TasksElsewhere;
 use super::spec_key::{Spellings, key};
 use super::spec_ref::SpecRef;
 use super::task_board::{ParsedSpec, TaskBoard, TaskState};
@@ -20,7 +21,8 @@ pub(in crate::ops) fn begun_tasks(mesh: Option<&Mesh>, path: &Path) -> Result<Ve
         None => (Default::default(), Default::default(), Census::default()),
     };
     let spellings = Spellings::default();
-    let board = TaskBoard::new(&parsed_spec, &claims, &completions, &census, &spellings);
+    let elsewhere = TasksElsewhere::of(mesh).spec(&parsed_spec.place.key);
+    let board = TaskBoard::new(&parsed_spec, &claims, &completions, &census, &spellings, &elsewhere);
     let begun = board.views().into_iter().filter_map(|task| {
         let state = match task.state {
             TaskState::Done => BegunState::Done,

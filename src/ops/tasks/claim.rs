@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::domain::settings::DependencyPolicy;
 use crate::domain::{
-    Agent, EventKind, Reservation, TaskRef, TaskWait, quote_code, quote_name, quote_sentence, shell_word,
+    Agent, EventKind, Reservation, TaskRef, TaskWait, quote_code, quote_sentence, shell_word,
 };
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
@@ -13,9 +13,11 @@ use crate::ops::messages::rendered_message::format_age;
 use crate::ops::reservations::conflicts::WantedReservations;
 use crate::ops::reservations::reserve::{self, BroadPatterns, GrantedReservations, ReserveRequest};
 use crate::ops::reservations::waiting;
-use crate::store::Claim;
+use crate::store::{Claim, Mesh};
 use crate::sys::clock;
 
+use super::deciding::{AskedTask, TRIES, kept_changing};
+use super::elsewhere::{TasksElsewhere, named, on_machine};
 use super::fencing::own_run_id;
 use super::locked_tasks::{LockedTasks, look_up};
 use super::spec_key::Spellings;
@@ -66,64 +68,135 @@ pub fn claim(op: &Op, request: &ClaimRequest) -> Result<ClaimOutcome, CommandErr
     let paths = reserve::drafts(op, &paths_wanted, clock::now())?;
     let (mesh, caller, roster) = identity::own_caller_and_others(op)?;
     let place = SpecRef::find(op, request.spec.as_deref(), Some(&caller))?;
-    let wanted = WantedReservations::new(&mesh, paths, &caller.cwd);
+    let mut wanted = WantedReservations::new(&mesh, paths, &caller.cwd);
     if !request.reserve.is_empty() {
         wanted.compare(&roster, &caller, clock::now());
     }
-    let spellings = look_up(&mesh);
     let run = own_run_id(&mesh)?;
-    let parsed_spec = ParsedSpec::read(place)?;
-    let mut locked = mesh.lock_with_claims()?;
-    let mut tasks = LockedTasks::open(op, &mesh, &mut locked, &caller, spellings)?;
-    let parsed_spec = parsed_spec.refreshed()?;
-    let pick = ClaimAttempt::of(&tasks, &tasks.board(&parsed_spec)).choose(request)?;
-    let (id, title) = match pick {
-        Pick::Mine(claim, title) => {
-            let wanted = wanted.with_task(&task_of(&claim));
-            let taken = take_paths(&mut tasks, &wanted)?;
-            tasks.commit()?.tidied_up()?;
-            drop(locked);
-            taken.tell_of_work_trees(op, &wanted);
-            return Ok(again(&taken.agent, claim, title));
+    let elsewhere = TasksElsewhere::of(Some(&mesh));
+    let claiming = Claiming { op, mesh: &mesh, caller: &caller, request, place, reason, run };
+    for _ in 0..TRIES {
+        if let Some(outcome) = claiming.attempt(&mut wanted, &elsewhere)? {
+            return Ok(outcome);
         }
-        Pick::Free(id, title) => (id, title),
-        Pick::Others(wait, refusal) => {
-            waiting::remember_task(&mut tasks.change, &tasks.me, wait)?;
-            return Err(refusal);
-        }
-    };
-    let task = TaskRef { spec: parsed_spec.place.key.clone(), id: id.clone() };
-    // Reservations left over from this task when a command died would bind again with the claim, whoever holds those
-    // paths now.
-    tasks.stage_release(&task)?;
-    let wanted = wanted.with_task(&task);
-    // They are written first but bind only with the claim: one replacement of the claims decides about both.
-    let taken = take_paths(&mut tasks, &wanted)?;
-    let me = &taken.agent;
-    let number = tasks.next_number(&task, run.clone())?;
-    let claim = Claim {
-        number: Some(number),
-        run,
-        spec: parsed_spec.place.key.clone(),
-        task: id,
-        agent: me.name.to_string(),
-        session: me.session.to_string(),
-        process: me.process.clone(),
-        claimed_at: tasks.now,
-        reason,
-    };
-    tasks.claims.insert(&claim);
-    tasks.stage_claims()?;
-    tasks.commit()?.tidied_up()?;
-    let mut change = locked.change();
-    waiting::forget_task(op, &mut change, me, &task);
-    if let Err(error) = change.commit() {
-        op.warn(format!("{} is still recorded as waiting for {}: {error}", me.name, quote_code(&task.id)));
     }
-    drop(locked);
-    taken.tell_of_work_trees(op, &wanted);
-    op.feed(EventKind::Claim, &me.name, Some(&claim.task), claim.reason.as_deref());
-    Ok(ClaimOutcome { claim, title, reservations: wanted.reservations, was_held: false })
+    Err(kept_changing())
+}
+
+/// A `claim` with all that it needs.
+struct Claiming<'a> {
+    op: &'a Op,
+    mesh: &'a Mesh,
+    caller: &'a Agent,
+    request: &'a ClaimRequest,
+    place: SpecRef,
+    reason: Option<String>,
+    run: Option<String>,
+}
+
+impl Claiming<'_> {
+    /// `None`: what it came to has changed since the server was asked.
+    fn attempt(
+        &self,
+        wanted: &mut WantedReservations<'_>,
+        elsewhere: &TasksElsewhere<'_>,
+    ) -> Result<Option<ClaimOutcome>, CommandError> {
+        let Self { op, mesh, request, .. } = *self;
+        let spellings = look_up(mesh);
+        let parsed_spec = ParsedSpec::read(self.place.clone())?;
+        let look = || self.candidate(&parsed_spec, &spellings, elsewhere);
+        let reason = self.reason.as_deref();
+        let asked = AskedTask::ask(op, mesh, self.caller, (&self.place.key, reason), elsewhere, look)?;
+        let mut locked = mesh.lock_with_claims()?;
+        let mut tasks = LockedTasks::open(op, mesh, &mut locked, self.caller, spellings)?;
+        tasks.elsewhere.learn_all(elsewhere);
+        let parsed_spec = parsed_spec.refreshed()?;
+        let pick = ClaimAttempt::of(&tasks, &tasks.board(&parsed_spec)).choose(request)?;
+        let (id, title) = match pick {
+            Pick::Mine(claim, title) => {
+                wanted.set_task(&task_of(&claim));
+                let taken = take_paths(&mut tasks, wanted)?;
+                tasks.commit()?.tidied_up()?;
+                drop(locked);
+                taken.tell_of_work_trees(op, wanted);
+                return Ok(Some(again(&taken.agent, claim, title)));
+            }
+            Pick::Free(id, title) => (id, title),
+            Pick::Others(wait, refusal) => {
+                waiting::remember_task(&mut tasks.change, &tasks.me, wait)?;
+                return Err(refusal);
+            }
+        };
+        if !asked.covers(&id) {
+            return Ok(None);
+        }
+        let task = TaskRef { spec: parsed_spec.place.key.clone(), id: id.clone() };
+        // Reservations left over from this task when a command died would bind again with the claim, whoever holds
+        // those paths now.
+        tasks.stage_release(&task)?;
+        wanted.set_task(&task);
+        // They are written first but bind only with the claim: one replacement of the claims decides about both.
+        let taken = take_paths(&mut tasks, wanted)?;
+        let me = &taken.agent;
+        let number = tasks.next_number(&task, self.run.clone())?;
+        let claim = Claim {
+            number: Some(number),
+            run: self.run.clone(),
+            spec: parsed_spec.place.key.clone(),
+            task: id,
+            agent: me.name.to_string(),
+            session: me.session.to_string(),
+            process: me.process.clone(),
+            claimed_at: tasks.now,
+            reason: self.reason.clone(),
+            machine: None,
+        };
+        tasks.claims.insert(&claim);
+        tasks.stage_claims()?;
+        let committed = tasks.commit()?;
+        asked.keep(op, &claim.task);
+        committed.tidied_up()?;
+        let mut change = locked.change();
+        waiting::forget_task(op, &mut change, me, &task);
+        if let Err(error) = change.commit() {
+            op.warn(format!(
+                "{} is still recorded as waiting for {}: {error}",
+                me.name,
+                quote_code(&task.id)
+            ));
+        }
+        drop(locked);
+        taken.tell_of_work_trees(op, wanted);
+        op.feed(EventKind::Claim, &me.name, Some(&claim.task), claim.reason.as_deref());
+        let reservations = wanted.reservations.clone();
+        Ok(Some(ClaimOutcome { claim, title, reservations, was_held: false }))
+    }
+
+    /// The task that it would come to now, without a lock.
+    fn candidate(
+        &self,
+        parsed_spec: &ParsedSpec,
+        spellings: &Spellings,
+        elsewhere: &TasksElsewhere<'_>,
+    ) -> Result<Option<String>, CommandError> {
+        let mesh = self.mesh;
+        let (claims, completions) = (mesh.tasks().claims()?, mesh.tasks().completions()?);
+        let census = mesh.registry().census()?;
+        let there = elsewhere.spec(&self.place.key);
+        let board = TaskBoard::new(parsed_spec, &claims, &completions, &census, spellings, &there);
+        let attempt = ClaimAttempt {
+            board: &board,
+            spellings,
+            mine: claims.of(self.caller).into_iter().next(),
+            dependencies: self.op.settings.dependencies,
+            now: clock::now(),
+        };
+        Ok(match attempt.choose(self.request) {
+            Ok(Pick::Free(id, _)) => Some(id),
+            // Whatever else it is is decided under the lock.
+            Ok(Pick::Mine(..) | Pick::Others(..)) | Err(_) => None,
+        })
+    }
 }
 
 /// Gives the caller the paths that it wants with a task.
@@ -283,12 +356,13 @@ impl ClaimAttempt<'_> {
         let text = format!(
             "{} is claimed by {} ({ago} ago){reason}",
             quote_code(&claim.task),
-            quote_name(&claim.agent)
+            named(&claim.agent, claim.machine.as_ref())
         );
-        CommandError::new(CommandErrorKind::AlreadyClaimed, text)
+        let error = CommandError::new(CommandErrorKind::AlreadyClaimed, text)
             .hint("take the next ready task with `msg claim --next`; you will get a message when this one is free")
             .fact("agent", claim.agent.as_str())
-            .fact("since", crate::store::iso(claim.claimed_at))
+            .fact("since", crate::store::iso(claim.claimed_at));
+        on_machine(error, claim.machine.as_ref())
     }
 
     fn completed(&self, id: &str) -> CommandError {
@@ -296,8 +370,12 @@ impl ClaimAttempt<'_> {
             Some(done) => {
                 let ago = format_age(done.at, self.now);
                 (
-                    format!("{} is already done ({}, {ago} ago)", quote_code(id), quote_name(&done.by)),
-                    Some(done.by),
+                    format!(
+                        "{} is already done ({}, {ago} ago)",
+                        quote_code(id),
+                        named(&done.by, done.machine.as_ref())
+                    ),
+                    Some(done),
                 )
             }
             None => (format!("{} is already done: its box is ticked in the spec", quote_code(id)), None),
@@ -305,7 +383,7 @@ impl ClaimAttempt<'_> {
         let error = CommandError::new(CommandErrorKind::AlreadyCompleted, text)
             .hint("`msg claim --next` takes the next ready task");
         match by {
-            Some(by) => error.fact("agent", by),
+            Some(done) => on_machine(error.fact("agent", done.by), done.machine.as_ref()),
             None => error,
         }
     }

@@ -3,10 +3,12 @@
 
 use jiff::Timestamp;
 
-use crate::domain::{Agent, EventKind, Notice, PeerText, Presence, SeenWork, TaskEvidence};
+use crate::domain::{Agent, EventKind, Notice, PeerText, Presence, SeenWork, TaskEvidence, TaskRef};
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
+use crate::ops::link::ask::{self, LinkGrant};
+use crate::ops::link::is_linked;
 use crate::ops::reservations::waiting;
 use crate::ops::runner::carry_out;
 use crate::store::{Claim, Completion, Mesh};
@@ -14,11 +16,13 @@ use crate::sys::git::WorkTree;
 use crate::sys::{clock, process};
 
 use super::checkbox::{BoxMark, mark_box};
+use super::deciding::{self, kept_changing};
+use super::elsewhere::SharedSpec;
 use super::fencing::FencingToken;
 use super::locked_tasks::{LockedTasks, PreloadedSpec, look_up};
 use super::task_args::{check_evidence, check_id, check_notes, task_of};
 use super::task_board::ParsedSpec;
-use super::verify::{PassedVerify, TypedTask, verify};
+use super::verify::{PassedVerify, TypedTask, claimed_task, verify};
 
 #[derive(Clone, Debug, Default)]
 pub struct CompleteRequest {
@@ -58,6 +62,8 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
         false => None,
     };
     let gathered = GatheredEvidence::of(op, &mesh, &caller, request, passed);
+    // It outlives the locks.
+    let granted = decide(op, &mesh, &caller, request, &token)?;
     // Without an id it is the caller's own task, which is looked up again under the locks.
     let own = || mesh.tasks().claims().ok()?.of(&caller).into_iter().next().map(|claim| claim.task);
     let (early, spellings) = match request.task.clone().or_else(own) {
@@ -74,6 +80,9 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
     let board = tasks.board(&parsed_spec);
     let task = board.meant(&typed);
     if let Some(completion) = tasks.own_completion(&board, &task) {
+        if let Some((_, grant)) = granted {
+            grant.keep();
+        }
         drop(tasks);
         drop(locked);
         let ticked = request.ticks && mark_box(op, &mesh, &parsed_spec, &task, BoxMark::Ticked);
@@ -87,6 +96,10 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
     let claim = tasks.own_claim(&board, &task)?;
     token.check_completing()?;
     token.check(&claim, &tasks.spellings)?;
+    let place = TaskRef { spec: parsed_spec.place.key.clone(), id: task.clone() };
+    if granted.as_ref().is_some_and(|(granted, _)| *granted != place) {
+        return Err(kept_changing());
+    }
     let unblocked = board.unblocked_by(&task);
     let completion = Completion {
         spec: claim.spec.clone(),
@@ -95,6 +108,7 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
         at: tasks.now,
         notes: request.notes.clone(),
         evidence: gathered.evidence(&claim, tasks.now),
+        machine: None,
     };
     tasks.stage_completion(&completion)?;
     tasks.change.decided();
@@ -105,6 +119,9 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
     let me = tasks.me.name.clone();
     let committed = tasks.commit()?;
     // It is done, whatever fails from here on.
+    if let Some((_, grant)) = granted {
+        grant.keep();
+    }
     for (agent, notice) in notices {
         let failure = format!("could not tell {} what is ready", agent.name);
         op.notify(agent, notice, failure);
@@ -117,6 +134,28 @@ pub fn complete(op: &Op, request: &CompleteRequest) -> Result<CompleteOutcome, C
     carry_out(op);
     let ticked = request.ticks && mark_box(op, &mesh, &parsed_spec, &task, BoxMark::Ticked);
     Ok(CompleteOutcome { completion, unblocked, is_ticked: ticked, was_complete: false })
+}
+
+/// Asks the server of a linked mesh to complete the task, once all that can refuse it here has been looked at. `None`:
+/// only this machine decides. An error if another machine has the task now.
+fn decide<'a>(
+    op: &'a Op,
+    mesh: &'a Mesh,
+    caller: &Agent,
+    request: &CompleteRequest,
+    token: &FencingToken,
+) -> Result<Option<(TaskRef, LinkGrant<'a>)>, CommandError> {
+    if !is_linked(mesh) {
+        return Ok(None);
+    }
+    let typed = TypedTask { task: request.task.as_deref(), spec: request.spec.as_deref() };
+    let Some((parsed_spec, task)) = claimed_task(op, mesh, caller, typed, token)? else { return Ok(None) };
+    token.check_completing()?;
+    let place = TaskRef { spec: parsed_spec.place.key.clone(), id: task };
+    let Some(shared) = SharedSpec::of(mesh, &place.spec)? else { return Ok(None) };
+    let (agent, notes) = (ask::local(caller), request.notes.as_deref());
+    let grant = deciding::complete(op, mesh, agent, &shared.task(&place.id), notes)?;
+    Ok(Some((place, grant)))
 }
 
 /// What proves that the task is done, gathered before the locks are taken.
@@ -183,7 +222,7 @@ fn ready_notices(
     let can_take_it = |agent: &&Agent| {
         let same_spec =
             agent.spec.as_deref().is_some_and(|spec| parsed_spec.place.is_meant_by(spec, &tasks.spellings));
-        let is_peer = agent.session != me.session && !agent.is_foreign();
+        let is_peer = agent.session != me.session && agent.is_ours();
         is_peer && same_spec && claims.of(agent).is_empty() && is_idle(agent)
     };
     let live = tasks.census.records.iter().filter(|record| record.is_live());

@@ -10,6 +10,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind, ErrorDetail};
 use crate::store::{Census, Claim, Completion};
 
+use super::elsewhere::TasksElsewhere;
 use super::spec_key::Spellings;
 use super::spec_ref::SpecRef;
 use super::task_board::{ParsedSpec, TaskBoard};
@@ -72,7 +73,8 @@ pub(in crate::ops) fn crew_spec(op: &Op, named: &str) -> Result<CrewSpec, Comman
     };
     let numbers = mesh.as_ref().map(|mesh| mesh.tasks().claim_numbers()).transpose()?;
     let spellings = Spellings::default();
-    let board = TaskBoard::new(&parsed_spec, &claims, &completions, &census, &spellings);
+    let elsewhere = TasksElsewhere::of(mesh.as_deref()).spec(&parsed_spec.place.key);
+    let board = TaskBoard::new(&parsed_spec, &claims, &completions, &census, &spellings, &elsewhere);
     let tasks = spec.tasks.iter().map(|task| {
         let body = task_body(&parsed_spec.text, task);
         CrewSpecTask {

@@ -10,6 +10,7 @@ use crate::store::{Claim, ClaimNumbers, Claims, Mesh};
 use crate::sys::environment::variable;
 use crate::sys::process;
 
+use super::elsewhere::{TasksElsewhere, named, on_machine};
 use super::spec_key::Spellings;
 
 /// The run that a claim of this command is for. The variable alone gives nobody a right.
@@ -91,6 +92,9 @@ impl GivenAwayTask {
 fn refusal(mesh: &Mesh, run: &Run, action: &str) -> Result<Option<CommandError>, CommandError> {
     let Some(RunClaim { spec, task, number }) = &run.claim else { return Ok(None) };
     let given = TaskRef { spec: spec.clone(), id: task.clone() };
+    if let Some(refusal) = given_elsewhere(mesh, run, &given, action)? {
+        return Ok(Some(refusal));
+    }
     let mut numbers = mesh.tasks().claim_numbers()?;
     withdraw_if_never_run(mesh, &mesh.tasks().claims()?, &mut numbers, &given)?;
     let Some(last) = numbers.get(&given) else { return Ok(None) };
@@ -106,10 +110,48 @@ fn refusal(mesh: &Mesh, run: &Run, action: &str) -> Result<Option<CommandError>,
         shown(*number)
     );
     let error = CommandError::new(CommandErrorKind::NotYours, text);
-    Ok(Some(error.hint(format!(
+    Ok(Some(error.hint(all_the_same(run, action))))
+}
+
+/// The refusal if another machine of a linked mesh has the task, or has completed it. This is what the mirror says: it may
+/// be behind the server, and nothing can ask that whether a claim still counts without completing the task. A crew asks
+/// for the completion before its branch moves (`run_task::decide_completion_for_run`).
+fn given_elsewhere(
+    mesh: &Mesh,
+    run: &Run,
+    task: &TaskRef,
+    action: &str,
+) -> Result<Option<CommandError>, CommandError> {
+    let there = TasksElsewhere::of(Some(mesh)).spec(&task.spec);
+    // What was completed here and cut short is not given away.
+    let here = mesh.link().config()?.map(|config| config.machine);
+    let done = there.completion(&task.id).filter(|done| done.machine != here);
+    let claim = there.claim(&task.id);
+    let (did, who, machine) = match (claim, done) {
+        (Some(claim), _) => ("claimed", &claim.agent, &claim.machine),
+        (None, Some(done)) => ("completed", &done.by, &done.machine),
+        (None, None) => return Ok(None),
+    };
+    let who = named(who, machine.as_ref());
+    let spellings = Spellings::default();
+    if spellings.completion(&mesh.tasks().completions()?, &task.spec, &task.id).is_some() {
+        return Ok(None);
+    }
+    let text = format!(
+        "task {} was {did} by {who} since run {} had it: nothing was written",
+        quote_code(&task.id),
+        run.id
+    );
+    let error = CommandError::new(CommandErrorKind::NotYours, text);
+    let error = error.hint(all_the_same(run, action));
+    Ok(Some(on_machine(error, machine.as_ref())))
+}
+
+fn all_the_same(run: &Run, action: &str) -> String {
+    format!(
         "`msg runs diff {0}` shows the work; a person who wants it all the same can run `msg runs {action} {0} --given-away`",
         run.id
-    ))))
+    )
 }
 
 /// Takes the last claim of the task out of the numbers if it was made for something that never became a run, because its

@@ -12,6 +12,7 @@ use crate::ops::agents::names::with_nearest;
 use crate::ops::awareness::brief::{self, BriefSubject};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::ask::poke;
 use crate::ops::messages::post_to_agent::{OutgoingText, post_texts};
 use crate::ops::reservations::conflicts::STEPS_UNDER_LOCK;
 use crate::ops::reservations::covering::contains;
@@ -95,6 +96,8 @@ pub fn handoff(
     // It is the new owner's, and the new owner is told, whatever fails from here on.
     op.feed(EventKind::Handoff, &me.name, Some(task), Some(heir.name.as_str()));
     drop(locked);
+    // So that others learn whose it is now.
+    poke(op, &mesh);
     let notes = notes.filter(|notes| !notes.trim().is_empty()).map(PeerText::new);
     // Send the notes first: the notice says whether the whole text was sent.
     let whole = notes.as_ref().filter(|notes| notes.is_cut());
@@ -206,6 +209,14 @@ fn bequeath(
         return Err(with_nearest(error, to, &tasks.census));
     };
     let heir = &record.agent;
+    if let Some(machine) = &heir.machine {
+        let text = format!("{} is on {}: a task can't be handed to another machine", heir.name, machine.name);
+        return Err(CommandError::new(CommandErrorKind::RemoteAgent, text)
+            .hint(format!("give it back with `msg unclaim {}`", shell_word(&task.id)))
+            .hint(format!("then ask: `msg send {} \"…\"`", heir.name))
+            .fact("agent", heir.name.as_str())
+            .fact("machine", machine.name.as_str()));
+    }
     if heir.session == tasks.me.session {
         return Err(CommandError::new(CommandErrorKind::InvalidValue, "you can't hand a task to yourself"));
     }

@@ -6,6 +6,7 @@ use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
 use crate::store::{Census, ClaimNumbers, Claims, Completions, Mesh};
 
+use super::elsewhere::TasksElsewhere;
 use super::proof::LaterWork;
 use super::spec_key::Spellings;
 use super::spec_ref::SpecRef;
@@ -56,6 +57,7 @@ pub fn tasks(op: &Op, named: Option<&str>) -> Result<TaskList, CommandError> {
         completions: &completions,
         numbers: &numbers,
         census: &census,
+        elsewhere: &TasksElsewhere::of(mesh.as_deref()),
     };
     look(place, &records, me)
 }
@@ -67,6 +69,7 @@ struct TaskRecordsRead<'a> {
     completions: &'a Completions,
     numbers: &'a ClaimNumbers,
     census: &'a Census,
+    elsewhere: &'a TasksElsewhere<'a>,
 }
 
 /// A spec that somebody works on, and its tasks or why they can't be read.
@@ -95,9 +98,10 @@ pub(in crate::ops) fn boards_and(
 ) -> Result<Vec<ActiveSpec>, CommandError> {
     let (claims, completions, numbers) = read_records(Some(mesh))?;
     let (claims, completions, numbers) = (&claims, &completions, &numbers);
-    let records = TaskRecordsRead { mesh: Some(mesh), claims, completions, numbers, census };
+    let elsewhere = &TasksElsewhere::of(Some(mesh));
+    let records = TaskRecordsRead { mesh: Some(mesh), claims, completions, numbers, census, elsewhere };
     let mut specs = also;
-    specs.extend(census.records.iter().filter_map(|record| record.agent.spec.clone()));
+    specs.extend(census.local().filter_map(|record| record.agent.spec.clone()));
     specs.extend(claims.iter().filter(|claim| !is_stale(claim, census)).map(|claim| claim.spec));
     specs.sort();
     specs.dedup();
@@ -115,7 +119,9 @@ pub(in crate::ops) fn boards_and(
 fn look(place: SpecRef, records: &TaskRecordsRead<'_>, me: Option<Agent>) -> Result<TaskList, CommandError> {
     let parsed_spec = ParsedSpec::read(place)?;
     let spellings = Spellings::default();
-    let board = TaskBoard::new(&parsed_spec, records.claims, records.completions, records.census, &spellings);
+    let elsewhere = records.elsewhere.spec(&parsed_spec.place.key);
+    let TaskRecordsRead { claims, completions, census, .. } = *records;
+    let board = TaskBoard::new(&parsed_spec, claims, completions, census, &spellings, &elsewhere);
     let mut tasks = board.views();
     for task in &mut tasks {
         let place = TaskRef { spec: parsed_spec.place.key.clone(), id: task.id.clone() };
@@ -124,7 +130,6 @@ fn look(place: SpecRef, records: &TaskRecordsRead<'_>, me: Option<Agent>) -> Res
         task.came_back = last.and_then(|last| last.note.as_ref()).map(|note| note.text.clone());
     }
     if let Some(mesh) = records.mesh {
-        let TaskRecordsRead { claims, completions, census, .. } = *records;
         LaterWork { mesh, census, claims, completions }.judge(&mut tasks)?;
     }
     Ok(TaskList {

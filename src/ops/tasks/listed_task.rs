@@ -6,6 +6,7 @@ use crate::ops::error::CommandError;
 use crate::store::{Census, Mesh};
 use crate::sys::files;
 
+use super::elsewhere::TasksElsewhere;
 use super::spec_key::Spellings;
 use super::spec_ref::SpecRef;
 use super::stale_claims::is_stale;
@@ -38,8 +39,7 @@ pub(in crate::ops) struct ListedTask {
 
 /// The specs of live agents and of claims, each once.
 pub(in crate::ops) fn known_specs(mesh: &Mesh, census: &Census) -> Result<Vec<String>, CommandError> {
-    let mut specs: Vec<String> =
-        census.records.iter().filter_map(|record| record.agent.spec.clone()).collect();
+    let mut specs: Vec<String> = census.local().filter_map(|record| record.agent.spec.clone()).collect();
     let claims = mesh.tasks().claims()?;
     let in_work = claims.iter().filter(|claim| !is_stale(claim, census)).map(|claim| claim.spec);
     // A folder that acts as a spec has no file.
@@ -64,14 +64,22 @@ pub(in crate::ops) fn listed_tasks(
         }
     };
     let (claims, completions) = (mesh.tasks().claims()?, mesh.tasks().completions()?);
+    let elsewhere = TasksElsewhere::of(Some(mesh));
     let mut listed = Vec::new();
     for place in places.into_iter().filter(is_small) {
         // One that can't be read must not hide the others.
         let Ok(parsed) = ParsedSpec::read(place) else { continue };
         let spellings = Spellings::default();
-        let board = TaskBoard::new(&parsed, &claims, &completions, census, &spellings);
+        let board = TaskBoard::new(
+            &parsed,
+            &claims,
+            &completions,
+            census,
+            &spellings,
+            &elsewhere.spec(&parsed.place.key),
+        );
         listed.extend(board.views().into_iter().map(|view| ListedTask {
-            holder: view.claim.map(|claim| claim.agent),
+            holder: view.claim.map(|claim| claim.who()),
             id: view.id,
             title: view.title,
             state: view.state,

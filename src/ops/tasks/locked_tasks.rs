@@ -21,6 +21,7 @@ use crate::store::{
 };
 use crate::sys::clock;
 
+use super::elsewhere::{TasksElsewhere, named, on_machine};
 use super::fencing::withdraw_if_never_run;
 use super::spec_key::Spellings;
 use super::spec_ref::SpecRef;
@@ -54,6 +55,10 @@ impl PreloadedSpec {
         let known = TaskRelation::of(&claims, &completions, caller, typed);
         let place = place_of(ctx, caller, &known, named, &spellings);
         let parsed_spec = place.and_then(ParsedSpec::read);
+        if let Ok(parsed_spec) = &parsed_spec {
+            // So that git is not asked under the locks.
+            TasksElsewhere::of(Some(mesh)).spec(&parsed_spec.place.key);
+        }
         (
             parsed_spec.ok().map(|parsed_spec| Self { parsed_spec, known, own_spec: caller.spec.clone() }),
             spellings,
@@ -135,6 +140,7 @@ pub(super) struct LockedTasks<'l> {
     /// Taken after the locks: whatever was completed while we waited is earlier.
     pub(super) now: Timestamp,
     pub(super) spellings: Spellings,
+    pub(super) elsewhere: TasksElsewhere<'l>,
 }
 
 impl<'l> LockedTasks<'l> {
@@ -152,7 +158,8 @@ impl<'l> LockedTasks<'l> {
         let claims = change.claims()?;
         let now = clock::now();
         let completions = change.completions()?;
-        let mut tasks = Self { op, mesh, change, me, census, claims, completions, now, spellings };
+        let elsewhere = TasksElsewhere::of(Some(mesh));
+        let mut tasks = Self { op, mesh, change, me, census, claims, completions, now, spellings, elsewhere };
         tasks.drop_stale()?;
         Ok(tasks)
     }
@@ -180,7 +187,9 @@ impl<'l> LockedTasks<'l> {
     }
 
     pub(super) fn board<'t>(&'t self, parsed_spec: &'t ParsedSpec) -> TaskBoard<'t> {
-        TaskBoard::new(parsed_spec, &self.claims, &self.completions, &self.census, &self.spellings)
+        let elsewhere = self.elsewhere.spec(&parsed_spec.place.key);
+        let (claims, completions) = (&self.claims, &self.completions);
+        TaskBoard::new(parsed_spec, claims, completions, &self.census, &self.spellings, &elsewhere)
     }
 
     /// The caller's only task.
@@ -194,7 +203,7 @@ impl<'l> LockedTasks<'l> {
 
     /// The caller's own completion of that task.
     pub(super) fn own_completion(&self, board: &TaskBoard<'_>, task: &str) -> Option<Completion> {
-        board.completion(task).filter(|done| is_by(&self.me, done))
+        board.completion(task).filter(|done| done.machine.is_none() && is_by(&self.me, done))
     }
 
     /// The spec of that task: as read before the locks were taken, unless something changed meanwhile.
@@ -217,12 +226,11 @@ impl<'l> LockedTasks<'l> {
         if let Some(done) = board.completion(task) {
             let text = format!(
                 "`{shown}` is already done ({}, {} ago)",
-                quote_name(&done.by),
+                named(&done.by, done.machine.as_ref()),
                 format_age(done.at, self.now)
             );
-            return Err(
-                CommandError::new(CommandErrorKind::AlreadyCompleted, text).fact("agent", done.by.as_str())
-            );
+            let error = CommandError::new(CommandErrorKind::AlreadyCompleted, text);
+            return Err(on_machine(error.fact("agent", done.by.as_str()), done.machine.as_ref()));
         }
         let mine = self.claims.of(&self.me);
         let is_it = |claim: &&Claim| {
@@ -232,9 +240,13 @@ impl<'l> LockedTasks<'l> {
             return Ok(claim.clone());
         }
         if let Some(claim) = board.claim(task) {
-            let text = format!("`{shown}` is {}'s", quote_name(&claim.agent));
+            let text = match &claim.machine {
+                None => format!("`{shown}` is {}'s", quote_name(&claim.agent)),
+                Some(_) => format!("`{shown}` is claimed by {}", named(&claim.agent, claim.machine.as_ref())),
+            };
             let error =
                 CommandError::new(CommandErrorKind::NotYours, text).fact("agent", claim.agent.as_str());
+            let error = on_machine(error, claim.machine.as_ref());
             return Err(match AgentName::new(claim.agent.as_str()) {
                 Ok(name) => error.hint(format!("ask: `msg send {name} \"…\"`")),
                 Err(_) => error,

@@ -19,6 +19,8 @@ pub(super) mod claim_upkeep;
 mod complete;
 mod complete_with_lessons;
 mod crew_spec;
+mod deciding;
+mod elsewhere;
 mod fencing;
 mod handoff;
 mod list;
@@ -54,12 +56,18 @@ pub use verify_trust::{UntrustedVerify, VerifyTrust, revoke_verify_trust, trust_
 
 pub(super) use begun::begun_tasks;
 pub(super) use crew_spec::crew_spec;
+#[cfg(feature = "link")]
+pub(super) use elsewhere::SharedSpec;
+pub(super) use elsewhere::TasksElsewhere;
 pub(super) use list::{boards, boards_and};
 pub(super) use listed_task::{ListedTask, SpecSource, known_specs, listed_tasks};
 pub(super) use named_task::{NamedTask, named_task};
 pub(super) use open_task::is_open;
+#[cfg(feature = "link")]
+pub(super) use reopen::take_back;
 pub(super) use run_task::{
-    RunTask, claim_for_run, complete_for_run, look_for_run, release_after_run, withdraw_claim,
+    RunTask, claim_for_run, complete_for_run, decide_completion_for_run, look_for_run, release_after_run,
+    shared_spec_path, withdraw_claim,
 };
 pub(super) use spec::problems;
 pub(super) use spec_key::Spellings;

@@ -4,6 +4,7 @@ use crate::domain::runs::RunClaim;
 use crate::ops::error::CommandError;
 use crate::store::{Census, Claims, Mesh};
 
+use super::elsewhere::TasksElsewhere;
 use super::spec_key::Spellings;
 use super::spec_ref::SpecRef;
 use super::task_board::{ParsedSpec, TaskBoard};
@@ -17,7 +18,8 @@ pub(in crate::ops) fn is_open(mesh: &Mesh, claim: &RunClaim) -> Result<bool, Com
     }
     let Ok(parsed_spec) = ParsedSpec::read(SpecRef::worked_on(&claim.spec)) else { return Ok(true) };
     let (claims, census) = (Claims::default(), Census::default());
-    let board = TaskBoard::new(&parsed_spec, &claims, &completions, &census, &spellings);
+    let elsewhere = TasksElsewhere::of(Some(mesh)).spec(&parsed_spec.place.key);
+    let board = TaskBoard::new(&parsed_spec, &claims, &completions, &census, &spellings, &elsewhere);
     let is_there = parsed_spec.spec.tasks.iter().any(|task| task.id == claim.task);
     Ok(is_there && !board.is_done(&claim.task))
 }

@@ -53,7 +53,7 @@ impl LaterWork<'_> {
 /// The agent that completed the task, if it is still here. Another one may have its name now.
 pub(super) fn completer<'a>(census: &'a Census, done: &Completion) -> Option<&'a Registration> {
     let is_it = |agent: &Agent| agent.started_at <= done.at && is_name_of(agent, &done.by);
-    census.records.iter().find(|record| is_it(&record.agent))
+    census.local().find(|record| is_it(&record.agent))
 }
 
 fn is_name_of(agent: &Agent, name: &str) -> bool {

@@ -5,16 +5,25 @@ use std::path::Path;
 
 use crate::domain::runs::{Run, RunClaim, RunId};
 use crate::domain::spec::task_body;
-use crate::domain::{Agent, AgentName, EventKind, TaskEvidence, TaskRef, quote_code, quote_name};
+use crate::domain::{Agent, AgentName, EventKind, SessionId, TaskEvidence, TaskRef, quote_code, quote_name};
+use crate::ops::agents::identity;
+use crate::ops::context::Context;
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::ask::{LinkGrant, poke};
+use crate::ops::link::is_linked;
 use crate::ops::reservations::conflicts::WantedReservations;
 use crate::ops::reservations::reserve;
+use crate::ops::reservations::run_paths::decide_for_run;
 use crate::ops::reservations::waiting;
+use crate::ops::runs::own_run::kept_session;
+use crate::store::link_protocol::LocalAgent;
 use crate::store::{Claim, Completion, Mesh, TaskNote};
 use crate::sys::clock;
 
 use super::claim::{ClaimAttempt, ClaimRequest, Pick, TaskChoice};
+use super::deciding::{self, AskedTask, TRIES, kept_changing};
+use super::elsewhere::{SharedSpec, TasksElsewhere};
 use super::locked_tasks::{LockedTasks, look_up};
 use super::spec_ref::SpecRef;
 use super::task_args::check_id;
@@ -50,10 +59,11 @@ pub(in crate::ops) fn look_for_run(
     let place = SpecRef::find(op, named, agent)?;
     let parsed_spec = ParsedSpec::read(place)?;
     let mesh = op.create_mesh()?;
-    let census = mesh.registry().census()?;
+    let census = mesh.registry().local_census()?;
     let (claims, completions) = (mesh.tasks().claims()?, mesh.tasks().completions()?);
     let spellings = look_up(&mesh);
-    let board = TaskBoard::new(&parsed_spec, &claims, &completions, &census, &spellings);
+    let elsewhere = TasksElsewhere::of(Some(&mesh)).spec(&parsed_spec.place.key);
+    let board = TaskBoard::new(&parsed_spec, &claims, &completions, &census, &spellings, &elsewhere);
     let attempt = ClaimAttempt {
         board: &board,
         spellings: &spellings,
@@ -92,6 +102,21 @@ pub(in crate::ops) fn look_for_run(
     })
 }
 
+/// The path of the named spec, else of the agent's, below the root of its repository: other machines know it by that.
+pub(in crate::ops) fn shared_spec_path(
+    op: &Op,
+    mesh: &Mesh,
+    named: Option<&str>,
+) -> Result<String, CommandError> {
+    let caller = identity::caller_if_certain(op, mesh, &mesh.registry().census()?);
+    let place = SpecRef::find(op, named, caller.as_ref())?;
+    let shared = SharedSpec::of(mesh, &place.key)?.filter(|_| place.file.is_some());
+    shared.map(|shared| shared.path().to_string()).ok_or_else(|| {
+        let text = "the spec is not a file of a git repository, so another machine does not know its tasks";
+        CommandError::new(CommandErrorKind::UnknownTask, text).hint("name one: `--spec PATH`")
+    })
+}
+
 fn request(id: &str) -> ClaimRequest {
     ClaimRequest {
         choice: TaskChoice::This(id.to_string()),
@@ -121,13 +146,53 @@ pub(in crate::ops) fn claim_for_run(
 ) -> Result<(Agent, RunClaim), CommandError> {
     // Whoever asked for the run may read the file: that was checked then.
     let place = file.map_or_else(|| SpecRef::find(op, None, None), |file| Ok(SpecRef::worked_on(file)))?;
-    let parsed_spec = ParsedSpec::read(place)?;
+    // It outlives the locks.
+    let paths = decide_for_run(op, mesh, agent, wanted)?;
+    let elsewhere = TasksElsewhere::of(Some(mesh));
+    for _ in 0..TRIES {
+        if let Some(claimed) = try_to_claim_for_run(op, mesh, agent, (&place, id), run, wanted, &elsewhere)? {
+            paths.into_iter().for_each(LinkGrant::keep);
+            return Ok(claimed);
+        }
+    }
+    Err(kept_changing())
+}
+
+/// `None`: what it came to has changed since the server was asked.
+fn try_to_claim_for_run(
+    op: &Op,
+    mesh: &Mesh,
+    agent: &Agent,
+    (place, id): (&SpecRef, &str),
+    run: &RunId,
+    wanted: &WantedReservations<'_>,
+    elsewhere: &TasksElsewhere<'_>,
+) -> Result<Option<(Agent, RunClaim)>, CommandError> {
+    let parsed_spec = ParsedSpec::read(place.clone())?;
     let spellings = look_up(mesh);
+    let reason = format!("run {run}");
+    let candidate = || {
+        let (claims, completions) = (mesh.tasks().claims()?, mesh.tasks().completions()?);
+        let census = mesh.registry().census()?;
+        let there = elsewhere.spec(&place.key);
+        let board = TaskBoard::new(&parsed_spec, &claims, &completions, &census, &spellings, &there);
+        let mine = claims.of(agent).into_iter().next();
+        let (dependencies, now) = (op.settings.dependencies, clock::now());
+        let attempt = ClaimAttempt { board: &board, spellings: &spellings, mine, dependencies, now };
+        Ok(match attempt.choose(&request(id)) {
+            Ok(Pick::Free(id, _)) => Some(id),
+            // Whatever else it is is decided under the lock.
+            Ok(Pick::Mine(..) | Pick::Others(..)) | Err(_) => None,
+        })
+    };
+    let asked = AskedTask::ask(op, mesh, agent, (&place.key, Some(&reason)), elsewhere, candidate)?;
     let mut locked = mesh.lock_with_claims()?;
     let mut tasks = LockedTasks::open(op, mesh, &mut locked, agent, spellings)?;
+    tasks.elsewhere.learn_all(elsewhere);
     let parsed_spec = parsed_spec.refreshed()?;
     let pick = ClaimAttempt::of(&tasks, &tasks.board(&parsed_spec)).choose(&request(id))?;
     let id = match pick {
+        Pick::Free(id, _) if !asked.covers(&id) => return Ok(None),
         Pick::Free(id, _) => id,
         Pick::Mine(claim, _) => claim.task,
         Pick::Others(_, refusal) => return Err(for_run(refusal)),
@@ -145,19 +210,22 @@ pub(in crate::ops) fn claim_for_run(
         session: taken.session.to_string(),
         process: taken.process.clone(),
         claimed_at: tasks.now,
-        reason: Some(format!("run {run}")),
+        reason: Some(reason),
         number: Some(number),
         run: Some(run.to_string()),
+        machine: None,
     };
     for before in tasks.claims.of(&taken) {
         tasks.claims.remove(&before);
     }
     tasks.claims.insert(&claim);
     tasks.stage_claims()?;
-    tasks.commit()?.tidied_up()?;
+    let committed = tasks.commit()?;
+    asked.keep(op, &claim.task);
+    committed.tidied_up()?;
     drop(locked);
     op.feed(EventKind::Claim, &taken.name, Some(&claim.task), claim.reason.as_deref());
-    Ok((taken, RunClaim { spec: claim.spec, task: claim.task, number: Some(number) }))
+    Ok(Some((taken, RunClaim { spec: claim.spec, task: claim.task, number: Some(number) })))
 }
 
 /// Takes back that the task was claimed for something that did not become a run: whoever had it before can be merged as
@@ -216,7 +284,38 @@ pub(in crate::ops) fn release_after_run(
         op.feed(EventKind::Unclaim, &name, Some(&task.id), Some(&text));
     }
     waiting::notify_waiting_or_warn(op, mesh, &mut locked);
+    drop(locked);
+    poke(op, mesh);
     Ok(())
+}
+
+/// Asks the server of a linked mesh to complete the task of a run: before its work goes where others get it, and again
+/// before the completion is written down here. An error if another machine has the task, or has completed it. `None`:
+/// nobody else knows the task.
+pub(in crate::ops) fn decide_completion_for_run<'a>(
+    ctx: &'a Context,
+    mesh: &'a Mesh,
+    run: &Run,
+) -> Result<Option<LinkGrant<'a>>, CommandError> {
+    let Some(RunClaim { spec, task, .. }) = &run.claim else { return Ok(None) };
+    if !is_linked(mesh) {
+        return Ok(None);
+    }
+    let Some(shared) = SharedSpec::of(mesh, spec)? else { return Ok(None) };
+    let is_of_run = |claim: &Claim| claim.run.as_deref() == Some(run.id.as_str());
+    let held = mesh.tasks().claims()?.iter().find(is_of_run);
+    let name = held.as_ref().and_then(|held| AgentName::new(held.agent.clone()).ok());
+    let session = held.and_then(|held| SessionId::new(held.session).ok());
+    let name = name.or_else(|| run.agent.clone()).unwrap_or_else(AgentName::of_program);
+    let agent = LocalAgent { name, session: session.map_or_else(|| kept_session(&run.id), Ok)? };
+    let notes = notes_of(run);
+    deciding::complete(ctx, mesh, agent, &shared.task(task), notes.as_deref()).map(Some)
+}
+
+/// The last words of a worker, as the notes of its task.
+fn notes_of(run: &Run) -> Option<String> {
+    let notes = run.result.as_deref().map(|words| words.chars().take(MOST_NOTES).collect::<String>());
+    notes.filter(|notes| !notes.trim().is_empty())
 }
 
 /// Completes the task of a run whose work a crew has put on its branch, unless it is completed or was given away.
@@ -229,10 +328,15 @@ pub(in crate::ops) fn complete_for_run(
     let Some(RunClaim { spec, task, .. }) = &run.claim else { return Ok(()) };
     let task = TaskRef { spec: spec.clone(), id: task.clone() };
     let spellings = look_up(mesh);
+    if spellings.completion(&mesh.tasks().completions()?, &task.spec, &task.id).is_some() {
+        return Ok(());
+    }
+    let grant = decide_completion_for_run(op, mesh, run)?;
     let mut locked = mesh.lock_with_claims()?;
     let mut change = locked.change();
     let completions = change.completions()?;
     if spellings.completion(&completions, &task.spec, &task.id).is_some() {
+        grant.into_iter().for_each(LinkGrant::keep);
         return Ok(());
     }
     let is_it = |claim: &Claim| claim.task == task.id && spellings.are_same(&claim.spec, &task.spec);
@@ -244,14 +348,14 @@ pub(in crate::ops) fn complete_for_run(
     }
     let by =
         held.as_ref().and_then(|held| AgentName::new(held.agent.clone()).ok()).or_else(|| run.agent.clone());
-    let notes = run.result.as_deref().map(|words| words.chars().take(MOST_NOTES).collect::<String>());
     let completion = Completion {
         spec: task.spec.clone(),
         task: task.id.clone(),
         by: by.as_ref().map_or_else(|| format!("run {}", run.id), ToString::to_string),
         at: clock::now(),
-        notes: notes.filter(|notes| !notes.trim().is_empty()),
+        notes: notes_of(run),
         evidence: Some(evidence),
+        machine: None,
     };
     let mut completions = completions;
     completions.add(&completion);
@@ -261,6 +365,7 @@ pub(in crate::ops) fn complete_for_run(
         change.edit_claims(|claims| claims.remove(held))?;
     }
     change.commit()?;
+    grant.into_iter().for_each(LinkGrant::keep);
     if let Some(by) = by {
         op.feed(EventKind::Complete, &by, Some(&task.id), completion.notes.as_deref());
     }

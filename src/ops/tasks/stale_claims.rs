@@ -13,7 +13,7 @@ pub(crate) fn is_stale(claim: &Claim, census: &Census) -> bool {
     let is_named = |record: &&Registration| {
         record.agent.all_names().any(|name| name.as_str().eq_ignore_ascii_case(&claim.agent))
     };
-    let owners: Vec<&Registration> = census.records.iter().filter(is_named).collect();
+    let owners: Vec<&Registration> = census.local().filter(is_named).collect();
     let unreadable = census.unreadable.iter().any(|file| file.stem.eq_ignore_ascii_case(&claim.agent));
     match &claim.process {
         RecordedProcess::Pinned(_) => {

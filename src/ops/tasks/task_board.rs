@@ -13,6 +13,7 @@ use crate::ops::error::CommandError;
 use crate::store::{Census, Claim, Claims, Completion, Completions, Reopening, SpecCompletions};
 use crate::sys::files;
 
+use super::elsewhere::SpecElsewhere;
 use super::spec_key::Spellings;
 use super::spec_ref::SpecRef;
 use super::stale_claims::is_stale;
@@ -150,6 +151,8 @@ pub(super) struct TaskBoard<'t> {
     completions: &'t Completions,
     /// The completions of this spec, under any spelling.
     finished: Vec<&'t SpecCompletions>,
+    /// What other machines completed.
+    done_elsewhere: HashMap<String, Completion>,
 }
 
 impl<'t> TaskBoard<'t> {
@@ -159,16 +162,26 @@ impl<'t> TaskBoard<'t> {
         completions: &'t Completions,
         census: &Census,
         spellings: &Spellings,
+        elsewhere: &SpecElsewhere,
     ) -> Self {
         let place = &parsed_spec.place;
         let is_it = |spec: &str| place.is_meant_by(spec, spellings);
         let finished = completions.specs().filter(|done| is_it(done.spec())).collect();
-        let mut board = Self { parsed_spec, claims: HashMap::new(), completions, finished };
+        let done_elsewhere = HashMap::new();
+        let mut board = Self { parsed_spec, claims: HashMap::new(), completions, finished, done_elsewhere };
         for claim in claims.iter().filter(|claim| is_it(&claim.spec)) {
             // A finished task is no longer worked on: completing it was cut short.
             if !board.is_finished(&claim.task) && !is_stale(&claim, census) {
                 board.claims.insert(claim.task.clone(), claim);
             }
+        }
+        // What this machine knows of its own agents comes first.
+        let is_ours = |board: &Self, id: &str| board.is_finished(id) || board.claims.contains_key(id);
+        for done in elsewhere.completions().filter(|done| !is_ours(&board, &done.task)).collect::<Vec<_>>() {
+            board.done_elsewhere.insert(done.task.clone(), done.clone());
+        }
+        for claim in elsewhere.claims().filter(|claim| !is_ours(&board, &claim.task)).collect::<Vec<_>>() {
+            board.claims.insert(claim.task.clone(), claim.clone());
         }
         board
     }
@@ -185,17 +198,18 @@ impl<'t> TaskBoard<'t> {
     }
 
     pub(super) fn completion(&self, id: &str) -> Option<Completion> {
-        self.finished.iter().find_map(|finished| self.completions.find(finished, id))
+        let here = self.finished.iter().find_map(|finished| self.completions.find(finished, id));
+        here.or_else(|| self.done_elsewhere.get(id).cloned())
     }
 
-    /// Its completions under all spellings of the spec.
+    /// Its completions on this machine, under all spellings of the spec.
     pub(super) fn all_completions(&self, id: &str) -> Vec<Completion> {
         self.finished.iter().filter_map(|finished| self.completions.find(finished, id)).collect()
     }
 
     /// Whether somebody completed it.
     pub(super) fn is_finished(&self, id: &str) -> bool {
-        self.finished.iter().any(|finished| finished.has(id))
+        self.finished.iter().any(|finished| finished.has(id)) || self.done_elsewhere.contains_key(id)
     }
 
     /// Whether somebody completed it or its box is ticked.
@@ -255,6 +269,7 @@ impl<'t> TaskBoard<'t> {
     /// The tasks in the spec, in its order, then the others by id.
     pub(super) fn views(&self) -> Vec<TaskView> {
         let done = self.finished.iter().flat_map(|finished| self.completions.of(finished));
+        let done = done.chain(self.done_elsewhere.values().cloned());
         let done: HashMap<String, Completion> = done.map(|done| (done.task.clone(), done)).collect();
         let parsed_spec = self.parsed_spec;
         let mut views: Vec<TaskView> =

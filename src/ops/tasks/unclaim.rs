@@ -4,6 +4,7 @@ use crate::domain::EventKind;
 use crate::ops::agents::identity;
 use crate::ops::effects::Op;
 use crate::ops::error::CommandError;
+use crate::ops::link::ask::poke;
 use crate::ops::reservations::waiting;
 use crate::store::Claim;
 
@@ -41,5 +42,7 @@ pub fn unclaim(op: &Op, task: Option<&str>, spec: Option<&str>) -> Result<Claim,
     op.feed(EventKind::Unclaim, &me, Some(&claim.task), None);
     committed.tidied_up()?;
     waiting::notify_waiting_or_warn(op, &mesh, &mut locked);
+    drop(locked);
+    poke(op, &mesh);
     Ok(claim)
 }

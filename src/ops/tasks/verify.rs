@@ -78,8 +78,9 @@ pub(super) fn verify(
     Ok(Some(PassedVerify { verify: run, commit, at }))
 }
 
-/// The task that the caller may complete, and its spec. `None`: it has completed it already.
-fn claimed_task(
+/// The task that the caller may complete, and its spec. `None`: it has completed it already. Writes nothing but what any
+/// command about tasks drops.
+pub(super) fn claimed_task(
     op: &Op,
     mesh: &Mesh,
     caller: &Agent,

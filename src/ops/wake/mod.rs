@@ -115,7 +115,7 @@ pub(super) fn route(
     agent: &Agent,
     importance: Importance,
 ) -> Result<WakeRoute, CommandError> {
-    if importance == Importance::Low || agent.is_foreign() || !is_wanted(ctx) {
+    if importance == Importance::Low || !agent.is_ours() || !is_wanted(ctx) {
         return Ok(WakeRoute::None);
     }
     match mesh.session_states().get(&agent.session)? {
@@ -260,7 +260,7 @@ pub(super) fn wake_notified(ctx: &Context, told: &[AgentName]) -> Vec<String> {
     }
     let woken = ctx.mesh().and_then(|mesh| {
         let Some(mesh) = mesh else { return Ok(Vec::new()) };
-        let census = mesh.registry().census()?;
+        let census = mesh.registry().local_census()?;
         let is_told = |record: &&Registration| told.iter().any(|name| name.is_spelled_as(&record.agent.name));
         let agents = census.records.into_iter().filter(|record| is_told(&record)).map(|record| record.agent);
         let arrivals: Vec<ArrivedMessage> =

@@ -140,7 +140,7 @@ pub(in crate::ops) fn current(mesh: &Mesh, agent: &Agent) -> Result<Option<Agent
     let is_anothers = there.as_ref().is_some_and(|record| !same(record));
     let record = match there.filter(same) {
         Some(record) => Some(record),
-        None => mesh.registry().census()?.records.into_iter().find(same),
+        None => mesh.registry().local_census()?.records.into_iter().find(same),
     };
     let gone = || StoreError::NoRegistration(agent.name.to_string());
     // An agent's life ends with its process; nobody is left to hand anything to.

@@ -246,8 +246,8 @@ impl<'m> ActivityLogs<'m> {
     /// The agent's counts so far: from its activity log, or from its registration if the log has no lines.
     pub fn counts(self, agent: &Agent) -> Result<ActivityCounts, StoreError> {
         let path = self.mesh.layout.presence(&agent.name);
-        let has_lines = files::metadata(&path)?.is_some_and(|metadata| metadata.len() > 0);
-        if agent.is_foreign() || !has_lines {
+        let has_lines = || files::metadata(&path).map(|found| found.is_some_and(|file| file.len() > 0));
+        if !agent.is_ours() || !has_lines()? {
             return Ok(agent.counts.clone());
         }
         Ok(Sum::of(&files::read_note(&path)?.unwrap_or_default()).counts)
@@ -291,7 +291,7 @@ fn text(line: &Line) -> Vec<u8> {
 pub fn is_rewrite_due(agent: &Agent, now: Timestamp) -> bool {
     // `abs`, because after the clock was set back the last rewrite is in the future and would block further ones.
     let is_old = |last: Timestamp| now.duration_since(last).abs() >= REWRITE_EVERY;
-    !agent.is_foreign() && agent.last_activity.is_none_or(is_old)
+    agent.is_ours() && agent.last_activity.is_none_or(is_old)
 }
 
 impl LockedMesh<'_> {

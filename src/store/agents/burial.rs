@@ -49,6 +49,10 @@ impl StagedChange<'_> {
         by: Option<&str>,
     ) -> Result<GraveId, StoreError> {
         let locked = self.locked();
+        if let Some(machine) = &record.agent.machine {
+            let (name, machine) = (record.agent.name.to_string(), machine.name.to_string());
+            return Err(StoreError::Remote { name, machine });
+        }
         let grave = GraveId::of(&record.agent);
         if lives_on(why) && !record.agent.is_foreign() {
             self.edit(&record.agent, |agent| agent.restores = Some(grave.to_string()))?;

@@ -102,9 +102,14 @@ impl Census {
         present.or_else(|| self.records.iter().find(|record| record.agent.answers_to(name, now)))
     }
 
-    /// Whether an agent has or had exactly that name, or an unreadable registration has it.
+    /// The agents of this machine.
+    pub fn local(&self) -> impl Iterator<Item = &Registration> + Clone {
+        self.records.iter().filter(|record| !record.agent.is_remote())
+    }
+
+    /// Whether an agent of this machine has or had exactly that name, or an unreadable registration has it.
     pub(in crate::store) fn has_owner(&self, name: &AgentName) -> bool {
-        let mut records = self.records.iter().chain(&self.superseded);
+        let mut records = self.local().chain(&self.superseded);
         records.any(|record| record.agent.all_names().any(|own| own.is_spelled_as(name)))
             || self.unreadable.iter().any(|file| file.stem == name.as_str())
     }
@@ -154,8 +159,19 @@ pub(in crate::store) fn census(layout: &Layout) -> Result<Census, FileError> {
 }
 
 impl Registry<'_> {
-    /// All registrations, of dead agents too.
+    /// All registrations, of dead agents too, and the agents on other machines. A name that is taken here leads to the
+    /// agent here.
     pub fn census(self) -> Result<Census, StoreError> {
+        let mut census = self.local_census()?;
+        let elsewhere = self.mesh.remote().agents()?;
+        let is_free = |record: &Registration| !census.has_owner(&record.agent.name);
+        let elsewhere: Vec<Registration> = elsewhere.into_iter().filter(is_free).collect();
+        census.records.extend(elsewhere);
+        Ok(census)
+    }
+
+    /// The registrations of this machine alone.
+    pub fn local_census(self) -> Result<Census, StoreError> {
         let mut census = census(&self.mesh.layout)?;
         self.leave_out_unbound(&mut census);
         contested_paths::pass_on(self.mesh, &mut census);

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use super::registry::{self, Census, Registration};
 use super::repository_records::RepositoryRecord;
 use crate::domain::pattern::NormalPath;
-use crate::domain::{Agent, SessionId, mentions_repository, mentions_thing};
+use crate::domain::{Agent, AgentName, SessionId, mentions_repository, mentions_thing};
 use crate::store::error::StoreError;
 use crate::store::handles::Registry;
 use crate::store::mesh::Mesh;
@@ -29,6 +29,16 @@ const WORTH_IT: usize = 4;
 const YOUNG: Duration = Duration::from_secs(2);
 /// The index is rewritten when more than one in this many registrations is missing from it.
 const STALE_ONE_IN: usize = 16;
+
+/// An index of agents on other machines. They have no file of their own to compare with: the index is replaced with them.
+pub(in crate::store) fn describe_all(agents: &[Agent]) -> String {
+    let mut text = String::from(HEADER);
+    let mut sorted: Vec<&Agent> = agents.iter().collect();
+    sorted.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()));
+    sorted.into_iter().for_each(|agent| describe(&mut text, agent, &FileStamp::default()));
+    text.push_str(END);
+    text
+}
 
 /// A registered agent.
 #[derive(Clone, Debug)]
@@ -81,6 +91,7 @@ impl<'m> Registry<'m> {
             files,
             text,
             all: OnceCell::new(),
+            remote: OnceCell::new(),
             learned: RefCell::default(),
             repositories: RefCell::default(),
         })
@@ -95,8 +106,10 @@ pub struct IndexedRegistry<'m> {
     files: Vec<(String, FileStamp)>,
     /// The content of the index.
     text: String,
-    /// All registrations, once they have been read.
+    /// All registrations of this machine, once they have been read.
     all: OnceCell<Census>,
+    /// The content of the index of agents on other machines, once it has been read.
+    remote: OnceCell<String>,
     /// The new content of the index, if it is out of date.
     learned: RefCell<Option<String>>,
     /// What git said about repositories, to be saved with the index.
@@ -106,31 +119,59 @@ pub struct IndexedRegistry<'m> {
 impl IndexedRegistry<'_> {
     /// The registrations that match the query, and possibly others. Writes nothing.
     pub fn matching(&self, near: &RegistryQuery<'_>) -> Result<Cow<'_, Census>, StoreError> {
-        match self.files.is_empty() {
-            true => self.everyone(),
+        let census = match self.files.is_empty() {
+            true => self.everyone()?,
             false => match self.sift(near)? {
-                Some((census, _)) => Ok(Cow::Owned(census)),
-                None => self.everyone(),
+                Some((census, _)) => Cow::Owned(census),
+                None => self.everyone()?,
             },
+        };
+        self.with_remote(census, near)
+    }
+
+    /// Adds the agents on other machines that match.
+    fn with_remote<'c>(
+        &self,
+        census: Cow<'c, Census>,
+        near: &RegistryQuery<'_>,
+    ) -> Result<Cow<'c, Census>, StoreError> {
+        let text = self.remote.get_or_init(|| self.mesh.remote().index());
+        if text.is_empty() {
+            return Ok(census);
         }
+        let folded: Vec<NormalPath> = near.heads.iter().map(|head| head.folded()).collect();
+        let mut found = Vec::new();
+        for entry in Entries::of(text).filter(|entry| entry.has_near_head(near, &folded)) {
+            let name = AgentName::new(entry.name).ok();
+            found.extend(name.map(|name| self.mesh.remote().agent(&name)).transpose()?.flatten());
+        }
+        if found.is_empty() {
+            return Ok(census);
+        }
+        let mut census = census.into_owned();
+        census.records.extend(found);
+        Ok(Cow::Owned(census))
     }
 
     /// Like [`Self::matching`]; if the index is out of date, its new content is kept for [`Self::update_index`].
     pub fn matching_and_update(&self, near: &RegistryQuery<'_>) -> Result<Cow<'_, Census>, StoreError> {
         if self.files.is_empty() {
-            return self.everyone();
+            return self.with_remote(self.everyone()?, near);
         }
-        let Some((census, learned)) = self.sift(near)? else { return self.everyone() };
+        let Some((census, learned)) = self.sift(near)? else {
+            return self.with_remote(self.everyone()?, near);
+        };
         if let Some(text) = learned {
             self.learned.replace(Some(text));
         }
-        Ok(Cow::Owned(census))
+        self.with_remote(Cow::Owned(census), near)
     }
 
     /// Whether an agent that the index knows holds something in every work tree of a repository. Agents that it does not
     /// know are read by every query.
     pub fn mentions_repository(&self) -> bool {
         mentions_repository(&self.text)
+            || mentions_repository(self.remote.get_or_init(|| self.mesh.remote().index()))
     }
 
     /// Whether somebody may hold a thing that is not a file. `false` is certain; it reads a registration only if there
@@ -203,7 +244,7 @@ impl IndexedRegistry<'_> {
         if let Some(all) = self.all.get() {
             return Ok(Cow::Borrowed(all));
         }
-        let all = self.mesh.registry().census()?;
+        let all = self.mesh.registry().local_census()?;
         Ok(Cow::Borrowed(self.all.get_or_init(|| all)))
     }
 

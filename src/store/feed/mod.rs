@@ -8,16 +8,19 @@
 //! Writers take turns with `feed/.lock`. The lock prevents appending to a segment after the next one was created, and
 //! so the loss of a new event with an old segment. Lines are whole without it. So a writer that does not get the lock
 //! in time, because its holder was stopped, appends anyway and does not clean up.
+//!
+//! `remote/feed/` is made in the same way, of what happened on other machines. Only the link process writes it.
 
 mod project_feed;
 mod read;
 
-use crate::store::handles::FeedLog;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::StoreError;
+use super::handles::RemoteRecords;
 use super::lock_order::{LockOrderGuard, LockRank, holds_a_lock};
+use super::mesh::Mesh;
 use super::wire::event;
 use crate::domain::Event;
 use crate::sys::files::{self, LineFile};
@@ -37,14 +40,50 @@ const BYTES_PER_KEPT: u64 = 32;
 const LEAST_BYTES: u64 = 1024;
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
+/// A feed of events.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedLog<'m> {
+    mesh: &'m Mesh,
+    origin: FeedOrigin,
+}
+
+/// Where the events of a feed happened.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum FeedOrigin {
+    /// On this machine: `feed/`.
+    Here,
+    /// On other machines: `remote/feed/`.
+    Elsewhere,
+}
+
+impl Mesh {
+    /// The feed of events on this machine: `feed/`.
+    pub fn feed(&self) -> FeedLog<'_> {
+        FeedLog { mesh: self, origin: FeedOrigin::Here }
+    }
+}
+
+impl<'m> RemoteRecords<'m> {
+    /// The feed of events on other machines, in the order of their arrival: `remote/feed/`.
+    pub fn feed(self) -> FeedLog<'m> {
+        FeedLog { mesh: self.mesh, origin: FeedOrigin::Elsewhere }
+    }
+}
+
 impl FeedLog<'_> {
     /// Appends events under one lock. At least the last `keep` events before each are kept, and not many more.
     pub fn append(self, events: &[Event], keep: u64) -> Result<(), StoreError> {
+        let lines: Vec<Vec<u8>> = events.iter().map(event::line).collect();
+        self.append_lines(&lines, keep)
+    }
+
+    /// The same for lines of events.
+    pub(in crate::store) fn append_lines(self, lines: &[Vec<u8>], keep: u64) -> Result<(), StoreError> {
         debug_assert!(!holds_a_lock(), "the feed is written while a lock is held: see ops/effects.rs");
-        if events.is_empty() {
+        if lines.is_empty() {
             return Ok(());
         }
-        let dir = self.mesh.layout.feed();
+        let dir = self.dir();
         if !files::exists(&dir)? {
             files::create_dir(&dir)?;
         }
@@ -54,13 +93,20 @@ impl FeedLog<'_> {
             Err(LockError::TimedOut { .. }) => None,
             held => Some(held?),
         };
-        events.iter().try_for_each(|event| match held {
-            Some(_) => self.append_in_turn(event, keep),
-            None => self.append_out_of_turn(event),
+        lines.iter().try_for_each(|line| match held {
+            Some(_) => self.append_in_turn(line, keep),
+            None => self.append_out_of_turn(line),
         })
     }
 
-    fn append_in_turn(self, event: &Event, keep: u64) -> Result<(), StoreError> {
+    fn dir(self) -> PathBuf {
+        match self.origin {
+            FeedOrigin::Here => self.mesh.layout.feed(),
+            FeedOrigin::Elsewhere => self.mesh.layout.remote("feed"),
+        }
+    }
+
+    fn append_in_turn(self, line: &[u8], keep: u64) -> Result<(), StoreError> {
         let mut segments = self.segments()?;
         let mut newest = segments.last().copied().unwrap_or(Segment(0));
         if self.is_full(newest, keep)? {
@@ -68,31 +114,31 @@ impl FeedLog<'_> {
             segments.push(newest);
             self.remove_old(&segments, keep)?;
         }
-        Ok(files::append_line(&self.path_of(newest), &event::line(event))?)
+        Ok(files::append_line(&self.path_of(newest), line)?)
     }
 
-    fn append_out_of_turn(self, event: &Event) -> Result<(), StoreError> {
+    fn append_out_of_turn(self, line: &[u8]) -> Result<(), StoreError> {
         for _ in 0..TRIES {
             let path = self.path_of(self.segments()?.last().copied().unwrap_or(Segment(0)));
-            files::append_line(&path, &event::line(event))?;
+            files::append_line(&path, line)?;
             if files::exists(&path)? {
                 return Ok(());
             }
         }
         let reason = "its segments are removed faster than they are written".to_string();
-        Err(StoreError::Corrupt { path: self.mesh.layout.feed(), reason })
+        Err(StoreError::Corrupt { path: self.dir(), reason })
     }
 
     /// All segments, oldest first.
     fn segments(self) -> Result<Vec<Segment>, StoreError> {
-        let names = files::list(&self.mesh.layout.feed())?;
+        let names = files::list(&self.dir())?;
         let mut segments: Vec<Segment> = names.iter().filter_map(|name| Segment::of_file(name)).collect();
         segments.sort_unstable();
         Ok(segments)
     }
 
     fn path_of(self, segment: Segment) -> PathBuf {
-        self.mesh.layout.feed().join(segment.file())
+        self.dir().join(segment.file())
     }
 
     fn is_full(self, segment: Segment, keep: u64) -> Result<bool, StoreError> {
@@ -124,7 +170,7 @@ impl FeedLog<'_> {
 }
 
 /// A file of the feed, identified by the number of events before it.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, serde::Deserialize, serde::Serialize)]
 struct Segment(u64);
 
 impl Segment {

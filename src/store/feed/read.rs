@@ -7,9 +7,8 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use super::{Segment, StoreError, event};
+use super::{FeedLog, FeedOrigin, Segment, StoreError, event};
 use crate::domain::Event;
-use crate::store::handles::FeedLog;
 use crate::sys::files::{FileError, FileLine, LineFile, LinePosition, LinesSince};
 
 /// Attempts to read a file that becomes shorter while it is read.
@@ -19,7 +18,7 @@ const TRIES: usize = 3;
 const WATCHED: usize = 2;
 
 /// A position in the feed: everything before it was seen. The default is the start.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct FeedPosition(Vec<(Segment, LinePosition)>);
 
 /// Events that were read, and the number of unreadable lines.
@@ -90,11 +89,21 @@ impl FeedLog<'_> {
             gather(&lines, &mut given, limit, &wanted)?;
         }
         given.events.reverse();
+        self.name_origin(&mut given);
         Ok((given, place))
     }
 
     /// The events since `place`, oldest first. Advances `place`.
     pub fn since(self, place: &mut FeedPosition) -> Result<EventBatch, StoreError> {
+        Ok(self.since_at_most(place, usize::MAX)?.0)
+    }
+
+    /// The events of the first `most` lines since `place`, and how many lines these are. Advances `place` behind them.
+    pub(in crate::store) fn since_at_most(
+        self,
+        place: &mut FeedPosition,
+        most: usize,
+    ) -> Result<(EventBatch, usize), StoreError> {
         let segments = self.segments()?;
         let mut given = EventBatch::default();
         let first = place.0.first().map_or(Segment(0), |(segment, _)| *segment);
@@ -104,9 +113,18 @@ impl FeedLog<'_> {
         let to_read: Vec<Segment> = segments.iter().filter(is_to_read).copied().collect();
         let known = |segment: Option<&Segment>| place.0.iter().find(|(known, _)| Some(known) == segment);
         let mut places = Vec::new();
+        let mut count = 0;
         for (index, segment) in to_read.iter().enumerate() {
             let from = known(Some(segment)).map(|(_, place)| place.clone()).unwrap_or_default();
-            let Some((new, is_cut_short)) = self.lines_since(*segment, &from)? else { continue };
+            if count >= most {
+                // What was seen of it before stays seen.
+                places.extend(known(Some(segment)).cloned());
+                continue;
+            }
+            let Some((new, is_cut_short)) = self.lines_since(*segment, &from, most - count)? else {
+                continue;
+            };
+            count += new.lines.len();
             new.lines.iter().for_each(|line| given.add(line));
             // Nobody will complete that line. Count it once: when the next segment is seen for the first time.
             let next = to_read.get(index + 1);
@@ -117,7 +135,54 @@ impl FeedLog<'_> {
             places.drain(..places.len().saturating_sub(WATCHED));
             place.0 = places;
         }
-        Ok(given)
+        self.name_origin(&mut given);
+        Ok((given, count))
+    }
+
+    /// Nobody but the link process says that something happened on another machine.
+    fn name_origin(self, given: &mut EventBatch) {
+        if self.origin == FeedOrigin::Here {
+            given.events.iter_mut().for_each(|event| event.machine = None);
+        }
+    }
+
+    /// The position after the last line.
+    pub(in crate::store) fn end(self) -> Result<FeedPosition, StoreError> {
+        Ok(self.last(0, |_| false)?.1)
+    }
+
+    /// The number of lines that there ever were.
+    pub(in crate::store) fn count(self) -> Result<u64, StoreError> {
+        let Some(newest) = self.segments()?.last().copied() else { return Ok(0) };
+        let lines = LineFile::open(&self.path_of(newest))?;
+        Ok(newest.0 + lines.map_or(Ok(0), |lines| lines.count())?)
+    }
+
+    /// The number of lines that were ever before the first one that is left.
+    pub(in crate::store) fn removed(self) -> Result<u64, StoreError> {
+        Ok(self.segments()?.first().map_or(0, |first| first.0))
+    }
+
+    /// Whether all that the position names has been removed since.
+    pub(in crate::store) fn is_past(self, place: &FeedPosition) -> Result<bool, StoreError> {
+        let segments = self.segments()?;
+        let is_gone = |(segment, _): &(Segment, LinePosition)| !segments.contains(segment);
+        Ok(!place.0.is_empty() && place.0.iter().all(is_gone))
+    }
+
+    /// The mark of the last line that has one: which entry of the shared feed it is from.
+    pub(in crate::store) fn last_mark(self) -> Result<Option<event::EntryMark>, StoreError> {
+        for segment in self.segments()?.iter().rev() {
+            let Some(lines) = LineFile::open(&self.path_of(*segment))? else { continue };
+            for line in lines.backwards() {
+                if let FileLine::Whole(line) = line?
+                    && let Some(mark) = event::mark(&line)
+                {
+                    return Ok(Some(mark));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// The lines since `place`, and whether the file ends in the middle of a line.
@@ -125,10 +190,11 @@ impl FeedLog<'_> {
         self,
         segment: Segment,
         place: &LinePosition,
+        most: usize,
     ) -> Result<Option<(LinesSince, bool)>, StoreError> {
         let read = || {
             let Some(lines) = LineFile::open(&self.path_of(segment))? else { return Ok(None) };
-            Ok(Some((lines.since(place)?, lines.is_cut_short())))
+            Ok(Some((lines.since_at_most(place, most)?, lines.is_cut_short())))
         };
         Ok(retry_while_shrinking(read)?)
     }

@@ -11,6 +11,7 @@ use crate::domain::{Agent, AgentName, Message};
 use crate::store::agents::grave_id::GraveId;
 use crate::store::error::StoreError;
 use crate::store::handles::Archive;
+use crate::store::link::remote_delivery::RemoteDelivery;
 use crate::store::wire::message;
 use crate::sys::files::{self, FileError};
 use crate::sys::{clock, test_switches};
@@ -68,6 +69,8 @@ pub enum SentMessageLocation {
     /// In the grave with this id.
     Grave(String),
     Quarantine,
+    /// On its way to another machine.
+    Remote(RemoteDelivery),
     /// Nowhere in the mesh.
     Nowhere,
 }

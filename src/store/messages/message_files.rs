@@ -300,6 +300,11 @@ impl SeenRecord {
         self.via.text() == EXPIRED
     }
 
+    /// Whether nothing more is expected to become of the message: it is acked, needs no ack, or has expired.
+    pub fn is_final(&self) -> bool {
+        !self.may_owe_ack() || self.is_expired()
+    }
+
     pub(in crate::store) fn of_file(name: &str) -> Option<Self> {
         let mut words = name.strip_suffix(".json")?.split(',');
         let stem = MessageStem::of_file(&format!("{}.json", words.next()?))?;

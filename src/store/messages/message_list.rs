@@ -60,6 +60,7 @@ impl Outboxes<'_> {
         for name in &recipients {
             search.mail_of(name)?;
         }
+        search.on_other_machines()?;
         search.elsewhere(&recipients)?;
         search.look_again(&recipients)?;
         let place = |(stem, _): &(MessageStem, AgentName)| search.found.get(stem).cloned();
@@ -126,6 +127,28 @@ impl Search<'_> {
                         self.find(stem, SentMessageLocation::Stored);
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at what is known of messages to other machines. They are looked for in the order of their way, so one that
+    /// moves meanwhile is found further on.
+    fn on_other_machines(&mut self) -> Result<(), StoreError> {
+        let remote = self.mesh.remote();
+        if self.missing.is_empty() || !remote.has_mail()? {
+            return Ok(());
+        }
+        for (stem, to) in self.missing.clone() {
+            if let Some(delivery) = remote.delivery(&to, &stem)? {
+                self.find(stem, SentMessageLocation::Remote(delivery));
+            }
+        }
+        let mut recipients: Vec<AgentName> = self.missing.values().cloned().collect();
+        recipients.dedup_by(|a, b| a.is_spelled_as(b));
+        for to in recipients {
+            for seen in remote.seen_by(&to)? {
+                self.find(seen.stem.clone(), SentMessageLocation::Seen(seen));
             }
         }
         Ok(())

@@ -143,6 +143,21 @@ impl Outbox<'_> {
         Ok(())
     }
 
+    /// Puts the message into the inbox of the agent, or where it waits for its way to the agent's machine. `None`: the
+    /// recipient has no inbox, or none any more.
+    pub fn post_to(
+        &self,
+        stamp: MessageStamp,
+        to: &Agent,
+        message: Message,
+    ) -> Result<Option<Posted>, StoreError> {
+        if !to.is_remote() {
+            return self.post(stamp, &to.name, message);
+        }
+        let message = Message { to_session: Some(to.session.clone()), ..message };
+        self.post_into(&self.mesh.remote().queue_for(&to.name)?, stamp, &to.name, message)
+    }
+
     /// Puts the message into the recipient's inbox. `None`: the recipient has no inbox, or none any more.
     pub fn post(
         &self,

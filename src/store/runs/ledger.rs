@@ -67,6 +67,21 @@ impl RunLedger<'_> {
         }
     }
 
+    /// Makes the directory of a new run with that id. `false`: there is one already.
+    pub fn was_made_as(self, id: &RunId) -> Result<bool, StoreError> {
+        self.mesh.tighten()?;
+        files::create_dir(&self.mesh.layout.directory("runs"))?;
+        let dir = self.dir(id);
+        match files::create_new_dir(&dir) {
+            Ok(()) => {
+                files::create_dir(&dir.join("scratch"))?;
+                Ok(true)
+            }
+            Err(_) if files::exists(&dir)? => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Writes what is known of a run, in one step.
     pub fn put(self, run: &Run) -> Result<(), StoreError> {
         Ok(self.mesh.files.replace(&self.dir(&run.id).join("run.json"), &run_file::bytes(run))?)

@@ -158,6 +158,8 @@ pub struct WorktreeOrder {
     pub continues: Option<String>,
     /// The crew whose branch a new one starts from; `None`: from the work tree as it is.
     pub crew: Option<String>,
+    /// The commit that a new one starts from, whatever is in the work tree.
+    pub commit: Option<String>,
     /// Patterns of files to copy and to link to.
     pub copy: Vec<String>,
     pub link: Vec<String>,

@@ -7,6 +7,7 @@ use super::crew_keys::CrewKeys;
 use super::pane_keys::{DialogKeys, PaneKeys};
 use super::questions::QuestionKeys;
 use super::review_keys::ReviewKeys;
+use crate::domain::link::{MachineName, RemoteAsker};
 use crate::domain::runs::{
     Cost, EarlierRun, Grant, GrantShare, Granter, MicroUsd, Run, RunClaim, RunId, RunParent, RunState, Usage,
 };
@@ -88,6 +89,16 @@ struct RunKeys {
     reviews: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     crew: Option<CrewKeys>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked_by: Option<AskerKeys>,
+}
+
+/// Who asked for it on another machine.
+#[derive(Deserialize, Serialize)]
+struct AskerKeys {
+    machine: String,
+    agent: Option<String>,
+    id: String,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -193,6 +204,11 @@ pub(super) fn bytes(run: &Run) -> Vec<u8> {
         review: run.review.as_ref().map(ReviewKeys::of),
         reviews: run.reviews.as_ref().map(ToString::to_string),
         crew: run.crew.as_ref().map(CrewKeys::of),
+        asked_by: run.asked_by.as_ref().map(|asker| AskerKeys {
+            machine: asker.machine.to_string(),
+            agent: asker.agent.as_ref().map(ToString::to_string),
+            id: asker.id.to_string(),
+        }),
     })
 }
 
@@ -211,6 +227,8 @@ pub(super) enum RunFileError {
     Name(#[from] crate::domain::NameError),
     #[error("{0}")]
     Session(#[from] crate::domain::SessionIdError),
+    #[error("{0}")]
+    Machine(#[from] crate::domain::link::MachineNameError),
 }
 
 /// The run that the file describes.
@@ -276,6 +294,15 @@ pub(super) fn parse(content: &[u8]) -> Result<Run, RunFileError> {
         review: keys.review.map(ReviewKeys::review).transpose()?,
         reviews: keys.reviews.as_deref().map(RunId::new).transpose()?,
         crew: keys.crew.map(CrewKeys::part),
+        asked_by: match keys.asked_by {
+            Some(AskerKeys { machine, agent: name, id }) => Some(RemoteAsker {
+                machine: MachineName::new(machine)?,
+                agent: agent(name)?,
+                id: RunId::new(&id)?,
+            }),
+            None => None,
+        },
+        elsewhere: None,
     })
 }
 
@@ -373,6 +400,11 @@ mod tests {
                 is_worked: true,
                 proven: Some(ProvenTree { tree: "4b825dc".to_string(), test: test.clone() }),
                 end: Some(CrewEnd::RedTogether(test)),
+            }),
+            asked_by: Some(RemoteAsker {
+                machine: MachineName::new("laptop").unwrap(),
+                agent: Some(AgentName::new("Anna").unwrap()),
+                id: RunId::from_random(12),
             }),
             ..Run::queued(RunId::from_random(7))
         };

@@ -47,6 +47,9 @@ pub struct WorkRecord {
     pub kept: Option<String>,
     #[serde(default)]
     pub is_merged: bool,
+    /// The commit that it starts from, if it was asked for by another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// How far the work of a run has come.

@@ -103,6 +103,7 @@ impl ReopeningKeys {
             at: completed_at,
             notes,
             evidence: evidence.map(Into::into),
+            machine: None,
         };
         Reopening { by, at, reason, completion }
     }
@@ -268,6 +269,7 @@ mod tests {
                 at: at(number),
                 notes: Some("done".to_string()),
                 evidence: None,
+                machine: None,
             },
         };
         let mut numbers = ClaimNumbers::default();

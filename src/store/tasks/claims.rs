@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::completions::Completions;
 use super::swarm_lock;
+use crate::domain::link::{MachineName, on_machine};
 use crate::domain::{Agent, RecordedProcess, TaskRef};
 use crate::store::error::{ParseError, StoreError};
 use crate::store::handles::TaskRecords;
@@ -40,6 +41,8 @@ pub struct Claim {
     pub number: Option<u64>,
     /// The run that it was made for.
     pub run: Option<String>,
+    /// The machine of its agent, if that is not this one: it is in no file of claims.
+    pub machine: Option<MachineName>,
 }
 
 #[derive(Deserialize)]
@@ -168,6 +171,11 @@ impl Claims {
 }
 
 impl Claim {
+    /// Its agent, with the machine if that is not this one.
+    pub fn who(&self) -> String {
+        on_machine(&self.agent, self.machine.as_ref())
+    }
+
     fn is_of(&self, agent: &Agent) -> bool {
         // The session id may change within a process. A bare pid identifies nothing without it.
         let same = match self.process {
@@ -219,6 +227,7 @@ fn claim(spec: &str, task: &str, entry: &Value) -> Result<Claim, ParseError> {
         reason: keys.reason.as_deref().map(readable),
         number: keys.number,
         run: keys.run,
+        machine: None,
     })
 }
 

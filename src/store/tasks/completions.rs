@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::domain::TaskEvidence;
+use crate::domain::link::{MachineName, on_machine};
 use crate::store::error::ParseError;
 use crate::store::wire::evidence::EvidenceKeys;
 use crate::store::wire::surrogates::{self, SurrogateEscapes, readable};
@@ -33,6 +34,15 @@ pub struct Completion {
     pub notes: Option<String>,
     /// What was recorded to prove it.
     pub evidence: Option<TaskEvidence>,
+    /// The machine of whoever completed it, if that is not this one: it is in no file of completions.
+    pub machine: Option<MachineName>,
+}
+
+impl Completion {
+    /// Who completed it, with the machine if that is not this one.
+    pub fn who(&self) -> String {
+        on_machine(&self.by, self.machine.as_ref())
+    }
 }
 
 /// A `completions.json` that was read in full and has the right shape.
@@ -125,7 +135,7 @@ impl Completions {
 
     /// Adds a completion. The first one of a task stays.
     pub fn add(&mut self, completion: &Completion) {
-        let Completion { spec, task, by, at, notes, evidence } = completion;
+        let Completion { spec, task, by, at, notes, evidence, machine: _ } = completion;
         let mut entry = Map::new();
         entry.insert("completedBy".to_string(), Value::from(by.as_str()));
         entry.insert("completedAt".to_string(), Value::from(time::iso(*at)));
@@ -189,6 +199,7 @@ fn completion(spec: &str, task: &str, entry: &RawValue) -> Option<Completion> {
         at: entry.completed_at.parse().unwrap_or(Timestamp::UNIX_EPOCH),
         notes: entry.notes.as_deref().map(readable),
         evidence: entry.evidence.as_deref().and_then(understood),
+        machine: None,
     })
 }
 
@@ -305,6 +316,7 @@ mod tests {
             at,
             notes: Some("ok \"x\"".into()),
             evidence: None,
+            machine: None,
         }
     }
 

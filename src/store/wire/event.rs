@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{surrogates, time};
+use crate::domain::link::MachineName;
 use crate::domain::{AnyEventKind, Event, MessageKind};
 
 #[derive(Deserialize, Serialize)]
@@ -23,11 +24,32 @@ struct EventFile<'a> {
     preview: Option<Cow<'a, str>>,
     #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
     message_kind: Option<Cow<'a, str>>,
+    /// The machine that it happened on, if that is not this one.
+    #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
+    machine: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shared_entry: Option<EntryMark>,
+}
+
+/// Which entry of the shared feed an event of another machine is from, and its number in it. So none is stored twice.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+pub(in crate::store) struct EntryMark {
+    pub(in crate::store) sequence: u64,
+    pub(in crate::store) number: usize,
 }
 
 /// The line of an event, with its newline.
-#[expect(clippy::expect_used, reason = "these values hold nothing that JSON can't say")]
 pub(in crate::store) fn line(event: &Event) -> Vec<u8> {
+    line_with(event, None)
+}
+
+/// The line of an event that came from another machine.
+pub(in crate::store) fn marked_line(event: &Event, mark: EntryMark) -> Vec<u8> {
+    line_with(event, Some(mark))
+}
+
+#[expect(clippy::expect_used, reason = "these values hold nothing that JSON can't say")]
+fn line_with(event: &Event, mark: Option<EntryMark>) -> Vec<u8> {
     let file = EventFile {
         ts: event.at,
         kind: event.what.name().into(),
@@ -35,6 +57,8 @@ pub(in crate::store) fn line(event: &Event) -> Vec<u8> {
         target: event.target.as_deref().map(Cow::from),
         preview: event.preview.as_deref().map(Cow::from),
         message_kind: event.message_kind.map(|kind| kind.name().into()),
+        machine: event.machine.as_ref().map(|machine| machine.as_str().into()),
+        shared_entry: mark,
     };
     let mut line = serde_json::to_vec(&file).expect("plain data");
     line.push(b'\n');
@@ -43,19 +67,27 @@ pub(in crate::store) fn line(event: &Event) -> Vec<u8> {
 
 /// Parses a line, whoever wrote it; `None` if it is not an event.
 pub fn parse(line: &[u8]) -> Option<Event> {
-    let event = |line: &[u8]| serde_json::from_slice(line).ok().map(event_of);
+    let event = |line: &[u8]| event_of(serde_json::from_slice(line).ok()?);
     event(line).or_else(|| event(&surrogates::with_surrogates_replaced(line)?))
 }
 
-fn event_of(file: EventFile<'_>) -> Event {
-    Event {
+/// The mark of a line, if it has one.
+pub(in crate::store) fn mark(line: &[u8]) -> Option<EntryMark> {
+    serde_json::from_slice::<EventFile<'_>>(line).ok()?.shared_entry
+}
+
+fn event_of(file: EventFile<'_>) -> Option<Event> {
+    // An event of a machine without a proper name is not one of this machine.
+    let machine = file.machine.map(MachineName::new).transpose().ok()?;
+    Some(Event {
         at: file.ts,
         what: AnyEventKind::named(&file.kind),
         agent: file.agent.into_owned(),
         target: file.target.map(Cow::into_owned),
         preview: file.preview.map(Cow::into_owned),
         message_kind: file.message_kind.and_then(|kind| MessageKind::parse(&kind)),
-    }
+        machine,
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::time;
-use crate::domain::{Importance, Message, MessageId, MessageKind};
+use crate::domain::{Importance, Message, MessageId, MessageKind, SessionId};
 use crate::store::error::ParseError;
 
 #[derive(Deserialize, Serialize)]
@@ -31,6 +31,8 @@ struct Keys {
     kind: Value,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     expires_at: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_session: Option<String>,
 }
 
 pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
@@ -53,6 +55,7 @@ pub(in crate::store) fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
         // A kind that only a later version knows counts as none.
         kind: keys.kind.as_str().and_then(MessageKind::parse),
         expires_at: keys.expires_at.as_str().and_then(|time| time.parse().ok()),
+        to_session: keys.to_session.and_then(|session| SessionId::new(session).ok()),
     })
 }
 
@@ -72,6 +75,7 @@ pub(in crate::store) fn bytes(message: &Message) -> Vec<u8> {
         broadcast: message.is_broadcast,
         kind: message.kind.map_or(Value::Null, |kind| kind.name().into()),
         expires_at: message.expires_at.map_or(Value::Null, |at| time::iso(at).into()),
+        to_session: message.to_session.as_ref().map(SessionId::to_string),
     })
 }
 
@@ -123,6 +127,7 @@ mod tests {
             is_broadcast: true,
             kind: Some(MessageKind::Block),
             expires_at: Some("2026-11-15T00:02:56.113Z".parse().unwrap()),
+            to_session: Some(SessionId::new("s-1").unwrap()),
         };
         assert_eq!(parse(&bytes(&message)).unwrap(), message);
     }

@@ -2,6 +2,12 @@
 
 pub mod event;
 pub(super) mod evidence;
+pub mod link;
+pub mod link_feed;
+pub mod link_presence;
+pub mod link_protocol;
+pub(in crate::store) mod link_runs;
+pub mod link_tasks;
 pub(super) mod message;
 pub(super) mod odd_registration;
 pub(super) mod process;

@@ -57,6 +57,7 @@ pub(in crate::store) fn parse(bytes: &[u8], stem: &str) -> Option<Agent> {
         contests: Vec::new(),
         formerly: Vec::new(),
         restores: None,
+        machine: None,
     })
 }
 

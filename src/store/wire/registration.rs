@@ -102,6 +102,7 @@ fn agent_of(known: Known) -> Result<Agent, ParseError> {
         contests: known.contests.unwrap_or_default().into_iter().filter_map(ContestKeys::read).collect(),
         formerly: known.formerly.unwrap_or_default().into_iter().map(former).collect::<Result<_, _>>()?,
         restores: known.restores,
+        machine: None,
     })
 }
 

@@ -30,7 +30,7 @@ pub enum FileLine {
 
 /// A position between two lines, with the bytes before it. So it is found again in a file that was shortened, and not
 /// taken for one in a file that was rewritten.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct LinePosition {
     offset: u64,
     before: Vec<u8>,
@@ -105,15 +105,27 @@ impl LineFile {
     /// The lines after that position. If the file has changed before it, the lines after the line that was the last one
     /// then; if that is gone, too, all lines.
     pub fn since(&self, place: &LinePosition) -> Result<LinesSince, FileError> {
+        self.since_at_most(place, usize::MAX)
+    }
+
+    /// The same, but only the first `most` of these lines.
+    pub fn since_at_most(&self, place: &LinePosition, most: usize) -> Result<LinesSince, FileError> {
         let found = self.find(place)?;
         let mut at = found.unwrap_or(self.start);
+        // The end of the last line that is given.
+        let mut end = at;
         let mut lines = Vec::new();
         let mut rest = Vec::new();
         let mut is_too_long = false;
-        while at < self.end {
+        while at < self.end && lines.len() < most {
             let block = self.read(at, (self.end - at).min(BLOCK as u64))?;
+            let mut piece_end = at;
             at += block.len() as u64;
             for piece in block.split_inclusive(|byte| *byte == b'\n') {
+                if lines.len() == most {
+                    break;
+                }
+                piece_end += piece.len() as u64;
                 rest.extend_from_slice(piece);
                 let is_whole = rest.pop_if(|byte| *byte == b'\n').is_some();
                 is_too_long |= rest.len() > MAX_LINE;
@@ -121,12 +133,13 @@ impl LineFile {
                     let line = std::mem::take(&mut rest);
                     lines.push(if is_too_long { FileLine::TooLong } else { FileLine::Whole(line) });
                     is_too_long = false;
+                    end = piece_end;
                 } else if is_too_long {
                     rest.clear();
                 }
             }
         }
-        Ok(LinesSince { lines, end: self.end()?, is_lost: found.is_none() })
+        Ok(LinesSince { lines, end: self.place(end)?, is_lost: found.is_none() })
     }
 
     fn place(&self, offset: u64) -> Result<LinePosition, FileError> {
@@ -320,6 +333,17 @@ mod tests {
             prop_assert_eq!(&backwards, &model(&content));
             prop_assert_eq!(&read.since(&LinePosition::default()).unwrap().lines, &backwards);
             prop_assert_eq!(read.is_cut_short(), !rest.is_empty());
+            let (mut place, mut by_twos) = (LinePosition::default(), Vec::new());
+            loop {
+                let since = read.since_at_most(&place, 2).unwrap();
+                if since.lines.is_empty() {
+                    break;
+                }
+                by_twos.extend(since.lines);
+                place = since.end;
+            }
+            prop_assert_eq!(&by_twos, &backwards);
+            prop_assert_eq!(place.offset, read.end().unwrap().offset);
         }
     }
 

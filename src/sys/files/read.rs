@@ -220,7 +220,7 @@ pub fn has_only_names(path: &Path, mut holds: impl FnMut(&OsStr) -> bool) -> Res
 }
 
 /// Metadata that shows whether a file was changed.
-#[derive(Clone, Copy, Debug, serde::Deserialize, Eq, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, serde::Deserialize, Eq, PartialEq, serde::Serialize)]
 pub struct FileStamp {
     pub inode: u64,
     pub size: u64,

@@ -23,6 +23,7 @@ mod merge;
 mod moved_base;
 mod private_index;
 mod record_tree;
+mod remotes;
 mod removal;
 mod repository;
 mod run_refs;

@@ -92,6 +92,7 @@ fn marks_are_bounded() {
             target: Some(number.to_string()),
             preview: None,
             message_kind: None,
+            machine: None,
         };
         Alert::of_event(&event).unwrap()
     };

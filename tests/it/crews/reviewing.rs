@@ -203,6 +203,7 @@ fn who_made_the_commits_is_told_if_hooks_have_reported_them() {
         target: None,
         preview: Some("fix the login".to_string()),
         message_kind: None,
+        machine: None,
     };
     env.store().feed().append(&[reported], 1000).unwrap();
     let answer = review(&env, &["HEAD", "--as", "Heron"]).expect_code(1).json();

@@ -226,10 +226,11 @@ fn effects_are_carried_out_in_one_place() {
         ["ops::runner::run", "ops::runner::run_at_hook"],
         "whoever makes an `Op` has to carry out its effects"
     );
-    // The answer of `send` says how each recipient is told, so it can't be given before they are woken.
+    // The answer of `send` says how each recipient is told, so it can't be given before they are woken. What came from
+    // another machine is no effect of an op.
     assert_eq!(
         program.callers("ops::wake", &["wake_recipients"]),
-        ["ops::messages::send::done", "ops::wake::wake_notified"],
+        ["ops::link::process::mail::wake_all", "ops::messages::send::done", "ops::wake::wake_notified"],
         "wakes"
     );
     // Agents send in their own name; only `notices` sends in the program's.
@@ -242,8 +243,8 @@ fn effects_are_carried_out_in_one_place() {
         "tasks::handoff::send_notes",
     ];
     assert_eq!(program.users("outboxes", "lock"), senders.map(|name| format!("ops::{name}")), "outboxes");
-    for handle in ["FeedLog", "Outboxes"] {
-        let named_by = program.callers("store::handles", &[handle]);
+    for (place, handle) in [("store::feed", "FeedLog"), ("store::handles", "Outboxes")] {
+        let named_by = program.callers(place, &[handle]);
         assert!(!named_by.is_empty(), "{handle} has another name");
         assert!(named_by.iter().all(|by| by.starts_with("store")), "{handle} is passed on: {named_by:?}");
     }

@@ -15,7 +15,7 @@ use crate::support::mcp_client::{Client, server};
 pub(super) const FILE: &str = "src/a.rs";
 
 #[track_caller]
-pub(super) fn git(dir: &Path, args: &[&str]) -> String {
+pub fn git(dir: &Path, args: &[&str]) -> String {
     let mut command = Command::new("git");
     command.arg("-C").arg(dir).args(["-c", "user.name=J", "-c", "user.email=j@example.org"]).args(args);
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_COUNT", "1");
@@ -26,7 +26,7 @@ pub(super) fn git(dir: &Path, args: &[&str]) -> String {
 }
 
 /// A repository with one commit.
-pub(super) fn committed(dir: &Path) {
+pub(crate) fn committed(dir: &Path) {
     put(&dir.join(FILE), "fn main() {}\n");
     put(&dir.join("src/b.rs"), "");
     git(dir, &["init", "-q", "-b", "main"]);

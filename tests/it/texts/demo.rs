@@ -82,6 +82,14 @@ fn the_demo_in_json() {
 
 const PAUSE: &str = "Press Enter for the next step";
 
+#[test]
+fn a_build_that_can_not_link_says_so_instead_of_showing_it() {
+    if cfg!(feature = "link") {
+        return;
+    }
+    assert_eq!(TestEnvironment::new().fails(1, &["link", "demo"]), "not_built_in");
+}
+
 /// Runs `msg demo` with these arguments at a terminal, and answers each pause. Returns what is shown, and checks that
 /// nothing is left behind.
 fn demo_at_terminal(args: &str, answers: &[&str]) -> String {

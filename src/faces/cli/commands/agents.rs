@@ -78,6 +78,8 @@ impl Report for AgentsReport {
             };
             self.listing.gone.iter().for_each(|gone| table.row(row(gone)));
         } else {
+            // Whoever is not linked sees nothing of machines.
+            let has_remote = self.listing.agents.iter().any(|profile| profile.agent.is_remote());
             for profile in &self.listing.agents {
                 let agent = &profile.agent;
                 if page.is_quiet {
@@ -85,14 +87,19 @@ impl Report for AgentsReport {
                     continue;
                 }
                 let star = if self.listing.is_me(&agent.name) { "*" } else { "" };
-                table.row(vec![
-                    TableCell::styled(&format!("{}{star}", agent.name), style::bold),
+                let mut row = vec![TableCell::styled(&format!("{}{star}", agent.name), style::bold)];
+                if has_remote {
+                    let machine = agent.machine.as_ref().map(|machine| machine.name.as_str());
+                    row.push(TableCell::plain(machine.unwrap_or_default()));
+                }
+                row.extend([
                     agent_text::presence_cell(profile.presence),
                     TableCell::plain(agent_text::harness(profile)),
-                    TableCell::plain(&escape_invisible(&self.home.shorten(&agent.cwd))),
+                    TableCell::plain(&agent_text::folder(profile, &self.home)),
                     TableCell::plain(&escape_invisible(agent.git_branch.as_deref().unwrap_or_default())),
                     TableCell::plain(&agent_text::notes(profile)),
                 ]);
+                table.row(row);
             }
         }
         let lines = table.lines();

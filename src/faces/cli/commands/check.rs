@@ -46,7 +46,9 @@ impl Report for CheckReport {
             let path = escape_invisible(&verdict.path);
             page.line(match &verdict.holding {
                 None => format!("{}  {path}", style::good("free")),
-                Some(holding) => format!("{}  {path}  {}", style::bad("held"), holding.holder.name),
+                Some(holding) => {
+                    format!("{}  {path}  {}", style::bad("held"), holding.holder.name_and_machine())
+                }
             });
         }
     }

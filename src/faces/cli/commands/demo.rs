@@ -1,9 +1,13 @@
 //! `msg demo`: shows the main job on a temporary mesh, with real processes. Every command that is shown was run; if one
 //! does not do what the text says, the demo fails.
 
+mod clearing;
 mod crew;
+mod git;
 mod kept_project;
+pub(super) mod machines;
 mod pace;
+mod telling;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,6 +23,7 @@ use crate::sys::program;
 use crate::sys::signals::StopRequest;
 use kept_project::{KeptProject, ProjectDir};
 use pace::Pace;
+use telling::{DemoStep, DemoTold, Line, command_text, shown, title_text};
 
 /// Longer than any command takes on any machine.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -72,13 +77,7 @@ pub(super) fn run(args: DemoArgs, ui: &Ui) -> Result<CommandOutput, CommandError
         true => crew::show(&stop, ui, &pace),
         false => show(args.keep.as_deref(), &stop, &pace),
     };
-    match shown {
-        Err(error) if pace.has_left() && error.kind == CommandErrorKind::Interrupted => {
-            ui.progress_change("Nothing is left behind. `msg demo --fast` shows all steps at once.");
-            Ok(CommandOutput::said(None))
-        }
-        shown => shown,
-    }
+    pace.ended(shown, "msg demo --fast")
 }
 
 fn show(keep: Option<&Path>, stop: &StopRequest, pace: &Pace) -> Result<CommandOutput, CommandError> {
@@ -101,6 +100,10 @@ struct Stage {
     stop: StopRequest,
     /// The kind of error if a command does not end as expected.
     fault: CommandErrorKind,
+    /// The machine that it plays, if there are several.
+    machine: Option<&'static str>,
+    /// Directories that are shown as `~`: the homes of the machines, if there are several.
+    homes: Vec<String>,
 }
 
 impl Stage {
@@ -110,7 +113,7 @@ impl Stage {
         let msg = program::own().map_err(|error| failed(&error))?;
         let (dir, mesh) = (home.path().to_path_buf(), home.path().join("mesh"));
         let (env, fault) = (Vec::new(), CommandErrorKind::Bug);
-        Ok(Self { home, dir, mesh, msg, env, stop: stop.clone(), fault })
+        Ok(Self { home, dir, mesh, msg, env, stop: stop.clone(), fault, machine: None, homes: Vec::new() })
     }
 
     /// A project that stays. Its disk is the user's choice, so what fails there may have to do with that.
@@ -178,10 +181,15 @@ impl Stage {
         self.check_end(code, shown(args), &ended)
     }
 
+    /// The output as a person at home reads it.
+    fn shortened(&self, text: &str) -> String {
+        self.homes.iter().fold(text.to_string(), |text, home| text.replace(home, "~"))
+    }
+
     /// An error if the command did not end as expected.
     fn check_end(&self, code: i32, command: String, ended: &ChildExit) -> Result<Line, CommandError> {
-        let output = String::from_utf8_lossy(&ended.said).trim_end().to_string();
-        let line = Line { command, exit: ended.code, output };
+        let output = self.shortened(String::from_utf8_lossy(&ended.said).trim_end());
+        let line = Line { machine: self.machine, command, exit: ended.code, output };
         if ended.code != Some(code) {
             let end = ended.code.map_or("a signal".to_string(), |code| format!("exit code {code}"));
             let text = format!("`{}` ended with {end}: {}", line.command, line.output);
@@ -189,12 +197,6 @@ impl Stage {
         }
         Ok(line)
     }
-}
-
-fn shown(args: &[&str]) -> String {
-    let quoted =
-        args.iter().map(|arg| if arg.contains(' ') { format!("\"{arg}\"") } else { (*arg).to_string() });
-    std::iter::once("msg".to_string()).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
 fn failed(error: &std::io::Error) -> CommandError {
@@ -205,71 +207,8 @@ fn interrupted() -> CommandError {
     CommandError::new(CommandErrorKind::Interrupted, "interrupted; nothing is left behind")
 }
 
-struct Step {
-    title: &'static str,
-    lines: Vec<Line>,
-}
-
-struct Line {
-    command: String,
-    exit: Option<i32>,
-    output: String,
-}
-
-impl Step {
-    fn json(&self) -> Value {
-        let line = |line: &Line| json!({ "command": line.command, "exit": line.exit, "output": line.output });
-        json!({ "title": self.title, "commands": self.lines.iter().map(line).collect::<Vec<_>>() })
-    }
-}
-
-/// The title of a step, as people read it.
-fn title_text(number: usize, title: &str) -> String {
-    style::bold(&format!("{number}. {title}"))
-}
-
-impl Line {
-    /// The command and its output, as people read them.
-    fn texts(&self) -> Vec<String> {
-        let output = self.output.lines().map(str::to_string);
-        std::iter::once(command_text(&self.command)).chain(output).collect()
-    }
-}
-
-/// A command, as people read it.
-fn command_text(command: &str) -> String {
-    format!("{} {}", style::dim("$"), style::good(command))
-}
-
-/// The steps so far. If the demo waits between them, they are shown as they come.
-struct Told<'a> {
-    pace: &'a Pace<'a>,
-    steps: Vec<Step>,
-}
-
-impl Told<'_> {
-    /// Begins the next step.
-    fn step(&mut self, title: &'static str) -> Result<(), CommandError> {
-        if !self.steps.is_empty() {
-            self.pace.wait()?;
-        }
-        self.steps.push(Step { title, lines: Vec::new() });
-        self.pace.show(&title_text(self.steps.len(), title));
-        Ok(())
-    }
-
-    /// Commands of this step.
-    fn lines(&mut self, lines: impl IntoIterator<Item = Line>) {
-        let Some(step) = self.steps.last_mut() else { return };
-        for line in lines {
-            line.texts().iter().for_each(|text| self.pace.show(text));
-            step.lines.push(line);
-        }
-    }
-}
-
-fn play(stage: &Stage, pace: &Pace) -> Result<Vec<Step>, CommandError> {
-    let mut told = Told { pace, steps: Vec::new() };
+fn play(stage: &Stage, pace: &Pace) -> Result<Vec<DemoStep>, CommandError> {
+    let mut told = DemoTold::new(pace);
     let (mut claude, codex, person) = (stage.actor()?, stage.actor()?, stage.actor()?);
     let pids = [&claude, &codex, &person].map(|actor| actor.pid().to_string());
     let join = |name: &str, harness: &str, session: &str, pid: &str| {
@@ -330,6 +269,7 @@ fn talk(stage: &Stage) -> Result<Vec<Line>, CommandError> {
     stage.check_interrupt()?;
     heard.ok_or_else(|| CommandError::new(CommandErrorKind::Bug, "the watcher has nothing to say"))?;
     let watched = Line {
+        machine: None,
         command: "msg watch --as SilverHeron".to_string(),
         exit: None,
         output: String::from_utf8_lossy(follower.said()).trim_end().to_string(),
@@ -363,17 +303,17 @@ fn work(stage: &Stage) -> Result<Vec<Line>, CommandError> {
 /// What Codex sends before it applies a patch, and what it is answered.
 fn refused_edit(stage: &Stage) -> Result<Line, CommandError> {
     let patch = "*** Begin Patch\n*** Update File: src/auth/login.rs\n@@\n-old\n+new\n*** End Patch";
-    refusal(stage, "apply_patch", patch, "apply_patch to src/auth/login.rs")
+    refused_tool(stage, "apply_patch", patch, "apply_patch to src/auth/login.rs")
 }
 
 /// The same by way of the shell.
 fn refused_command(stage: &Stage) -> Result<Line, CommandError> {
     let command = "cd src && sed -i s/old/new/ auth/*.rs";
-    refusal(stage, "Bash", command, command)
+    refused_tool(stage, "Bash", command, command)
 }
 
 /// Asks `msg hook codex PreToolUse`, as Codex does, and expects a no.
-fn refusal(stage: &Stage, tool: &str, input: &str, shown: &str) -> Result<Line, CommandError> {
+fn refused_tool(stage: &Stage, tool: &str, input: &str, shown: &str) -> Result<Line, CommandError> {
     let payload = json!({
         "session_id": "two",
         "cwd": &stage.dir,
@@ -387,6 +327,7 @@ fn refusal(stage: &Stage, tool: &str, input: &str, shown: &str) -> Result<Line, 
     let decision = &answer["hookSpecificOutput"];
     match (decision["permissionDecision"].as_str(), decision["permissionDecisionReason"].as_str()) {
         (Some("deny"), Some(reason)) => Ok(Line {
+            machine: stage.machine,
             command: format!("msg hook codex PreToolUse    # {shown}"),
             exit: ended.code,
             output: format!("deny: {reason}"),
@@ -420,11 +361,11 @@ fn race(stage: &Stage) -> Result<Line, CommandError> {
         return Err(CommandError::new(CommandErrorKind::Bug, format!("{winners} agents got one name")));
     }
     let output = format!("joined: {winners}, refused because the name is taken: {}", actors.len() - winners);
-    Ok(Line { command: "msg join KeenOtter".to_string(), exit: Some(0), output })
+    Ok(Line { machine: None, command: "msg join KeenOtter".to_string(), exit: Some(0), output })
 }
 
 struct DemoReport {
-    steps: Vec<Step>,
+    steps: Vec<DemoStep>,
     /// They were shown while they happened.
     is_shown: bool,
     kept: Option<KeptProject>,
@@ -433,7 +374,7 @@ struct DemoReport {
 impl Report for DemoReport {
     fn json(&self) -> Map<String, Value> {
         let mut members =
-            Map::from_iter([("steps".to_string(), self.steps.iter().map(Step::json).collect())]);
+            Map::from_iter([("steps".to_string(), self.steps.iter().map(DemoStep::json).collect())]);
         match &self.kept {
             Some(kept) => members.extend(kept.json()),
             None => members.extend([("kept".to_string(), Value::Null)]),

@@ -10,7 +10,7 @@ use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::cli::value_parsers::count_or_none;
 use crate::faces::json::event as event_json;
-use crate::ops::feed::{self, FeedFilter, RecentEvents};
+use crate::ops::feed::{self, FeedFilter, FeedMachines, RecentEvents};
 use crate::ops::{CommandError, CommandErrorKind, HandoverOutcome, Op, WatchEnd, format_age};
 use crate::sys::clock;
 use crate::sys::files::FileError;
@@ -19,7 +19,8 @@ use crate::sys::signals::StopRequest;
 /// Show what happened, oldest first
 ///
 /// Who came and went, wrote to whom, reserved, was refused, claimed or finished a task. The text of direct messages is
-/// hidden unless `feedPrivacy` is `text`. Events from pi-messenger's own feed are included. With `--follow` it
+/// hidden unless `feedPrivacy` is `text`. Events from pi-messenger's own feed are included, and in a linked mesh those of
+/// other machines. With `--follow` it
 /// runs until it is stopped; with `--json` too, it prints one event per line.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -27,6 +28,7 @@ Examples:
   msg feed
   msg feed --follow
   msg feed --agent SwiftRaven --kind reserve,refused
+  msg feed --local             only what happened on this machine
   msg feed --follow --json | jq -r 'select(.type == \"complete\") | .target'")]
 pub(in crate::faces::cli) struct FeedArgs {
     /// Show at most N events; with `--follow` also 0
@@ -41,6 +43,9 @@ pub(in crate::faces::cli) struct FeedArgs {
     /// Only events of these kinds, such as `message` or `claim`
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     kind: Vec<String>,
+    /// In a linked mesh, only events on this machine
+    #[arg(long)]
+    local: bool,
 }
 
 pub(super) fn run(op: &Op, args: FeedArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
@@ -52,7 +57,8 @@ pub(super) fn run(op: &Op, args: FeedArgs, ui: &Ui) -> Result<CommandOutput, Com
         )
         .hint("give a number of 1 or more"));
     }
-    let wanted = FeedFilter { agent: args.agent, kinds: args.kind };
+    let machines = if args.local { FeedMachines::ThisOne } else { FeedMachines::All };
+    let wanted = FeedFilter { agent: args.agent, kinds: args.kind, machines };
     if args.follow {
         return follow(op, ui, args.limit, &wanted);
     }
@@ -111,9 +117,9 @@ fn line(ui: &Ui, event: &Event) -> String {
 fn sentence(event: &Event) -> (String, String) {
     let (subject, phrase) = (event.subject(), event.phrase());
     let told = match event.what {
-        AnyEventKind::Ours(EventKind::Refused | EventKind::Stale | EventKind::Stuck | EventKind::Evict) => {
-            style::warn(&phrase)
-        }
+        AnyEventKind::Ours(
+            EventKind::Refused | EventKind::Stale | EventKind::Stuck | EventKind::Evict | EventKind::Gap,
+        ) => style::warn(&phrase),
         AnyEventKind::Ours(EventKind::Complete) => style::good(&phrase),
         _ => phrase.clone(),
     };

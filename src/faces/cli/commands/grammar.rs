@@ -121,6 +121,7 @@ commands! {
     Setup(setup::SetupArgs) = "setup";
     Install(install::InstallArgs) = "install";
     Uninstall(uninstall::UninstallArgs) = "uninstall";
+    Link(link::LinkArgs) = "link";
     Doctor(doctor::DoctorArgs) = "doctor";
     Evict(evict::EvictArgs) = "evict";
     Config(config::ConfigArgs) = "config";

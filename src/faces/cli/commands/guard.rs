@@ -122,7 +122,7 @@ impl Report for CheckReport {
             table.row(vec![
                 TableCell::styled("held", style::bad),
                 TableCell::plain(&escape_invisible(&verdict.path)),
-                TableCell::styled(holding.holder.name.as_str(), style::bold),
+                TableCell::styled(&holding.holder.name_and_machine(), style::bold),
                 TableCell::plain(&quote_code(&holding.reservation.typed())),
                 TableCell::plain(&reason),
             ]);

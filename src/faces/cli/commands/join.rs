@@ -69,6 +69,7 @@ pub(super) fn run(op: &Op, args: JoinArgs) -> Result<CommandOutput, CommandError
         is_forced: args.force,
         adopts: None,
         is_variable_ignored: false,
+        is_hook: false,
     };
     let joined = ops::join(op, &request)?;
     Ok(JoinReport { joined, mesh: op.location.to_string() }.into())

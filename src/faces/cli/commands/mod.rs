@@ -33,6 +33,7 @@ pub(super) mod know;
 pub(super) mod knowledge;
 pub(super) mod learn;
 pub(super) mod leave;
+mod link;
 pub(super) mod log;
 pub(super) mod look;
 pub(super) mod man;
@@ -51,7 +52,9 @@ pub(super) mod reply;
 pub(super) mod reservations;
 pub(super) mod reserve;
 pub(super) mod run;
+mod run_elsewhere;
 mod run_page;
+mod run_progress;
 pub(super) mod runs;
 mod runs_follow;
 mod runs_work;
@@ -136,6 +139,7 @@ pub(super) fn run(call: &Invocation<'_>, command: Command) -> Result<CommandOutp
     match command {
         Command::Join(args) => call.in_context(|op| join::run(op, args)),
         Command::Leave(args) => call.in_context(|op| leave::run(op, args)),
+        Command::Link(args) => link::run(call, args),
         Command::Agents(args) => call.in_context(|op| agents::run(op, args)),
         Command::Topics(args) => call.in_context(|op| topics::run(op, args)),
         Command::Overlaps(args) => call.in_context(|op| overlaps::run(op, args)),

@@ -58,12 +58,14 @@ impl Report for ReservationsReport {
             }
             let root = match reservation.thing_scope() {
                 Some(ThingScope::Machine) => "this machine".to_string(),
+                // Where its work tree is there says nothing here.
+                _ if holder.is_remote() => String::new(),
                 _ => self.home.shorten(reservation.root.as_deref().unwrap_or(&holder.cwd)),
             };
-            let place = format!("{root}{}", reservation.reach_note());
+            let place = format!("{root}{}", reservation.reach_note()).trim_start().to_string();
             table.row(vec![
                 TableCell::styled(&escape_invisible(&reservation.typed()), style::bold),
-                TableCell::plain(if self.mine { "" } else { holder.name.as_str() }),
+                TableCell::plain(&if self.mine { String::new() } else { holder.name_and_machine() }),
                 TableCell::plain(&agent_text::duration(now, reservation.since)),
                 TableCell::plain(&escape_invisible(&place)),
                 TableCell::plain(&until(reservation, now).unwrap_or_default()),

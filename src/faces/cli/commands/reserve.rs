@@ -13,8 +13,8 @@ use crate::sys::clock;
 ///
 /// A path covers itself and everything beneath it; in a glob `*` stops at `/` and `**` does not. Patterns are relative
 /// to the current directory and count in this git work tree; with `--repo` they count in every work tree and clone of
-/// the repository on this machine, which are recognised by its first commit. All are granted or none. You hold them
-/// until you release them, leave or end.
+/// the repository, which are recognised by its first commit: on this machine, and on all others that the mesh is linked
+/// with. All are granted or none. You hold them until you release them, leave or end.
 ///
 /// What is not a file begins with `@`: `@git/index` and `@git/HEAD` of this work tree, `@git/branch:NAME` of this
 /// repository, and `@port:3000`, `@db:NAME` or a name of your own such as `@build` on this machine. Git commands that need
@@ -41,15 +41,22 @@ pub(in crate::faces::cli) struct ReserveArgs {
     /// Allow paths outside this work tree
     #[arg(long)]
     force_broad: bool,
-    /// In every work tree and clone of this repository on this machine
+    /// In every work tree and clone of this repository, on all machines that the mesh is linked with
     #[arg(long, conflicts_with = "force_broad")]
     repo: bool,
+    /// In this work tree only, also if a linked mesh reserves for all machines
+    #[arg(long, conflicts_with = "repo")]
+    local: bool,
 }
 
 pub(super) fn run(op: &Op, args: ReserveArgs) -> Result<CommandOutput, CommandError> {
     let ttl = args.ttl.as_deref().map(ops::parse_time_to_live).transpose()?;
     let broad = if args.force_broad { BroadPatterns::Accept } else { BroadPatterns::Refuse };
-    let reach = if args.repo { RequestedReach::Repository } else { RequestedReach::WorkTree };
+    let reach = match (args.repo, args.local) {
+        (true, _) => RequestedReach::Repository,
+        (false, true) => RequestedReach::WorkTree,
+        (false, false) => RequestedReach::Usual,
+    };
     let request = ReserveRequest { patterns: args.patterns, reason: args.reason, ttl, broad, reach };
     Ok(ReserveReport(ops::reserve(op, &request)?).into())
 }

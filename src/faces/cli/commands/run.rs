@@ -1,16 +1,19 @@
 //! `msg run`: starts a worker and follows it.
 
+use std::time::Duration;
+
 use clap::{ArgGroup, Args};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::domain::runs::{Run, RunState};
+use crate::domain::runs::{Run, RunElsewhere, RunState};
 use crate::domain::workers::{Budget, Isolation};
-use crate::domain::{AgentName, escape_invisible, escape_invisible_line, shell_word};
+use crate::domain::{AgentName, escape_invisible, shell_word};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::faces::cli::text_arg::TextArgs;
 use crate::faces::json;
-use crate::ops::runs::follow::{FollowEnd, FollowGoal, follow, is_kept_waiting};
+use crate::ops::runs::elsewhere::asking::take_refusal;
+use crate::ops::runs::follow::{FollowEnd, FollowGoal, follow};
 use crate::ops::runs::gate::{Gate, GateAnswer};
 use crate::ops::runs::plan::{RunRequest, plan};
 use crate::ops::runs::start::{DryRun, DryTerminal, dry_run, start};
@@ -25,6 +28,8 @@ use crate::sys::files::FileError;
 use crate::sys::signals::StopRequest;
 
 use super::question_prompt::{PromptState, QuestionPrompt};
+use super::run_elsewhere;
+use super::run_progress::ProgressLine;
 
 /// Start a worker on a task, and follow it
 ///
@@ -40,6 +45,7 @@ Examples:
   msg run builder 'Rename the column' --reserve 'db/*.sql' --reserve src/model.rs --wait
   msg run builder --task TASK-03 --spec plan.md
   msg run builder 'Make the tests of src/auth pass' --tmux --name Mason
+  msg run builder 'Make the slow tests pass' --on buildbox
   git diff | msg run reviewer -
   msg run scout 'List the TODOs' --json | jq -r .run.result")]
 pub(in crate::faces::cli) struct RunArgs {
@@ -84,6 +90,9 @@ pub(in crate::faces::cli) struct RunArgs {
     /// The name that the worker gets
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// Ask this machine of a linked mesh to start it there, in a worktree at the commit that is checked out here
+    #[arg(long, value_name = "MACHINE", conflicts_with_all = ["tmux", "accept_trust"])]
+    on: Option<String>,
 }
 
 pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, CommandError> {
@@ -110,6 +119,16 @@ pub(super) fn run(op: &Op, args: RunArgs, ui: &Ui) -> Result<CommandOutput, Comm
         claims: args.claim.map(|id| (id, args.spec)),
         ..RunRequest::default()
     };
+    if let Some(machine) = args.on {
+        let following = if args.detach { Following::ToStart } else { Following::ToItsEnd };
+        let planned = run_elsewhere::planned(op, &request, &machine)?;
+        if args.dry_run {
+            return Ok(run_elsewhere::report(planned).into());
+        }
+        let follower = RunFollower::new(ui, following)?;
+        let run = run_elsewhere::asked(op, planned)?;
+        return follower.follow(op, run);
+    }
     let new = plan(op, request)?;
     if args.dry_run {
         return Ok(DryRunReport(dry_run(op, &new)?).into());
@@ -136,8 +155,13 @@ pub(super) enum Following {
     Detached,
     /// Until it has taken its first prompt.
     ToPrompt,
+    /// Until another machine has started it, or refused.
+    ToStart,
     ToItsEnd,
 }
+
+/// How long whoever does not follow it waits until another machine has started a run, or refused.
+const START_LIMIT: Duration = Duration::from_secs(20);
 
 /// Follows a run that was just started. It listens to Ctrl-C from the beginning.
 pub(super) struct RunFollower<'a> {
@@ -159,6 +183,10 @@ impl<'a> RunFollower<'a> {
         }
         Ok(match self.accompany(op, run)? {
             FollowEnd::Ended(run) | FollowEnd::Stopped(run) => {
+                // A request that was refused was never a run.
+                if let Some(refused) = take_refusal(op, &run)? {
+                    return Err(refused);
+                }
                 let error = error_of(&run);
                 CommandOutput { report: Some(Box::new(RunReport(run))), error }
             }
@@ -170,9 +198,13 @@ impl<'a> RunFollower<'a> {
     pub(super) fn accompany(&self, op: &Op, run: Run) -> Result<FollowEnd, CommandError> {
         let goal = match self.following {
             Following::ToPrompt => FollowGoal::PromptTaken,
+            Following::ToStart => FollowGoal::Started,
             Following::ToItsEnd | Following::Detached => FollowGoal::FirstTurn,
         };
-        let limit = is_inside_harness().then(|| op.settings.follow_limit());
+        let limit = match self.following {
+            Following::ToStart => Some(START_LIMIT),
+            _ => is_inside_harness().then(|| op.settings.follow_limit()),
+        };
         let mut line = ProgressLine::new(self.ui);
         let mut prompt = QuestionPrompt::new(op, self.ui);
         let end = follow(op, &run.id, (goal, limit), &self.interrupt, |run| {
@@ -215,48 +247,6 @@ pub(super) fn error_of(run: &Run) -> Option<CommandError> {
         format!("run {} is {}{reason}", run.id, run.outcome()),
     );
     Some(error.hint(format!("`msg runs log {}` shows what the worker printed", run.id)))
-}
-
-/// One line for a person at a terminal that says what a run does.
-pub(super) struct ProgressLine<'a> {
-    ui: &'a Ui,
-    /// Until when it was told that the run waits.
-    told: Option<Timestamp>,
-    /// Whether it was told that the run waits, without a time.
-    has_told_queue: bool,
-}
-
-impl<'a> ProgressLine<'a> {
-    pub(super) fn new(ui: &'a Ui) -> Self {
-        Self { ui, told: None, has_told_queue: false }
-    }
-
-    pub(super) fn show(&mut self, run: &Run) {
-        let waits = matches!(run.state, RunState::Queued | RunState::Limited);
-        let is_new = match run.until {
-            Some(_) => waits && run.until != self.told,
-            None => is_kept_waiting(run) && !self.has_told_queue,
-        };
-        if let (Some(reason), true) = (&run.reason, is_new) {
-            (self.told, self.has_told_queue) = (run.until, true);
-            self.ui.progress_line("");
-            self.ui.note(reason);
-        }
-        let why = run.reason.as_deref().filter(|_| waits);
-        let doing = run.doing.as_deref().or(why).unwrap_or(run.state.name());
-        self.say(run, doing);
-    }
-
-    fn say(&mut self, run: &Run, doing: &str) {
-        let mut parts = vec![format!("{} {}", run.profile, run.id), escape_invisible_line(doing)];
-        parts.push(took(run, clock::now()));
-        parts.extend(used(run));
-        self.ui.progress_line(&parts.join(" · "));
-    }
-
-    pub(super) fn end(&mut self) {
-        self.ui.progress_line("");
-    }
 }
 
 /// How long it has taken: `12 s`, `3 min`.
@@ -361,6 +351,24 @@ fn terminal_json(terminal: &DryTerminal) -> Value {
     json!({"socket": terminal.socket, "session": terminal.session})
 }
 
+/// How to get the work of a run on another machine.
+fn how_to_get(place: &RunElsewhere, branch: Option<&str>) -> String {
+    let Some(branch) = branch else { return "it has no branch".to_string() };
+    match &place.push {
+        Some(push) if push.problem.is_none() => {
+            format!("`git fetch {} {branch}`, then `git merge FETCH_HEAD`", shell_word(&push.remote))
+        }
+        Some(push) => {
+            let problem = push.problem.as_deref().unwrap_or_default();
+            format!("it could not be pushed to `{}`: {problem}", push.remote)
+        }
+        None => format!(
+            "on {}, `git push REMOTE {branch}` to a remote that both have, then `git fetch REMOTE {branch}` here",
+            place.machine
+        ),
+    }
+}
+
 /// A run as it is now.
 pub(super) struct RunReport(pub(super) Run);
 
@@ -407,6 +415,12 @@ impl Report for RunReport {
             if let Some(result) = run.result.as_deref().filter(|_| run.has_ended_turn()) {
                 page.foreign_text(result);
             }
+            if let Some(place) = &run.elsewhere {
+                page.line(format!("It is on {}.", place.machine));
+                if let Some(reason) = run.reason.as_deref().filter(|_| run.state != RunState::Queued) {
+                    page.line(escape_invisible(reason));
+                }
+            }
             // Whoever has not joined gets no mail.
             let mail = if run.parent.agent.is_some() { "Its end comes as mail. " } else { "" };
             page.line(format!(
@@ -419,6 +433,7 @@ impl Report for RunReport {
             page.foreign_text(result);
         }
         let mut parts = vec![format!("run {}", run.id), run.outcome(), took(run, clock::now())];
+        parts.extend(run.elsewhere.iter().map(|place| format!("on {}", place.machine)));
         parts.extend(used(run));
         if run.state == RunState::Done {
             parts.extend(run.reason.clone());
@@ -434,6 +449,13 @@ impl Report for RunReport {
             let count = changed.len();
             let files = if count == 1 { "1 file".to_string() } else { format!("{count} files") };
             let where_to = run.branch.as_ref().map_or_else(String::new, |branch| format!(" on {branch}"));
+            if let Some(place) = &run.elsewhere {
+                let text = format!(
+                    "  it changed {files}{where_to} there: {}",
+                    how_to_get(place, run.branch.as_deref())
+                );
+                return page.line(style::dim(&escape_invisible(&text)));
+            }
             page.line(style::dim(&format!(
                 "  it changed {files}{where_to}: `msg runs diff {}` shows them, `msg runs merge {}` merges them",
                 run.id, run.id

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::domain::escape_invisible;
+use crate::domain::link::{BranchPush, on_machine};
 use crate::domain::runs::{Cost, EarlierRun, GrantKind, Granter, Run, RunDialog, RunQuestion};
 use crate::faces::cli::output::{Page, Report, style};
 use crate::ops::format_age;
@@ -40,11 +41,12 @@ impl Report for RunPage {
         line(page, "harness", program);
         line(page, "model", run.model.clone());
         line(page, "worker", run.agent.as_ref().map(ToString::to_string));
-        line(
-            page,
-            "parent",
-            Some(run.parent.agent.as_ref().map_or_else(|| "a person".to_string(), ToString::to_string)),
-        );
+        line(page, "parent", Some(parent_text(run)));
+        if let Some(place) = &run.elsewhere {
+            let there = place.there.as_ref().filter(|there| **there != run.id);
+            let there = there.map_or_else(String::new, |there| format!(", run {there} there"));
+            line(page, "machine", Some(format!("{}{there}", place.machine)));
+        }
         let earlier = run.earlier.as_ref().map(|earlier| match earlier {
             EarlierRun::Retried(id) => ("retries", id.to_string()),
             EarlierRun::Resumed(id) => ("resumes", id.to_string()),
@@ -53,7 +55,8 @@ impl Report for RunPage {
             line(page, name, Some(id));
         }
         line(page, "reviews", run.reviews.as_ref().map(|id| format!("run {id}")));
-        line(page, "in", Some(run.root.clone()));
+        let place = if run.elsewhere.is_some() { "asked in" } else { "in" };
+        line(page, place, Some(run.root.clone()));
         line(page, "for", run.project.clone());
         line(page, "reserves", (!run.reserve.is_empty()).then(|| run.reserve.join(", ")));
         let claim = run.claim.as_ref().map(|claim| {
@@ -62,6 +65,7 @@ impl Report for RunPage {
         });
         line(page, "claims", claim);
         line(page, "branch", run.branch.clone());
+        line(page, "pushed", run.elsewhere.as_ref().and_then(|place| place.push.as_ref()).map(push_text));
         line(page, "changed", run.changed.as_deref().and_then(changed_text));
         line(page, "saved", Some(run.saved.join(", ")).filter(|saved| !saved.is_empty()));
         line(page, "session", run.session.as_ref().map(ToString::to_string));
@@ -104,6 +108,24 @@ impl Report for RunPage {
             page.line(style::dim("Result:"));
             page.foreign_text(result);
         }
+    }
+}
+
+/// Who asked for it: `Anna`, `a person on laptop`.
+fn parent_text(run: &Run) -> String {
+    match &run.asked_by {
+        Some(asker) => {
+            on_machine(asker.agent.as_ref().map_or("a person", |agent| agent.as_str()), Some(&asker.machine))
+        }
+        None => run.parent.agent.as_ref().map_or_else(|| "a person".to_string(), ToString::to_string),
+    }
+}
+
+/// Where its branch is.
+fn push_text(push: &BranchPush) -> String {
+    match &push.problem {
+        None => format!("to {}", push.remote),
+        Some(problem) => format!("not to {}: {problem}", push.remote),
     }
 }
 

@@ -14,9 +14,10 @@ use crate::ops::runs::again::{ResumedRuns, resume, resume_all, retry};
 use crate::ops::runs::bill::bill;
 use crate::ops::runs::diff::diff;
 use crate::ops::runs::discard::{discard, task_in_work};
+use crate::ops::runs::elsewhere::listing::{all_runs, find_anywhere};
 use crate::ops::runs::follow::{FollowGoal, follow};
 use crate::ops::runs::gc::{GcMode, gc};
-use crate::ops::runs::list::{RunScope, find, runs};
+use crate::ops::runs::list::{RunScope, find};
 use crate::ops::runs::log::{WorkerLog, log};
 use crate::ops::runs::merge::{MergeTarget, merge};
 use crate::ops::runs::open::{OpenedSession, open};
@@ -30,8 +31,9 @@ use crate::sys::signals::StopRequest;
 use crate::sys::{clock, program};
 
 use super::bill::BillReport;
-use super::run::{Following, ProgressLine, RunFollower, RunReport, took, used};
+use super::run::{Following, RunFollower, RunReport, took, used};
 use super::run_page::RunPage;
+use super::run_progress::ProgressLine;
 use super::runs_follow;
 use super::runs_work::{DiffReport, DiffView, GcReport, confirm_discard};
 
@@ -192,16 +194,16 @@ pub(super) fn run(op: &Op, args: RunsArgs, ui: &Ui) -> Result<CommandOutput, Com
             if args.follow {
                 return runs_follow::run(op, scope, ui, |runs| ui.rendered(&RunList(runs.to_vec())));
             }
-            Ok(RunList(runs(op, scope)?).into())
+            Ok(RunList(all_runs(op, scope)?).into())
         }
-        Some(RunsAction::Show { id, follow: false }) => Ok(RunPage(find(op, &id)?).into()),
+        Some(RunsAction::Show { id, follow: false }) => Ok(RunPage(find_anywhere(op, &id)?).into()),
         Some(RunsAction::Show { id, follow: true }) => {
-            let run = find(op, &id)?;
+            let run = find_anywhere(op, &id)?;
             let stop = StopRequest::listen_to_interrupt().map_err(FileError::from)?;
             let mut line = ProgressLine::new(ui);
             follow(op, &run.id, (FollowGoal::End, None), &stop, |run| line.show(run))?;
             line.end();
-            Ok(RunPage(find(op, run.id.as_str())?).into())
+            Ok(RunPage(find_anywhere(op, run.id.as_str())?).into())
         }
         Some(RunsAction::Log { id, errors }) => {
             let which = if errors { WorkerLog::Errors } else { WorkerLog::Output };
@@ -279,6 +281,10 @@ impl Report for StopReport {
             (StopUrgency::Now, _) => ": its worker is ended now",
             (StopUrgency::WrapUp, _) => ": a worker that is in a turn has 30 seconds to wrap up",
         };
+        if let Some(place) = &self.0.elsewhere {
+            page.line(format!("{} is told to stop run {}{how}.", place.machine, style::bold(id)));
+            return page.line(format!("`msg runs show {id} --follow` waits for its end."));
+        }
         page.line(format!("Run {} was told to stop{how}.", style::bold(id)));
         page.line(format!("`msg runs show {id} --follow` waits for its end."));
     }
@@ -375,7 +381,9 @@ impl Report for RunList {
                 _ => TableCell::plain(&run.outcome()),
             };
             let age = format!("{} ago", format_age(run.queued_at, clock::now()));
-            let mut last = vec![took(run, clock::now())];
+            let mut last: Vec<String> =
+                run.elsewhere.iter().map(|place| format!("on {}", place.machine)).collect();
+            last.push(took(run, clock::now()));
             last.extend(used(run));
             last.extend(run.review.as_ref().map(|review| format!("review: {}", review.word())));
             last.extend(

@@ -12,6 +12,7 @@ use crate::faces::cli::table::{Table, TableCell};
 use crate::faces::json::{owner, task as task_json};
 use crate::ops::tasks::{self, SpecProgress, TaskList, TaskState};
 use crate::ops::{CommandError, Op};
+use crate::store::Completion;
 use crate::sys::clock;
 use crate::sys::environment::Home;
 
@@ -105,10 +106,10 @@ impl Report for TasksReport {
             let about = match &task.state {
                 TaskState::Blocked(by) => format!("waits for {}", by.join(", ")),
                 TaskState::Claimed => task.claim.as_ref().map_or(String::new(), |claim| {
-                    format!("{} for {}", claim.agent, agent_text::duration(now, claim.claimed_at))
+                    format!("{} for {}", claim.who(), agent_text::duration(now, claim.claimed_at))
                 }),
                 TaskState::Done => {
-                    let by = task.completion.as_ref().map_or("ticked", |done| done.by.as_str());
+                    let by = task.completion.as_ref().map_or_else(|| "ticked".to_string(), Completion::who);
                     format!(
                         "{by}{}",
                         task.proof.map_or(String::new(), |proof| format!(", {}", words(proof, now)))

@@ -31,6 +31,7 @@ fn event(minute: i64, agent: &str, kind: &str, target: &str, preview: &str) -> E
         target: some(target),
         preview: some(preview),
         message_kind: None,
+        machine: None,
     }
 }
 

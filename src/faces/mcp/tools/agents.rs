@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::domain::{AgentName, quote_code, quote_sentence};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
+use crate::ops::link::time_of_day;
 use crate::ops::screens::look::LookRequest;
 use crate::ops::screens::wait_for::WaitGoal;
 use crate::ops::{
@@ -173,9 +174,19 @@ fn line(ctx: &Context, profile: &AgentProfile, relation: AgentRelation) -> Strin
     let me = if relation == AgentRelation::Caller { " (you)" } else { "" };
     let branch =
         agent.git_branch.as_deref().map_or(String::new(), |branch| format!(" on {}", quote_code(branch)));
-    let folder = quote_code(&ctx.home.shorten(&agent.cwd));
-    let mut line =
-        format!("{}{me}: {}, {} in {folder}{branch}", agent.name, profile.presence, json::harness(profile));
+    let folder = match agent.is_remote() {
+        true => quote_code(&agent.cwd),
+        false => quote_code(&ctx.home.shorten(&agent.cwd)),
+    };
+    let mut line = format!(
+        "{}{me}: {}, {} in {folder}{branch}",
+        agent.name_and_machine(),
+        profile.presence,
+        json::harness(profile)
+    );
+    if let Some(at) = profile.as_of {
+        line.push_str(&format!(", as of {}", time_of_day(at)));
+    }
     for claim in &profile.claims {
         line.push_str(&format!(", works on {}", quote_code(&claim.task)));
     }

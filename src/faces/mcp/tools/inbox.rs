@@ -140,7 +140,11 @@ fn show(op: &Op, id: &str) -> Result<ToolAnswer, CommandError> {
 }
 
 fn sender(message: &Message) -> Cow<'_, str> {
-    if message.is_notice() { "a notice from msg".into() } else { escape_invisible(&message.from) }
+    match message.notice_machine() {
+        Some(machine) => format!("a notice of msg on {machine}, not checked here,").into(),
+        None if message.is_notice() => "a notice from msg".into(),
+        None => escape_invisible(&message.from),
+    }
 }
 
 /// A message's members without its text, which is quoted in the answer.

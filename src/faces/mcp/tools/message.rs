@@ -135,6 +135,10 @@ fn draft(args: MessageToolArgs) -> Result<MessageDraft, CommandError> {
 fn sent(report: SendReport) -> ToolAnswer {
     let accepted = report.sent.iter().map(|accepted| {
         let done = if accepted.is_held { "kept for" } else { "sent to" };
+        if let Some((to, why)) = accepted.to_elsewhere() {
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            return format!("sent to {to} as {}{why}", accepted.stem.short_id());
+        }
         let how = accepted.route.explained().map_or(String::new(), |how| format!(": {how}"));
         format!("{done} {} as {}{how}", accepted.to, accepted.stem.short_id())
     });

@@ -85,7 +85,9 @@ pub(super) fn run(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandE
             let verdicts = ops::check(op, &paths)?;
             let lines = verdicts.iter().map(|verdict| match &verdict.holding {
                 None => format!("{} is free", quote_code(&verdict.path)),
-                Some(holding) => format!("{} is held by {}", quote_code(&verdict.path), holding.holder.name),
+                Some(holding) => {
+                    format!("{} is held by {}", quote_code(&verdict.path), holding.holder.name_and_machine())
+                }
             });
             let rows: Vec<Value> = verdicts.iter().map(json::verdict).collect();
             Ok(ToolAnswer::lines(lines).with("paths", rows).failing(ops::conflict_error(&verdicts)))
@@ -105,7 +107,8 @@ fn reserve(op: &Op, args: ReserveToolArgs) -> Result<ToolAnswer, CommandError> {
         },
         reach: match args.repo {
             Some(true) => RequestedReach::Repository,
-            Some(false) | None => RequestedReach::WorkTree,
+            Some(false) => RequestedReach::WorkTree,
+            None => RequestedReach::Usual,
         },
     };
     let granted = as_agent(op, |op| ops::reserve(op, &request))?;
@@ -160,13 +163,13 @@ fn list(op: &Op) -> Result<ToolAnswer, CommandError> {
         let reason =
             reservation.reason.as_deref().map_or(String::new(), |text| format!(": {}", quote_sentence(text)));
         let (pattern, reach) = (quote_code(&reservation.pattern), reservation.reach_note());
-        format!("{} holds {pattern}{reach}{reason}", holder.name)
+        format!("{} holds {pattern}{reach}{reason}", holder.name_and_machine())
     };
     let mut lines: Vec<String> = holdings.iter().map(line).collect();
     if lines.is_empty() {
         lines.push("nothing is reserved".to_string());
     }
-    let rows = holdings.iter().map(|held| json::reservation(&held.reservation, held.holder.name.as_str()));
+    let rows = holdings.iter().map(json::holding_json);
     Ok(ToolAnswer::lines(lines).with("reservations", rows.collect::<Vec<_>>()))
 }
 

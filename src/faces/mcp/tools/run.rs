@@ -9,7 +9,9 @@ use crate::domain::workers::Budget;
 use crate::domain::{quote_code, quote_sentence};
 use crate::faces::json;
 use crate::faces::mcp::tool_answer::ToolAnswer;
-use crate::ops::runs::list::{RunScope, find, runs};
+use crate::ops::runs::elsewhere::asking::{ask, plan_ask};
+use crate::ops::runs::elsewhere::listing::{all_runs, find_anywhere};
+use crate::ops::runs::list::RunScope;
 use crate::ops::runs::plan::{RunRequest, plan};
 use crate::ops::runs::start::start;
 use crate::ops::runs::stop::stop;
@@ -37,6 +39,7 @@ pub(super) fn tool() -> Tool {
             "reserve": { "type": "array", "items": { "type": "string" }, "description": "paths for it" },
             "timeout": { "type": "string", "description": "e.g. 10m" },
             "budget": { "type": "string", "description": "e.g. 2usd" },
+            "on": { "type": "string", "description": "start: another machine" },
             "id": { "type": "string", "description": "result, stop, tell" },
             "text": { "type": "string", "description": "tell: its next prompt" },
             "answer": { "type": "string", "description": "tell: allow, deny or a choice of `question`" },
@@ -58,6 +61,7 @@ pub(in crate::faces::mcp) struct RunToolArgs {
     reserve: Option<Vec<String>>,
     timeout: Option<String>,
     budget: Option<String>,
+    on: Option<String>,
     id: Option<String>,
     text: Option<String>,
     answer: Option<String>,
@@ -109,7 +113,7 @@ pub(super) fn run(op: &Op, args: RunToolArgs) -> Result<ToolAnswer, CommandError
         Action::List => list(op),
         Action::Start => begin(op, args),
         Action::Result => {
-            let run = find(op, &needed(args.id, "id", "result")?)?;
+            let run = find_anywhere(op, &needed(args.id, "id", "result")?)?;
             Ok(ToolAnswer::lines(result(&run)).with("run", json::run::run(&run)))
         }
         Action::Stop => {
@@ -142,13 +146,16 @@ fn begin(op: &Op, args: RunToolArgs) -> Result<ToolAnswer, CommandError> {
         ..RunRequest::default()
     };
     as_agent(op, ops::whoami)?;
-    let run = start(op, plan(op, request)?)?;
+    let run = match &args.on {
+        Some(machine) => ask(op, plan_ask(op, &request, machine)?)?,
+        None => start(op, plan(op, request)?)?,
+    };
     let text = format!("run {} is {}; its end comes as mail", run.id, run.outcome());
     Ok(ToolAnswer::new(text).with("run", json::run::run(&run)))
 }
 
 fn list(op: &Op) -> Result<ToolAnswer, CommandError> {
-    let mut runs = runs(op, RunScope::Recent)?;
+    let mut runs = all_runs(op, RunScope::Recent)?;
     runs.sort_by_key(Run::rank);
     let lines: Vec<String> = match runs.as_slice() {
         [] => vec!["no runs".to_string()],

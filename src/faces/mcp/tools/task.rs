@@ -14,6 +14,7 @@ use crate::ops::tasks::{
     TaskLessons, TaskState, TaskView,
 };
 use crate::ops::{BroadPatterns, CommandError, Op, knowledge};
+use crate::store::{Claim, Completion};
 
 use super::learn::receipt_line;
 use super::{as_agent, describe, needed};
@@ -214,7 +215,9 @@ fn line(task: &TaskView) -> String {
     let about = match &task.state {
         TaskState::Blocked(by) => format!(" by {}", quote_code(&by.join(", "))),
         TaskState::Claimed | TaskState::Done => {
-            json::owner(task).map_or(String::new(), |owner| format!(" by {}", quote_code(owner)))
+            let claimed = task.claim.as_ref().map(Claim::who);
+            let owner = claimed.or_else(|| task.completion.as_ref().map(Completion::who));
+            owner.map_or(String::new(), |owner| format!(" by {}", quote_code(&owner)))
         }
         TaskState::Open => String::new(),
     };

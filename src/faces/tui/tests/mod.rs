@@ -7,6 +7,7 @@ mod help;
 mod hostile;
 mod keys;
 mod knowledge;
+mod machines;
 mod overlaps;
 mod pictures;
 mod places;
@@ -44,6 +45,7 @@ fn peer(name: &str, presence: Presence) -> PeerItem {
         name: name.to_string(),
         presence,
         last_sign: ago(0),
+        machine: None,
         harness: "claude".to_string(),
         model: "opus-5".to_string(),
         branch: Some("main".to_string()),

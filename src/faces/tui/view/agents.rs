@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::domain::escape_invisible;
+use crate::domain::{Presence, escape_invisible};
 use crate::faces::tui::list_rows::{self, AgentRow, agents};
 use crate::faces::tui::list_state::ListState;
 use crate::faces::tui::message_view::ago;
@@ -21,6 +21,9 @@ const WIDER: usize = 100;
 
 struct Columns {
     name: usize,
+    /// The machine, if somebody is on another one.
+    machine: usize,
+    presence: usize,
     /// Task, reason or status.
     work: usize,
     branch: usize,
@@ -36,6 +39,9 @@ impl Columns {
             peers.iter().map(|peer| text(peer)).max().unwrap_or(0).min(most)
         };
         let name = longest(|peer| peer.name.len(), if width < 30 { 10 } else { 20 });
+        let is_unreachable = peers.iter().any(|peer| peer.presence == Presence::Unreachable);
+        let presence = if is_unreachable { Presence::Unreachable.name().len() } else { PRESENCE };
+        let machine = longest(|peer| peer.machine.as_ref().map_or(0, String::len), width / 6);
         let (mut branch, mut model, mut harness, mut place) = (0, 0, 0, 0);
         if width >= WIDE {
             let places = peers.iter().map(|peer| place_of(peer, places).chars().count());
@@ -48,11 +54,14 @@ impl Columns {
         if place > 0 && width < WIDER {
             branch = 0;
         }
-        let rest: usize =
-            [branch, model, harness, place].iter().filter(|wide| **wide > 0).map(|wide| wide + 2).sum();
+        let rest: usize = [machine, branch, model, harness, place]
+            .iter()
+            .filter(|wide| **wide > 0)
+            .map(|wide| wide + 2)
+            .sum();
         // A margin, the dot, presence and age.
-        let taken = 2 + 2 + name + 2 + PRESENCE + 2 + rest + AGE;
-        Self { name, work: width.saturating_sub(taken), branch, model, harness, place }
+        let taken = 2 + 2 + name + 2 + presence + 2 + rest + AGE;
+        Self { name, machine, presence, work: width.saturating_sub(taken), branch, model, harness, place }
     }
 }
 
@@ -108,9 +117,15 @@ fn line(peer: &PeerItem, columns: &Columns, state: &ChatState, theme: Theme) -> 
         Span::raw(" "),
         Span::styled(fit(&escape_invisible(&peer.name), columns.name), theme.strong()),
         Span::raw("  "),
-        Span::styled(fit(peer.presence.name(), PRESENCE), theme.presence(peer.presence)),
-        Span::raw("  "),
     ];
+    if columns.machine > 0 {
+        let machine = peer.machine.as_deref().unwrap_or("");
+        spans.extend([faint(machine, columns.machine), Span::raw("  ")]);
+    }
+    spans.extend([
+        Span::styled(fit(peer.presence.name(), columns.presence), theme.presence(peer.presence)),
+        Span::raw("  "),
+    ]);
     spans.extend(work(peer, columns.work, theme));
     let branch = peer.branch.as_deref().unwrap_or("");
     let (model, place) = (peer.model.as_str(), place_of(peer, &state.places));

@@ -84,7 +84,9 @@ impl Page<'_> {
             Span::styled(format!("{}{age}", peer.presence.name()), theme.presence(peer.presence)),
         ])];
         let place = self.state.places.place(&peer.name).map_or("", |place| &place.text);
-        let facts = [peer.harness.as_str(), &peer.model, peer.branch.as_deref().unwrap_or(""), place];
+        let machine = peer.machine.as_deref().map_or(String::new(), |machine| format!("on {machine}"));
+        let facts =
+            [machine.as_str(), &peer.harness, &peer.model, peer.branch.as_deref().unwrap_or(""), place];
         let facts: Vec<&str> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
         if !facts.is_empty() {
             let text = cut(&escape_invisible(&facts.join(" · ")), self.width);

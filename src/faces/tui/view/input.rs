@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::{AgentName, escape_invisible};
+use crate::domain::{AgentName, escape_invisible, machine_of_notice};
 use crate::faces::tui::layout::{Areas, PROMPT, input_width};
 use crate::faces::tui::list_rows::chosen_agent;
 use crate::faces::tui::recipients::is_group;
@@ -59,6 +59,9 @@ fn hint(state: &ChatState) -> String {
             format!("filter: {} · Esc clear", escape_invisible(&state.filter.text))
         }
         Tab::Conversation(name) if AgentName::is_program(name) => "notices from msg itself".to_string(),
+        Tab::Conversation(name) if machine_of_notice(name).is_some() => {
+            "notices of msg on another machine".to_string()
+        }
         Tab::Conversation(name) if state.pane_of(name).is_some() && state.draft().is_empty() => {
             format!("to {} · Enter twice: its pane · Space acts", escape_invisible(name))
         }

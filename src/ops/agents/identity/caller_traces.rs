@@ -87,7 +87,7 @@ impl CallerTraces {
     pub(super) fn choose(&mut self, ctx: &Context, census: &Census) {
         let Some(client) = &ctx.client else { return };
         let is_here = |session: &&SessionId| {
-            census.records.iter().any(|record| record.agent.session == **session && record.is_live())
+            census.local().any(|record| record.agent.session == **session && record.is_live())
         };
         if let Some(session) = client.sessions.iter().find(is_here) {
             self.session = Some((session.clone(), SessionSource::Client));

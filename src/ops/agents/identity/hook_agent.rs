@@ -199,7 +199,7 @@ fn search(
     let processes = traces.ancestors.iter().map(|details| details.pid.get()).collect();
     // An invalid name is nobody's.
     let census = match wanted_name(ctx) {
-        Ok(Some(_)) => Cow::Owned(mesh.registry().census()?),
+        Ok(Some(_)) => Cow::Owned(mesh.registry().local_census()?),
         Ok(None) | Err(_) => {
             registry.matching(&RegistryQuery { sessions, processes, ..RegistryQuery::default() })?
         }
@@ -209,7 +209,7 @@ fn search(
     if let Some(session) = sessions.first() {
         traces.session = Some((session.clone(), SessionSource::Hook));
     }
-    let found = match census.records.iter().filter(of_session).find(alive) {
+    let found = match census.local().filter(of_session).find(alive) {
         Some(record) => Some(found(record, SessionSource::Hook.to_string())),
         None => find(ctx, mesh, &census, &traces).or_else(stranger)?,
     };

@@ -89,7 +89,7 @@ impl Newcomer {
                 (false, is_here) => is_here && has_new_id,
             };
         let is_adopted = |agent: &Agent| adopts == Some(&agent.session);
-        let records = mesh.registry().census()?.records;
+        let records = mesh.registry().local_census()?.records;
         let of_ours = |record: &Registration| !record.agent.is_foreign() && record.is_live();
         let mut own: Vec<Agent> = records.into_iter().filter(of_ours).map(|record| record.agent).collect();
         own.retain(|agent| is_adopted(agent) || is_moved(agent));

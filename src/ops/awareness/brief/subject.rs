@@ -10,6 +10,7 @@ use crate::ops::agents::profile::{AgentProfile, claims_to_look_at};
 use crate::ops::agents::{identity, list};
 use crate::ops::effects::Op;
 use crate::ops::error::{CommandError, CommandErrorKind};
+use crate::ops::link::elsewhere;
 use crate::store::{GoneReason, GraveId, Mesh};
 use crate::sys::{clock, process};
 
@@ -63,6 +64,7 @@ pub(super) fn find(op: &Op, mesh: &Mesh, name: &AgentName) -> Result<BriefSubjec
     let now = clock::now();
     let known = census.find(name, now).or_else(|| census.odd().find(|record| record.agent.name == *name));
     if let Some(record) = known {
+        elsewhere::refuse(&record.agent, "brief")?;
         let agent = record.agent.clone();
         let liveness = process::liveness(&agent.process);
         if liveness == Liveness::Gone {

@@ -121,7 +121,7 @@ impl Sharers {
         let is_here =
             |cwd: &str| WorkTree::containing(Path::new(cwd)).is_some_and(|other| other.root == tree.root);
         let mut sharers = Self { names: BTreeSet::new(), live: Vec::new() };
-        let census = mesh.registry().census()?;
+        let census = mesh.registry().local_census()?;
         let graves = mesh.graves().all()?.graves.into_iter().filter_map(|grave| grave.record);
         let is_other = |agent: &Agent| agent.session != subject.agent.session && is_here(&agent.cwd);
         for agent in census.records.into_iter().map(|record| record.agent).filter(is_other) {

@@ -80,6 +80,9 @@ impl Post<'_> {
         let (stamp, message) = self.message(&mut outbox, name, self.draft.expires_at())?;
         let posted = outbox.hold(&grave.id, stamp, name, message)?.ok_or_else(came_back)?;
         let (to, id, stem) = (name.clone(), posted.message.id, posted.stem);
-        Ok(CopyOutcome::Sent(AcceptedCopy { to, id, stem, is_held: true, route: WakeRoute::None }, None))
+        Ok(CopyOutcome::Sent(
+            AcceptedCopy { to, id, stem, is_held: true, route: WakeRoute::None, elsewhere: None },
+            None,
+        ))
     }
 }

@@ -1,5 +1,6 @@
 //! The results of sending one message: one per copy.
 
+use crate::domain::link::MachineName;
 use crate::domain::{AgentName, MessageId};
 use crate::ops::error::{CommandError, CommandErrorKind};
 use crate::ops::messages::recipients::{BroadcastSummary, ResolvedGroup, how_to_reach};
@@ -16,6 +17,30 @@ pub struct AcceptedCopy {
     pub is_held: bool,
     /// How it gets to the recipient's attention.
     pub route: WakeRoute,
+    /// If the recipient is on another machine.
+    pub elsewhere: Option<QueuedElsewhere>,
+}
+
+/// A copy that is on its way to another machine.
+#[derive(Clone, Debug)]
+pub struct QueuedElsewhere {
+    pub machine: MachineName,
+    /// Why it does not get there at present.
+    pub why_it_waits: Option<String>,
+}
+
+impl AcceptedCopy {
+    /// Where it is: a state of receipts.
+    pub fn state(&self) -> &'static str {
+        if self.elsewhere.is_some() { "queued" } else { "stored" }
+    }
+
+    /// The recipient and where it is, and what to say of how it gets there: `Anna on laptop (queued)`, if it is not
+    /// here.
+    pub fn to_elsewhere(&self) -> Option<(String, Option<&str>)> {
+        let elsewhere = self.elsewhere.as_ref()?;
+        Some((format!("{} on {} (queued)", self.to, elsewhere.machine), elsewhere.why_it_waits.as_deref()))
+    }
 }
 
 /// A copy that was refused, and why.

@@ -170,7 +170,8 @@ impl Entry<'_> {
             || self.has_near_head(near, folded)
     }
 
-    fn has_near_head(&self, near: &RegistryQuery<'_>, folded: &[NormalPath]) -> bool {
+    /// Whether one of its reservations is near one of the paths.
+    pub(super) fn has_near_head(&self, near: &RegistryQuery<'_>, folded: &[NormalPath]) -> bool {
         if self.ancestor.is_empty() || !near.heads.iter().any(|wanted| wanted.is_related(self.ancestor)) {
             return false;
         }

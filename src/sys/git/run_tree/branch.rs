@@ -85,6 +85,7 @@ impl RunTree {
         let repository = &self.repository;
         let start = repository.git().line(&["rev-parse", "--verify", &format!("{base}^")])?;
         let head = match repository.head() {
+            _ if self.stays_on_start => start.clone(),
             Err(RunTreeError::NoCommits(_)) => start.clone(),
             head => head?,
         };

@@ -24,6 +24,8 @@ pub struct RunTree {
     pub(super) refs: RunRefs,
     /// A directory of ours, outside of every repository.
     place: PathBuf,
+    /// Whether its branch begins where the run started, wherever `HEAD` is by then.
+    pub(super) stays_on_start: bool,
 }
 
 /// A work tree that is ready for a worker.
@@ -39,7 +41,14 @@ impl RunTree {
     /// The tree of the run `id`, in the directory `place`.
     pub fn new(repository: &RunRepository, id: &str, place: &Path) -> Result<Self, RunTreeError> {
         let refs = RunRefs::of(id)?;
-        Ok(Self { repository: repository.clone(), refs, place: place.to_path_buf() })
+        Ok(Self { repository: repository.clone(), refs, place: place.to_path_buf(), stays_on_start: false })
+    }
+
+    /// The same, with a branch that begins at the commit that the run started from: whoever asked for it has that one,
+    /// and not what the person here has committed.
+    #[must_use]
+    pub fn on_its_start(self) -> Self {
+        Self { stays_on_start: true, ..self }
     }
 
     /// The root of the work tree.

@@ -7,29 +7,25 @@
 mod bakery;
 mod stories;
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
+use super::clearing::{clear_away, is_over};
 use super::pace::Pace;
-use super::{Line, Stage, Step, command_text, failed, shown, title_text};
-use crate::domain::Pid;
+use super::{DemoStep, Line, Stage, command_text, failed, shown, title_text};
 use crate::faces::cli::output::{CommandOutput, Page, Report, Ui, style};
 use crate::ops::{CommandError, CommandErrorKind, require_person};
-use crate::sys::children::{CapturedOutput, Child, ChildInput, kill_other};
+use crate::sys::children::{CapturedOutput, Child, ChildInput};
 use crate::sys::git::run_tree::merging_git;
-use crate::sys::process;
 use crate::sys::signals::StopRequest;
 use bakery::{BRANCH, PLAN};
 use stories::Story;
 
 /// Longer than the crew takes on any machine.
 const LIMIT: Duration = Duration::from_secs(300);
-/// How long everything that was started may take to end.
+/// How long a crew that is interrupted may take to end.
 const END_LIMIT: Duration = Duration::from_secs(30);
-/// How often to look whether it has ended.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Shows it, step by step, and leaves nothing behind, however it ends.
 pub(super) fn show(stop: &StopRequest, ui: &Ui, pace: &Pace) -> Result<CommandOutput, CommandError> {
@@ -76,11 +72,11 @@ fn play(show: &mut Show<'_>) -> Result<(), CommandError> {
 
     show.step("A branch on which each commit is a task that was built, proven, reviewed and merged")?;
     let range = format!("main..{BRANCH}");
-    show.line(bakery::git(stage, &["log", "--reverse", "--format=%h %s", &range])?);
+    show.line(stage.git(&["log", "--reverse", "--format=%h %s", &range])?);
 
     show.step("Branch, index and files are byte for byte as before; no worktree and no process is left")?;
-    let status = bakery::git(stage, &["status", "--short", "--branch"])?;
-    let worktrees = bakery::git(stage, &["worktree", "list"])?;
+    let status = stage.git(&["status", "--short", "--branch"])?;
+    let worktrees = stage.git(&["worktree", "list"])?;
     let is_alone = worktrees.output.lines().count() == 1;
     show.line(status);
     show.line(worktrees);
@@ -91,7 +87,7 @@ fn play(show: &mut Show<'_>) -> Result<(), CommandError> {
     require(is_over, "the crew left a process behind")?;
 
     show.step("The one command that takes the work")?;
-    show.line(bakery::git(stage, &["merge", BRANCH])?);
+    show.line(stage.git(&["merge", BRANCH])?);
     Ok(())
 }
 
@@ -161,7 +157,7 @@ struct Show<'a> {
     stage: &'a Stage,
     ui: &'a Ui,
     pace: &'a Pace<'a>,
-    steps: Vec<Step>,
+    steps: Vec<DemoStep>,
     stories: Vec<Story>,
 }
 
@@ -173,7 +169,7 @@ impl Show<'_> {
         }
         // At a terminal, the Enter of the reader has left an empty line.
         let gap = if self.steps.is_empty() || self.pace.waits() { "" } else { "\n" };
-        self.steps.push(Step { title, lines: Vec::new() });
+        self.steps.push(DemoStep { title, lines: Vec::new() });
         self.ui.progress_change(&format!("{gap}{}", title_text(self.steps.len(), title)));
         Ok(())
     }
@@ -188,7 +184,7 @@ impl Show<'_> {
     fn begin_line(&mut self, command: String) {
         self.ui.progress_change(&command_text(&command));
         if let Some(step) = self.steps.last_mut() {
-            step.lines.push(Line { command, exit: None, output: String::new() });
+            step.lines.push(Line { machine: None, command, exit: None, output: String::new() });
         }
     }
 
@@ -226,47 +222,15 @@ impl Show<'_> {
     }
 }
 
-/// Removes everything, after all processes of the stage have ended.
-fn clear_away(stage: Stage) -> Result<(), CommandError> {
-    let (never, _trigger) = StopRequest::manual();
-    if !is_over(stage.home.path(), &never) {
-        processes(stage.home.path()).into_iter().for_each(kill_other);
-        if !is_over(stage.home.path(), &never) {
-            let text = format!("processes are still at work in `{}`", stage.home.path().display());
-            return Err(CommandError::new(CommandErrorKind::Io, text));
-        }
-    }
-    stage.home.close().map_err(|error| failed(&error))
-}
-
-/// The processes whose home this is.
-fn processes(home: &Path) -> Vec<Pid> {
-    process::started_with("HOME", &home.to_string_lossy())
-}
-
-/// Waits until no process has this home, or somebody wants to stop.
-fn is_over(home: &Path, stop: &StopRequest) -> bool {
-    let deadline = Instant::now() + END_LIMIT;
-    loop {
-        if processes(home).is_empty() {
-            return true;
-        }
-        if Instant::now() >= deadline || stop.is_requested() {
-            return false;
-        }
-        std::thread::sleep(LOOK_AGAIN);
-    }
-}
-
 struct CrewDemoReport {
-    steps: Vec<Step>,
+    steps: Vec<DemoStep>,
     stories: Vec<Story>,
 }
 
 impl Report for CrewDemoReport {
     fn json(&self) -> Map<String, Value> {
         Map::from_iter([
-            ("steps".to_string(), self.steps.iter().map(Step::json).collect()),
+            ("steps".to_string(), self.steps.iter().map(DemoStep::json).collect()),
             ("stories".to_string(), self.stories.iter().map(Story::json).collect()),
             ("kept".to_string(), json!(null)),
         ])

@@ -2,15 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::faces::cli::commands::demo::{Line, Stage, failed};
 use crate::ops::{CommandError, CommandErrorKind};
-use crate::sys::children::{CapturedOutput, Child, ChildInput};
-use crate::sys::environment;
 use crate::sys::files;
 use crate::sys::signals::StopRequest;
-use crate::sys::test_switches;
 
 pub(super) const PLAN: &str = "PLAN.md";
 pub(super) const BRANCH: &str = "ravenry/crew-PLAN";
@@ -37,12 +33,7 @@ pub(super) fn set(stop: &StopRequest) -> Result<Stage, CommandError> {
     let mut stage = Stage::set(stop)?;
     stage.dir = stage.home.path().join("bakery");
     files::create_dir(&stage.dir)?;
-    let path = environment::variable("PATH").map(|path| ("PATH", path));
-    // So that nobody's configuration, hooks or templates take part.
-    let git = [("GIT_CONFIG_NOSYSTEM", "1".to_string()), ("GIT_TEMPLATE_DIR", String::new())];
-    let tests =
-        test_switches::value(test_switches::ANCESTRY_END).map(|end| (test_switches::ANCESTRY_END, end));
-    stage.env = path.into_iter().chain(git).chain(tests).collect();
+    stage.allow_git();
     Ok(stage)
 }
 
@@ -63,12 +54,12 @@ pub(super) fn make(stage: &Stage) -> Result<Line, CommandError> {
     for (name, text) in FILES {
         put(&stage.dir, name, text)?;
     }
-    git(stage, &["init", "-q", "-b", "main"])?;
+    stage.git(&["init", "-q", "-b", "main"])?;
     for (name, value) in [("user.name", "Robin"), ("user.email", "robin@example.org")] {
-        git(stage, &["config", name, value])?;
+        stage.git(&["config", name, value])?;
     }
-    git(stage, &["add", "-A"])?;
-    git(stage, &["commit", "-q", "-m", "Begin"])?;
+    stage.git(&["add", "-A"])?;
+    stage.git(&["commit", "-q", "-m", "Begin"])?;
     Ok(shown_file(PLAN, PLAN_TEXT))
 }
 
@@ -78,21 +69,7 @@ pub(super) fn profiles() -> Line {
 }
 
 fn shown_file(path: &str, text: &str) -> Line {
-    Line { command: format!("cat {path}"), exit: Some(0), output: text.trim_end().to_string() }
-}
-
-/// Runs git in the repository.
-pub(super) fn git(stage: &Stage, args: &[&str]) -> Result<Line, CommandError> {
-    stage.check_interrupt()?;
-    let mut command = Command::new("git");
-    command.args(args);
-    stage.prepare(&mut command);
-    let child = Child::start(&mut command, ChildInput::Nothing, CapturedOutput::StdoutAndStderr);
-    let ended = stage.end(child.map_err(|error| failed(&error))?)?;
-    let quoted =
-        args.iter().map(|arg| if arg.contains(' ') { format!("'{arg}'") } else { (*arg).to_string() });
-    let command = format!("git {}", quoted.collect::<Vec<_>>().join(" "));
-    stage.check_end(0, command, &ended)
+    Line { machine: None, command: format!("cat {path}"), exit: Some(0), output: text.trim_end().to_string() }
 }
 
 /// All files of the repository, its index, branches and configuration included, but for what belongs to the crew.
