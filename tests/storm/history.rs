@@ -4,28 +4,21 @@
 //!
 //! An operation that was killed has no second line, or one that says so: it may or may not have taken effect.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
 use std::path::Path;
 
-use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// Microseconds of the machine's monotonic clock.
-pub type Time = u64;
+use crate::journal;
+pub use crate::journal::{Time, now};
 
-pub fn now() -> Time {
-    let time = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap();
-    time.tv_sec() as u64 * 1_000_000 + time.tv_nsec() as u64 / 1_000
-}
+/// A line of the history. It is of a life of an agent, such as `7.2`: the second process in slot 7. Or of the `nemesis`.
+pub type Line = journal::Line<Event>;
+/// A history that is being written.
+pub type Journal = journal::Journal<Event>;
 
-/// A line of the history.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Line {
-    pub at: Time,
-    /// A life of an agent, such as `7.2`: the second process in slot 7. Or `nemesis`.
-    pub who: String,
-    pub event: Event,
+/// All lines, ordered by time.
+pub fn read(dir: &Path) -> Vec<Line> {
+    journal::read(dir)
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -284,38 +277,4 @@ pub enum Disturbance {
     Clock {
         millis: i64,
     },
-}
-
-/// A history that is being written.
-pub struct Journal {
-    file: File,
-    who: String,
-}
-
-impl Journal {
-    pub fn open(dir: &Path, who: &str) -> Self {
-        let path = dir.join(format!("{who}.jsonl"));
-        let file = OpenOptions::new().append(true).create(true).open(path).unwrap();
-        Self { file, who: who.to_string() }
-    }
-
-    /// Writes a line. Returns its time.
-    pub fn write(&mut self, event: Event) -> Time {
-        let line = Line { at: now(), who: self.who.clone(), event };
-        let text = serde_json::to_string(&line).unwrap() + "\n";
-        self.file.write_all(text.as_bytes()).unwrap();
-        line.at
-    }
-}
-
-/// All lines, ordered by time. A process that was killed may have left half a line, which is ignored.
-pub fn read(dir: &Path) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        lines.extend(whole.lines().map(|line| serde_json::from_str(line).unwrap()));
-    }
-    lines.sort_by_key(|line| line.at);
-    lines
 }

@@ -21,6 +21,7 @@ mod checker;
 mod command;
 mod disk;
 mod history;
+mod journal;
 mod nemesis;
 mod place;
 #[path = "../it/support/skip.rs"]
