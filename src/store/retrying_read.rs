@@ -110,10 +110,15 @@ pub(super) fn read<T>(
     loop {
         let bytes = match files::read(path) {
             Ok(Some(bytes)) => bytes,
-            Ok(None) if files::exists(path)? => {
-                return Ok(FileContent::Unparsable(ParseError::new("it is a link that leads nowhere")));
-            }
-            Ok(None) => return Ok(FileContent::Absent),
+            Ok(None) => match files::link_metadata(path)? {
+                None => return Ok(FileContent::Absent),
+                Some(metadata) if metadata.is_symlink() => {
+                    return Ok(FileContent::Unparsable(ParseError::new("it is a link that leads nowhere")));
+                }
+                // It was written for the first time after it was looked for.
+                Some(_) if Instant::now() < give_up => continue,
+                Some(_) => return Ok(FileContent::Absent),
+            },
             // A directory or the like in place of the file is damage to that file, not to the disk.
             Err(error) if error.is_oversized() || !path.is_file() => {
                 return Ok(FileContent::Unparsable(ParseError::new(error)));
@@ -139,5 +144,51 @@ pub(super) fn read<T>(
             return Ok(FileContent::Unparsable(reason));
         }
         has_paused = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::thread;
+
+    use fs_err as fs;
+
+    use super::*;
+
+    fn found(path: &Path) -> FileContent<Vec<u8>> {
+        read(path, RetryBudget::Own, |bytes| Ok(bytes.to_vec())).unwrap()
+    }
+
+    /// Whoever reads while a file appears for the first time finds nothing or all of it.
+    #[test]
+    fn a_file_that_appears_meanwhile_is_not_damaged() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("claims.json");
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let new = dir.path().join("new");
+                while !done.load(Ordering::Relaxed) {
+                    fs::write(&new, "{}").unwrap();
+                    fs::rename(&new, &path).unwrap();
+                    fs::remove_file(&path).unwrap();
+                }
+            });
+            let damaged = (0..50_000).find_map(|_| match found(&path) {
+                FileContent::Unparsable(reason) => Some(reason.to_string()),
+                FileContent::Absent | FileContent::Parsed(_) => None,
+            });
+            done.store(true, Ordering::Relaxed);
+            assert_eq!(damaged, None);
+        });
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_damage() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("claims.json");
+        symlink("nowhere", &path).unwrap();
+        assert!(matches!(found(&path), FileContent::Unparsable(_)));
     }
 }
