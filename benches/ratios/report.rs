@@ -27,7 +27,9 @@ pub fn write(figures: &[Figure], growths: &[Growth], short: bool, weather: [Weat
         write!(text, "\n{}", section(growth, &picture)).unwrap();
     }
     text.push_str(&storm(root));
-    fs::write(root.join("BENCHMARKS.md"), text).unwrap();
+    let page = root.join("BENCHMARKS.md");
+    text.push_str(measured_apart(&fs::read_to_string(&page).unwrap_or_default()));
+    fs::write(page, text).unwrap();
 }
 
 /// The results of the longest storm test, which takes far longer than these measurements.
@@ -38,6 +40,11 @@ fn storm(root: &Path) -> String {
              broken.\n\n```text\n{figures}```\n"
         )
     })
+}
+
+/// The last sections of the page, whose figures are from runs of their own. They stay as they are.
+fn measured_apart(page: &str) -> &str {
+    page.find("\n## Search").map_or("", |at| &page[at..])
 }
 
 const PREFACE: &str = "# Benchmarks\n\n\
