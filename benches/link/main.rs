@@ -21,6 +21,8 @@ mod figure;
 mod fleet;
 mod hooks;
 mod machine;
+#[path = "../../tests/link/support/ports.rs"]
+mod ports;
 #[path = "../ratios/scratch.rs"]
 #[allow(dead_code, reason = "shared with the other benchmarks, which use more of it")]
 mod scratch;

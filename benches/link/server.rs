@@ -1,13 +1,15 @@
 //! A real server on loopback, as `msg link config` configures one: every write is synced before it is confirmed.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+use super::ports::free_port;
 
 /// The program, if there is one.
 pub fn program() -> Option<PathBuf> {
@@ -20,10 +22,6 @@ pub struct Server {
     monitor: u16,
     dir: TempDir,
     child: Child,
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
 
 impl Server {

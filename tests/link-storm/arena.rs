@@ -14,6 +14,7 @@ use crate::chance::Chance;
 use crate::checker::{self, Verdict};
 use crate::command;
 use crate::fleet::Fleet;
+use crate::ground;
 use crate::history::{self, Event, Intent, Journal, RecordState};
 use crate::nemesis::{Nemesis, Victims};
 use crate::observer::{self, Observer};
@@ -194,15 +195,9 @@ impl Drop for Crowd {
     }
 }
 
-/// Where the storm is: in memory, if there is room.
-fn ground() -> PathBuf {
-    let memory = Path::new("/dev/shm");
-    if std::env::var_os("TMPDIR").is_none() && memory.is_dir() { memory.into() } else { std::env::temp_dir() }
-}
-
 /// Runs a storm for its time, and checks it.
 pub fn storm(weather: &Weather) -> Aftermath {
-    let dir = tempfile::Builder::new().prefix("link-storm-").tempdir_in(ground()).unwrap();
+    let dir = ground::directory("link-storm-");
     let place = Place::make(dir.path());
     let mut fleet = Fleet::start(&place, weather.servers, weather.mood == Mood::Storm, weather.bug);
     let not_done: Vec<String> = fleet.no_disk.iter().map(|why| format!("a full disk ({why})")).collect();
@@ -210,6 +205,8 @@ pub fn storm(weather: &Weather) -> Aftermath {
     let observer = Observer::start(fleet.servers.urls(), &place.history());
     let mut nemesis = Nemesis::new(&place, weather.seed, weather.mood, weather.bug);
     let mut crowd = Crowd::new(weather, &place);
+    crowd.fill_seats();
+    fleet.wait_until_linked();
     let end = Instant::now() + weather.time;
     while Instant::now() < end {
         crowd.fill_seats();

@@ -62,6 +62,15 @@ pub struct Fleet {
 }
 
 impl Fleet {
+    /// Waits until all machines are linked, or for long enough that they never will be. The agents start their links.
+    pub fn wait_until_linked(&self) {
+        let give_up = Instant::now() + PATIENCE;
+        let is_linked = |machine: &Machine| machine.status()["linked"] == true;
+        while !self.machines.iter().all(is_linked) && Instant::now() < give_up {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Starts the servers, and links the machines.
     pub fn start(place: &Place, servers: usize, wants_disks: bool, bug: Option<test_switches::Bug>) -> Self {
         let servers = Servers::start(servers);
@@ -117,8 +126,20 @@ impl Machine {
 
     /// The link process, if there is one.
     pub fn link_process(&self) -> Option<Pid> {
+        self.link_process_at(None)
+    }
+
+    /// The link process, if it says that it is linked.
+    pub fn linked_process(&self) -> Option<Pid> {
+        self.link_process_at(Some("linked"))
+    }
+
+    fn link_process_at(&self, stage: Option<&str>) -> Option<Pid> {
         let state = fs::read(self.place.mesh().join("link/state.json")).ok()?;
         let state: Value = serde_json::from_slice(&state).ok()?;
+        if stage.is_some_and(|stage| state["stage"] != stage) {
+            return None;
+        }
         let pid = i32::try_from(state["pid"].as_i64()?).ok()?;
         // It may be another one's by now.
         let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;

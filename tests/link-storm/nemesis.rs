@@ -67,7 +67,7 @@ impl Nemesis {
         self.undo(fleet, Some(Instant::now()));
         match self.mood {
             Mood::Storm if self.chance.one_in(90) => self.disturb(fleet, victims),
-            Mood::Letters if self.chance.one_in(70) => self.kill_link(fleet),
+            Mood::Letters if self.chance.one_in(70) => self.kill_linked(fleet),
             Mood::Greed if self.later.is_empty() && self.chance.one_in(150) => {
                 let millis = LEASE * 5 / 2 + self.chance.below(LEASE);
                 self.cut(fleet, millis);
@@ -173,8 +173,21 @@ impl Nemesis {
         self.chance.below(MACHINES.len() as u64) as usize
     }
 
+    /// One that is not linked has no message in hand, and its death only keeps it from getting there.
+    fn kill_linked(&mut self, fleet: &Fleet) {
+        let machine = self.any_machine();
+        if fleet.machines[machine].linked_process().is_some() {
+            self.kill_link_of(fleet, machine);
+        }
+    }
+
     fn kill_link(&mut self, fleet: &Fleet) {
-        let machine = &fleet.machines[self.any_machine()];
+        let machine = self.any_machine();
+        self.kill_link_of(fleet, machine);
+    }
+
+    fn kill_link_of(&mut self, fleet: &Fleet, machine: usize) {
+        let machine = &fleet.machines[machine];
         let name = machine.place.name.clone();
         let number = self.begin(Disturbance::KillLink { machine: name.clone() });
         machine.signal_link(Signal::SIGKILL);

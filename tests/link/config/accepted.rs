@@ -2,14 +2,14 @@
 
 use async_nats::{ConnectErrorKind, ConnectOptions};
 use ravenry::domain::link::server_config::{ADMIN, cluster, server};
-use tempfile::TempDir;
 
 use crate::support::config_server::{ConfigServer, addresses, check, plan, run, write};
+use crate::support::ground;
 use crate::support::tls::{Authority, Wanted};
 
 #[test]
 fn every_configuration_is_accepted() {
-    let tls = TempDir::new().unwrap();
+    let tls = ground::directory("ravenry-tls-");
     let good =
         Authority::new("ours").sign(tls.path(), "server", &Wanted { host: "localhost", expired: false });
     for (with_tls, verify, hashed, sync, machines) in [
@@ -18,7 +18,7 @@ fn every_configuration_is_accepted() {
         (true, false, true, true, vec!["a", "B_2", "0", "-"]),
         (true, true, true, true, vec!["1234567890", "true", "1k"]),
     ] {
-        let dir = TempDir::new().unwrap();
+        let dir = ground::directory("ravenry-nats-");
         let mut plan = plan(dir.path(), &machines);
         plan.is_durable = sync;
         plan.store_dir = dir.path().join("a \"b\" \\c $HOME").to_str().unwrap().to_string();
@@ -47,7 +47,7 @@ fn every_configuration_is_accepted() {
 
 #[test]
 fn a_password_in_the_clear_lets_in_as_well() {
-    let dir = TempDir::new().unwrap();
+    let dir = ground::directory("ravenry-nats-");
     let mut plan = plan(dir.path(), &["laptop"]);
     plan.machines[0].password.hash = None;
     let server = ConfigServer::start_planned(dir, plan);

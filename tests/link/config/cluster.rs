@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use async_nats::HeaderMap;
+use async_nats::jetstream::Message;
+use async_nats::jetstream::consumer::{Consumer, pull};
 use futures_util::StreamExt;
 
 use crate::support::config_server::{ConfigServer, MESH, run, speak};
@@ -20,12 +22,25 @@ async fn until<T>(mut attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
     }
 }
 
+/// The next message, asked for again until it comes: what was asked of a node that is killed is never answered.
+async fn next_message(consumer: &Consumer<pull::Config>) -> Message {
+    until(async || {
+        let asked = consumer.fetch().max_messages(1).expires(Duration::from_secs(2)).messages();
+        let mut messages = asked.await.map_err(|error| error.to_string())?;
+        let message = messages.next().await.ok_or("no message yet")?;
+        message.map_err(|error| error.to_string())
+    })
+    .await
+}
+
 #[test]
 fn three_nodes_keep_three_copies_and_serve_without_one() {
     let mut server = ConfigServer::start_cluster(&["laptop", "buildbox"]);
     run(async {
-        let laptop = Layout::open(server.connect_to(0, "laptop").await, "laptop", 3).await;
-        let buildbox = Layout::open(server.connect_to(1, "buildbox").await, "buildbox", 3).await;
+        // The nodes are healthy before their leader knows that it has two others.
+        let (one, other) = (server.connect_to(0, "laptop").await, server.connect_to(1, "buildbox").await);
+        let laptop = until(async || Layout::open(one.clone(), "laptop", 3).await).await;
+        let buildbox = until(async || Layout::open(other.clone(), "buildbox", 3).await).await;
         for stream in [&laptop.inbox, &laptop.dead, &laptop.feed] {
             let info = stream.get_info().await.unwrap();
             assert_eq!(info.config.num_replicas, 3);
@@ -36,9 +51,8 @@ fn three_nodes_keep_three_copies_and_serve_without_one() {
         let lease = laptop.write("machine.laptop", "here", 0, "600s").await.unwrap();
         assert_eq!(watch.next().await.unwrap().unwrap().revision, lease);
         let consumer = buildbox.inbox_consumer().await;
-        let mut messages = consumer.messages().await.unwrap();
         laptop.send("buildbox", "laptop", "hello").await.unwrap();
-        let message = messages.next().await.unwrap().unwrap();
+        let message = next_message(&consumer).await;
         assert_eq!(message.payload, "hello");
         message.double_ack().await.unwrap();
         // The borders hold here, too.
@@ -61,7 +75,7 @@ fn three_nodes_keep_three_copies_and_serve_without_one() {
             laptop.publish(&format!("mesh.{MESH}.inbox.buildbox.laptop"), HeaderMap::new(), "again").await
         })
         .await;
-        assert_eq!(messages.next().await.unwrap().unwrap().payload, "again");
+        assert_eq!(next_message(&consumer).await.payload, "again");
     });
 }
 

@@ -21,9 +21,9 @@ struct Scene {
 impl Scene {
     async fn new() -> Self {
         let server = ConfigServer::start(&["laptop", "buildbox", "desk"]);
-        let laptop = Layout::open(server.connect("laptop").await, "laptop", 1).await;
-        let buildbox = Layout::open(server.connect("buildbox").await, "buildbox", 1).await;
-        let desk = Layout::open(server.connect("desk").await, "desk", 1).await;
+        let laptop = Layout::open(server.connect("laptop").await, "laptop", 1).await.unwrap();
+        let buildbox = Layout::open(server.connect("buildbox").await, "buildbox", 1).await.unwrap();
+        let desk = Layout::open(server.connect("desk").await, "desk", 1).await.unwrap();
         Self { server, laptop, buildbox, desk }
     }
 

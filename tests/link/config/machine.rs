@@ -16,8 +16,8 @@ use crate::support::layout::Layout;
 fn a_machine_decides_by_compare_and_swap_and_sees_leases_expire() {
     let server = ConfigServer::start(&["laptop", "buildbox"]);
     run(async {
-        let laptop = Layout::open(server.connect("laptop").await, "laptop", 1).await;
-        let buildbox = Layout::open(server.connect("buildbox").await, "buildbox", 1).await;
+        let laptop = Layout::open(server.connect("laptop").await, "laptop", 1).await.unwrap();
+        let buildbox = Layout::open(server.connect("buildbox").await, "buildbox", 1).await.unwrap();
         laptop.context.query_account().await.unwrap();
         let mut names: Vec<String> =
             laptop.context.stream_names().map(Result::unwrap).collect::<Vec<_>>().await;
@@ -25,8 +25,8 @@ fn a_machine_decides_by_compare_and_swap_and_sees_leases_expire() {
         assert_eq!(names.len(), 4, "{names:?}");
 
         let mut watch = buildbox.bucket.watch_with_history(">").await.unwrap();
-        let lease = laptop.write("machine.laptop", "here", 0, "2s").await.unwrap();
-        let renewed = laptop.write("machine.laptop", "still here", lease, "2s").await.unwrap();
+        let lease = laptop.write("machine.laptop", "here", 0, "8s").await.unwrap();
+        let renewed = laptop.write("machine.laptop", "still here", lease, "8s").await.unwrap();
         for key in ["name.a1", "task.b2", "done.c3", "paths.d4", "probe.e5"] {
             let won = buildbox.bucket.create(key, "buildbox".into()).await.unwrap();
             let lost = laptop.bucket.create(key, "laptop".into()).await.unwrap_err();
@@ -40,17 +40,15 @@ fn a_machine_decides_by_compare_and_swap_and_sees_leases_expire() {
 
         // In the order of their revisions, and the end of the lease, which nobody renews.
         let mut seen = Vec::new();
-        loop {
+        let (mut has_ended, mut is_deleted) = (false, false);
+        while !has_ended || !is_deleted {
             let entry = watch.next().await.unwrap().unwrap();
-            let ended = entry.key == "machine.laptop" && entry.operation != Operation::Put;
+            has_ended |= entry.key == "machine.laptop" && entry.operation != Operation::Put;
+            is_deleted |= entry.key == "task.b2" && entry.operation == Operation::Delete;
             seen.push(entry);
-            if ended {
-                break;
-            }
         }
         assert!(seen.iter().any(|entry| entry.revision == renewed));
         assert!(seen.is_sorted_by_key(|entry| entry.revision));
-        assert!(seen.iter().any(|entry| entry.key == "task.b2" && entry.operation == Operation::Delete));
         assert_eq!(laptop.bucket.get("machine.laptop").await.unwrap(), None);
         let mut keys: Vec<String> =
             laptop.bucket.keys().await.unwrap().map(Result::unwrap).collect::<Vec<_>>().await;
@@ -63,8 +61,8 @@ fn a_machine_decides_by_compare_and_swap_and_sees_leases_expire() {
 fn messages_are_sent_once_received_and_acknowledged() {
     let server = ConfigServer::start(&["laptop", "buildbox"]);
     run(async {
-        let laptop = Layout::open(server.connect("laptop").await, "laptop", 1).await;
-        let buildbox = Layout::open(server.connect("buildbox").await, "buildbox", 1).await;
+        let laptop = Layout::open(server.connect("laptop").await, "laptop", 1).await.unwrap();
+        let buildbox = Layout::open(server.connect("buildbox").await, "buildbox", 1).await.unwrap();
         for text in ["one", "one again", "two"] {
             let mut headers = HeaderMap::new();
             headers.insert("Nats-Msg-Id", text.split(' ').next().unwrap());
@@ -91,8 +89,8 @@ fn messages_are_sent_once_received_and_acknowledged() {
 fn a_machine_reads_the_feed_and_what_it_has_given_up() {
     let server = ConfigServer::start(&["laptop", "buildbox"]);
     run(async {
-        let laptop = Layout::open(server.connect("laptop").await, "laptop", 1).await;
-        let buildbox = Layout::open(server.connect("buildbox").await, "buildbox", 1).await;
+        let laptop = Layout::open(server.connect("laptop").await, "laptop", 1).await.unwrap();
+        let buildbox = Layout::open(server.connect("buildbox").await, "buildbox", 1).await.unwrap();
         for (machine, from) in [(&laptop, "laptop"), (&buildbox, "buildbox")] {
             machine.publish(&format!("mesh.{MESH}.feed.{from}"), HeaderMap::new(), from).await.unwrap();
             machine.publish(&format!("mesh.{MESH}.dead.{from}"), HeaderMap::new(), from).await.unwrap();

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use async_nats::{Client, ConnectError, ConnectErrorKind};
 use ravenry::domain::link::server_config::TlsFiles;
-use tempfile::TempDir;
 
+use crate::environment::wait_until;
 use crate::support::config_server::{ConfigServer, plan, run, speak};
+use crate::support::ground;
 use crate::support::layout::Layout;
 use crate::support::tls::{Authority, Wanted};
 
@@ -14,7 +15,7 @@ const GOOD: Wanted<'_> = Wanted { host: "localhost", expired: false };
 
 /// A server whose certificate is made by `authority`; the client trusts that of `trusted`.
 fn start(authority: &Authority, wanted: &Wanted<'_>, must_verify_clients: bool) -> ConfigServer {
-    let dir = TempDir::new().unwrap();
+    let dir = ground::directory("ravenry-nats-");
     let mut plan = plan(dir.path(), &["laptop"]);
     plan.tls = Some(TlsFiles { must_verify_clients, ..authority.sign(dir.path(), "server", wanted) });
     ConfigServer::start_planned(dir, plan)
@@ -42,7 +43,7 @@ fn a_machine_works_over_tls() {
     let server = start(&ours, &GOOD, false);
     run(async {
         let client = connect(&server, &ours, None).await.unwrap();
-        let laptop = Layout::open(client, "laptop", 1).await;
+        let laptop = Layout::open(client, "laptop", 1).await.unwrap();
         laptop.write("machine.laptop", "here", 0, "600s").await.unwrap();
     });
 }
@@ -100,12 +101,14 @@ fn a_client_needs_a_certificate_where_that_is_asked_for() {
 #[test]
 fn the_nodes_of_a_cluster_find_each_other_over_tls() {
     let ours = Authority::new("ours");
-    let dir = TempDir::new().unwrap();
+    let dir = ground::directory("ravenry-nats-");
     let mut plan = plan(dir.path(), &["laptop"]);
     plan.tls = Some(ours.sign(dir.path(), "node", &Wanted { host: "127.0.0.1", expired: false }));
     let server = ConfigServer::start_planned_cluster(dir, plan);
-    let routes = server.nodes[0].monitor("/routez").unwrap();
-    assert!(routes.contains("\"two\"") && routes.contains("\"three\""), "{routes}");
+    wait_until("the first one has a route to each of the others", || {
+        let routes = server.nodes[0].monitor("/routez").unwrap_or_default();
+        routes.contains("\"two\"") && routes.contains("\"three\"")
+    });
     // Who speaks in the clear there is told nothing; without TLS a node greets.
     let said = speak(server.nodes[0].cluster_port, "CONNECT {}\r\n");
     assert!(!said.contains("INFO"), "{said}");

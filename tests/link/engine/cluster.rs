@@ -1,6 +1,7 @@
 //! Three servers, one of which is killed.
 
-use ravenry::sys::nats::{Cas, Change, ConnectOptions, Nats};
+use futures_util::StreamExt;
+use ravenry::sys::nats::{Cas, Change, ConnectOptions, Nats, NatsError};
 
 use super::{A, B, bytes, next, until};
 use crate::support::server::{Cluster, PATIENCE};
@@ -8,15 +9,22 @@ use crate::support::server::{Cluster, PATIENCE};
 async fn member(cluster: &Cluster, id: &str) -> Nats {
     let mut options = ConnectOptions::new(cluster.urls(), "m", id);
     options.replicas = 3;
+    // Longer than a stall, and short enough to ask again what a server that was killed did not answer.
+    options.timeout = PATIENCE / 4;
     let nats = until("a connection", async || Nats::connect(options.clone()).await.map(Some)).await;
     // A cluster that has just started has no leader.
     until("the streams", async || match nats.prepare().await {
         Ok(()) => Ok(Some(())),
-        Err(error) if error.is_transient() || error.to_string().contains("no suitable peers") => Ok(None),
+        Err(error) if passes(&error) => Ok(None),
         Err(error) => Err(error),
     })
     .await;
     nats
+}
+
+/// Whether an error passes by itself once a cluster has a leader that knows the other servers.
+fn passes(error: &NatsError) -> bool {
+    error.is_transient() || error.to_string().contains("no suitable peers")
 }
 
 /// The name of the server that leads the bucket.
@@ -80,13 +88,17 @@ async fn a_conflict_is_a_conflict_and_writes_go_on_without_the_leader() {
         Ok((b.update("name.x", bytes("no"), revision - 1, None).await? == Cas::Conflict).then_some(()))
     })
     .await;
-    loop {
-        if let Change::Put(record) = next(&mut changes).await
-            && record.value == bytes("after")
-        {
-            break;
+    let watched = async {
+        loop {
+            match changes.next().await.expect("the watch ended") {
+                Ok(Change::Put(record)) if record.value == bytes("after") => break,
+                Ok(_) => {}
+                // The watch has to begin anew, and does so by itself.
+                Err(error) => assert!(passes(&error), "the watch failed: {error}"),
+            }
         }
-    }
+    };
+    tokio::time::timeout(PATIENCE, watched).await.expect("no change in time");
     let mut received: Vec<String> = Vec::new();
     while received.len() < 10 {
         let Ok(messages) = b.next_messages(4, PATIENCE).await else { continue };

@@ -11,7 +11,8 @@ use ravenry::sys::nats::{
 
 use super::{A, B, bytes, machine, options};
 use crate::support::impostor::{OLD, impostor};
-use crate::support::server::{PATIENCE, Server, free_port};
+use crate::support::ports::free_port;
+use crate::support::server::{PATIENCE, Server};
 
 fn secret(server: &Server, name: &str, text: &str, mode: u32) -> PathBuf {
     let path = server.dir().join(name);
@@ -33,7 +34,7 @@ async fn the_server_is_described() {
         nats.prepare().await.unwrap();
         let facts = nats.server_facts();
         assert!(facts.api_level >= 1 && facts.version.starts_with("2."), "{facts:?}");
-        assert_eq!((facts.name.as_str(), facts.cluster, facts.tls), ("one", None, false));
+        assert_eq!((facts.name, facts.cluster, facts.tls), (server.name(), None, false));
         let offset = facts.clock_offset.unwrap();
         assert!(offset.abs().as_secs() < 5, "{offset}");
         assert!(nats.is_connected());

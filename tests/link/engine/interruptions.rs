@@ -35,6 +35,7 @@ async fn everything_goes_on_after_a_restart_of_the_server() {
 
     server.kill();
     wait_for(&a, false).await;
+    wait_for(&b, false).await;
     assert_eq!(a.create("name.y", bytes("1"), None).await, Err(NatsError::Disconnected));
     assert_eq!(a.get("name.stays").await, Err(NatsError::Disconnected));
     assert_eq!(a.publish(B, "x", bytes("x")).await, Err(NatsError::Disconnected));

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -15,6 +15,10 @@ use ravenry::domain::link::server_config::{
     hash_password, inbox_prefix, password_text, server,
 };
 use tempfile::TempDir;
+
+use super::ground;
+use super::ports::free_port;
+use super::server::is_port_taken;
 
 pub const MESH: &str = "team";
 
@@ -32,6 +36,7 @@ pub struct Node {
     pub client_port: u16,
     pub cluster_port: u16,
     pub monitor_port: u16,
+    config: PathBuf,
     process: Child,
     log: PathBuf,
 }
@@ -39,14 +44,14 @@ pub struct Node {
 impl ConfigServer {
     /// A server without TLS for these machines.
     pub fn start(machines: &[&str]) -> Self {
-        let dir = TempDir::new().unwrap();
+        let dir = ground::directory("ravenry-nats-");
         let plan = plan(dir.path(), machines);
         Self::start_planned(dir, plan)
     }
 
     /// The same, with room for the streams that a link process makes.
     pub fn start_roomy(machines: &[&str]) -> Self {
-        let dir = TempDir::new().unwrap();
+        let dir = ground::directory("ravenry-nats-");
         let plan = ServerPlan { max_file_store_gib: 4, ..plan(dir.path(), machines) };
         Self::start_planned(dir, plan)
     }
@@ -59,14 +64,14 @@ impl ConfigServer {
             monitor_port: plan.monitor_port,
             ..addresses(dir.path()).remove(0)
         };
-        let node = Node::start(&config, &address);
+        let mut node = Node::start(&config, &address);
         node.wait_until_healthy();
         Self { plan, nodes: vec![node], dir }
     }
 
     /// Three nodes on the loopback address.
     pub fn start_cluster(machines: &[&str]) -> Self {
-        let dir = TempDir::new().unwrap();
+        let dir = ground::directory("ravenry-nats-");
         let plan = plan(dir.path(), machines);
         Self::start_planned_cluster(dir, plan)
     }
@@ -74,9 +79,9 @@ impl ConfigServer {
     pub fn start_planned_cluster(dir: TempDir, plan: ServerPlan) -> Self {
         let addresses = addresses(dir.path());
         let configs = write(dir.path(), &cluster(&plan, &addresses, "between-us").unwrap());
-        let nodes: Vec<Node> =
+        let mut nodes: Vec<Node> =
             configs.iter().zip(&addresses).map(|(config, address)| Node::start(config, address)).collect();
-        for node in &nodes {
+        for node in &mut nodes {
             node.wait_until_healthy();
         }
         Self { plan, nodes, dir }
@@ -115,32 +120,29 @@ impl ConfigServer {
 impl Node {
     fn start(config: &Path, address: &NodeAddress) -> Self {
         let log = config.with_extension("log");
-        let output = File::create(&log).unwrap();
-        let process = Command::new(program())
-            .arg("-c")
-            .arg(config)
-            .stdin(Stdio::null())
-            .stdout(output.try_clone().unwrap())
-            .stderr(output)
-            .spawn()
-            .unwrap();
+        let process = launch(config, &log);
         let NodeAddress { client_port, cluster_port, monitor_port, .. } = *address;
-        Self { client_port, cluster_port, monitor_port, process, log }
+        Self { client_port, cluster_port, monitor_port, config: config.to_path_buf(), process, log }
     }
 
     /// Until it serves JetStream: in a cluster, until it has found the others and they have a leader.
-    fn wait_until_healthy(&self) {
+    fn wait_until_healthy(&mut self) {
         let end = Instant::now() + PATIENCE;
         while !self.monitor("/healthz").is_some_and(|answer| answer.contains("\"status\":\"ok\"")) {
-            assert!(Instant::now() < end, "not healthy: {}", fs::read_to_string(&self.log).unwrap());
+            let has_ended = self.process.try_wait().unwrap().is_some();
+            let is_lasting = has_ended && !is_port_taken(&self.log());
+            assert!(!is_lasting && Instant::now() < end, "not healthy: {}", self.log());
             sleep(Duration::from_millis(20));
+            if has_ended {
+                self.process = launch(&self.config, &self.log);
+            }
         }
     }
 
     /// A page of its monitoring port.
     pub fn monitor(&self, path: &str) -> Option<String> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.monitor_port)).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         write!(stream, "GET {path} HTTP/1.0\r\n\r\n").ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
@@ -164,6 +166,18 @@ impl Drop for Node {
         self.process.kill().ok();
         self.process.wait().ok();
     }
+}
+
+fn launch(config: &Path, log: &Path) -> Child {
+    let output = File::options().create(true).append(true).open(log).unwrap();
+    Command::new(program())
+        .arg("-c")
+        .arg(config)
+        .stdin(Stdio::null())
+        .stdout(output.try_clone().unwrap())
+        .stderr(output)
+        .spawn()
+        .unwrap()
 }
 
 /// The server that `.ci/link` has found.
@@ -225,11 +239,6 @@ pub fn password() -> Password {
     let plain = password_text(rand::random());
     let hash = hash_password(&plain, rand::random());
     Password { hash: Some(hash.unwrap()), plain }
-}
-
-/// A port that was free a moment ago. The system gives such a port to nobody else soon.
-fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
 /// What a server says to these lines, until it closes the connection.

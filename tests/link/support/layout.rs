@@ -22,8 +22,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Creates what is not there.
-    pub async fn open(client: Client, machine: &str, replicas: usize) -> Self {
+    /// Creates what is not there. In a cluster that has just started that may fail for a moment.
+    pub async fn open(client: Client, machine: &str, replicas: usize) -> Result<Self, String> {
         let context = async_nats::jetstream::new(client.clone());
         let bucket = kv::Config {
             bucket: format!("mesh_{MESH}"),
@@ -32,7 +32,7 @@ impl Layout {
             limit_markers: Some(Duration::from_secs(10)),
             ..Default::default()
         };
-        let bucket = context.create_key_value(bucket).await.unwrap();
+        let bucket = context.create_key_value(bucket).await.map_err(|error| error.to_string())?;
         let stream = |name: &str, subjects: &str| Config {
             name: format!("MESH_{MESH}_{name}"),
             subjects: vec![format!("mesh.{MESH}.{subjects}")],
@@ -43,11 +43,13 @@ impl Layout {
             ..Default::default()
         };
         let inbox = Config { retention: RetentionPolicy::WorkQueue, ..stream("INBOX", "inbox.*.*") };
-        let inbox = context.get_or_create_stream(inbox).await.unwrap();
-        let dead = context.get_or_create_stream(stream("DEAD", "dead.*")).await.unwrap();
         let feed = Config { discard: DiscardPolicy::Old, ..stream("FEED", "feed.*") };
-        let feed = context.get_or_create_stream(feed).await.unwrap();
-        Self { machine: machine.to_string(), client, context, bucket, inbox, dead, feed }
+        let create =
+            async |config| context.get_or_create_stream(config).await.map_err(|error| error.to_string());
+        let inbox = create(inbox).await?;
+        let dead = create(stream("DEAD", "dead.*")).await?;
+        let feed = create(feed).await?;
+        Ok(Self { machine: machine.to_string(), client, context, bucket, inbox, dead, feed })
     }
 
     /// The durable consumer of this machine.
@@ -76,7 +78,7 @@ impl Layout {
 
     pub async fn publish(&self, subject: &str, headers: HeaderMap, text: &str) -> Result<PublishAck, String> {
         let sent = self.context.publish_with_headers(subject.to_string(), headers, text.to_string().into());
-        sent.await.unwrap().await.map_err(|error| error.to_string())
+        sent.await.map_err(|error| error.to_string())?.await.map_err(|error| error.to_string())
     }
 
     pub async fn count(&self, stream: &Stream) -> u64 {

@@ -3,32 +3,48 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::proxy::Proxy;
 use crate::environment::{Ended, TestEnvironment, end, wait_until};
 
-/// The lease of the machines in tests, in milliseconds: short, but longer than a busy machine takes for a renewal.
-pub const LEASE: &str = "6000";
+/// The lease of a machine: longer than a machine is cut off, stopped or stalled in any test.
+const LEASE: Duration = Duration::from_secs(20);
+/// For tests that wait for its end: longer than a busy machine takes for a renewal.
+pub const SHORT_LEASE: Duration = Duration::from_secs(6);
 
 pub struct Machine {
     pub env: TestEnvironment,
     pub name: &'static str,
     pub network: Proxy,
+    lease: Duration,
 }
 
 impl Machine {
     /// A machine that is linked with the server at that port.
     pub fn linked(name: &'static str, server: u16) -> Self {
-        let machine = Self::new(name, server);
+        Self::linked_for(name, server, LEASE)
+    }
+
+    /// The same, with a lease of that length.
+    pub fn linked_for(name: &'static str, server: u16, lease: Duration) -> Self {
+        let machine = Self::new_for(name, server, lease);
         machine.ok(&["link", &machine.url(), "--machine", name]);
         machine
     }
 
     /// A machine that could be linked.
     pub fn new(name: &'static str, server: u16) -> Self {
-        Self { env: TestEnvironment::new(), name, network: Proxy::to(server) }
+        Self::new_for(name, server, LEASE)
+    }
+
+    /// The same, with a lease of that length.
+    pub fn new_for(name: &'static str, server: u16, lease: Duration) -> Self {
+        Self { env: TestEnvironment::new(), name, network: Proxy::to(server), lease }
     }
 
     pub fn url(&self) -> String {
@@ -37,7 +53,7 @@ impl Machine {
 
     pub fn msg(&self) -> Command {
         let mut command = self.env.msg();
-        command.env("MSG_TEST_LINK_LEASE", LEASE);
+        command.env("MSG_TEST_LINK_LEASE", self.lease.as_millis().to_string());
         command
     }
 
@@ -96,7 +112,21 @@ impl Machine {
 
     #[track_caller]
     pub fn wait_until_linked(&self) {
-        wait_until(&format!("{} is linked", self.name), || self.status()["linked"] == true);
+        wait_until(&format!("{} is linked", self.name), || self.is_linked());
+    }
+
+    /// Whether its link process says so. What one that was killed has said last does not count.
+    pub fn is_linked(&self) -> bool {
+        let status = self.status();
+        status["linked"] == true && status["state"]["pid"].as_i64().is_some_and(is_alive)
+    }
+
+    /// Kills the link process without a chance to say anything, and returns when it has ended.
+    pub fn kill_link(&self) {
+        let Some(pid) = self.status()["state"]["pid"].as_i64() else { return };
+        // It may have ended by itself.
+        kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGKILL).ok();
+        wait_until(&format!("the link of {} has ended", self.name), || !is_alive(pid));
     }
 
     #[track_caller]
@@ -129,6 +159,15 @@ impl Machine {
         git(&["add", "."]);
         git(&["commit", "--quiet", "--message", "start"]);
         work
+    }
+}
+
+/// Whether a process runs: one that nobody has waited for yet has ended.
+fn is_alive(pid: i64) -> bool {
+    if cfg!(target_os = "linux") {
+        std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
+    } else {
+        kill(Pid::from_raw(i32::try_from(pid).unwrap()), None).is_ok()
     }
 }
 

@@ -1,12 +1,15 @@
 //! Real servers: started on free ports with a store of their own, killed when they are dropped.
 
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+use super::ground;
+use super::ports::free_port;
 
 /// How long anything may take on a machine that is busy.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -19,15 +22,12 @@ pub fn program() -> PathBuf {
     PathBuf::from(path)
 }
 
-/// A port that is free at this moment.
-pub fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
-}
-
 /// One server.
 #[derive(Debug)]
 pub struct Server {
     pub port: u16,
+    /// What it calls itself: no other server of any test has the same name.
+    name: String,
     config: PathBuf,
     log: PathBuf,
     child: Option<Child>,
@@ -43,22 +43,24 @@ impl Server {
 
     /// A server with more lines of configuration. `$DIR` in them is a directory of its own.
     pub fn with(more: &str) -> Self {
-        let dir = tempfile::Builder::new().prefix("ravenry-nats-").tempdir().unwrap();
+        let dir = ground::directory("ravenry-nats-");
         let mut server = Self::in_dir(dir.path(), "one", more);
         server.dir = Some(dir);
         server
     }
 
-    fn in_dir(dir: &Path, name: &str, more: &str) -> Self {
+    fn in_dir(dir: &Path, file: &str, more: &str) -> Self {
         let port = free_port();
-        let config = dir.join(format!("{name}.conf"));
+        let name = format!("{file}-{}-{port}", std::process::id());
+        let config = dir.join(format!("{file}.conf"));
         let more = more.replace("$DIR", &dir.display().to_string());
         let text = format!(
             "server_name: {name}\nlisten: 127.0.0.1:{port}\njetstream {{ store_dir: {:?} }}\n{more}\n",
-            dir.join(name)
+            dir.join(file)
         );
         std::fs::write(&config, text).unwrap();
-        let mut server = Self { port, config, log: dir.join(format!("{name}.log")), child: None, dir: None };
+        let log = dir.join(format!("{file}.log"));
+        let mut server = Self { port, name, config, log, child: None, dir: None };
         server.launch();
         server
     }
@@ -68,7 +70,7 @@ impl Server {
     }
 
     pub fn name(&self) -> String {
-        self.config.file_stem().unwrap().to_string_lossy().into_owned()
+        self.name.clone()
     }
 
     /// A directory that lives as long as the server.
@@ -98,6 +100,14 @@ impl Server {
     }
 
     fn launch(&mut self) {
+        self.spawn();
+        if self.dir.is_none() && self.is_clustered() {
+            return;
+        }
+        self.wait_until_ready();
+    }
+
+    fn spawn(&mut self) {
         let log = std::fs::File::options().create(true).append(true).open(&self.log).unwrap();
         let child = Command::new(program())
             .arg("-c")
@@ -108,10 +118,6 @@ impl Server {
             .spawn()
             .unwrap();
         self.child = Some(child);
-        if self.dir.is_none() && self.is_clustered() {
-            return;
-        }
-        self.wait_until_ready();
     }
 
     fn is_clustered(&self) -> bool {
@@ -123,8 +129,12 @@ impl Server {
         let start = Instant::now();
         while !self.greets() {
             let ended = self.child.as_mut().and_then(|child| child.try_wait().unwrap());
-            assert!(ended.is_none() && start.elapsed() < PATIENCE, "no server: {ended:?}\n{}", self.log());
+            let is_lasting = ended.is_some() && !is_port_taken(&self.log());
+            assert!(!is_lasting && start.elapsed() < PATIENCE, "no server: {ended:?}\n{}", self.log());
             std::thread::sleep(Duration::from_millis(20));
+            if ended.is_some() {
+                self.spawn();
+            }
         }
     }
 
@@ -132,7 +142,8 @@ impl Server {
         let Ok(stream) = TcpStream::connect(("127.0.0.1", self.port)) else { return false };
         stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
         let mut line = String::new();
-        BufReader::new(stream).read_line(&mut line).is_ok() && line.starts_with("INFO ")
+        let is_read = BufReader::new(stream).read_line(&mut line).is_ok();
+        is_read && line.starts_with("INFO ") && line.contains(&format!("\"server_name\":\"{}\"", self.name))
     }
 
     pub fn log(&self) -> String {
@@ -146,6 +157,12 @@ impl Drop for Server {
     }
 }
 
+/// Whether a server ended because its port was not free. The descriptor that asked whether it is free may still be open in
+/// a child of another test that has not yet called `exec`, so it is worth another attempt.
+pub fn is_port_taken(log: &str) -> bool {
+    log.lines().rev().take(3).any(|line| line.contains("address already in use"))
+}
+
 /// Three servers that keep everything three times.
 #[derive(Debug)]
 pub struct Cluster {
@@ -155,7 +172,7 @@ pub struct Cluster {
 
 impl Cluster {
     pub fn start() -> Self {
-        let dir = tempfile::Builder::new().prefix("ravenry-nats-").tempdir().unwrap();
+        let dir = ground::directory("ravenry-nats-");
         let routes: Vec<u16> = (0..3).map(|_| free_port()).collect();
         let all: Vec<String> = routes.iter().map(|port| format!("nats://127.0.0.1:{port}")).collect();
         let servers = routes.iter().enumerate().map(|(n, port)| {
